@@ -18,7 +18,8 @@ const CheckInterval = time.Second
 // ErrNoCertificate: a file that should have certificates of authorities has none.
 var ErrNoCertificate = errors.New("no certificate in the file")
 
-// Files are a certificate with its key, and the authorities that sign those of others; all PEM. Authorities may be empty.
+// Files are a certificate with its key, and the authorities that sign those of others; all PEM. Authorities may be
+// empty.
 type Files struct{ Certificate, Key, Authorities string }
 
 // Source gives TLS its configuration from files, and takes new ones when the files change, without a restart:
@@ -35,9 +36,9 @@ type Source struct {
 	checked time.Time
 }
 
-// Load reads the files. The configuration is derived from what is in them, each time that they have changed; the pool is
-// nil where no authorities are named. That the files are broken now is an error; that they break later is only logged,
-// with the default logger.
+// Load reads the files. The configuration is derived from what is in them, each time that they have changed; the pool
+// is nil where no authorities are named. That the files are broken now is an error; that they break later is only
+// logged, with the default logger.
 func Load(files Files, derive func(tls.Certificate, *x509.CertPool) *tls.Config) (*Source, error) {
 	s := &Source{files: files, derive: derive, logger: slog.Default()}
 	s.seen, s.checked = s.look(), time.Now()

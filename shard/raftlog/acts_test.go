@@ -117,12 +117,17 @@ func (a *actor) propose(ctx context.Context, l shard.Log, batch string) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("propose %s: %w", batch, ctx.Err())
 		}
-		if leader := l.Leadership().Leader; leader != 0 && leader != a.config.Host {
-			_ = l.Transfer(a.config.Host)
-		}
-		time.Sleep(time.Millisecond)
+		a.lead(l)
 	}
 	return nil
+}
+
+// lead asks another host that leads to hand over.
+func (a *actor) lead(l shard.Log) {
+	if leader := l.Leadership().Leader; leader != 0 && leader != a.config.Host {
+		_ = l.Transfer(a.config.Host)
+	}
+	time.Sleep(time.Millisecond)
 }
 
 // has waits until the replica has applied the batches before a number, and nothing else.
@@ -173,7 +178,7 @@ func (a *actor) change(ctx context.Context, what string, l *Log, replica uint64)
 		if ctx.Err() != nil || errors.Is(err, shard.ErrMembershipRule) {
 			return errors.Join(ctx.Err(), err)
 		}
-		time.Sleep(time.Millisecond)
+		a.lead(l)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Membership implements shard.Members. It takes at most Config.BarrierTimeout, and fails with shard.ErrNoQuorum where no
-// majority answers.
+// Membership implements shard.Members. It takes at most Config.BarrierTimeout, and fails with shard.ErrNoQuorum where
+// no majority answers.
 func (l *Log) Membership(ctx context.Context) (shard.Membership, error) {
 	m, _, err := l.membership(ctx)
 	return m, err

@@ -65,8 +65,8 @@ type Config struct {
 	Host shard.HostID
 	// Incarnation was drawn when DataDir was made. A host with another one is another host.
 	Incarnation hosts.Incarnation
-	// DataDir holds the log and the snapshots. It is made if it does not exist, and belongs to this incarnation and this
-	// machine's host name from then on.
+	// DataDir holds the log and the snapshots. It is made if it does not exist, and belongs to this incarnation and
+	// this machine's host name from then on.
 	DataDir string
 	// Used says that a host was opened on DataDir before: without its record the directory is damaged.
 	Used bool

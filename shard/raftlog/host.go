@@ -139,7 +139,8 @@ func (h *Host) setLog(shardID uint64, l *Log) {
 
 // logsByShard returns the open logs, smallest shard first.
 func (h *Host) logsByShard() []*Log {
-	return slices.SortedFunc(maps.Values(*h.logs.Load()), func(a, b *Log) int { return cmp.Compare(a.shardID, b.shardID) })
+	byShard := func(a, b *Log) int { return cmp.Compare(a.shardID, b.shardID) }
+	return slices.SortedFunc(maps.Values(*h.logs.Load()), byShard)
 }
 
 func (h *Host) forget(l *Log) {

@@ -12,9 +12,9 @@ import (
 )
 
 // Start starts this host's replica of a shard, or starts it again: the one that has joined, or that of the shard's
-// birth. The founders are the hosts that a new shard begins with, all of the config where none is named. They count when
-// the shard is new on this host, and must then be the same on all of them. Start returns before the replica has read its
-// snapshot and its log. It fails with shard.ErrNotMember where the host has no replica of the shard.
+// birth. The founders are the hosts that a new shard begins with, all of the config where none is named. They count
+// when the shard is new on this host, and must then be the same on all of them. Start returns before the replica has
+// read its snapshot and its log. It fails with shard.ErrNotMember where the host has no replica of the shard.
 //
 // The state machine must be empty. It gets the shard's entries until the log is closed.
 func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shard.HostID) (shard.Log, error) {

@@ -9,7 +9,9 @@ import (
 )
 
 func TestHostsWithASecretWorkAndRestart(t *testing.T) {
-	all, leader := openConnected(t, nil, func(c *transport.Config) { c.Secret = []byte("a secret that is long enough") })
+	all, leader := openConnected(t, nil, func(c *transport.Config) {
+		c.Secret = []byte("a secret that is long enough")
+	})
 	want := leader.mustPropose(0, 10)
 	for _, m := range all {
 		m.machine.awaitBatches(t, want)

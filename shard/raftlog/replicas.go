@@ -16,8 +16,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// replicaRecord is which replica of a shard this host has. A shard without a record has the replica of its birth, if this
-// host is a founder: its id is that of the host.
+// replicaRecord is which replica of a shard this host has. A shard without a record has the replica of its birth, if
+// this host is a founder: its id is that of the host.
 type replicaRecord struct {
 	// Replica is zero where the host has none any more.
 	Replica uint64 `json:"replica"`

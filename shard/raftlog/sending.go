@@ -42,8 +42,8 @@ func (h *Host) Sent(to shard.HostID, chunk *raftpb.Chunk) {
 	s.all[key] = one
 }
 
-// sendingTo returns how much of a snapshot a host was sent, in percent, and how fast, in bytes a second; zero where none
-// is on its way.
+// sendingTo returns how much of a snapshot a host was sent, in percent, and how fast, in bytes a second; zero where
+// none is on its way.
 func (h *Host) sendingTo(shardID uint64, to shard.HostID) (percent, rate uint64) {
 	s := &h.sendings
 	s.mu.Lock()

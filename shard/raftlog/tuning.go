@@ -57,8 +57,9 @@ func (c Config) replicaConfig(shardID uint64, r replicaRecord) config.Config {
 	return config.Config{
 		ShardID:   shardID,
 		ReplicaID: r.Replica,
-		// One that joined is a learner to the engine whenever it starts, also once it votes: it then finds its promotion
-		// in its log or its snapshot. Otherwise it would stop the process where its log has that it was added.
+		// One that joined is a learner to the engine whenever it starts, also once it votes: it then finds its
+		// promotion in its log or its snapshot. Otherwise it would stop the process where its log has that it was
+		// added.
 		IsNonVoting: r.Joined,
 		// A leader that lost its majority must notice, and a host that comes back must not depose a
 		// leader that works. Both need the other one.

@@ -12,8 +12,8 @@ import (
 
 // view is what this host knows of a shard's membership. It is replaced, never written to.
 //
-// The engine exports the voters that its replica has applied, and nothing of learners. Learners and removed replicas are
-// known where the whole membership was read (Log.Membership), which the leader's host does again and again.
+// The engine exports the voters that its replica has applied, and nothing of learners. Learners and removed replicas
+// are known where the whole membership was read (Log.Membership), which the leader's host does again and again.
 type view struct {
 	transport.Route
 	change uint64 // numbers the membership that the voters are of
@@ -28,8 +28,8 @@ func newView(replica uint64, founders map[uint64]transport.Target) *view {
 	}
 }
 
-// hostOf returns the host of a replica, zero where it is not known. The ids of a birth are those of their hosts. Of this
-// host only the replica that runs counts: an earlier one may be named as the leader of an earlier term.
+// hostOf returns the host of a replica, zero where it is not known. The ids of a birth are those of their hosts. Of
+// this host only the replica that runs counts: an earlier one may be named as the leader of an earlier term.
 func (v *view) hostOf(replica uint64, self shard.HostID) shard.HostID {
 	host := v.Members[replica].Host
 	if _, known := v.Members[replica]; !known && replica < transport.FirstJoined {
@@ -60,8 +60,8 @@ func (v *view) votingHosts() []shard.HostID {
 	return all
 }
 
-// withVoters returns the view with the voters of a membership. A voter that is one no more was removed: the engine makes
-// no learner of it.
+// withVoters returns the view with the voters of a membership. A voter that is one no more was removed: the engine
+// makes no learner of it.
 func (v *view) withVoters(change uint64, voters map[uint64]transport.Target) *view {
 	if change < v.change {
 		return v

@@ -209,7 +209,8 @@ func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {
 	case standingForeign:
 		return refuse(RefusedSender, "host %d sent a snapshot in the name of replica %d", from.HostID, chunk.From)
 	case standingRemoved:
-		return refuse(RefusedReplica, "host %d sent a snapshot of replica %d, which was removed", from.HostID, chunk.From)
+		return refuse(RefusedReplica, "host %d sent a snapshot of replica %d, which was removed", from.HostID,
+			chunk.From)
 	}
 	return nil
 }

@@ -36,9 +36,9 @@ type AnswerError struct{ Text string }
 // Error implements error.
 func (a *AnswerError) Error() string { return a.Text }
 
-// Call sends a request to a host of the address book, and returns what its Answer returned. Each call has a connection of
-// its own, so the engine's frames wait for none. After an error other than an *AnswerError or a *Refused it is not known
-// whether the request was answered. A host can call itself, too.
+// Call sends a request to a host of the address book, and returns what its Answer returned. Each call has a
+// connection of its own, so the engine's frames wait for none. After an error other than an *AnswerError or a
+// *Refused it is not known whether the request was answered. A host can call itself, too.
 func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	if t.isSelf(to) {
 		return t.callSelf(ctx, request)
@@ -66,7 +66,7 @@ func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error
 	return answer, nil
 }
 
-// CallUnnamed calls whoever listens at an address, without saying who this host is. The request is made when the
+// CallUnnamed calls the host that listens at an address, without saying who this host is. The request is made when the
 // connection is there: of the peer that it is given nothing is proved but, with TLS, that an authority knows it.
 func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	request func(Peer) ([]byte, error)) ([]byte, error) {

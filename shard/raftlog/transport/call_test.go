@@ -110,9 +110,8 @@ func TestACallThatCannotBeAnsweredFails(t *testing.T) {
 }
 
 func TestTheLargestCallIsAnswered(t *testing.T) {
-	e := newEndpoint(t, withSecret(testSecret), answering(func(_ context.Context, _ Peer, request []byte) ([]byte, error) {
-		return request, nil
-	}))
+	echo := func(_ context.Context, _ Peer, request []byte) ([]byte, error) { return request, nil }
+	e := newEndpoint(t, withSecret(testSecret), answering(echo))
 	request := bytes.Repeat([]byte("x"), MaxCallBytes)
 	if got, err := e.peer.Call(t.Context(), 1, request); err != nil || !bytes.Equal(got, request) {
 		t.Errorf("%d bytes came back, %v", len(got), err)
@@ -232,7 +231,8 @@ func TestTargets(t *testing.T) {
 	}
 	zeros := strings.Repeat("0", 32)
 	for _, text := range []string{
-		"", "h1", "h1.", "1." + zeros, "h." + zeros, "h01." + zeros, "h-1." + zeros, "h1." + zeros[1:], "h1." + zeros + "0",
+		"", "h1", "h1.", "1." + zeros, "h." + zeros, "h01." + zeros, "h-1." + zeros, "h1." + zeros[1:],
+		"h1." + zeros + "0",
 		"h1." + strings.Repeat("A", 32), "h99999999999999999999." + zeros, "127.0.0.1:7421", "h1:" + zeros,
 	} {
 		if got, err := ParseTarget(text); err == nil {

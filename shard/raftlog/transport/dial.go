@@ -38,7 +38,8 @@ func (t *Transport) dial(ctx context.Context, to Host, purpose purpose) (*dialle
 	return d, nil
 }
 
-// dialAddress opens a connection to an address. Where the entry has no id, whoever answers is the one that was meant.
+// dialAddress opens a connection to an address. Where the entry has no id, any host that answers is the one that was
+// meant.
 func (t *Transport) dialAddress(ctx context.Context, to Host, purpose purpose) (*dialled, error) {
 	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlivePeriod}
 	raw, err := dialer.DialContext(ctx, "tcp", to.Address)

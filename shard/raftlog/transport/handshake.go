@@ -209,7 +209,7 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 	if purpose != purposeUnnamed {
 		refusal = t.judgeDialled(conn, &g.peer, to)
 	}
-	if err := tellVerdict(conn, keys.dialer, refusal); err != nil {
+	if err := sendVerdict(conn, keys.dialer, refusal); err != nil {
 		return g, err
 	}
 	return g, g.setMACs(secret, keys.frames, keys.answers)
@@ -253,7 +253,7 @@ func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 	if refusal == nil {
 		refusal = enroll(g.peer, g.purpose)
 	}
-	if err := tellVerdict(conn, keys.acceptor, refusal); err != nil {
+	if err := sendVerdict(conn, keys.acceptor, refusal); err != nil {
 		return g, fmt.Errorf("%s: %w", &g.peer, err)
 	}
 	if err := t.hear(conn, keys.dialer, &g); err != nil {

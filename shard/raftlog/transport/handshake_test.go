@@ -135,13 +135,13 @@ func TestARefusalThatProvesNothingIsNotHeeded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var sent bytes.Buffer
 			refusal := refusef(CodeNotNow, "later")
-			if err := tellVerdict(&sent, key, refusal); !errors.Is(err, refusal) {
+			if err := sendVerdict(&sent, key, refusal); !errors.Is(err, refusal) {
 				t.Fatal(err)
 			}
-			if got, err := hearVerdict(bytes.NewReader(sent.Bytes()), key); err != nil || *got != *refusal {
+			if got, err := readVerdict(bytes.NewReader(sent.Bytes()), key); err != nil || *got != *refusal {
 				t.Fatalf("as it was sent: %v, %v", got, err)
 			}
-			if got, err := hearVerdict(bytes.NewReader(tamper(sent.Bytes())), key); err == nil {
+			if got, err := readVerdict(bytes.NewReader(tamper(sent.Bytes())), key); err == nil {
 				t.Errorf("it is taken for %v", got)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 // Code is why a host does not take another one for a peer.
 type Code byte
 
-// The codes. Those from CodeUnknownHost to CodeOtherCertificate stay true until somebody does something.
+// The codes. Those from CodeUnknownHost to CodeOtherCertificate stay true until an operator changes something.
 const (
 	codeNone Code = iota
 	// CodeUnknownHost: no host has that id.
@@ -42,7 +42,7 @@ func (c Code) String() string {
 		"other deployment", "other certificate", "not now"}[c]
 }
 
-// Lasting reports whether it is of no use to try again before somebody does something.
+// Lasting reports whether it is of no use to try again before an operator changes something.
 func (c Code) Lasting() bool { return c >= CodeUnknownHost && c <= CodeOtherCertificate }
 
 // maxRefusalText bounds what a host says to one that it refuses.

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -36,7 +35,8 @@ func ParseTarget(text string) (t Target, err error) {
 // cutTarget splits a target without allocating anything: the engine has each message checked.
 func cutTarget(text string) (id, incarnation string, ok bool) {
 	id, incarnation, ok = strings.Cut(text, ".")
-	if !ok || len(id) < 2 || id[0] != 'h' || id[1] == '0' || len(incarnation) != hex.EncodedLen(len(hosts.Incarnation{})) {
+	const digits = 2 * len(hosts.Incarnation{})
+	if !ok || len(id) < 2 || id[0] != 'h' || id[1] == '0' || len(incarnation) != digits {
 		return "", "", false
 	}
 	for _, c := range []byte(id[1:]) {

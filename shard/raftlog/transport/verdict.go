@@ -13,8 +13,8 @@ import (
 
 const verdictHead = 3 // before the text
 
-// tellVerdict sends whether this host takes the other one for a peer, and returns the refusal where it does not.
-func tellVerdict(conn io.Writer, key []byte, refusal *Refused) error {
+// sendVerdict sends whether this host takes the other one for a peer, and returns the refusal where it does not.
+func sendVerdict(conn io.Writer, key []byte, refusal *Refused) error {
 	text := ""
 	verdict := []byte{byte(codeNone), 0, 0}
 	if refusal != nil {
@@ -33,7 +33,7 @@ func tellVerdict(conn io.Writer, key []byte, refusal *Refused) error {
 
 // hear reads the verdict of the peer. Where it refuses this host, the owner of this one hears of it.
 func (t *Transport) hear(conn io.Reader, key []byte, g *greeting) error {
-	refusal, err := hearVerdict(conn, key)
+	refusal, err := readVerdict(conn, key)
 	if err != nil {
 		return fmt.Errorf("%w: the other host did not take the proof of the secret, its log says why: %w",
 			errHandshake, err)
@@ -48,9 +48,9 @@ func (t *Transport) hear(conn io.Reader, key []byte, g *greeting) error {
 	return refusal
 }
 
-// hearVerdict returns why the other side refuses this one, nil where it does not. An error says that the verdict is not
+// readVerdict returns why the other side refuses this one, nil where it does not. An error says that the verdict is not
 // one of a host that has the secret.
-func hearVerdict(conn io.Reader, key []byte) (*Refused, error) {
+func readVerdict(conn io.Reader, key []byte) (*Refused, error) {
 	verdict := make([]byte, verdictHead+maxRefusalText+sha256.Size)
 	if _, err := io.ReadFull(conn, verdict[:verdictHead]); err != nil {
 		return nil, err
