@@ -1,7 +1,8 @@
 // Package raftlog is the log of shards on Raft: shard.Log on the engine github.com/lni/dragonboat/v4.
 //
 // A process opens one Host, which holds the log and the snapshots of all its shards in one data directory and reaches
-// the other hosts through one port. Start starts this host's replica of a shard and returns its end of the log.
+// the other hosts through a transport. Start starts this host's replica of a shard and returns its end of the log; Join
+// does so for a replica that was added later.
 //
 // DESIGN.md says how it works, what was decided and what it costs.
 //
@@ -10,8 +11,8 @@
 //   - A state machine that returns an error from Apply or Restore stops the process. So does a disk that refuses the
 //     log: the user of a Host must refuse work before the disk is full.
 //   - Without TLS or a secret, any program that reaches the port can write to the log.
-//   - A data directory belongs to one host id, one set of addresses and one host name of the machine for ever. In a
-//     container that means a fixed host name.
+//   - A data directory belongs to one incarnation of a host and one host name of the machine for ever. In a container
+//     that means a fixed host name.
 //   - Close waits for the call of the state machine that is under way, and for callbacks. It must be called from
 //     neither.
 //   - The engine reads dragonboat-soft-settings.json and dragonboat-hard-settings.json from the working directory, if

@@ -74,7 +74,8 @@ func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 
 func TestACallThatCannotBeAnsweredFails(t *testing.T) {
 	large := make([]byte, MaxCallBytes+1)
-	hang := func(context.Context, Peer, []byte) ([]byte, error) { <-t.Context().Done(); return nil, nil }
+	late := make(chan struct{})
+	hang := func(context.Context, Peer, []byte) ([]byte, error) { <-late; return nil, nil }
 	say := func(answer []byte, err error) func(*Config) {
 		return answering(func(context.Context, Peer, []byte) ([]byte, error) { return answer, err })
 	}
@@ -96,6 +97,7 @@ func TestACallThatCannotBeAnsweredFails(t *testing.T) {
 			if name == "no answer in time" {
 				cancel()
 				ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+				t.Cleanup(func() { close(late) }) // before the transport is closed
 			}
 			defer cancel()
 			_, err := e.peer.Call(ctx, 1, test.request)
