@@ -110,7 +110,10 @@ func (l *Log) Promote(ctx context.Context, replica, change uint64) error {
 
 // Remove implements shard.Members.
 func (l *Log) Remove(ctx context.Context, replica, change uint64) error {
-	return l.change(ctx, change, memberChange{
+	request := func(timeout time.Duration) (*dragonboat.RequestState, error) {
+		return l.host.engine.RequestDeleteReplica(l.shardID, replica, change, timeout)
+	}
+	err := l.change(ctx, change, memberChange{
 		name: fmt.Sprint("remove ", replica),
 		allowed: func(m *shard.Membership, _ map[uint64]struct{}) error {
 			p := m.Member(replica)
@@ -124,10 +127,29 @@ func (l *Log) Remove(ctx context.Context, replica, change uint64) error {
 			}
 			return nil
 		},
-		request: func(timeout time.Duration) (*dragonboat.RequestState, error) {
-			return l.host.engine.RequestDeleteReplica(l.shardID, replica, change, timeout)
-		},
+		request: request,
 	})
+	if err != nil {
+		return err
+	}
+	return l.outlast(ctx, request)
+}
+
+// outlast proposes a removal that was made once more, which changes nothing. With that entry a majority of those that
+// are left has on its disks that the removal is committed. Otherwise they could need the replica that was removed,
+// after a restart, to learn it: of two voters the one that is left could not be elected without the other.
+func (l *Log) outlast(ctx context.Context, request func(time.Duration) (*dragonboat.RequestState, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, l.host.config.ProposalTimeout)
+	defer cancel()
+	again, err := request(l.host.config.ProposalTimeout)
+	if err == nil {
+		err = l.awaitChange(ctx, again)
+	}
+	if errors.Is(err, shard.ErrOtherMembership) {
+		return nil
+	}
+	return fmt.Errorf("raftlog: shard %d: %w: it is not on the disks of a majority yet", l.shardID,
+		errors.Join(shard.ErrMembershipUnknown, err))
 }
 
 // voters returns how many members vote.
