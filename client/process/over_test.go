@@ -74,7 +74,7 @@ func TestCoordinateReturnsBeforeCancel(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotHandledTakesRoom in the inbox of a member, whoever has sent it, also where it has arrived, and waits
+// TestWhatIsNotHandledTakesRoom in the inbox of a member, of any sender, also where it has arrived, and waits
 // behind another one: a reply makes room for one more, and no more.
 func TestWhatIsNotHandledTakesRoom(t *testing.T) {
 	play(t, 1, func(t *testing.T, g *stage) {

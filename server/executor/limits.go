@@ -12,8 +12,8 @@ const (
 	busyEvery = 200 * time.Millisecond
 	// reportWithin is how long a host may take for a report.
 	reportWithin = time.Second
-	// reportLife is for how long a report says anything of its host.
-	reportLife = 5 * time.Second
+	// reportGood is for how long a report says anything of its host.
+	reportGood = 5 * time.Second
 	// effectWithin is how long an effect may take. Another one of its step does not begin before that.
 	effectWithin = 10 * time.Second
 	// proposeWithin is how long a command may take.

@@ -292,7 +292,7 @@ func (m *machine) Propose(ctx context.Context, c Command) error {
 	if !m.act(what, false) {
 		return errDown
 	}
-	err := m.propose(ctx, func(at hosts.At, s *metaState) error { return carryOut(at, s, &c) })
+	err := m.propose(ctx, func(at hosts.At, s *metaState) error { return apply(at, s, &c) })
 	if !m.act(what, true) {
 		return errDown
 	}
@@ -310,8 +310,8 @@ func (m *machine) act(what string, over bool) bool {
 	return !m.down()
 }
 
-// carryOut is what the meta machine does with the commands of a governor.
-func carryOut(at hosts.At, s *metaState, c *Command) error {
+// apply is what the meta machine does with the commands of a governor.
+func apply(at hosts.At, s *metaState, c *Command) error {
 	moment := plan.Moment{Now: at.Now, Term: at.Term}
 	var out plan.Outcome
 	var a hosts.Answer

@@ -33,7 +33,7 @@ func (t *term) round(ctx context.Context) bool {
 func (t *term) advance(ctx context.Context, v governor.View) bool {
 	for _, s := range v.Seen.Shards {
 		on := v.State.Shard(s.Shard)
-		if s.Leader != 0 && s.Age < millis(reportLife) && s.Change > on.Change {
+		if s.Leader != 0 && s.Age < millis(reportGood) && s.Change > on.Change {
 			return t.known(ctx, v.State, s.Shard)
 		}
 	}

@@ -57,7 +57,7 @@ func (w *watch) answered(r *hosts.Records) bool {
 
 // current returns what a host says of itself, nil where that is too old. The caller holds the lock, here and below.
 func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
-	if !w.answered(r) || now.Sub(w.asked) >= reportLife {
+	if !w.answered(r) || now.Sub(w.asked) >= reportGood {
 		return nil
 	}
 	return w.report
@@ -87,7 +87,7 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 	if best == nil {
 		for _, w := range t.watches { // one that does not answer may lead it
 			if t.current(w, r, now) == nil {
-				shown.Age = millis(reportLife)
+				shown.Age = millis(reportGood)
 			}
 		}
 		return shown

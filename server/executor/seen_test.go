@@ -38,8 +38,8 @@ func TestLagIsHowLongAgoALeaderHadNoMore(t *testing.T) {
 	}
 }
 
-// TestIdleClusterFailsNobody: an entry after a long silence makes no host a stuck one.
-func TestIdleClusterFailsNobody(t *testing.T) {
+// TestIdleClusterFailsNoHost: an entry after a long silence makes no host a stuck one.
+func TestIdleClusterFailsNoHost(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
 		f.converge()

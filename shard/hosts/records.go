@@ -79,7 +79,7 @@ func (r *Records) Clone() *Records {
 	return &c
 }
 
-// Generation tells a cluster from the one that it was made of by a recovery: hosts of one do not talk to those of
+// Generation distinguishes a cluster from the one that it was made of by a recovery: hosts of one refuse those of
 // another. It is all zero until the first recovery.
 type Generation struct {
 	Number uint64 // one more with each recovery

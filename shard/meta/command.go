@@ -47,7 +47,15 @@ const (
 	// CmdLead is the first command of every new leader of the shard: its time goes on under that leader. Uses Term.
 	CmdLead CommandKind = 21
 
-	// The commands on hosts, replicas and steps. Each uses Origin, and Request, whose type says what it does.
+	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
+	CmdRoutingInit CommandKind = 32
+	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses
+	// Expected too: the version that the slot table must have, where it is not zero.
+	CmdSlotsAssign CommandKind = 33
+)
+
+// The commands on hosts, replicas and steps. Each uses Origin, and Request, whose type says what it does.
+const (
 	CmdHostsFound     CommandKind = 40
 	CmdHostJoin       CommandKind = 41
 	CmdHostBoot       CommandKind = 42
@@ -72,12 +80,6 @@ const (
 	CmdStepReport     CommandKind = 61
 	CmdStepCancel     CommandKind = 62
 	CmdStepForget     CommandKind = 63
-
-	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
-	CmdRoutingInit CommandKind = 32
-	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses
-	// Expected too: the version that the slot table must have, where it is not zero.
-	CmdSlotsAssign CommandKind = 33
 )
 
 // ShardID names a Raft group. Among data shards zero stands for "none".

@@ -24,14 +24,14 @@ type HostFailed struct {
 
 func (*HostFailed) kind() CommandKind { return CmdHostFailed }
 
-func (r *HostFailed) code(c *form.Coder) {
-	c.Numbers(&r.Term, (*uint64)(&r.Host), &r.Epoch)
-	octet(c, &r.Reason)
-	c.Text(&r.Text, anyLength)
+func (hf *HostFailed) code(c *form.Coder) {
+	c.Numbers(&hf.Term, (*uint64)(&hf.Host), &hf.Epoch)
+	octet(c, &hf.Reason)
+	c.Text(&hf.Text, anyLength)
 }
 
-func (r *HostFailed) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Failed(at, r.Term, r.Host, r.Epoch, r.Reason, r.Text)
+func (hf *HostFailed) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Failed(at, hf.Term, hf.Host, hf.Epoch, hf.Reason, hf.Text)
 }
 
 // HostReach says that a host is brought to the target that it had.
@@ -102,23 +102,23 @@ type StepBegin struct {
 
 func (*StepBegin) kind() CommandKind { return CmdStepBegin }
 
-func (r *StepBegin) code(c *form.Coder) {
-	c.Numbers(&r.Term, &r.Revision)
+func (sb *StepBegin) code(c *form.Coder) {
+	c.Numbers(&sb.Term, &sb.Revision)
 	var proposal []byte
 	if !c.Reading() {
-		proposal = planConfig.AppendProposal(nil, &r.Proposal)
+		proposal = planConfig.AppendProposal(nil, &sb.Proposal)
 	}
 	if c.Bytes(&proposal, anyLength); c.Reading() {
 		var rest []byte
 		var err error
-		r.Proposal, rest, err = planConfig.ReadProposal(proposal)
+		sb.Proposal, rest, err = planConfig.ReadProposal(proposal)
 		c.Must(err == nil && len(rest) == 0, "the step: %v", err)
 	}
 }
 
-func (r *StepBegin) apply(m *Machine, at hosts.At) hosts.Answer {
+func (sb *StepBegin) apply(m *Machine, at hosts.At) hosts.Answer {
 	t := m.topology
-	_, out := governor.Begin(at, t.records, t.plan, r.Term, r.Revision, r.Proposal)
+	_, out := governor.Begin(at, t.records, t.plan, sb.Term, sb.Revision, sb.Proposal)
 	return m.stepAnswer(out)
 }
 

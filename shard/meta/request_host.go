@@ -26,29 +26,29 @@ type Founder struct {
 
 func (*HostsFound) kind() CommandKind { return CmdHostsFound }
 
-func (r *HostsFound) code(c *form.Coder) {
-	c.Number(&r.Generation.Number)
-	fixed(c, r.Generation.Draw[:])
-	form.List(c, &r.Founders, anyLength, func(f *Founder) {
+func (hf *HostsFound) code(c *form.Coder) {
+	c.Number(&hf.Generation.Number)
+	fixed(c, hf.Generation.Draw[:])
+	form.List(c, &hf.Founders, anyLength, func(f *Founder) {
 		c.Number((*uint64)(&f.ID))
 		fixed(c, f.Incarnation[:])
 	})
 }
 
-func (r *HostsFound) apply(m *Machine, at hosts.At) hosts.Answer {
+func (hf *HostsFound) apply(m *Machine, at hosts.At) hosts.Answer {
 	if m.topology != nil {
 		return hosts.Answer{Existed: true}
 	}
 	if m.routing.Version == 0 {
 		return forbidden("the cluster has no slot table yet")
 	}
-	founders, a := r.founders(m.hosts.entries)
+	founders, a := hf.founders(m.hosts.entries)
 	if a.Status != protocol.StatusSuccess {
 		return a
 	}
 	t := newTopology(m.routing.Cluster, m.routing.Shards)
 	t.records.ContinueFrom(m.version)
-	t.records.BeginGeneration(r.Generation)
+	t.records.BeginGeneration(hf.Generation)
 	if a := t.records.Found(at, founders); a.Status != protocol.StatusSuccess {
 		return a
 	}
@@ -62,19 +62,19 @@ func (r *HostsFound) apply(m *Machine, at hosts.At) hosts.Answer {
 }
 
 // founders returns what is known of the hosts that are named, which must be all that have registered.
-func (r *HostsFound) founders(registered []*Host) ([]hosts.Founder, hosts.Answer) {
+func (hf *HostsFound) founders(registered []*Host) ([]hosts.Founder, hosts.Answer) {
 	var list []hosts.Founder
 	for _, h := range registered {
-		i := slices.IndexFunc(r.Founders, func(f Founder) bool { return f.ID == h.ID })
+		i := slices.IndexFunc(hf.Founders, func(f Founder) bool { return f.ID == h.ID })
 		if i < 0 {
 			return nil, forbidden("host %s has registered and is not named", h.Name)
 		}
-		list = append(list, hosts.Founder{ID: h.ID, Name: h.Name, Incarnation: r.Founders[i].Incarnation,
+		list = append(list, hosts.Founder{ID: h.ID, Name: h.Name, Incarnation: hf.Founders[i].Incarnation,
 			Addresses: hosts.Addresses{Raft: h.RaftAddress, Client: h.ClientAddress, Admin: h.AdminAddress},
 			Version:   h.Version, Level: h.Level})
 	}
-	if len(list) != len(r.Founders) {
-		return nil, forbidden("%d hosts are named, and %d have registered", len(r.Founders), len(list))
+	if len(list) != len(hf.Founders) {
+		return nil, forbidden("%d hosts are named, and %d have registered", len(hf.Founders), len(list))
 	}
 	return list, hosts.Answer{}
 }
@@ -84,22 +84,22 @@ type HostJoin struct{ hosts.Join }
 
 func (*HostJoin) kind() CommandKind { return CmdHostJoin }
 
-func (r *HostJoin) code(c *form.Coder) {
-	c.Text(&r.Cluster, anyLength)
-	c.Text(&r.Name, anyLength)
-	fixed(c, r.Incarnation[:])
-	codeAddresses(c, &r.Addresses)
-	codeDomain(c, &r.Domain)
-	c.Text(&r.Version, anyLength)
-	octet(c, &r.Level)
-	c.Text(&r.Replace, anyLength)
-	c.Text(&r.Token, anyLength)
-	c.Flag(&r.Trusted)
-	c.Flag(&r.Heard)
+func (hj *HostJoin) code(c *form.Coder) {
+	c.Text(&hj.Cluster, anyLength)
+	c.Text(&hj.Name, anyLength)
+	fixed(c, hj.Incarnation[:])
+	codeAddresses(c, &hj.Addresses)
+	codeDomain(c, &hj.Domain)
+	c.Text(&hj.Version, anyLength)
+	octet(c, &hj.Level)
+	c.Text(&hj.Replace, anyLength)
+	c.Text(&hj.Token, anyLength)
+	c.Flag(&hj.Trusted)
+	c.Flag(&hj.Heard)
 }
 
-func (r *HostJoin) apply(m *Machine, at hosts.At) hosts.Answer {
-	j := r.Join
+func (hj *HostJoin) apply(m *Machine, at hosts.At) hosts.Answer {
+	j := hj.Join
 	j.Grace = MaxSessionGracePeriodMillis
 	a := m.topology.records.Join(at, j)
 	if a.Status == protocol.StatusSuccess && !a.Existed {
@@ -114,16 +114,16 @@ type HostBoot struct{ hosts.Boot }
 
 func (*HostBoot) kind() CommandKind { return CmdHostBoot }
 
-func (r *HostBoot) code(c *form.Coder) {
-	codeIdentity(c, &r.Host, &r.Incarnation)
-	codeStart(c, &r.Start)
-	codeAddresses(c, &r.Addresses)
-	c.Text(&r.Version, anyLength)
-	octet(c, &r.Level)
+func (hb *HostBoot) code(c *form.Coder) {
+	codeIdentity(c, &hb.Host, &hb.Incarnation)
+	codeStart(c, &hb.Start)
+	codeAddresses(c, &hb.Addresses)
+	c.Text(&hb.Version, anyLength)
+	octet(c, &hb.Level)
 }
 
-func (r *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Boot(at, r.Boot)
+func (hb *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Boot(at, hb.Boot)
 }
 
 // HostReturn is said by a host that finds itself taken for failed, and is not.
@@ -153,13 +153,13 @@ type HostShutdown struct {
 
 func (*HostShutdown) kind() CommandKind { return CmdHostShutdown }
 
-func (r *HostShutdown) code(c *form.Coder) {
-	codeIdentity(c, &r.Host, &r.Incarnation)
-	codeStart(c, &r.Start)
+func (hs *HostShutdown) code(c *form.Coder) {
+	codeIdentity(c, &hs.Host, &hs.Incarnation)
+	codeStart(c, &hs.Start)
 }
 
-func (r *HostShutdown) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Shutdown(at, r.Host, r.Incarnation, r.Start)
+func (hs *HostShutdown) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Shutdown(at, hs.Host, hs.Incarnation, hs.Start)
 }
 
 // HostRename is said by a host that is reached elsewhere from now on.

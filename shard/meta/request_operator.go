@@ -14,19 +14,19 @@ import (
 // HostDrain gives a host the target Offline: what it leads and votes in is handed over.
 type HostDrain struct{ Host string }
 
-func (*HostDrain) kind() CommandKind    { return CmdHostDrain }
-func (r *HostDrain) code(c *form.Coder) { c.Text(&r.Host, anyLength) }
-func (r *HostDrain) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Drain(at, r.Host)
+func (*HostDrain) kind() CommandKind     { return CmdHostDrain }
+func (hd *HostDrain) code(c *form.Coder) { c.Text(&hd.Host, anyLength) }
+func (hd *HostDrain) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Drain(at, hd.Host)
 }
 
 // HostUndrain takes a drain back.
 type HostUndrain struct{ Host string }
 
-func (*HostUndrain) kind() CommandKind    { return CmdHostUndrain }
-func (r *HostUndrain) code(c *form.Coder) { c.Text(&r.Host, anyLength) }
-func (r *HostUndrain) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Undrain(at, r.Host)
+func (*HostUndrain) kind() CommandKind     { return CmdHostUndrain }
+func (hu *HostUndrain) code(c *form.Coder) { c.Text(&hu.Host, anyLength) }
+func (hu *HostUndrain) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Undrain(at, hu.Host)
 }
 
 // HostCordon says whether a host gets no more replicas, votes and leaderships than it has.
@@ -37,13 +37,13 @@ type HostCordon struct {
 
 func (*HostCordon) kind() CommandKind { return CmdHostCordon }
 
-func (r *HostCordon) code(c *form.Coder) {
-	c.Text(&r.Host, anyLength)
-	c.Flag(&r.On)
+func (hc *HostCordon) code(c *form.Coder) {
+	c.Text(&hc.Host, anyLength)
+	c.Flag(&hc.On)
 }
 
-func (r *HostCordon) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Cordon(at, r.Host, r.On)
+func (hc *HostCordon) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Cordon(at, hc.Host, hc.On)
 }
 
 // HostAlter gives a host another failure domain.
@@ -54,13 +54,13 @@ type HostAlter struct {
 
 func (*HostAlter) kind() CommandKind { return CmdHostAlter }
 
-func (r *HostAlter) code(c *form.Coder) {
-	c.Text(&r.Host, anyLength)
-	codeDomain(c, &r.Domain)
+func (ha *HostAlter) code(c *form.Coder) {
+	c.Text(&ha.Host, anyLength)
+	codeDomain(c, &ha.Domain)
 }
 
-func (r *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Alter(at, r.Host, r.Domain)
+func (ha *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Alter(at, ha.Host, ha.Domain)
 }
 
 // HostExpel makes a host leave for ever. One that is not offline needs force.
@@ -71,15 +71,15 @@ type HostExpel struct {
 
 func (*HostExpel) kind() CommandKind { return CmdHostExpel }
 
-func (r *HostExpel) code(c *form.Coder) {
-	c.Text(&r.Host, anyLength)
-	c.Flag(&r.Force)
+func (he *HostExpel) code(c *form.Coder) {
+	c.Text(&he.Host, anyLength)
+	c.Flag(&he.Force)
 }
 
 // apply has the expulsion wait for the longest grace period that any node may have: the host may still hear of a longer
 // one than is in force now.
-func (r *HostExpel) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Expel(at, r.Host, r.Force, MaxSessionGracePeriodMillis)
+func (he *HostExpel) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Expel(at, he.Host, he.Force, MaxSessionGracePeriodMillis)
 }
 
 // HostReplace makes a host take the place of one that is gone, which is expelled. Heard says that the leader that
@@ -109,13 +109,13 @@ type ShardTransfer struct {
 
 func (*ShardTransfer) kind() CommandKind { return CmdShardTransfer }
 
-func (r *ShardTransfer) code(c *form.Coder) {
-	c.Number((*uint64)(&r.Shard))
-	c.Text(&r.Host, anyLength)
+func (st *ShardTransfer) code(c *form.Coder) {
+	c.Number((*uint64)(&st.Shard))
+	c.Text(&st.Host, anyLength)
 }
 
-func (r *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Transfer(at, r.Shard, r.Host)
+func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Transfer(at, st.Shard, st.Host)
 }
 
 // PolicySet puts another policy in the place of From.
@@ -123,14 +123,14 @@ type PolicySet struct{ From, To hosts.Policy }
 
 func (*PolicySet) kind() CommandKind { return CmdPolicySet }
 
-func (r *PolicySet) code(c *form.Coder) {
-	for _, p := range []*hosts.Policy{&r.From, &r.To} {
+func (ps *PolicySet) code(c *form.Coder) {
+	for _, p := range []*hosts.Policy{&ps.From, &ps.To} {
 		c.Numbers(&p.Voters, &p.OfflineAfter, &p.ReplaceAfter, &p.StableFor, &p.BalanceEvery, &p.Copies)
 	}
 }
 
-func (r *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.SetPolicy(at, r.From, r.To)
+func (ps *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.SetPolicy(at, ps.From, ps.To)
 }
 
 // TokenCreate makes a join token. Who asks has drawn its id and its secret, of which Hash is the hash.
@@ -142,14 +142,14 @@ type TokenCreate struct {
 
 func (*TokenCreate) kind() CommandKind { return CmdTokenCreate }
 
-func (r *TokenCreate) code(c *form.Coder) {
-	c.Text(&r.ID, anyLength)
-	fixed(c, r.Hash[:])
-	c.Number(&r.Millis)
+func (tc *TokenCreate) code(c *form.Coder) {
+	c.Text(&tc.ID, anyLength)
+	fixed(c, tc.Hash[:])
+	c.Number(&tc.Millis)
 }
 
-func (r *TokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.CreateToken(at, r.ID, r.Hash, r.Millis)
+func (tc *TokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.CreateToken(at, tc.ID, tc.Hash, tc.Millis)
 }
 
 // TokenRevoke makes a join token useless.
@@ -167,29 +167,29 @@ type StepCancel struct {
 	Hold uint64
 }
 
-func (*StepCancel) kind() CommandKind    { return CmdStepCancel }
-func (r *StepCancel) code(c *form.Coder) { c.Numbers((*uint64)(&r.Step), &r.Hold) }
-func (r *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
-	switch out := m.topology.plan.Cancel(at.Now, r.Step, at.Why, r.Hold); out {
+func (*StepCancel) kind() CommandKind     { return CmdStepCancel }
+func (sc *StepCancel) code(c *form.Coder) { c.Numbers((*uint64)(&sc.Step), &sc.Hold) }
+func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
+	switch out := m.topology.plan.Cancel(at.Now, sc.Step, at.Why, sc.Hold); out {
 	case plan.Applied:
-		m.topology.records.NoteStep(at, fmt.Sprintf("step %d was cancelled", r.Step))
+		m.topology.records.NoteStep(at, fmt.Sprintf("step %d was cancelled", sc.Step))
 		return hosts.Answer{}
 	case plan.Over:
 		return hosts.Answer{Existed: true}
 	default:
-		return refusal(protocol.StatusNotFound, "there is no step %d", r.Step)
+		return refusal(protocol.StatusNotFound, "there is no step %d", sc.Step)
 	}
 }
 
 // StepForget ends the delay of a subject that has failed.
 type StepForget struct{ Subject plan.Subject }
 
-func (*StepForget) kind() CommandKind    { return CmdStepForget }
-func (r *StepForget) code(c *form.Coder) { c.Text((*string)(&r.Subject), anyLength) }
-func (r *StepForget) apply(m *Machine, at hosts.At) hosts.Answer {
-	if m.topology.plan.Forget(r.Subject) != plan.Applied {
-		return refusal(protocol.StatusNotFound, "%q does not wait", form.Cut(string(r.Subject), plan.MaxSubject))
+func (*StepForget) kind() CommandKind     { return CmdStepForget }
+func (sf *StepForget) code(c *form.Coder) { c.Text((*string)(&sf.Subject), anyLength) }
+func (sf *StepForget) apply(m *Machine, at hosts.At) hosts.Answer {
+	if m.topology.plan.Forget(sf.Subject) != plan.Applied {
+		return refusal(protocol.StatusNotFound, "%q does not wait", form.Cut(string(sf.Subject), plan.MaxSubject))
 	}
-	m.topology.records.NoteStep(at, fmt.Sprintf("%s waits no longer", r.Subject))
+	m.topology.records.NoteStep(at, fmt.Sprintf("%s waits no longer", sf.Subject))
 	return hosts.Answer{}
 }

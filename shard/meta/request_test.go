@@ -50,7 +50,7 @@ func TestARequestThatCannotBeReadIsNotWritten(t *testing.T) {
 	}
 }
 
-// TestWhatTheRulesRefuseIsReadAllTheSame: a mistake of who asks is answered, and stops nobody.
+// TestWhatTheRulesRefuseIsReadAllTheSame: a mistake of who asks is answered, and stops no replica.
 func TestWhatTheRulesRefuseIsReadAllTheSame(t *testing.T) {
 	c := founded(t, "a", "b")
 	long := strings.Repeat("x", 70_000)

@@ -53,7 +53,7 @@ func (f *fleet) host() *hosts.Host {
 
 func (f *fleet) ref() string { return string(rune('a' + f.IntN(8))) }
 
-// named is the name of a host that is there or was, its id, or a name of nobody.
+// named is the name of a host that is there or was, its id, or a name that no host has.
 func (f *fleet) named() string {
 	switch h := f.host(); f.IntN(6) {
 	case 0:
