@@ -13,7 +13,7 @@ ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
 
-.PHONY: list run test check race fuzz fuzz-short bench bench-peers engine soak chaos disk start
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak chaos disk start
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -40,6 +40,9 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 race: ## all tests under the race detector, the long ones shortened
 	$(GO) test -race -short -timeout 20m ./...
 	cd $(LIGHT) && $(GO) test -race -short -timeout 20m ./...
+
+planted: ## every bug that is planted in the Go client's source, which tests have to notice; a few minutes
+	$(GO) test ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)
