@@ -85,7 +85,7 @@ var table = []row{
 	},
 	{
 		name: "raft-tls-cert", group: groupRaft, hint: "FILE",
-		help:  "the certificate that this host shows to other hosts, PEM; it must have this host's name as CN or DNS name",
+		help:  "the certificate for other hosts, PEM; it must have this host's name as CN or DNS name",
 		field: func(s *Settings) value { return textValue{&s.RaftTLSCert} },
 	},
 	{
