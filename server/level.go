@@ -91,8 +91,12 @@ func (h *Host) Level() Level {
 	return l
 }
 
-// aboveLevel is the answer to a request that needs a level which the cluster has not reached.
+// aboveLevel is the answer to a request that needs a level which the cluster has not reached. A host that has not caught
+// up since it started does not know whether it has.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
+	if !h.meta.CaughtUp() {
+		return &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway}
+	}
 	return &protocol.Result{Status: protocol.StatusUnsupported, Message: clip(fmt.Sprintf(
 		"this needs feature level %d of the cluster, which is at %v", needs, h.Level()))}
 }

@@ -60,10 +60,6 @@ func (c *conn) metaChange(
 		return
 	}
 	if needs := meta.LevelOf(&command); needs > h.meta.Machine.Level() {
-		if !h.meta.CaughtUp() {
-			c.Fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
-			return
-		}
 		c.Fail(r.ID, r.Kind, h.aboveLevel(needs))
 		return
 	}
