@@ -45,7 +45,7 @@ func rage(
 		all.Go(func() { g.work(t, ctx, w, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
 	random := rand.New(rand.NewPCG(seed, 1000))
-	for range 30 {
+	for range either(30, 12) {
 		time.Sleep(time.Duration(random.Int64N(int64(calm))))
 		disturb(random)
 	}
