@@ -91,8 +91,8 @@ func (h *Host) Level() Level {
 	return l
 }
 
-// aboveLevel is the answer to a request that needs a level which the cluster has not reached. A host that has not caught
-// up since it started does not know whether it has.
+// aboveLevel is the answer to a request that needs a level which the cluster has not reached. A host that has not
+// caught up since it started does not know whether it has.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	if !h.meta.CaughtUp() {
 		return &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway}
