@@ -32,3 +32,13 @@ func TestAHostThatIsBehindDoesNotSayThatTheClusterIs(t *testing.T) {
 		want(t, m.Kind().String(), got, protocol.StatusUnavailable)
 	}
 }
+
+// TestAShardThatHasNotFollowedTheClusterYet: its level rises a moment after that of the cluster. Who asks in between is
+// to ask again.
+func TestAShardThatHasNotFollowedTheClusterYet(t *testing.T) {
+	c := servertest.Start(t)
+	speak(t, c, 1).node("/jobs")
+	cluster := c.Host(1).Level().Cluster
+	want(t, "the cluster's level", c.Host(1).AboveLevel(cluster).Status, protocol.StatusUnavailable)
+	want(t, "the next level", c.Host(1).AboveLevel(cluster+1).Status, protocol.StatusUnsupported)
+}

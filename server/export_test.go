@@ -1,6 +1,9 @@
 package server
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+)
 
 // Broadcast pushes a message to every client that has said its HELLO.
 func (h *Host) Broadcast(m protocol.PushMessage) {
@@ -11,6 +14,9 @@ func (h *Host) Broadcast(m protocol.PushMessage) {
 		}
 	})
 }
+
+// AboveLevel is the answer to a request that needs a level which a shard has not reached.
+func (h *Host) AboveLevel(needs level.Level) *protocol.Result { return h.aboveLevel(needs) }
 
 // AfterBind has a host call f between the binding of a session to a connection and the look whether it still lives.
 func (h *Host) AfterBind(f func()) { h.set.AfterBind = f }

@@ -91,11 +91,15 @@ func (h *Host) Level() Level {
 	return l
 }
 
-// aboveLevel is the answer to a request that needs a level which the cluster has not reached. A host that has not
-// caught up since it started does not know whether it has.
+// aboveLevel is the answer to a request that needs a level which the cluster, or a shard, has not reached. A host that
+// has not caught up since it started does not know whether the cluster has, and a shard follows the cluster in a moment.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
-	if !h.meta.CaughtUp() {
+	switch {
+	case !h.meta.CaughtUp():
 		return &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway}
+	case needs <= h.meta.Machine.Level():
+		return &protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 20,
+			Message: fmt.Sprintf("the shard has not followed the cluster to feature level %d yet", needs)}
 	}
 	return &protocol.Result{Status: protocol.StatusUnsupported, Message: clip(fmt.Sprintf(
 		"this needs feature level %d of the cluster, which is at %v", needs, h.Level()))}
