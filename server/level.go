@@ -92,7 +92,8 @@ func (h *Host) Level() Level {
 }
 
 // aboveLevel is the answer to a request that needs a level which the cluster, or a shard, has not reached. A host that
-// has not caught up since it started does not know whether the cluster has, and a shard follows the cluster in a moment.
+// has not caught up since it started does not know whether the cluster has, and a shard follows the cluster within a
+// moment.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	switch {
 	case !h.meta.CaughtUp():
