@@ -25,10 +25,10 @@ var ErrNotLocked = errors.New("the lock is another one's")
 // Drive runs one workload on a server: lock, where every caller locks and unlocks a lock of its own.
 func Drive(ctx context.Context, endpoints []string, plan load.Plan) (*report.Report, error) {
 	if plan.Workload != "lock" {
-		return nil, fmt.Errorf("Redis has no workload %q", plan.Workload)
+		return nil, fmt.Errorf("workload %q: there is none with Redis", plan.Workload)
 	}
 	if len(endpoints) != 1 {
-		return nil, fmt.Errorf("%d servers: Redis has one", len(endpoints))
+		return nil, fmt.Errorf("%d servers: Redis is one", len(endpoints))
 	}
 	client, err := dial(endpoints[0], plan.Connections)
 	if err != nil {

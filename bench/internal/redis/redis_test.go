@@ -88,8 +88,8 @@ func TestWhatTheServerSyncs(t *testing.T) {
 
 func TestWhatItCannotDoIsRefused(t *testing.T) {
 	for want, plan := range map[string]load.Plan{
-		`no workload "handoff"`:  {Workload: "handoff", Connections: 1},
-		"3 connections: the cli": {Workload: "lock", Connections: 3},
+		`workload "handoff": the`: {Workload: "handoff", Connections: 1},
+		"3 connections: the cli":  {Workload: "lock", Connections: 3},
 	} {
 		_, err := Drive(t.Context(), []string{"127.0.0.1:1"}, plan)
 		if err == nil || !strings.Contains(err.Error(), want) {
