@@ -449,6 +449,9 @@ func (fr forgetsRows) describe(m *Machine, object handle, v view, o *DescribeOpt
 }
 
 func TestMistakesOfKindsAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	clubBed(t, 0)
 	row := kindRows[kindClub]
 	defer func() { kindRows[kindClub] = row }()

@@ -113,6 +113,9 @@ var processMistakes = []struct {
 }
 
 func TestMistakesOfProcessesAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	newRound(t, 1, processSpec)
 	play := func(seed uint64, moment string, mistake func(r *processRun)) error {
 		r := newProcessRun(seed, make(map[string]int))

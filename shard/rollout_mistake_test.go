@@ -100,6 +100,9 @@ var rolloutMistakes = []struct {
 }
 
 func TestMistakesOfRolloutsAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	rolloutBed(t, 0)
 	play := func(seed uint64, moment string, mistake func(r *rolloutRun)) error {
 		r := newRolloutRun(seed, make(map[string]int))

@@ -389,6 +389,9 @@ var topologyMistakes = []struct {
 }
 
 func TestMistakesInRequestsAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	for _, x := range topologyMistakes {
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
 			for seed := range uint64(*topologySeek) {

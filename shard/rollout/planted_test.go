@@ -74,6 +74,9 @@ var planted = [bugs]struct {
 }
 
 func TestPlantedBugsAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	for b := bugNone + 1; b < bugs; b++ {
 		p := planted[b]
 		if err := playRandomly(p.seed, b, false, make(map[string]int)); err == nil {

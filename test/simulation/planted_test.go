@@ -135,14 +135,14 @@ func longWindows(p *simulation.Plan) {
 const tries = 40
 
 func TestPlantedBugsAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many worlds, which take minutes under the race detector")
+	}
 	for _, x := range planted {
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
 			if *seek > 0 {
 				seekSeed(t, x.make, x.shape, x.rule)
 				return
-			}
-			if testing.Short() && x.rule != "" {
-				t.Skip("worlds with rollouts or processes take minutes under the race detector")
 			}
 			t.Parallel() // the world of a bubble hardly occupies more than one core
 			for range tries {
