@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lni/dragonboat/v4"
 	"github.com/signalbox/signalbox/shard"
@@ -32,8 +33,9 @@ type Host struct {
 	lifecycle sync.Mutex // held by Start, and by Close until it begins; locked before mu
 	closed    bool       // guarded by lifecycle
 
-	mu   sync.Mutex                      // held while logs is replaced
-	logs atomic.Pointer[map[uint64]*Log] // the map is never written to
+	mu      sync.Mutex                      // held while logs is replaced
+	logs    atomic.Pointer[map[uint64]*Log] // the map is never written to
+	stopped map[uint64]time.Time            // guarded by mu; when the last replica of a shard was stopped
 
 	stop      chan struct{}
 	closeOnce sync.Once
@@ -54,7 +56,7 @@ func Open(config Config) (*Host, error) {
 func open(c Config, disk *disk) (_ *Host, err error) {
 	h := &Host{
 		config: c, followers: newFollowers(), sendings: sendings{all: make(map[followerKey]sending)},
-		stop: make(chan struct{}),
+		stopped: make(map[uint64]time.Time), stop: make(chan struct{}),
 	}
 	h.logs.Store(&map[uint64]*Log{})
 	lock, err := claimDirectory(c, disk.FS)
@@ -148,6 +150,7 @@ func (h *Host) forget(l *Log) {
 	defer h.mu.Unlock()
 	if h.log(l.shardID) == l {
 		h.setLog(l.shardID, nil)
+		h.stopped[l.shardID] = time.Now()
 	}
 }
 

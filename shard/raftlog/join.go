@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lni/dragonboat/v4"
 	"github.com/lni/dragonboat/v4/statemachine"
@@ -84,6 +85,7 @@ func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRe
 	for replica, target := range initial {
 		members[replica] = target.String()
 	}
+	h.awaitWorkers(shardID)
 	create := func(_, _ uint64) statemachine.IConcurrentStateMachine { return l.machine }
 	joins := record.Joined && !known
 	err = h.engine.StartConcurrentReplica(members, joins, create, h.config.replicaConfig(shardID, record))
@@ -93,6 +95,20 @@ func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRe
 	}
 	l.start()
 	return l, nil
+}
+
+// restartPause is how long a shard has no replica on a host between two of them. Every worker of the engine looks
+// through the replicas once in 200 ms. One that was about to take up a replica while that was stopped does so although
+// the replica is closed; if it then finds the next one before it has put the first away, the engine ends the process.
+// What a worker does between its look and taking up needs no disk and no lock that is held for long.
+const restartPause = 500 * time.Millisecond
+
+// awaitWorkers returns when no worker of the engine knows the replica of a shard that was stopped before.
+func (h *Host) awaitWorkers(shardID uint64) {
+	h.mu.Lock()
+	stopped := h.stopped[shardID]
+	h.mu.Unlock()
+	time.Sleep(restartPause - time.Since(stopped))
 }
 
 // Discard deletes the data of a replica that was removed from its shard, and stops it before where it runs. It is never

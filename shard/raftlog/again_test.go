@@ -1,0 +1,34 @@
+package raftlog
+
+import (
+	"testing"
+	"time"
+)
+
+// TestAShardHasNoReplicaForAWhileBetweenTwo because a worker of the engine that found both would end the process: it
+// was seen once, under the race detector on two busy processors, and cannot be provoked from outside the engine.
+func TestAShardHasNoReplicaForAWhileBetweenTwo(t *testing.T) {
+	one := openOne(t, nil)
+	begun := time.Now()
+	if err := one.host.Discard(t.Context(), testShard, 1); err != nil {
+		t.Fatal(err)
+	}
+	for replica := uint64(1030); replica < 1032; replica++ {
+		joined, err := one.host.Join(testShard, replica, newRecorder())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pause := time.Since(begun); pause < restartPause {
+			t.Errorf("replica %d was started %v after the one before it was stopped", replica, pause)
+		}
+		begun = time.Now()
+		if replica == 1030 {
+			err = one.host.Discard(t.Context(), testShard, replica)
+		} else {
+			err = joined.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
