@@ -19,6 +19,7 @@ func TestTheLogOfTheEngineIsForOperators(t *testing.T) {
 	say := func(level slog.Level, message string) { log.Log(t.Context(), level, message, "engine", "transport") }
 	say(slog.LevelInfo, "t2 became candidate")
 	say(slog.LevelWarn, "mutual TLS disabled, communication is insecure")
+	say(slog.LevelWarn, "[00000:00002] had 8 LocalTick msgs in one batch")
 	say(slog.LevelError, "Nodehost x failed to get a connection to b:1, refused")
 	say(slog.LevelWarn, "b:1 became unreachable, affected 0 nodes")
 	say(slog.LevelWarn, "b:1 became unreachable, affected 1 nodes")
