@@ -9,6 +9,7 @@ import (
 )
 
 func TestCheckFindsRoundsThatHang(t *testing.T) {
+	t.Parallel()
 	p, _, _ := lockPlace(t)
 	x := newTool(t, p.Client)
 	check := func(want string) {

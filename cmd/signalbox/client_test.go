@@ -175,6 +175,7 @@ func certificates(t *testing.T) (ca, cert, key string, pool *x509.CertPool) {
 }
 
 func TestAClusterWithTLSAndTokens(t *testing.T) {
+	t.Parallel()
 	ca, cert, key, pool := certificates(t)
 	writer, reader := access.NewToken(), access.NewToken()
 	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
@@ -243,6 +244,7 @@ func TestPlainAndTLSAtOnce(t *testing.T) {
 }
 
 func TestANearlyFullDiskRefusesChangesAndServesReads(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	s := p.serve(t)
 	s.awaitReady()

@@ -134,6 +134,7 @@ func TestAnEndpointThatDoesNotAnswerIsNoHost(t *testing.T) {
 }
 
 func TestNoHostAnswers(t *testing.T) {
+	t.Parallel()
 	x, _ := sharedTool(t)
 	silent, _ := listenInSilence(t)
 	x.fails(cli.ExitUnavailable, "the endpoints are "+silent+" (flag): --endpoints gives others", "node", "list",

@@ -139,6 +139,7 @@ func TestWhatIsSaidOfALossSaysWhatBecameOfTheCommand(t *testing.T) {
 }
 
 func TestTheTimeInTheQueueIsNoPartOfATerm(t *testing.T) {
+	t.Parallel()
 	p, _, box := lockPlace(t)
 	s, err := box.Session(t.Context(), "/jobs")
 	if err != nil {

@@ -205,11 +205,13 @@ func deathOf(t *testing.T) (pipe string, dead <-chan time.Time) {
 }
 
 func TestAPausedServerEndsTheCommandBeforeItsLease(t *testing.T) {
+	t.Parallel()
 	p, server, _ := lockPlace(t)
-	const timeout = 10 * time.Second
+	const timeout = 20 * time.Second // a twentieth of it is left to a machine that is busy
 	pipe, dead := deathOf(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", timeout.String(), "--", "sh", "-c",
-		"exec 3>$3; "+stubborn, "sh", "1", "/dev/null", pipe)
+		`exec 3>$1; trap 'echo asked' TERM; echo in; sh -c 'trap "" TERM; sleep 600' & while :; do wait; done`, "sh",
+		pipe)
 	s.says("in")
 	server.pause()
 	// No ping is answered that was sent after this, so the lease ends before this and the timeout.
@@ -229,6 +231,7 @@ func TestAPausedServerEndsTheCommandBeforeItsLease(t *testing.T) {
 }
 
 func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	w := newCutWire(t, p.Client)
 	server := p.serve(t, "--client-advertise", w.listener.Addr().String())
@@ -256,6 +259,7 @@ func TestTheNextOwnerStartsAfterTheLastOneIsDead(t *testing.T) {
 }
 
 func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
+	t.Parallel()
 	p, _, _ := lockPlace(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "6s", "--", "sh", "-c",
 		"trap 'echo asked' TERM; echo in; while :; do sleep 0.01; done")
@@ -271,6 +275,7 @@ func TestAProcessThatStoodStillKillsAtOnce(t *testing.T) {
 }
 
 func TestTheCommandDiesWithItsLock(t *testing.T) {
+	t.Parallel()
 	p, server, _ := lockPlace(t)
 	s := p.tool(t, "lock", "/jobs", "x", "--session-timeout", "3s", "--", "sh", "-c", "echo in $$; exec sleep 600")
 	s.says("in")

@@ -25,6 +25,7 @@ func pausedHost(t *testing.T, timeout string) (*tool, *task) {
 }
 
 func TestWhoCannotReachTheClusterHoldsNothingAnyMore(t *testing.T) {
+	t.Parallel()
 	x, s := pausedHost(t, "2s")
 	began := time.Now()
 	if code := s.wait(patience); code != cli.ExitLost ||
@@ -36,6 +37,7 @@ func TestWhoCannotReachTheClusterHoldsNothingAnyMore(t *testing.T) {
 }
 
 func TestAWaitingCommandReportsThatNoHostAnswers(t *testing.T) {
+	t.Parallel()
 	skipShort(t)
 	p := newPlace(t)
 	host := p.serve(t)
@@ -61,6 +63,7 @@ func TestAWaitingCommandReportsThatNoHostAnswers(t *testing.T) {
 }
 
 func TestAnInterruptDoesNotWaitForAClusterThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	_, s := pausedHost(t, "10m")
 	s.signal(os.Interrupt)
 	if code := s.wait(patience); code != cli.ExitDone || !strings.Contains(s.Errors(), "signalbox: give back lock: ") {

@@ -314,6 +314,7 @@ func TestAClientThatDoesNotGoHoldsAHostUpForASecond(t *testing.T) {
 }
 
 func TestThreeHostsMakeACluster(t *testing.T) {
+	t.Parallel()
 	places := newCluster(t, "a", "b", "c")
 	var hosts []*hostProcess
 	for _, p := range places {

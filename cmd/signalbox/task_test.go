@@ -1,11 +1,13 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,10 +26,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beVariable) != "" {
 		main()
 	}
+	if err := flag.Set("test.parallel", strconv.Itoa(parallelTests)); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	shared.stop()
 	os.Exit(code)
 }
+
+// parallelTests is how many of the tests that wait most of the time run at once where the command line does not say.
+const parallelTests = 8
 
 // patience is how long anything may take that must come some time.
 const patience = 60 * time.Second

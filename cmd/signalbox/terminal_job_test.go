@@ -140,30 +140,33 @@ func TestACommandInTheBackgroundStopsWithItsJobUntilItHasTheTerminal(t *testing.
 const beating = `bash -c 'exec 9<> <(:); while :; do echo $1 >> beats; read -t 0.01 -u 9; done' bash `
 
 func TestAStoppedJobDoesNotRunUnderAnothersLock(t *testing.T) {
-	p, _, _ := lockPlace(t)
 	for _, after := range []string{"", " > out", " | cat"} {
-		d := newDesk(t, p.Client)
-		d.types("signalbox lock /jobs x --session-timeout 4s -- " + beating + "1" + after + "\n")
-		d.wrote("beats", "1\n1\n")
-		d.stops(1)
-		d.says("the command is stopped, and so is this process")
-		d.hasPrompt("meanwhile")
-		stood := d.read("beats")
-		// The cluster gives the lock to another one, and the first does not run beside it.
-		next := p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "sh", "-c", "echo mine; exec sleep 600")
-		next.says("mine")
-		if now := d.read("beats"); now != stood {
-			t.Errorf("%q: the stopped command has gone on beside the next owner", after)
-		}
-		d.types("fg\n")
-		d.says("the lock x is lost: ")
-		d.says("the command was killed")
-		d.hasPrompt("after")
-		if now := d.read("beats"); now != stood {
-			t.Errorf("%q: the command was continued before it was killed", after)
-		}
-		next.signal(syscall.SIGTERM)
-		next.wait(patience)
+		t.Run("output"+after, func(t *testing.T) {
+			t.Parallel()
+			p, _, _ := lockPlace(t)
+			d := newDesk(t, p.Client)
+			d.types("signalbox lock /jobs x --session-timeout 4s -- " + beating + "1" + after + "\n")
+			d.wrote("beats", "1\n1\n")
+			d.stops(1)
+			d.says("the command is stopped, and so is this process")
+			d.hasPrompt("meanwhile")
+			stood := d.read("beats")
+			// The cluster gives the lock to another one, and the first does not run beside it.
+			next := p.tool(t, "lock", "/jobs", "x", "--quiet", "--", "sh", "-c", "echo mine; exec sleep 600")
+			next.says("mine")
+			if now := d.read("beats"); now != stood {
+				t.Errorf("%q: the stopped command has gone on beside the next owner", after)
+			}
+			d.types("fg\n")
+			d.says("the lock x is lost: ")
+			d.says("the command was killed")
+			d.hasPrompt("after")
+			if now := d.read("beats"); now != stood {
+				t.Errorf("%q: the command was continued before it was killed", after)
+			}
+			next.signal(syscall.SIGTERM)
+			next.wait(patience)
+		})
 	}
 }
 

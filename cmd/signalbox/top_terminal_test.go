@@ -12,6 +12,7 @@ import (
 )
 
 func TestTopGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
 	p, _, _ := lockPlace(t)
 	s, _ := newTool(t, p.Client).onTerminal("top", "--admin", p.Admin, "--interval", "2s")
 	s.awaitOutput("it has shown two looks", func() bool { return strings.Count(s.Output(), screenTop) >= 2 })

@@ -14,6 +14,7 @@ import (
 )
 
 func TestTopShowsWhatHappens(t *testing.T) {
+	t.Parallel()
 	p, _, box := lockPlace(t)
 	if _, err := box.AlterNode(t.Context(), "/jobs", client.NodeConfig{Counters: client.Detailed}); err != nil {
 		t.Fatal(err)
