@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/protocol/level"
 )
 
 // Program is a signalbox that can be run.
@@ -21,7 +22,8 @@ func Build(dir string) (Program, error) { return build(filepath.Join(dir, "signa
 
 // BuildPrevious builds one that is what it was before the newest feature level came, as far as a cluster can see.
 func BuildPrevious(dir string) (Program, error) {
-	return build(filepath.Join(dir, "signalbox-previous"), "-tags", "previouslevel")
+	flag := fmt.Sprintf("-ldflags=-X github.com/signalbox/signalbox/protocol/level.newest=%d", level.Newest-1)
+	return build(filepath.Join(dir, "signalbox-previous"), flag)
 }
 
 func build(path string, flags ...string) (Program, error) {
