@@ -114,7 +114,7 @@ func (t *Transport) serve(raw net.Conn) error {
 		return nil // it was closed since the handshake
 	}
 	defer end.leave(raw)
-	return end.serve(newFrameReader(conn, g.in, framesOfEngine), g.peer)
+	return end.serve(conn, g)
 }
 
 // unexpected returns nil for the normal end of a connection.

@@ -70,6 +70,7 @@ type engineEnd struct {
 
 	running sync.WaitGroup        // of the connections that feed the engine
 	conns   map[net.Conn]struct{} // guarded by Transport.mu
+	lanes   lanes
 }
 
 // Name is the name of the transport in the engine's log.
@@ -123,13 +124,16 @@ func (e *engineEnd) leave(conn net.Conn) {
 }
 
 // serve passes the frames of a connection to the engine until the connection ends, and returns why it ended.
-func (e *engineEnd) serve(frames *frameReader, peer Peer) error {
-	from := newOrigin(&peer)
+func (e *engineEnd) serve(conn net.Conn, g greeting) error {
+	frames, from := newFrameReader(conn, g.in, framesOfEngine), newOrigin(&g.peer)
 	dropping := false
 	for {
 		kind, payload, err := frames.next()
 		if err == nil {
 			err = e.handle(from, kind, payload, &dropping)
+		}
+		if err == nil && kind == frameChunk {
+			err = confirmChunk(conn, g.out)
 		}
 		if err != nil {
 			return err
@@ -195,19 +199,6 @@ func (e *engineEnd) GetConnection(ctx context.Context, target string) (raftio.IC
 		case <-time.After(redialEvery):
 		}
 	}
-}
-
-// GetSnapshotConnection dials another host to send it a snapshot.
-func (e *engineEnd) GetSnapshotConnection(ctx context.Context, target string) (raftio.ISnapshotConnection, error) {
-	to, err := ParseTarget(target)
-	if err != nil {
-		return nil, err
-	}
-	d, err := e.dialTarget(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	return &sender{dialled: d, sent: func(c *raftpb.Chunk) { e.replicas.Sent(to.Host, c) }}, nil
 }
 
 // dialTarget opens a connection for the engine's frames.

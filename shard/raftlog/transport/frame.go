@@ -26,6 +26,7 @@ const (
 	frameChunk    = 2 // a raftpb.Chunk
 	frameCall     = 4 // a request; helloKind is between them
 	frameAnswer   = 5 // an answer
+	frameTaken    = 6 // nothing: the answer to a chunk, when it has been handled
 )
 
 // frameRules are what may come over a connection.
@@ -38,6 +39,7 @@ var (
 	framesOfEngine = frameRules{[]byte{frameMessages, frameChunk}, maxFrameBytes}
 	framesOfCall   = frameRules{[]byte{frameCall}, callHead + MaxCallBytes}
 	framesOfAnswer = frameRules{[]byte{frameAnswer}, answerHead + MaxCallBytes}
+	framesOfTaken  = frameRules{[]byte{frameTaken}, 0}
 )
 
 const (
@@ -69,7 +71,7 @@ func frameSum(head, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, payload)
 }
 
-// writeFrame writes a frame that is the only one of its side on a connection.
+// writeFrame writes a small frame.
 func writeFrame(conn io.Writer, mac *frameMAC, kind byte, payload []byte) error {
 	frame := append(make([]byte, frameHeaderSize, frameHeaderSize+len(payload)+macSize), payload...)
 	sealFrame(frame, kind)
@@ -94,16 +96,19 @@ type frameReader struct {
 	r      *bufio.Reader
 	buffer []byte
 	until  time.Time // the read deadline that is set
+	// silence is after how long without a frame reading ends.
+	silence time.Duration
 }
 
 func newFrameReader(conn frameSource, mac *frameMAC, rules frameRules) *frameReader {
-	return &frameReader{conn: conn, mac: mac, rules: rules, r: bufio.NewReaderSize(conn, readBufferBytes)}
+	size := min(readBufferBytes, frameHeaderSize+int(rules.maxBytes)+macSize)
+	return &frameReader{conn: conn, mac: mac, rules: rules, r: bufio.NewReaderSize(conn, size), silence: silence}
 }
 
 // next returns the next frame. The payload is valid until the next call.
 func (f *frameReader) next() (kind byte, payload []byte, err error) {
-	if now := time.Now(); f.until.Sub(now) < silence/2 {
-		f.until = now.Add(silence)
+	if now := time.Now(); f.until.Sub(now) < f.silence/2 {
+		f.until = now.Add(f.silence)
 		if err := f.conn.SetReadDeadline(f.until); err != nil {
 			return 0, nil, err
 		}

@@ -25,8 +25,6 @@ type sender struct {
 	// have started again since the last one. Messages of Raft may be lost and may come twice, so a frame that may be
 	// half sent is sent once more.
 	redial func() (*dialled, error)
-	// sent, where set, is called with each chunk that was sent.
-	sent func(*raftpb.Chunk)
 }
 
 // Close ends the connection. What was sent is delivered nevertheless.
@@ -68,15 +66,6 @@ func withoutEngineForwards(messages []raftpb.Message) []raftpb.Message {
 		kept = append(kept, m)
 	}
 	return kept
-}
-
-// SendChunk sends a chunk of a snapshot.
-func (s *sender) SendChunk(chunk raftpb.Chunk) error {
-	err := s.send(frameChunk, chunk.Size(), chunk.MarshalTo)
-	if err == nil && s.sent != nil {
-		s.sent(&chunk)
-	}
-	return err
 }
 
 // send writes a frame with one system call.

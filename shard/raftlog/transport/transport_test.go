@@ -137,14 +137,20 @@ func (e *endpoint) connectFrom(t *testing.T, dialer *engineEnd) *sender {
 }
 
 // connectForSnapshot does, too.
-func (e *endpoint) connectForSnapshot(t *testing.T) *sender {
+func (e *endpoint) connectForSnapshot(t *testing.T) *snapshotSender {
 	t.Helper()
-	conn, err := e.peer.GetSnapshotConnection(context.Background(), one.String())
+	return e.connectForSnapshotUntil(t, context.Background())
+}
+
+func (e *endpoint) connectForSnapshotUntil(t *testing.T, ctx context.Context) *snapshotSender {
+	t.Helper()
+	conn, err := e.peer.GetSnapshotConnection(ctx, one.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(conn.Close)
-	return conn.(*sender)
+	s := conn.(*snapshotSender)
+	t.Cleanup(s.Close)
+	return s
 }
 
 func newEndpoint(t *testing.T, changes ...func(*Config)) *endpoint {
@@ -221,8 +227,8 @@ func TestChunksArriveUntilOneIsRefused(t *testing.T) {
 	data := bytes.Repeat([]byte{7}, 2<<20)
 	for id := range uint64(6) {
 		if err := conn.SendChunk(raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot",
-			ChunkId: id, Data: data}); err != nil {
-			t.Fatal(err)
+			ChunkId: id, Data: data}); (err == nil) != (id < 5) {
+			t.Fatalf("chunk %d: %v", id, err)
 		}
 		if got := <-e.chunks; got.ChunkId != id || !bytes.Equal(got.Data, data) {
 			t.Fatalf("chunk %d arrived changed", id)

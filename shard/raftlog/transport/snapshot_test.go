@@ -1,0 +1,128 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/lni/dragonboat/v4/raftio"
+	"github.com/lni/dragonboat/v4/raftpb"
+)
+
+// chunkOf is one of two chunks of a snapshot.
+func chunkOf(index, id uint64) raftpb.Chunk {
+	return raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", Index: index, ChunkId: id,
+		ChunkCount: 2}
+}
+
+// TestAChunkIsSentWhenTheOneBeforeIsHandled: what the engine takes for sent has arrived.
+func TestAChunkIsSentWhenTheOneBeforeIsHandled(t *testing.T) {
+	for name, secret := range map[string][]byte{"without a secret": nil, "with a secret": testSecret} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t, withSecret(secret))
+			conn := e.connectForSnapshot(t)
+			room := cap(e.chunks)
+			ended := make(chan error, 1)
+			go func() {
+				for range room {
+					if err := conn.SendChunk(chunkOf(7, 0)); err != nil {
+						ended <- err
+						return
+					}
+				}
+				ended <- conn.SendChunk(chunkOf(7, 1))
+			}()
+			sent := &e.peer.replicas.(*testReplicas).sent
+			eventually(t, "chunks for which there is room", func() bool {
+				return len(e.chunks) == room && sent.Load() == int64(room)
+			})
+			select {
+			case err := <-ended:
+				t.Errorf("one that is not handled counts as sent: %v", err)
+			default:
+			}
+			<-e.chunks
+			if err := <-ended; err != nil || sent.Load() != int64(room)+1 {
+				t.Errorf("%d were sent, %v", sent.Load(), err)
+			}
+		})
+	}
+}
+
+// TestASnapshotWaitsForTheOneOnItsWay to the same replica.
+func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		arrives bool // the first
+		next    uint64
+		want    []raftpb.Chunk
+	}{
+		"it arrives, and is not sent again": {true, 7, []raftpb.Chunk{chunkOf(7, 0), chunkOf(7, 1)}},
+		"it arrives, and the next one is":   {true, 8, []raftpb.Chunk{chunkOf(7, 0), chunkOf(7, 1), chunkOf(8, 0), chunkOf(8, 1)}},
+		"it does not, and it is sent again": {false, 7, []raftpb.Chunk{chunkOf(7, 0), chunkOf(7, 0), chunkOf(7, 1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t)
+			first, next := e.connectForSnapshot(t), e.connectForSnapshot(t)
+			if err := first.SendChunk(chunkOf(7, 0)); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() {
+				ended <- errors.Join(next.SendChunk(chunkOf(c.next, 0)), next.SendChunk(chunkOf(c.next, 1)))
+			}()
+			e.peer.awaitInLane(t, 2)
+			if c.arrives {
+				if err := first.SendChunk(chunkOf(7, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first.Close()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			next.Close()
+			e.peer.awaitInLane(t, 0)
+			if len(e.chunks) != len(c.want) {
+				t.Errorf("%d chunks arrived, want %d", len(e.chunks), len(c.want))
+			}
+			for _, want := range c.want[:min(len(c.want), len(e.chunks))] {
+				if got := <-e.chunks; got.Index != want.Index || got.ChunkId != want.ChunkId {
+					t.Errorf("chunk %d of %d arrived, want %d of %d", got.ChunkId, got.Index, want.ChunkId, want.Index)
+				}
+			}
+		})
+	}
+}
+
+// awaitInLane waits until so many snapshots are on their way to the replica of the test, or wait for that.
+func (e *engineEnd) awaitInLane(t *testing.T, want int) {
+	t.Helper()
+	eventually(t, "snapshots in the lane", func() bool {
+		e.lanes.mu.Lock()
+		defer e.lanes.mu.Unlock()
+		one := e.lanes.ofReplica[raftio.GetNodeInfo(testShard, 1)]
+		return want == 0 && one == nil || one != nil && one.users == want
+	})
+}
+
+// TestTheEndOfTheEngineEndsSnapshots that wait, for their turn or for the other host.
+func TestTheEndOfTheEngineEndsSnapshots(t *testing.T) {
+	e := newEndpoint(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	handled := make(chan struct{})
+	e.onChunk = func(raftpb.Chunk) bool { <-handled; return true }
+	defer close(handled) // before the transport is closed
+	ended := make(chan error, 2)
+	for i := range 2 {
+		conn := e.connectForSnapshotUntil(t, ctx)
+		go func() { ended <- conn.SendChunk(chunkOf(7, 0)) }()
+		e.peer.awaitInLane(t, i+1)
+	}
+	cancel()
+	for range 2 {
+		if err := <-ended; err == nil {
+			t.Error("it was sent")
+		}
+	}
+}
