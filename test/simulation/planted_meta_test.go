@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
@@ -88,7 +89,7 @@ func (f *faultyMetaLog) Propose(batch []byte, done func(shard.Outcome)) error {
 // sent twice, and is carried out once.
 func TestLostAnswersOfNodesAreNoMistake(t *testing.T) {
 	for _, seed := range []uint64{1, 4} {
-		if found := noticed(t, seed, losingNodeAnswers(), nil); len(found) > 0 {
+		if found, _ := history.Check(play(t, seed, losingNodeAnswers(), nil)); len(found) > 0 {
 			t.Errorf("seed %d: %v", seed, found)
 		}
 	}

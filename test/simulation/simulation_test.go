@@ -159,7 +159,7 @@ func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulatio
 }
 
 func TestWorlds(t *testing.T) {
-	long := 25 * time.Second
+	long := 12 * time.Second
 	if testing.Short() {
 		long = 5 * time.Second
 	}
