@@ -68,9 +68,9 @@ type engineEnd struct {
 	redialFor  time.Duration
 	deployment uint64 // the host's identity stays while it has an engine
 
-	running sync.WaitGroup        // of the connections that feed the engine
-	conns   map[net.Conn]struct{} // guarded by Transport.mu
-	lanes   lanes
+	running    sync.WaitGroup        // of the connections that feed the engine
+	conns      map[net.Conn]struct{} // guarded by Transport.mu
+	deliveries deliveries
 }
 
 // Name is the name of the transport in the engine's log.

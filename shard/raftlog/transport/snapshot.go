@@ -22,33 +22,33 @@ func confirmChunk(conn net.Conn, mac *frameMAC) error {
 	return writeFrame(conn, mac, frameTaken, nil)
 }
 
-// lanes are the replicas elsewhere that this host sends snapshots to.
-type lanes struct {
+// deliveries are those of snapshots from this host to replicas elsewhere.
+type deliveries struct {
 	mu        sync.Mutex
-	ofReplica map[raftio.NodeInfo]*lane // guarded by mu
+	ofReplica map[raftio.NodeInfo]*delivery // guarded by mu
 }
 
-// lane has room for one snapshot on its way to a replica.
-type lane struct {
+// delivery is what is delivered to one replica: one snapshot at a time.
+type delivery struct {
 	turn  chan struct{} // full while one is on its way
-	users int           // guarded by lanes.mu: those that wait for their turn, or have it
-	// delivered is the index of the last snapshot that arrived whole, while the lane is in use. Who has the turn writes
+	users int           // guarded by deliveries.mu: those that wait for their turn, or have it
+	// delivered is the index of the last snapshot that arrived whole, while there are users. Who has the turn writes
 	// it.
 	delivered uint64
 }
 
 // enter waits for the turn. Waited is false where it came at once.
-func (l *lanes) enter(ctx context.Context, to raftio.NodeInfo) (one *lane, waited bool, err error) {
-	l.mu.Lock()
-	if l.ofReplica == nil {
-		l.ofReplica = make(map[raftio.NodeInfo]*lane)
+func (d *deliveries) enter(ctx context.Context, to raftio.NodeInfo) (one *delivery, waited bool, err error) {
+	d.mu.Lock()
+	if d.ofReplica == nil {
+		d.ofReplica = make(map[raftio.NodeInfo]*delivery)
 	}
-	if one = l.ofReplica[to]; one == nil {
-		one = &lane{turn: make(chan struct{}, 1)}
-		l.ofReplica[to] = one
+	if one = d.ofReplica[to]; one == nil {
+		one = &delivery{turn: make(chan struct{}, 1)}
+		d.ofReplica[to] = one
 	}
 	one.users++
-	l.mu.Unlock()
+	d.mu.Unlock()
 	select {
 	case one.turn <- struct{}{}:
 		return one, false, nil
@@ -58,22 +58,22 @@ func (l *lanes) enter(ctx context.Context, to raftio.NodeInfo) (one *lane, waite
 	case one.turn <- struct{}{}:
 		return one, true, nil
 	case <-ctx.Done():
-		l.forget(to, one)
+		d.forget(to, one)
 		return nil, true, ctx.Err()
 	}
 }
 
 // leave passes the turn on.
-func (l *lanes) leave(to raftio.NodeInfo, one *lane) {
+func (d *deliveries) leave(to raftio.NodeInfo, one *delivery) {
 	<-one.turn
-	l.forget(to, one)
+	d.forget(to, one)
 }
 
-func (l *lanes) forget(to raftio.NodeInfo, one *lane) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (d *deliveries) forget(to raftio.NodeInfo, one *delivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if one.users--; one.users == 0 {
-		delete(l.ofReplica, to)
+		delete(d.ofReplica, to)
 	}
 }
 
@@ -87,14 +87,14 @@ func (l *lanes) forget(to raftio.NodeInfo, one *lane) {
 // replica. One that has arrived while it waited is not sent again.
 type snapshotSender struct {
 	*sender
-	ctx     context.Context
-	end     *engineEnd
-	to      Target
-	stop    func() bool // ends the watch of ctx
-	taken   *frameReader
-	of      raftio.NodeInfo // the replica whose lane it is in
-	lane    *lane           // nil: in none
-	arrived bool            // what is to be sent has arrived already
+	ctx      context.Context
+	end      *engineEnd
+	to       Target
+	stop     func() bool // ends the watch of ctx
+	taken    *frameReader
+	of       raftio.NodeInfo // the replica that it is for
+	delivery *delivery       // nil: none
+	arrived  bool            // what is to be sent has arrived already
 }
 
 // GetSnapshotConnection dials another host to send it a snapshot.
@@ -134,9 +134,9 @@ func (s *snapshotSender) Close() {
 }
 
 func (s *snapshotSender) leave() {
-	if s.lane != nil {
-		s.end.lanes.leave(s.of, s.lane)
-		s.lane = nil
+	if s.delivery != nil {
+		s.end.deliveries.leave(s.of, s.delivery)
+		s.delivery = nil
 	}
 }
 
@@ -144,10 +144,10 @@ func (s *snapshotSender) leave() {
 func (s *snapshotSender) begin(first *raftpb.Chunk) (err error) {
 	var waited bool
 	s.of = raftio.GetNodeInfo(first.ShardID, first.ReplicaID)
-	if s.lane, waited, err = s.end.lanes.enter(s.ctx, s.of); err != nil || !waited {
+	if s.delivery, waited, err = s.end.deliveries.enter(s.ctx, s.of); err != nil || !waited {
 		return err
 	}
-	if s.arrived = s.lane.delivered == first.Index; s.arrived {
+	if s.arrived = s.delivery.delivered == first.Index; s.arrived {
 		return nil
 	}
 	s.hangUp() // the other host may have given it up meanwhile
@@ -156,7 +156,7 @@ func (s *snapshotSender) begin(first *raftpb.Chunk) (err error) {
 
 // SendChunk sends a chunk, and returns when the other host has handled it.
 func (s *snapshotSender) SendChunk(chunk raftpb.Chunk) error {
-	if s.lane == nil {
+	if s.delivery == nil {
 		if err := s.begin(&chunk); err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (s *snapshotSender) SendChunk(chunk raftpb.Chunk) error {
 	}
 	s.end.replicas.Sent(s.to.Host, &chunk)
 	if chunk.IsLastChunk() {
-		s.lane.delivered = chunk.Index
+		s.delivery.delivered = chunk.Index
 	}
 	return nil
 }

@@ -57,7 +57,8 @@ func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 		want    []raftpb.Chunk
 	}{
 		"it arrives, and is not sent again": {true, 7, []raftpb.Chunk{chunkOf(7, 0), chunkOf(7, 1)}},
-		"it arrives, and the next one is":   {true, 8, []raftpb.Chunk{chunkOf(7, 0), chunkOf(7, 1), chunkOf(8, 0), chunkOf(8, 1)}},
+		"it arrives, and the next one is": {true, 8,
+			[]raftpb.Chunk{chunkOf(7, 0), chunkOf(7, 1), chunkOf(8, 0), chunkOf(8, 1)}},
 		"it does not, and it is sent again": {false, 7, []raftpb.Chunk{chunkOf(7, 0), chunkOf(7, 0), chunkOf(7, 1)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +71,7 @@ func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 			go func() {
 				ended <- errors.Join(next.SendChunk(chunkOf(c.next, 0)), next.SendChunk(chunkOf(c.next, 1)))
 			}()
-			e.peer.awaitInLane(t, 2)
+			e.peer.awaitDeliveries(t, 2)
 			if c.arrives {
 				if err := first.SendChunk(chunkOf(7, 1)); err != nil {
 					t.Fatal(err)
@@ -81,7 +82,7 @@ func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			next.Close()
-			e.peer.awaitInLane(t, 0)
+			e.peer.awaitDeliveries(t, 0)
 			if len(e.chunks) != len(c.want) {
 				t.Errorf("%d chunks arrived, want %d", len(e.chunks), len(c.want))
 			}
@@ -94,13 +95,13 @@ func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 	}
 }
 
-// awaitInLane waits until so many snapshots are on their way to the replica of the test, or wait for that.
-func (e *engineEnd) awaitInLane(t *testing.T, want int) {
+// awaitDeliveries waits until so many snapshots are on their way to the replica of the test, or wait for that.
+func (e *engineEnd) awaitDeliveries(t *testing.T, want int) {
 	t.Helper()
-	eventually(t, "snapshots in the lane", func() bool {
-		e.lanes.mu.Lock()
-		defer e.lanes.mu.Unlock()
-		one := e.lanes.ofReplica[raftio.GetNodeInfo(testShard, 1)]
+	eventually(t, "snapshots on their way", func() bool {
+		e.deliveries.mu.Lock()
+		defer e.deliveries.mu.Unlock()
+		one := e.deliveries.ofReplica[raftio.GetNodeInfo(testShard, 1)]
 		return want == 0 && one == nil || one != nil && one.users == want
 	})
 }
@@ -117,7 +118,7 @@ func TestTheEndOfTheEngineEndsSnapshots(t *testing.T) {
 	for i := range 2 {
 		conn := e.connectForSnapshotUntil(t, ctx)
 		go func() { ended <- conn.SendChunk(chunkOf(7, 0)) }()
-		e.peer.awaitInLane(t, i+1)
+		e.peer.awaitDeliveries(t, i+1)
 	}
 	cancel()
 	for range 2 {
