@@ -92,7 +92,11 @@ func (b *bells) load(src []byte, _ level.Level) (handle, bool) {
 	return h, r.bad == "" && len(r.data) == 0
 }
 
+// linked refuses a bell with links: no command gives it one, and releaseLink has none to release.
 func (b *bells) linked(m *Machine, object handle) error {
+	if o := m.objects.at(object); o.linkCount != 0 {
+		return badSnapshot("bell %q has links", o.name)
+	}
 	m.setAlarm(object, b.of(m, object).at)
 	return nil
 }
