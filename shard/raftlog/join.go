@@ -103,7 +103,7 @@ func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRe
 // What a worker does between its look and taking up needs no disk and no lock that is held for long.
 const restartPause = 500 * time.Millisecond
 
-// awaitWorkers returns when no worker of the engine knows the replica of a shard that was stopped before.
+// awaitWorkers gives the workers of the engine the time to put away the replica of a shard that was stopped before.
 func (h *Host) awaitWorkers(shardID uint64) {
 	h.mu.Lock()
 	stopped := h.stopped[shardID]
