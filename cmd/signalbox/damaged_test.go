@@ -24,27 +24,17 @@ func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	find := func(pattern string) (found []string) {
-		_ = filepath.WalkDir(p.Dir, func(path string, _ fs.DirEntry, _ error) error {
-			if match, _ := filepath.Match(pattern, filepath.Base(path)); match {
-				found = append(found, path)
-			}
-			return nil
-		})
-		return found
-	}
-	const snapshots = "snapshot-????????????????.gbsnap" // one that is being made has a longer directory
 	var found []string
 	for i := 0; len(found) == 0 && i < 10_000; i++ { // each a batch of the meta shard
 		if _, err := c.CreateNode(ctx, fmt.Sprintf("/n%d", i), client.NodeConfig{}); err != nil {
 			t.Fatal(err)
 		}
-		found = find(snapshots)
+		found = savedSnapshots(p.Dir)
 	}
 	_ = c.Close()
 	s.stop()
-	found = find(snapshots)
-	segments := find("*.wal")
+	found = savedSnapshots(p.Dir)
+	segments := filesOf(p.Dir, "*.wal")
 	if len(found) == 0 || len(segments) == 0 {
 		t.Fatalf("the snapshots are %v, the segments %v", found, segments)
 	}
@@ -67,4 +57,31 @@ func TestADirectoryThatLacksAFileIsRefusedByItsName(t *testing.T) {
 	s = p.serve(t)
 	s.awaitReady()
 	s.stop()
+}
+
+// savedSnapshots returns the files of the snapshots that the log of a host has noted. One that is being made is in a
+// directory with a longer name, and one that is not noted yet has a flag file beside it: a start removes both.
+func savedSnapshots(dir string) (saved []string) {
+	const digits = "????????????????"
+	for _, path := range filesOf(dir, "snapshot-"+digits+".gbsnap") {
+		home := filepath.Dir(path)
+		if whole, _ := filepath.Match("snapshot-"+digits, filepath.Base(home)); !whole {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(home, "dragonboat.snapshot.message")); os.IsNotExist(err) {
+			saved = append(saved, path)
+		}
+	}
+	return saved
+}
+
+// filesOf returns the files below a directory whose names match a pattern.
+func filesOf(dir, pattern string) (found []string) {
+	_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error {
+		if match, _ := filepath.Match(pattern, filepath.Base(path)); match {
+			found = append(found, path)
+		}
+		return nil
+	})
+	return found
 }
