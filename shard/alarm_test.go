@@ -85,6 +85,17 @@ func (b *bells) save(dst []byte, body handle, _ level.Level) []byte {
 	return binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(dst, x.at), x.every), x.rung)
 }
 
+func (b *bells) renew(body handle, n *renewal) ([]byte, bool) {
+	x := *b.at(body)
+	if x.at != 0 {
+		x.at += n.later
+	}
+	h := b.alloc()
+	*b.at(h) = x
+	defer b.release(h)
+	return b.save(nil, h, level.Newest), true
+}
+
 func (b *bells) load(src []byte, _ level.Level) (handle, bool) {
 	r := reader{data: src}
 	h := b.alloc()

@@ -124,6 +124,10 @@ type kind interface {
 	load(src []byte, at level.Level) (body handle, ok bool)
 	linked(m *Machine, object handle) error
 
+	// renew returns what the object is saved as in a new cluster, in which it has no links: in the form of the newest
+	// level. It returns false for an object that ends with its links. The object stays as it is.
+	renew(body handle, n *renewal) (saved []byte, lives bool)
+
 	// view finds a view of an object by its name: "" is all of it. Readers that ask for one that is not there are
 	// answered as where there is no object. describe and changes fill what readers get of a view; d.Gone has the rows
 	// that changed since, of which changes leaves those that are no more. changes returns false where that is too much

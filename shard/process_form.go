@@ -41,6 +41,12 @@ func (pr *processes) saveLink(dst []byte, body handle, _ level.Level) []byte {
 	return pr.members.at(body).Save(dst)
 }
 
+func (pr *processes) renew(body handle, n *renewal) ([]byte, bool) {
+	return pr.at(body).Renewed(process.Renewal{
+		Jump: n.jump, Revision: uint64(n.revision), Now: n.now, Later: n.later,
+	}), true
+}
+
 func (pr *processes) loadLink(src []byte, _ level.Level) (handle, bool) {
 	h := pr.members.alloc()
 	return h, pr.members.at(h).Load(src) == nil

@@ -19,6 +19,12 @@ func (ro *rollouts) load(src []byte, _ level.Level) (handle, bool) {
 	return h, true
 }
 
+func (ro *rollouts) renew(body handle, n *renewal) ([]byte, bool) {
+	return ro.at(body).Renewed(rollout.Renewal{
+		Jump: n.jump, Revision: uint64(n.revision), Now: n.now, Later: n.later,
+	}), true
+}
+
 // What a session is to a rollout, as the first byte of the body of its link.
 const (
 	savedInstance byte = 1 << iota

@@ -77,6 +77,11 @@ func (sem *semaphores) load(src []byte, _ level.Level) (handle, bool) {
 	return h, true
 }
 
+// renew keeps all of a persistent semaphore.
+func (sem *semaphores) renew(body handle, _ *renewal) ([]byte, bool) {
+	return sem.save(nil, body, level.Newest), !sem.at(body).ephemeral
+}
+
 // linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which
 // those that are there were granted, or began to wait.
 func (sem *semaphores) linked(m *Machine, object handle) error {

@@ -1,7 +1,9 @@
 package hosts
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -21,14 +23,15 @@ const (
 	EventTransfer       // an operator wants a host to lead a shard
 	EventPolicy
 	EventToken
-	EventStep // an operator has ended a step, or a delay after failures
+	EventStep       // an operator has ended a step, or a delay after failures
+	EventGeneration // the cluster was made of the state of another one
 	events
 )
 
 var eventNames = [events]string{
 	EventJoin: "join", EventTarget: "target", EventCurrent: "current", EventReplica: "replica", EventAlter: "alter",
 	EventTransfer: "transfer", EventPolicy: "policy", EventToken: "token",
-	EventStep: "step",
+	EventStep: "step", EventGeneration: "generation",
 }
 
 // String returns the event as people read it.
@@ -91,10 +94,7 @@ func (r *Records) Audit(from uint64, most int) []Entry {
 	if len(r.audit) == 0 || most <= 0 {
 		return nil
 	}
-	first := r.audit[0].Number
-	if from > r.lastAudit {
-		return nil
-	}
-	list := r.audit[max(from, first)-first:]
+	k, _ := slices.BinarySearchFunc(r.audit, from, func(e Entry, from uint64) int { return cmp.Compare(e.Number, from) })
+	list := r.audit[k:]
 	return list[:min(most, len(list))]
 }

@@ -30,16 +30,12 @@ func (r *Records) Found(at At, founders []Founder) Answer {
 	}
 	sorted := slices.SortedFunc(slices.Values(founders), func(a, b Founder) int { return cmp.Compare(a.ID, b.ID) })
 	for i, f := range sorted {
-		if err := checkWord("the name of a host", f.Name, 1, MaxName); err != nil {
-			return badRequest(err)
-		}
-		if err := cmp.Or(f.Addresses.check(), checkWord("the version", f.Version, 0, MaxVersion)); err != nil {
-			return badRequest(err)
-		}
 		named := slices.IndexFunc(sorted, func(g Founder) bool { return g.Name == f.Name })
-		if f.ID == 0 || f.ID >= FirstReplica || named != i || i > 0 && sorted[i-1].ID == f.ID {
-			return refuse(protocol.StatusBadRequest, "founders have names and ids of their own, ids from 1 to %d",
-				FirstReplica-1)
+		if a := f.check(); a.Status != protocol.StatusSuccess {
+			return a
+		}
+		if named != i || i > 0 && sorted[i-1].ID == f.ID {
+			return refuse(protocol.StatusBadRequest, "founders have names and ids of their own")
 		}
 		if slices.ContainsFunc(sorted[:i], func(g Founder) bool {
 			return g.Incarnation == f.Incarnation && f.Incarnation != Incarnation{}
@@ -48,12 +44,7 @@ func (r *Records) Found(at At, founders []Founder) Answer {
 		}
 	}
 	for _, f := range sorted {
-		born := State{Variant: protocol.HostOnline, Epoch: 1, Reason: ReasonBorn, Since: clock.Moment(at.Now),
-			Wall: at.Wall}
-		h := &Host{ID: f.ID, Name: f.Name, Incarnation: f.Incarnation, Addresses: f.Addresses, Version: f.Version,
-			Level: f.Level, Current: born, Target: born}
-		r.put(h)
-		r.note(at, EventJoin, h, "born")
+		r.bear(at, f)
 	}
 	for _, s := range r.shards {
 		s = r.edit(s.ID)
@@ -63,6 +54,28 @@ func (r *Records) Found(at At, founders []Founder) Answer {
 		}
 	}
 	return Answer{}
+}
+
+// check checks a founder by itself.
+func (f *Founder) check() Answer {
+	if err := cmp.Or(checkWord("the name of a host", f.Name, 1, MaxName), f.Addresses.check(),
+		checkWord("the version", f.Version, 0, MaxVersion)); err != nil {
+		return badRequest(err)
+	}
+	if f.ID == 0 || f.ID >= FirstReplica {
+		return refuse(protocol.StatusBadRequest, "founders have ids from 1 to %d", FirstReplica-1)
+	}
+	return Answer{}
+}
+
+// bear puts a founder on record.
+func (r *Records) bear(at At, f Founder) {
+	born := State{Variant: protocol.HostOnline, Epoch: 1, Reason: ReasonBorn, Since: clock.Moment(at.Now),
+		Wall: at.Wall}
+	h := &Host{ID: f.ID, Name: f.Name, Incarnation: f.Incarnation, Addresses: f.Addresses, Version: f.Version,
+		Level: f.Level, Current: born, Target: born}
+	r.put(h)
+	r.note(at, EventJoin, h, "born")
 }
 
 // Join is a host's question to belong to the cluster.

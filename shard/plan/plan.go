@@ -51,6 +51,11 @@ func New[P any](cfg *Config[P]) *Plan[P] {
 	return &Plan[P]{cfg: cfg}
 }
 
+// Renewed returns a plan without steps, whose numbers begin above those that this one gives in the time of a jump.
+func (p *Plan[P]) Renewed(jump uint64) *Plan[P] {
+	return &Plan[P]{cfg: p.cfg, last: p.last + ID(jump), revision: p.revision + jump}
+}
+
 // Configure gives the plan another config. What is open stays open, be it more than the config allows.
 func (p *Plan[P]) Configure(cfg *Config[P]) {
 	if err := cfg.Validate(); err != nil {

@@ -232,15 +232,6 @@ func (r *Rollout) Deletable(force bool) Answer {
 	return Answer{}
 }
 
-// Raise lets the counters jump, when the rollout is restored from a backup: no number of the time after the backup is
-// given a second time.
-func (r *Rollout) Raise(jump uint64) {
-	r.lastSeq += jump
-	r.generation += jump
-	r.lastTicket += jump
-	r.lastAct += jump
-}
-
 // changeHead marks the head of the whole rollout as changed.
 func (r *Rollout) changeHead(at At) { r.headRevision, at.Out.Changed = at.Revision, true }
 

@@ -97,18 +97,3 @@ func (ra *random) watch() error {
 	ra.shown = now
 	return nil
 }
-
-// TestAfterARestoreNoNumberIsGivenTwice: counters jump over what was given after the backup.
-func TestAfterARestoreNoNumberIsGivenTwice(t *testing.T) {
-	s := play(t, "spec sas source=asked\nleader a.sas\nsource 1\noffer 1 1")
-	restored := s.Clone()
-	restored.Raise(1 << 40)
-	if a := restored.Publish(s.at(), Publication{}); a.Status != protocol.StatusSuccess || a.Seq != 1<<40+2 {
-		t.Errorf("the next version is %d", a.Seq)
-	}
-	l := restored.Find("sas")
-	restored.Act(s.at(), Act{Verb: VerbPromote})
-	if l.present() != 1<<40+2 || l.generation() != 1<<40+2 {
-		t.Errorf("the next target is %+v", l.Target())
-	}
-}
