@@ -1,7 +1,9 @@
 package protocol
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol/level"
 )
@@ -78,7 +80,8 @@ func (k Kind) IsKnown() bool {
 	return requestOf(k) != nil || requestOf(k-AnswerOffset) != nil || pushOf(k) != nil
 }
 
-// Right returns what a client must be allowed for a request of this kind. It is RightNone for a kind that is not known.
+// Right returns what a client must be allowed for a request of this kind, one of several. It is RightNone for a kind
+// that is not known.
 func (k Kind) Right() Right {
 	if row := requestOf(k); row != nil {
 		return row.right
@@ -103,29 +106,63 @@ func pushOf(k Kind) *pushRow {
 	return &pushes[at]
 }
 
-// Right is what a token can allow. Several are the sum of their bits.
-type Right uint8
+// Right is what a client can be allowed. Several are the sum of their bits; of those that a request needs one is enough.
+type Right uint16
 
 const (
-	// RightNone is that of a request which shows and changes nothing of any node: a token that is good is enough.
+	// RightNone is that of a kind which has no rule: it is refused.
 	RightNone Right = 0
-	// RightRead allows to describe, list and watch.
-	RightRead Right = 1
-	// RightWrite allows sessions, and to create, update, resize, acquire and release.
-	RightWrite Right = 2
-	// RightAdmin allows to create, alter and drop nodes, to delete semaphores, and to end the sessions of others.
-	RightAdmin Right = 4
+	// RightSee allows to describe, list and watch.
+	RightSee Right = 1 << 0
+	// RightAcquire allows to acquire and release, and to take part in rollouts and processes.
+	RightAcquire Right = 1 << 1
+	// RightWrite allows to create objects, to change their data, to publish versions and to send requests.
+	RightWrite Right = 1 << 2
+	// RightDelete allows to delete objects.
+	RightDelete Right = 1 << 3
+	// RightOperate allows to end the sessions of others, and to make, steer and change rollouts and processes.
+	RightOperate Right = 1 << 4
+	// RightAdmin allows to create, alter and drop nodes, and to give rights.
+	RightAdmin Right = 1 << 5
+	// RightCluster allows to change which hosts there are, and what they do.
+	RightCluster Right = 1 << 6
+	// RightBackup allows to read all that the cluster keeps.
+	RightBackup Right = 1 << 7
+
+	// RightAll are all of them.
+	RightAll Right = 1<<8 - 1
+	// RightSession is what sessions take.
+	RightSession = RightAcquire | RightWrite
+	// RightOpen stands in the table for requests that show and change nothing of any node: every client that was let in
+	// may send them.
+	RightOpen Right = 1 << 8
 )
 
-// String returns the role that gives the right.
+var rightNames = [...]string{"see", "acquire", "write", "delete", "operate", "admin", "cluster", "backup"}
+
+// ParseRight returns the right of a name.
+func ParseRight(name string) (Right, bool) {
+	at := slices.Index(rightNames[:], name)
+	if at < 0 {
+		return RightNone, false
+	}
+	return 1 << at, true
+}
+
+// Names returns the names of the rights, those that allow least first.
+func (r Right) Names() (names []string) {
+	for i, name := range rightNames {
+		if r&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// String returns the rights as people read them.
 func (r Right) String() string {
-	switch r {
-	case RightRead:
-		return "read"
-	case RightWrite:
-		return "write"
-	case RightAdmin:
-		return "admin"
+	if names := r.Names(); len(names) > 0 {
+		return strings.Join(names, " or ")
 	}
 	return "right " + strconv.Itoa(int(r))
 }

@@ -69,8 +69,8 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 	}
 }
 
-// TestEveryRowIsComplete: every row says which level brings its message, none that this build could not know of. One
-// without a right is of a request that shows and changes nothing of any node.
+// TestEveryRowIsComplete: every row says which level brings its message, none that this build could not know of, and
+// which right it needs: those that need none show and change nothing of any node.
 func TestEveryRowIsComplete(t *testing.T) {
 	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop}
 	for k, row := range requests {
@@ -80,7 +80,8 @@ func TestEveryRowIsComplete(t *testing.T) {
 		if row.level < level.First || row.level > level.Newest+1 {
 			t.Errorf("%s comes with level %d, the newest is %d", row.name, row.level, level.Newest)
 		}
-		if (row.right == RightNone) != slices.Contains(free, Kind(k)) {
+		if row.right == RightNone || row.right&^(RightAll|RightOpen) != 0 ||
+			(row.right == RightOpen) != slices.Contains(free, Kind(k)) {
 			t.Errorf("%s needs the right %v", row.name, row.right)
 		}
 	}
@@ -106,7 +107,7 @@ func (laterPush) Kind() Kind    { return maxPush2 - 1 }
 // and announced.
 func TestARowMakesAKindKnown(t *testing.T) {
 	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
-	requests[ask.Kind()] = requestRow{"LATER", level.First, RightRead,
+	requests[ask.Kind()] = requestRow{"LATER", level.First, RightSee,
 		func(r *Request) RequestMessage { return laterRequest{&r.Routing} },
 		func(a *Answer) AnswerMessage { return laterAnswer{&a.Watch} }}
 	pushes[word.Kind()-minPush1] = pushRow{"LATER_WORD", level.First,

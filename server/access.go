@@ -11,8 +11,9 @@ import (
 
 // Rights are what one token allows, under which paths.
 type Rights interface {
-	// Allows reports whether the rights hold for the node of that path; an empty path asks whether they hold for any.
-	Allows(path string, need protocol.Right) bool
+	// Allows reports whether one of the rights that are needed holds for an object in the node of that path. Without an
+	// object it asks for the node as a whole, without a path whether the right holds for any node.
+	Allows(path, object string, need protocol.Right) bool
 	// Valid reports whether the token is still good: it may have been withdrawn.
 	Valid() bool
 	// Version is another one whenever the rights are: what is open under them is reviewed then.
@@ -28,68 +29,77 @@ type Access interface {
 // everything is what clients may do where there is no Access.
 type everything struct{}
 
-func (everything) Allows(string, protocol.Right) bool { return true }
-func (everything) Valid() bool                        { return true }
-func (everything) Version() uint64                    { return 0 }
+func (everything) Allows(string, string, protocol.Right) bool { return true }
+func (everything) Valid() bool                                { return true }
+func (everything) Version() uint64                            { return 0 }
 
-// permits reports whether the client may do something in the node of a path; an empty path asks for any node. A kind
-// without a right of its own is refused.
-func (c *conn) permits(k protocol.Kind, path string) bool {
-	need := k.Right()
-	return need != protocol.RightNone && c.rights.Valid() && c.rights.Allows(path, need)
+// permits reports whether the client may do something with an object in the node of a path; without an object it asks
+// for the node as a whole, without a path for any node. A kind that needs no right of a node is refused.
+func (c *conn) permits(k protocol.Kind, path, object string) bool {
+	need := k.Right() & protocol.RightAll
+	return need != protocol.RightNone && c.rights.Valid() && c.rights.Allows(path, object, need)
 }
 
 // lacking says what a token lacks that does not permit something: by the token's name, never by itself.
-func (c *conn) lacking(k protocol.Kind, path string) string {
-	need := k.Right()
+func (c *conn) lacking(k protocol.Kind, path, object string) string {
+	need := k.Right() & protocol.RightAll
 	switch {
 	case need == protocol.RightNone:
-		return clip(fmt.Sprintf("no role allows %v", k))
+		return clip(fmt.Sprintf("no right allows %v", k))
 	case !c.rights.Valid():
 		return clip(fmt.Sprintf("the token of %q is not good any more", c.name))
-	case path == "" || !c.rights.Allows("", need):
-		return clip(fmt.Sprintf("the token of %q does not have the role %v, which %v needs", c.name, need, k))
+	case path == "" || !c.rights.Allows("", "", need):
+		return clip(fmt.Sprintf("the token of %q does not have the right %v, which %v needs", c.name, need, k))
+	case object != "" && c.rights.Allows(path, "", need):
+		return clip(fmt.Sprintf("the token of %q has the right %v, which %v needs, for %s, but not for %q in it", c.name,
+			need, k, path, object))
 	}
-	return clip(fmt.Sprintf("the token of %q has the role %v, which %v needs, but not for %s", c.name, need, k, path))
+	return clip(fmt.Sprintf("the token of %q has the right %v, which %v needs, but not for %s", c.name, need, k, path))
 }
 
-// authorize reports whether the client may do this in the node of that path, and answers where it may not.
-func (c *conn) authorize(r *protocol.Request, path string) bool {
-	if c.permits(r.Kind, path) {
+// authorize reports whether the client may do this with the object in the node of that path, and answers where it may
+// not.
+func (c *conn) authorize(r *protocol.Request, path, object string) bool {
+	if c.permits(r.Kind, path, object) {
 		return true
 	}
-	c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, path))
+	c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, path, object))
 	return false
 }
 
-// authorizeIn is authorize for a node that is named by its id.
-func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID) bool {
+// authorizeIn is authorize for a node that is named by its id. The object is empty for what is about the node as a
+// whole.
+func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) bool {
 	if _, all := c.rights.(everything); all {
 		return true
 	}
 	node, ok := c.host.meta.Machine.NodeByID(id)
+	name := protocol.Text(object)
 	switch {
-	case ok && c.permits(r.Kind, node.Path):
+	case ok && c.permits(r.Kind, node.Path, name):
 		return true
-	case !c.permits(r.Kind, ""):
-		return c.authorize(r, "") // it may do so in no node at all
-	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path):
+	case !c.permits(r.Kind, "", ""):
+		return c.authorize(r, "", "") // it may do so in no node at all
+	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path, ""):
 		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return false
 	}
-	return c.authorize(r, node.Path)
+	return c.authorize(r, node.Path, name)
 }
 
 // permitsIn is permits for a node that is named by its id.
-func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID) bool {
+func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
+	if _, all := c.rights.(everything); all {
+		return true
+	}
 	n, _ := c.host.meta.Machine.NodeByID(id)
-	return c.permits(k, n.Path)
+	return c.permits(k, n.Path, object)
 }
 
 // sees reports whether the client may know that the node is there. What it may not know of it is answered as what is
 // not there.
 func (c *conn) sees(id shard.NodeID) bool {
-	return c.permitsIn(protocol.KindNodeDescribe, id)
+	return c.permitsIn(protocol.KindNodeDescribe, id, "")
 }
 
 // session returns what the machine of a shard knows of a session, where the client may know of it.
@@ -118,11 +128,13 @@ func (c *conn) review() {
 	c.flush()
 }
 
-func (c *conn) mayWatch(id shard.NodeID) bool { return c.permitsIn(protocol.KindWatch, id) }
+func (c *conn) mayWatch(of shard.ObjectName) bool {
+	return c.permitsIn(protocol.KindWatch, of.Node, of.Name)
+}
 
 // Review detaches a session from the connection that may not act in its node any more.
 func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
-	if _, all := c.rights.(everything); all || c.permitsIn(protocol.KindSessionBind, node) && c.sees(node) {
+	if _, all := c.rights.(everything); all || c.permitsIn(protocol.KindSessionBind, node, "") && c.sees(node) {
 		return
 	}
 	attached := home.Leases.Withdraw(id, c.holder)

@@ -18,6 +18,10 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.watchStop(r)
 		return true
 	}
+	if r.Kind.Right() == protocol.RightNone {
+		c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, "", ""))
+		return true
+	}
 	c.beginAct(r)
 	if c.inFlight.Load() > int64(c.host.config.Limits.RequestsInFlight) {
 		c.overloaded(r.ID, r.Kind, "too many requests of this connection are unanswered")

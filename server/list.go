@@ -27,7 +27,7 @@ func endsPage(bytes, i, n int, more bool) bool {
 func (c *conn) semaphoreList(r *protocol.Request) {
 	m := r.SemaphoreList
 	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) {
+	if !c.authorizeIn(r, id, nil) {
 		return
 	}
 	rp := c.shardToList(r, m.ShardID)
@@ -81,7 +81,7 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 func (c *conn) sessionList(r *protocol.Request) {
 	m := r.SessionList
 	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) {
+	if !c.authorizeIn(r, id, nil) {
 		return
 	}
 	rp := c.shardToList(r, m.ShardID)
@@ -156,7 +156,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 }
 
 func (c *conn) hostStatus(r *protocol.Request) {
-	if !c.authorize(r, "") {
+	if !c.authorize(r, "", "") {
 		return
 	}
 	h := c.host

@@ -68,7 +68,7 @@ func (c *conn) mutate(r *protocol.Request) {
 	h := c.host
 	command := replica.CommandOf(r, &c.body)
 	id := command.Node
-	if !c.authorizeIn(r, id) || !c.hasName(r, command.Name) {
+	if !c.authorizeIn(r, id, command.Name) || !c.hasName(r, command.Name) {
 		return
 	}
 	rp := h.set.Of(shard.SlotOf(id, command.Name))

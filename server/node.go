@@ -18,14 +18,14 @@ func (c *conn) path(r *protocol.Request, raw []byte) (string, bool) {
 		c.failure(r, protocol.StatusBadRequest, err.Error())
 		return "", false
 	}
-	return path, c.authorize(r, path)
+	return path, c.authorize(r, path, "")
 }
 
 // named reads how a request names a node: by path, by id, or by both.
 func (c *conn) named(r *protocol.Request, raw []byte, node uint64) (path string, id shard.NodeID, ok bool) {
 	id = shard.NodeID(node)
 	if len(raw) == 0 && id != 0 {
-		return "", id, c.authorizeIn(r, id)
+		return "", id, c.authorizeIn(r, id, nil)
 	}
 	path, ok = c.path(r, raw)
 	return path, id, ok
@@ -85,12 +85,12 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 	case err != nil:
 		c.failure(r, protocol.StatusBadRequest, err.Error())
 		return
-	case c.permits(r.Kind, path):
-	case c.permits(protocol.KindNodeDescribe, path):
+	case c.permits(r.Kind, path, ""):
+	case c.permits(protocol.KindNodeDescribe, path, ""):
 		c.nodeExists(r, path)
 		return
 	default:
-		c.authorize(r, path)
+		c.authorize(r, path, "")
 		return
 	}
 	id := r.ID
@@ -114,7 +114,7 @@ func (c *conn) nodeExists(r *protocol.Request, path string) {
 			c.dropAct(id)
 			c.Answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
 		case sure:
-			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path)})
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path, "")})
 		default:
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		}
@@ -187,7 +187,7 @@ func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
 func (c *conn) nodeList(r *protocol.Request) {
 	m := &r.NodeList
 	prefix := meta.ParsePrefix(string(m.Prefix))
-	if !c.authorize(r, "") {
+	if !c.authorize(r, "", "") {
 		return
 	}
 	id, after, limit := r.ID, string(m.After), itemLimit(m.Limit)
@@ -201,7 +201,7 @@ func (c *conn) nodeList(r *protocol.Request) {
 		var answer protocol.NodeListAnswer
 		page, more := c.host.meta.Machine.Nodes(prefix, after, limit)
 		for i := range page {
-			if c.rights.Allows(page[i].Path, protocol.RightRead) {
+			if c.rights.Allows(page[i].Path, "", protocol.RightSee) {
 				node := wireNode(&page[i])
 				answer.Nodes.Append(node)
 			}

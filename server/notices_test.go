@@ -16,7 +16,7 @@ import (
 type revocable struct{ revoked atomic.Bool }
 
 func (r *revocable) Authenticate([]byte) (server.Rights, string, bool) { return r, "", true }
-func (r *revocable) Allows(string, protocol.Right) bool                { return true }
+func (r *revocable) Allows(string, string, protocol.Right) bool        { return true }
 func (r *revocable) Valid() bool                                       { return !r.revoked.Load() }
 func (r *revocable) Version() uint64                                   { return 0 }
 

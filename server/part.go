@@ -31,7 +31,7 @@ type partRequest struct {
 func (c *conn) describePart(r *protocol.Request, q partRequest,
 	describe func(m *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
 	of := shard.Ref{Kind: q.kind, Node: shard.NodeID(q.node), Name: string(q.name)}
-	if !c.authorizeIn(r, of.Node) || !c.hasName(r, q.name) || !c.knowsKind(r, q.kind) {
+	if !c.authorizeIn(r, of.Node, q.name) || !c.hasName(r, q.name) || !c.knowsKind(r, q.kind) {
 		return
 	}
 	o := shard.PartOptions{
@@ -97,7 +97,7 @@ type listPage struct {
 func (c *conn) listObjects(r *protocol.Request, q listRequest,
 	list func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage) {
 	id := shard.NodeID(q.node)
-	if !c.authorizeIn(r, id) || !c.knowsKind(r, q.kind) {
+	if !c.authorizeIn(r, id, nil) || !c.knowsKind(r, q.kind) {
 		return
 	}
 	rp := c.shardToList(r, q.shard)

@@ -58,7 +58,7 @@ type describe struct {
 func (c *conn) semaphoreDescribe(r *protocol.Request) {
 	h, m := c.host, &r.SemaphoreDescribe
 	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) {
+	if !c.authorizeIn(r, id, m.Name) {
 		return
 	}
 	if !c.hasName(r, m.Name) {

@@ -35,7 +35,7 @@ func (sc *scopes) narrow(token, path string) {
 	sc.count++
 }
 
-func (s scope) Allows(path string, _ protocol.Right) bool {
+func (s scope) Allows(path, _ string, _ protocol.Right) bool {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
 	return path == "" || strings.HasPrefix(path, s.of.paths[s.token])

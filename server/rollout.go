@@ -75,7 +75,7 @@ var noSuchRollout = protocol.Result{Status: protocol.StatusNotFound, Message: "n
 func (c *conn) rolloutPlan(r *protocol.Request) {
 	h, m := c.host, &r.RolloutPlan
 	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) || !c.hasName(r, m.Name) || !c.knowsKind(r, shard.KindRollout) {
+	if !c.authorizeIn(r, id, m.Name) || !c.hasName(r, m.Name) || !c.knowsKind(r, shard.KindRollout) {
 		return
 	}
 	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, cloneAct(&m.Act)

@@ -33,7 +33,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		a.confirm(func() { a.fail(protocol.StatusSessionExpired, "") })
 		return
 	}
-	if !c.authorizeIn(r, view.Node) {
+	if !c.authorizeIn(r, view.Node, nil) {
 		return
 	}
 	node, ok := h.meta.Machine.NodeByID(view.Node)

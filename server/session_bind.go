@@ -19,9 +19,9 @@ func (c *conn) sessionBind(r *protocol.Request) {
 	try := func(sure bool) bool {
 		view, known := c.session(home, id)
 		switch {
-		case known && !c.permitsIn(kind, view.Node):
+		case known && !c.permitsIn(kind, view.Node, ""):
 			node, _ := c.host.meta.Machine.NodeByID(view.Node)
-			fail(protocol.StatusUnauthorized, c.lacking(kind, node.Path))
+			fail(protocol.StatusUnauthorized, c.lacking(kind, node.Path, ""))
 		case known && !c.tryKey(home, id, key, request, kind):
 		case known:
 			if !home.Bind(id, view.Node, false, c) ||

@@ -73,10 +73,10 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 	view, known := c.session(rp, id)
 	switch {
 	case known:
-		if c.authorizeIn(r, view.Node) {
+		if c.authorizeIn(r, view.Node, nil) {
 			c.endSession(r, id, shard.FlagOperator, func(bool) {})
 		}
-	case !c.authorize(r, ""):
+	case !c.authorize(r, "", ""):
 	case !rp.Leads():
 		c.moved(r.ID, r.Kind, rp)
 	default:

@@ -39,7 +39,7 @@ func (c *conn) admitWatch(id shard.SessionID, name int) (s protocol.Status, why 
 func (c *conn) watch(r *protocol.Request) {
 	h, m := c.host, &r.Watch
 	id := shard.NodeID(m.NodeID)
-	if !c.authorizeIn(r, id) {
+	if !c.authorizeIn(r, id, m.Name) {
 		return
 	}
 	if !c.hasName(r, m.Name) || !c.knowsView(r, m) {
@@ -111,7 +111,7 @@ func (c *conn) openWatch(rp *replica.Replica, request uint64, m *protocol.Watch)
 			// It was dropped while the watch was opened, perhaps too early to end it.
 			rp.Hub.EndNode(id, replica.NodeGone)
 		}
-		if !c.mayWatch(id) {
+		if !c.permitsIn(protocol.KindWatch, id, protocol.Text(m.Name)) {
 			rp.Hub.EndUnless(c, c.mayWatch, withdrawn) // the right was taken away while the watch was opened
 		}
 		return

@@ -36,10 +36,13 @@ whoever is to use it and is kept nowhere else; the line goes into the file that
 the hosts have as --token-file, on every host.
 
 Roles, each with the rights of those before it:
-  read   describe, list and watch
-  write  sessions; create, update, resize, acquire and release semaphores
-  admin  create, change and drop nodes; delete semaphores; end sessions of
-         others
+  read      describe, list and watch
+  write     sessions; create, update, resize, acquire and release semaphores; take
+            part in rollouts and processes
+  operator  delete semaphores; end sessions of others; make and steer rollouts and
+            processes
+  admin     create, change and drop nodes; give rights
+  root      hosts, backups: all of the cluster; for the path / only
 
 A path covers the node of that path and every node below it: /prod covers /prod
 and /prod/jobs, and not /production. / covers all.`,

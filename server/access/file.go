@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // File is a file of tokens, as it is now. It implements server.Access. Any goroutine may use it.
@@ -156,8 +156,9 @@ func (f *File) replace(found tokens) (added, removed int) {
 			g = &grant{name: holding.name}
 			added++
 		}
-		if before := g.rules.Load(); before == nil || !reflect.DeepEqual(*before, holding.rules) {
-			g.rules.Store(&holding.rules)
+		set := rights.NewSet(holding.rules...)
+		if before := g.set.Load(); before == nil || !before.Equal(set) {
+			g.set.Store(set)
 			g.version.Add(1) // after them, so that a reader of the version sees them
 		}
 		grants[h] = g
@@ -168,7 +169,7 @@ func (f *File) replace(found tokens) (added, removed int) {
 	}
 	for h, g := range *old {
 		if grants[h] != g {
-			g.rules.Store(nil)
+			g.set.Store(nil)
 			removed++
 		}
 	}
@@ -179,29 +180,19 @@ func (f *File) replace(found tokens) (added, removed int) {
 // goroutine may use it.
 type grant struct {
 	name string
-	// rules are what the file says of the token now; nil: it does not have it any more. The list is never
-	// changed, only replaced.
-	rules   atomic.Pointer[[]rule]
+	// set is what the file says of the token now; nil: it does not have it any more.
+	set     atomic.Pointer[rights.Set]
 	version atomic.Uint64
 }
 
 // Allows implements server.Rights.
-func (g *grant) Allows(path string, need protocol.Right) bool {
-	rules := g.rules.Load()
-	if rules == nil {
-		return false
-	}
-	for i := range *rules {
-		r := &(*rules)[i]
-		if r.rights&need == need && (path == "" || r.covers(path)) {
-			return true
-		}
-	}
-	return false
+func (g *grant) Allows(path, object string, need protocol.Right) bool {
+	set := g.set.Load()
+	return set != nil && set.Allows(path, object, need)
 }
 
 // Valid implements server.Rights.
-func (g *grant) Valid() bool { return g.rules.Load() != nil }
+func (g *grant) Valid() bool { return g.set.Load() != nil }
 
 // Version implements server.Rights.
 func (g *grant) Version() uint64 { return g.version.Load() }

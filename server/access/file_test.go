@@ -89,21 +89,21 @@ func TestATokenHoldsForItsRolesUnderItsPaths(t *testing.T) {
 		need   protocol.Right
 		want   bool
 	}{
-		{one, "/anything", protocol.RightRead, true},
+		{one, "/anything", protocol.RightSee, true},
 		{one, "/anything", protocol.RightWrite, false},
 		{one, "/prod/a/b", protocol.RightWrite, true},
 		{one, "/prod/b", protocol.RightWrite, false},
 		{one, "", protocol.RightWrite, true},
 		{one, "", protocol.RightAdmin, false},
-		{two, "/prod/x", protocol.RightRead, true},
+		{two, "/prod/x", protocol.RightSee, true},
 		{two, "/prod/x", protocol.RightWrite, true},
 		{two, "/prod/x", protocol.RightAdmin, false},
 		{two, "/test", protocol.RightWrite, true},
-		{two, "/production", protocol.RightRead, false},
-		{two, "/other", protocol.RightRead, false},
-		{two, "", protocol.RightRead, true},
+		{two, "/production", protocol.RightSee, false},
+		{two, "/other", protocol.RightSee, false},
+		{two, "", protocol.RightSee, true},
 	} {
-		if got := c.rights.Allows(c.path, c.need); got != c.want {
+		if got := c.rights.Allows(c.path, "", c.need); got != c.want {
 			t.Errorf("%q, right %d: %v", c.path, c.need, got)
 		}
 	}
@@ -114,7 +114,7 @@ func TestARemovedTokenIsNoMoreValidWhereItIsHeld(t *testing.T) {
 	x := begin(t, a, b)
 	one, two := x.enter("one"), x.enter("two")
 	x.change(text(b))
-	if one.Valid() || one.Allows("/x", protocol.RightRead) || one.Allows("", protocol.RightRead) ||
+	if one.Valid() || one.Allows("/x", "", protocol.RightSee) || one.Allows("", "", protocol.RightSee) ||
 		x.enter("one") != nil {
 		t.Error("the removed token is still good")
 	}
@@ -138,7 +138,7 @@ func TestChangedRightsActWhereTheTokenIsHeld(t *testing.T) {
 	x := begin(t, entry("a", "one", RoleRead, "/prod"))
 	one := x.enter("one")
 	x.change(text(entry("a", "one", RoleAdmin, "/test")))
-	if one.Allows("/prod", protocol.RightRead) || !one.Allows("/test", protocol.RightAdmin) || !one.Valid() {
+	if one.Allows("/prod", "", protocol.RightSee) || !one.Allows("/test", "", protocol.RightAdmin) || !one.Valid() {
 		t.Error("the held token has its old rights")
 	}
 	changed := one.Version()
@@ -247,7 +247,7 @@ func BenchmarkAllows(b *testing.B) {
 	rights, _, _ := f.Authenticate([]byte("one"))
 	b.ReportAllocs()
 	for b.Loop() {
-		if !rights.Valid() || !rights.Allows("/prod/jobs/a", protocol.RightWrite) {
+		if !rights.Valid() || !rights.Allows("/prod/jobs/a", "", protocol.RightWrite) {
 			b.Fatal("not allowed")
 		}
 	}

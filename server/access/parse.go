@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // Mistakes are all that is wrong with a file or an entry.
@@ -23,7 +25,7 @@ type tokens map[hash]*holding
 type holding struct {
 	name  string
 	line  int
-	rules []rule
+	rules []rights.Rule
 }
 
 // parse reads a file's text, which is YAML and so may be JSON. The error lists everything that is wrong.
@@ -68,11 +70,11 @@ func parse(text []byte) (tokens, error) {
 		}
 		switch h := found[c.hash]; {
 		case h == nil:
-			found[c.hash] = &holding{c.name, item.Line, []rule{c.rule}}
+			found[c.hash] = &holding{c.name, item.Line, c.rules}
 		case h.name != c.name:
 			blame("entry %q has the token of %q in line %d; a token has one owner", c.name, h.name, h.line)
 		default:
-			h.rules = append(h.rules, c.rule)
+			h.rules = append(h.rules, c.rules...)
 		}
 	}
 	if len(mistakes) > 0 {

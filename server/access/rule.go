@@ -3,61 +3,44 @@ package access
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// Role is what an entry of the file gives. Each role has the rights of those before it.
+// Role is what an entry of the file gives: one of those that there always are. Each role has the rights of those before
+// it.
 type Role string
 
 // The roles, from the one with the fewest rights on.
 const (
-	RoleRead  Role = "read"
-	RoleWrite Role = "write"
-	RoleAdmin Role = "admin"
+	RoleRead     Role = rights.RoleRead
+	RoleWrite    Role = rights.RoleWrite
+	RoleOperator Role = rights.RoleOperator
+	RoleAdmin    Role = rights.RoleAdmin
+	RoleRoot     Role = rights.RoleRoot
 )
 
 // Roles are all of them, for messages.
-const Roles = "read, write or admin"
+const Roles = "read, write, operator, admin or root"
 
 // rights returns what the role allows.
 func (r Role) rights() (protocol.Right, error) {
-	switch r {
-	case RoleRead:
-		return protocol.RightRead, nil
-	case RoleWrite:
-		return protocol.RightRead | protocol.RightWrite, nil
-	case RoleAdmin:
-		return protocol.RightRead | protocol.RightWrite | protocol.RightAdmin, nil
+	allowed, ok := rights.RightsOf(string(r))
+	if !ok {
+		return 0, fmt.Errorf("there is no role %q; give %s", string(r), Roles)
 	}
-	return 0, fmt.Errorf("there is no role %q; give %s", string(r), Roles)
-}
-
-// rule is what one entry allows.
-type rule struct {
-	rights protocol.Right
-	// prefixes are paths in their one form with a slash at the end, so that /prod/ is the beginning of
-	// /prod/x and not of /production. The one of all paths is "/".
-	prefixes []string
-}
-
-// covers reports whether the rule is about the node of a path in its one form.
-func (r *rule) covers(path string) bool {
-	for _, prefix := range r.prefixes {
-		if strings.HasPrefix(path, prefix) || len(path) == len(prefix)-1 && prefix[:len(path)] == path {
-			return true
-		}
-	}
-	return false
+	return allowed, nil
 }
 
 // compiled is an entry that was understood.
 type compiled struct {
-	name string
-	hash hash
-	rule rule
+	name  string
+	hash  hash
+	rules []rights.Rule
 }
 
 // compile parses an entry, or returns everything that is wrong with it.
@@ -81,12 +64,13 @@ func (e Entry) compile() (compiled, Mistakes) {
 	if len(e.Roles) == 0 {
 		blame("no roles; give %s", Roles)
 	}
+	allowed := protocol.Right(0)
 	for _, role := range e.Roles {
-		rights, err := role.rights()
+		more, err := role.rights()
 		if err != nil {
 			blame("%v", err)
 		}
-		c.rule.rights |= rights
+		allowed |= more
 	}
 	if len(e.Paths) == 0 {
 		blame("no paths; give those of nodes, or / for all")
@@ -95,19 +79,21 @@ func (e Entry) compile() (compiled, Mistakes) {
 		blame("%d paths; at most %d are allowed", len(e.Paths), MaxPaths)
 	}
 	for _, path := range e.Paths {
-		prefix, err := prefixOf(path)
+		below, err := belowPath(path)
 		if err != nil {
 			blame("path %q: %v; write it like /prod/jobs, or / for all", path, err)
+		} else if below != "/" && slices.Contains(e.Roles, RoleRoot) {
+			blame("path %q: the role root is about all of the cluster; give it for the path /, or the role admin", path)
 		}
-		c.rule.prefixes = append(c.rule.prefixes, prefix)
+		c.rules = append(c.rules, rights.Rule{Path: below, Rights: allowed})
 	}
 	return c, mistakes
 }
 
-func prefixOf(path string) (string, error) {
+// belowPath returns a path as rules have it.
+func belowPath(path string) (string, error) {
 	if path == "/" {
 		return path, nil
 	}
-	path, err := meta.ParsePath(path)
-	return path + "/", err
+	return meta.ParsePath(path)
 }

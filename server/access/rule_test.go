@@ -1,10 +1,12 @@
 package access
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // entry returns an entry that is right.
@@ -49,23 +51,24 @@ func TestWhichPathsAPathCovers(t *testing.T) {
 		if len(mistakes) > 0 {
 			t.Fatal(mistakes)
 		}
-		if got := compiled.rule.covers(c.path); got != c.want {
+		if got := rights.NewSet(compiled.rules...).Allows(c.path, "", protocol.RightSee); got != c.want {
 			t.Errorf("%s covers %s: %v", c.prefix, c.path, got)
 		}
 	}
 }
 
 func TestWhatARoleAllows(t *testing.T) {
-	all := []protocol.Right{protocol.RightRead, protocol.RightWrite, protocol.RightAdmin}
-	for role, want := range map[Role]int{RoleRead: 1, RoleWrite: 2, RoleAdmin: 3} {
-		rights, err := role.rights()
+	for role, want := range map[Role]string{
+		RoleRead: "see", RoleWrite: "see acquire write", RoleOperator: "see acquire write delete operate",
+		RoleAdmin: "see acquire write delete operate admin",
+		RoleRoot:  "see acquire write delete operate admin cluster backup",
+	} {
+		allowed, err := role.rights()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, right := range all {
-			if got := rights&right != 0; got != (i < want) {
-				t.Errorf("%s allows %d: %v", role, right, got)
-			}
+		if got := strings.Join(allowed.Names(), " "); got != want {
+			t.Errorf("%s allows %s, want %s", role, got, want)
 		}
 	}
 	if _, err := Role("boss").rights(); err == nil {
@@ -92,12 +95,14 @@ func TestMistakesInAFile(t *testing.T) {
 			"a name of 257 bytes; at most 256 are allowed"},
 		"control character": {strings.Replace(good.Line(), "name: a", `name: "a\n"`, 1), "a name with a control character"},
 		"no hash":           {"- {name: a, roles: [read], paths: [/]}", `line 1: entry "a": sha256 is not the SHA-256 of a token, 64 hex digits; signalbox token new makes both`},
-		"no roles":          {strings.Replace(good.Line(), "roles: [read]", "roles: []", 1), `line 1: entry "a": no roles; give read, write or admin`},
-		"unknown role":      {strings.Replace(good.Line(), "read", "boss", 1), `line 1: entry "a": there is no role "boss"; give read, write or admin`},
+		"no roles":          {strings.Replace(good.Line(), "roles: [read]", "roles: []", 1), `line 1: entry "a": no roles; give read, write, operator, admin or root`},
+		"unknown role":      {strings.Replace(good.Line(), "read", "boss", 1), `line 1: entry "a": there is no role "boss"; give read, write, operator, admin or root`},
 		"no paths":          {strings.Replace(good.Line(), `["/"]`, "[]", 1), `line 1: entry "a": no paths; give those of nodes, or / for all`},
 		"bad path":          {strings.Replace(good.Line(), `"/"`, `"/a/.."`, 1), `line 1: entry "a": path "/a/..": bad path: part 2 ("..") is nothing but dots; write it like /prod/jobs, or / for all`},
-		"owner of a token":  {text(good, entry("b", "t", RoleRead, "/")), `line 2: entry "b" has the token of "a" in line 1; a token has one owner`},
-		"all of them":       {"- {name: a}\n- {sha256: x}\n- a", "line 3: an entry is made"},
+		"part of the cluster": {"- " + strings.TrimPrefix(entry("a", "t", RoleRoot, "/prod").Line(), "- "),
+			`path "/prod": the role root is about all of the cluster; give it for the path /, or the role admin`},
+		"owner of a token": {text(good, entry("b", "t", RoleRead, "/")), `line 2: entry "b" has the token of "a" in line 1; a token has one owner`},
+		"all of them":      {"- {name: a}\n- {sha256: x}\n- a", "line 3: an entry is made"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := parse([]byte(c.text))
@@ -126,8 +131,7 @@ func TestAnEntrySurvivesItsLine(t *testing.T) {
 			continue
 		}
 		got := found[want.hash]
-		if got == nil || got.name != e.Name || len(got.rules) != 1 || got.rules[0].rights != want.rule.rights ||
-			strings.Join(got.rules[0].prefixes, " ") != strings.Join(want.rule.prefixes, " ") {
+		if got == nil || got.name != e.Name || !slices.Equal(got.rules, want.rules) {
 			t.Errorf("%s: got %+v", e.Line(), got)
 		}
 	}
@@ -140,7 +144,7 @@ func TestAFileMayBeJSONAndListsSingle(t *testing.T) {
 		"- name: a\n  sha256: " + strings.ToUpper(e.SHA256) + "\n  roles: write\n  paths: /x\n",
 	} {
 		found, err := parse([]byte(text))
-		if err != nil || len(found) != 1 || !found[hashOf([]byte("t"))].rules[0].covers("/x/y") {
+		if err != nil || len(found) != 1 || found[hashOf([]byte("t"))].rules[0].Path != "/x" {
 			t.Errorf("%s: %v, %v", text, found, err)
 		}
 	}

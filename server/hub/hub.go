@@ -208,8 +208,8 @@ func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 	}
 }
 
-// EndUnless ends, as End, the watches of a connection in nodes that it may not watch. It is asked from the worker.
-func (h *Hub) EndUnless(sink Sink, may func(shard.NodeID) bool, result protocol.Result) {
+// EndUnless ends, as End, the watches of a connection on what it may not watch. It is asked from the worker.
+func (h *Hub) EndUnless(sink Sink, may func(shard.ObjectName) bool, result protocol.Result) {
 	h.mu.Lock()
 	sub := h.subscribers[sink]
 	h.mu.Unlock()

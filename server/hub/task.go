@@ -31,7 +31,7 @@ type task struct {
 	ref        shard.Ref
 	result     *protocol.Result
 	at         time.Time
-	may        func(shard.NodeID) bool
+	may        func(shard.ObjectName) bool
 }
 
 // enqueue adds a task for the worker.
@@ -117,7 +117,7 @@ func (wo *worker) endUnless(e *task) {
 	all := slices.Collect(maps.Values(e.subscriber.watches))
 	e.subscriber.mu.Unlock()
 	for _, w := range all {
-		if w.topic != nil && !e.may(w.topic.object.name.Node) {
+		if w.topic != nil && !e.may(w.topic.object.name) {
 			wo.end(w, last)
 		}
 	}

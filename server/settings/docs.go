@@ -127,8 +127,10 @@ covers the node of that path and every node below it. A role brings those before
 | role | allows |
 | --- | --- |
 | ` + "`read`" + ` | describe, list and watch |
-| ` + "`write`" + ` | sessions; create, update, resize, acquire and release semaphores |
-| ` + "`admin`" + ` | create, change and drop nodes; delete semaphores; end sessions of others |
+| ` + "`write`" + ` | sessions; create, update, resize, acquire and release semaphores; take part in rollouts and processes |
+| ` + "`operator`" + ` | delete semaphores; end sessions of others; make and steer rollouts and processes |
+| ` + "`admin`" + ` | create, change and drop nodes; give rights |
+| ` + "`root`" + ` | hosts, backups: all of the cluster; for the path / only |
 
 The file is read again when it changes. What it no longer has is refused from then on, on open connections too; while
 it is broken the last good content counts, and the log says so.

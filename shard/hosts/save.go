@@ -72,14 +72,7 @@ func (r *Records) code(c *form.Coder) {
 }
 
 // fixed codes bytes of a fixed length.
-func fixed(c *form.Coder, p []byte) {
-	s := string(p)
-	c.Text(&s, len(p))
-	c.Must(len(s) == len(p), "%d bytes stand for %d", len(s), len(p))
-	if c.Reading() {
-		copy(p, s)
-	}
-}
+func fixed(c *form.Coder, p []byte) { c.Fixed(p) }
 
 func (h *Host) code(c *form.Coder) {
 	feature := uint64(h.Level)

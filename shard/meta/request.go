@@ -98,24 +98,10 @@ func (c *Command) code(f *form.Coder) {
 }
 
 // octet codes a small number of which every value is read: the rules judge it.
-func octet[T ~uint8](c *form.Coder, p *T) {
-	v := uint64(*p)
-	c.Number(&v)
-	c.Must(v <= math.MaxUint8, "a setting is %d", v)
-	if c.Reading() {
-		*p = T(v)
-	}
-}
+func octet[T ~uint8](c *form.Coder, p *T) { form.Small(c, p) }
 
 // fixed codes bytes of a fixed length.
-func fixed(c *form.Coder, p []byte) {
-	s := string(p)
-	c.Text(&s, len(p))
-	c.Must(len(s) == len(p), "%d bytes stand for %d", len(s), len(p))
-	if c.Reading() {
-		copy(p, s)
-	}
-}
+func fixed(c *form.Coder, p []byte) { c.Fixed(p) }
 
 func (o *Origin) check() error {
 	if !form.FitText(hosts.MaxText, o.By, o.Why) {

@@ -140,6 +140,26 @@ func (c *Coder) cut(limit int) []byte {
 	return b
 }
 
+// Fixed codes bytes of a fixed length.
+func (c *Coder) Fixed(p []byte) {
+	s := string(p)
+	c.Text(&s, len(p))
+	c.Must(len(s) == len(p), "%d bytes stand for %d", len(s), len(p))
+	if c.reading {
+		copy(p, s)
+	}
+}
+
+// Small codes a small number of which every value is read: the rules judge it.
+func Small[T ~uint8 | ~uint16](c *Coder, p *T) {
+	v := uint64(*p)
+	c.Number(&v)
+	c.Must(uint64(T(v)) == v, "a setting is %d", v)
+	if c.reading {
+		*p = T(v)
+	}
+}
+
 // Enum codes a small number that is below an end.
 func Enum[T ~uint8](c *Coder, p *T, end T) {
 	v := uint64(*p)

@@ -1,0 +1,144 @@
+package rights
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Book is the roles and principals of a cluster at one moment. It never changes: what changes something returns another
+// book, which shares with this one what stays. Any goroutine may read it.
+type Book struct {
+	revision uint64
+	roles    []*Role   // that were made, by name
+	records  []*Record // by kind and name
+	tokens   []*Record // those of tokens, by hash
+	bytes    int
+}
+
+// Empty is the book of a cluster in which nothing about rights was ever said.
+func Empty() *Book { return &Book{} }
+
+// Refusal is why a change is not made.
+type Refusal struct {
+	Status protocol.Status
+	Text   string
+}
+
+// Error returns the text.
+func (r *Refusal) Error() string { return r.Text }
+
+func refuse(s protocol.Status, format string, args ...any) error {
+	return &Refusal{s, fmt.Sprintf(format, args...)}
+}
+
+func badRequest(err error) error { return &Refusal{protocol.StatusBadRequest, err.Error()} }
+
+// Revision grows by one with each change.
+func (b *Book) Revision() uint64 { return b.revision }
+
+// Roles returns the roles that were made, by name. They are to be read.
+func (b *Book) Roles() []*Role { return b.roles }
+
+// Records returns the principals by kind and name. They are to be read.
+func (b *Book) Records() []*Record { return b.records }
+
+// Role returns a role of a name, be it one that there always is; nil where there is none.
+func (b *Book) Role(name string) *Role {
+	if r := predefinedRole(name); r != nil {
+		return r
+	}
+	if i, found := b.roleIndex(name); found {
+		return b.roles[i]
+	}
+	return nil
+}
+
+func (b *Book) roleIndex(name string) (int, bool) {
+	return slices.BinarySearchFunc(b.roles, name, func(r *Role, name string) int { return cmp.Compare(r.Name, name) })
+}
+
+// Record returns what is kept of a principal, nil where nothing is.
+func (b *Book) Record(p Principal) *Record {
+	if i, found := b.index(p); found {
+		return b.records[i]
+	}
+	return nil
+}
+
+func (b *Book) index(p Principal) (int, bool) {
+	return slices.BinarySearchFunc(b.records, p, func(r *Record, p Principal) int { return r.compare(p) })
+}
+
+// TokenOf returns the token of a secret, nil where there is none, or it is over at that time of the wall clock.
+func (b *Book) TokenOf(secret []byte, wall uint64) *Record {
+	i, found := b.hashIndex(sha256.Sum256(secret))
+	if !found || len(secret) == 0 {
+		return nil
+	}
+	if t := b.tokens[i]; !t.Over(wall) {
+		return t
+	}
+	return nil
+}
+
+// Over reports whether a token is over at that time of the wall clock.
+func (r *Record) Over(wall uint64) bool { return r.Expires != 0 && wall >= r.Expires }
+
+func (b *Book) hashIndex(hash [32]byte) (int, bool) {
+	return slices.BinarySearchFunc(b.tokens, hash, func(r *Record, hash [32]byte) int {
+		return bytes.Compare(r.Hash[:], hash[:])
+	})
+}
+
+// Decided reports whether it was said what anonymous clients may do. Until then that is for each host to say.
+func (b *Book) Decided() bool { return b.Record(Principal{Kind: Anonymous}) != nil }
+
+// Set returns what a client may do that is all of these principals. Those of which nothing is kept give nothing.
+func (b *Book) Set(who ...Principal) *Set {
+	var list []Origin
+	for _, p := range who {
+		if r := b.Record(p); r != nil {
+			list = b.origins(list, r)
+		}
+	}
+	return compile(list)
+}
+
+// origins appends the rules that a principal has.
+func (b *Book) origins(list []Origin, r *Record) []Origin {
+	for _, g := range r.Grants {
+		for _, rule := range b.RulesOf(g) {
+			list = append(list, Origin{Principal: r.Principal, Grant: g, Rule: rule})
+		}
+	}
+	return list
+}
+
+// RulesOf returns the rules that a grant gives.
+func (b *Book) RulesOf(g Grant) (rules []Rule) {
+	role := b.Role(g.Role)
+	if role == nil {
+		return nil
+	}
+	for _, r := range role.Rules {
+		if rule, ok := r.below(g.Path, g.Object); ok {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// Holders returns which principals may do something, by kind and name, with the rule that decides for each.
+func (b *Book) Holders(path, object string, need protocol.Right) (list []Origin) {
+	for _, r := range b.records {
+		if o, ok := b.Set(r.Principal).Decide(path, object, need); ok {
+			list = append(list, o)
+		}
+	}
+	return list
+}

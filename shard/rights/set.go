@@ -1,0 +1,153 @@
+package rights
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Set is what one client may do. It never changes, and any goroutine may ask it. The zero value allows nothing.
+type Set struct {
+	rules []compiled
+	all   protocol.Right // of all rules together
+}
+
+// compiled is a rule as it is searched for.
+type compiled struct {
+	path   string // without the slash at its end: empty for that of all nodes
+	object string
+	rights protocol.Right
+	from   Origin
+}
+
+// Origin is where a rule of a set comes from.
+type Origin struct {
+	// Principal is who has it, Role the role that was granted, with the path and the beginning of names of the grant.
+	Principal Principal
+	Grant     Grant
+	// Rule is the rule as it counts.
+	Rule Rule
+}
+
+// NewSet returns a set of rules.
+func NewSet(rules ...Rule) *Set {
+	origins := make([]Origin, len(rules))
+	for i, r := range rules {
+		r.Rights = r.effective()
+		origins[i].Rule = r
+	}
+	return compile(origins)
+}
+
+func compile(list []Origin) *Set {
+	s := &Set{rules: make([]compiled, 0, len(list))}
+	for _, o := range list {
+		s.all |= o.Rule.Rights
+		s.rules = append(s.rules, compiled{strings.TrimSuffix(o.Rule.Path, "/"), o.Rule.Object, o.Rule.Rights, o})
+	}
+	slices.SortStableFunc(s.rules, func(a, b compiled) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.object, b.object))
+	})
+	return s
+}
+
+// Equal reports whether two sets allow by the same rules.
+func (s *Set) Equal(other *Set) bool {
+	return slices.EqualFunc(s.rules, other.rules, func(a, b compiled) bool {
+		return a.path == b.path && a.object == b.object && a.rights == b.rights
+	})
+}
+
+// Allows reports whether one of the rights that are needed holds for an object in the node of a path, which has the form
+// in which paths are kept. Without an object it asks for the node as a whole, without a path whether some rule gives the
+// right anywhere. It allocates nothing.
+func (s *Set) Allows(path, object string, need protocol.Right) bool {
+	if path == "" {
+		return s.all&need != 0
+	}
+	return s.all&need != 0 && s.find(path, object, need) >= 0
+}
+
+// Decide is Allows with the rule that decides: the one of the shortest path.
+func (s *Set) Decide(path, object string, need protocol.Right) (o Origin, allowed bool) {
+	at := s.find(path, object, need)
+	if at < 0 {
+		return o, false
+	}
+	return s.rules[at].from, true
+}
+
+// find returns the place of a rule that allows it, below zero where none does. It looks at the rules of each path from
+// the root to the node, so that its work grows with the parts of the path, and hardly with the number of rules.
+func (s *Set) find(path, object string, need protocol.Right) int {
+	path = strings.TrimSuffix(path, "/")
+	for end := 0; end <= len(path); end++ {
+		if end < len(path) && path[end] != '/' {
+			continue
+		}
+		above := path[:end]
+		for i := s.first(above); i < len(s.rules) && s.rules[i].path == above; i++ {
+			if s.rules[i].gives(object)&need != 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// first returns the place of the first rule of a path, or of what stands behind it.
+func (s *Set) first(path string) int {
+	low, high := 0, len(s.rules)
+	for low < high {
+		middle := int(uint(low+high) / 2)
+		if s.rules[middle].path < path {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low
+}
+
+// gives returns the rights that the rule gives for an object, or for the node as a whole.
+func (c *compiled) gives(object string) protocol.Right {
+	switch {
+	case c.object == "":
+		return c.rights
+	case object == "":
+		return c.rights & inPart
+	case strings.HasPrefix(object, c.object):
+		return c.rights
+	}
+	return 0
+}
+
+// Covers reports whether all that a rule allows is allowed by the set.
+func (s *Set) Covers(r Rule) bool { return s.upon(r.Path, r.Object)&r.Rights == r.Rights }
+
+// upon returns the rights that hold for all objects below a path whose names begin with a text.
+func (s *Set) upon(path, object string) (rights protocol.Right) {
+	path = strings.TrimSuffix(path, "/")
+	for i := range s.rules {
+		c := &s.rules[i]
+		if (c.path == path || strings.HasPrefix(path, c.path) && path[len(c.path)] == '/') &&
+			strings.HasPrefix(object, c.object) {
+			rights |= c.rights
+		}
+	}
+	return rights
+}
+
+// Administers reports whether the set allows to give rights below a path.
+func (s *Set) Administers(path string) bool { return s.upon(path, "")&protocol.RightAdmin != 0 }
+
+// Rules returns the rules of the set.
+func (s *Set) Rules() []Rule {
+	list := make([]Rule, len(s.rules))
+	for i := range s.rules {
+		list[i] = s.rules[i].from.Rule
+	}
+	return list
+}
