@@ -23,7 +23,8 @@ func (h *Host) claim() (err error) {
 		wrong.add(KindData, err)
 	}
 	h.warnReadable()
-	wrong.add(KindSettings, h.openTokens(), h.loadCertificates(), h.checkRaftCertificates(), h.readRaftSecret())
+	wrong.add(KindSettings, h.openTokens(), h.loadCertificates(), h.checkRaftCertificates(), h.readRaftSecret(),
+		h.readJoinToken())
 	wrong.add(KindAddress, h.listenAdmin(), h.listenPlain(), h.listenTLS(), h.listenRaft())
 	h.addresses.ClientAdvertise, h.addresses.AdminAdvertise = h.advertised()
 	return wrong.err()

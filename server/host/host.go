@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/join"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
@@ -54,6 +55,7 @@ type Host struct {
 
 	directory    *identity.Directory
 	tokens       *access.File                 // nil: there are none
+	joinToken    *join.Token                  // nil: there is none
 	certificates *transport.CertificateSource // nil: clients do not use TLS
 	admin        *admin.Server                // nil: it is not wanted
 	stats        transport.Stats
@@ -64,7 +66,9 @@ type Host struct {
 	start        hosts.Start
 	seen         *identity.Peers                         // of other hosts
 	known        atomic.Pointer[[]rafttransport.Host]    // the hosts of the cluster, as far as it is born
-	unborn       atomic.Pointer[birth.Runner]            // nil: the host was in a cluster when it was started
+	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with others
+	joining      atomic.Pointer[join.Runner]             // nil: the host is not to join others
+	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let others join yet
 	peers        atomic.Pointer[rafttransport.Transport] // nil: no other hosts are reached
 	identity     identity.Identity
 	logSyncs     *server.SyncTimes
@@ -120,14 +124,14 @@ func Start(o Options) (_ *Host, err error) {
 	if err := h.openPeers(); err != nil {
 		return nil, err
 	}
-	if h.unborn.Load() == nil {
+	if h.identity.Born() {
 		if err := h.arrive(); err != nil {
 			return nil, err
 		}
 		return h, nil
 	}
 	h.arriving.Go(func() {
-		err := h.beBorn()
+		err := h.belong()
 		if err == nil {
 			err = h.arrive()
 		}
@@ -151,6 +155,7 @@ func (h *Host) arrive() error {
 		return &Error{KindOther, err}
 	}
 	h.core.Store(core)
+	h.openDesk(core)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/diskguard"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // ErrNotBorn is returned where a host with an empty directory must not make a cluster by itself.
@@ -33,6 +34,10 @@ func (h *Host) identify() (err error) {
 		return err
 	}
 	h.identity = h.directory.Identity()
+	if h.settings.Joins() && h.identity.Born() {
+		h.log.Info("the data directory belongs to a host of a cluster, which need not join", "cluster",
+			h.identity.Cluster, "host", h.identity.HostName)
+	}
 	h.seen, err = h.directory.OpenPeers()
 	return err
 }
@@ -58,7 +63,7 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 		return err
 	case id.Born():
 		return nil
-	case !s.HasPeers() && !s.IsLocal():
+	case !s.HasPeers() && !s.Joins() && !s.IsLocal():
 		return notBorn(s)
 	}
 	if isNew {
@@ -66,8 +71,13 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 			return err
 		}
 	}
-	if s.HasPeers() {
-		return nil // it is born with them
+	switch {
+	case s.HasPeers(): // it is born with them
+		return nil
+	case s.Joins() && !isNew && id.Promise != (hosts.Incarnation{}):
+		return d.Redraw() // the others that it was to be born with may count on that incarnation
+	case s.Joins():
+		return nil
 	}
 	return bearAlone(d, s)
 }
@@ -102,6 +112,10 @@ func Init(o Options) (identity.Identity, error) {
 	s, err := o.Settings.Complete()
 	if err != nil {
 		return identity.Identity{}, &Error{KindSettings, err}
+	}
+	if s.Joins() {
+		return identity.Identity{}, &Error{KindSettings, errors.New("a host that joins others makes no cluster: " +
+			"leave --join out, or start the host with signalbox serve")}
 	}
 	if s.HasPeers() {
 		return identity.Identity{}, &Error{KindSettings, errors.New("a cluster of several hosts is born when all of " +

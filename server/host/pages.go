@@ -24,16 +24,14 @@ var (
 
 // Checks implements admin.Host.
 func (h *Host) Checks() []admin.Check {
-	core, unborn := h.core.Load(), h.unborn.Load()
+	core := h.core.Load()
 	running := h.Err()
 	switch {
 	case running != nil:
 	case h.stopping.Load():
 		running = errStopping
-	case core == nil && unborn != nil:
-		running = errors.New(unborn.Awaited())
 	case core == nil:
-		running = errStarting
+		running = h.awaited()
 	}
 	if running != nil {
 		return []admin.Check{{Name: "running", Err: running}}
@@ -43,6 +41,17 @@ func (h *Host) Checks() []admin.Check {
 		{Name: "cluster", Err: core.Ready()},
 		{Name: "disk", Err: h.disk.Guard(), Advisory: true},
 	}
+}
+
+// awaited says what keeps a host from running that has begun to start.
+func (h *Host) awaited() error {
+	if unborn := h.unborn.Load(); unborn != nil {
+		return errors.New(unborn.Awaited())
+	}
+	if joining := h.joining.Load(); joining != nil {
+		return errors.New(joining.Awaited())
+	}
+	return errStarting
 }
 
 // WriteMetrics implements admin.Host.

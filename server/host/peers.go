@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/join"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
@@ -30,7 +31,7 @@ var errUnknownCall = errors.New("this host does not know what it is asked")
 func (h *Host) openPeers() (err error) {
 	s, members := &h.settings, h.members()
 	h.known.Store(&members)
-	if h.raftListener == nil && len(h.identity.Founders) > 1 {
+	if h.raftListener == nil && (len(h.identity.Founders) > 1 || h.identity.Joined()) {
 		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, "+
 			"which must "+
 			"reach it: give the address that it is to listen on for them", s.Name))}
@@ -49,7 +50,11 @@ func (h *Host) openPeers() (err error) {
 			return &Error{KindSettings, aboutSetting("raft-tls-cert", err)}
 		}
 	}
-	if !h.identity.Born() {
+	switch {
+	case h.identity.Born():
+	case s.Joins():
+		h.joining.Store(join.NewRunner(h.newcomer()))
+	default:
 		candidate := birth.NewCandidate(plan(s), s.Name, h.directory)
 		h.unborn.Store(birth.NewRunner(candidate, birth.Codec{Secret: h.raftSecret}, h.callUnnamed))
 	}
@@ -72,7 +77,7 @@ func (h *Host) asPeer() rafttransport.Identity {
 // members are the hosts of the cluster. Where the settings have an address for one, it is there now.
 func (h *Host) members() []rafttransport.Host {
 	var all []rafttransport.Host
-	for _, f := range h.identity.Founders {
+	for _, f := range h.identity.First() {
 		at := f.Raft
 		for _, listed := range h.settings.Hosts {
 			if listed.Name == f.Name && listed.Raft != "" {
@@ -93,18 +98,28 @@ func founders(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 	return all
 }
 
-// beBorn waits until the host is born with the others of its list, and makes it known to them by its id.
-func (h *Host) beBorn() error {
-	if err := h.unborn.Load().Run(h.ctx); err != nil {
+// belong waits until the host is in a cluster: born with the others of its list, or joined to others. It makes the host
+// known to them by its id.
+func (h *Host) belong() error {
+	if joining := h.joining.Load(); joining != nil {
+		if err := h.join(joining); err != nil {
+			return err
+		}
+	} else if err := h.unborn.Load().Run(h.ctx); err != nil {
 		return err
 	}
 	h.identity = h.directory.Identity()
 	members := h.members()
 	h.known.Store(&members)
 	peers := h.peers.Load()
+	peers.SetSecret(h.raftSecret)
 	peers.Identify(h.asPeer())
 	peers.SetHosts(members)
-	h.log.Info("the cluster is born", "cluster", h.identity.Cluster, "hosts", len(members),
+	what := "the cluster is born"
+	if h.identity.Joined() {
+		what = "the host has joined the cluster"
+	}
+	h.log.Info(what, "cluster", h.identity.Cluster, "host", uint64(h.identity.HostID), "hosts", len(members),
 		"incarnation", h.identity.Incarnation.String())
 	return nil
 }
@@ -119,15 +134,21 @@ func (h *Host) callUnnamed(ctx context.Context, address string, request []byte) 
 }
 
 // answer answers the calls of other hosts.
-func (h *Host) answer(_ context.Context, _ rafttransport.Peer, request []byte) ([]byte, error) {
-	unborn := h.unborn.Load()
+func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []byte) ([]byte, error) {
+	unborn, desk := h.unborn.Load(), h.desk.Load()
 	switch {
 	case string(request) == startRequest:
 		return []byte(startRequest), nil
+	case join.IsRequest(request) && desk != nil:
+		return desk.Answer(ctx, peer, request)
+	case join.IsRequest(request):
+		return nil, h.awaited()
 	case !birth.IsAsk(request):
 		return nil, errUnknownCall
 	case unborn != nil:
 		return unborn.Answer(request)
+	case h.joining.Load() != nil && h.core.Load() == nil:
+		return nil, h.awaited()
 	}
 	codec := birth.Codec{Secret: h.raftSecret}
 	ask, err := codec.DecodeAsk(request)

@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -179,6 +181,37 @@ func (d *Directory) BearAlone(cluster string, shards int, raft string) error {
 	return d.Bear(NewBirth(cluster, shards, []Founder{{1, id.HostName, id.Incarnation, raft}}))
 }
 
+// Admission is what a host that joins a cluster gets from it.
+type Admission struct {
+	Host       shard.HostID
+	Birth      Birth
+	Generation Generation
+	// Hosts are those that the cluster has then, this one among them.
+	Hosts []Founder
+}
+
+// Join puts the host, which is in no cluster, into one that is there.
+func (d *Directory) Join(a Admission) error {
+	return d.change(func(id *Identity) error {
+		if id.Born() {
+			return errors.New("it is in cluster " + id.Cluster)
+		}
+		id.HostID, id.Birth, id.Generation, id.Hosts = a.Host, a.Birth, a.Generation, a.Hosts
+		if !id.Born() {
+			return errors.New("it is given no id, and no cluster")
+		}
+		return nil
+	})
+}
+
+// KeepSecret keeps the secret of the cluster in SecretName, which only the user that runs the host may read.
+func (d *Directory) KeepSecret(secret []byte) error {
+	if err := writeWhole(d.path, SecretName, append(slices.Clone(secret), '\n'), 0o600); err != nil {
+		return fmt.Errorf("identity: write the secret of the cluster into %s: %w", d.path, err)
+	}
+	return nil
+}
+
 // change replaces the identity by what becomes of it.
 func (d *Directory) change(to func(*Identity) error) error {
 	d.mu.Lock()
@@ -227,7 +260,7 @@ func (d *Directory) hasLog() bool {
 }
 
 func (d *Directory) logLost(id *Identity) error {
-	if len(id.Founders) == 1 {
+	if len(id.Founders) == 1 && !id.Joined() {
 		return fmt.Errorf("identity: %w: %s was there and is not any more; put it back from a backup, "+
 			"or move %s away to begin with nothing", ErrLogLost, d.LogPath(), d.path)
 	}

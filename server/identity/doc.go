@@ -7,7 +7,7 @@
 //	defer directory.Release()
 //	id, err := directory.Load(want)            // ErrNone: it is new
 //	err = directory.Make(want)                 // it has an incarnation, and no cluster
-//	err = directory.BearAlone(...)             // or Bear, with others: package birth
+//	err = directory.BearAlone(...)             // or Bear, with others: package birth; or Join: package join
 //	start, err := directory.Begin()            // one more with each start
 //	...                                        // open the log
 //	err = directory.Started()                  // from now on the log must be there

@@ -12,6 +12,8 @@ const (
 	FileName = "identity.json"
 	// PeersName is the name of the record of the starts of other hosts.
 	PeersName = "peers.json"
+	// SecretName is the name of the secret of the cluster, where the host was given it when it joined.
+	SecretName = "raft-secret"
 	// LogName is the directory of the log in the data directory.
 	LogName = "raft"
 

@@ -107,6 +107,8 @@ type Identity struct {
 	Birth
 	// Generation is that of the cluster.
 	Generation Generation `json:"generation"`
+	// Hosts are those that the cluster had when this one joined, itself among them; none where it is a founder.
+	Hosts []Founder `json:"hosts,omitempty"`
 	// Promise is to whom of the hosts that are named at birth this one has promised not to be born with any other: the
 	// incarnation of the one that decides. Zero where it has promised nothing.
 	Promise hosts.Incarnation `json:"promise"`
@@ -121,16 +123,29 @@ type Identity struct {
 // Born reports whether the host belongs to a cluster.
 func (i *Identity) Born() bool { return i.HostID != 0 }
 
+// Joined reports whether the host belongs to a cluster that was there before it.
+func (i *Identity) Joined() bool { return len(i.Hosts) > 0 }
+
 // Deployment is the number by which hosts of one cluster know each other's messages. It is not zero.
 func (i *Identity) Deployment() uint64 {
 	sum := sha256.Sum256([]byte("signalbox deployment\x00" + i.Cluster))
 	return binary.LittleEndian.Uint64(sum[:]) | 1
 }
 
+// First are the hosts of the cluster that the host knew of first: the founders, or those that were there when it
+// joined.
+func (i *Identity) First() []Founder {
+	if i.Joined() {
+		return i.Hosts
+	}
+	return i.Founders
+}
+
 // HostIDs are the ids of the first hosts.
 func (i *Identity) HostIDs() []shard.HostID {
-	ids := make([]shard.HostID, 0, len(i.Founders))
-	for _, f := range i.Founders {
+	first := i.First()
+	ids := make([]shard.HostID, 0, len(first))
+	for _, f := range first {
 		ids = append(ids, f.ID)
 	}
 	return ids
@@ -141,7 +156,7 @@ func (i *Identity) check() error {
 	switch {
 	case i.HostName == "" || i.Incarnation == (hosts.Incarnation{}):
 		return errors.New("it lacks the host's name or its incarnation")
-	case !i.Born() && (len(i.Founders) > 0 || i.Cluster != "" || i.Started):
+	case !i.Born() && (len(i.Founders) > 0 || len(i.Hosts) > 0 || i.Cluster != "" || i.Started):
 		return errors.New("it has a cluster, and no id in it")
 	case !i.Born():
 		return nil
@@ -149,13 +164,20 @@ func (i *Identity) check() error {
 	if err := i.Birth.Check(); err != nil {
 		return err
 	}
-	for _, f := range i.Founders {
-		// A host that has joined in the place of a founder may have its name.
+	own := 0
+	for _, f := range slices.Concat(i.Founders, i.Hosts) {
+		// A host that has joined in the place of another one may have its name.
 		same := f.ID == i.HostID
 		if same && f.Name != i.HostName || same != (f.Incarnation == i.Incarnation) {
-			return fmt.Errorf("host %d is %s, incarnation %s, and its founder %d is %s, incarnation %s",
+			return fmt.Errorf("host %d is %s, incarnation %s, and host %d of the cluster is %s, incarnation %s",
 				i.HostID, i.HostName, i.Incarnation, f.ID, f.Name, f.Incarnation)
 		}
+		if same {
+			own++
+		}
+	}
+	if own != 1 {
+		return fmt.Errorf("host %d is %d times among the hosts of its cluster", i.HostID, own)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -108,8 +109,13 @@ func writeRecord(dir, name string, content any) error {
 	if err != nil {
 		return err
 	}
+	return writeWhole(dir, name, text, 0o640)
+}
+
+// writeWhole writes a file of a directory, all of it or nothing.
+func writeWhole(dir, name string, text []byte, mode fs.FileMode) error {
 	temporary := filepath.Join(dir, name+temporarySuffix)
-	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o640)
+	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
 	if err != nil {
 		return err
 	}

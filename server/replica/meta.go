@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -322,4 +324,24 @@ func (m *Meta) AddressOf(id shard.HostID) string {
 	}
 	h, _ := m.Machine.Host(id)
 	return h.ClientAddress
+}
+
+// heardMillis is how long ago a host has answered at most that is heard. A leader calls the others many times as often.
+const heardMillis = 2000
+
+// Hears reports whether a host has answered the leader of the meta shard lately. It is false where this host does not
+// lead, and for a host without a replica of it.
+func (m *Meta) Hears(id shard.HostID) bool {
+	t, ok := m.Machine.Topology()
+	log, observes := m.log.(interface{ Progress() []shard.Progress })
+	if !ok || !observes {
+		return false
+	}
+	own := func(replica uint64) bool {
+		r := t.Records.Shard(hosts.Meta).Replica(replica)
+		return r != nil && r.Host == id
+	}
+	return slices.ContainsFunc(log.Progress(), func(p shard.Progress) bool {
+		return p.SilentMillis < heardMillis && own(p.Replica)
+	})
 }

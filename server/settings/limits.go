@@ -12,6 +12,7 @@ func (c *checker) check() {
 	c.checkHost()
 	c.checkHosts()
 	c.checkListeners()
+	c.checkJoin()
 	c.checkClientTLS()
 	c.checkRaftTLS()
 	c.checkFiles()

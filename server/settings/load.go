@@ -154,6 +154,7 @@ func (s *Settings) complete(c *checker) {
 	if listens(s.RaftListen) {
 		s.RaftAdvertise = cmp.Or(s.RaftAdvertise, listed, s.RaftListen)
 	}
+	s.RaftSecretFile = cmp.Or(s.RaftSecretFile, s.keptSecret())
 	if len(s.Hosts) == 0 && !c.rejected("hosts") {
 		s.alone = true
 		s.Hosts = []FirstHost{{Name: s.Name, Raft: s.RaftAdvertise}}

@@ -66,14 +66,34 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 
 func TestWhatFollowsFromOtherSettings(t *testing.T) {
 	pem := filepath.Join(t.TempDir(), "some.pem")
-	if err := os.WriteFile(pem, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
+	kept := t.TempDir()
+	for _, path := range []string{pem, filepath.Join(kept, "raft-secret")} {
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, c := range map[string]struct {
 		args string
 		show func(Settings) any
 		want any
 	}{
+		"a join token brings the secret": {
+			"--join 10.0.0.9:7421 --raft-listen 10.0.0.7:7421 --join-token some.token",
+			func(s Settings) any { return []any{s.Joins(), s.IsLocal(), s.RaftSecretFile, len(s.Warnings())} },
+			[]any{true, false, "", 0},
+		},
+		"what was given at the join counts": {
+			"--raft-listen 10.0.0.7:7421 --data-dir " + kept,
+			func(s Settings) any { return s.RaftSecretFile }, filepath.Join(kept, "raft-secret"),
+		},
+		"what is given goes before it": {
+			"--raft-listen 10.0.0.7:7421 --data-dir " + kept + " --raft-secret-file " + pem,
+			func(s Settings) any { return s.RaftSecretFile }, pem,
+		},
+		"hosts to join": {
+			"--join a:1,b:2 --join a:1 --insecure --raft-listen c:3",
+			func(s Settings) any { return s.Join }, []string{"a:1", "b:2"},
+		},
 		"hosts are sorted, whatever the order": {
 			"--name b --insecure --host c=10.0.0.3:1 --host a=10.0.0.1:1,b=10.0.0.2:1",
 			func(s Settings) any { return FormatHosts(s.Hosts) }, "a=10.0.0.1:1,b=10.0.0.2:1,c=10.0.0.3:1",

@@ -167,6 +167,35 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 		"directory": {args: []string{"--token-file", dir}, want: "--token-file " + dir +
 			": it is a directory; give the path of a file that this process may read"},
 
+		"born and joining": {args: and("--name", "a", "--join", "10.0.0.9:7421"),
+			want: "--join 10.0.0.9:7421: a host is born with those of its list or joins others, not both; leave " +
+				"--join out, or the list of hosts"},
+		"joining no address": {args: []string{"--join", "box", "--raft-listen", "127.0.0.1:7421"},
+			want: "--join box: box is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
+		"joining unreachable": {args: []string{"--join", "10.0.0.9:7421"},
+			want: "--raft-listen: the hosts of the cluster must reach this one; give the address that it is to " +
+				"listen on for them, such as 10.0.0.4:7421"},
+		"joining from loopback": {args: []string{"--join", "10.0.0.9:7421", "--raft-listen", "127.0.0.1:7421"},
+			want: "--raft-advertise: 127.0.0.1:7421 is reached from this machine only, and 10.0.0.9:7421 is on " +
+				"another; give --raft-advertise ADDRESS, one that all hosts can reach"},
+		"joining in the open": {args: []string{"--join", "10.0.0.9:7421", "--raft-listen", "10.0.0.7:7421"},
+			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
+				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +
+				"least --raft-secret-file, or say --insecure=raft where that network is trusted"},
+		"a token and no cluster": {args: []string{"--join-token", "x"},
+			want: "--join-token x: it is for a host that joins a cluster; give --join ADDRESS as well, that of a " +
+				"host of the cluster, or leave it out"},
+		"a place and no cluster": {args: []string{"--replace", "b"},
+			want: "--replace b: it is for a host that joins a cluster; give --join ADDRESS as well, that of a host " +
+				"of the cluster, or leave it out"},
+		"the place of no name": {args: []string{"--join", "127.0.0.1:7", "--raft-listen", "127.0.0.1:7421",
+			"--replace", "b c"},
+			want: "--replace b c: it is not a name of a host; use 1 to 256 letters, digits, dots, dashes and " +
+				"underscores"},
+		"bad domain": {args: []string{"--failure-domain", "rack"},
+			want: `--failure-domain rack: "rack" in a failure domain is not KEY=VALUE; write KEY=VALUE with commas ` +
+				"between them, such as dc=a,rack=1"},
+
 		"small data": {args: []string{"--data-limit", "1"},
 			want: "--data-limit 1: it is out of bounds; give 1KiB to 1MiB"},
 		"no size": {args: []string{"--data-limit", "big"},

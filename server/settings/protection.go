@@ -142,12 +142,14 @@ func (c *checker) checkExposure() {
 		if s.raftFromList() {
 			raft = "hosts"
 		}
-		if s.RaftSecretFile == "" {
+		switch {
+		case s.RaftSecretFile == "" && s.JoinToken != "": // the secret comes with the answer
+		case s.RaftSecretFile == "":
 			expose(raft, s.RaftListen, PartRaft, "whoever reaches it can write to the log of the cluster",
 				"give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at least --raft-secret-file")
 			s.warnings = append(s.warnings, "whoever reaches "+s.RaftListen+" can write to the log of the cluster: "+
 				"hosts have neither certificates for each other (--raft-tls-cert) nor a secret (--raft-secret-file)")
-		} else if !isLoopback(s.RaftListen) {
+		case !isLoopback(s.RaftListen):
 			s.warnings = append(s.warnings,
 				"what hosts send each other can be read on the way, data and keys of sessions too: "+
 					"a secret authenticates and does not encrypt; --raft-tls-cert does both")

@@ -24,6 +24,16 @@ type Settings struct {
 	// Cluster is a name for the cluster, so that two clusters made of the same hosts, one after the other, differ. The
 	// same on all hosts, and never changed.
 	Cluster string `yaml:"cluster"`
+	// Join are addresses of hosts of a cluster that this host is to join, as other hosts reach them. They count while
+	// its data directory belongs to no cluster.
+	Join []string `yaml:"join"`
+	// Replace names the host of that cluster whose place this one takes, empty for none.
+	Replace string `yaml:"replace"`
+	// JoinToken is the file of the join token by which this host shows that it may join, or the token itself.
+	JoinToken string `yaml:"join-token"`
+	// FailureDomain is where the host stands, as KEY=VALUE with commas between them: what fails together shares a
+	// value.
+	FailureDomain string `yaml:"failure-domain"`
 	// Shards is the number of data shards, fixed when the cluster is born. Zero means the number that the
 	// data directory has, and DefaultShards for a new one.
 	Shards int `yaml:"shards"`
@@ -185,6 +195,9 @@ func (s *Settings) HasPeers() bool { return len(s.Hosts) > 1 }
 
 // HasList reports whether a list of hosts was given.
 func (s *Settings) HasList() bool { return !s.alone }
+
+// Joins reports whether the host is to join a cluster that is there.
+func (s *Settings) Joins() bool { return len(s.Join) > 0 }
 
 // ServesHosts reports whether other hosts may connect.
 func (s *Settings) ServesHosts() bool { return listens(s.RaftListen) }

@@ -21,6 +21,29 @@ var table = []row{
 		field:     func(s *Settings) value { return hostsValue{&s.Hosts} },
 	},
 	{
+		name: "join", group: groupHost, hint: "ADDRESSES",
+		help: "join the cluster of these hosts, separated by commas: addresses at which other hosts reach them, of " +
+			"any of its hosts. Counts while the data directory belongs to no cluster",
+		field: func(s *Settings) value { return addressesValue{&s.Join} },
+	},
+	{
+		name: "join-token", group: groupHost, hint: "FILE",
+		help: "a file with the join token that signalbox host join-token has made, or, in the environment, the token " +
+			"itself; without it a host joins by its certificate or the secret of the cluster",
+		field: func(s *Settings) value { return textValue{&s.JoinToken} },
+	},
+	{
+		name: "replace", group: groupHost, hint: "NAME",
+		help:  "take the place of this host of the cluster, which is gone for good, when joining",
+		field: func(s *Settings) value { return textValue{&s.Replace} },
+	},
+	{
+		name: "failure-domain", group: groupHost, hint: "KEY=VALUE",
+		help: "where the host stands, such as dc=a,rack=1; what fails together shares a value. It counts when the " +
+			"host joins or is born, and is changed by signalbox host alter",
+		field: func(s *Settings) value { return textValue{&s.FailureDomain} },
+	},
+	{
 		name: "cluster", group: groupHost, hint: "NAME", clusterWide: true,
 		help:  "a name for the cluster, so that two made of the same hosts are never taken for one",
 		field: func(s *Settings) value { return textValue{&s.Cluster} },
@@ -103,7 +126,8 @@ var table = []row{
 		help: "a file with a secret of 16 bytes or more, the same on all hosts, by which they know each other's " +
 			"messages; " +
 			"it encrypts nothing",
-		field: func(s *Settings) value { return textValue{&s.RaftSecretFile} },
+		otherwise: "what the host was given when it joined",
+		field:     func(s *Settings) value { return textValue{&s.RaftSecretFile} },
 	},
 	{
 		name: "raft-tick", group: groupRaft, hint: "DURATION", clusterWide: true,

@@ -188,6 +188,22 @@ func (v namesValue) parse(texts []string) error {
 
 func (v namesValue) text() string { return strings.Join(*v.field, ",") }
 
+// addressesValue is a list of addresses.
+type addressesValue struct{ field *[]string }
+
+func (v addressesValue) parse(texts []string) error {
+	var addresses []string
+	for address := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+		if address = strings.TrimSpace(address); address != "" && !slices.Contains(addresses, address) {
+			addresses = append(addresses, address)
+		}
+	}
+	*v.field = addresses
+	return nil
+}
+
+func (v addressesValue) text() string { return strings.Join(*v.field, ",") }
+
 // Size is a number of bytes. As text it is a number with or without a unit: 65536, 64KiB, 2GiB.
 type Size uint64
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/testcert"
 )
 
 // answering has a host answer calls with what a function returns.
@@ -69,6 +71,46 @@ func TestAHostThatHasNoIDCanOnlyCall(t *testing.T) {
 	if d, err := unborn.dialTarget(t.Context(), one); err == nil {
 		d.close()
 		t.Error("a host without an id opened a connection for the engine")
+	}
+}
+
+// TestAHostThatHasJoinedIsNamed: it was given an id and the secret over a connection on which it was unnamed, which
+// shows its certificate where there is TLS.
+func TestAHostThatHasJoinedIsNamed(t *testing.T) {
+	authority := testcert.New(t)
+	for name, secured := range map[string]bool{"plain": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			at := func(string) []func(*Config) { return nil }
+			if secured {
+				at = func(name string) []func(*Config) {
+					return []func(*Config){certified(t, authority.Sign(t, name))}
+				}
+			}
+			e := newEndpoint(t, append(at("one"), withSecret(testSecret), answering(func(_ context.Context, peer Peer,
+				_ []byte) ([]byte, error) {
+				return fmt.Appendf(nil, "%t %t %t", peer.Named(), peer.CertifiedAs("two"), peer.CertifiedAs("one")), nil
+			}))...)
+			config := Config{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
+			for _, change := range at("two") {
+				change(&config)
+			}
+			joiner := Open(config)
+			defer joiner.Close()
+			got, err := joiner.CallUnnamed(t.Context(), e.address, func(Peer) ([]byte, error) { return nil, nil })
+			if want := fmt.Sprintf("false %t false", secured); string(got) != want || err != nil {
+				t.Errorf("unnamed: %q, %v; want %q", got, err, want)
+			}
+			joiner.SetHosts([]Host{{ID: 1, Name: "one", Incarnation: one.Incarnation, Address: e.address}})
+			joiner.Identify(identityOf(two))
+			if _, err := joiner.Call(t.Context(), 1, nil); err == nil {
+				t.Error("it is named, and does not have the secret")
+			}
+			joiner.SetSecret(testSecret)
+			got, err = joiner.Call(t.Context(), 1, nil)
+			if want := fmt.Sprintf("true %t false", secured); string(got) != want || err != nil {
+				t.Errorf("named: %q, %v; want %q", got, err, want)
+			}
+		})
 	}
 }
 

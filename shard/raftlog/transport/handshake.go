@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -171,6 +172,9 @@ type greeting struct {
 // newGreeting is the greeting of a handshake in which both sides have sent a hello.
 func newGreeting(conn net.Conn, dialer, acceptor, theirs *hello) greeting {
 	g := greeting{purpose: dialer.purpose(), peer: Peer{Address: conn.RemoteAddr().String()}}
+	if secured, ok := conn.(*tls.Conn); ok {
+		g.peer.Certificate = secured.ConnectionState().PeerCertificates[0]
+	}
 	g.peer.Transcript = sha256.Sum256(slices.Concat(dialer[:], acceptor[:]))
 	g.peer.Identity = theirs.identity()
 	return g
@@ -180,7 +184,7 @@ func newGreeting(conn net.Conn, dialer, acceptor, theirs *hello) greeting {
 func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, purpose purpose) (g greeting,
 	err error) {
 	defer boundHandshake(ctx, conn)()
-	self, secret := t.Identity(), t.config.Secret
+	self, secret := t.credentials()
 	if purpose == purposeUnnamed {
 		self, secret = Identity{}, nil
 	}
@@ -207,7 +211,7 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 	}
 	var refusal *Refused
 	if purpose != purposeUnnamed {
-		refusal = t.judgeDialled(conn, &g.peer, to)
+		refusal = t.judgeDialled(&g.peer, to)
 	}
 	if err := sendVerdict(conn, keys.dialer, refusal); err != nil {
 		return g, err
@@ -224,7 +228,7 @@ func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 	if err := theirs.read(conn); err != nil {
 		return g, err
 	}
-	self, secret := t.Identity(), t.config.Secret
+	self, secret := t.credentials()
 	if theirs.isHello() && theirs[4] == handshakeVersion && theirs.purpose() == purposeUnnamed {
 		secret = nil
 	}
@@ -249,7 +253,7 @@ func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 	if !hmac.Equal(proof[:], keys.proof) {
 		return g, fmt.Errorf("it says that it is host %d and does not have the secret of this one", g.peer.Host)
 	}
-	refusal := t.judgeAccepted(conn, &g)
+	refusal := t.judgeAccepted(&g)
 	if refusal == nil {
 		refusal = enroll(g.peer, g.purpose)
 	}

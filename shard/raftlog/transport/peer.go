@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"crypto/x509"
 	"fmt"
 
 	"github.com/signalbox/signalbox/shard"
@@ -32,10 +33,18 @@ type Peer struct {
 	// Transcript is a digest of what both sides have drawn at random for this connection: a proof that names it is
 	// worth nothing on another one.
 	Transcript [32]byte
+	// Certificate is the one that the peer has shown, which an authority of the hosts has signed; nil without TLS.
+	Certificate *x509.Certificate
 }
 
 // Named reports whether the peer has said, and proved as far as the cluster has a secret, which host it is.
 func (p *Peer) Named() bool { return p.Host != 0 }
+
+// CertifiedAs reports whether the peer's certificate has a name, as an alternative name or as the common one.
+func (p *Peer) CertifiedAs(name string) bool {
+	return p.Certificate != nil && name != "" &&
+		(p.Certificate.VerifyHostname(name) == nil || p.Certificate.Subject.CommonName == name)
+}
 
 // String returns the peer for logs.
 func (p *Peer) String() string {

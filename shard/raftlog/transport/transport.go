@@ -69,6 +69,7 @@ type Transport struct {
 
 	mu       sync.Mutex
 	self     Identity               // guarded by mu, as are those below
+	secret   []byte                 // replaced, never written to
 	book     map[shard.HostID]Host  // replaced, never written to
 	accepted map[net.Conn]*accepted // those of other hosts
 	dialled  map[net.Conn]Host      // those to other hosts, with the entry that they were dialled by
@@ -83,7 +84,7 @@ func Open(c Config) *Transport {
 		c.Logger = slog.Default()
 	}
 	t := &Transport{
-		config: c, self: c.Identity,
+		config: c, self: c.Identity, secret: c.Secret,
 		accepted: make(map[net.Conn]*accepted), dialled: make(map[net.Conn]Host),
 	}
 	t.refusals = &refusals{config: &t.config}
@@ -130,6 +131,23 @@ func (t *Transport) Identify(self Identity) {
 		panic("transport: a host is given another identity while its engine runs")
 	}
 	t.self = self
+}
+
+// SetSecret gives a host that has joined the secret of its cluster. It must be called before an engine is there.
+func (t *Transport) SetSecret(secret []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.engine != nil {
+		panic("transport: a host is given another secret while its engine runs")
+	}
+	t.secret = secret
+}
+
+// credentials returns who this host is to others, and by what it proves it.
+func (t *Transport) credentials() (Identity, []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.self, t.secret
 }
 
 // SetHosts replaces the address book. Connections to a host that is at another address now end, and the engine's are

@@ -3,12 +3,10 @@ package transport
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 )
 
 const verdictHead = 3 // before the text
@@ -79,16 +77,16 @@ func verdictMAC(key, verdict []byte) []byte {
 }
 
 // judgeDialled returns why a host that answered is refused.
-func (t *Transport) judgeDialled(conn net.Conn, peer *Peer, meant Host) *Refused {
+func (t *Transport) judgeDialled(peer *Peer, meant Host) *Refused {
 	if peer.Target() != meant.Target() {
 		return refusef(CodeNotNow, "host %d of incarnation %s was meant: the address is another one's", meant.ID,
 			meant.Incarnation)
 	}
-	return t.judge(conn, peer)
+	return t.judge(peer)
 }
 
 // judgeAccepted returns why a host that dialled is refused.
-func (t *Transport) judgeAccepted(conn net.Conn, g *greeting) *Refused {
+func (t *Transport) judgeAccepted(g *greeting) *Refused {
 	switch self := t.Identity(); {
 	case g.purpose != purposeUnnamed && self.Host == 0:
 		return notReady("this host has no id yet")
@@ -100,11 +98,11 @@ func (t *Transport) judgeAccepted(conn net.Conn, g *greeting) *Refused {
 	case g.purpose != purposeFrames && g.purpose != purposeCall, g.peer.Host == 0:
 		return refusef(CodeNotNow, "purpose %d of host %d", g.purpose, g.peer.Host)
 	}
-	return t.judge(conn, &g.peer)
+	return t.judge(&g.peer)
 }
 
 // judge returns why a named host, which has the secret, is no peer of this one.
-func (t *Transport) judge(conn net.Conn, peer *Peer) *Refused {
+func (t *Transport) judge(peer *Peer) *Refused {
 	self := t.Identity()
 	switch {
 	case peer.Deployment != self.Deployment:
@@ -115,7 +113,7 @@ func (t *Transport) judge(conn net.Conn, peer *Peer) *Refused {
 	case peer.Host == self.Host:
 		return refusef(CodeNotNow, "it says that it is host %d, which this host is", self.Host)
 	}
-	if refusal := t.checkCertificate(conn, peer); refusal != nil {
+	if refusal := t.checkCertificate(peer); refusal != nil {
 		return refusal
 	}
 	admit := t.config.Admit
@@ -139,17 +137,16 @@ func (t *Transport) admitByBook(peer Peer) error {
 
 // checkCertificate returns a refusal where the peer's certificate does not have the name of the host. An authority has
 // signed it, or the handshake of TLS had failed.
-func (t *Transport) checkCertificate(conn net.Conn, peer *Peer) *Refused {
-	secured, ok := conn.(*tls.Conn)
-	if !ok {
+func (t *Transport) checkCertificate(peer *Peer) *Refused {
+	leaf := peer.Certificate
+	if leaf == nil {
 		return nil
 	}
 	h, known := t.lookUp(peer.Host)
 	if !known {
 		return refusef(CodeUnknownHost, "it says that it is host %d, whose name is not known", peer.Host)
 	}
-	leaf := secured.ConnectionState().PeerCertificates[0]
-	if h.Name == "" || leaf.VerifyHostname(h.Name) != nil && leaf.Subject.CommonName != h.Name {
+	if !peer.CertifiedAs(h.Name) {
 		return refusef(CodeOtherCertificate, "its certificate is of %q and %q, and the name of host %d is %q",
 			leaf.Subject.CommonName, leaf.DNSNames, h.ID, h.Name)
 	}

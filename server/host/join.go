@@ -1,0 +1,113 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/join"
+	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// readJoinToken reads the join token, and checks that the host knows the others by the authority that the token names.
+func (h *Host) readJoinToken() error {
+	text := h.settings.JoinToken
+	if text == "" {
+		return nil
+	}
+	if !strings.HasPrefix(text, join.TokenPrefix) {
+		content, err := os.ReadFile(text)
+		if err != nil {
+			return aboutSetting("join-token", err)
+		}
+		text = string(content)
+	}
+	token, err := join.ParseToken(text)
+	if err != nil {
+		return aboutSetting("join-token", err)
+	}
+	trusted, err := h.authorities()
+	if err != nil {
+		return err
+	}
+	h.joinToken = &token
+	return aboutSetting("join-token", token.CheckAuthorities(trusted))
+}
+
+// authorities are those that sign the certificates of hosts, none where hosts do not use TLS.
+func (h *Host) authorities() ([]join.Authority, error) {
+	if h.settings.RaftTLSCA == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(h.settings.RaftTLSCA)
+	return join.Authorities(text), aboutSetting("raft-tls-ca", err)
+}
+
+// newcomer is this host as one that wants to join.
+func (h *Host) newcomer() join.Newcomer {
+	s := &h.settings
+	return join.Newcomer{
+		Ask: join.Ask{
+			Name: s.Name, Incarnation: h.identity.Incarnation, ClusterName: s.Cluster, Shards: s.Shards,
+			Raft: s.RaftAdvertise, Client: h.addresses.ClientAdvertise, Admin: h.addresses.AdminAdvertise,
+			Domain: s.FailureDomain, Version: h.options.Version, Level: level.Newest, Replace: s.Replace,
+		},
+		Addresses: s.Join, Token: h.joinToken, Secret: h.raftSecret, Record: h.directory,
+		Call: func(ctx context.Context, address string, request func(join.Transcript) ([]byte, error)) ([]byte, error) {
+			peers := h.peers.Load()
+			if peers == nil {
+				return nil, errStarting
+			}
+			return peers.CallUnnamed(ctx, address, func(p rafttransport.Peer) ([]byte, error) {
+				return request(join.Transcript(p.Transcript))
+			})
+		},
+	}
+}
+
+// join makes the host one of the cluster that it is to join.
+func (h *Host) join(joining *join.Runner) error {
+	h.log.Info("the host asks to join a cluster", "hosts", strings.Join(h.settings.Join, ","), "incarnation",
+		h.identity.Incarnation.String())
+	granted, err := joining.Run(h.ctx)
+	if refused, ok := errors.AsType[*join.Refused](err); ok {
+		return &Error{KindData, refused}
+	}
+	if err != nil {
+		return err
+	}
+	if len(h.raftSecret) == 0 {
+		h.raftSecret = granted.Secret
+	}
+	return nil
+}
+
+// openDesk lets other hosts join by this one.
+func (h *Host) openDesk(core *server.Host) {
+	h.desk.Store(join.NewDesk(join.Config{
+		Self: h.identity.HostID, Birth: h.identity.Birth, Generation: h.identity.Generation, Secret: h.raftSecret,
+		Cluster: core,
+	}))
+}
+
+// NewJoinToken draws a join token for the cluster of this host. Until the meta shard has its id and its hash, no host
+// can join by it.
+func (h *Host) NewJoinToken() (join.Token, error) {
+	if h.raftListener == nil {
+		return join.Token{}, fmt.Errorf("host %s listens for no other hosts: give it --raft-listen ADDRESS",
+			h.settings.Name)
+	}
+	trusted, err := h.authorities()
+	if err != nil {
+		return join.Token{}, err
+	}
+	var authority join.Authority
+	if len(trusted) > 0 {
+		authority = trusted[0]
+	}
+	return join.NewToken(authority), nil
+}

@@ -1,0 +1,113 @@
+package identity
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// admission is what a cluster of a host alone grants the next one.
+func admission(name string, incarnation hosts.Incarnation) Admission {
+	birth := NewBirth("prod", 2, founders("a", hosts.Incarnation{7}, "a"))
+	return Admission{
+		Host: 5, Birth: birth, Generation: Generation{1},
+		Hosts: []Founder{birth.Founders[0], {5, name, incarnation, name + ":7421"}},
+	}
+}
+
+func joining() Expected { return Expected{HostName: "d", ClusterName: "prod", Version: "v1.2.3"} }
+
+func TestAHostThatHasJoinedIsOfTheClusterFromThenOn(t *testing.T) {
+	dir := t.TempDir()
+	d := claim(t, dir)
+	if err := d.Make(joining()); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.KeepSecret([]byte("the secret")); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Join(admission("d", d.Identity().Incarnation)); err != nil {
+		t.Fatal(err)
+	}
+	d.Release()
+	id := mustLoad(t, dir, joining())
+	if !id.Born() || !id.Joined() || id.HostID != 5 || len(id.HostIDs()) != 2 || id.HostIDs()[1] != 5 ||
+		id.Generation != (Generation{1}) || id.First()[0].Name != "a" {
+		t.Errorf("it is %+v", id)
+	}
+	path := filepath.Join(dir, SecretName)
+	text, err := os.ReadFile(path)
+	info, statErr := os.Stat(path)
+	if string(text) != "the secret\n" || err != nil || statErr != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the secret is %q, %v, %v", text, err, info.Mode())
+	}
+}
+
+func TestWhoMayJoin(t *testing.T) {
+	own := hosts.Incarnation{9}
+	for name, c := range map[string]struct {
+		change func(*Admission)
+		want   string
+	}{
+		"no host of it":      {func(a *Admission) { a.Hosts = a.Hosts[:1] }, "0 times"},
+		"another name":       {func(a *Admission) { a.Hosts[1].Name = "e" }, "is d"},
+		"another directory":  {func(a *Admission) { a.Hosts[1].Incarnation = own }, "incarnation"},
+		"the id of another":  {func(a *Admission) { a.Host = 1 }, "incarnation"},
+		"a birth of others":  {func(a *Admission) { a.Birth.Shards = 3 }, "the id of the cluster"},
+		"a cluster of none":  {func(a *Admission) { a.Host, a.Birth, a.Hosts = 0, Birth{}, nil }, "no cluster"},
+		"a founder, and not": {func(a *Admission) { a.Hosts = nil }, "0 times"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := claim(t, t.TempDir())
+			if err := d.Make(joining()); err != nil {
+				t.Fatal(err)
+			}
+			a := admission("d", d.Identity().Incarnation)
+			c.change(&a)
+			if err := d.Join(a); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if id := d.Identity(); id.Born() {
+				t.Errorf("it is of cluster %s", id.Cluster)
+			}
+		})
+	}
+}
+
+// TestAHostJoinsOnce: one that belongs to a cluster, however it came into it, joins no other one.
+func TestAHostJoinsOnce(t *testing.T) {
+	for name, belong := range map[string]func(*Directory) error{
+		"born":   func(d *Directory) error { return d.BearAlone("", 1, "") },
+		"joined": func(d *Directory) error { return d.Join(admission("d", d.Identity().Incarnation)) },
+	} {
+		d := claim(t, t.TempDir())
+		if err := errors.Join(d.Make(joining()), belong(d)); err != nil {
+			t.Fatal(err)
+		}
+		before := d.Identity()
+		if err := d.Join(admission("d", before.Incarnation)); err == nil || d.Identity().HostID != before.HostID {
+			t.Errorf("%s: it has joined again", name)
+		}
+	}
+}
+
+// TestAHostThatHasJoinedAndLostItsLogIsRefused: the cluster that it joined began with one host, and has others now.
+func TestAHostThatHasJoinedAndLostItsLogIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	d := claim(t, dir)
+	if err := d.Make(joining()); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.Join(admission("d", d.Identity().Incarnation)), d.Started()); err != nil {
+		t.Fatal(err)
+	}
+	d.Release()
+	_, err := load(t, dir, joining())
+	if !errors.Is(err, ErrLogLost) || !strings.Contains(err.Error(), "must not come back under this name") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,212 @@
+package join
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// Cluster is what a host knows of its cluster. Its methods may be called by many goroutines at once.
+type Cluster interface {
+	// Leader is the host that leads the meta shard, as far as this one knows; zero: none.
+	Leader() shard.HostID
+	// Records are the hosts, and the shard time by which join tokens are judged. Not ok: there are none yet.
+	Records() (records *hosts.Records, now uint64, ok bool)
+	// Hears reports whether a host has answered lately. It is asked at the leader.
+	Hears(id shard.HostID) bool
+	// Join proposes that a host belongs to the cluster, and returns the answer once this host has applied it. An error
+	// says that the outcome is not known.
+	Join(ctx context.Context, j hosts.Join) (hosts.Answer, error)
+}
+
+// Config is what a Desk needs.
+type Config struct {
+	Self shard.HostID
+	// Birth and Generation are those of the cluster.
+	Birth      identity.Birth
+	Generation identity.Generation
+	// Secret is shared by the hosts; none where it is empty.
+	Secret  []byte
+	Cluster Cluster
+}
+
+// Desk answers hosts that want to join. Its methods may be called by many goroutines at once.
+type Desk struct{ config Config }
+
+// NewDesk returns one.
+func NewDesk(c Config) *Desk { return &Desk{config: c} }
+
+const (
+	// fallsSilentWithin is how long a host that is to be replaced may still be heard: it may have died just now.
+	fallsSilentWithin = 3 * time.Second
+	// hearEvery is how often it is looked whether it is.
+	hearEvery = 50 * time.Millisecond
+)
+
+// Answer answers a request of a peer that is unnamed.
+func (d *Desk) Answer(ctx context.Context, from transport.Peer, payload []byte) ([]byte, error) {
+	var r request
+	if err := decode(payload, &r); err != nil {
+		return nil, err
+	}
+	return json.Marshal(d.answer(ctx, &from, &r))
+}
+
+func (d *Desk) answer(ctx context.Context, from *transport.Peer, r *request) answer {
+	var ask Ask
+	if err := decode(r.Ask, &ask); err != nil {
+		return refused("%v", err)
+	}
+	leader := d.config.Cluster.Leader()
+	records, now, ok := d.config.Cluster.Records()
+	switch {
+	case leader == 0:
+		return later("the meta shard has no leader at the moment")
+	case !ok:
+		return later("the hosts of the cluster are not on record yet")
+	case leader != d.config.Self:
+		if h := records.Host(leader); h != nil {
+			return answer{Leader: h.Addresses.Raft}
+		}
+		return later("host %d leads the meta shard and is not on record here yet", leader)
+	}
+	proof, why := d.check(from, r, &ask, records, now)
+	if why != "" {
+		return answer{Refusal: why}
+	}
+	return d.admit(ctx, from, r, &ask, proof)
+}
+
+// shown is how a host has shown that it may join.
+type shown struct {
+	token string // the id, empty where it has none
+	key   []byte // what the grant is sealed under; none: it is not
+}
+
+// check returns why a host may not join, in words for who looks after it, empty where it may.
+func (d *Desk) check(from *transport.Peer, r *request, ask *Ask, records *hosts.Records, now uint64) (s shown,
+	why string) {
+	c := &d.config
+	if why := d.compare(ask); why != "" {
+		return s, why
+	}
+	if from.Certificate != nil && !from.CertifiedAs(ask.Name) {
+		return s, fmt.Sprintf("its certificate (--raft-tls-cert) is of %q and %q, and the host's name is %s",
+			from.Certificate.Subject.CommonName, from.Certificate.DNSNames, ask.Name)
+	}
+	switch {
+	case len(r.SecretProof) > 0 && len(c.Secret) == 0:
+		return s, "the cluster has no secret: leave --raft-secret-file out"
+	case len(r.SecretProof) > 0 && !Transcript(from.Transcript).proves(c.Secret, secretLabel, r.Ask, r.SecretProof):
+		return s, "the secret of --raft-secret-file is not that of the cluster"
+	case len(r.SecretProof) > 0:
+		s.key = c.Secret
+	}
+	if r.Token != "" {
+		token := records.Token(now, r.Token, ask.Incarnation)
+		if token == nil || !Transcript(from.Transcript).proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
+			return s, "the join token is unknown, over, revoked or used: signalbox host join-token makes another one"
+		}
+		return shown{r.Token, token.Hash[:]}, ""
+	}
+	if len(c.Secret) > 0 && s.key == nil {
+		return s, "the hosts share a secret: give --join-token with what signalbox host join-token prints, or " +
+			"--raft-secret-file"
+	}
+	return s, ""
+}
+
+// compare returns how what the host expects of the cluster differs from what it is.
+func (d *Desk) compare(ask *Ask) string {
+	birth := &d.config.Birth
+	switch {
+	case ask.ClusterName != birth.ClusterName && birth.ClusterName == "":
+		return fmt.Sprintf("this is cluster %s, which was made without a name: leave --cluster %s out, or join "+
+			"another cluster", birth.Cluster, ask.ClusterName)
+	case ask.ClusterName != birth.ClusterName:
+		return fmt.Sprintf("this is cluster %s: give --cluster %s, or join another cluster", birth.Cluster,
+			birth.ClusterName)
+	case ask.Shards != 0 && ask.Shards != birth.Shards:
+		return fmt.Sprintf("the cluster has %d shards: give --shards %d or leave it out", birth.Shards, birth.Shards)
+	}
+	return ""
+}
+
+// admit has the cluster take a host in that has shown that it may join.
+func (d *Desk) admit(ctx context.Context, from *transport.Peer, r *request, ask *Ask, by shown) answer {
+	domain, err := hosts.ParseDomain(ask.Domain)
+	if err != nil {
+		return refused("--failure-domain: %v", err)
+	}
+	heard := d.hearsReplaced(ctx, ask)
+	got, err := d.config.Cluster.Join(ctx, hosts.Join{
+		Cluster: d.config.Birth.Cluster, Name: ask.Name, Incarnation: ask.Incarnation,
+		Addresses: hosts.Addresses{Raft: ask.Raft, Client: ask.Client, Admin: ask.Admin}, Domain: domain,
+		Version: ask.Version, Level: ask.Level, Replace: ask.Replace, Token: by.token, Trusted: by.token == "",
+		Heard: heard,
+	})
+	switch {
+	case err != nil:
+		return later("%v", err)
+	case isTransient(got.Status):
+		return later("%s", got.Text)
+	case got.Status != protocol.StatusSuccess:
+		return answer{Refusal: got.Text}
+	}
+	sealed, err := Transcript(from.Transcript).seal(by.key, r.Ask, d.grant(got.Host, by))
+	if err != nil {
+		return later("%v", err)
+	}
+	return answer{Grant: sealed}
+}
+
+// isTransient reports whether the same command may have another answer later.
+func isTransient(s protocol.Status) bool {
+	return s == protocol.StatusUnavailable || s == protocol.StatusOverloaded || s == protocol.StatusUnsupported
+}
+
+// hearsReplaced reports whether the host that is to be replaced is alive. It waits a moment for it to fall silent.
+func (d *Desk) hearsReplaced(ctx context.Context, ask *Ask) bool {
+	if ask.Replace == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, fallsSilentWithin)
+	defer cancel()
+	for {
+		records, _, ok := d.config.Cluster.Records()
+		if !ok || records.Incarnated(ask.Incarnation) != nil {
+			return false // it has joined already
+		}
+		if old := records.Named(ask.Replace); old == nil || !d.config.Cluster.Hears(old.ID) {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+			return true
+		case <-time.After(hearEvery):
+		}
+	}
+}
+
+// grant is that of a host which is on record now.
+func (d *Desk) grant(id shard.HostID, by shown) *Grant {
+	g := &Grant{Host: id, Birth: d.config.Birth, Generation: d.config.Generation}
+	records, _, _ := d.config.Cluster.Records()
+	for _, h := range records.Hosts() {
+		if h.Living() {
+			g.Hosts = append(g.Hosts, identity.Founder{ID: h.ID, Name: h.Name, Incarnation: h.Incarnation,
+				Raft: h.Addresses.Raft})
+		}
+	}
+	if by.token != "" {
+		g.Secret = d.config.Secret
+	}
+	return g
+}

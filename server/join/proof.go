@@ -1,0 +1,88 @@
+package join
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Transcript is a digest of what both sides have drawn at random for a connection. What is proved or sealed under it is
+// worth nothing on another one.
+type Transcript [32]byte
+
+// The labels keep what is made for one purpose from being of use for another.
+const (
+	tokenLabel  = "signalbox join token"
+	secretLabel = "signalbox join secret"
+	grantLabel  = "signalbox join grant"
+)
+
+// key is what only those can draw who know what it is made from.
+func (t Transcript) key(from []byte, label string) ([]byte, error) {
+	return hkdf.Key(sha256.New, from, t[:], label, sha256.Size)
+}
+
+// prove returns what only one who knows a token or a secret can make of an ask.
+func (t Transcript) prove(from []byte, label string, ask []byte) ([]byte, error) {
+	key, err := t.key(from, label)
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write(ask)
+	return mac.Sum(nil), nil
+}
+
+// proves reports whether a proof is the one that is expected.
+func (t Transcript) proves(from []byte, label string, ask, proof []byte) bool {
+	expected, err := t.prove(from, label, ask)
+	return err == nil && hmac.Equal(expected, proof)
+}
+
+// sealer returns what seals the grant for an ask.
+func (t Transcript) sealer(from []byte) (cipher.AEAD, error) {
+	key, err := t.key(from, grantLabel)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// seal returns the grant for an ask as it travels: sealed where there is something to draw a key from.
+func (t Transcript) seal(from, ask []byte, g *Grant) ([]byte, error) {
+	text, err := json.Marshal(g)
+	if err != nil || len(from) == 0 {
+		return text, err
+	}
+	sealer, err := t.sealer(from)
+	if err != nil {
+		return nil, err
+	}
+	return sealer.Seal(nil, nil, text, ask), nil
+}
+
+// errGrant: what answers is not of the cluster, or does not know what was proved.
+var errGrant = errors.New("join: the answer is not of a host that knows the join token, or the secret of the cluster")
+
+// open reads what seal has made.
+func (t Transcript) open(from, ask, sealed []byte) (g Grant, err error) {
+	if len(from) > 0 {
+		sealer, err := t.sealer(from)
+		if err != nil {
+			return g, err
+		}
+		if sealed, err = sealer.Open(nil, nil, sealed, ask); err != nil {
+			return g, errGrant
+		}
+	}
+	return g, decode(sealed, &g)
+}

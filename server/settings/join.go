@@ -1,0 +1,75 @@
+package settings
+
+import (
+	"net"
+	"path/filepath"
+
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// checkJoin checks what is for a host that joins a cluster.
+func (c *checker) checkJoin() {
+	s := c.settings
+	if _, err := hosts.ParseDomain(s.FailureDomain); err != nil {
+		c.reject("failure-domain", err.Error(), "write KEY=VALUE with commas between them, such as dc=a,rack=1")
+	}
+	if !s.Joins() {
+		for _, f := range []struct{ setting, text string }{{"join-token", s.JoinToken}, {"replace", s.Replace}} {
+			if f.text != "" && !c.rejected("join") {
+				c.reject(f.setting, "it is for a host that joins a cluster",
+					"give --join ADDRESS as well, that of a host of the cluster, or leave it out")
+			}
+		}
+		return
+	}
+	if s.HasList() {
+		c.reject("join", "a host is born with those of its list or joins others, not both",
+			"leave --join out, or the list of hosts")
+		return
+	}
+	for _, address := range s.Join {
+		if problem, remedy := checkAddress(address, false); problem != "" {
+			c.reject("join", address+" "+problem, remedy)
+		}
+	}
+	c.checkJoinReachable()
+	if s.Replace != "" && !isName(s.Replace, MaxHostName) {
+		c.reject("replace", "it is not a name of a host", nameRule(MaxHostName))
+	}
+}
+
+// checkJoinReachable rejects a host that those which it joins could not reach.
+func (c *checker) checkJoinReachable() {
+	s := c.settings
+	if c.rejected("join", "raft-listen", "raft-advertise") {
+		return
+	}
+	if !s.ServesHosts() {
+		c.reject("raft-listen", "the hosts of the cluster must reach this one",
+			"give the address that it is to listen on for them, such as 10.0.0.4:7421")
+		return
+	}
+	for _, address := range s.Join {
+		if isLoopback(s.RaftAdvertise) && net.ParseIP(hostOf(address)) != nil && !isLoopback(address) {
+			c.reject("raft-advertise", c.subject("raft-advertise", s.RaftAdvertise)+
+				" is reached from this machine only, and "+address+" is on another",
+				"give --raft-advertise ADDRESS, one that all hosts can reach")
+			return
+		}
+	}
+}
+
+func hostOf(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	return host
+}
+
+// keptSecret is the file of the secret that the host was given when it joined, empty where it was given none.
+func (s *Settings) keptSecret() string {
+	path := filepath.Join(s.DataDir, identity.SecretName)
+	if s.DataDir == "" || unreadable(path) != "" {
+		return ""
+	}
+	return path
+}
