@@ -126,7 +126,7 @@ type kind interface {
 
 	// renew returns what the object is saved as in a new cluster, in which it has no links: in the form of the newest
 	// level. It returns false for an object that ends with its links. The object stays as it is.
-	renew(body handle, n *renewal) (saved []byte, lives bool)
+	renew(body handle, n *renewal) (saved []byte, stays bool)
 
 	// view finds a view of an object by its name: "" is all of it. Readers that ask for one that is not there are
 	// answered as where there is no object. describe and changes fill what readers get of a view; d.Gone has the rows

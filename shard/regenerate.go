@@ -36,7 +36,7 @@ type Regeneration struct {
 	Slots []SlotSet
 	// Jump is by how much order ids and revisions grow: JumpOver.
 	Jump uint64
-	// Keep reports whether a node lives. What there is of others is left out.
+	// Keep reports whether there is a node of that id. What there is of others is left out.
 	Keep func(NodeID) bool
 }
 
@@ -100,7 +100,8 @@ func (r *Regeneration) highest(from []*Machine) (c counters, err error) {
 	return c, nil
 }
 
-// lastGuest is the highest number of a session whose home is another shard, of which an older state may be all there is.
+// lastGuest is the highest number of a session that the machine knows. Its home may be another shard, of which an older
+// state may be all there is.
 func (m *Machine) lastGuest() (last uint64) {
 	for h := handle(1); h < m.sessions.used; h++ {
 		last = max(last, m.sessions.at(h).id.Counter())
@@ -108,7 +109,7 @@ func (m *Machine) lastGuest() (last uint64) {
 	return last
 }
 
-// renewInto puts the objects of the machine that live on into that of the new machines which serves their slot, and the
+// renewInto puts the objects of the machine that stay into that of the new machines which serves their slot, and the
 // quotas of nodes into all of them.
 func (m *Machine) renewInto(made []*Machine, keep func(NodeID) bool, n *renewal) error {
 	for _, l := range m.limited {
@@ -142,8 +143,8 @@ func (m *Machine) takeRenewed(from *Machine, h handle, n *renewal) error {
 		return nil
 	}
 	n.revision = m.lastRevision + 1
-	saved, lives := from.kinds[old.kind].renew(old.body, n)
-	if !lives {
+	saved, stays := from.kinds[old.kind].renew(old.body, n)
+	if !stays {
 		return nil
 	}
 	m.lastRevision = n.revision

@@ -132,8 +132,8 @@ func reloaded(t *testing.T, m *shard.Machine) *shard.Machine {
 	return again
 }
 
-// livesOn is what a plain state says of semaphores in a new cluster.
-func livesOn(s *shard.State, keep func(shard.NodeID) bool) (list []shard.SemaphoreState) {
+// staying is what a plain state says of semaphores in a new cluster.
+func staying(s *shard.State, keep func(shard.NodeID) bool) (list []shard.SemaphoreState) {
 	dropped := func(id shard.NodeID) bool {
 		return slices.ContainsFunc(s.Nodes, func(n shard.NodeState) bool { return n.ID == id && n.Dropping })
 	}
@@ -149,9 +149,9 @@ func livesOn(s *shard.State, keep func(shard.NodeID) bool) (list []shard.Semapho
 	return list
 }
 
-// TestRegenerationKeepsWhatNobodyOwns: of random states, semaphores stay and sessions do not, the rules hold on in what
+// TestRegenerationKeepsPersistentSemaphores: of random states, semaphores stay and sessions do not, the rules hold on in what
 // comes after, it is saved and restored as it is, and no number comes twice.
-func TestRegenerationKeepsWhatNobodyOwns(t *testing.T) {
+func TestRegenerationKeepsPersistentSemaphores(t *testing.T) {
 	first := rand.Uint64N(1 << 40)
 	t.Logf("first seed: %d", first)
 	for seed := first; seed < first+regeneratedStates; seed++ {
@@ -170,8 +170,8 @@ func TestRegenerationKeepsWhatNobodyOwns(t *testing.T) {
 				t.Fatalf("seed %d: revision %d of what had at most %d", seed, sem.Revision, before.LastRevision)
 			}
 		}
-		want := livesOn(&before, keep)
-		if got := livesOn(&after, everyNode); !slices.EqualFunc(got, want, sameSemaphore) {
+		want := staying(&before, keep)
+		if got := staying(&after, everyNode); !slices.EqualFunc(got, want, sameSemaphore) {
 			t.Fatalf("seed %d:\n%+v\n%+v", seed, got, want)
 		}
 		if got := reloaded(t, made); got.Digest() != made.Digest() {
@@ -202,7 +202,7 @@ func TestOneStateRegeneratedTwice(t *testing.T) {
 		two := regenerate(t, 11*time.Second, everyNode, slots, old.Machine)[0]
 		second := &driven{&contestant{name: "second", Machine: two}, old.source, old.slots}
 		later := second.on(t, 400)
-		// Sessions of the two are told apart by the generation.
+		// Sessions of the two are distinguished by the generation.
 		given.session = 0
 		if err := later.above(given); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -222,15 +222,15 @@ func TestRegenerationIntoOtherShards(t *testing.T) {
 			if err := twin.Check(s, thirds()[i]); err != nil {
 				t.Fatal(err)
 			}
-			spread = append(spread, livesOn(&s, everyNode)...)
+			spread = append(spread, staying(&s, everyNode)...)
 		}
 		before := old.State()
-		if want := livesOn(&before, everyNode); len(spread) != len(want) {
+		if want := staying(&before, everyNode); len(spread) != len(want) {
 			t.Fatalf("seed %d: %d semaphores of %d", seed, len(spread), len(want))
 		}
 		one := regenerate(t, 0, everyNode, whole, three...)[0]
 		after := one.State()
-		if got, want := livesOn(&after, everyNode), livesOn(&before, everyNode); !slices.EqualFunc(got, want,
+		if got, want := staying(&after, everyNode), staying(&before, everyNode); !slices.EqualFunc(got, want,
 			sameSemaphore) {
 			t.Fatalf("seed %d:\n%+v\n%+v", seed, got, want)
 		}

@@ -94,7 +94,7 @@ func (r *Records) Audit(from uint64, most int) []Entry {
 	if len(r.audit) == 0 || most <= 0 {
 		return nil
 	}
-	k, _ := slices.BinarySearchFunc(r.audit, from, func(e Entry, from uint64) int { return cmp.Compare(e.Number, from) })
+	k, _ := slices.BinarySearchFunc(r.audit, from, func(e Entry, n uint64) int { return cmp.Compare(e.Number, n) })
 	list := r.audit[k:]
 	return list[:min(most, len(list))]
 }

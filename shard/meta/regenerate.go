@@ -31,8 +31,8 @@ type Regeneration struct {
 }
 
 // Regenerate makes the machine of a new cluster from that of another one, which stays as it is. Nodes and their configs
-// stay; of hosts there is one. No version, id or revision is given a second time. What is being cleared of dropped nodes
-// is done: shard.Regenerate keeps none of it.
+// stay; of hosts there is one. No version, id or revision is given a second time. Dropped nodes are cleared:
+// shard.Regenerate keeps none of them.
 func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	next, err := m.copied()
 	if err != nil {

@@ -133,8 +133,7 @@ func TestNoRegenerationOfALowLevel(t *testing.T) {
 	}
 }
 
-// TestACommandOfBeforeIsNotCarriedOutAgain: a client that has no answer from before the state cannot be told what became
-// of its command.
+// TestACommandOfBeforeIsNotCarriedOutAgain: what became of a command after the state is not known, so it is refused.
 func TestACommandOfBeforeIsNotCarriedOutAgain(t *testing.T) {
 	old := founded(t, "a")
 	c := create("/n", Config{})

@@ -36,9 +36,9 @@ func TestAfterARestoreNoNumberIsGivenTwice(t *testing.T) {
 	}
 }
 
-// TestARestoreLeavesNobodyBehind: instances, sources and the open question are gone, targets and versions are not, and
+// TestARestoreHasNoInstances: instances, sources and the open question are gone, targets and versions are not, and
 // nothing counts as reached because those who had not reached it are gone.
-func TestARestoreLeavesNobodyBehind(t *testing.T) {
+func TestARestoreHasNoInstances(t *testing.T) {
 	s := play(t, `spec sas vla source=asked
 		leader a.sas
 		leader b.sas
