@@ -25,7 +25,7 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shar
 	if record.Replica == 0 {
 		return nil, fmt.Errorf("raftlog: start shard %d on host %d: %w", shardID, h.config.Host, shard.ErrNotMember)
 	}
-	if record.Joined {
+	if record.Replica >= transport.FirstJoined { // it has joined, or its log was imported
 		return h.start(shardID, target, record, nil)
 	}
 	initial, err := h.initialMembers(founders)

@@ -1,0 +1,163 @@
+package raftlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lni/dragonboat/v4"
+	"github.com/lni/dragonboat/v4/tools"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// State is what a shard begins with where its log is imported.
+type State struct {
+	// Replica is the id of the only member, transport.FirstJoined or above.
+	Replica uint64
+	// Machine has the state. It is only saved.
+	Machine shard.StateMachine
+}
+
+// exportPause is waited for between two attempts to have the engine export a snapshot.
+const exportPause = 10 * time.Millisecond
+
+// Import fills the data directory of a host that was never opened: each shard has the host as its only member, and
+// begins with a state. What it has made is not to be used where it fails.
+//
+// The engine takes states only as snapshots that an engine has exported. So shards of one member each are run beside the
+// directory, whose state machines are those that are to be saved, and are removed again.
+func Import(ctx context.Context, config Config, states map[uint64]State) (err error) {
+	config = config.withDefaults()
+	if err := config.Validate(); err != nil {
+		return err
+	}
+	scratch := filepath.Clean(config.DataDir) + ".import"
+	if err := os.RemoveAll(scratch); err != nil {
+		return fmt.Errorf("raftlog: import: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	if err := exportStates(ctx, scratch, config, states); err != nil {
+		return fmt.Errorf("raftlog: import: %w", err)
+	}
+	if err := importStates(scratch, config, states); err != nil {
+		return fmt.Errorf("raftlog: import: %w", err)
+	}
+	return nil
+}
+
+// exportDirectory is where the snapshot of a shard is exported to.
+func exportDirectory(scratch string, shardID uint64) string {
+	return filepath.Join(scratch, fmt.Sprint("shard-", shardID))
+}
+
+// exportStates runs the shards of a host of their own, until all snapshots are exported.
+func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) (err error) {
+	host, err := Open(Config{
+		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: filepath.Join(scratch, "engine"), Logger: config.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, host.Close()) }()
+	for _, shardID := range slices.Sorted(maps.Keys(states)) {
+		dir := exportDirectory(scratch, shardID)
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return err
+		}
+		if _, err := host.Start(shardID, exported{states[shardID].Machine}); err != nil {
+			return err
+		}
+		if _, err := host.export(ctx, shardID, dir, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// export has the engine export a snapshot of a shard that has applied an entry, and returns how far it had applied.
+// That needs no leader. The engine refuses while it saves a snapshot for itself, or has only just started.
+func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uint64) (uint64, error) {
+	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
+	for {
+		if h.hasMembers(shardID) {
+			index, err := h.engine.SyncRequestSnapshot(ctx, shardID, option)
+			if err == nil && index >= entry {
+				return index, nil
+			}
+			if err := clearDirectory(dir); err != nil {
+				return 0, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("export shard %d: %w", shardID, ctx.Err())
+		case <-time.After(exportPause):
+		}
+	}
+}
+
+// hasMembers reports whether the replica knows its members, without which the engine exports nothing, and ends the
+// process where it is asked to.
+func (h *Host) hasMembers(shardID uint64) bool {
+	for _, info := range h.engine.GetNodeHostInfo(dragonboat.DefaultNodeHostInfoOption).ShardInfoList {
+		if info.ShardID == shardID {
+			return !info.Pending && len(info.Replicas) > 0
+		}
+	}
+	return false
+}
+
+func clearDirectory(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, 0o750)
+}
+
+// importStates imports what was exported into the directory of a host.
+func importStates(scratch string, config Config, states map[uint64]State) error {
+	disk := systemDisk()
+	lock, err := claimDirectory(config, disk.FS)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	if lock.used {
+		return fmt.Errorf("%s has a log already", config.DataDir)
+	}
+	replicas, err := loadReplicas(disk.FS, config.DataDir, false)
+	if err != nil {
+		return err
+	}
+	for _, shardID := range slices.Sorted(maps.Keys(states)) {
+		replica := states[shardID].Replica
+		if err := replicas.set(shardID, replicaRecord{Replica: replica}); err != nil {
+			return err
+		}
+		found, err := filepath.Glob(filepath.Join(exportDirectory(scratch, shardID), "snapshot-*"))
+		if err != nil || len(found) != 1 {
+			return fmt.Errorf("exported snapshots of shard %d: %v, %w", shardID, found, err)
+		}
+		engine := config.engineConfig(nil, nil, disk, disk.store(config))
+		members := map[uint64]string{replica: config.target().String()}
+		if err := tools.ImportSnapshot(engine, found[0], members, replica); err != nil {
+			return fmt.Errorf("shard %d: %w", shardID, err)
+		}
+	}
+	return lock.record(config, disk.FS)
+}
+
+// exported is a state machine that is saved, and to which nothing is done.
+type exported struct{ shard.StateMachine }
+
+// Apply implements shard.StateMachine.
+func (exported) Apply([]shard.Entry) error { return errors.New("nothing is proposed here") }
+
+// LeadershipChanged implements shard.StateMachine.
+func (exported) LeadershipChanged(shard.Leadership) {}
