@@ -226,6 +226,10 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 		"Outcome":        func(n uint8) string { return Outcome(n).String() },
 		"ProcessState":   func(n uint8) string { return ProcessState(n).String() },
 		"EffectKind":     func(n uint8) string { return EffectKind(n).String() },
+		"HostVerb":       func(n uint8) string { return HostVerb(n).String() },
+		"TokenVerb":      func(n uint8) string { return TokenVerb(n).String() },
+		"ReplicaRole":    func(n uint8) string { return ReplicaRole(n).String() },
+		"Severity":       func(n uint8) string { return Severity(n).String() },
 	} {
 		var got, want []string
 		for _, row := range d.tables["numbers "+name] {
@@ -257,6 +261,8 @@ func TestDocsListTheLimits(t *testing.T) {
 		"MaxRolloutPayloadBytes": MaxRolloutPayloadBytes,
 		"MaxProcessTextBytes":    MaxProcessTextBytes, "MaxProcessAttributeBytes": MaxProcessAttributeBytes,
 		"MaxProcessFailureBytes": MaxProcessFailureBytes, "MaxProcessPayloadBytes": MaxProcessPayloadBytes,
+		"MaxOperatorTextBytes": MaxOperatorTextBytes, "MaxDomainBytes": MaxDomainBytes,
+		"MaxSubjectBytes": MaxSubjectBytes, "MaxHashBytes": MaxHashBytes, "MaxHoldMillis": MaxHoldMillis,
 		"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes,
 		"MaxVersionBytes": MaxVersionBytes,
 		"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,

@@ -319,6 +319,7 @@ var laterExamples = make(map[string]bool)
 func init() {
 	examples = append(examples, rolloutExamples...)
 	examples = append(examples, processExamples...)
+	examples = append(examples, clusterExamples...)
 	examples = append(examples, betweenHostsExamples...)
 	kinds := knownKinds()
 	examples = slices.DeleteFunc(examples, func(e example) bool {

@@ -99,7 +99,7 @@ type (
 	laterPush    struct{ *RoutingChanged }
 )
 
-func (laterRequest) Kind() Kind { return minBetweenHosts - 1 }
+func (laterRequest) Kind() Kind { return KindRolloutPlan + 1 }
 func (laterAnswer) Kind() Kind  { return laterRequest{}.Kind().Answer() }
 func (laterPush) Kind() Kind    { return maxPush2 - 1 }
 

@@ -35,6 +35,10 @@ const (
 	MaxProcessAttributeBytes = 1024
 	MaxProcessFailureBytes   = 1024     // of why a member could not do what it was asked
 	MaxProcessPayloadBytes   = 64 << 10 // of a request, a reply, a result
+	MaxOperatorTextBytes     = 256      // of who does something with a host, and why
+	MaxDomainBytes           = 1040     // of a failure domain: 8 labels of 64 bytes and 64
+	MaxSubjectBytes          = 128      // of what a step of the governor is about
+	MaxHashBytes             = 32       // of a secret or a certificate
 )
 
 const (
@@ -57,6 +61,8 @@ const (
 	Forever = math.MaxUint64
 	// MaxAcquireTimeoutMillis bounds the timeout of any other acquire: a day.
 	MaxAcquireTimeoutMillis = 24 * 60 * 60 * 1000
+	// MaxHoldMillis bounds for how long an operator keeps the governor from beginning a step: a day.
+	MaxHoldMillis = 24 * 60 * 60 * 1000
 	// MaxSessionTimeoutMillis bounds the timeout of a session: half an hour.
 	MaxSessionTimeoutMillis = 30 * 60 * 1000
 )

@@ -68,6 +68,16 @@ const (
 	KindProcessList      Kind = 173
 	KindInboxOpen        Kind = 174
 
+	KindHostOperate     Kind = 179
+	KindShardTransfer   Kind = 180
+	KindClusterDescribe Kind = 181
+	KindClusterPlan     Kind = 182
+	KindClusterWhy      Kind = 183
+	KindStepCancel      Kind = 184
+	KindPolicy          Kind = 185
+	KindAuditRead       Kind = 186
+	KindToken           Kind = 187
+
 	// These two go between hosts only.
 	KindShardReport Kind = 188
 	KindStepEffect  Kind = 189
@@ -282,6 +292,33 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindInboxOpen: {"INBOX_OPEN", 4, RightAcquire,
 		func(r *Request) RequestMessage { return &r.InboxOpen },
 		func(a *Answer) AnswerMessage { return &a.InboxOpen }},
+	KindHostOperate: {"HOST_OPERATE", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.HostOperate },
+		func(a *Answer) AnswerMessage { return &a.HostOperate }},
+	KindShardTransfer: {"SHARD_TRANSFER", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.ShardTransfer },
+		func(a *Answer) AnswerMessage { return &a.ShardTransfer }},
+	KindClusterDescribe: {"CLUSTER_DESCRIBE", 4, RightSee,
+		func(r *Request) RequestMessage { return &r.ClusterDescribe },
+		func(a *Answer) AnswerMessage { return &a.ClusterDescribe }},
+	KindClusterPlan: {"CLUSTER_PLAN", 4, RightSee,
+		func(r *Request) RequestMessage { return &r.ClusterPlan },
+		func(a *Answer) AnswerMessage { return &a.ClusterPlan }},
+	KindClusterWhy: {"CLUSTER_WHY", 4, RightSee,
+		func(r *Request) RequestMessage { return &r.ClusterWhy },
+		func(a *Answer) AnswerMessage { return &a.ClusterWhy }},
+	KindStepCancel: {"STEP_CANCEL", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.StepCancel },
+		func(a *Answer) AnswerMessage { return &a.StepCancel }},
+	KindPolicy: {"POLICY", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.Policy },
+		func(a *Answer) AnswerMessage { return &a.Policy }},
+	KindAuditRead: {"AUDIT_READ", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.AuditRead },
+		func(a *Answer) AnswerMessage { return &a.AuditRead }},
+	KindToken: {"TOKEN", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.Token },
+		func(a *Answer) AnswerMessage { return &a.Token }},
 	KindShardReport: {"SHARD_REPORT", 4, RightCluster,
 		func(r *Request) RequestMessage { return &r.ShardReport },
 		func(a *Answer) AnswerMessage { return &a.ShardReport }},
@@ -371,6 +408,15 @@ type Request struct {
 	ProcessDescribe   ProcessDescribe
 	ProcessList       ProcessList
 	InboxOpen         InboxOpen
+	HostOperate       HostOperate
+	ShardTransfer     ShardTransfer
+	ClusterDescribe   ClusterDescribe
+	ClusterPlan       ClusterPlan
+	ClusterWhy        ClusterWhy
+	StepCancel        StepCancel
+	Policy            Policy
+	AuditRead         AuditRead
+	Token             Token
 	ShardReport       ShardReport
 	StepEffect        StepEffect
 }
@@ -442,6 +488,15 @@ type Answer struct {
 	ProcessDescribe   ProcessDescribeAnswer
 	ProcessList       ProcessListAnswer
 	InboxOpen         InboxOpenAnswer
+	HostOperate       HostOperateAnswer
+	ShardTransfer     ShardTransferAnswer
+	ClusterDescribe   ClusterDescribeAnswer
+	ClusterPlan       ClusterPlanAnswer
+	ClusterWhy        ClusterWhyAnswer
+	StepCancel        StepCancelAnswer
+	Policy            PolicyAnswer
+	AuditRead         AuditReadAnswer
+	Token             TokenAnswer
 	ShardReport       ShardReportAnswer
 	StepEffect        StepEffectAnswer
 

@@ -40,10 +40,14 @@ func (c *conn) actOf(r *protocol.Request) *act {
 			return &act{verb: "delete semaphore by force", object: c.objectText(m.NodeID, m.Name)}
 		}
 	}
-	if a := c.rolloutActOf(r); a != nil {
-		return a
+	for _, of := range []func(*conn, *protocol.Request) *act{
+		(*conn).rolloutActOf, (*conn).processActOf, (*conn).clusterActOf,
+	} {
+		if a := of(c, r); a != nil {
+			return a
+		}
 	}
-	return c.processActOf(r)
+	return nil
 }
 
 // rolloutActOf is actOf for rollouts.
@@ -93,6 +97,47 @@ func (c *conn) processActOf(r *protocol.Request) *act {
 		return a
 	}
 	return nil
+}
+
+// clusterActOf is actOf for hosts, and what governs them.
+func (c *conn) clusterActOf(r *protocol.Request) *act {
+	a := &act{}
+	var o *protocol.Operation
+	switch r.Kind {
+	case protocol.KindHostOperate:
+		m := &r.HostOperate
+		a.verb, a.object, o = strings.ToLower(m.Verb.String())+" host", string(m.Host), &m.Operation
+		for _, d := range []struct{ name, value string }{
+			{"domain", string(m.Domain)}, {"successor", string(m.Successor)},
+		} {
+			if d.value != "" {
+				a.details = append(a.details, d.name, d.value)
+			}
+		}
+	case protocol.KindShardTransfer:
+		m := &r.ShardTransfer
+		a.verb, a.object, o = "transfer shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation
+		a.details = append(a.details, "to", string(m.Host))
+	case protocol.KindStepCancel:
+		m := &r.StepCancel
+		a.verb, a.object, o = "cancel step", fmt.Sprintf("step %d", m.StepID), &m.Operation
+		if m.StepID == 0 {
+			a.verb, a.object = "end delay", string(m.Subject)
+		}
+	case protocol.KindPolicy:
+		m := &r.Policy
+		a.verb, a.object, o = "set policy", fmt.Sprintf("%+v", m.To), &m.Operation
+	case protocol.KindToken:
+		m := &r.Token
+		if m.Verb == protocol.TokenList {
+			return nil
+		}
+		a.verb, a.object, o = strings.ToLower(m.Verb.String())+" join token", string(m.ID), &m.Operation
+	default:
+		return nil
+	}
+	a.details = append(a.details, whoDetails(o.Author, o.Reason)...)
+	return a
 }
 
 func deleteVerb(kind string, force bool) string {

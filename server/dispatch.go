@@ -81,6 +81,15 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindProcessDescribe:   (*conn).processDescribe,
 	protocol.KindProcessList:       (*conn).processList,
 	protocol.KindInboxOpen:         (*conn).inboxOpen,
+	protocol.KindHostOperate:       (*conn).hostOperate,
+	protocol.KindShardTransfer:     (*conn).shardTransfer,
+	protocol.KindClusterDescribe:   (*conn).clusterDescribe,
+	protocol.KindClusterPlan:       (*conn).clusterPlan,
+	protocol.KindClusterWhy:        (*conn).clusterWhy,
+	protocol.KindStepCancel:        (*conn).stepCancel,
+	protocol.KindPolicy:            (*conn).policy,
+	protocol.KindAuditRead:         (*conn).auditRead,
+	protocol.KindToken:             (*conn).joinToken,
 }
 
 // failure answers a request that the host refuses, with a message for people.

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
+	"github.com/signalbox/signalbox/server/overview"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
@@ -36,6 +37,9 @@ type Host struct {
 
 	leaving atomic.Bool // this host is about to stop
 
+	governor overview.Governor // nil: nothing governs from here
+	asking   chan struct{}     // has a place for each question about the cluster that is being answered
+
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}
 	silent []*conn // the connections that the loop checks for silence, in rounds
@@ -51,6 +55,7 @@ func Open(config Config) (*Host, error) {
 	h := &Host{
 		config: config, log: config.Log, access: config.Access, conns: make(map[*conn]struct{}),
 		metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
+		asking: make(chan struct{}, maxQuestions),
 	}
 	h.routes.host = h
 	h.pending.limit = int64(config.PendingBytes)

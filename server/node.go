@@ -2,7 +2,6 @@ package server
 
 import (
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -31,6 +30,12 @@ func (c *conn) named(r *protocol.Request, raw []byte, node uint64) (path string,
 	return path, id, ok
 }
 
+// takesRoom reports whether a change of the meta shard is refused where disks are full. What drops a node frees room, and
+// what operators do with hosts may be what mends it.
+func takesRoom(k protocol.Kind) bool {
+	return k == protocol.KindNodeCreate || k == protocol.KindNodeAlter
+}
+
 // metaChange proposes a command on nodes, under the number that the request gives it, and answers with what done makes
 // of its result.
 func (c *conn) metaChange(
@@ -44,19 +49,10 @@ func (c *conn) metaChange(
 	}
 	command.Numbered = meta.Numbered{Number: number.Number, Since: number.Since}
 	copy(command.Numbered.Client[:], number.Client)
-	if l := h.meta.Leader(); l.Leader != h.config.ID {
-		result := protocol.Result{Status: protocol.StatusUnavailable,
-			Message: "the meta shard has no leader at the moment", WaitMillis: 20}
-		if l.Leader != 0 {
-			result = protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
-				ShardID: replica.MetaShard, LeaderHostID: uint64(l.Leader), LeaderAddress: h.meta.AddressOf(l.Leader),
-				RoutingVersion: h.meta.RoutingVersion(),
-			}}
-		}
-		c.Fail(r.ID, r.Kind, &result)
+	if !c.leadsMeta(r) {
 		return
 	}
-	if r.Kind != protocol.KindNodeDrop && !h.admitsWrites(c, r.ID, r.Kind, h.meta) {
+	if takesRoom(r.Kind) && !h.admitsWrites(c, r.ID, r.Kind, h.meta) {
 		return
 	}
 	if needs := meta.LevelOf(&command); needs > h.meta.Machine.Level() {

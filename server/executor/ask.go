@@ -17,8 +17,8 @@ type Step struct {
 	Text string
 }
 
-// view is what the governor goes by now.
-func (e *Executor) view() (governor.View, error) {
+// View is what the governor goes by now.
+func (e *Executor) View() (governor.View, error) {
 	e.mu.Lock()
 	t := e.term
 	e.mu.Unlock()
@@ -34,7 +34,7 @@ func (e *Executor) view() (governor.View, error) {
 
 // Plan plays what the governor would do if all went well, and changes nothing. The texts are those of the steps.
 func (e *Executor) Plan() (f Forecast, texts []string, err error) {
-	v, err := e.view()
+	v, err := e.View()
 	if err != nil {
 		return f, nil, err
 	}
@@ -47,7 +47,7 @@ func (e *Executor) Plan() (f Forecast, texts []string, err error) {
 
 // Steps are the open steps.
 func (e *Executor) Steps() ([]Step, error) {
-	v, err := e.view()
+	v, err := e.View()
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (e *Executor) Steps() ([]Step, error) {
 
 // Why says what the governor waits for. Nothing says that all is as it should be.
 func (e *Executor) Why() ([]plan.Reason, error) {
-	v, err := e.view()
+	v, err := e.View()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (e *Executor) Why() ([]plan.Reason, error) {
 
 // Redundancies are what each shard can lose and go on.
 func (e *Executor) Redundancies() ([]governor.Redundancy, error) {
-	v, err := e.view()
+	v, err := e.View()
 	if err != nil {
 		return nil, err
 	}

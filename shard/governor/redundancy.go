@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -24,6 +25,9 @@ type DomainLoss struct {
 	Live      int // voters there whose hosts are heard
 	Tolerated bool
 }
+
+// Alive reports whether a host was heard lately.
+func (s *Seen) Alive(id shard.HostID) bool { return s.live(id) }
 
 // Redundancies returns what each shard can lose, by what is recorded and seen.
 func Redundancies(v View) []Redundancy {

@@ -11,6 +11,9 @@ var kindNames = map[plan.Kind]string{
 	KindFail: "fail", KindReach: "reach",
 }
 
+// KindName returns a kind of steps as people read it.
+func KindName(k plan.Kind) string { return kindNames[k] }
+
 // stepType says how the steps of one kind are judged.
 func stepType(kind plan.Kind) plan.Type[*hosts.Records, *Seen, Action] {
 	return plan.Type[*hosts.Records, *Seen, Action]{

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// What operators do with the hosts of the cluster. Each is a command of the meta shard, which its leader proposes; the
+// governor brings about what was asked for.
+
+// everywhere is the path of rights that are not limited to any.
+const everywhere = "/"
+
+// operate proposes what an operator asks for, and answers with what done makes of the result.
+func (c *conn) operate(
+	r *protocol.Request, o *protocol.Operation, request meta.Request,
+	done func(e *meta.Effect, since uint64) protocol.AnswerMessage,
+) {
+	if c.authorize(r, everywhere) {
+		c.metaChange(r, meta.NewCommand(request, c.origin(o)), &o.Numbered, done)
+	}
+}
+
+// origin is who asks for something, and why.
+func (c *conn) origin(o *protocol.Operation) meta.Origin {
+	by := string(o.Author)
+	switch {
+	case by == "" && c.name == "":
+		by = "a client at " + c.client.Address
+	case by == "":
+		by = c.name
+	case c.name != "":
+		by = fmt.Sprintf("%s (token %s)", by, c.name)
+	}
+	by = strings.ToValidUTF8(by[:min(len(by), hosts.MaxText)], "")
+	return meta.Origin{Wall: uint64(time.Now().UnixMilli()), By: by, Why: string(o.Reason)}
+}
+
+func (c *conn) hostOperate(r *protocol.Request) {
+	m := &r.HostOperate
+	request, err := c.host.hostRequest(m)
+	if err != nil {
+		c.failure(r, protocol.StatusBadRequest, err.Error())
+		return
+	}
+	if request == nil {
+		c.hostReplace(r)
+		return
+	}
+	c.operate(r, &m.Operation, request, hostOperated)
+}
+
+func hostOperated(e *meta.Effect, since uint64) protocol.AnswerMessage {
+	return &protocol.HostOperateAnswer{HostID: uint64(e.Host), Existed: existed(e), Since: since}
+}
+
+// existed reports whether a command found everything as it asks.
+func existed(e *meta.Effect) bool { return e.Flags&meta.FlagExisted != 0 }
+
+// hostRequest returns what the meta shard is asked for, nil for a replacement, which needs to know who is heard.
+func (h *Host) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
+	name := string(m.Host)
+	switch m.Verb {
+	case protocol.HostDrain:
+		return &meta.HostDrain{Host: name}, nil
+	case protocol.HostUndrain:
+		return &meta.HostUndrain{Host: name}, nil
+	case protocol.HostCordon, protocol.HostUncordon:
+		return &meta.HostCordon{Host: name, On: m.Verb == protocol.HostCordon}, nil
+	case protocol.HostAlter:
+		domain, err := hosts.ParseDomain(string(m.Domain))
+		return &meta.HostAlter{Host: name, Domain: domain}, err
+	case protocol.HostExpel:
+		return &meta.HostExpel{Host: name, Force: m.Force}, nil
+	case protocol.HostReplace:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Verb)
+}
+
+// hostReplace is refused by the meta shard where the old host is heard, which the host that governs knows.
+func (c *conn) hostReplace(r *protocol.Request) {
+	m := &r.HostOperate
+	if !c.authorize(r, everywhere) || !c.leadsMeta(r) {
+		return
+	}
+	v, err := c.host.view()
+	if err != nil {
+		c.Fail(r.ID, r.Kind, &notGoverning)
+		return
+	}
+	old, successor := string(m.Host), string(m.Successor)
+	heard := false
+	if h := hostOf(v.State, old); h != nil {
+		heard = v.Seen.Alive(h.ID)
+	}
+	c.operate(r, &m.Operation, &meta.HostReplace{Old: old, New: successor, Heard: heard}, hostOperated)
+}
+
+// hostOf returns the host that an operator names, nil where there is none.
+func hostOf(r *hosts.Records, name string) *hosts.Host {
+	if h := r.Named(name); h != nil {
+		return h
+	}
+	id, err := strconv.ParseUint(name, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return r.Host(shard.HostID(id))
+}
+
+func (c *conn) shardTransfer(r *protocol.Request) {
+	m := &r.ShardTransfer
+	request := &meta.ShardTransfer{Shard: meta.ShardID(m.ShardID), Host: string(m.Host)}
+	c.operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.ShardTransferAnswer{HostID: uint64(e.Host), Existed: existed(e), Since: since}
+	})
+}
+
+func (c *conn) stepCancel(r *protocol.Request) {
+	m := &r.StepCancel
+	var request meta.Request
+	switch {
+	case (m.StepID == 0) == (len(m.Subject) == 0):
+		c.failure(r, protocol.StatusBadRequest, "a step is to be cancelled, or a delay to be ended: give one of the two")
+		return
+	case m.StepID != 0:
+		request = &meta.StepCancel{Step: plan.ID(m.StepID), Hold: m.HoldMillis}
+	default:
+		request = &meta.StepForget{Subject: plan.Subject(m.Subject)}
+	}
+	c.operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.StepCancelAnswer{Existed: existed(e), Since: since}
+	})
+}
+
+func (c *conn) policy(r *protocol.Request) {
+	m := &r.Policy
+	request := &meta.PolicySet{From: overview.PolicyFrom(m.From), To: overview.PolicyFrom(m.To)}
+	c.operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.PolicyAnswer{Existed: existed(e), Since: since}
+	})
+}
+
+// questions is what answers questions about what is changed among the hosts. It is nil on a host that has no such part.
+func (h *Host) questions() overview.Governor { return h.governor }
+
+// view returns what the governor goes by, where this host governs.
+func (h *Host) view() (governor.View, error) {
+	if g := h.questions(); g != nil {
+		return g.View()
+	}
+	return governor.View{}, errNotGoverning
+}

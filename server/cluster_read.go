@@ -1,0 +1,187 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// What operators ask about the hosts of the cluster.
+
+var (
+	errNotGoverning = errors.New("this host does not govern the cluster")
+	errNotFounded   = errors.New("the hosts have no records yet: not all of them have registered, or can follow the " +
+		"feature level; signalbox status says more")
+)
+
+// notGoverning is answered by the leader of the meta shard until it has heard from all others.
+var notGoverning = protocol.Result{
+	Status: protocol.StatusUnavailable, WaitMillis: 200,
+	Message: "the host that governs the cluster has not heard from the others yet",
+}
+
+// leadsMeta reports whether this host leads the meta shard, and answers where to go instead where it does not.
+func (c *conn) leadsMeta(r *protocol.Request) bool {
+	h := c.host
+	l := h.meta.Leader()
+	if l.Leader == h.config.ID {
+		return true
+	}
+	result := protocol.Result{Status: protocol.StatusUnavailable,
+		Message: "the meta shard has no leader at the moment", WaitMillis: 20}
+	if l.Leader != 0 {
+		result = protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
+			ShardID: replica.MetaShard, LeaderHostID: uint64(l.Leader), LeaderAddress: h.meta.AddressOf(l.Leader),
+			RoutingVersion: h.meta.RoutingVersion(),
+		}}
+	}
+	c.Fail(r.ID, r.Kind, &result)
+	return false
+}
+
+// maxQuestions is how many questions about the cluster are answered at once: each looks at everything.
+const maxQuestions = 4
+
+// question has an answer made beside the connection's event loop.
+func (c *conn) question(id uint64, kind protocol.Kind, answer func() (protocol.AnswerMessage, error)) {
+	select {
+	case c.host.asking <- struct{}{}:
+	default:
+		c.overloaded(id, kind, "too many questions about the cluster are being answered")
+		return
+	}
+	go func() {
+		defer func() { <-c.host.asking }()
+		switch a, err := answer(); {
+		case err == nil:
+			c.Answer(id, a)
+		case errors.Is(err, errNotFounded):
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusPreconditionFailed, Message: clip(err.Error())})
+		default:
+			c.Fail(id, kind, &notGoverning)
+		}
+		c.flush()
+	}()
+}
+
+// knowsTopology answers a request about hosts where the cluster has not reached the level of their records.
+func (c *conn) knowsTopology(r *protocol.Request) bool {
+	if meta.TopologyLevel <= c.host.meta.Machine.Level() {
+		return true
+	}
+	c.Fail(r.ID, r.Kind, c.host.aboveLevel(meta.TopologyLevel))
+	return false
+}
+
+func (c *conn) clusterDescribe(r *protocol.Request) {
+	if !c.authorize(r, "") || !c.knowsTopology(r) {
+		return
+	}
+	h, id, kind := c.host, r.ID, r.Kind
+	describe := func() (protocol.AnswerMessage, error) {
+		shown, err := h.Overview()
+		if err != nil {
+			return nil, err
+		}
+		return shown.Describe(), nil
+	}
+	if r.ClusterDescribe.Consistency == protocol.ConsistencyRelaxed {
+		c.question(id, kind, describe)
+		return
+	}
+	if !c.leadsMeta(r) {
+		return
+	}
+	c.confirmMeta(r, func() { c.question(id, kind, describe) })
+}
+
+// confirmMeta goes on when this host's copy of the meta shard has everything that was committed before, and answers
+// where that cannot be made sure.
+func (c *conn) confirmMeta(r *protocol.Request, goOn func()) {
+	id, kind := r.ID, r.Kind
+	c.host.meta.Confirm(func(ok bool) {
+		if ok {
+			goOn()
+		} else {
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
+		}
+		c.flush()
+	})
+}
+
+// Overview returns what this host knows of the hosts of the cluster: with what is observed, where it governs.
+func (h *Host) Overview() (overview.Cluster, error) {
+	if v, err := h.view(); err == nil {
+		return overview.Observed(v), nil
+	}
+	t, ok := h.meta.Machine.Topology()
+	if !ok {
+		return overview.Cluster{}, errNotFounded
+	}
+	return overview.Cluster{Records: t.Records, Now: t.Clock.Now, Governor: h.meta.Leader().Leader,
+		Leader: h.leaderOf}, nil
+}
+
+// leaderOf returns who leads a shard as far as this host knows, 0 for none.
+func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
+	if id == hosts.Meta {
+		return h.meta.Leader().Leader
+	}
+	for _, r := range h.replicas {
+		if r.ID == uint64(id) {
+			return r.Leader().Leader
+		}
+	}
+	return 0
+}
+
+func (c *conn) clusterPlan(r *protocol.Request) {
+	c.askGovernor(r, func(g overview.Governor) (protocol.AnswerMessage, error) { return overview.Plan(g) })
+}
+
+func (c *conn) clusterWhy(r *protocol.Request) {
+	c.askGovernor(r, func(g overview.Governor) (protocol.AnswerMessage, error) { return overview.Why(g) })
+}
+
+// askGovernor answers a question that only the host that governs can.
+func (c *conn) askGovernor(
+	r *protocol.Request, answer func(g overview.Governor) (protocol.AnswerMessage, error),
+) {
+	if !c.authorize(r, "") || !c.knowsTopology(r) || !c.leadsMeta(r) {
+		return
+	}
+	h := c.host
+	c.question(r.ID, r.Kind, func() (protocol.AnswerMessage, error) {
+		switch g := h.questions(); {
+		case !h.meta.Machine.Founded():
+			return nil, errNotFounded
+		case g == nil:
+			return nil, errNotGoverning
+		default:
+			return answer(g)
+		}
+	})
+}
+
+func (c *conn) auditRead(r *protocol.Request) {
+	m := &r.AuditRead
+	if !c.authorize(r, everywhere) || !c.knowsTopology(r) {
+		return
+	}
+	id, kind, from, limit := r.ID, r.Kind, m.From, itemLimit(m.Limit)
+	c.confirmMeta(r, func() {
+		t, ok := c.host.meta.Machine.Topology()
+		if !ok {
+			c.Fail(id, kind, &protocol.Result{
+				Status: protocol.StatusPreconditionFailed, Message: clip(errNotFounded.Error()),
+			})
+			return
+		}
+		c.Answer(id, overview.Audit(t.Records, from, limit))
+	})
+}

@@ -1,0 +1,303 @@
+package server_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// fixedGovernor answers as a governor to whom these hosts are alive.
+type fixedGovernor struct {
+	host    *server.Host
+	alive   []shard.HostID
+	steps   []executor.Step
+	reasons []plan.Reason
+}
+
+func (g *fixedGovernor) View() (governor.View, error) {
+	seen := &governor.Seen{Self: 1}
+	for _, id := range g.alive {
+		seen.Hosts = append(seen.Hosts, governor.HostSeen{Host: id, Tried: true})
+	}
+	return governor.View{State: g.host.Records(), Seen: seen, Plan: plan.New(governor.Config()), Now: 90_000}, nil
+}
+
+func (g *fixedGovernor) Plan() (executor.Forecast, []string, error) {
+	return executor.Forecast{Reasons: g.reasons, Cut: true, Steps: []plan.Planned[governor.Action]{{
+		Proposal: plan.Proposal[governor.Action]{Kind: governor.KindPromote, Subject: "shard/1",
+			Payload: governor.Action{Shard: 1, Host: 3}},
+		Rule: "few", At: 95_000,
+	}}}, []string{"shard 1: making host-3 a voter"}, nil
+}
+
+func (g *fixedGovernor) Steps() ([]executor.Step, error) { return g.steps, nil }
+func (g *fixedGovernor) Why() ([]plan.Reason, error)     { return g.reasons, nil }
+
+// operated is a cluster of three hosts with records, led by host 1, and one who speaks to it.
+func operated(t *testing.T, options ...servertest.Option) (*servertest.Cluster, *speaker) {
+	t.Helper()
+	if level.Newest < meta.TopologyLevel {
+		t.Skip("this build cannot follow the level that has the records of hosts")
+	}
+	c := servertest.Start(t, append([]servertest.Option{servertest.Hosts(3)}, options...)...)
+	leadMeta(t, c, 1)
+	awaitThat(t, "all have registered", func() bool { return len(c.Host(1).Status().Hosts) == 3 })
+	c.Host(1).Found()
+	awaitThat(t, "all have the records", func() bool { return c.Host(2).Records() != nil && c.Host(3).Records() != nil })
+	return c, speak(t, c, 1)
+}
+
+// leadMeta makes a host the leader of the meta shard, at the newest level.
+func leadMeta(t *testing.T, c *servertest.Cluster, id shard.HostID) {
+	t.Helper()
+	awaitThat(t, "the host leads the meta shard at the newest level", func() bool {
+		if c.Leader(0) != id {
+			_ = c.Elect(0, id)
+		}
+		return c.Leader(0) == id && c.Host(id).Level().Cluster == level.Newest
+	})
+}
+
+// awaitThat waits until something is so.
+func awaitThat(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not in time: ", what)
+		}
+	}
+}
+
+func by(number uint64) protocol.Operation {
+	return protocol.Operation{
+		Numbered: protocol.Numbered{Client: []byte("0123456789abcdef"), Number: number, Since: 1},
+		Author:   []byte("ann@box"), Reason: []byte("a test"),
+	}
+}
+
+// TestOperatorsActOnHosts: each act is on record, with who and why; what is refused says why.
+func TestOperatorsActOnHosts(t *testing.T) {
+	c, s := operated(t)
+	for i, x := range []struct {
+		m      protocol.HostOperate
+		status protocol.Status
+		says   string
+		holds  func(h *hosts.Host) bool // of host 3, afterwards
+	}{
+		{protocol.HostOperate{Verb: protocol.HostCordon, Host: name("host-3")}, protocol.StatusSuccess, "",
+			func(h *hosts.Host) bool { return h.Cordoned }},
+		{protocol.HostOperate{Verb: protocol.HostUncordon, Host: name("3")}, protocol.StatusSuccess, "",
+			func(h *hosts.Host) bool { return !h.Cordoned }},
+		{protocol.HostOperate{Verb: protocol.HostAlter, Host: name("host-3"), Domain: name("DC=A,rack=1")},
+			protocol.StatusSuccess, "", func(h *hosts.Host) bool { return h.Domain.String() == "dc=a,rack=1" }},
+		{protocol.HostOperate{Verb: protocol.HostAlter, Host: name("host-3"), Domain: name("rack")},
+			protocol.StatusBadRequest, "is not KEY=VALUE", nil},
+		{protocol.HostOperate{Verb: protocol.HostDrain, Host: name("host-9")}, protocol.StatusNotFound,
+			`there is no host "host-9"`, nil},
+		{protocol.HostOperate{Verb: protocol.HostExpel, Host: name("host-3")}, protocol.StatusPreconditionFailed,
+			"drain it first, or expel it with --force", nil},
+		{protocol.HostOperate{Verb: protocol.HostReplace, Host: name("host-3"), Successor: name("host-2")},
+			protocol.StatusUnavailable, "has not heard from the others yet", nil},
+		{protocol.HostOperate{Host: name("host-3")}, protocol.StatusBadRequest, "UNKNOWN", nil},
+	} {
+		x.m.Operation = by(uint64(i + 1))
+		a := s.ask(&x.m)
+		if a.Result.Status != x.status || !strings.Contains(string(a.Result.Message), x.says) {
+			t.Errorf("%v: %v %s", x.m.Verb, a.Result.Status, a.Result.Message)
+		}
+		if a.Result.Status == protocol.StatusSuccess && (a.HostOperate.HostID != 3 || a.HostOperate.Existed ||
+			a.HostOperate.Since == 0) {
+			t.Errorf("%v: %+v", x.m.Verb, a.HostOperate)
+		}
+		if x.holds != nil && !x.holds(c.Host(1).Records().Host(3)) {
+			t.Errorf("%v: %+v", x.m.Verb, c.Host(1).Records().Host(3))
+		}
+	}
+	// The same number is the same act, also of another request.
+	again := protocol.HostOperate{Operation: by(1), Verb: protocol.HostCordon, Host: name("host-3")}
+	a := s.must(s.ask(&again))
+	if h := c.Host(1).Records().Host(3); h.Cordoned || a.HostOperate.Existed {
+		t.Errorf("an act was done twice: %+v", a.HostOperate)
+	}
+	page := s.must(s.ask(&protocol.AuditRead{})).AuditRead
+	entries := slices.Collect(page.Entries.All())
+	if e := entries[len(entries)-1]; string(e.By) != "ann@box" || string(e.Why) != "a test" || e.WallMillis == 0 ||
+		string(e.HostName) != "host-3" || string(e.Event) != "alter" {
+		t.Errorf("the last entry: %+v", e)
+	}
+}
+
+// TestAReplacementNeedsToKnowWhoIsHeard: the old host must not be.
+func TestAReplacementNeedsToKnowWhoIsHeard(t *testing.T) {
+	c, s := operated(t)
+	g := &fixedGovernor{host: c.Host(1), alive: []shard.HostID{1, 2, 3}}
+	c.Host(1).GovernBy(g)
+	replace := func(number uint64) *protocol.Answer {
+		return s.ask(&protocol.HostOperate{Operation: by(number), Verb: protocol.HostReplace, Host: name("host-3"),
+			Successor: name("host-2")})
+	}
+	a := replace(1)
+	want(t, "while it is heard", a.Result.Status, protocol.StatusPreconditionFailed)
+	if !strings.Contains(string(a.Result.Message), "host-3 is alive") {
+		t.Error(a.Result.Message)
+	}
+	g.alive = []shard.HostID{1, 2}
+	a = s.must(replace(2))
+	h := c.Host(1).Records().Host(3)
+	if h.Living() || h.Target.Reason != hosts.ReasonReplaced || a.HostOperate.HostID != 2 {
+		t.Errorf("%+v, %+v", h.Target, a.HostOperate)
+	}
+}
+
+// TestOthersSendToTheLeader: what changes something, and what only the governor knows, is asked of the leader.
+func TestOthersSendToTheLeader(t *testing.T) {
+	c, _ := operated(t)
+	s := speak(t, c, 2)
+	for _, m := range []protocol.RequestMessage{
+		&protocol.HostOperate{Verb: protocol.HostCordon, Host: name("host-3")},
+		&protocol.HostOperate{Verb: protocol.HostReplace, Host: name("host-3"), Successor: name("host-2")},
+		&protocol.ShardTransfer{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
+		&protocol.Policy{}, &protocol.ClusterDescribe{}, &protocol.ClusterPlan{}, &protocol.ClusterWhy{},
+		&protocol.Token{Verb: protocol.TokenList},
+	} {
+		a := s.ask(m)
+		if a.Result.Status != protocol.StatusMoved || a.Result.Moved.LeaderHostID != 1 ||
+			a.Result.Moved.LeaderAddress != servertest.Address(1) {
+			t.Errorf("%v: %+v", m.Kind(), a.Result)
+		}
+	}
+	d := s.must(s.ask(&protocol.ClusterDescribe{Consistency: protocol.ConsistencyRelaxed})).ClusterDescribe
+	if d.GovernorHostID != 1 || d.Observed || d.Hosts.Len() != 3 || d.Shards.Len() != 2 {
+		t.Errorf("from its memory: %+v", d)
+	}
+	if a := s.must(s.ask(&protocol.AuditRead{})).AuditRead; a.Entries.Len() == 0 {
+		t.Error("it has no history")
+	}
+}
+
+// TestQuestionsForTheGovernor are answered once it has heard from all.
+func TestQuestionsForTheGovernor(t *testing.T) {
+	c, s := operated(t)
+	for _, m := range []protocol.RequestMessage{&protocol.ClusterPlan{}, &protocol.ClusterWhy{}} {
+		if a := s.ask(m); a.Result.Status != protocol.StatusUnavailable || a.Result.WaitMillis == 0 {
+			t.Errorf("%v: %+v", m.Kind(), a.Result)
+		}
+	}
+	if d := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe; d.Observed {
+		t.Error("something is observed, and nothing governs")
+	}
+	g := &fixedGovernor{host: c.Host(1), alive: []shard.HostID{1, 2}}
+	g.steps = []executor.Step{{Text: "shard 1: adding host-3", Step: plan.Step[governor.Action]{ID: 7,
+		Proposal: plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1"}, Started: 88_000,
+		Failures: 2, LastError: "no answer", NotBefore: 93_000}}}
+	g.reasons = []plan.Reason{
+		{Code: plan.CodeOpen, Text: "step 7"},
+		{Rule: "few", Code: governor.CodeSnapshot, Subjects: []plan.Subject{"shard/1"}, Since: 80_000, Until: 91_000,
+			Text: "shard 1: adding host-3 waits for its snapshot, 41 %"},
+	}
+	c.Host(1).GovernBy(g)
+	why := s.must(s.ask(&protocol.ClusterWhy{})).ClusterWhy
+	steps, reasons := slices.Collect(why.Steps.All()), slices.Collect(why.Reasons.All())
+	if len(steps) != 1 || len(reasons) != 1 {
+		t.Fatalf("%+v", why)
+	}
+	if x := steps[0]; x.ID != 7 || string(x.Kind) != "add" || x.AgeMillis != 2_000 || x.WaitMillis != 3_000 ||
+		x.Failures != 2 || string(x.LastError) != "no answer" {
+		t.Errorf("%+v", x)
+	}
+	if x := reasons[0]; string(x.Code) != "snapshot" || x.AgeMillis != 10_000 || x.LeftMillis != 1_000 ||
+		!strings.HasSuffix(string(x.Text), "41 %") || x.Subjects.Len() != 1 {
+		t.Errorf("%+v", x)
+	}
+	answer := s.must(s.ask(&protocol.ClusterPlan{})).ClusterPlan
+	if x := slices.Collect(answer.Steps.All()); len(x) != 1 || x[0].InMillis != 5_000 || string(x[0].Rule) != "few" ||
+		string(x[0].Kind) != "promote" || x[0].HostID != 3 || !answer.Cut || answer.Reasons.Len() != 1 {
+		t.Errorf("%+v", x)
+	}
+	if d := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe; !d.Observed || d.Concerns.Len() == 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestOnlyWhoMayDoSoEverywhereOperates: a token whose rights are limited to some path changes no hosts.
+func TestOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
+	c, _ := operated(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
+	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
+	for _, m := range []protocol.RequestMessage{
+		&protocol.HostOperate{Verb: protocol.HostCordon, Host: name("host-3")},
+		&protocol.ShardTransfer{ShardID: 1, Host: name("host-2")}, &protocol.StepCancel{StepID: 1},
+		&protocol.Policy{}, &protocol.AuditRead{}, &protocol.Token{Verb: protocol.TokenList},
+		&protocol.Token{Verb: protocol.TokenCreate, ID: name("x"), Hash: make([]byte, 32)},
+	} {
+		want(t, m.Kind().String(), admin.ask(m).Result.Status, protocol.StatusUnauthorized)
+	}
+	reader.must(reader.ask(&protocol.ClusterDescribe{Consistency: protocol.ConsistencyRelaxed}))
+}
+
+// TestPolicyIsChangedFromWhatItWas: of two changes at once none is lost.
+func TestPolicyIsChangedFromWhatItWas(t *testing.T) {
+	c, s := operated(t)
+	from := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe.Policy
+	to := from
+	to.OfflineAfterMillis = 30_000
+	s.must(s.ask(&protocol.Policy{Operation: by(1), From: from, To: to}))
+	want(t, "the policy", c.Host(1).Records().Policy().OfflineAfter, 30_000)
+	other := from
+	other.Copies = 4
+	want(t, "from an older one", s.ask(&protocol.Policy{Operation: by(2), From: from, To: other}).Result.Status,
+		protocol.StatusFenced)
+	bad := to
+	bad.Voters = 2
+	want(t, "two voters", s.ask(&protocol.Policy{Operation: by(3), From: to, To: bad}).Result.Status,
+		protocol.StatusBadRequest)
+}
+
+// TestJoinTokens are made, listed and revoked, where a newcomer can reach the hosts.
+func TestJoinTokens(t *testing.T) {
+	authority := slices.Repeat([]byte{7}, 32)
+	c, s := operated(t, servertest.Config(func(c *server.Config) {
+		c.RaftAddress = c.Name + ":7421"
+		c.Authority = func() []byte { return authority }
+	}))
+	create := &protocol.Token{Operation: by(1), Verb: protocol.TokenCreate, ID: name("q7"),
+		Hash: slices.Repeat([]byte{9}, 32), ValidMillis: 60_000}
+	a := s.must(s.ask(create)).Token
+	made := slices.Collect(a.Tokens.All())
+	if len(made) != 1 || string(made[0].ID) != "q7" || string(made[0].By) != "ann@box" || made[0].LeftMillis == 0 ||
+		made[0].LeftMillis > 60_001 || a.Addresses.Len() != 3 || string(a.Authority) != string(authority) {
+		t.Errorf("%+v", a)
+	}
+	want(t, "one is kept", len(c.Host(1).Records().Tokens()), 1)
+	list := s.must(s.ask(&protocol.Token{Verb: protocol.TokenList})).Token
+	want(t, "listed", list.Tokens.Len(), 1)
+	s.must(s.ask(&protocol.Token{Operation: by(2), Verb: protocol.TokenRevoke, ID: name("q7")}))
+	want(t, "none is kept", len(c.Host(1).Records().Tokens()), 0)
+	for what, m := range map[string]*protocol.Token{
+		"no verb": {Operation: by(3)}, "a short hash": {Operation: by(4), Verb: protocol.TokenCreate, Hash: name("x")},
+	} {
+		want(t, what, s.ask(m).Result.Status, protocol.StatusBadRequest)
+	}
+}
+
+// TestNoTokenWhereNoneCouldBeUsed: a host that no other can reach says what to do instead.
+func TestNoTokenWhereNoneCouldBeUsed(t *testing.T) {
+	_, s := operated(t, servertest.Config(func(c *server.Config) { c.RaftAddress = c.Name }))
+	a := s.ask(&protocol.Token{Operation: by(1), Verb: protocol.TokenCreate, ID: name("q7"),
+		Hash: slices.Repeat([]byte{9}, 32), ValidMillis: 60_000})
+	want(t, "status", a.Result.Status, protocol.StatusPreconditionFailed)
+	if !strings.Contains(string(a.Result.Message), "--raft-listen") {
+		t.Error(a.Result.Message)
+	}
+}

@@ -1,0 +1,287 @@
+package overview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// bed is a cluster with one data shard in a test, whose hosts have ids from 1 on. All are alive and fresh at first.
+type bed struct {
+	*testing.T
+	Cluster
+}
+
+func newBed(t *testing.T, names ...string) *bed {
+	t.Helper()
+	if level.Newest < 4 {
+		t.Skip("this build cannot follow the level that has the records of hosts")
+	}
+	b := &bed{t, Cluster{Records: hosts.New("c", []hosts.ShardID{1}), Now: 1000, Governor: 1,
+		Seen: &governor.Seen{Self: 1}}}
+	var founders []hosts.Founder
+	for i, name := range names {
+		founders = append(founders, hosts.Founder{ID: shard.HostID(i + 1), Name: name,
+			Incarnation: hosts.Incarnation{byte(i + 1)}, Addresses: addressesOf(name), Level: level.Newest})
+		b.Seen.Hosts = append(b.Seen.Hosts, governor.HostSeen{Host: shard.HostID(i + 1), Tried: true, FreshFor: 20_000})
+	}
+	b.do(b.Records.Found(b.at("signalbox"), founders))
+	for _, id := range []hosts.ShardID{0, 1} {
+		b.Seen.Shards = append(b.Seen.Shards, governor.ShardSeen{Shard: id, Leader: 1, LedFor: 30_000, Change: 1})
+	}
+	return b
+}
+
+func addressesOf(name string) hosts.Addresses {
+	return hosts.Addresses{Raft: name + ":7421", Client: name + ":7420"}
+}
+
+func (b *bed) at(by string) hosts.At {
+	return hosts.At{Now: b.Now, Term: 7, Wall: 1e12, Level: level.Newest, By: by, Why: "a test"}
+}
+
+func (b *bed) do(a hosts.Answer) {
+	b.Helper()
+	if a.Status != protocol.StatusSuccess {
+		b.Fatal(a.Text)
+	}
+}
+
+// roles gives the replicas of both shards the roles that the letters say: v, l.
+func (b *bed) roles(letters string) {
+	b.Helper()
+	var members []hosts.Member
+	for i, r := range letters {
+		role := hosts.RoleVoter
+		if r == 'l' {
+			role = hosts.RoleLearner
+		}
+		members = append(members, hosts.Member{Replica: uint64(i + 1), Role: role})
+	}
+	for _, id := range []hosts.ShardID{0, 1} {
+		b.do(b.Records.Known(b.at("the governor"), 7, id, 1, members))
+	}
+}
+
+// silent lets hosts be unheard for so long.
+func (b *bed) silent(millis uint64, ids ...shard.HostID) {
+	for i := range b.Seen.Hosts {
+		if h := &b.Seen.Hosts[i]; slices.Contains(ids, h.Host) {
+			h.SilentFor, h.FreshFor = millis, 0
+		}
+	}
+}
+
+func (b *bed) text() string {
+	var lines []string
+	for _, x := range b.Concerns() {
+		var on []string
+		for id := range x.Shards.All() {
+			on = append(on, fmt.Sprint(id))
+		}
+		lines = append(lines, fmt.Sprintf("%v %s %d [%s] %s", x.Severity, x.Code, x.HostID, strings.Join(on, " "), x.Text))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestConcernsSayWhatIsNotAsItShouldBe goes through what can be wrong with a cluster.
+func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
+	for name, c := range map[string]struct {
+		hosts string
+		act   func(b *bed)
+		want  string
+		mend  string // of the first
+	}{
+		"all is well": {"a b c", func(b *bed) { b.roles("vvv") }, "", ""},
+		"one host":    {"a", func(b *bed) { b.roles("v") }, "NOTE one-host 0 [] one host: while it is away, no client is served", "host join-token"},
+		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
+			"WARNING two-hosts 0 [] two hosts: b votes and a learns; while b is away, changes are refused", "until there are three"},
+		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
+			"WARNING silent 2 [] host b is not heard, for 3.1s\n" +
+				"WARNING tolerance 0 [0 1] 2 of 3 voters are alive: when one more fails, changes are refused",
+			"signalbox serve --join a:7421 --name NAME --replace b"},
+		"it is taken for failed": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.silent(31_000, 2)
+			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonSilent, "not heard for 5.2 s"))
+			b.Now += 31_000
+		}, "WARNING failed 2 [] host b is taken for failed since 31s: not heard for 5.2 s\n" +
+			"WARNING tolerance 0 [0 1] 2 of 3 voters are alive: when one more fails, changes are refused", "--replace b"},
+		"a majority is gone": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.silent(4000, 2, 3)
+			b.Seen.Shards[1].Leader = 0
+		}, "FAILURE quorum 0 [0 1] 1 of 3 voters are alive\n" +
+			"WARNING silent 2 [] host b is not heard, for 4s\nWARNING silent 3 [] host c is not heard, for 4s",
+			"start the hosts that are away"},
+		"a shard has no leader": {"a b c", func(b *bed) { b.roles("vvv"); b.Seen.Shards[1].Leader = 0 },
+			"FAILURE leader 0 [1] no leader is known", "look at the logs"},
+		"a host is drained": {"a b c d", func(b *bed) {
+			b.roles("vvvl")
+			b.do(b.Records.Drain(b.at("ann"), "d"))
+			b.Now += 90_000
+		}, "NOTE drained 4 [] host d is drained, for 1m30s", "signalbox host undrain d"},
+		"a host is stopped": {"a b c d", func(b *bed) {
+			b.roles("vvvl")
+			b.do(b.Records.Shutdown(b.at("host d"), 4, hosts.Incarnation{4}, hosts.Start{}))
+			b.Now += 5_000
+		}, "WARNING stopped 4 [] host d is stopped, since 5s", "signalbox host expel d"},
+		"a host is cordoned": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.do(b.Records.Cordon(b.at("ann"), "c", true))
+		}, "NOTE cordoned 3 [] host c is cordoned: it gets no more replicas, votes and leaderships",
+			"signalbox host uncordon c"},
+		"a host does not confirm": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.Now += 11_000
+			b.Seen.Hosts[2].FreshFor = 0
+		}, "WARNING not-fresh 3 [] host c does not confirm that it is up to date", ""},
+		"a host that joined was not started": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.do(b.Records.Join(b.at("host d"), hosts.Join{Cluster: "c", Name: "d", Incarnation: hosts.Incarnation{9},
+				Addresses: addressesOf("d"), Level: level.Newest, Trusted: true}))
+			b.Now += 61_000
+		}, "WARNING not-started 4 [] host d has joined and was not started since", "signalbox host expel d"},
+		"two vote where three are to": {"a b c", func(b *bed) { b.roles("vvl") },
+			"WARNING few-voters 0 [0 1] 2 replicas vote, and 3 are to", "signalbox cluster why"},
+		"two of three share a rack": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			for _, h := range []string{"a", "b", "c"} {
+				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: map[string]string{"c": "2"}[h] + "1"}}))
+			}
+		}, "NOTE domains 0 [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST --domain"},
+		"where nothing is observed only records count": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.silent(60_000, 2, 3)
+			b.Seen, b.Leader = nil, func(hosts.ShardID) shard.HostID { return 0 }
+		}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBed(t, strings.Fields(c.hosts)...)
+			c.act(b)
+			if got := b.text(); got != c.want {
+				t.Errorf("have\n%s\nwant\n%s", got, c.want)
+			}
+			if list := b.Concerns(); len(list) > 0 && !strings.Contains(string(list[0].Mend), c.mend) {
+				t.Errorf("what to do: %s, want %s", list[0].Mend, c.mend)
+			}
+		})
+	}
+}
+
+// TestDescriptionSaysAllThatIsKnown of a host that was drained, and of its replica, which gets a snapshot.
+func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
+	b := newBed(t, "a", "b", "c", "d")
+	b.roles("vvvl")
+	b.do(b.Records.Drain(b.at("ann (token ops)"), "d"))
+	b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 4, Index: 90, BehindFor: 700, Percent: 41, Rate: 12_000_000}}
+	b.Now += 2_000
+	a := b.Describe()
+	if a.GovernorHostID != 1 || !a.Observed || string(a.ClusterID) != "c" || a.LastAudit == 0 ||
+		PolicyFrom(a.Policy) != hosts.DefaultPolicy() {
+		t.Errorf("%+v", a)
+	}
+	all := slices.Collect(a.Hosts.All())
+	if len(all) != 4 {
+		t.Fatalf("%d hosts", len(all))
+	}
+	d := all[3]
+	if string(d.Name) != "d" || d.Target.State != protocol.HostOffline || string(d.Target.Reason) != "drained" ||
+		string(d.Target.By) != "ann (token ops)" || string(d.Target.Text) != "a test" || d.Target.AgeMillis != 1_999 ||
+		d.Current.State != protocol.HostOnline || !d.Seen.Alive || d.Seen.FreshMillis != 20_000 {
+		t.Errorf("%+v", d)
+	}
+	shards := slices.Collect(a.Shards.All())
+	replicas := slices.Collect(shards[1].Replicas.All())
+	if r := replicas[3]; r.HostID != 4 || r.Role != protocol.ReplicaLearner || !r.Observed || r.BehindMillis != 700 ||
+		r.SnapshotPercent != 41 || r.SnapshotRate != 12_000_000 {
+		t.Errorf("%+v", r)
+	}
+	if r := shards[1].Redundancy; r.Voters != 3 || r.Live != 3 || r.Tolerated != 1 || r.Lost || r.Wanted != 3 {
+		t.Errorf("%+v", r)
+	}
+	// Whoever does not govern says what is on record, and whom it takes for the leader.
+	b.Seen, b.Leader = nil, func(hosts.ShardID) shard.HostID { return 3 }
+	a = b.Describe()
+	shards = slices.Collect(a.Shards.All())
+	if a.Observed || shards[1].LeaderHostID != 3 || shards[1].Redundancy.Voters != 0 {
+		t.Errorf("not observed: %+v, %+v", a, shards[1])
+	}
+}
+
+// TestTheLargestDescriptionFitsItsFrame: as many hosts as there may be, with the longest texts, and a thousand that have
+// left, of whom the latest are shown.
+func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
+	b := newBed(t, "a", "b", "c")
+	b.roles("vvv")
+	long := strings.Repeat("x", hosts.MaxAddress-8)
+	for i := range 1_010 {
+		name := fmt.Sprintf("%s-%d", strings.Repeat("n", hosts.MaxName-8), i)
+		b.do(b.Records.Join(b.at(strings.Repeat("b", hosts.MaxText)), hosts.Join{Cluster: "c", Name: name,
+			Incarnation: hosts.Incarnation{9, byte(i), byte(i >> 8)}, Addresses: hosts.Addresses{
+				Raft: fmt.Sprint(long, i), Client: fmt.Sprint(long, i), Admin: long}, Level: level.Newest, Trusted: true}))
+		if id := shard.HostID(i + 4); i < 1_004 {
+			b.do(b.Records.Expel(b.at(strings.Repeat("e", hosts.MaxText)), name, true, 1))
+			b.do(b.Records.Reach(b.at("the governor"), 7, id, protocol.HostExpelled, b.Records.Host(id).Target.Epoch))
+		}
+	}
+	a := b.Describe()
+	size := a.Hosts.Size() + a.Shards.Size() + a.Concerns.Size()
+	living, last := 0, uint64(0)
+	for h := range a.Hosts.All() {
+		if h.ID <= last {
+			t.Fatal("they are not in order")
+		}
+		if last = h.ID; h.Current.State != protocol.HostExpelled {
+			living++
+		}
+	}
+	if living != 9 || a.Hosts.Len() < 20 || size > protocol.PageBytes || last != 1_013 {
+		t.Errorf("%d hosts, %d of them living, in %d bytes, the last %d", a.Hosts.Len(), living, size, last)
+	}
+}
+
+// TestHistoryIsReadInPages from its beginning, and its end at once.
+func TestHistoryIsReadInPages(t *testing.T) {
+	b := newBed(t, "a", "b", "c")
+	for i := range 10 {
+		b.do(b.Records.Cordon(b.at("ann"), "c", i%2 == 0))
+	}
+	last := b.Records.LastAudit()
+	var numbers []uint64
+	for from := uint64(1); from != 0; {
+		a := Audit(b.Records, from, 4)
+		if a.Entries.Len() > 4 || a.Oldest != 1 || a.Newest != last {
+			t.Fatalf("%+v", a)
+		}
+		for e := range a.Entries.All() {
+			numbers = append(numbers, e.Number)
+		}
+		from = a.Next
+	}
+	for i, n := range numbers {
+		if n != uint64(i+1) {
+			t.Fatalf("numbers %v", numbers)
+		}
+	}
+	if len(numbers) != int(last) {
+		t.Errorf("%d entries of %d", len(numbers), last)
+	}
+	newest := Audit(b.Records, 0, 3)
+	if entries := slices.Collect(newest.Entries.All()); len(entries) != 3 || entries[2].Number != last ||
+		newest.Next != 0 || string(entries[2].Text) != "uncordoned" || string(entries[2].By) != "ann" {
+		t.Errorf("the newest: %+v", entries)
+	}
+	for _, from := range []uint64{last + 1, 1 << 60} {
+		if a := Audit(b.Records, from, 4); a.Entries.Len() != 0 || a.Next != 0 {
+			t.Errorf("from %d: %+v", from, a)
+		}
+	}
+}
