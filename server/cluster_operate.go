@@ -26,7 +26,7 @@ func (c *conn) operate(
 	r *protocol.Request, o *protocol.Operation, request meta.Request,
 	done func(e *meta.Effect, since uint64) protocol.AnswerMessage,
 ) {
-	if c.authorize(r, everywhere) {
+	if c.authorize(r, everywhere, "") {
 		c.metaChange(r, meta.NewCommand(request, c.origin(o)), &o.Numbered, done)
 	}
 }
@@ -53,10 +53,6 @@ func (c *conn) hostOperate(r *protocol.Request) {
 		c.failure(r, protocol.StatusBadRequest, err.Error())
 		return
 	}
-	if request == nil {
-		c.hostReplace(r)
-		return
-	}
 	c.operate(r, &m.Operation, request, hostOperated)
 }
 
@@ -67,7 +63,7 @@ func hostOperated(e *meta.Effect, since uint64) protocol.AnswerMessage {
 // existed reports whether a command found everything as it asks.
 func existed(e *meta.Effect) bool { return e.Flags&meta.FlagExisted != 0 }
 
-// hostRequest returns what the meta shard is asked for, nil for a replacement, which needs to know who is heard.
+// hostRequest returns what the meta shard is asked for.
 func (h *Host) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
 	name := string(m.Host)
 	switch m.Verb {
@@ -83,28 +79,19 @@ func (h *Host) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
 	case protocol.HostExpel:
 		return &meta.HostExpel{Host: name, Force: m.Force}, nil
 	case protocol.HostReplace:
-		return nil, nil
+		return &meta.HostReplace{Old: name, New: string(m.Successor), Heard: h.hears(name)}, nil
 	}
 	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Verb)
 }
 
-// hostReplace is refused by the meta shard where the old host is heard, which the host that governs knows.
-func (c *conn) hostReplace(r *protocol.Request) {
-	m := &r.HostOperate
-	if !c.authorize(r, everywhere) || !c.leadsMeta(r) {
-		return
+// hears reports whether a host that an operator names has answered this one, which leads the meta shard, lately.
+func (h *Host) hears(name string) bool {
+	records, _, ok := h.Records()
+	if !ok {
+		return false
 	}
-	v, err := c.host.view()
-	if err != nil {
-		c.Fail(r.ID, r.Kind, &notGoverning)
-		return
-	}
-	old, successor := string(m.Host), string(m.Successor)
-	heard := false
-	if h := hostOf(v.State, old); h != nil {
-		heard = v.Seen.Alive(h.ID)
-	}
-	c.operate(r, &m.Operation, &meta.HostReplace{Old: old, New: successor, Heard: heard}, hostOperated)
+	x := hostOf(records, name)
+	return x != nil && h.Hears(x.ID)
 }
 
 // hostOf returns the host that an operator names, nil where there is none.

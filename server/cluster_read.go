@@ -79,7 +79,7 @@ func (c *conn) knowsTopology(r *protocol.Request) bool {
 }
 
 func (c *conn) clusterDescribe(r *protocol.Request) {
-	if !c.authorize(r, "") || !c.knowsTopology(r) {
+	if !c.authorize(r, "", "") || !c.knowsTopology(r) {
 		return
 	}
 	h, id, kind := c.host, r.ID, r.Kind
@@ -152,7 +152,7 @@ func (c *conn) clusterWhy(r *protocol.Request) {
 func (c *conn) askGovernor(
 	r *protocol.Request, answer func(g overview.Governor) (protocol.AnswerMessage, error),
 ) {
-	if !c.authorize(r, "") || !c.knowsTopology(r) || !c.leadsMeta(r) {
+	if !c.authorize(r, "", "") || !c.knowsTopology(r) || !c.leadsMeta(r) {
 		return
 	}
 	h := c.host
@@ -170,7 +170,7 @@ func (c *conn) askGovernor(
 
 func (c *conn) auditRead(r *protocol.Request) {
 	m := &r.AuditRead
-	if !c.authorize(r, everywhere) || !c.knowsTopology(r) {
+	if !c.authorize(r, everywhere, "") || !c.knowsTopology(r) {
 		return
 	}
 	id, kind, from, limit := r.ID, r.Kind, m.From, itemLimit(m.Limit)

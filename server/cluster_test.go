@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -20,7 +21,7 @@ import (
 
 // fixedGovernor answers as a governor to whom these hosts are alive.
 type fixedGovernor struct {
-	host    *server.Host
+	records *hosts.Records
 	alive   []shard.HostID
 	steps   []executor.Step
 	reasons []plan.Reason
@@ -31,7 +32,7 @@ func (g *fixedGovernor) View() (governor.View, error) {
 	for _, id := range g.alive {
 		seen.Hosts = append(seen.Hosts, governor.HostSeen{Host: id, Tried: true})
 	}
-	return governor.View{State: g.host.Records(), Seen: seen, Plan: plan.New(governor.Config()), Now: 90_000}, nil
+	return governor.View{State: g.records, Seen: seen, Plan: plan.New(governor.Config()), Now: 90_000}, nil
 }
 
 func (g *fixedGovernor) Plan() (executor.Forecast, []string, error) {
@@ -55,8 +56,13 @@ func operated(t *testing.T, options ...servertest.Option) (*servertest.Cluster, 
 	leadMeta(t, c, 1)
 	awaitThat(t, "all have registered", func() bool { return len(c.Host(1).Status().Hosts) == 3 })
 	c.Host(1).Found()
-	awaitThat(t, "all have the records", func() bool { return c.Host(2).Records() != nil && c.Host(3).Records() != nil })
+	awaitThat(t, "all have the records", func() bool { return recordsOf(c, 2) != nil && recordsOf(c, 3) != nil })
 	return c, speak(t, c, 1)
+}
+
+func recordsOf(c *servertest.Cluster, id shard.HostID) *hosts.Records {
+	records, _, _ := c.Host(id).Records()
+	return records
 }
 
 // leadMeta makes a host the leader of the meta shard, at the newest level.
@@ -88,7 +94,9 @@ func by(number uint64) protocol.Operation {
 }
 
 // TestOperatorsActOnHosts: each act is on record, with who and why; what is refused says why.
-func TestOperatorsActOnHosts(t *testing.T) {
+func TestOperatorsActOnHosts(t *testing.T) { synctest.Test(t, testOperatorsActOnHosts) }
+
+func testOperatorsActOnHosts(t *testing.T) {
 	c, s := operated(t)
 	for i, x := range []struct {
 		m      protocol.HostOperate
@@ -108,8 +116,6 @@ func TestOperatorsActOnHosts(t *testing.T) {
 			`there is no host "host-9"`, nil},
 		{protocol.HostOperate{Verb: protocol.HostExpel, Host: name("host-3")}, protocol.StatusPreconditionFailed,
 			"drain it first, or expel it with --force", nil},
-		{protocol.HostOperate{Verb: protocol.HostReplace, Host: name("host-3"), Successor: name("host-2")},
-			protocol.StatusUnavailable, "has not heard from the others yet", nil},
 		{protocol.HostOperate{Host: name("host-3")}, protocol.StatusBadRequest, "UNKNOWN", nil},
 	} {
 		x.m.Operation = by(uint64(i + 1))
@@ -121,14 +127,14 @@ func TestOperatorsActOnHosts(t *testing.T) {
 			a.HostOperate.Since == 0) {
 			t.Errorf("%v: %+v", x.m.Verb, a.HostOperate)
 		}
-		if x.holds != nil && !x.holds(c.Host(1).Records().Host(3)) {
-			t.Errorf("%v: %+v", x.m.Verb, c.Host(1).Records().Host(3))
+		if x.holds != nil && !x.holds(recordsOf(c, 1).Host(3)) {
+			t.Errorf("%v: %+v", x.m.Verb, recordsOf(c, 1).Host(3))
 		}
 	}
 	// The same number is the same act, also of another request.
 	again := protocol.HostOperate{Operation: by(1), Verb: protocol.HostCordon, Host: name("host-3")}
 	a := s.must(s.ask(&again))
-	if h := c.Host(1).Records().Host(3); h.Cordoned || a.HostOperate.Existed {
+	if h := recordsOf(c, 1).Host(3); h.Cordoned || a.HostOperate.Existed {
 		t.Errorf("an act was done twice: %+v", a.HostOperate)
 	}
 	page := s.must(s.ask(&protocol.AuditRead{})).AuditRead
@@ -139,30 +145,38 @@ func TestOperatorsActOnHosts(t *testing.T) {
 	}
 }
 
-// TestAReplacementNeedsToKnowWhoIsHeard: the old host must not be.
-func TestAReplacementNeedsToKnowWhoIsHeard(t *testing.T) {
+// TestAReplacementNeedsTheOldHostToBeGone: it must not be heard.
+func TestAReplacementNeedsTheOldHostToBeGone(t *testing.T) {
+	synctest.Test(t, testAReplacementNeedsTheOldHostToBeGone)
+}
+
+func testAReplacementNeedsTheOldHostToBeGone(t *testing.T) {
 	c, s := operated(t)
-	g := &fixedGovernor{host: c.Host(1), alive: []shard.HostID{1, 2, 3}}
-	c.Host(1).GovernBy(g)
-	replace := func(number uint64) *protocol.Answer {
+	number := uint64(0)
+	replace := func() *protocol.Answer {
+		number++
 		return s.ask(&protocol.HostOperate{Operation: by(number), Verb: protocol.HostReplace, Host: name("host-3"),
 			Successor: name("host-2")})
 	}
-	a := replace(1)
+	awaitThat(t, "it is heard", func() bool { return c.Host(1).Hears(3) })
+	a := replace()
 	want(t, "while it is heard", a.Result.Status, protocol.StatusPreconditionFailed)
 	if !strings.Contains(string(a.Result.Message), "host-3 is alive") {
 		t.Error(a.Result.Message)
 	}
-	g.alive = []shard.HostID{1, 2}
-	a = s.must(replace(2))
-	h := c.Host(1).Records().Host(3)
+	c.Stop(3)
+	awaitThat(t, "it is not heard", func() bool { return !c.Host(1).Hears(3) })
+	a = s.must(replace())
+	h := recordsOf(c, 1).Host(3)
 	if h.Living() || h.Target.Reason != hosts.ReasonReplaced || a.HostOperate.HostID != 2 {
 		t.Errorf("%+v, %+v", h.Target, a.HostOperate)
 	}
 }
 
 // TestOthersSendToTheLeader: what changes something, and what only the governor knows, is asked of the leader.
-func TestOthersSendToTheLeader(t *testing.T) {
+func TestOthersSendToTheLeader(t *testing.T) { synctest.Test(t, testOthersSendToTheLeader) }
+
+func testOthersSendToTheLeader(t *testing.T) {
 	c, _ := operated(t)
 	s := speak(t, c, 2)
 	for _, m := range []protocol.RequestMessage{
@@ -188,7 +202,9 @@ func TestOthersSendToTheLeader(t *testing.T) {
 }
 
 // TestQuestionsForTheGovernor are answered once it has heard from all.
-func TestQuestionsForTheGovernor(t *testing.T) {
+func TestQuestionsForTheGovernor(t *testing.T) { synctest.Test(t, testQuestionsForTheGovernor) }
+
+func testQuestionsForTheGovernor(t *testing.T) {
 	c, s := operated(t)
 	for _, m := range []protocol.RequestMessage{&protocol.ClusterPlan{}, &protocol.ClusterWhy{}} {
 		if a := s.ask(m); a.Result.Status != protocol.StatusUnavailable || a.Result.WaitMillis == 0 {
@@ -198,7 +214,7 @@ func TestQuestionsForTheGovernor(t *testing.T) {
 	if d := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe; d.Observed {
 		t.Error("something is observed, and nothing governs")
 	}
-	g := &fixedGovernor{host: c.Host(1), alive: []shard.HostID{1, 2}}
+	g := &fixedGovernor{records: recordsOf(c, 1), alive: []shard.HostID{1, 2}}
 	g.steps = []executor.Step{{Text: "shard 1: adding host-3", Step: plan.Step[governor.Action]{ID: 7,
 		Proposal: plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1"}, Started: 88_000,
 		Failures: 2, LastError: "no answer", NotBefore: 93_000}}}
@@ -233,6 +249,10 @@ func TestQuestionsForTheGovernor(t *testing.T) {
 
 // TestOnlyWhoMayDoSoEverywhereOperates: a token whose rights are limited to some path changes no hosts.
 func TestOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
+	synctest.Test(t, testOnlyWhoMayDoSoEverywhereOperates)
+}
+
+func testOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
 	c, _ := operated(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
 	for _, m := range []protocol.RequestMessage{
@@ -248,12 +268,16 @@ func TestOnlyWhoMayDoSoEverywhereOperates(t *testing.T) {
 
 // TestPolicyIsChangedFromWhatItWas: of two changes at once none is lost.
 func TestPolicyIsChangedFromWhatItWas(t *testing.T) {
+	synctest.Test(t, testPolicyIsChangedFromWhatItWas)
+}
+
+func testPolicyIsChangedFromWhatItWas(t *testing.T) {
 	c, s := operated(t)
 	from := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe.Policy
 	to := from
 	to.OfflineAfterMillis = 30_000
 	s.must(s.ask(&protocol.Policy{Operation: by(1), From: from, To: to}))
-	want(t, "the policy", c.Host(1).Records().Policy().OfflineAfter, 30_000)
+	want(t, "the policy", recordsOf(c, 1).Policy().OfflineAfter, 30_000)
 	other := from
 	other.Copies = 4
 	want(t, "from an older one", s.ask(&protocol.Policy{Operation: by(2), From: from, To: other}).Result.Status,
@@ -265,7 +289,9 @@ func TestPolicyIsChangedFromWhatItWas(t *testing.T) {
 }
 
 // TestJoinTokens are made, listed and revoked, where a newcomer can reach the hosts.
-func TestJoinTokens(t *testing.T) {
+func TestJoinTokens(t *testing.T) { synctest.Test(t, testJoinTokens) }
+
+func testJoinTokens(t *testing.T) {
 	authority := slices.Repeat([]byte{7}, 32)
 	c, s := operated(t, servertest.Config(func(c *server.Config) {
 		c.RaftAddress = c.Name + ":7421"
@@ -279,11 +305,11 @@ func TestJoinTokens(t *testing.T) {
 		made[0].LeftMillis > 60_001 || a.Addresses.Len() != 3 || string(a.Authority) != string(authority) {
 		t.Errorf("%+v", a)
 	}
-	want(t, "one is kept", len(c.Host(1).Records().Tokens()), 1)
+	want(t, "one is kept", len(recordsOf(c, 1).Tokens()), 1)
 	list := s.must(s.ask(&protocol.Token{Verb: protocol.TokenList})).Token
 	want(t, "listed", list.Tokens.Len(), 1)
 	s.must(s.ask(&protocol.Token{Operation: by(2), Verb: protocol.TokenRevoke, ID: name("q7")}))
-	want(t, "none is kept", len(c.Host(1).Records().Tokens()), 0)
+	want(t, "none is kept", len(recordsOf(c, 1).Tokens()), 0)
 	for what, m := range map[string]*protocol.Token{
 		"no verb": {Operation: by(3)}, "a short hash": {Operation: by(4), Verb: protocol.TokenCreate, Hash: name("x")},
 	} {
@@ -292,7 +318,9 @@ func TestJoinTokens(t *testing.T) {
 }
 
 // TestNoTokenWhereNoneCouldBeUsed: a host that no other can reach says what to do instead.
-func TestNoTokenWhereNoneCouldBeUsed(t *testing.T) {
+func TestNoTokenWhereNoneCouldBeUsed(t *testing.T) { synctest.Test(t, testNoTokenWhereNoneCouldBeUsed) }
+
+func testNoTokenWhereNoneCouldBeUsed(t *testing.T) {
 	_, s := operated(t, servertest.Config(func(c *server.Config) { c.RaftAddress = c.Name }))
 	a := s.ask(&protocol.Token{Operation: by(1), Verb: protocol.TokenCreate, ID: name("q7"),
 		Hash: slices.Repeat([]byte{9}, 32), ValidMillis: 60_000})

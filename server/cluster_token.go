@@ -28,7 +28,7 @@ func (c *conn) joinToken(r *protocol.Request) {
 
 // listTokens answers with all tokens. Whoever may make them may see who made others.
 func (c *conn) listTokens(r *protocol.Request) {
-	if !c.authorize(r, everywhere) || !c.knowsTopology(r) || !c.leadsMeta(r) {
+	if !c.authorize(r, everywhere, "") || !c.knowsTopology(r) || !c.leadsMeta(r) {
 		return
 	}
 	h, id, kind := c.host, r.ID, r.Kind
@@ -54,7 +54,7 @@ func (c *conn) createToken(r *protocol.Request) {
 	}
 	copy(hash[:], m.Hash)
 	t, ok := h.meta.Machine.Topology()
-	if ok && h.joining(&t).Addresses.Len() == 0 && c.permits(r.Kind, everywhere) {
+	if ok && h.joining(&t).Addresses.Len() == 0 && c.permits(r.Kind, everywhere, "") {
 		c.failure(r, protocol.StatusPreconditionFailed, "no other host can reach this cluster: start its host again with "+
 			"--raft-listen HOST:PORT, on an address of its network, and with the same data directory")
 		return

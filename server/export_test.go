@@ -4,7 +4,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/overview"
-	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -40,9 +39,3 @@ func (h *Host) Found() {
 
 // GovernBy has questions about what is changed among the hosts answered by g.
 func (h *Host) GovernBy(g overview.Governor) { h.governor = g }
-
-// Records are those of the hosts, nil where there are none.
-func (h *Host) Records() *hosts.Records {
-	t, _ := h.meta.Machine.Topology()
-	return t.Records
-}
