@@ -106,7 +106,8 @@ func pushOf(k Kind) *pushRow {
 	return &pushes[at]
 }
 
-// Right is what a client can be allowed. Several are the sum of their bits; of those that a request needs one is enough.
+// Right is what a client can be allowed. Several are the sum of their bits; of those that a request needs one is
+// enough.
 type Right uint16
 
 const (

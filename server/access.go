@@ -51,8 +51,8 @@ func (c *conn) lacking(k protocol.Kind, path, object string) string {
 	case path == "" || !c.rights.Allows("", "", need):
 		return clip(fmt.Sprintf("the token of %q does not have the right %v, which %v needs", c.name, need, k))
 	case object != "" && c.rights.Allows(path, "", need):
-		return clip(fmt.Sprintf("the token of %q has the right %v, which %v needs, for %s, but not for %q in it", c.name,
-			need, k, path, object))
+		return clip(fmt.Sprintf("the token of %q has the right %v, which %v needs, for %s, but not for %q in it",
+			c.name, need, k, path, object))
 	}
 	return clip(fmt.Sprintf("the token of %q has the right %v, which %v needs, but not for %s", c.name, need, k, path))
 }

@@ -74,6 +74,11 @@ var rows = []struct {
 		"step-report", "step-cancel", "step-forget",
 	}},
 	{4, MetaRecord, []string{"State.Records", "State.Plan", "State.Seen", "HostSeen.ID", "HostSeen.Version"}},
+	{4, MetaCommand, []string{
+		"access-grant", "access-revoke", "access-role-set", "access-role-delete", "access-token-create",
+		"access-token-revoke",
+	}},
+	{4, MetaRecord, []string{"State.Rights"}},
 	{4, MetaRecord, []string{"State.Term", "State.Now", "State.TimeBase"}},
 	{4, Rule, []string{
 		// Batches carry the term of their leader and how long it has led: a batch of a leader that is over has no

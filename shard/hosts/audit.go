@@ -25,13 +25,14 @@ const (
 	EventToken
 	EventStep       // an operator has ended a step, or a delay after failures
 	EventGeneration // the cluster was made of the state of another one
+	EventAccess     // somebody got other rights, or lost some
 	events
 )
 
 var eventNames = [events]string{
 	EventJoin: "join", EventTarget: "target", EventCurrent: "current", EventReplica: "replica", EventAlter: "alter",
 	EventTransfer: "transfer", EventPolicy: "policy", EventToken: "token",
-	EventStep: "step", EventGeneration: "generation",
+	EventStep: "step", EventGeneration: "generation", EventAccess: "access",
 }
 
 // String returns the event as people read it.
@@ -83,6 +84,12 @@ func (r *Records) note(at At, event Event, h *Host, format string, args ...any) 
 func (r *Records) NoteStep(at At, what string) {
 	r.revision++
 	r.note(at, EventStep, nil, "%s", what)
+}
+
+// NoteAccess writes down a change of who may do what.
+func (r *Records) NoteAccess(at At, what string) {
+	r.revision++
+	r.note(at, EventAccess, nil, "%s", what)
 }
 
 // LastAudit is the number of the newest entry.

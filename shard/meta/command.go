@@ -82,6 +82,16 @@ const (
 	CmdStepForget     CommandKind = 63
 )
 
+// The commands on rights, which are requests too.
+const (
+	CmdAccessGrant       CommandKind = 64
+	CmdAccessRevoke      CommandKind = 65
+	CmdAccessRoleSet     CommandKind = 66
+	CmdAccessRoleDelete  CommandKind = 67
+	CmdAccessTokenCreate CommandKind = 68
+	CmdAccessTokenRevoke CommandKind = 69
+)
+
 // ShardID names a Raft group. Among data shards zero stands for "none".
 type ShardID = hosts.ShardID
 
@@ -151,6 +161,10 @@ var commandNames = [...]string{
 	CmdHostFailed: "host-failed", CmdHostReach: "host-reach", CmdReplicasKnown: "replicas-known",
 	CmdReplicaCleared: "replica-cleared", CmdStepBegin: "step-begin", CmdStepReport: "step-report",
 	CmdStepCancel: "step-cancel", CmdStepForget: "step-forget",
+
+	CmdAccessGrant: "access-grant", CmdAccessRevoke: "access-revoke", CmdAccessRoleSet: "access-role-set",
+	CmdAccessRoleDelete: "access-role-delete", CmdAccessTokenCreate: "access-token-create",
+	CmdAccessTokenRevoke: "access-token-revoke",
 }
 
 // String returns the kind as logs and errors write it.

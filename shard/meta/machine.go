@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // Machine is the state machine of the meta shard.
@@ -40,6 +41,7 @@ type content struct {
 	dropping index[shard.NodeID, Dropped]
 	hosts    index[shard.HostID, Host] // that have registered; empty once there is a topology
 	topology *topology                 // nil until the hosts are founded
+	rights   *rights.Book              // never nil
 	routing  Routing
 	answers  answers // to numbered commands
 	clock    clock.Clock
@@ -55,6 +57,7 @@ func newContent() content {
 		byID:     index[shard.NodeID, Node]{key: func(n *Node) shard.NodeID { return n.ID }},
 		dropping: index[shard.NodeID, Dropped]{key: func(d *Dropped) shard.NodeID { return d.ID }},
 		hosts:    newHosts(),
+		rights:   rights.Empty(),
 		answers:  newAnswers(),
 	}
 }

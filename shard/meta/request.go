@@ -59,6 +59,12 @@ var requests = func() map[CommandKind]func() Request {
 		func() Request { return &StepReport{} },
 		func() Request { return &StepCancel{} },
 		func() Request { return &StepForget{} },
+		func() Request { return &AccessGrant{} },
+		func() Request { return &AccessRevoke{} },
+		func() Request { return &AccessRoleSet{} },
+		func() Request { return &AccessRoleDelete{} },
+		func() Request { return &AccessTokenCreate{} },
+		func() Request { return &AccessTokenRevoke{} },
 	} {
 		kinds[make().kind()] = make
 	}

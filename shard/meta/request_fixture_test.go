@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // cluster is a machine of the level that has the records of hosts, with a leader, in a test.
@@ -165,7 +166,7 @@ func everyRequest() []Request {
 		With: []plan.Subject{"copy/4"}, Payload: governor.Action{Shard: 1, Replica: 1024, Host: 4, From: 5, Change: 6,
 			Variant: 2, Epoch: 7,
 			Reason: hosts.ReasonStuck, Text: "stuck"}, Supersedes: 8}
-	return []Request{
+	return append([]Request{
 		&HostsFound{Founders: []Founder{{ID: 1, Incarnation: incarnation(1)}, {ID: 1 << 60}},
 			Generation: hosts.Generation{Number: 2, Draw: [16]byte{3, 15: 4}}},
 		&HostJoin{join},
@@ -193,7 +194,7 @@ func everyRequest() []Request {
 			Text: "why"},
 		&StepCancel{Step: 1, Hold: 2},
 		&StepForget{Subject: "shard/1"},
-	}
+	}, everyAccess()...)
 }
 
 // furnishedTopology has something of everything that the records of hosts and the plan have.
@@ -220,5 +221,6 @@ func furnishedTopology(t testing.TB) *cluster {
 	c.done(&StepCancel{Step: 2, Hold: 5_000})
 	c.done(&ReplicasKnown{Term: 7, Shard: 1, Change: 3, Members: votersOf(1, 2)})
 	c.done(&ShardTransfer{Shard: 1, Host: "b"})
+	c.done(tokenOf("ci", rights.Grant{Role: "write", Path: "/prod"}))
 	return c
 }

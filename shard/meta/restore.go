@@ -58,7 +58,7 @@ func (l *loader) load() error {
 		}
 		single := kind == blockCounters || kind == blockRouting || kind == blockEnd
 		switch {
-		case kind == 0 || kind > blockSeen || kind == blockAnswers && l.level < NumbersLevel ||
+		case kind == 0 || kind > blockRights || kind == blockAnswers && l.level < NumbersLevel ||
 			kind >= blockTopology && l.level < TopologyLevel:
 			err = fmt.Errorf("its kind %d is unknown", kind)
 		case kind.place() < last.place() || kind == last && single,
@@ -177,6 +177,9 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
 	case blockPlan:
 		l.pieces.plan, err = readPiece(l.pieces.plan, r)
 		return err
+	case blockRights:
+		l.pieces.rights, err = readPiece(l.pieces.rights, r)
+		return err
 	case blockSeen:
 		return readRecords(r, &l.seen, "host that has seen something", readSeen, func(*HostSeen) error { return nil })
 	default:
@@ -231,6 +234,9 @@ func (l *loader) finish(r *fieldReader) error {
 	}
 	if r.err != nil {
 		return r.err
+	}
+	if err := l.completeRights(); err != nil {
+		return err
 	}
 	return l.complete()
 }

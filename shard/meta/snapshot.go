@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // A snapshot is a head and blocks, all numbers of fixed size little endian:
@@ -52,6 +53,9 @@ const (
 	blockTopology blockKind = 8
 	blockPlan     blockKind = 9
 	blockSeen     blockKind = 10
+
+	// From RightsLevel on, where something was said about rights: who may do what, in pieces.
+	blockRights blockKind = 11
 )
 
 // place returns where in a snapshot blocks of the kind stand: the end stands behind those that came later than it.
@@ -77,6 +81,7 @@ type frozen struct {
 	next     uint64 // NextAnswer
 	answers  []*Answer
 	topology *topology
+	rights   *rights.Book
 }
 
 // freeze takes no longer for many nodes than for few; the next write to a list copies it.
@@ -87,7 +92,7 @@ func (m *Machine) freeze() *frozen {
 		version: m.version, lastNode: m.lastNode, level: m.level, routing: m.routing,
 		hosts: m.hosts.freeze(), nodes: m.byPath.freeze(), dropping: m.dropping.freeze(),
 		clock: m.clock, next: m.answers.next, answers: m.answers.freeze(),
-		topology: m.topology.clone(),
+		topology: m.topology.clone(), rights: m.rights,
 	}
 }
 
@@ -154,6 +159,11 @@ func (f *frozen) save(b *blockWriter) error {
 	}
 	if err := f.topology.save(b); err != nil {
 		return err
+	}
+	if f.rights.Revision() > 0 {
+		if err := savePieces(b, blockRights, f.rights.Save(nil)); err != nil {
+			return err
+		}
 	}
 	b.open(blockEnd)
 	b.buf = f.appendCounts(b.buf)

@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and
@@ -30,6 +31,8 @@ type State struct {
 	Records *hosts.Records
 	Plan    *plan.Plan[governor.Action]
 	Seen    []HostSeen // by id
+	// Rights is who may do what, nil until something was said about it.
+	Rights *rights.Book
 }
 
 // State writes out all that the machine holds. It does not keep Apply waiting.
@@ -40,6 +43,7 @@ func (m *Machine) State() State {
 		Term: f.clock.Term, Now: f.clock.Now, TimeBase: f.clock.Base, Routing: f.routing,
 		Hosts: values(f.hosts), Nodes: values(f.nodes), Dropping: values(f.dropping),
 		NextAnswer: f.next, Answers: values(f.answers),
+		Rights: canonicalRights(f.rights),
 	}
 	if s.Records, s.Plan = f.topology.canonical(); f.topology != nil {
 		s.Seen = values(f.topology.seen.entries)
@@ -81,6 +85,9 @@ func (f *frozen) digest() uint64 {
 		hash()
 	}
 	buf = f.topology.appendDigested(buf)
+	if f.rights.Revision() > 0 {
+		buf = f.rights.Save(buf)
+	}
 	hash()
 	return d.Sum64()
 }

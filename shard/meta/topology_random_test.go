@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 var topologySeek = flag.Int("topology.seek", 0,
@@ -74,7 +75,7 @@ func (f *fleet) request() Request {
 		return f.founding()
 	}
 	h, id := f.host(), ShardID(f.IntN(4))
-	switch f.IntN(27) {
+	switch f.IntN(30) {
 	case 0:
 		return &HostsFound{}
 	case 1:
@@ -107,6 +108,8 @@ func (f *fleet) request() Request {
 		return f.begin(h, id)
 	case 17, 18, 19:
 		return f.report()
+	case 20, 21, 22:
+		return f.access()
 	default:
 		return f.operate(id)
 	}
@@ -290,13 +293,13 @@ func playTopology(t *testing.T, seed uint64, mistake topologyMistake, tally map[
 // TestRequestsDoWhatTheTwinForetells: hosts, operators and governors of several terms at once.
 func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 	tally := map[string]int{}
-	for seed := range uint64(60) {
+	for seed := range uint64(90) {
 		if err := playTopology(t, seed, topologyMistake{}, tally); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 	}
 	t.Log(tally)
-	for kind := CmdHostsFound; kind <= CmdStepForget; kind++ {
+	for kind := CmdHostsFound; kind <= CmdAccessTokenRevoke; kind++ {
 		if tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)] < 12 {
 			t.Errorf("%v changed something %d times: the commands show too little of it", kind,
 				tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)])
@@ -304,7 +307,9 @@ func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 	}
 	for _, what := range []string{"host-reach STALE 0", "replicas-known STALE 0", "step-begin STALE 0",
 		"step-begin FENCED 0", "step-begin PRECONDITION_FAILED 0", "step-report STALE 0", "host-drain UNAVAILABLE 0",
-		"host-join SUCCESS 4", "host-seen SUCCESS 2", "host-seen NOT_FOUND 0", "host-register PRECONDITION_FAILED 0",
+		"host-join SUCCESS 4", "access-grant OVERLOADED 0", "access-role-delete PRECONDITION_FAILED 0",
+		"access-token-revoke SUCCESS 1",
+		"host-seen SUCCESS 2", "host-seen NOT_FOUND 0", "host-register PRECONDITION_FAILED 0",
 		"lead SUCCESS 0", "lead STALE 0", "host-expel SUCCESS 1", "host-join UNAUTHORIZED 0"} {
 		if tally[what] == 0 {
 			t.Errorf("no command ended as %q: the test shows less than it should", what)
@@ -346,17 +351,17 @@ var topologyMistakes = []struct {
 	{"a newcomer has seen nothing", 0, ifDone(CmdHostJoin, func(f *fleet, _ *Command, e *Effect) {
 		f.topology.seen.remove(e.Host)
 	}), "seen"},
-	{"what an expelled host has seen is kept", 0, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
+	{"what an expelled host has seen is kept", 5, ifDone(CmdHostReach, func(f *fleet, c *Command, _ *Effect) {
 		if r := c.Request.(*HostReach); r.Variant == protocol.HostExpelled {
 			f.topology.seen.put(&HostSeen{ID: r.Host, Version: 1})
 		}
 	}), "does not count"},
-	{"what a host has seen goes back", 0, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
+	{"what a host has seen goes back", 1, topologyMistake{after: func(f *fleet, c *Command, out *Effects) {
 		if c.Kind == CmdHostSeen && out.List[0].Status == protocol.StatusSuccess {
 			f.topology.seen.put(&HostSeen{ID: c.Host.ID, Version: c.Expected})
 		}
 	}}, "seen"},
-	{"a host registers beside the records", 0, topologyMistake{after: func(f *fleet, c *Command, _ *Effects) {
+	{"a host registers beside the records", 1, topologyMistake{after: func(f *fleet, c *Command, _ *Effects) {
 		if c.Kind == CmdHostRegister {
 			f.hosts.put(&c.Host)
 		}
@@ -366,7 +371,7 @@ var topologyMistakes = []struct {
 		h.Current, h.Target, h.Changed = protocol.HostOnline, protocol.HostOnline, 1
 		f.hosts.put(&h)
 	}), "hosts beside"},
-	{"an expelled host is trusted to forget soon", 0, ifDone(CmdHostExpel, func(f *fleet, _ *Command, e *Effect) {
+	{"an expelled host is trusted to forget soon", 1, ifDone(CmdHostExpel, func(f *fleet, _ *Command, e *Effect) {
 		f.topology.records.Host(e.Host).Grace = DefaultSessionGracePeriodMillis
 	}), "records and plan differ"},
 	{"changes are written down and not delivered", 0, topologyMistake{after: func(_ *fleet, _ *Command, out *Effects) {
@@ -378,6 +383,15 @@ var topologyMistakes = []struct {
 	{"what hosts have seen is not in snapshots", 0, topologyMistake{restored: func(m *Machine) {
 		m.topology.seen = newSeen()
 	}}, ""},
+	{"rights are changed that were others when it was allowed", 1, topologyMistake{
+		before: func(_ *fleet, _ *clock.Stamp, c *Command) {
+			if r, is := c.Request.(*AccessGrant); is {
+				c.Request = &AccessGrant{Principal: r.Principal, Grant: r.Grant}
+			}
+		}}, "OVERLOADED"},
+	{"rights are not in snapshots", 0, topologyMistake{restored: func(m *Machine) {
+		m.rights = rights.Empty()
+	}}, "differ"},
 	{"a refusal counts as a change", 0, topologyMistake{after: func(f *fleet, _ *Command, out *Effects) {
 		if out.List[0].Status != protocol.StatusSuccess {
 			f.version++

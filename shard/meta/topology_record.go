@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // What a snapshot has of the topology. Records and plan have forms of their own, which are cut into blocks.
@@ -73,8 +74,8 @@ func readSeen(r *fieldReader) HostSeen {
 	return HostSeen{ID: shard.HostID(r.number("host id")), Version: r.number("seen")}
 }
 
-// pieces are the parts of a topology that were read so far.
-type pieces struct{ records, plan []byte }
+// pieces are the parts that were read so far of what is cut into blocks.
+type pieces struct{ records, plan, rights []byte }
 
 // readPiece takes a piece of a form.
 func readPiece(dst []byte, r *fieldReader) ([]byte, error) {
@@ -148,4 +149,22 @@ func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
 	steps, err := plan.Read(planConfig, t.plan.Append(nil))
 	assert(err == nil, "the plan that is saved is loaded")
 	return records, steps
+}
+
+// completeRights makes the rights of what was read.
+func (l *loader) completeRights() (err error) {
+	if len(l.pieces.rights) > 0 {
+		l.rights, err = rights.Load(l.pieces.rights)
+	}
+	return err
+}
+
+// canonicalRights returns the rights as they are after they were saved and loaded; nil where nothing was said of them.
+func canonicalRights(b *rights.Book) *rights.Book {
+	if b.Revision() == 0 {
+		return nil
+	}
+	loaded, err := rights.Load(b.Save(nil))
+	assert(err == nil, "the rights that are saved are loaded")
+	return loaded
 }

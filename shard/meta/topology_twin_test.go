@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // topologyTwin is a second machine for the commands on hosts, replicas and steps, written from DESIGN.md. The rules of
@@ -23,6 +24,7 @@ type topologyTwin struct {
 	routing    Routing
 	records    *hosts.Records
 	plan       *plan.Plan[governor.Action]
+	rights     *rights.Book
 	seen       map[shard.HostID]uint64
 	version    uint64
 	clock      clock.Clock
@@ -38,7 +40,8 @@ type foretold struct {
 
 func newTopologyTwin(c *cluster) *topologyTwin {
 	return &topologyTwin{registered: c.Hosts(), routing: c.Routing(), seen: map[shard.HostID]uint64{},
-		version: c.Version(), clock: c.Clock(), answered: map[Numbered]foretold{}}
+		version: c.Version(), rights: c.Rights(), clock: c.Clock(),
+		answered: map[Numbered]foretold{}}
 }
 
 // apply carries a command out that came in a batch with a stamp.
@@ -140,7 +143,7 @@ func (tt *topologyTwin) form() []byte {
 	if tt.records == nil {
 		return nil
 	}
-	return tt.plan.Append(tt.records.Save(nil))
+	return tt.rights.Save(tt.plan.Append(tt.records.Save(nil)))
 }
 
 // call is the table of the page: which request is which command of records or plan.
@@ -197,6 +200,9 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		return tt.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 	case *ReplicaCleared:
 		return tt.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
+	}
+	if tt.asksForRights(r) {
+		return tt.access(at, r)
 	}
 	return tt.step(at, r)
 }
@@ -271,7 +277,7 @@ func (tt *topologyTwin) differs(m *Machine) error {
 	}
 	var form []byte
 	if s.Records != nil {
-		form = s.Plan.Append(s.Records.Save(nil))
+		form = m.Rights().Save(s.Plan.Append(s.Records.Save(nil)))
 	}
 	if !bytes.Equal(form, tt.form()) {
 		return fmt.Errorf("records and plan differ: %d bytes, foretold %d", len(form), len(tt.form()))

@@ -18,6 +18,8 @@ var notUpkeep = map[CommandKind]bool{
 	CmdHostJoin: true, CmdHostDrain: true, CmdHostUndrain: true, CmdHostCordon: true, CmdHostAlter: true,
 	CmdHostExpel: true, CmdHostReplace: true, CmdShardTransfer: true, CmdPolicySet: true, CmdTokenCreate: true,
 	CmdTokenRevoke: true, CmdStepCancel: true, CmdStepForget: true,
+	CmdAccessGrant: true, CmdAccessRevoke: true, CmdAccessRoleSet: true, CmdAccessRoleDelete: true,
+	CmdAccessTokenCreate: true, CmdAccessTokenRevoke: true,
 }
 
 // TestEveryCommandIsOfAClientOrUpkeep: and what is upkeep says all that a reader must know of it, also in DESIGN.md.

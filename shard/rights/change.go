@@ -24,7 +24,8 @@ func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 	case found:
 		before = b.roles[i].size()
 	case len(b.roles) >= MaxRoles:
-		return b, refuse(protocol.StatusPreconditionFailed, "there are %d roles, which is as many as there may be", MaxRoles)
+		return b, refuse(protocol.StatusPreconditionFailed, "there are %d roles, which is as many as there may be",
+			MaxRoles)
 	}
 	c, err := b.change(next.size() - before)
 	if err != nil {
@@ -69,8 +70,8 @@ func (b *Book) DeleteRole(name string) (*Book, error) {
 	for _, r := range b.records {
 		for _, g := range r.Grants {
 			if g.Role == name {
-				return b, refuse(protocol.StatusPreconditionFailed, "%v has the role %s on %s: revoke it first", r.Principal,
-					name, g.Path)
+				return b, refuse(protocol.StatusPreconditionFailed, "%v has the role %s on %s: revoke it first",
+					r.Principal, name, g.Path)
 			}
 		}
 	}
@@ -145,11 +146,11 @@ func (b *Book) checkGrant(g Grant) error {
 	for _, r := range role.Rules {
 		if rule, _ := r.below(g.Path, g.Object); rule.Rights != r.Rights {
 			if rule.Object != "" && r.Rights&^onRoot&onNodes != 0 {
-				return refuse(protocol.StatusBadRequest, "the role %s is about nodes, and not about objects of some names",
-					g.Role)
+				return refuse(protocol.StatusBadRequest, "the role %s is about nodes, and not about "+
+					"objects of some names", g.Role)
 			}
-			return refuse(protocol.StatusBadRequest, "the role %s is about the cluster as a whole, or about other objects: "+
-				"grant it on / without names of objects", g.Role)
+			return refuse(protocol.StatusBadRequest, "the role %s is about the cluster as a whole, or about other "+
+				"objects: grant it on / without names of objects", g.Role)
 		}
 	}
 	return nil
@@ -168,8 +169,8 @@ func (b *Book) Grant(p Principal, g Grant, wall uint64, by string) (*Book, error
 	case r == nil && p.Kind == Token:
 		return b, refuse(protocol.StatusNotFound, "there is no token %s", p.Name)
 	case r == nil && p.Kind != Anonymous && b.certificates() >= MaxCertificates:
-		return b, refuse(protocol.StatusPreconditionFailed, "there are rules for %d certificates, which is as many as there "+
-			"may be", MaxCertificates)
+		return b, refuse(protocol.StatusPreconditionFailed, "there are rules for %d certificates, which is as many as "+
+			"there may be", MaxCertificates)
 	case r == nil:
 		r = &Record{Principal: p, Created: wall, By: by}
 	case slices.Contains(r.Grants, g):
@@ -272,8 +273,8 @@ func (b *Book) remove(r *Record) (*Book, error) {
 // change begins the next book, which has so many bytes more.
 func (b *Book) change(bytes int) (*Book, error) {
 	if bytes > 0 && b.bytes+bytes > MaxBytes {
-		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take %d MiB, which is as much as they may",
-			MaxBytes>>20)
+		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take %d MiB, which is as much as they "+
+			"may", MaxBytes>>20)
 	}
 	c := *b
 	c.revision++

@@ -13,8 +13,8 @@ const (
 	// MaxBytes is how much all roles and principals may take together in the form in which they are saved.
 	MaxBytes = 16 << 20
 
-	// MaxName is the longest name of a role or a principal, MaxPath the longest path, MaxObject the longest beginning of
-	// names of objects, all in bytes.
+	// MaxName is the longest name of a role or a principal, MaxPath the longest path, MaxObject the longest beginning
+	// of names of objects, all in bytes.
 	MaxName   = 256
 	MaxPath   = 1024
 	MaxObject = 1024

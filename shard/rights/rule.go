@@ -81,7 +81,8 @@ func (r Rule) check() error {
 		return fmt.Errorf("%s: the cluster has no part below %s; give it on /",
 			strings.Join((useless&onRoot).Names(), " and "), r.Path)
 	case useless != 0:
-		return fmt.Errorf("%s is about nodes, and not about objects of some names", strings.Join(useless.Names(), " and "))
+		return fmt.Errorf("%s is about nodes, and not about objects of some names",
+			strings.Join(useless.Names(), " and "))
 	}
 	return nil
 }

@@ -60,9 +60,9 @@ func (s *Set) Equal(other *Set) bool {
 	})
 }
 
-// Allows reports whether one of the rights that are needed holds for an object in the node of a path, which has the form
-// in which paths are kept. Without an object it asks for the node as a whole, without a path whether some rule gives the
-// right anywhere. It allocates nothing.
+// Allows reports whether one of the rights that are needed holds for an object in the node of a path, which has the
+// form in which paths are kept. Without an object it asks for the node as a whole, without a path whether some rule
+// gives the right anywhere. It allocates nothing.
 func (s *Set) Allows(path, object string, need protocol.Right) bool {
 	if path == "" {
 		return s.all&need != 0

@@ -94,8 +94,7 @@ func TestASetAllowsWhatSomeRuleAllows(t *testing.T) {
 	}
 }
 
-// TestWhatASetCoversItAllows: where a set covers a rule, all that the rule allows is allowed by the set; and where it does
-// not, something is not, be it under another name.
+// TestWhatASetCoversItAllows: where a set covers a rule, all that the rule allows is allowed by the set.
 func TestWhatASetCoversItAllows(t *testing.T) {
 	d := drawer{rand.New(rand.NewPCG(3, 4))}
 	covered := 0
@@ -142,7 +141,8 @@ func TestWhichPathsARuleCovers(t *testing.T) {
 		{"/prod", "/", false}, {"/prod/jobs", "/prod", false}, {"/", "/prod", true}, {"/", "/", true},
 		{"/Prod", "/prod", false},
 	} {
-		if got := NewSet(Rule{Path: c.rule, Rights: protocol.RightSee}).Allows(c.path, "", protocol.RightSee); got != c.want {
+		s := NewSet(Rule{Path: c.rule, Rights: protocol.RightSee})
+		if got := s.Allows(c.path, "", protocol.RightSee); got != c.want {
 			t.Errorf("%s covers %s: %v", c.rule, c.path, got)
 		}
 	}
@@ -171,7 +171,8 @@ func TestARuleOfSomeObjectsIsAboutThose(t *testing.T) {
 }
 
 func TestASetIsAskedWithoutAllocations(t *testing.T) {
-	s := NewSet(Rule{Path: "/a", Rights: protocol.RightSee}, Rule{Path: "/prod", Object: "n", Rights: protocol.RightAcquire})
+	s := NewSet(Rule{Path: "/a", Rights: protocol.RightSee},
+		Rule{Path: "/prod", Object: "n", Rights: protocol.RightAcquire})
 	if n := testing.AllocsPerRun(100, func() {
 		if !s.Allows("/prod/jobs/x", "nightly", protocol.RightAcquire) {
 			t.Error("not allowed")

@@ -1,0 +1,208 @@
+package meta
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/rights"
+)
+
+var ci = rights.Principal{Kind: rights.Token, Name: "ci"}
+
+func tokenOf(name string, grants ...rights.Grant) *AccessTokenCreate {
+	return &AccessTokenCreate{Name: name, Hash: [32]byte{1, byte(len(name)), name[0]}, Grants: grants}
+}
+
+// everyAccess has one request about rights of each kind, with every field set to something else.
+func everyAccess() []Request {
+	grant := rights.Grant{Role: "write", Path: "/prod", Object: "nightly-"}
+	return []Request{
+		&AccessGrant{Checked: 1, Principal: rights.Principal{Kind: 200, Name: "a\x00"}, Grant: grant},
+		&AccessRevoke{Checked: 2, Principal: ci, All: true, Grant: grant},
+		&AccessRoleSet{Checked: 3, Name: "r", Rules: []rights.Rule{{Path: "x", Object: "o", Rights: 1<<16 - 1}, {}}},
+		&AccessRoleDelete{Checked: 4, Name: "r"},
+		&AccessTokenCreate{Checked: 5, Name: "t", Hash: [32]byte{1, 31: 2}, Expires: 6,
+			Grants: []rights.Grant{grant, {}}},
+		&AccessTokenRevoke{Checked: 7, Name: "t"},
+	}
+}
+
+func TestRightsAreKeptAndWrittenDown(t *testing.T) {
+	c := founded(t, "a")
+	if c.Rights().Revision() != 0 {
+		t.Fatal("something was said about rights")
+	}
+	jobs := rights.Grant{Role: rights.RoleWrite, Path: "/prod/jobs"}
+	c.done(tokenOf("ci", jobs))
+	c.existed(tokenOf("ci", jobs))
+	c.done(&AccessRoleSet{Name: "deploy",
+		Rules: []rights.Rule{{Path: "/", Object: "d-", Rights: protocol.RightOperate}}})
+	deploy := rights.Grant{Role: "deploy", Path: "/prod"}
+	c.done(&AccessGrant{Principal: ci, Grant: deploy})
+	c.existed(&AccessGrant{Principal: ci, Grant: deploy})
+	set := c.Rights().Set(ci)
+	if !set.Allows("/prod/jobs", "x", protocol.RightWrite) || !set.Allows("/prod/x", "d-1", protocol.RightOperate) ||
+		set.Allows("/prod/x", "e", protocol.RightOperate) {
+		t.Errorf("ci has %v", set.Rules())
+	}
+	c.refused(protocol.StatusPreconditionFailed, "token:ci has the role deploy on /prod: revoke it first",
+		&AccessRoleDelete{Name: "deploy"})
+	c.refused(protocol.StatusNotFound, "there is no token xx",
+		&AccessGrant{Principal: rights.Principal{Kind: rights.Token, Name: "xx"}, Grant: jobs})
+	c.refused(protocol.StatusBadRequest, "the byte 0xff",
+		&AccessGrant{Principal: ci, Grant: rights.Grant{Role: "read", Path: "/a\xff"}})
+	c.done(&AccessRevoke{Principal: ci, All: true})
+	c.existed(&AccessRevoke{Principal: ci, All: true})
+	c.done(&AccessRoleDelete{Name: "deploy"})
+	c.done(&AccessTokenRevoke{Name: "ci"})
+	c.existed(&AccessTokenRevoke{Name: "ci"})
+	var said []string
+	for _, e := range c.records().Audit(1, 100) {
+		if e.Event == hosts.EventAccess {
+			said = append(said, e.Text+", by "+e.By+": "+e.Why)
+		}
+	}
+	want := []string{"the token ci was made", "the role deploy has 1 rules now",
+		"token:ci got the role deploy on /prod",
+		"token:ci lost all roles", "the role deploy was deleted", "the token ci was revoked"}
+	for i := range want {
+		want[i] += ", by op: a test"
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("the audit history has\n%s", strings.Join(said, "\n"))
+	}
+}
+
+// TestAChangeOfRightsIsOfTheRightsThatWereLookedAt: whether it is allowed was decided by those, and may not be any
+// more.
+func TestAChangeOfRightsIsOfTheRightsThatWereLookedAt(t *testing.T) {
+	c := founded(t, "a")
+	c.done(tokenOf("ci"))
+	at := Checked(c.Rights().Revision())
+	c.done(&AccessGrant{Checked: at, Principal: ci, Grant: rights.Grant{Role: "read", Path: "/"}})
+	c.refused(protocol.StatusOverloaded, "the rights were changed at the same time",
+		&AccessGrant{Checked: at, Principal: ci, Grant: rights.Grant{Role: "write", Path: "/"}})
+}
+
+func TestRightsSurviveASnapshotAndARegeneration(t *testing.T) {
+	c := founded(t, "a")
+	for i := range 2000 { // more than a block
+		c.done(tokenOf(fmt.Sprint("token-", i), rights.Grant{Role: "read", Path: "/a-rather-long-path"}).hash(i))
+	}
+	restored, err := c.copied()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if restored.Digest() != c.Digest() || !bytes.Equal(restored.Rights().Save(nil), c.Rights().Save(nil)) {
+		t.Error("the rights are others")
+	}
+	next, err := c.Regenerate(Regeneration{Draw: [16]byte{1}, Jump: 1000,
+		First: hosts.Founder{Name: "x", Incarnation: incarnation(9), Addresses: addressesOf("x"), Level: c.Level()}})
+	if err != nil || len(next.Rights().Records()) != 2000 {
+		t.Errorf("%v: the rights are not those of the old cluster", err)
+	}
+}
+
+func (tc *AccessTokenCreate) hash(i int) *AccessTokenCreate {
+	tc.Hash = [32]byte{byte(i), byte(i >> 8), 7}
+	return tc
+}
+
+func TestRightsThatWereNeverSavedAreNotRestored(t *testing.T) {
+	c := founded(t, "a")
+	c.done(tokenOf("ci"))
+	l := loader{content: newContent(), pieces: pieces{rights: c.Rights().Save(nil)}}
+	if err := l.completeRights(); err != nil || len(l.rights.Records()) != 1 {
+		t.Errorf("%v", err)
+	}
+	l.pieces.rights[len(l.pieces.rights)-1]++
+	if err := l.completeRights(); err == nil {
+		t.Error("they were restored")
+	}
+	if _, err := rights.Load([]byte{9}); err == nil || errors.Unwrap(err) == nil {
+		t.Errorf("a later form: %v", err)
+	}
+}
+
+// access carries out a request about rights by the rules of their package.
+func (tt *topologyTwin) access(at hosts.At, r Request) hosts.Answer {
+	checked, what := Checked(0), ""
+	next, err := tt.rights, error(nil)
+	switch r := r.(type) {
+	case *AccessGrant:
+		checked, what = r.Checked, fmt.Sprintf("%v got the role %v", r.Principal, r.Grant)
+		next, err = tt.rights.Grant(r.Principal, r.Grant, at.Wall, at.By)
+	case *AccessRevoke:
+		checked, what = r.Checked, fmt.Sprintf("%v lost the role %v", r.Principal, r.Grant)
+		grant := &r.Grant
+		if r.All {
+			grant, what = nil, fmt.Sprintf("%v lost all roles", r.Principal)
+		}
+		next, err = tt.rights.Revoke(r.Principal, grant, at.Wall, at.By)
+	case *AccessRoleSet:
+		checked, what = r.Checked, fmt.Sprintf("the role %s has %d rules now", r.Name, len(r.Rules))
+		next, err = tt.rights.SetRole(r.Name, r.Rules)
+	case *AccessRoleDelete:
+		checked, what = r.Checked, "the role "+r.Name+" was deleted"
+		next, err = tt.rights.DeleteRole(r.Name)
+	case *AccessTokenCreate:
+		checked, what = r.Checked, "the token "+r.Name+" was made"
+		next, err = tt.rights.CreateToken(r.Name, r.Hash, r.Expires, r.Grants, at.Wall, at.By)
+	case *AccessTokenRevoke:
+		checked, what = r.Checked, "the token "+r.Name+" was revoked"
+		next, err = tt.rights.RevokeToken(r.Name)
+	}
+	var refused *rights.Refusal
+	switch {
+	case checked != 0 && uint64(checked) != tt.rights.Revision():
+		return hosts.Answer{Status: protocol.StatusOverloaded}
+	case errors.As(err, &refused):
+		return hosts.Answer{Status: refused.Status}
+	case next == tt.rights:
+		return hosts.Answer{Existed: true}
+	}
+	tt.rights = next
+	tt.records.NoteAccess(at, what)
+	return hosts.Answer{}
+}
+
+func (*topologyTwin) asksForRights(r Request) bool {
+	return r.kind() >= CmdAccessGrant && r.kind() <= CmdAccessTokenRevoke
+}
+
+// access makes a request about rights.
+func (f *fleet) access() Request {
+	checked := Checked(0)
+	if f.IntN(2) == 0 {
+		checked = Checked(f.Rights().Revision() - f.Uint64N(min(2, f.Rights().Revision()+1)))
+	}
+	role := func() string { return []string{"read", "write", "admin", "root", "r1", "r2"}[f.IntN(6)] }
+	grant := rights.Grant{Role: role(), Path: []string{"/", "/a", "/a/b", "bad"}[f.IntN(4)],
+		Object: []string{"", "", "n"}[f.IntN(3)]}
+	p := rights.Principal{Kind: rights.Kind(1 + f.IntN(4)), Name: f.ref()}
+	if p.Kind == rights.Anonymous {
+		p.Name = ""
+	}
+	switch f.IntN(8) {
+	case 0, 1, 2:
+		return &AccessGrant{checked, p, grant}
+	case 3:
+		return &AccessRevoke{checked, p, f.IntN(2) == 0, grant}
+	case 4:
+		name := []string{"r1", "r2", "read"}[f.IntN(3)]
+		return &AccessRoleSet{checked, name, []rights.Rule{{Path: "/", Rights: 1 << f.IntN(8)}}}
+	case 5:
+		return &AccessRoleDelete{checked, []string{"r1", "r2", "read"}[f.IntN(3)]}
+	case 6:
+		t := tokenOf(f.ref(), grant)
+		t.Checked = checked
+		return t
+	}
+	return &AccessTokenRevoke{checked, f.ref()}
+}

@@ -1,0 +1,399 @@
+package rights
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// twin is a second book, of maps, written from DESIGN.md.
+type twin struct {
+	roles    map[string][]Rule
+	grants   map[Principal][]Grant
+	tokens   map[string]twinToken
+	decided  bool
+	revision uint64
+}
+
+type twinToken struct {
+	hash    [32]byte
+	expires uint64
+}
+
+func newTwin() *twin {
+	return &twin{roles: map[string][]Rule{}, grants: map[Principal][]Grant{}, tokens: map[string]twinToken{}}
+}
+
+func fixedRoles() map[string]protocol.Right {
+	return map[string]protocol.Right{"read": 1, "write": 7, "operator": 31, "admin": 63, "root": 255}
+}
+
+func (w *twin) rulesOf(role string) []Rule {
+	if rights := fixedRoles()[role]; rights != 0 {
+		return []Rule{{Path: "/", Rights: rights}}
+	}
+	return w.roles[role]
+}
+
+// rules are those of some principals, as the page says them.
+func (w *twin) rules(who ...Principal) (list []Rule) {
+	for _, p := range who {
+		for _, g := range w.grants[p] {
+			for _, r := range w.rulesOf(g.Role) {
+				r.Path = strings.ReplaceAll("/"+strings.Trim(g.Path+r.Path, "/"), "//", "/")
+				long, short := max(r.Object, g.Object), min(r.Object, g.Object)
+				if strings.HasPrefix(long, short) {
+					r.Object = long
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// fits reports whether all that a role gives has an effect where it is granted.
+func (w *twin) fits(g Grant) bool {
+	for _, r := range w.rulesOf(g.Role) {
+		long, short := max(r.Object, g.Object), min(r.Object, g.Object)
+		if !strings.HasPrefix(long, short) || (g.Path != "/" || r.Path != "/") && r.Rights&(64|128) != 0 ||
+			long != "" && r.Rights&(32|64|128) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// change is a change of both, and what comes of it.
+type change struct {
+	what  string
+	book  func(*Book) (*Book, error)
+	twin  func(*twin) protocol.Status // of success also where there was nothing to change
+	moves func(*twin) bool            // whether it changes something
+}
+
+func (d drawer) change(w *twin) change {
+	role := d.of("read", "write", "admin", "root", "r1", "r2", "r3")
+	p := Principal{Kind(1 + d.IntN(4)), d.of("a", "b", "c")}
+	if p.Kind == Anonymous {
+		p.Name = ""
+	}
+	g := Grant{role, d.path(), d.of("", "", "n", "ni")}
+	switch d.IntN(8) {
+	case 0, 1, 2:
+		return w.grantChange(p, g)
+	case 3:
+		return w.revokeChange(p, g, d.IntN(2) == 0)
+	case 4:
+		return w.roleChange(role, []Rule{{Path: d.of("/", "/x"), Object: d.of("", "", "nig"), Rights: 1 << d.IntN(9)}})
+	case 5:
+		return w.deleteChange(role)
+	case 6:
+		return w.tokenChange(d.of("a", "b", "c"), [32]byte{byte(1 + d.IntN(4))}, d.Uint64N(2), g)
+	}
+	name := d.of("a", "b", "c")
+	_, there := w.tokens[name]
+	return change{"token-revoke " + name, func(b *Book) (*Book, error) { return b.RevokeToken(name) },
+		func(w *twin) protocol.Status {
+			delete(w.tokens, name)
+			delete(w.grants, Principal{Token, name})
+			return 0
+		}, func(*twin) bool { return there }}
+}
+
+func (w *twin) grantChange(p Principal, g Grant) change {
+	return change{fmt.Sprint("grant ", p, g), func(b *Book) (*Book, error) { return b.Grant(p, g, 5, "op") },
+		func(w *twin) protocol.Status {
+			_, token := w.tokens[p.Name]
+			switch {
+			case w.rulesOf(g.Role) == nil, p.Kind == Token && !token && w.fits(g):
+				return protocol.StatusNotFound
+			case !w.fits(g):
+				return protocol.StatusBadRequest
+			case len(w.grants[p]) >= MaxGrants:
+				return protocol.StatusPreconditionFailed
+			case !slices.Contains(w.grants[p], g):
+				w.grants[p] = append(slices.Clip(w.grants[p]), g)
+			}
+			w.decided = w.decided || p.Kind == Anonymous
+			return 0
+		}, func(w *twin) bool { return !slices.Contains(w.grants[p], g) }}
+}
+
+func (w *twin) revokeChange(p Principal, g Grant, all bool) change {
+	only := &g
+	if all {
+		only = nil
+	}
+	return change{fmt.Sprint("revoke ", p, g, all), func(b *Book) (*Book, error) { return b.Revoke(p, only, 5, "op") },
+		func(w *twin) protocol.Status {
+			w.grants[p] = slices.DeleteFunc(slices.Clone(w.grants[p]), func(h Grant) bool { return all || h == g })
+			w.decided = w.decided || all && p.Kind == Anonymous
+			return 0
+		}, func(w *twin) bool {
+			return all && len(w.grants[p]) > 0 || slices.Contains(w.grants[p], g) ||
+				all && p.Kind == Anonymous && !w.decided
+		}}
+}
+
+func (w *twin) roleChange(role string, rules []Rule) change {
+	return change{fmt.Sprint("role ", role, rules), func(b *Book) (*Book, error) { return b.SetRole(role, rules) },
+		func(w *twin) protocol.Status {
+			r := rules[0]
+			if fixedRoles()[role] != 0 || r.Rights > 255 || r.Path != "/" && r.Rights >= 64 ||
+				r.Object != "" && r.Rights >= 32 {
+				return protocol.StatusBadRequest
+			}
+			w.roles[role] = rules
+			return 0
+		}, func(w *twin) bool { return !slices.Equal(w.roles[role], rules) }}
+}
+
+func (w *twin) deleteChange(role string) change {
+	return change{"role-delete " + role, func(b *Book) (*Book, error) { return b.DeleteRole(role) },
+		func(w *twin) protocol.Status {
+			if fixedRoles()[role] != 0 {
+				return protocol.StatusBadRequest
+			}
+			for _, list := range w.grants {
+				if slices.ContainsFunc(list, func(g Grant) bool { return g.Role == role }) {
+					return protocol.StatusPreconditionFailed
+				}
+			}
+			delete(w.roles, role)
+			return 0
+		}, func(w *twin) bool { return w.roles[role] != nil }}
+}
+
+func (w *twin) tokenChange(name string, hash [32]byte, expires uint64, g Grant) change {
+	before, there := w.tokens[name]
+	same := there && before == twinToken{hash, expires} && slices.Equal(w.grants[Principal{Token, name}], []Grant{g})
+	return change{fmt.Sprint("token ", name, hash[0], expires, g), func(b *Book) (*Book, error) {
+		return b.CreateToken(name, hash, expires, []Grant{g}, 5, "op")
+	}, func(w *twin) protocol.Status {
+		for other, t := range w.tokens {
+			if t.hash == hash && other != name {
+				return protocol.StatusAlreadyExists
+			}
+		}
+		switch {
+		case same:
+			return 0
+		case there:
+			return protocol.StatusAlreadyExists
+		case w.rulesOf(g.Role) == nil:
+			return protocol.StatusNotFound
+		case !w.fits(g):
+			return protocol.StatusBadRequest
+		}
+		w.tokens[name], w.grants[Principal{Token, name}] = twinToken{hash, expires}, []Grant{g}
+		return 0
+	}, func(*twin) bool { return !same }}
+}
+
+// play makes changes of a book and its twin. The mistake, where there is one, is made in each book.
+func play(seed uint64, mistake func(before, after *Book) *Book, tally map[string]int) error {
+	d, b, w := drawer{rand.New(rand.NewPCG(seed, 9))}, Empty(), newTwin()
+	for n := range 300 {
+		c := d.change(w)
+		moves := c.moves(w)
+		want := c.twin(w)
+		next, err := c.book(b)
+		status := protocol.StatusSuccess
+		var refused *Refusal
+		if errors.As(err, &refused) {
+			status = refused.Status
+		}
+		if status != want || (next != b) != (want == 0 && moves) {
+			return fmt.Errorf("%d: %s: %v, %v, changed %v; want %v, %v", n, c.what, status, err, next != b, want, moves)
+		}
+		tally[strings.Fields(c.what)[0]+" "+status.String()]++
+		if next != b {
+			w.revision++
+		}
+		b = mistake(b, next)
+		if err := w.differs(d, b); err != nil {
+			return fmt.Errorf("%d: after %s: %w", n, c.what, err)
+		}
+	}
+	return nil
+}
+
+func (w *twin) differs(d drawer, b *Book) error {
+	if b.Revision() != w.revision || b.Decided() != w.decided || len(b.tokens) != len(w.tokens) {
+		return fmt.Errorf("revision %d, decided %v, %d tokens; want %+v", b.revision, b.Decided(), len(b.tokens), w)
+	}
+	who := []Principal{{Token, d.of("a", "b")}, {CommonName, "a"}, {AltName, "b"}, {Kind: Anonymous}}[d.IntN(4):]
+	for range 8 {
+		path, object, need := d.path(), d.object(), protocol.Right(1<<d.IntN(8))
+		want := naive(w.rules(who...), path, object, need)
+		if got := b.Set(who...).Allows(path, object, need); got != want {
+			return fmt.Errorf("%v may %v %s %q: %v", who, need, path, object, got)
+		}
+	}
+	var holders []Principal
+	for _, o := range b.Holders("/a", "n", protocol.RightSee) {
+		holders = append(holders, o.Principal)
+	}
+	var should []Principal
+	for _, p := range slices.SortedFunc(maps.Keys(w.grants), Principal.compare) {
+		if naive(w.rules(p), "/a", "n", protocol.RightSee) {
+			should = append(should, p)
+		}
+	}
+	if !slices.Equal(holders, should) {
+		return fmt.Errorf("%v may see, want %v", holders, should)
+	}
+	loaded, err := Load(b.Save(nil))
+	if err != nil || !bytes.Equal(loaded.Save(nil), b.Save(nil)) || loaded.bytes != b.bytes ||
+		len(loaded.tokens) != len(b.tokens) {
+		return fmt.Errorf("saved and loaded it is another one: %v", err)
+	}
+	return nil
+}
+
+func TestABookDoesWhatTheTwinForetells(t *testing.T) {
+	tally := map[string]int{}
+	for seed := range uint64(80) {
+		if err := play(seed, func(_, after *Book) *Book { return after }, tally); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	for _, what := range []string{"grant SUCCESS", "grant NOT_FOUND", "grant BAD_REQUEST", "revoke SUCCESS",
+		"role SUCCESS", "role BAD_REQUEST", "role-delete SUCCESS", "role-delete PRECONDITION_FAILED", "token SUCCESS",
+		"token ALREADY_EXISTS", "token NOT_FOUND", "token-revoke SUCCESS"} {
+		if tally[what] < 20 {
+			t.Errorf("%s: %d times", what, tally[what])
+		}
+	}
+}
+
+func TestMistakesInBooksAreNoticed(t *testing.T) {
+	for name, mistake := range map[string]func(before, after *Book) *Book{
+		"a token is revoked and still lets in": func(before, after *Book) *Book {
+			if len(after.tokens) < len(before.tokens) {
+				after.tokens = before.tokens
+			}
+			return after
+		},
+		"the last grant is lost": func(before, after *Book) *Book {
+			for i, r := range after.records {
+				if len(r.Grants) > 2 && after != before {
+					next := *r
+					next.Grants = r.Grants[:2]
+					after.records = slices.Clone(after.records)
+					after.records[i] = &next
+				}
+			}
+			return after
+		},
+		"a role stays as it was": func(before, after *Book) *Book {
+			if len(after.roles) == len(before.roles) {
+				after.roles = before.roles
+			}
+			return after
+		},
+		"the revision stays": func(before, after *Book) *Book {
+			after.revision = before.revision
+			return after
+		},
+		"what it takes is counted wrongly": func(_, after *Book) *Book {
+			after.bytes++
+			return after
+		},
+	} {
+		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
+			for seed := range uint64(5) {
+				if play(seed, mistake, map[string]int{}) != nil {
+					return
+				}
+			}
+			t.Error("it is not noticed")
+		})
+	}
+}
+
+func TestTheLimitsOfABook(t *testing.T) {
+	b := Empty()
+	must := func(next *Book, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = next
+	}
+	refused := func(words string, _ *Book, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%v, want %s", err, words)
+		}
+	}
+	var grants []Grant
+	for i := range MaxGrants + 1 {
+		grants = append(grants, Grant{RoleRead, "/" + strings.Repeat("x", 250) + fmt.Sprint(i), ""})
+	}
+	next, err := b.CreateToken("a", [32]byte{1}, 0, grants, 1, "")
+	refused("65 roles are granted", next, err)
+	must(b.CreateToken("a", [32]byte{1}, 0, grants[:MaxGrants], 1, ""))
+	next, err = b.Grant(Principal{Token, "a"}, grants[MaxGrants], 1, "")
+	refused("has 64 roles", next, err)
+	for i := 0; err == nil || i == 0; i++ {
+		next, err = b.CreateToken(fmt.Sprint(i), [32]byte{2, byte(i), byte(i >> 8)}, 0, grants[:MaxGrants], 1, "")
+		if err == nil {
+			b = next
+		}
+	}
+	refused("take 16 MiB", next, err)
+	must(b.RevokeToken("a"))
+	must(b.CreateToken("b", [32]byte{3}, 0, grants[:MaxGrants], 1, ""))
+}
+
+func TestATokenIsFoundByItsSecretUntilItIsOver(t *testing.T) {
+	b, err := Empty().CreateToken("ci", hashOf("secret"), 100, nil, 1, "op")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := b.TokenOf([]byte("secret"), 99); r == nil || r.Name != "ci" || r.By != "op" {
+		t.Errorf("%+v", r)
+	}
+	for secret, wall := range map[string]uint64{"secret": 100, "other": 1, "": 1} {
+		if b.TokenOf([]byte(secret), wall) != nil {
+			t.Errorf("%q lets in at %d", secret, wall)
+		}
+	}
+}
+
+func TestPrincipalsAreReadAsTheyAreWritten(t *testing.T) {
+	for _, text := range []string{"token:ci", "token:a:b", "cn:box.example", "san:box", "anonymous"} {
+		if p, err := ParsePrincipal(text); err != nil || p.String() != text {
+			t.Errorf("%s: %v, %v", text, p, err)
+		}
+	}
+	for _, text := range []string{"", "ci", "token:", "anonymous:x", "group:x", "token:a\x00"} {
+		if p, err := ParsePrincipal(text); err == nil {
+			t.Errorf("%q is %v", text, p)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	b, _ := Empty().CreateToken("ci", [32]byte{1}, 5, []Grant{{RoleRead, "/a", "n"}}, 1, "op")
+	b, _ = b.SetRole("r", []Rule{{Path: "/x", Rights: 3}})
+	f.Add(b.Save(nil))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		b, err := Load(src)
+		if err == nil && !bytes.Equal(b.Save(nil), src) {
+			t.Error("saved again it has other bytes")
+		}
+	})
+}
+
+func hashOf(secret string) [32]byte { return sha256.Sum256([]byte(secret)) }
