@@ -52,6 +52,7 @@ redis-server); which is not, is skipped.`,
 		"the same for servers in Java, which are slow at first")
 	f.IntVar(&o.settings.Connections, "connections", 8,
 		"connections of all callers together, where a peer can share them")
+	f.IntVar(&o.settings.Kills, "kills", 20, "how many leaders are killed in each round of fail-overs")
 	f.StringVar(&o.settings.Dir, "dir", os.TempDir(), "where a directory for all data is made; it must be on a disk")
 	addChoice(c, &o.choice)
 	f.StringVar(&o.programs.Signalbox, "signalbox", "", "the signalbox program (default built from source)")
@@ -93,8 +94,9 @@ func newMatrix() *cobra.Command {
 }
 
 func (o *options) run(ctx context.Context, out, progress io.Writer) error {
-	if o.settings.Rounds < 1 || o.settings.Duration <= 0 || o.settings.Warmup < 0 || o.settings.Connections < 1 {
-		return errors.New("run: rounds, duration and connections must be above zero, and the warm-up not below it")
+	if o.settings.Rounds < 1 || o.settings.Duration <= 0 || o.settings.Warmup < 0 || o.settings.Connections < 1 ||
+		o.settings.Kills < 1 {
+		return errors.New("run: rounds, duration, connections and kills must be above zero, and the warm-up not below it")
 	}
 	cells, err := o.choice.From(race.Matrix())
 	if err != nil {
@@ -148,6 +150,8 @@ func progressLine(w io.Writer, rounds, round int, t race.Task, contestant string
 		what = "FAILED: " + err.Error()
 	case result.EventsPerSecond != nil:
 		what = fmt.Sprintf("%.0f events/s", *result.EventsPerSecond)
+	case len(result.Figures) > 0:
+		what = result.Figures[0].Words()
 	default:
 		what = fmt.Sprintf("%.0f/s", result.PerSecond)
 	}

@@ -81,6 +81,14 @@ func Output(ctx context.Context, name string, cmd *exec.Cmd) ([]byte, error) {
 // stopTimeout is how long a program of Output has to end when the context has ended, before it is killed.
 const stopTimeout = 10 * time.Second
 
+// Again starts the program of a process that has ended once more, with the same arguments, environment and directory.
+func (p *Process) Again() (*Process, error) {
+	<-p.gone
+	cmd := exec.Command(p.cmd.Path, p.cmd.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = p.cmd.Dir, p.cmd.Env, p.cmd.SysProcAttr
+	return Launch(p.Name, cmd)
+}
+
 // PID is the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 

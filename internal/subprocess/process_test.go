@@ -42,6 +42,31 @@ func TestWhatAProcessSaysLastCounts(t *testing.T) {
 	}
 }
 
+func TestAProgramIsStartedAgainAsItWas(t *testing.T) {
+	cmd := exec.Command("sh", "-c", `echo $0 $VALUE; pwd; test -e seen && sleep 1000; touch seen`, "argument")
+	cmd.Dir, cmd.Env = t.TempDir(), []string{"VALUE=value"}
+	p, err := Launch("sh", cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := p.Wait(timeout)
+	if first != 0 || err != nil {
+		t.Fatalf("code %d, %v", first, err)
+	}
+	again, err := p.Again()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(again.Kill)
+	want := "argument value\n" + cmd.Dir + "\n"
+	if err := again.AwaitOutput("it says the same", timeout, func() bool { return again.Output() == want }); err != nil {
+		t.Error(err)
+	}
+	if p.Output() != want || again.PID() == p.PID() {
+		t.Errorf("the first said %q as process %d, the second is process %d", p.Output(), p.PID(), again.PID())
+	}
+}
+
 func TestOutputIsAwaitedAsItComes(t *testing.T) {
 	in, typed := net.Pipe()
 	cmd := exec.Command("sh", "-c", "echo ready; read line; echo got $line")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -56,6 +57,8 @@ type Report struct {
 	Sessions int `json:"sessions,omitempty"`
 	Watchers int `json:"watchers,omitempty"`
 	Workers  int `json:"workers,omitempty"`
+	// Figures are what only this workload has, in the order in which they are read.
+	Figures []Figure `json:"figures,omitempty"`
 	// Parts are the operations of each part of a mix.
 	Parts map[string]int64 `json:"parts,omitempty"`
 
@@ -67,6 +70,28 @@ type Report struct {
 
 	// Spectrum is the whole distribution of latencies, for charts.
 	Spectrum []Spectral `json:"-"`
+}
+
+// Figure is one thing that was measured, with its name and unit in words.
+type Figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+// Words is the figure with its name.
+func (f Figure) Words() string {
+	return fmt.Sprintf("%s: %s", f.Name, strings.TrimSpace(Number(f.Value)+" "+f.Unit))
+}
+
+// Figure returns the value of a figure; ok is false where the report has none of that name.
+func (r *Report) Figure(name string) (value float64, ok bool) {
+	for _, f := range r.Figures {
+		if f.Name == name {
+			return f.Value, true
+		}
+	}
+	return 0, false
 }
 
 // Quantiles are points of a distribution.

@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -94,9 +95,70 @@ func answers(ctx context.Context, endpoint string) error {
 	return err
 }
 
-// dial makes a client with one connection.
-func dial(endpoint string) (*clientv3.Client, error) {
-	return clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+// dial makes a client with one connection to each of the endpoints.
+func dial(endpoints ...string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop()})
+}
+
+// Kill ends the process of a member without warning.
+func (c *Cluster) Kill(host int) { c.members[host].Kill() }
+
+// PID is the number of the process of a member.
+func (c *Cluster) PID(host int) int { return c.members[host].PID() }
+
+// Start starts a member that was killed, on what its disk has.
+func (c *Cluster) Start(host int) (err error) {
+	c.members[host], err = c.members[host].Again()
+	return err
+}
+
+// Settle waits until all members answer, agree on the leader, and have applied what it had. It returns the leader.
+func (c *Cluster) Settle(ctx context.Context) (leader int, err error) {
+	err = subprocess.AwaitAll(ctx, "etcd is not settled", c.members, func(ctx context.Context) (err error) {
+		leader, err = c.settled(ctx)
+		return err
+	})
+	return leader, err
+}
+
+// settled looks once.
+func (c *Cluster) settled(ctx context.Context) (leader int, err error) {
+	leader = -1
+	index := uint64(0) // of the leader
+	for i := range c.Endpoints {
+		s, err := c.status(ctx, i)
+		if err != nil {
+			return 0, err
+		}
+		if s.Leader == s.Header.MemberId {
+			leader, index = i, s.RaftIndex
+		}
+	}
+	if leader < 0 {
+		return 0, errors.New("no member leads")
+	}
+	for i := range c.Endpoints {
+		s, err := c.status(ctx, i)
+		if err != nil {
+			return 0, err
+		}
+		if s.RaftAppliedIndex < index || s.Leader == 0 {
+			return 0, fmt.Errorf("member %d has applied %d of %d entries", i, s.RaftAppliedIndex, index)
+		}
+	}
+	return leader, nil
+}
+
+// status asks one member for its state.
+func (c *Cluster) status(ctx context.Context, host int) (*clientv3.StatusResponse, error) {
+	client, err := dial(c.Endpoints[host])
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return client.Status(ctx, c.Endpoints[host])
 }
 
 // Commands are the command lines of all members.

@@ -8,6 +8,8 @@ import (
 
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
+	"github.com/signalbox/signalbox/bench/internal/failover"
+	"github.com/signalbox/signalbox/bench/internal/failover/failtest"
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/load/loadtest"
 	"github.com/signalbox/signalbox/loadgen/report"
@@ -24,8 +26,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestEveryWorkloadRunsOnRealMembers starts members as processes and has each workload do something.
-func TestEveryWorkloadRunsOnRealMembers(t *testing.T) {
+// started starts members as processes.
+func started(t *testing.T, members int) (*Cluster, context.Context) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts members of etcd")
 	}
@@ -35,12 +38,28 @@ func TestEveryWorkloadRunsOnRealMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cluster, err := Start(ctx, program, t.TempDir(), 1)
+	cluster, err := Start(ctx, program, t.TempDir(), members)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cluster.Stop()
+	t.Cleanup(func() {
+		cancel()
+		cluster.Stop()
+	})
+	return cluster, ctx
+}
+
+// TestLeadersAreKilled has three members of which one leads.
+func TestLeadersAreKilled(t *testing.T) {
+	cluster, ctx := started(t, 3)
+	failtest.KillsAreMeasured(t, cluster, 2, func(plan failover.Plan) (*report.Report, error) {
+		return FailOver(ctx, cluster, plan, 2)
+	})
+}
+
+// TestEveryWorkloadRunsOnRealMembers has each workload do something.
+func TestEveryWorkloadRunsOnRealMembers(t *testing.T) {
+	cluster, ctx := started(t, 1)
 	for name := range workloads {
 		t.Run(name, func(t *testing.T) {
 			r := loadtest.Some(t, func(d time.Duration) (*report.Report, error) {

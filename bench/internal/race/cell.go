@@ -76,6 +76,9 @@ func Matrix() []Cell {
 			Name: "barrier-1", Workload: "barrier", Callers: 1, Connections: load.Parties, Hosts: both,
 			Contestants: everybody,
 		},
+		{
+			Name: "failover-8", Workload: "failover", Callers: 8, Connections: 8, Hosts: []int{3}, Contestants: everybody,
+		},
 		watch(1_000),
 		watch(10_000),
 		{

@@ -26,7 +26,7 @@ type Contestant interface {
 	Run(ctx context.Context, t Task) (*report.Report, [][]string, error)
 }
 
-// Signalbox runs loadgen, which starts the hosts by itself.
+// Signalbox runs loadgen, which starts the hosts by itself, but for workloads that kill or fill hosts.
 type Signalbox struct {
 	Loadgen string // the program
 	Binary  string // the server's
@@ -43,6 +43,9 @@ func (s Signalbox) Version() results.Version {
 
 // Run implements Contestant.
 func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
+	if t.fails() {
+		return s.failover(ctx, t)
+	}
 	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags,
 		[]string{"--binary", s.Binary, "--format", "json"})
 	result, err := output(ctx, t, "loadgen", command)
@@ -77,6 +80,9 @@ func (e Etcd) Version() results.Version { return results.Version{Name: "etcd", V
 
 // Run implements Contestant.
 func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
+	if t.fails() {
+		return e.failover(ctx, t)
+	}
 	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
 	if err != nil {
 		return nil, nil, err
@@ -101,6 +107,9 @@ func (z ZooKeeper) Version() results.Version {
 
 // Run implements Contestant.
 func (z ZooKeeper) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
+	if t.fails() {
+		return z.failover(ctx, t)
+	}
 	t.Warmup = max(t.Warmup, t.JavaWarmup)
 	cluster, err := zookeeper.Start(ctx, z.Installation, t.Dir, t.Hosts)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/failover"
 	"github.com/signalbox/signalbox/bench/internal/results"
 	"github.com/signalbox/signalbox/loadgen/report"
 )
@@ -63,6 +64,7 @@ func (p *pretender) Run(ctx context.Context, t Task) (*report.Report, [][]string
 	}
 	one := 1.0
 	return &report.Report{
+		Figures: []report.Figure{{Name: failover.Next, Value: 1}, {Name: failover.NextWorst, Value: 1}},
 		Seconds: 1, PerSecond: 1, EventsPerSecond: &one, LatencyUS: &report.Quantiles{P50: 1}, BytesPerSession: &one,
 		RSSBytesPerSession: &one,
 		ServerCPUSeconds:   &one, ConvergeMS: &report.Quantiles{P99: 1}, BytesPerChangeAndConsumer: &one,
@@ -182,7 +184,7 @@ func TestPartsOfTheMatrixAreChosen(t *testing.T) {
 		{Choice{Cells: []string{"lock-*", "fsync"}}, "fsync lock-1 lock-64 lock-512"},
 		{Choice{Contestants: []string{results.Floor}, Hosts: []int{3}}, "proposal"},
 		{Choice{Contestants: []string{results.ZooKeeper}},
-			"lock-1 lock-64 lock-512 handoff-32 read-strict-64 read-relaxed-64 session-64 barrier-1"},
+			"lock-1 lock-64 lock-512 handoff-32 read-strict-64 read-relaxed-64 session-64 barrier-1 failover-8"},
 		{Choice{Contestants: []string{results.Redis}}, "lock-1 lock-64 lock-512"},
 		{Choice{Cells: []string{"lock-100"}}, "lock-100"},
 		{Choice{Cells: []string{"watch-50"}}, "watch-50"},

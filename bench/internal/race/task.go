@@ -14,6 +14,8 @@ type Settings struct {
 	Warmup      time.Duration
 	Duration    time.Duration
 	Connections int
+	// Kills is how many leaders are killed in a round of fail-overs.
+	Kills int
 	// JavaWarmup is the warm-up of servers in Java, which are slow for their first seconds: what runs often
 	// is compiled only while they run.
 	JavaWarmup time.Duration
@@ -37,10 +39,7 @@ func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration
 	var round time.Duration
 	for _, cell := range cells {
 		for _, c := range contestants {
-			each := overhead + s.Warmup + Task{Cell: cell, Settings: s}.duration()
-			if c.Name() == results.ZooKeeper {
-				each += max(s.JavaWarmup-s.Warmup, 0)
-			}
+			each := overhead + Task{Cell: cell, Settings: s}.estimate(c.Name())
 			for _, hosts := range cell.Hosts {
 				if cell.isFor(c.Name(), hosts) {
 					round += each
@@ -49,6 +48,20 @@ func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration
 		}
 	}
 	return time.Duration(s.Rounds) * round
+}
+
+// killed is about what one fail-over takes, until the killed host has caught up.
+const killed = 5 * time.Second
+
+// estimate is about how long a run of a contestant takes without its overhead.
+func (t Task) estimate(contestant string) time.Duration {
+	if t.fails() {
+		return time.Duration(t.Kills) * killed
+	}
+	if contestant == results.ZooKeeper {
+		t.Warmup = max(t.Warmup, t.JavaWarmup)
+	}
+	return t.Warmup + t.duration()
 }
 
 // connections is how many there are: no more than are used.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/loadgen/report"
@@ -65,6 +66,15 @@ type Measurement struct {
 	P99US     *Spread `json:"p99_us,omitempty"`
 	// EventsPerSecond is of workloads that watch.
 	EventsPerSecond *Spread `json:"events_per_second,omitempty"`
+	// Figures are what only this workload has, in the order in which it reports them.
+	Figures []FigureSpread `json:"figures,omitempty"`
+}
+
+// FigureSpread is what a figure came to in several rounds.
+type FigureSpread struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+	Spread
 }
 
 // Run is one round of a measurement.
@@ -83,6 +93,16 @@ func PerSecond(r *report.Report) float64 { return orNaN(r.PerSecond) }
 
 // EventsPerSecond is the rate of events that watchers were given.
 func EventsPerSecond(r *report.Report) float64 { return given(r.EventsPerSecond) }
+
+// Named is a figure of a workload of a name.
+func Named(name string) Figure {
+	return func(r *report.Report) float64 {
+		if v, ok := r.Figure(name); ok {
+			return v
+		}
+		return math.NaN()
+	}
+}
 
 // MedianUS is the latency that half of the operations did not reach.
 func MedianUS(r *report.Report) float64 {
@@ -134,6 +154,23 @@ func (m *Measurement) summarize() {
 	m.PerSecond, m.EventsPerSecond = of(PerSecond), of(EventsPerSecond)
 	m.P50US = of(MedianUS)
 	m.P99US = of(p99US)
+	m.Figures = m.figures()
+}
+
+// figures returns the figures of all runs. The first run that has one says where it stands.
+func (m *Measurement) figures() (all []FigureSpread) {
+	for _, run := range m.Runs {
+		if run.Result == nil {
+			continue
+		}
+		for _, f := range run.Result.Figures {
+			if slices.ContainsFunc(all, func(s FigureSpread) bool { return s.Name == f.Name }) {
+				continue
+			}
+			all = append(all, FigureSpread{f.Name, f.Unit, SpreadOf(values(m.Rounds(Named(f.Name))))})
+		}
+	}
+	return all
 }
 
 // Headline is the figure by which contestants are compared: events where there are any.

@@ -3,11 +3,13 @@ package results
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/failover"
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
@@ -260,5 +262,28 @@ func TestThisMachineIsKnown(t *testing.T) {
 	m := ThisMachine(t.TempDir())
 	if m.Cores < 1 || m.MemoryBytes == 0 || m.Kernel == "" || m.Filesystem == "" || m.Go == "" {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestFiguresOfSomeWorkloadsAreShown has two rounds, of which one has a figure that the other has not.
+func TestFiguresOfSomeWorkloadsAreShown(t *testing.T) {
+	var r race
+	figures := func(all ...report.Figure) {
+		r.run("failover-8", 3, Signalbox, report.Report{Figures: all})
+	}
+	figures(report.Figure{Name: failover.Next, Value: 500, Unit: "ms"},
+		report.Figure{Name: failover.NextWorst, Value: 1300, Unit: "ms"})
+	figures(report.Figure{Name: failover.Next, Value: 600, Unit: "ms"}, report.Figure{Name: failover.Failed, Value: 2})
+	r.Conclude()
+	check(t, r.verdict(t, "failover-8", 3, failover.Next), 550, "met")
+	check(t, r.verdict(t, "failover-8", 3, failover.NextWorst), 1300, "not met")
+	var text, page bytes.Buffer
+	if err := errors.Join(r.Text(&text), r.HTML(&page)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{failover.Next, "550 ms (500 - 600)", "1,300 ms (1,300 - 1,300)", "2 (2 - 2)"} {
+		if !strings.Contains(text.String(), want) || !strings.Contains(page.String(), want) {
+			t.Errorf("%q is missing in\n%s\n%s", want, text.String(), page.String())
+		}
 	}
 }

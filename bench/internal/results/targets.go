@@ -3,6 +3,7 @@ package results
 import (
 	"fmt"
 
+	"github.com/signalbox/signalbox/bench/internal/failover"
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
@@ -45,6 +46,10 @@ func Targets() []Target {
 	add(times("read-strict-64", 1, Etcd, 3), times("read-strict-64", 3, Etcd, 3))
 	add(overEcho(1), overEcho(3))
 	add(times("session-64", 1, Etcd, 10), times("session-64", 1, ZooKeeper, 6), times("session-64", 3, Etcd, 10))
+	add(
+		within("failover-8", 3, failover.Next, 700, "ms", Named(failover.Next)),
+		within("failover-8", 3, failover.NextWorst, 1200, "ms", Named(failover.NextWorst)),
+	)
 	for _, watchers := range []string{"watch-1000", "watch-10000"} {
 		add(times(watchers, 1, Etcd, 5), times(watchers, 3, Etcd, 5))
 	}

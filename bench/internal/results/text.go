@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +18,9 @@ func (r *Report) Text(w io.Writer) error {
 	t := &text{out: w}
 	t.head(r)
 	t.table("What was measured: the median of all rounds (least to most)", func() { t.measurements(r) })
+	if slices.ContainsFunc(r.Measurements, func(m Measurement) bool { return len(m.Figures) > 0 }) {
+		t.table("What only some workloads have", func() { t.figures(r) })
+	}
 	t.table("Targets", func() { t.verdicts(r) })
 	t.failures(r)
 	return t.err
@@ -82,12 +86,25 @@ func (t *text) measurements(r *Report) {
 	}
 }
 
+func (t *text) figures(r *Report) {
+	t.printf("workload\thosts\twho\twhat\tmedian (least to most)\n")
+	for i := range r.Measurements {
+		m := &r.Measurements[i]
+		for _, f := range m.Figures {
+			t.printf("%s\t%d\t%s\t%s\t%s\n", m.Cell, m.Hosts, m.Contestant, f.Name, f.Words())
+		}
+	}
+}
+
+// Words writes a figure as "540 ms (510 - 600)".
+func (f FigureSpread) Words() string { return f.words(f.Unit) }
+
 // words writes a spread as "1,200/s (1,100 - 1,300)".
 func (s *Spread) words(unit string) string {
 	if s == nil {
 		return "-"
 	}
-	if !strings.HasPrefix(unit, "/") {
+	if unit != "" && !strings.HasPrefix(unit, "/") {
 		unit = " " + unit
 	}
 	return fmt.Sprintf("%s%s (%s - %s)", number(s.Median), unit, number(s.Min), number(s.Max))

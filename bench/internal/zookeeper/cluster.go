@@ -2,12 +2,14 @@ package zookeeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,13 +117,8 @@ admin.enableServer=false
 // ready asks every server what it is.
 func (c *Cluster) ready(context.Context) error {
 	for _, endpoint := range c.Endpoints {
-		answer, err := ask(endpoint)
-		if err != nil {
+		if _, err := stateOf(endpoint); err != nil {
 			return fmt.Errorf("server at %s: %w", endpoint, err)
-		}
-		// A server that is in no ensemble yet says instead that it does not serve.
-		if !strings.Contains(answer, "Mode: ") {
-			return fmt.Errorf("server at %s: %.100s", endpoint, answer)
 		}
 	}
 	return nil
@@ -141,6 +138,91 @@ func ask(endpoint string) (string, error) {
 	}
 	answer, err := io.ReadAll(conn)
 	return string(answer), err
+}
+
+// Kill ends the process of a server without warning.
+func (c *Cluster) Kill(host int) { c.servers[host].Kill() }
+
+// PID is the number of the process of a server.
+func (c *Cluster) PID(host int) int { return c.servers[host].PID() }
+
+// Start starts a server that was killed, on what its disk has.
+func (c *Cluster) Start(host int) (err error) {
+	c.servers[host], err = c.servers[host].Again()
+	return err
+}
+
+// Settle waits until all servers serve, and have applied what the leader had. It returns the leader; a server by itself
+// is that.
+func (c *Cluster) Settle(ctx context.Context) (leader int, err error) {
+	err = subprocess.AwaitAll(ctx, "ZooKeeper is not settled", c.servers, func(context.Context) (err error) {
+		leader, err = c.settled()
+		return err
+	})
+	return leader, err
+}
+
+// settled looks once.
+func (c *Cluster) settled() (leader int, err error) {
+	leader = -1
+	last := uint64(0) // transaction of the leader
+	for i, endpoint := range c.Endpoints {
+		s, err := stateOf(endpoint)
+		if err != nil {
+			return 0, err
+		}
+		if s.mode == "leader" || s.mode == "standalone" {
+			leader, last = i, s.last
+		}
+	}
+	if leader < 0 {
+		return 0, errors.New("no server leads")
+	}
+	for _, endpoint := range c.Endpoints {
+		s, err := stateOf(endpoint)
+		if err != nil {
+			return 0, err
+		}
+		if s.lacks(last) {
+			return 0, fmt.Errorf("server at %s has transaction %x, and not yet %x", endpoint, s.last, last)
+		}
+	}
+	return leader, nil
+}
+
+// state is what a server says of itself.
+type state struct {
+	mode string
+	last uint64 // transaction
+}
+
+// lacks reports whether a server lacks a transaction of the leader. The upper half is the leader's epoch; the number
+// with which an epoch begins is no transaction, and servers do not show it before the first one.
+func (s state) lacks(last uint64) bool { return s.last < last && uint32(last) != 0 }
+
+func stateOf(endpoint string) (s state, err error) {
+	answer, err := ask(endpoint)
+	if err != nil {
+		return s, fmt.Errorf("server at %s: %w", endpoint, err)
+	}
+	return parseState(answer)
+}
+
+// parseState reads the answer to srvr. A server that does not serve yet says that in place of it.
+func parseState(answer string) (s state, err error) {
+	for line := range strings.Lines(answer) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch name {
+		case "Mode":
+			s.mode = value
+		case "Zxid":
+			s.last, err = strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64)
+		}
+	}
+	if s.mode == "" && err == nil {
+		err = fmt.Errorf("the server says: %.100s", answer)
+	}
+	return s, err
 }
 
 // Commands are the command lines of all servers.

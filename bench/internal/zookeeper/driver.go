@@ -43,8 +43,12 @@ func Drive(ctx context.Context, endpoints []string, plan load.Plan) (*report.Rep
 
 // connect opens the session of a caller.
 func (d *Driver) connect(ctx context.Context, caller int) (*zk.Conn, error) {
-	endpoint := d.endpoints[caller%len(d.endpoints)]
-	conn, events, err := zk.Connect([]string{endpoint}, sessionTimeout, zk.WithLogger(silence{}))
+	return connect(ctx, d.endpoints[caller%len(d.endpoints)])
+}
+
+// connect opens a session with one of the servers.
+func connect(ctx context.Context, endpoints ...string) (*zk.Conn, error) {
+	conn, events, err := zk.Connect(endpoints, sessionTimeout, zk.WithLogger(silence{}))
 	if err != nil {
 		return nil, err
 	}

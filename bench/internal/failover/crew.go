@@ -1,0 +1,120 @@
+package failover
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// afterFailure is how long a caller rests when an attempt has failed, as programs do.
+const afterFailure = 10 * time.Millisecond
+
+// Caller locks and unlocks a lock of its own. Its functions are called by one goroutine. An attempt that fails is made
+// again: Unlock until it succeeds.
+type Caller struct{ Lock, Unlock func(context.Context) error }
+
+// crew is the callers at work.
+type crew struct {
+	callers []Caller
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	failed map[string]int64 // attempts, by the text of the error
+	mark   *mark            // nil where none is awaited
+}
+
+// mark awaits of every caller the first lock that it asked for after a moment.
+type mark struct {
+	after    time.Time
+	locked   []time.Time // when each caller had acquired it; zero for not yet
+	left     int
+	complete chan struct{} // closed when none is left
+}
+
+func newCrew(callers []Caller) *crew {
+	return &crew{callers: callers, failed: make(map[string]int64)}
+}
+
+func (c *crew) start(ctx context.Context) {
+	ctx, c.cancel = context.WithCancelCause(ctx)
+	for i := range c.callers {
+		c.running.Go(func() { c.call(ctx, i) })
+	}
+}
+
+// stop ends the callers. What fails then does not count.
+func (c *crew) stop() {
+	c.cancel(ErrEnded)
+	c.running.Wait()
+}
+
+// call is the loop of one caller.
+func (c *crew) call(ctx context.Context, i int) {
+	for ctx.Err() == nil {
+		asked := time.Now()
+		if !c.attempt(ctx, c.callers[i].Lock) {
+			continue
+		}
+		c.note(i, asked)
+		for ctx.Err() == nil && !c.attempt(ctx, c.callers[i].Unlock) {
+		}
+	}
+}
+
+// attempt reports whether an attempt succeeded, and counts it and rests where it did not.
+func (c *crew) attempt(ctx context.Context, do func(context.Context) error) bool {
+	err := do(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err == nil
+	}
+	c.mu.Lock()
+	c.failed[err.Error()]++
+	c.mu.Unlock()
+	select {
+	case <-time.After(afterFailure):
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// note notes that a caller has acquired a lock that it had asked for at a time.
+func (c *crew) note(i int, asked time.Time) {
+	now := time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.mark
+	if m == nil || !m.locked[i].IsZero() || !asked.After(m.after) {
+		return
+	}
+	m.locked[i] = now
+	if m.left--; m.left == 0 {
+		close(m.complete)
+		c.mark = nil
+	}
+}
+
+// acquired waits until every caller has acquired a lock that it asked for after a time, and returns when each had it.
+func (c *crew) acquired(ctx context.Context, after time.Time) ([]time.Time, error) {
+	m := &mark{
+		after: after, locked: make([]time.Time, len(c.callers)), left: len(c.callers), complete: make(chan struct{}),
+	}
+	c.mu.Lock()
+	c.mark = m
+	c.mu.Unlock()
+	select {
+	case <-m.complete:
+		return slices.Clone(m.locked), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// failures returns how many attempts have failed with which error.
+func (c *crew) failures() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.failed)
+}

@@ -1,0 +1,122 @@
+// Package failover measures how long a cluster of three hosts is without a leader that gives locks: callers lock and
+// unlock, the process of the leader is killed, and the time runs until a lock is acquired that was asked for after the
+// kill. Then the killed host is started again, and when it has caught up it is the next leader's turn.
+//
+// A lock that was asked for before the kill does not count: its answer may have been on its way already.
+package failover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/loadgen/report"
+)
+
+// patience bounds what has to come in the end: a lock after a kill, a host that catches up.
+const patience = 2 * time.Minute
+
+// Cluster is the processes of some hosts, of which one leads.
+type Cluster interface {
+	// Settle waits until all hosts run and have what the leader had when it was asked, and returns the leader.
+	Settle(ctx context.Context) (leader int, err error)
+	// Kill ends the process of a host without warning, and returns when it is gone.
+	Kill(host int)
+	// Start starts a host that was killed on what its disk has. It does not wait until it serves.
+	Start(host int) error
+}
+
+// Plan says how often the leader is killed.
+type Plan struct {
+	Kills int
+	Hosts int
+}
+
+// Names of the figures of a report. Times are in milliseconds.
+const (
+	// Next is the time from the kill to the next lock of any caller, median and worst; Every that to the lock of the
+	// caller that waits longest.
+	Next       = "kill of the leader to the next lock, median"
+	NextWorst  = "kill of the leader to the next lock, worst"
+	Every      = "until every caller has a lock, median"
+	EveryWorst = "until every caller has a lock, worst"
+	// Failed is how many attempts to lock or unlock failed at all callers together.
+	Failed = "failed attempts for each kill"
+)
+
+// Run measures a cluster. Its callers call until the end.
+func Run(ctx context.Context, plan Plan, cluster Cluster, callers []Caller) (*report.Report, error) {
+	if plan.Kills < 1 || len(callers) < 1 {
+		return nil, fmt.Errorf("fail over: %d kills, %d callers: there must be one at least", plan.Kills, len(callers))
+	}
+	began := time.Now()
+	c := newCrew(callers)
+	c.start(ctx)
+	defer c.stop()
+	var next, every []time.Duration
+	for n := range plan.Kills {
+		first, last, err := killOnce(ctx, cluster, c)
+		if err != nil {
+			return nil, fmt.Errorf("kill %d of %d: %w", n+1, plan.Kills, err)
+		}
+		next, every = append(next, first), append(every, last)
+	}
+	return c.report(plan, time.Since(began), next, every), nil
+}
+
+// killOnce kills the leader once everything is calm, and returns the time until the first and the last caller had
+// acquired a lock. The host runs again when it returns.
+func killOnce(ctx context.Context, cluster Cluster, c *crew) (first, last time.Duration, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %v", patience))
+	defer cancel()
+	leader, err := cluster.Settle(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("wait until all hosts are there: %w", err)
+	}
+	if _, err := c.acquired(ctx, time.Now()); err != nil {
+		return 0, 0, fmt.Errorf("wait until every caller has a lock: %w", err)
+	}
+	began := time.Now()
+	cluster.Kill(leader)
+	locked, err := c.acquired(ctx, time.Now())
+	if err != nil {
+		return 0, 0, fmt.Errorf("wait for locks without the leader: %w", err)
+	}
+	if err := cluster.Start(leader); err != nil {
+		return 0, 0, fmt.Errorf("start the killed host: %w", err)
+	}
+	return slices.MinFunc(locked, time.Time.Compare).Sub(began), slices.MaxFunc(locked, time.Time.Compare).Sub(began), nil
+}
+
+// report says what all kills came to.
+func (c *crew) report(plan Plan, took time.Duration, next, every []time.Duration) *report.Report {
+	failed := c.failures()
+	attempts := int64(0)
+	for _, n := range failed {
+		attempts += n
+	}
+	ms := func(name string, value time.Duration) report.Figure {
+		return report.Figure{Name: name, Value: float64(value) / float64(time.Millisecond), Unit: "ms"}
+	}
+	return &report.Report{
+		Workload: "failover", Hosts: plan.Hosts, Callers: len(c.callers), Connections: len(c.callers),
+		Seconds: took.Seconds(), Operations: int64(plan.Kills), Errors: failed,
+		Figures: []report.Figure{
+			ms(Next, quantile(next, 0.5)), ms(NextWorst, quantile(next, 1)),
+			ms(Every, quantile(every, 0.5)), ms(EveryWorst, quantile(every, 1)),
+			{Name: Failed, Value: float64(attempts) / float64(plan.Kills)},
+		},
+	}
+}
+
+// quantile returns the least of the times that a share of them do not exceed.
+func quantile(times []time.Duration, share float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
+}
+
+// ErrEnded is the cause of what callers see when the measurement is over.
+var ErrEnded = errors.New("the measurement is over")

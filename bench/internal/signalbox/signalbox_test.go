@@ -1,0 +1,85 @@
+package signalbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/bench/internal/failover"
+	"github.com/signalbox/signalbox/bench/internal/failover/failtest"
+	"github.com/signalbox/signalbox/loadgen/report"
+	"github.com/signalbox/signalbox/server/admin"
+)
+
+// program is the one of this repository, which has a module of its own.
+var program string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "bench-signalbox-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "signalbox")
+	build := exec.Command("go", "build", "-o", program, "./cmd/signalbox")
+	build.Dir = filepath.Join("..", "..", "..")
+	if said, err := build.CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("go build: %v\n%s", err, said))
+	}
+	return m.Run()
+}
+
+// started starts hosts as processes.
+func started(t *testing.T, hosts int) (*Cluster, context.Context) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts hosts of Signalbox")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	c, err := Start(ctx, program, t.TempDir(), hosts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		c.Stop()
+	})
+	return c, ctx
+}
+
+// TestLeadersAreKilled has three hosts of which one leads.
+func TestLeadersAreKilled(t *testing.T) {
+	c, ctx := started(t, 3)
+	failtest.KillsAreMeasured(t, c, 2, func(plan failover.Plan) (*report.Report, error) {
+		return FailOver(ctx, c, plan, 2)
+	})
+}
+
+func TestAHostThatHasNotAppliedWhatTheLeaderHadIsBehind(t *testing.T) {
+	leaders := map[uint64]uint64{0: 5, 1: 100}
+	shard := func(id, leader, applied uint64) admin.ShardStatus {
+		return admin.ShardStatus{ID: id, Leader: leader, Applied: applied}
+	}
+	for _, c := range []struct {
+		what   string
+		shards []admin.ShardStatus
+		want   string
+	}{
+		{"all applied", []admin.ShardStatus{shard(0, 1, 5), shard(1, 1, 101)}, ""},
+		{"one entry is missing", []admin.ShardStatus{shard(0, 1, 5), shard(1, 1, 99)}, "shard 1 has 99 of 100 entries"},
+		{"it knows no leader", []admin.ShardStatus{shard(0, 0, 5)}, "shard 0 has no leader"},
+		{"none leads", []admin.ShardStatus{shard(2, 1, 5)}, "shard 2 has no leader"},
+	} {
+		err := behind(admin.Status{Shards: c.shards}, leaders)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.what, err, c.want)
+		}
+	}
+}
