@@ -4,7 +4,9 @@ package protocol
 // a client that sends it as a request that it does not know.
 
 // BetweenHosts says whether requests of this kind go from host to host only.
-func (k Kind) BetweenHosts() bool { return k >= minBetweenHosts && k <= maxBetweenHosts }
+func (k Kind) BetweenHosts() bool {
+	return k >= minBetweenHosts && k <= maxBetweenHosts || k >= minOfHost && k <= maxOfHost
+}
 
 // ShardReport asks a host what it observes of the shards that it leads, and of itself.
 type ShardReport struct {

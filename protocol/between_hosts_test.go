@@ -4,6 +4,23 @@ import "testing"
 
 // betweenHostsExamples are the examples of what goes between hosts.
 var betweenHostsExamples = []example{
+	{"host-boot", request(73, &HostBoot{
+		HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 1<<64 - 1,
+		RaftAddress: []byte("d:7402"), ClientAddress: []byte("d:7400"), AdminAddress: []byte("d:7401"),
+		Version: []byte("1.4.0"), Level: 4, Domain: []byte("dc=a,rack=1"),
+	})},
+	{"host-boot-answer", answer(73, &HostBootAnswer{})},
+	{"host-boot-moved", failure(73, KindHostBoot, Result{
+		Status: StatusMoved, Moved: Moved{LeaderHostID: 2},
+	})},
+	{"host-say", request(74, &HostSay{
+		What: HostReturns, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7, Epoch: 5,
+	})},
+	{"host-say-moves", request(74, &HostSay{
+		What: HostMoves, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
+		RaftAddress: []byte("e:7402"), ClientAddress: []byte("e:7400"), AdminAddress: []byte("e:7401"),
+	})},
+	{"host-say-answer", answer(74, &HostSayAnswer{})},
 	{"shard-report", request(75, &ShardReport{
 		Term: 9, GovernorHostID: 3, Target: HostOffline, TargetEpoch: 4, Current: HostOnline, CurrentEpoch: 4,
 	})},
@@ -39,12 +56,13 @@ func exampleIncarnation() []byte { return []byte("0123456789abcdef") }
 func TestClientsHearNothingOfWhatGoesBetweenHosts(t *testing.T) {
 	known := RequestKinds()
 	announced := ReadKinds(&known)
-	for _, k := range []Kind{KindShardReport, KindStepEffect} {
+	for _, k := range []Kind{KindHostBoot, KindHostSay, KindShardReport, KindStepEffect} {
 		if !k.IsKnown() || !k.BetweenHosts() || announced.has(k) {
 			t.Errorf("%v: known %t, between hosts %t, announced %t", k, k.IsKnown(), k.BetweenHosts(), announced.has(k))
 		}
 	}
-	for _, k := range []Kind{KindHello, KindInboxOpen, minBetweenHosts - 1, maxBetweenHosts + 1} {
+	for _, k := range []Kind{KindHello, KindInboxOpen, minOfHost - 1, maxOfHost + 1, minBetweenHosts - 1,
+		maxBetweenHosts + 1} {
 		if k.BetweenHosts() {
 			t.Errorf("%v goes between hosts only", k)
 		}

@@ -225,6 +225,7 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 		"ItemKind":       func(n uint8) string { return ItemKind(n).String() },
 		"Outcome":        func(n uint8) string { return Outcome(n).String() },
 		"ProcessState":   func(n uint8) string { return ProcessState(n).String() },
+		"HostWord":       func(n uint8) string { return HostWord(n).String() },
 		"EffectKind":     func(n uint8) string { return EffectKind(n).String() },
 		"HostVerb":       func(n uint8) string { return HostVerb(n).String() },
 		"TokenVerb":      func(n uint8) string { return TokenVerb(n).String() },

@@ -26,7 +26,9 @@ const (
 	minRequest2, maxRequest2 Kind = 128, 191
 	minPush2, maxPush2       Kind = 256, 319
 
-	// Of the second block, the requests that go between hosts only.
+	// Of the second block, the requests that go between hosts only: those of a host to the leader of the meta shard,
+	// and the others.
+	minOfHost, maxOfHost             Kind = 176, 178
 	minBetweenHosts, maxBetweenHosts Kind = 188, 191
 
 	// MaxRequestKind is the largest number that a request can have.

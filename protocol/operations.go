@@ -68,6 +68,10 @@ const (
 	KindProcessList      Kind = 173
 	KindInboxOpen        Kind = 174
 
+	// These two are of a host to the leader of the meta shard.
+	KindHostBoot Kind = 177
+	KindHostSay  Kind = 178
+
 	KindHostOperate     Kind = 179
 	KindShardTransfer   Kind = 180
 	KindClusterDescribe Kind = 181
@@ -292,6 +296,12 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindInboxOpen: {"INBOX_OPEN", 4, RightAcquire,
 		func(r *Request) RequestMessage { return &r.InboxOpen },
 		func(a *Answer) AnswerMessage { return &a.InboxOpen }},
+	KindHostBoot: {"HOST_BOOT", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.HostBoot },
+		func(a *Answer) AnswerMessage { return &a.HostBoot }},
+	KindHostSay: {"HOST_SAY", 4, RightCluster,
+		func(r *Request) RequestMessage { return &r.HostSay },
+		func(a *Answer) AnswerMessage { return &a.HostSay }},
 	KindHostOperate: {"HOST_OPERATE", 4, RightCluster,
 		func(r *Request) RequestMessage { return &r.HostOperate },
 		func(a *Answer) AnswerMessage { return &a.HostOperate }},
@@ -408,6 +418,8 @@ type Request struct {
 	ProcessDescribe   ProcessDescribe
 	ProcessList       ProcessList
 	InboxOpen         InboxOpen
+	HostBoot          HostBoot
+	HostSay           HostSay
 	HostOperate       HostOperate
 	ShardTransfer     ShardTransfer
 	ClusterDescribe   ClusterDescribe
@@ -488,6 +500,8 @@ type Answer struct {
 	ProcessDescribe   ProcessDescribeAnswer
 	ProcessList       ProcessListAnswer
 	InboxOpen         InboxOpenAnswer
+	HostBoot          HostBootAnswer
+	HostSay           HostSayAnswer
 	HostOperate       HostOperateAnswer
 	ShardTransfer     ShardTransferAnswer
 	ClusterDescribe   ClusterDescribeAnswer

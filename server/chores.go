@@ -10,6 +10,7 @@ import (
 func (h *Host) chores(now time.Time, changed bool) {
 	if changed {
 		h.routes.announce()
+		h.governing.changed()
 	}
 	if h.pending.due() || h.pending.over.Load() {
 		h.relievePending()

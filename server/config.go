@@ -9,8 +9,10 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // Config is what a host is made of. The logs are opened by Logs, so that the same host runs on
@@ -28,12 +30,27 @@ type Config struct {
 	// Level is the highest feature level that the host says it can follow. Zero means level.Newest, which is what this
 	// build can.
 	Level level.Level
-	// Hosts are the ids of all hosts of the cluster; each holds every shard.
+	// Incarnation is that of the host's data directory, Start is this start on it. Neither is zero.
+	Incarnation hosts.Incarnation
+	Start       hosts.Start
+	// Domain is where the host stands. It counts where its record has none.
+	Domain hosts.Domain
+	// Hosts are the ids of all hosts of the cluster, as far as they are known without their records.
 	Hosts []shard.HostID
+	// Founders are the incarnations of the hosts that the cluster began with, as far as they are known.
+	Founders map[shard.HostID]hosts.Incarnation
 	// Shards is the number of data shards. It never changes in a cluster.
 	Shards int
-	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1.
+	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1. It fails with
+	// shard.ErrNotMember where the host has no replica of the shard.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
+	// Replicas has the logs of replicas that come while the host runs. Nil: none do.
+	Replicas replica.Replicas
+	// Calls reaches other hosts, whose Host.Answer answers. Nil: none is reached.
+	Calls executor.Calls
+	// HostsChanged gets the records of all hosts, once there are any and whenever they have changed: from then on other
+	// hosts are reached, and let in, by them. It is called by one goroutine, and may wait for the disk. May be nil.
+	HostsChanged func(*hosts.Records)
 
 	// Limits are what WELCOME says to clients. Zero fields have defaults.
 	Limits protocol.Limits
@@ -96,6 +113,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Name == "" || len(c.Name) > protocol.MaxHostNameBytes {
 		bad = append(bad, fmt.Errorf("the host's name %q must have 1 to %d bytes", c.Name, protocol.MaxHostNameBytes))
+	}
+	if c.Incarnation == (hosts.Incarnation{}) || c.Start.Number == 0 {
+		bad = append(bad, errors.New("the host has no incarnation, or its start no number"))
 	}
 	if c.Shards < 1 || c.Shards > MaxShards {
 		bad = append(bad, fmt.Errorf("%d data shards: there may be 1 to %d", c.Shards, MaxShards))

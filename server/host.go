@@ -35,6 +35,8 @@ type Host struct {
 	refusals lineBudget // of administrative acts
 	guessers guessers
 
+	governing governing
+
 	leaving atomic.Bool // this host is about to stop
 
 	governor overview.Governor // nil: nothing governs from here
@@ -70,25 +72,36 @@ func Open(config Config) (*Host, error) {
 			ID: config.ID, Name: config.Name, RaftAddress: config.RaftAddress, ClientAddress: config.ClientAddress,
 			AdminAddress: config.AdminAddress, Version: config.Version, Level: config.Level,
 		},
-		Cluster: config.Cluster, Hosts: config.Hosts, Shards: config.Shards,
+		Cluster: config.Cluster, Hosts: config.Hosts, Incarnations: config.Founders, Shards: config.Shards,
+		Gained: config.Replicas,
 		Quotas: shard.Limits{Objects: config.ShardObjects, Bytes: config.ShardBytes}, Logs: config.Logs,
 		Delay: config.AcquireDelay, DigestInterval: config.DigestInterval,
 		Halt: config.Halt, Clock: config.Clock, NextAlarm: config.NextAlarm, Log: config.Log,
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas
+	h.governing.init(h) // the loop of the replicas wakes it
 	if err := h.set.Open(); err != nil {
 		return nil, err
 	}
+	h.governing.start()
 	return h, nil
 }
 
 // Close stops the host. Transports should be closed before; Leave before them lets clients and leadership
 // go in peace.
-func (h *Host) Close() { h.set.Close() }
+func (h *Host) Close() {
+	h.governing.close()
+	h.set.Close()
+}
 
 // Ready returns what this host still lacks to serve everything, nil where it lacks nothing.
-func (h *Host) Ready() error { return h.set.Ready() }
+func (h *Host) Ready() error {
+	if err := h.set.Ready(); err != nil {
+		return err
+	}
+	return h.governing.attendance.ready()
+}
 
 // Leave hands the leadership of every shard to another host where there is one, notifies the clients that
 // this host goes, and returns when no shard is led from here any more or the time is up.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/hostcall"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -69,7 +70,7 @@ func (*Agent) Handles(kind protocol.Kind) bool {
 // Answer carries out a request of the governor: the payload of a frame, and that of the answer. Several may be carried
 // out at once.
 func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
-	r, err := protocol.NewRequestDecoder(0).Decode(request)
+	r, err := hostcall.Read(request)
 	if err != nil {
 		return encodeFailure(protocol.KindStepEffect, fmt.Errorf("%w: %w", errRefused, err))
 	}
@@ -77,14 +78,14 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	case protocol.KindShardReport:
 		if err = a.admit(r.ShardReport.Term); err == nil {
 			a.learn(&r.ShardReport)
-			return encodeAnswer(a.report(ctx))
+			return hostcall.Answer(a.report(ctx))
 		}
 	case protocol.KindStepEffect:
 		if err = a.admit(r.StepEffect.Term); err == nil {
 			err = a.perform(ctx, &r.StepEffect)
 		}
 		if err == nil {
-			return encodeAnswer(&protocol.StepEffectAnswer{})
+			return hostcall.Answer(&protocol.StepEffectAnswer{})
 		}
 	default:
 		return encodeFailure(protocol.KindStepEffect, fmt.Errorf("%w: a request of the kind %v", errRefused, r.Kind))

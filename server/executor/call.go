@@ -6,12 +6,9 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/hostcall"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/valyala/bytebufferpool"
 )
-
-// callID is the request id of all calls: each has an exchange of its own.
-const callID = 1
 
 // Errors of effects, beside those of package shard.
 var (
@@ -36,18 +33,6 @@ var refusals = []struct {
 	{errRefused, protocol.StatusBadRequest},
 }
 
-func encodeRequest(m protocol.RequestMessage) []byte {
-	var buf bytebufferpool.ByteBuffer
-	protocol.NewEncoder().Request(&buf, callID, m)
-	return buf.B[protocol.FrameHeaderBytes:]
-}
-
-func encodeAnswer(m protocol.AnswerMessage) []byte {
-	var buf bytebufferpool.ByteBuffer
-	protocol.NewEncoder().Answer(&buf, callID, m)
-	return buf.B[protocol.FrameHeaderBytes:]
-}
-
 func encodeFailure(kind protocol.Kind, err error) []byte {
 	result := protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()}
 	for _, r := range refusals {
@@ -56,19 +41,14 @@ func encodeFailure(kind protocol.Kind, err error) []byte {
 			break
 		}
 	}
-	var buf bytebufferpool.ByteBuffer
-	protocol.NewEncoder().Failure(&buf, callID, kind, &result)
-	return buf.B[protocol.FrameHeaderBytes:]
+	return hostcall.Failure(kind, result)
 }
 
 // decodeAnswer reads the answer to a request of a kind. A refusal is an error.
 func decodeAnswer(kind protocol.Kind, payload []byte) (*protocol.Answer, error) {
-	a, err := protocol.NewAnswerDecoder().Decode(payload)
-	switch {
-	case err != nil:
+	a, err := hostcall.Result(kind, payload)
+	if err != nil {
 		return nil, err
-	case a.Kind != kind.Answer():
-		return nil, fmt.Errorf("executor: %v answers %v", a.Kind, kind)
 	}
 	return a, refusal(&a.Result)
 }
@@ -88,7 +68,7 @@ func refusal(r *protocol.Result) error {
 
 // ask has a host answer a request: this one by its agent, another one by a call.
 func (e *Executor) ask(ctx context.Context, to shard.HostID, m protocol.RequestMessage) (*protocol.Answer, error) {
-	request := encodeRequest(m)
+	request := hostcall.Request(m)
 	if to == e.config.Self {
 		return decodeAnswer(m.Kind(), e.config.Agent.Answer(ctx, request))
 	}

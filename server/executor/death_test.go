@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/hostcall"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -157,7 +158,7 @@ func TestOldTermsHaveNoEffect(t *testing.T) {
 
 // asked has an agent answer a request.
 func (m *machine) asked(ask protocol.RequestMessage) protocol.Result {
-	a, err := protocol.NewAnswerDecoder().Decode(m.agent.Answer(context.Background(), encodeRequest(ask)))
+	a, err := protocol.NewAnswerDecoder().Decode(m.agent.Answer(context.Background(), hostcall.Request(ask)))
 	if err != nil {
 		m.fleet.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func TestEffectsAreRefused(t *testing.T) {
 				t.Errorf("%s: the members are %s", c.name, f.voters())
 			}
 		}
-		for _, bytes := range [][]byte{nil, {0xc0}, encodeRequest(&protocol.Ping{})} {
+		for _, bytes := range [][]byte{nil, {0xc0}, hostcall.Request(&protocol.Ping{})} {
 			answer, err := protocol.NewAnswerDecoder().Decode(leader.agent.Answer(t.Context(), bytes))
 			if err != nil || answer.Result.Status != protocol.StatusBadRequest {
 				t.Errorf("% x is answered by %+v, %v", bytes, answer, err)

@@ -65,7 +65,8 @@ type Host struct {
 	disk         *diskguard.Guard
 	start        hosts.Start
 	seen         *identity.Peers                         // of other hosts
-	known        atomic.Pointer[[]rafttransport.Host]    // the hosts of the cluster, as far as it is born
+	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, as far as it is born
+	book         []identity.Known                        // as it was when the host started
 	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with others
 	joining      atomic.Pointer[join.Runner]             // nil: the host is not to join others
 	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let others join yet
@@ -210,12 +211,16 @@ func keptBytes(between int64) int64 { return between / 4 }
 // coreConfig is what the server is opened with.
 func (h *Host) coreConfig() server.Config {
 	s := &h.settings
+	domain, _ := hosts.ParseDomain(s.FailureDomain) // the settings were checked
 	c := server.Config{
 		ID: h.identity.HostID, Name: h.identity.HostName, Cluster: h.identity.Cluster,
 		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: cmp.Or(s.RaftAdvertise, settings.Off),
 		AdminAddress: h.addresses.AdminAdvertise, Version: h.options.Version,
-		Hosts: h.identity.HostIDs(), Shards: h.identity.Shards,
-		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
+		Incarnation: h.identity.Incarnation, Start: h.start, Founders: founders(&h.identity),
+		Domain: domain,
+		Hosts:  h.identity.HostIDs(), Shards: h.identity.Shards,
+		Logs:     func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
+		Replicas: raftReplicas{h.raft}, Calls: h.calls(), HostsChanged: h.hostsChanged,
 		Limits: protocol.Limits{
 			DataBytes: uint64(s.DataLimit), RequestsInFlight: uint64(s.RequestsInFlight), Watches: uint64(s.Watches),
 		},

@@ -140,7 +140,9 @@ func (h *Host) Status() admin.Status {
 func (h *Host) records() (all []admin.HostRecord) {
 	if members := h.known.Load(); members != nil && len(*members) > 0 {
 		for _, m := range *members {
-			all = append(all, admin.HostRecord{ID: uint64(m.ID), Name: m.Name, RaftAddress: m.Address})
+			if !m.Expelled {
+				all = append(all, admin.HostRecord{ID: uint64(m.ID), Name: m.Name, RaftAddress: m.Raft})
+			}
 		}
 		return all
 	}

@@ -24,12 +24,13 @@ const (
 	startRequest = `{"start":{}}`
 )
 
-// errUnknownCall is the answer to a call that this version does not know.
-var errUnknownCall = errors.New("this host does not know what it is asked")
-
 // openPeers opens the connections between hosts, where other hosts may connect or there are any.
 func (h *Host) openPeers() (err error) {
-	s, members := &h.settings, h.members()
+	s := &h.settings
+	if h.book, err = h.directory.ReadBook(); err != nil {
+		return &Error{KindData, err}
+	}
+	members := h.present(h.book)
 	h.known.Store(&members)
 	if h.raftListener == nil && (len(h.identity.Founders) > 1 || h.identity.Joined()) {
 		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, "+
@@ -40,7 +41,7 @@ func (h *Host) openPeers() (err error) {
 		return nil
 	}
 	config := rafttransport.Config{
-		Identity: h.asPeer(), Hosts: members, Secret: h.raftSecret, Listener: h.raftListener,
+		Identity: h.asPeer(), Hosts: addressBook(members), Secret: h.raftSecret, Listener: h.raftListener,
 		Admit: h.admit, Answer: h.answer, TurnedAway: h.turnedAway, Logger: newEngineLog(h.log),
 		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
 	}
@@ -74,19 +75,22 @@ func (h *Host) asPeer() rafttransport.Identity {
 	return peer
 }
 
-// members are the hosts of the cluster. Where the settings have an address for one, it is there now.
-func (h *Host) members() []rafttransport.Host {
-	var all []rafttransport.Host
-	for _, f := range h.identity.First() {
-		at := f.Raft
+// present returns where hosts are now. Where the settings have an address for one, it is there, unless it has said
+// something else since this host was started.
+func (h *Host) present(book []identity.Known) []identity.Known {
+	book = slices.Clone(book)
+	for i := range book {
+		k := &book[i]
+		if !slices.Contains(h.book, *k) {
+			continue
+		}
 		for _, listed := range h.settings.Hosts {
-			if listed.Name == f.Name && listed.Raft != "" {
-				at = listed.Raft
+			if listed.Name == k.Name && listed.Raft != "" {
+				k.Raft = listed.Raft
 			}
 		}
-		all = append(all, rafttransport.Host{ID: f.ID, Name: f.Name, Incarnation: f.Incarnation, Address: at})
 	}
-	return all
+	return book
 }
 
 // founders are the hosts that the cluster began with.
@@ -109,12 +113,17 @@ func (h *Host) belong() error {
 		return err
 	}
 	h.identity = h.directory.Identity()
-	members := h.members()
+	book, err := h.directory.ReadBook()
+	if err != nil {
+		return err
+	}
+	h.book = book
+	members := h.present(book)
 	h.known.Store(&members)
 	peers := h.peers.Load()
 	peers.SetSecret(h.raftSecret)
 	peers.Identify(h.asPeer())
-	peers.SetHosts(members)
+	peers.SetHosts(addressBook(members))
 	what := "the cluster is born"
 	if h.identity.Joined() {
 		what = "the host has joined the cluster"
@@ -144,7 +153,7 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 	case join.IsRequest(request):
 		return nil, h.awaited()
 	case !birth.IsAsk(request):
-		return nil, errUnknownCall
+		return h.answerHost(ctx, &peer, request)
 	case unborn != nil:
 		return unborn.Answer(request)
 	case h.joining.Load() != nil && h.core.Load() == nil:
@@ -161,7 +170,7 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 // admit returns why a named host is no peer. A start that it lets in is on the disk.
 func (h *Host) admit(peer rafttransport.Peer) error {
 	members := *h.known.Load()
-	i := slices.IndexFunc(members, func(m rafttransport.Host) bool { return m.ID == peer.Host })
+	i := slices.IndexFunc(members, func(k identity.Known) bool { return k.ID == peer.Host })
 	if i < 0 {
 		return &rafttransport.Refused{Code: rafttransport.CodeNotNow,
 			Text: fmt.Sprintf("host %d is not on record here", peer.Host)}
@@ -172,7 +181,16 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 			"incarnation %s, and this is %s, another data directory. %s", member.Name, member.Incarnation,
 			peer.Incarnation, h.replaceAdvice(member.Name))}
 	}
+	if member.Expelled {
+		return &rafttransport.Refused{Code: rafttransport.CodeExpelled, Text: fmt.Sprintf("host %s was expelled from the "+
+			"cluster. To join again it needs an empty --data-dir: signalbox serve --join %s --name %s", member.Name,
+			h.settings.RaftAdvertise, member.Name)}
+	}
 	err := h.seen.See(peer.Incarnation, peer.Start)
+	if err == nil && peer.Start.IsCopy(member.Start) {
+		err = fmt.Errorf("%w: it was started for the %d. time, and its %d. start is on record", identity.ErrCopy,
+			peer.Start.Number, member.Start.Number)
+	}
 	if errors.Is(err, identity.ErrCopy) {
 		return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of "+
 			"host %s "+

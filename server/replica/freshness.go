@@ -19,6 +19,7 @@ type freshness struct {
 	busy  bool       // a self-check is under way
 	next  time.Time  // when the next one is due
 	used  time.Time  // when a read last relied on the replica
+	life  uint64     // how many replicas have gone
 }
 
 func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
@@ -37,13 +38,16 @@ func (f *freshness) upToDate(now time.Time) bool {
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
 	begun, asked := r.set.Now(), time.Now() // the hub goes by the machine's time
+	f.mu.Lock()
+	life := f.life
+	f.mu.Unlock()
 	round := r.Leases.Begin(begun)
 	err := r.log.Barrier(func(err error) {
 		if err != nil {
 			done(false, false)
 			return
 		}
-		f.succeeded(begun)
+		f.succeeded(begun, life)
 		// A revision that is not here by now never was: the client made it up, or has it from another cluster.
 		r.Hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
@@ -69,12 +73,20 @@ func (f *freshness) confirmed(limit time.Duration) bool {
 	}
 }
 
-func (f *freshness) succeeded(begun time.Time) {
+func (f *freshness) succeeded(begun time.Time, life uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if begun.After(f.begun) {
+	if life == f.life && begun.After(f.begun) {
 		f.begun = begun
 	}
+}
+
+// forget is called when the replica has gone: what was proved of it says nothing of the next one.
+func (f *freshness) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.begun = time.Time{}
+	f.life++
 }
 
 // check repeats the barrier when its period is over, as long as reads rely on the replica: a leader

@@ -115,7 +115,7 @@ func (t *leaderTasks) run(now time.Time) {
 	watched := r.Hub.Len() > 0 || r.watching.Load() > 0
 	r.fresh.check(now, watched || s.term != 0 && r.Machine.Sessions() > 0)
 	r.endStaleWatches(now, watched)
-	if s.term != 0 && r.set.Meta.caughtUp.Load() {
+	if s.term != 0 && r.set.Meta.CaughtUp() {
 		t.step(now, s)
 	}
 }

@@ -9,13 +9,8 @@ import (
 
 // mayRaise reports whether every host of the cluster can follow a higher level than there is.
 func (m *Meta) mayRaise() bool {
-	for _, id := range m.set.config.Hosts {
-		if _, known := m.Machine.Host(id); !known && !m.Machine.Founded() {
-			return false
-		}
-	}
 	lowest, _ := m.Machine.LevelHolders()
-	return lowest > m.Machine.Level()
+	return lowest > m.Machine.Level() && m.allKnown()
 }
 
 // raiseLevel raises the level of the cluster where every host of it can follow.

@@ -51,11 +51,11 @@ func (s *Set) run() {
 
 // joined reports whether the host knows its cluster and is known to it.
 func (s *Set) joined() bool {
-	if !s.Meta.caughtUp.Load() || s.Meta.Machine.Routing().Version == 0 {
+	if !s.Meta.CaughtUp() || s.Meta.Machine.Routing().Version == 0 {
 		return false
 	}
 	_, known := s.Meta.Machine.Host(s.config.Self.ID)
-	return known && (!s.Meta.leads() || !s.Meta.mayRaise())
+	return known && (!s.Meta.leads() || !s.Meta.mayRaise() && !s.Meta.mayFound())
 }
 
 // What Ready may say.

@@ -22,15 +22,17 @@ const MetaShard = 0
 type Meta struct {
 	set     *Set
 	Machine *meta.Machine
-	log     shard.Log
+	end     end
+	log     shard.Log // the end, but where a test puts something before it
 
 	leadership atomic.Pointer[shard.Leadership]
 	applied    atomic.Uint64 // the index of the last entry
-	// caughtUp: since this host started, a barrier has shown its copy to be up to date once. Before that
-	// it must not lead a shard, answer for a session or end one: it may not know of a longer grace.
-	caughtUp atomic.Bool
-	digests  digests
-	term     metaTerm
+	// caughtUp is the life in which a barrier has shown this copy to be up to date: since the host started, or since
+	// another replica came. Before that the host must not lead a shard, answer for a session or end one: it may not
+	// know of a longer grace.
+	caughtUp, life atomic.Uint64
+	digests        digests
+	term           metaTerm
 	// appliedVersion is the version of the machine that the host's timing goes by.
 	appliedVersion atomic.Uint64
 
@@ -56,17 +58,25 @@ type done func(e *meta.Effect, failed protocol.Status)
 func (s *Set) newMetaReplica() *Meta {
 	m := &Meta{set: s, Machine: meta.New(), inflight: make(map[uint64]done)}
 	m.leadership.Store(&shard.Leadership{})
+	m.log = &m.end
+	m.life.Store(1)
 	m.initDigests()
 	return m
 }
 
-func (m *Meta) open() error {
-	log, err := m.set.config.Logs(MetaShard, m.set.metrics.CountSnapshots(MetaShard, m, m.set.config.Clock))
+// empty makes the copy that of a replica which has applied nothing.
+func (m *Meta) empty() error {
+	saved, err := snapshotOf(meta.New())
 	if err != nil {
-		return fmt.Errorf("server: opening the meta shard: %w", err)
+		return err
 	}
-	m.log = log
-	return nil
+	return m.Restore(saved)
+}
+
+// gone is called when the replica has gone. What this host knows of the cluster grows old from now on.
+func (m *Meta) gone() {
+	m.life.Add(1)
+	m.LeadershipChanged(shard.Leadership{Term: m.Leader().Term})
 }
 
 func (m *Meta) leads() bool { return m.leadership.Load().Leader == m.set.config.Self.ID }
@@ -205,8 +215,10 @@ func (m *Meta) handle(e *meta.Effect) error {
 		m.periodsChanged = true
 	case meta.EffectNodeDropped:
 		m.set.nodeDropped(e.Node.ID)
-	case meta.EffectHostsChanged, meta.EffectRoutingChanged:
+	case meta.EffectHostsChanged, meta.EffectRoutingChanged, meta.EffectTopologyChanged:
 		m.set.requestUpkeep()
+	case meta.EffectAudited:
+		m.logAudited(&e.Entry)
 	case meta.EffectLevelChanged:
 		m.set.log.Info("the feature level of the cluster has risen", "level", m.Machine.Level())
 		m.set.requestUpkeep()
@@ -245,14 +257,15 @@ func (m *Meta) LeadershipChanged(l shard.Leadership) {
 	m.set.requestUpkeep()
 }
 
-// CaughtUp reports whether a barrier has shown, since this host started, that this copy is up to date.
-func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() }
+// CaughtUp reports whether a barrier has shown, since this host or its replica started, that this copy is up to date.
+func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.life.Load() }
 
 // Confirm calls done when this copy has everything that was committed before, or could not make sure.
 func (m *Meta) Confirm(done func(ok bool)) {
+	life := m.life.Load()
 	err := m.log.Barrier(func(err error) {
 		if err == nil {
-			m.caughtUp.Store(true)
+			m.caughtUp.Store(life)
 		}
 		done(err == nil)
 	})
@@ -265,7 +278,7 @@ func (m *Meta) Confirm(done func(ok bool)) {
 // and every host puts itself on record.
 func (m *Meta) upkeep() {
 	s := m.set
-	if !m.caughtUp.Load() {
+	if !m.CaughtUp() {
 		m.Confirm(func(ok bool) {
 			if ok {
 				s.requestUpkeep()
@@ -294,6 +307,7 @@ func (m *Meta) upkeep() {
 	if ok && known == me || m.Machine.Founded() {
 		m.confirmPeriods()
 		m.raiseLevel()
+		m.foundHosts()
 		m.checkDigest()
 		return
 	}
@@ -306,11 +320,11 @@ func (m *Meta) AppliedIndex() uint64 { return m.applied.Load() }
 // Leader returns who leads the meta shard, as far as this host knows.
 func (m *Meta) Leader() shard.Leadership { return *m.leadership.Load() }
 
-// RoutingVersion grows with every change of the slot table or of a host's record, on all hosts alike. Who
-// leads is not part of it: that is in MOVED, and in the answer to ROUTING.
+// RoutingVersion grows with every change of the slot table, or of the records of hosts and replicas, on all hosts alike.
+// Who leads is not part of it: that is in MOVED, and in the answer to ROUTING.
 func (m *Meta) RoutingVersion() uint64 {
 	version := m.Machine.Routing().Version << 32
-	changed := uint64(0)
+	changed := m.Machine.RecordsRevision()
 	for _, h := range m.Machine.Hosts() {
 		changed = max(changed, h.Changed)
 	}

@@ -24,7 +24,8 @@ type Replica struct {
 	ID       uint64
 	slots    shard.SlotSet
 	Machine  *shard.Machine
-	log      shard.Log
+	end      end
+	log      shard.Log // the end, but where a test puts something before it
 	Pipeline *pipeline.Pipeline
 	Leases   *lease.Table
 	fresh    *freshness
@@ -73,6 +74,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 		watches: shard.NewWatchSet[watchRef](),
 	}
 	r.leadership.Store(&shard.Leadership{})
+	r.log = &r.end
 	r.Leases, _ = lease.NewTable(lease.Config{
 		Grace: s.timing.grace, StallAfter: stallAfter, Halt: func(err error) { _ = s.halt(r.broken(err)) },
 	})
@@ -91,21 +93,30 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 		Shard: int(id - 1), Proposer: s.proposer, Window: window, Delay: s.config.Delay,
 		Clock: s.config.Clock,
 	})
+	r.Pipeline.Open(r.log)
 	r.leader.init(r)
 	r.initDigests()
 	r.noteLevel()
 	return r
 }
 
-// open gives the replica its log, which calls Apply from here on.
-func (r *Replica) open() error {
-	log, err := r.set.config.Logs(r.ID, r.set.metrics.CountSnapshots(r.ID, r, r.set.config.Clock))
+// empty makes the copy that of a replica which has applied nothing.
+func (r *Replica) empty() error {
+	saved, err := snapshotOf(shard.New(shard.Options{Slots: r.slots}))
 	if err != nil {
-		return fmt.Errorf("server: opening shard %d: %w", r.ID, err)
+		return err
 	}
-	r.log = log
-	r.Pipeline.Open(log)
-	return nil
+	return r.Restore(saved)
+}
+
+// gone is called when the replica has gone. Its clients are better off elsewhere.
+func (r *Replica) gone() {
+	r.fresh.forget()
+	r.LeadershipChanged(shard.Leadership{Term: r.Leader().Term})
+	r.Hub.End(replicaGone)
+	r.forgetWatches()
+	r.redirectWaiters(replicaGone)
+	r.Inboxes.End(replicaGone)
 }
 
 // Leads reports whether this host believes that it leads the shard.

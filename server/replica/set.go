@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -18,11 +19,16 @@ import (
 type Config struct {
 	Self    meta.Host // the host's own record, as it registers it; its level is the highest that it can follow
 	Cluster string
-	Hosts   []shard.HostID // all of the cluster
-	Shards  int            // data shards
-	Quotas  shard.Limits   // of each data shard that this host leads
-	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard.
+	Hosts   []shard.HostID // all of the cluster, until they are founded
+	// Incarnations are those of the hosts that the cluster began with, as far as they are known.
+	Incarnations map[shard.HostID]hosts.Incarnation
+	Shards       int          // data shards
+	Quotas       shard.Limits // of each data shard that this host leads
+	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with shard.ErrNotMember where the
+	// host has no replica.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
+	// Gained has the logs of replicas that come later. Nil: none do.
+	Gained Replicas
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
 	Delay          time.Duration
 	DigestInterval time.Duration
@@ -59,6 +65,9 @@ type Set struct {
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that take digests
 	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
+	// changing is held while a replica comes or goes.
+	changing sync.Mutex
+	closed   bool // guarded by changing
 	// AfterBind, where a test sets it, is called between the binding of a session and the check that it is still there.
 	AfterBind func()
 }
@@ -102,11 +111,8 @@ func (s *Set) Open() error {
 }
 
 func (s *Set) openLogs() error {
-	if err := s.Meta.open(); err != nil {
-		return err
-	}
-	for _, r := range s.Replicas {
-		if err := r.open(); err != nil {
+	for _, at := range s.seats() {
+		if err := s.open(at); err != nil {
 			return err
 		}
 	}
@@ -114,15 +120,14 @@ func (s *Set) openLogs() error {
 }
 
 func (s *Set) closeLogs() {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.closed = true
 	for _, r := range s.Replicas {
 		r.Pipeline.Close()
-		if r.log != nil {
-			_ = r.log.Close()
-		}
+		_ = r.log.Close()
 	}
-	if s.Meta.log != nil {
-		_ = s.Meta.log.Close()
-	}
+	_ = s.Meta.log.Close()
 }
 
 // Close stops the loop and the replicas.
@@ -135,6 +140,16 @@ func (s *Set) Close() {
 		r.Hub.Close()
 		r.Inboxes.Wait()
 	}
+}
+
+// Holds reports whether the host has a replica of a shard.
+func (s *Set) Holds(id uint64) bool {
+	for _, at := range s.seats() {
+		if at.id == id {
+			return at.end.on.Load() != nil
+		}
+	}
+	return false
 }
 
 // Now is the host's time, by which it judges leases and how far it may be trusted: monotonic, and that of a

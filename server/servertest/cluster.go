@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
@@ -21,8 +22,10 @@ type Cluster struct {
 	options options
 	network *memlog.Network
 
-	mu    sync.Mutex // guards what follows
-	hosts map[shard.HostID]*host
+	mu     sync.Mutex // guards what follows
+	hosts  map[shard.HostID]*host
+	starts map[shard.HostID]uint64 // how often each was started
+	joined map[place]uint64        // the replicas that hosts have got since the birth
 }
 
 // host is one host of the cluster.
@@ -41,6 +44,7 @@ type options struct {
 	log           *slog.Logger
 	network       func(*memlog.Config)
 	config        func(*server.Config)
+	balanced      bool
 }
 
 // Hosts sets the number of hosts. The default is one.
@@ -61,6 +65,10 @@ func Network(change func(*memlog.Config)) Option { return func(o *options) { o.n
 // Config changes every host's config before it starts.
 func Config(change func(*server.Config)) Option { return func(o *options) { o.config = change } }
 
+// Balanced has the governor spread the leaders of shards over the hosts. Without it they stay where they were elected,
+// so that a test knows them.
+func Balanced() Option { return func(o *options) { o.balanced = true } }
+
 // Start runs a cluster until the test ends. It returns when the cluster is ready.
 func Start(tb testing.TB, opts ...Option) *Cluster {
 	tb.Helper()
@@ -71,6 +79,11 @@ func Start(tb testing.TB, opts ...Option) *Cluster {
 	tb.Cleanup(c.Close)
 	if err := c.WaitReady(30 * time.Second); err != nil {
 		tb.Fatal(err)
+	}
+	if !c.options.balanced && c.Records() != nil {
+		if err := c.Policy(func(p *hosts.Policy) { p.BalanceEvery = 0 }); err != nil {
+			tb.Fatal(err)
+		}
 	}
 	return c
 }
@@ -94,7 +107,8 @@ func Run(opts ...Option) (*Cluster, error) {
 		return nil, err
 	}
 	network.Start()
-	c := &Cluster{options: o, network: network, hosts: make(map[shard.HostID]*host)}
+	c := &Cluster{options: o, network: network, hosts: make(map[shard.HostID]*host),
+		starts: make(map[shard.HostID]uint64), joined: make(map[place]uint64)}
 	for _, id := range ids {
 		if err := c.open(id); err != nil {
 			c.Close()
@@ -109,10 +123,13 @@ func (c *Cluster) open(id shard.HostID) error {
 	config := server.Config{
 		ID: id, Name: Name(id), Cluster: "test", ClientAddress: Address(id),
 		RaftAddress: "raft-" + Name(id), Version: "test", Hosts: c.ids(), Shards: c.options.shards,
-		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
-			return c.network.Open(id, memlog.GroupID(group+1), sm)
-		},
+		Incarnation: Incarnation(id), Start: c.start(id), Founders: make(map[shard.HostID]hosts.Incarnation),
+		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.openLog(id, group, sm) },
+		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
 		Log: c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
+	}
+	for _, founder := range c.ids() {
+		config.Founders[founder] = Incarnation(founder)
 	}
 	if c.options.config != nil {
 		c.options.config(&config)
@@ -125,6 +142,14 @@ func (c *Cluster) open(id shard.HostID) error {
 	c.hosts[id] = &host{server: s, memory: transport.NewMemory(s)}
 	c.mu.Unlock()
 	return nil
+}
+
+// start is the next start of a host.
+func (c *Cluster) start(id shard.HostID) hosts.Start {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.starts[id]++
+	return hosts.Start{Number: c.starts[id], Draw: uint64(id)<<32 | c.starts[id]}
 }
 
 func (c *Cluster) ids() []shard.HostID {

@@ -21,11 +21,14 @@ type Boot struct {
 	Addresses   Addresses
 	Version     string
 	Level       level.Level
+	// Domain counts where the host has none on record: from then on operators alter it.
+	Domain Domain
 }
 
 // Boot takes a start of a host over: it is to be online from now on, drained or not.
 func (r *Records) Boot(at At, b Boot) Answer {
-	if err := cmp.Or(b.Addresses.check(), checkWord("the version", b.Version, 0, MaxVersion)); err != nil {
+	if err := cmp.Or(b.Addresses.check(), b.Domain.check(),
+		checkWord("the version", b.Version, 0, MaxVersion)); err != nil {
 		return badRequest(err)
 	}
 	if b.Start.Number == 0 || b.Incarnation == (Incarnation{}) {
@@ -45,6 +48,9 @@ func (r *Records) Boot(at At, b Boot) Answer {
 	}
 	next := *h
 	next.Start, next.Addresses, next.Version, next.Level = b.Start, b.Addresses, b.Version, b.Level
+	if len(next.Domain) == 0 {
+		next.Domain = b.Domain
+	}
 	switch {
 	case b.Start == h.Start && next.Addresses == h.Addresses && next.Version == h.Version && next.Level == h.Level:
 		return Answer{Host: h.ID, Existed: true}

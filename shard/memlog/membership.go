@@ -250,3 +250,6 @@ func (l *Log) Progress() []shard.Progress {
 		return list
 	})
 }
+
+// Replica returns the id of the replica that the log is of.
+func (l *Log) Replica() uint64 { return l.replica.id }

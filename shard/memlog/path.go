@@ -161,3 +161,11 @@ func (n *Network) traceCut(p *path) {
 	}
 	n.trace.add(n.now, Record{Kind: kind, Host: p.from.id, Peer: p.to.id})
 }
+
+// Connected reports whether two hosts run, and neither direction between them is cut.
+func (n *Network) Connected(a, b shard.HostID) bool {
+	return locked(n, func() bool {
+		from, to := n.mustHost(a), n.mustHost(b)
+		return from.runs() && to.runs() && n.connected(from, to)
+	})
+}

@@ -160,7 +160,8 @@ func everyRequest() []Request {
 	start := hosts.Start{Number: 3, Draw: 1<<64 - 1}
 	join := hosts.Join{Cluster: "c-1", Name: "d", Incarnation: incarnation(9), Addresses: a, Domain: domain,
 		Version: "1.0", Level: 200, Replace: "b", Token: "t", Trusted: true, Heard: true}
-	boot := hosts.Boot{Host: 4, Incarnation: incarnation(4), Start: start, Addresses: a, Version: "2.0", Level: 250}
+	boot := hosts.Boot{Host: 4, Incarnation: incarnation(4), Start: start, Addresses: a, Version: "2.0", Level: 250,
+		Domain: domain}
 	policy := hosts.Policy{Voters: 1, OfflineAfter: 2, ReplaceAfter: 3, StableFor: 4, BalanceEvery: 5, Copies: 6}
 	proposal := plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1",
 		With: []plan.Subject{"copy/4"}, Payload: governor.Action{Shard: 1, Replica: 1024, Host: 4, From: 5, Change: 6,

@@ -120,6 +120,7 @@ func (hb *HostBoot) code(c *form.Coder) {
 	codeAddresses(c, &hb.Addresses)
 	c.Text(&hb.Version, anyLength)
 	octet(c, &hb.Level)
+	codeDomain(c, &hb.Domain)
 }
 
 func (hb *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {

@@ -105,6 +105,26 @@ func (m *Machine) Founded() bool {
 	return m.topology != nil
 }
 
+// HostRecord returns the record of a host, which never changes; nil where the hosts are not founded, or none has the id.
+func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.topology == nil {
+		return nil
+	}
+	return m.topology.records.Host(id)
+}
+
+// RecordsRevision returns that of the records of hosts, 0 where the hosts are not founded.
+func (m *Machine) RecordsRevision() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.topology == nil {
+		return 0
+	}
+	return m.topology.records.Revision()
+}
+
 // HostsOf returns the hosts that have a replica of a shard by its membership, in the order of the replicas. It is nil
 // where the hosts are not founded.
 func (m *Machine) HostsOf(id ShardID) []shard.HostID {

@@ -96,7 +96,7 @@ var upkeeps = [256]upkeep{
 	CmdHostBoot: {
 		proposed: "by the leader, for a host whose process has started",
 		late:     "of another start it is refused; the same start is on record",
-		lost:     "the host asks again, and serves nobody before",
+		lost:     "the host asks again, and is not ready before",
 		work:     "the records of the hosts",
 	},
 	CmdHostReturn: {

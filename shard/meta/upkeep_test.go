@@ -55,31 +55,17 @@ func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 // nothing of requests, and none that clients ask for is.
 func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	made := make(map[string]bool)
-	err := filepath.WalkDir("../../server/replica", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
+	inspect(t, "../../server/replica", func(n ast.Node) {
+		field, is := n.(*ast.KeyValueExpr)
+		if !is {
+			return
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			return err
+		if key, is := field.Key.(*ast.Ident); is && key.Name == "Kind" {
+			if name := ofMeta(field.Value); name != "" {
+				made[name] = true
+			}
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			field, is := n.(*ast.KeyValueExpr)
-			if !is {
-				return true
-			}
-			key, is := field.Key.(*ast.Ident)
-			value, named := field.Value.(*ast.SelectorExpr)
-			if is && named && key.Name == "Kind" && fmt.Sprint(value.X) == "meta" {
-				made[value.Sel.Name] = true
-			}
-			return true
-		})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, k := range map[string]CommandKind{
 		"CmdGraceConfirmed": CmdGraceConfirmed, "CmdNodeCleared": CmdNodeCleared, "CmdHostRegister": CmdHostRegister,
 		"CmdHostSeen": CmdHostSeen, "CmdClusterLevel": CmdClusterLevel, "CmdDigestTake": CmdDigestTake,
@@ -94,4 +80,53 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 	if len(made) > 0 {
 		t.Errorf("not in this test: %v", made)
 	}
+}
+
+// TestRequestsThatAreUpkeepAreProposed: every request that no client asks for is made by a host.
+func TestRequestsThatAreUpkeepAreProposed(t *testing.T) {
+	made := make(map[string]bool)
+	inspect(t, "../../server", func(n ast.Node) {
+		if literal, is := n.(*ast.CompositeLit); is {
+			made[ofMeta(literal.Type)] = true
+		}
+	})
+	for kind, make := range requests {
+		name := strings.TrimPrefix(fmt.Sprintf("%T", make()), "*meta.")
+		if !notUpkeep[kind] && !made[name] {
+			t.Errorf("%v is upkeep, and no host proposes a %s", kind, name)
+		}
+	}
+}
+
+// inspect calls visit with everything in the files of a directory, and of those below it, that are no tests.
+func inspect(t *testing.T, dir string, visit func(ast.Node)) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return err
+		case filepath.Base(filepath.Dir(path)) == "servertest":
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			visit(n)
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ofMeta returns what an expression names of this package, empty where it does not.
+func ofMeta(e ast.Expr) string {
+	if value, named := e.(*ast.SelectorExpr); named && fmt.Sprint(value.X) == "meta" {
+		return value.Sel.Name
+	}
+	return ""
 }

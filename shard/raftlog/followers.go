@@ -133,3 +133,9 @@ func (l *Log) triedSince(replica uint64) time.Time {
 	}
 	return l.ledSince
 }
+
+// Applied returns the index of the last entry that the state machine of this host has applied.
+func (l *Log) Applied() uint64 { return l.machine.applied.Load() }
+
+// Replica returns the id of the replica that the log is of.
+func (l *Log) Replica() uint64 { return l.replica.Replica }

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+const (
+	// attendEvery is how often a host compares its record with what is so, when nothing wakes it.
+	attendEvery = time.Second
+	// bootEvery is how often a host whose start is not on record says that it was started.
+	bootEvery = 200 * time.Millisecond
+	// askWithin is how long one host may take to answer.
+	askWithin = time.Second
+)
+
+// ErrRefused is wrapped by the error with which a host is halted that does not belong to its cluster as it is.
+var ErrRefused = errors.New("the cluster refuses this host")
+
+// attendance keeps the record of this host as it is: its process has started, it was taken for failed and is not, it has
+// other addresses, it stops. All of it goes to the leader of the meta shard, again and again until it is on record.
+type attendance struct {
+	host  *Host
+	wakes chan struct{}
+	// booted: the start of the process is on record.
+	booted atomic.Bool
+	// entered is the revision of the records that the config was given last. Used by run alone.
+	entered uint64
+}
+
+func (a *attendance) init(h *Host) { a.host, a.wakes = h, make(chan struct{}, 1) }
+
+// wake has the record looked at now.
+func (a *attendance) wake() {
+	select {
+	case a.wakes <- struct{}{}:
+	default:
+	}
+}
+
+func (a *attendance) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		a.enter()
+		rest := attendEvery
+		if err := a.attend(ctx); err != nil && ctx.Err() == nil {
+			a.host.log.Debug("what this host says of itself is not on record yet", "err", err)
+			rest = bootEvery
+		}
+		timer := time.NewTimer(rest)
+		select {
+		case <-ctx.Done():
+		case <-a.wakes:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// enter gives the config the records of the hosts where they are others than before.
+func (a *attendance) enter() {
+	h := a.host
+	if h.config.HostsChanged == nil || h.meta.Machine.RecordsRevision() == a.entered {
+		return
+	}
+	if t, ok := h.meta.Machine.Topology(); ok {
+		a.entered = t.Records.Revision()
+		h.config.HostsChanged(t.Records)
+	}
+}
+
+// founded reports whether the hosts of the cluster have records. One without a replica of the meta shard has joined, or
+// had one.
+func (a *attendance) founded() bool {
+	return a.host.meta.Machine.Founded() || !a.host.set.Holds(replica.MetaShard)
+}
+
+// attend says what is not on record.
+func (a *attendance) attend(ctx context.Context) error {
+	h := a.host
+	if h.leaving.Load() || !a.founded() {
+		return nil
+	}
+	own := h.record()
+	if own != nil && own.Start == h.config.Start {
+		a.booted.Store(true)
+	}
+	switch epoch, failed := a.takenForFailed(own); {
+	case !a.booted.Load():
+		return a.boot(ctx)
+	case failed:
+		return a.say(ctx, protocol.HostSay{What: protocol.HostReturns, Epoch: epoch})
+	case own != nil && own.Start == h.config.Start && own.Living() && own.Addresses != h.addresses():
+		return a.say(ctx, a.moves())
+	}
+	return nil
+}
+
+// takenForFailed reports whether this host is to be offline because it was not heard, and the epoch of that. One
+// without a replica of the meta shard goes by what the governor says, which has no reason: it asks.
+func (a *attendance) takenForFailed(own *hosts.Host) (epoch uint64, failed bool) {
+	if a.host.set.Holds(replica.MetaShard) {
+		if own == nil || own.Wanted() {
+			return 0, false
+		}
+		return own.Target.Epoch, own.Target.Reason.Failed()
+	}
+	s := a.host.governing.agent.Standing()
+	return s.TargetEpoch, s.Target == protocol.HostOffline
+}
+
+// boot says that the process has started. A refusal is final.
+func (a *attendance) boot(ctx context.Context) error {
+	h := a.host
+	at := h.addresses()
+	answer, err := h.governing.ask(ctx, &protocol.HostBoot{
+		HostID: uint64(h.config.ID), Incarnation: h.config.Incarnation[:],
+		StartNumber: h.config.Start.Number, StartDraw: h.config.Start.Draw,
+		RaftAddress: []byte(at.Raft), ClientAddress: []byte(at.Client), AdminAddress: []byte(at.Admin),
+		Version: []byte(h.config.Version), Level: uint64(h.config.Level), Domain: []byte(h.config.Domain.String()),
+	})
+	if err != nil {
+		return err
+	}
+	switch r := &answer.Result; r.Status {
+	case protocol.StatusSuccess:
+		a.booted.Store(true)
+		return nil
+	case protocol.StatusNotFound, protocol.StatusPreconditionFailed, protocol.StatusBadRequest:
+		err = fmt.Errorf("%w: %s", ErrRefused, r.Message)
+		h.log.Error("this host cannot go on", "error", err)
+		if h.config.Halt != nil {
+			h.config.Halt(err)
+		}
+		return err
+	default:
+		return fmt.Errorf("server: the start of this host is not on record: %v: %s", r.Status, r.Message)
+	}
+}
+
+// say says something else than a start.
+func (a *attendance) say(ctx context.Context, m protocol.HostSay) error {
+	c := &a.host.config
+	m.HostID, m.Incarnation = uint64(c.ID), c.Incarnation[:]
+	m.StartNumber, m.StartDraw = c.Start.Number, c.Start.Draw
+	answer, err := a.host.governing.ask(ctx, &m)
+	if err == nil && answer.Result.Status != protocol.StatusSuccess {
+		err = fmt.Errorf("server: %v: %v: %s", m.What, answer.Result.Status, answer.Result.Message)
+	}
+	return err
+}
+
+// moves says where the host is reached.
+func (a *attendance) moves() protocol.HostSay {
+	at := a.host.addresses()
+	return protocol.HostSay{What: protocol.HostMoves, RaftAddress: []byte(at.Raft), ClientAddress: []byte(at.Client),
+		AdminAddress: []byte(at.Admin)}
+}
+
+// ready returns why the host is not ready, as far as its record goes.
+func (a *attendance) ready() error {
+	if !a.booted.Load() && a.founded() {
+		return fmt.Errorf("server: the start of this host is not on record yet: %w", replica.ErrNotReady)
+	}
+	return nil
+}
+
+// addresses are where the host is reached.
+func (h *Host) addresses() hosts.Addresses {
+	return hosts.Addresses{Raft: h.config.RaftAddress, Client: h.config.ClientAddress, Admin: h.config.AdminAddress}
+}

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// governing is a host's part in what changes the hosts of its cluster. Where it leads the meta shard its executor carries
+// the plan out, and it proposes what the others say of themselves; everywhere its agent does what that asks for.
+type governing struct {
+	host       *Host
+	executor   *executor.Executor
+	agent      *executor.Agent
+	attendance attendance
+
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// errNoCalls is returned for a call of a host that reaches no other.
+var errNoCalls = errors.New("server: this host reaches no others")
+
+func (g *governing) init(h *Host) {
+	g.host = h
+	g.agent = executor.NewAgent(h.config.ID, h.config.Incarnation, h.set)
+	calls := h.config.Calls
+	if calls == nil {
+		calls = noCalls{}
+	}
+	g.executor = executor.New(executor.Config{Self: h.config.ID, Meta: governorMeta{h.set}, Calls: calls,
+		Agent: g.agent, Log: h.log})
+	g.attendance.init(h)
+}
+
+// start begins all of it. The replicas are open.
+func (g *governing) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	g.cancel = cancel
+	g.running.Go(func() { g.agent.Run(ctx) })
+	g.running.Go(func() { g.executor.Run(ctx) })
+	g.running.Go(func() { g.attendance.run(ctx) })
+}
+
+// close ends all of it.
+func (g *governing) close() {
+	g.cancel()
+	g.running.Wait()
+}
+
+// changed is called when the records of hosts, or who leads, may be others.
+func (g *governing) changed() {
+	g.executor.Wake()
+	g.attendance.wake()
+}
+
+// noCalls is for a host that reaches no other.
+type noCalls struct{}
+
+func (noCalls) Call(context.Context, shard.HostID, []byte) ([]byte, error) { return nil, errNoCalls }
+
+// Governor answers questions about what is changed among the hosts: see executor.Executor. They fail with
+// executor.ErrNotGoverning where another host governs.
+func (h *Host) Governor() *executor.Executor { return h.governing.executor }
+
+// Answer carries out a call of another host: the payload of a frame, and that of the answer. The host is the one that the
+// caller has proved to be, 0 where it has not. A payload that is no request is an error.
+func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
+	r, err := hostcall.Read(request)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("server: a call of another host: %w", err)
+	case from == 0:
+		return hostcall.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnauthorized,
+			Message: "this is for hosts that belong to the cluster"}), nil
+	case h.governing.agent.Handles(r.Kind):
+		return h.governing.agent.Answer(ctx, request), nil
+	case r.Kind == protocol.KindHostBoot:
+		return h.answerBoot(ctx, from, &r.HostBoot), nil
+	case r.Kind == protocol.KindHostSay:
+		return h.answerSay(ctx, from, &r.HostSay), nil
+	}
+	return hostcall.Failure(r.Kind, protocol.Result{Status: protocol.StatusUnsupported,
+		Message: "hosts do not ask each other this"}), nil
+}
+
+// ask has the host that leads the meta shard answer a request: the one that this host takes for it, or that others name.
+func (g *governing) ask(ctx context.Context, m protocol.RequestMessage) (*protocol.Answer, error) {
+	err := fmt.Errorf("server: %v: %w", m.Kind(), errNoLeader)
+	asked := make(map[shard.HostID]bool)
+	for queue := g.likely(); len(queue) > 0; {
+		to := queue[0]
+		if queue = queue[1:]; asked[to] {
+			continue
+		}
+		asked[to] = true
+		answer, failed := g.askOne(ctx, to, m)
+		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("server: %v: %w", m.Kind(), errors.Join(ctx.Err(), failed))
+		case failed != nil:
+			err = fmt.Errorf("server: %v at host %d: %w", m.Kind(), to, failed)
+		case answer.Result.Status != protocol.StatusMoved:
+			return answer, nil
+		case answer.Result.Moved.LeaderHostID != 0:
+			queue = slices.Insert(queue, 0, shard.HostID(answer.Result.Moved.LeaderHostID))
+		}
+	}
+	return nil, err
+}
+
+// errNoLeader is returned where no host is found that leads the meta shard.
+var errNoLeader = errors.New("no host is known to lead the meta shard")
+
+// likely returns the hosts to ask, the most likely leader of the meta shard first.
+func (g *governing) likely() []shard.HostID {
+	h := g.host
+	var list []shard.HostID
+	if l := h.meta.Leader().Leader; l != 0 {
+		list = append(list, l)
+	}
+	known := h.meta.Machine.Hosts()
+	for _, x := range known {
+		if x.Current != protocol.HostExpelled {
+			list = append(list, x.ID)
+		}
+	}
+	if len(known) == 0 {
+		list = append(list, h.config.Hosts...)
+	}
+	return list
+}
+
+func (g *governing) askOne(ctx context.Context, to shard.HostID, m protocol.RequestMessage) (*protocol.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	defer cancel()
+	h := g.host
+	var payload []byte
+	var err error
+	switch {
+	case to == h.config.ID:
+		payload, err = h.Answer(ctx, to, hostcall.Request(m))
+	case h.config.Calls == nil:
+		err = errNoCalls
+	default:
+		payload, err = h.config.Calls.Call(ctx, to, hostcall.Request(m))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return hostcall.Result(m.Kind(), payload)
+}
+
+// nameOf returns the name of a host for people.
+func (h *Host) nameOf(id shard.HostID) string {
+	if x, known := h.meta.Machine.Host(id); known {
+		return "host " + x.Name
+	}
+	return fmt.Sprintf("host %d", id)
+}
+
+// record returns the host's own record, nil where its copy of the meta shard has none.
+func (h *Host) record() *hosts.Host { return h.meta.Machine.HostRecord(h.config.ID) }
+
+// Do carries out a command on hosts, replicas or steps, where this host leads the meta shard: what an operator or a host
+// asks for. An error says that nothing became of it, or that it is not known what did; whether it was refused is in the
+// result.
+func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Effect, error) {
+	return h.meta.Do(ctx, r, h.set.Origin(by, why))
+}
+
+// Topology returns the hosts of the cluster, their replicas and the steps, as far as this host knows; ok is false where
+// the hosts have no records yet.
+func (h *Host) Topology() (t meta.Topology, ok bool) { return h.meta.Machine.Topology() }

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// governorMeta is the meta shard as an executor sees it. It implements executor.Meta.
+type governorMeta struct{ set *replica.Set }
+
+// Leadership shows no leader until the hosts are founded: there is nothing to govern by.
+func (g governorMeta) Leadership() shard.Leadership {
+	if !g.set.Meta.Machine.Founded() {
+		return shard.Leadership{}
+	}
+	return g.set.Meta.Leader()
+}
+
+// Barrier implements executor.Meta.
+func (g governorMeta) Barrier(ctx context.Context) error {
+	done := make(chan bool, 1)
+	g.set.Meta.Confirm(func(ok bool) { done <- ok })
+	select {
+	case ok := <-done:
+		if !ok {
+			return shard.ErrNoQuorum
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// State implements executor.Meta. It is called where Leadership has shown a leader.
+func (g governorMeta) State() executor.State {
+	t, now, _ := g.set.Meta.Topology()
+	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base}
+}
+
+// Propose implements executor.Meta.
+func (g governorMeta) Propose(ctx context.Context, c executor.Command) error {
+	r, err := requestOf(&c)
+	if err != nil {
+		return err
+	}
+	e, err := g.set.Meta.Do(ctx, r, g.set.Origin("governor", ""))
+	if err != nil {
+		return err
+	}
+	return refusalOf(&e)
+}
+
+var errNotCarriedOut = errors.New("server: the meta shard has not carried a command out")
+
+// refusalOf returns why a command was refused, nil where it was not.
+func refusalOf(e *meta.Effect) error {
+	if e.Status == protocol.StatusSuccess {
+		return nil
+	}
+	return fmt.Errorf("%w: %v: %s", errNotCarriedOut, e.Status, e.Message)
+}
+
+// reports are how an executor says how a step goes on.
+var reports = map[executor.Verb]meta.Report{
+	executor.VerbProgress: meta.ReportProgress, executor.VerbRetry: meta.ReportRetry,
+	executor.VerbDone: meta.ReportDone, executor.VerbDrop: meta.ReportDrop,
+}
+
+// requestOf returns what a command of an executor is to the meta shard.
+func requestOf(c *executor.Command) (meta.Request, error) {
+	a := &c.Action
+	switch c.Verb {
+	case executor.VerbBegin:
+		return &meta.StepBegin{Term: c.Term, Revision: c.Revision, Proposal: c.Proposal}, nil
+	case executor.VerbProgress, executor.VerbRetry, executor.VerbDone, executor.VerbDrop:
+		return &meta.StepReport{Act: c.Act, Report: reports[c.Verb], Phase: c.Phase, Text: c.Text}, nil
+	case executor.VerbKnown:
+		return &meta.ReplicasKnown{Term: c.Term, Shard: c.Shard, Change: c.Change, Members: c.Members}, nil
+	case executor.VerbFail:
+		return &meta.HostFailed{Term: c.Term, Host: a.Host, Epoch: a.Epoch, Reason: a.Reason, Text: a.Text}, nil
+	case executor.VerbReach:
+		return &meta.HostReach{Term: c.Term, Host: a.Host, Variant: a.Variant, Epoch: a.Epoch}, nil
+	case executor.VerbCleared:
+		return &meta.ReplicaCleared{Shard: c.Shard, Replica: c.Replica, Incarnation: c.Incarnation}, nil
+	}
+	return nil, fmt.Errorf("%w: verb %d", errNotCarriedOut, c.Verb)
+}

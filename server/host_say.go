@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// What hosts say of themselves goes to the one that leads the meta shard, which proposes it.
+
+// answerBoot takes over that the process of a host has started.
+func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.HostBoot) []byte {
+	domain, err := hosts.ParseDomain(string(m.Domain))
+	incarnation, known := incarnationOf(m.Incarnation)
+	if err != nil || !known || m.Level > math.MaxUint8 || shard.HostID(m.HostID) != from {
+		return badCall(protocol.KindHostBoot, from, err)
+	}
+	boot := hosts.Boot{
+		Host: from, Incarnation: incarnation, Start: hosts.Start{Number: m.StartNumber, Draw: m.StartDraw},
+		Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress), Version: string(m.Version),
+		Level: level.Level(m.Level), Domain: domain,
+	}
+	return h.carryOut(ctx, from, protocol.KindHostBoot, &protocol.HostBootAnswer{}, &meta.HostBoot{Boot: boot})
+}
+
+// answerSay takes over what else a host says.
+func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.HostSay) []byte {
+	incarnation, known := incarnationOf(m.Incarnation)
+	start := hosts.Start{Number: m.StartNumber, Draw: m.StartDraw}
+	var r meta.Request
+	switch m.What {
+	case protocol.HostStops:
+		r = &meta.HostShutdown{Host: from, Incarnation: incarnation, Start: start}
+	case protocol.HostReturns:
+		r = &meta.HostReturn{Host: from, Incarnation: incarnation, Epoch: m.Epoch}
+	case protocol.HostMoves:
+		r = &meta.HostRename{Host: from, Incarnation: incarnation, Start: start,
+			Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress)}
+	}
+	if r == nil || !known || shard.HostID(m.HostID) != from {
+		return badCall(protocol.KindHostSay, from, fmt.Errorf("it says %v", m.What))
+	}
+	return h.carryOut(ctx, from, protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
+}
+
+func incarnationOf(b []byte) (i hosts.Incarnation, ok bool) {
+	ok = copy(i[:], b) == len(i)
+	return i, ok
+}
+
+func addresses(raft, client, admin []byte) hosts.Addresses {
+	return hosts.Addresses{Raft: string(raft), Client: string(client), Admin: string(admin)}
+}
+
+// badCall refuses a host that says what cannot be, or of another host.
+func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
+	text := fmt.Sprintf("host %d says what cannot be, or of another host", from)
+	if why != nil {
+		text += ": " + why.Error()
+	}
+	return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusBadRequest, Message: text})
+}
+
+// carryOut proposes what a host says, where this one leads the meta shard, and encodes what came of it.
+func (h *Host) carryOut(ctx context.Context, from shard.HostID, kind protocol.Kind, success protocol.AnswerMessage,
+	r meta.Request) []byte {
+	if l := h.meta.Leader(); l.Leader != h.config.ID {
+		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusMoved,
+			Moved: protocol.Moved{LeaderHostID: uint64(l.Leader)}})
+	}
+	e, err := h.meta.Do(ctx, r, h.set.Origin(h.nameOf(from), ""))
+	switch {
+	case err != nil:
+		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()})
+	case e.Status != protocol.StatusSuccess:
+		return hostcall.Failure(kind, protocol.Result{Status: e.Status, Message: e.Message})
+	}
+	return hostcall.Answer(success)
+}

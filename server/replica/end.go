@@ -1,0 +1,237 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// end is this host's end of the log of a shard. A replica may come to the host while it runs, and go; without one
+// everything ends with shard.ErrNotMember, and nobody leads.
+type end struct{ on atomic.Pointer[running] }
+
+// running is a replica that runs.
+type running struct {
+	shard.Log
+	replica uint64
+}
+
+func (e *end) open(log shard.Log, replica uint64) { e.on.Store(&running{log, replica}) }
+
+// Propose implements shard.Log.
+func (e *end) Propose(batch []byte, done func(shard.Outcome)) error {
+	if on := e.on.Load(); on != nil {
+		return on.Propose(batch, done)
+	}
+	return shard.ErrNotMember
+}
+
+// Forward implements shard.Log.
+func (e *end) Forward(batch []byte) error {
+	if on := e.on.Load(); on != nil {
+		return on.Forward(batch)
+	}
+	return shard.ErrNotMember
+}
+
+// Barrier implements shard.Log.
+func (e *end) Barrier(done func(error)) error {
+	if on := e.on.Load(); on != nil {
+		return on.Barrier(done)
+	}
+	return shard.ErrNotMember
+}
+
+// Leadership implements shard.Log.
+func (e *end) Leadership() shard.Leadership {
+	if on := e.on.Load(); on != nil {
+		return on.Leadership()
+	}
+	return shard.Leadership{}
+}
+
+// Transfer implements shard.Log.
+func (e *end) Transfer(to shard.HostID) error {
+	if on := e.on.Load(); on != nil {
+		return on.Transfer(to)
+	}
+	return shard.ErrNotMember
+}
+
+// Close implements shard.Log. The replica may come again.
+func (e *end) Close() error {
+	if on := e.on.Swap(nil); on != nil {
+		return on.Log.Close()
+	}
+	return nil
+}
+
+// Follower implements observer.
+func (e *end) Follower(id shard.HostID) (index uint64, near bool) {
+	if on := e.on.Load(); on != nil {
+		if o, knows := on.Log.(observer); knows {
+			return o.Follower(id)
+		}
+	}
+	return 0, false
+}
+
+// Guard implements guarded.
+func (e *end) Guard() error {
+	if on := e.on.Load(); on != nil {
+		return guardOf(on.Log)
+	}
+	return nil
+}
+
+// seat is a place for a replica of a shard at this host.
+type seat struct {
+	id  uint64
+	end *end
+	// machine is fed by the log. It is emptied before another replica begins.
+	machine shard.StateMachine
+	empty   func() error
+	// gone is called when the replica has gone, and its log is closed.
+	gone func()
+}
+
+// seats are those of all shards, the meta shard first.
+func (s *Set) seats() []seat {
+	all := []seat{{MetaShard, &s.Meta.end, s.Meta, s.Meta.empty, s.Meta.gone}}
+	for _, r := range s.Replicas {
+		all = append(all, seat{r.ID, &r.end, r, r.empty, r.gone})
+	}
+	return all
+}
+
+// open starts the replica that the host has, if it has one.
+func (s *Set) open(at seat) error {
+	log, err := s.config.Logs(at.id, s.metrics.CountSnapshots(at.id, at.machine, s.config.Clock))
+	switch {
+	case errors.Is(err, shard.ErrNotMember):
+		return nil
+	case err != nil:
+		return fmt.Errorf("server: opening shard %d: %w", at.id, err)
+	}
+	replica := uint64(s.config.Self.ID) // of a birth
+	if l, knows := log.(interface{ Replica() uint64 }); knows {
+		replica = l.Replica()
+	}
+	at.end.open(log, replica)
+	return nil
+}
+
+// Held implements executor.Replicas.
+func (s *Set) Held() (list []executor.Held) {
+	for _, at := range s.seats() {
+		on := at.end.on.Load()
+		if on == nil {
+			continue
+		}
+		if log, full := on.Log.(executor.Log); full {
+			list = append(list, executor.Held{Shard: hosts.ShardID(at.id), Replica: on.replica, Log: log})
+		}
+	}
+	return list
+}
+
+// errNoReplicas is returned where a host has the replicas that it began with, and no others.
+var errNoReplicas = errors.New("server: this host gets no replicas while it runs")
+
+// Replicas has the logs of replicas that come to a host while it runs, and go.
+type Replicas interface {
+	// Join starts a replica of a shard that was or will be added on this host as a learner. It is started again with the
+	// host, by the function Logs, until it is discarded. One that was discarded is refused for ever.
+	Join(shardID, replica uint64, machine shard.StateMachine) (shard.Log, error)
+	// Discard deletes the data of a replica that is no member any more and whose log is closed. A second one does
+	// nothing.
+	Discard(ctx context.Context, shardID, replica uint64) error
+}
+
+// seat returns that of a shard. The lock of changing is held.
+func (s *Set) seat(id hosts.ShardID) (seat, error) {
+	switch {
+	case s.closed:
+		return seat{}, shard.ErrLogClosed
+	case s.config.Gained == nil:
+		return seat{}, errNoReplicas
+	}
+	for _, at := range s.seats() {
+		if at.id == uint64(id) {
+			return at, nil
+		}
+	}
+	return seat{}, fmt.Errorf("server: shard %d: %w", id, shard.ErrNotMember)
+}
+
+// Start implements executor.Replicas.
+func (s *Set) Start(_ context.Context, id hosts.ShardID, replica uint64) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	at, err := s.seat(id)
+	if err != nil {
+		return err
+	}
+	if on := at.end.on.Load(); on != nil {
+		if on.replica != replica {
+			return fmt.Errorf("server: shard %d: %w: replica %d runs here", id, shard.ErrMembershipRule, on.replica)
+		}
+		return nil
+	}
+	if err := at.empty(); err != nil {
+		return fmt.Errorf("server: shard %d: %w", id, err)
+	}
+	log, err := s.config.Gained.Join(at.id, replica, s.metrics.CountSnapshots(at.id, at.machine, s.config.Clock))
+	if err != nil {
+		return fmt.Errorf("server: shard %d: %w", id, err)
+	}
+	at.end.open(log, replica)
+	s.log.Info("this host has got a replica", "shard", at.id, "replica", replica)
+	s.requestUpkeep()
+	return nil
+}
+
+// Discard implements executor.Replicas.
+func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	at, err := s.seat(id)
+	if err != nil {
+		return err
+	}
+	if on := at.end.on.Load(); on != nil && on.replica == replica {
+		if err := at.end.Close(); err != nil {
+			return fmt.Errorf("server: shard %d: %w", id, err)
+		}
+		at.gone()
+		s.log.Info("a replica of this host was removed", "shard", at.id, "replica", replica)
+	}
+	if err := s.config.Gained.Discard(ctx, at.id, replica); err != nil {
+		return fmt.Errorf("server: shard %d: %w", id, err)
+	}
+	return nil
+}
+
+// snapshotOf returns what a machine saves.
+func snapshotOf(m interface {
+	PrepareSnapshot() (shard.Snapshot, error)
+}) (*bytes.Buffer, error) {
+	snapshot, err := m.PrepareSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Discard()
+	saved := new(bytes.Buffer)
+	return saved, snapshot.Save(saved, nil)
+}
+
+// replicaGone is for clients whose request, wait or watch ends with a replica.
+var replicaGone = protocol.Result{Status: protocol.StatusUnavailable,
+	Message: "this host's copy of the shard was taken away"}

@@ -1,0 +1,110 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// ErrNotLeading is returned for what only the leader of the meta shard proposes, once its term has begun.
+var ErrNotLeading = errors.New("server: this host does not lead the meta shard, or its term has not begun")
+
+// ErrUnknown is returned for a command of the meta shard whose outcome is not known.
+var ErrUnknown = errors.New("server: what became of a command of the meta shard is not known")
+
+// allKnown reports whether all hosts of the cluster are on record. Those that have records are all there are.
+func (m *Meta) allKnown() bool {
+	if m.Machine.Founded() {
+		return true
+	}
+	for _, id := range m.set.config.Hosts {
+		if _, known := m.Machine.Host(id); !known {
+			return false
+		}
+	}
+	return true
+}
+
+// mayFound reports whether the hosts can be given their records.
+func (m *Meta) mayFound() bool {
+	return !m.Machine.Founded() && m.Machine.Level() >= meta.TopologyLevel && m.allKnown() &&
+		len(m.Machine.Hosts()) <= hosts.MaxHosts
+}
+
+// foundHosts makes the records of the hosts, where this host leads and all of them have registered.
+func (m *Meta) foundHosts() {
+	if !m.mayFound() || m.term.stamp(m.set.Now()).Term == 0 {
+		return
+	}
+	found := &meta.HostsFound{}
+	for _, h := range m.Machine.Hosts() {
+		found.Founders = append(found.Founders, meta.Founder{ID: h.ID, Incarnation: m.set.config.Incarnations[h.ID]})
+	}
+	m.request(meta.NewCommand(found, m.set.Origin("host "+m.set.config.Self.Name, "all hosts can follow the level")))
+}
+
+// Do proposes a command on hosts, replicas or steps, and waits for its result. An error says that nothing became of it,
+// or that it is not known what did. It must not be called where batches are applied.
+func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effect, error) {
+	if m.term.stamp(m.set.Now()).Term == 0 {
+		return meta.Effect{}, ErrNotLeading
+	}
+	type outcome struct {
+		effect meta.Effect
+		failed protocol.Status
+	}
+	ended := make(chan outcome, 1)
+	m.propose(meta.NewCommand(r, o), func(e *meta.Effect, failed protocol.Status) {
+		if e != nil {
+			ended <- outcome{effect: *e}
+			return
+		}
+		ended <- outcome{failed: failed}
+	})
+	select {
+	case o := <-ended:
+		if o.failed != protocol.StatusSuccess {
+			return meta.Effect{}, fmt.Errorf("%w: %v", ErrUnknown, o.failed)
+		}
+		return o.effect, nil
+	case <-ctx.Done():
+		return meta.Effect{}, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
+	}
+}
+
+// Origin is who asks for a change of hosts, replicas or steps, and why.
+func (s *Set) Origin(by, why string) meta.Origin {
+	return meta.Origin{Wall: uint64(s.Now().UnixMilli()), By: by, Why: why}
+}
+
+// Topology returns the hosts, their replicas and the steps, with the time of the shard that a command would have which
+// is proposed now; ok is false where the hosts are not founded.
+func (m *Meta) Topology() (t meta.Topology, now uint64, ok bool) {
+	if t, ok = m.Machine.Topology(); !ok {
+		return t, 0, false
+	}
+	ahead := t.Clock
+	if s := m.term.stamp(m.set.Now()); s != (clock.Stamp{}) {
+		ahead.Advance(s)
+	}
+	return t, ahead.Now, true
+}
+
+// Log is this host's end of the log of the shard.
+func (m *Meta) Log() shard.Log { return m.log }
+
+// logAudited writes a change that the leader has carried out to the log of its host.
+func (m *Meta) logAudited(e *hosts.Entry) {
+	l := m.Leader()
+	if l.Leader != m.set.config.Self.ID || l.Term != m.batch.Stamp.Term {
+		return
+	}
+	m.set.log.Info("the hosts of the cluster have changed", "number", e.Number, "event", e.Event.String(),
+		"subject", e.Name, "change", e.Text, "by", e.By, "reason", e.Why)
+}
