@@ -66,7 +66,7 @@ type Host struct {
 	start        hosts.Start
 	seen         *identity.Peers                         // of other hosts
 	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, as far as it is born
-	book         []identity.Known                        // as it was when the host started
+	book         addressBook                             // from which those come
 	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with others
 	joining      atomic.Pointer[join.Runner]             // nil: the host is not to join others
 	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let others join yet

@@ -27,11 +27,11 @@ const (
 // openPeers opens the connections between hosts, where other hosts may connect or there are any.
 func (h *Host) openPeers() (err error) {
 	s := &h.settings
-	if h.book, err = h.directory.ReadBook(); err != nil {
+	book, err := h.directory.ReadBook()
+	if err != nil {
 		return &Error{KindData, err}
 	}
-	members := h.present(h.book)
-	h.known.Store(&members)
+	members := h.knownBy(book)
 	if h.raftListener == nil && (len(h.identity.Founders) > 1 || h.identity.Joined()) {
 		return &Error{KindSettings, aboutSetting("raft-listen", fmt.Errorf("host %s has others in its cluster, "+
 			"which must "+
@@ -41,7 +41,7 @@ func (h *Host) openPeers() (err error) {
 		return nil
 	}
 	config := rafttransport.Config{
-		Identity: h.asPeer(), Hosts: addressBook(members), Secret: h.raftSecret, Listener: h.raftListener,
+		Identity: h.asPeer(), Hosts: reachable(members), Secret: h.raftSecret, Listener: h.raftListener,
 		Admit: h.admit, Answer: h.answer, TurnedAway: h.turnedAway, Logger: newEngineLog(h.log),
 		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
 	}
@@ -75,24 +75,6 @@ func (h *Host) asPeer() rafttransport.Identity {
 	return peer
 }
 
-// present returns where hosts are now. Where the settings have an address for one, it is there, unless it has said
-// something else since this host was started.
-func (h *Host) present(book []identity.Known) []identity.Known {
-	book = slices.Clone(book)
-	for i := range book {
-		k := &book[i]
-		if !slices.Contains(h.book, *k) {
-			continue
-		}
-		for _, listed := range h.settings.Hosts {
-			if listed.Name == k.Name && listed.Raft != "" {
-				k.Raft = listed.Raft
-			}
-		}
-	}
-	return book
-}
-
 // founders are the hosts that the cluster began with.
 func founders(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 	all := make(map[shard.HostID]hosts.Incarnation)
@@ -117,13 +99,11 @@ func (h *Host) belong() error {
 	if err != nil {
 		return err
 	}
-	h.book = book
-	members := h.present(book)
-	h.known.Store(&members)
+	members := h.knownBy(book)
 	peers := h.peers.Load()
 	peers.SetSecret(h.raftSecret)
 	peers.Identify(h.asPeer())
-	peers.SetHosts(addressBook(members))
+	peers.SetHosts(reachable(members))
 	what := "the cluster is born"
 	if h.identity.Joined() {
 		what = "the host has joined the cluster"
@@ -196,6 +176,9 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 			"host %s "+
 			"is an older copy: %v. What the host confirmed since then is not in it. %s", member.Name, err,
 			h.replaceAdvice(member.Name))}
+	}
+	if err == nil {
+		h.meet(peer.Incarnation, peer.Start)
 	}
 	return err
 }

@@ -83,6 +83,16 @@ func (e *end) Follower(id shard.HostID) (index uint64, near bool) {
 	return 0, false
 }
 
+// Progress is how far the other replicas are. It is empty where this host does not lead.
+func (e *end) Progress() []shard.Progress {
+	if on := e.on.Load(); on != nil {
+		if l, knows := on.Log.(executor.Log); knows {
+			return l.Progress()
+		}
+	}
+	return nil
+}
+
 // Guard implements guarded.
 func (e *end) Guard() error {
 	if on := e.on.Load(); on != nil {

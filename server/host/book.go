@@ -1,0 +1,119 @@
+package host
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard/hosts"
+	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// addressBook is where other hosts are, as far as this one knows. The records have the address that a host had when it
+// booted last. Where the settings list another one, that counts until the process is met whose boot is on record: hosts
+// that all have moved find one another by their lists.
+type addressBook struct {
+	mu      sync.Mutex                        // guards what follows
+	written []identity.Known                  // by the records, or by what was written down of them
+	met     map[hosts.Incarnation]hosts.Start // in the life of this process
+}
+
+// knownBy begins with what was written down.
+func (h *Host) knownBy(written []identity.Known) []identity.Known {
+	h.book.mu.Lock()
+	defer h.book.mu.Unlock()
+	h.book.written = written
+	if h.book.met == nil {
+		h.book.met = make(map[hosts.Incarnation]hosts.Start)
+	}
+	known := h.present()
+	h.known.Store(&known)
+	return known
+}
+
+// present returns where hosts are now. The lock of the book is held.
+func (h *Host) present() []identity.Known {
+	known := slices.Clone(h.book.written)
+	for i := range known {
+		k := &known[i]
+		if met, is := h.book.met[k.Incarnation]; is && met == k.Start {
+			continue
+		}
+		for _, listed := range h.settings.Hosts {
+			if listed.Name == k.Name && listed.Raft != "" {
+				k.Raft = listed.Raft
+			}
+		}
+	}
+	return known
+}
+
+// meet notes which process of a host there is.
+func (h *Host) meet(incarnation hosts.Incarnation, start hosts.Start) {
+	h.book.mu.Lock()
+	defer h.book.mu.Unlock()
+	if h.book.met[incarnation] == start {
+		return
+	}
+	h.book.met[incarnation] = start
+	h.goByBook()
+}
+
+// goByBook reaches other hosts where they are now, if that has changed. The lock of the book is held.
+func (h *Host) goByBook() {
+	known := h.present()
+	if slices.Equal(known, *h.known.Load()) {
+		return
+	}
+	h.known.Store(&known)
+	if peers := h.peers.Load(); peers != nil {
+		peers.SetHosts(reachable(known))
+	}
+}
+
+// hostsChanged goes by other records of hosts from now on.
+func (h *Host) hostsChanged(r *hosts.Records) {
+	written := bookOf(r)
+	h.book.mu.Lock()
+	same := slices.Equal(written, h.book.written)
+	h.book.written = written
+	h.goByBook()
+	h.book.mu.Unlock()
+	if same {
+		return
+	}
+	if err := h.directory.WriteBook(written); err != nil {
+		h.log.Warn("where the other hosts are could not be written down: the next start of this one may look for them "+
+			"where they were", "error", err)
+	}
+	for _, k := range written {
+		if !k.Expelled {
+			continue
+		}
+		if err := h.seen.Forget(k.Incarnation); err != nil {
+			h.log.Warn("the starts of an expelled host are remembered on", "name", k.Name, "error", err)
+		}
+	}
+}
+
+// bookOf returns what is to be known of hosts without their records.
+func bookOf(r *hosts.Records) (book []identity.Known) {
+	for _, x := range r.Hosts() {
+		book = append(book, identity.Known{
+			Founder: identity.Founder{ID: x.ID, Name: x.Name, Incarnation: x.Incarnation, Raft: x.Addresses.Raft},
+			Start:   x.Start, Expelled: x.Current.Variant == protocol.HostExpelled,
+		})
+	}
+	return book
+}
+
+// reachable returns the hosts that are reached, and let in.
+func reachable(known []identity.Known) (all []rafttransport.Host) {
+	for _, k := range known {
+		if !k.Expelled {
+			all = append(all, rafttransport.Host{ID: k.ID, Name: k.Name, Incarnation: k.Incarnation, Address: k.Raft})
+		}
+	}
+	return all
+}
