@@ -8,12 +8,27 @@ import (
 )
 
 func init() {
+	door.OfClient = func(c any) door.Whole { return clientDoor{c.(*Client)} }
 	door.OfSession = func(s any) door.Session { return sessionDoor{s.(*Session)} }
 	door.OfNode = func(n any) door.Node { return nodeDoor{n.(*Node)} }
 }
 
 func (c *Client) door() door.Client {
 	return door.Client{Cluster: c.cluster, Watches: c.watches, Log: c.config.log}
+}
+
+// clientDoor is a Client as packages see it that ask what is about no node: it implements door.Whole.
+type clientDoor struct{ client *Client }
+
+// Client implements door.Whole.
+func (d clientDoor) Client() door.Client { return d.client.door() }
+
+// Do implements door.Whole.
+func (d clientDoor) Do(ctx context.Context, operation, name string, f func(context.Context) error) error {
+	ctx, op := d.client.begin(ctx, OperationKind(operation), "", name)
+	err := f(ctx)
+	op.end(err)
+	return err
 }
 
 // sessionDoor is a Session as packages of kinds of objects see it: it implements door.Session.

@@ -97,7 +97,8 @@ func exampleGovernorReason() *GovernorReason {
 func exampleCluster() *ClusterDescribeAnswer {
 	return &ClusterDescribeAnswer{
 		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Draw: exampleIncarnation()}, GovernorHostID: 3,
-		Observed: true, Hosts: list[ClusterHost](exampleClusterHost()), Shards: list[ClusterShard](exampleClusterShard()),
+		Observed: true, Hosts: list[ClusterHost](exampleClusterHost()),
+		Shards: list[ClusterShard](exampleClusterShard()),
 		Policy: exampleGovernorPolicy(3),
 		Concerns: list[Concern](&Concern{
 			Severity: SeverityWarning, Code: []byte("offline"), Text: []byte("host b is OFFLINE: silent for 31 s"),

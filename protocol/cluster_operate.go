@@ -207,7 +207,8 @@ func (p *GovernorPolicy) fields(c *codec) {
 type Token struct {
 	Operation
 	Verb TokenVerb
-	// ID names the token, and Hash is the SHA-256 of its secret: whoever asks has drawn both, and no host has the secret.
+	// ID names the token, and Hash is the SHA-256 of its secret: whoever asks has drawn both, and no host has the
+	// secret.
 	ID   []byte
 	Hash []byte
 	// ValidMillis is for how long the token is good.
@@ -231,8 +232,8 @@ type TokenAnswer struct {
 	Tokens  JoinTokens
 	Existed bool
 	Since   uint64
-	// Addresses are where a newcomer reaches hosts of the cluster, and Authority is the SHA-256 of the certificate, or of
-	// that of its authority, which they show there; empty where they speak without TLS.
+	// Addresses are where a newcomer reaches hosts of the cluster, and Authority is the SHA-256 of the certificate,
+	// or of that of its authority, which they show there; empty where they speak without TLS.
 	Addresses Addresses
 	Authority []byte
 }

@@ -21,7 +21,8 @@ type ClusterDescribeAnswer struct {
 	Generation Generation
 	// GovernorHostID is the host that leads the meta shard, 0 for none.
 	GovernorHostID uint64
-	// Observed: the host that answers governs, and has heard from all others. Otherwise all that is observed is missing.
+	// Observed: the host that answers governs, and has heard from all others. Otherwise all that is observed is
+	// missing.
 	Observed bool
 	Hosts    ClusterHosts
 	Shards   ClusterShards
@@ -113,8 +114,8 @@ type ClusterStep struct {
 	HostID  uint64 // 0 for none
 	// InMillis is after how much waiting it would be begun.
 	InMillis uint64
-	// Of an open step: for how long it has been, how often it has failed, the error of the last time, and for how long it
-	// is not tried again.
+	// Of an open step: for how long it has been, how often it has failed, the error of the last time, and for how
+	// long it is not tried again.
 	AgeMillis  uint64
 	Failures   uint64
 	LastError  []byte

@@ -119,7 +119,7 @@ func (c *conn) stepCancel(r *protocol.Request) {
 	var request meta.Request
 	switch {
 	case (m.StepID == 0) == (len(m.Subject) == 0):
-		c.failure(r, protocol.StatusBadRequest, "a step is to be cancelled, or a delay to be ended: give one of the two")
+		c.failure(r, protocol.StatusBadRequest, "a step is to be cancelled or a delay to be ended: give one of them")
 		return
 	case m.StepID != 0:
 		request = &meta.StepCancel{Step: plan.ID(m.StepID), Hold: m.HoldMillis}

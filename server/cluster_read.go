@@ -19,6 +19,9 @@ var (
 		"feature level; signalbox status says more")
 )
 
+// notFounded is answered where the hosts have no records.
+var notFounded = protocol.Result{Status: protocol.StatusPreconditionFailed, Message: errNotFounded.Error()}
+
 // notGoverning is answered by the leader of the meta shard until it has heard from all others.
 var notGoverning = protocol.Result{
 	Status: protocol.StatusUnavailable, WaitMillis: 200,
@@ -177,9 +180,7 @@ func (c *conn) auditRead(r *protocol.Request) {
 	c.confirmMeta(r, func() {
 		t, ok := c.host.meta.Machine.Topology()
 		if !ok {
-			c.Fail(id, kind, &protocol.Result{
-				Status: protocol.StatusPreconditionFailed, Message: clip(errNotFounded.Error()),
-			})
+			c.Fail(id, kind, &notFounded)
 			return
 		}
 		c.Answer(id, overview.Audit(t.Records, from, limit))

@@ -8,7 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// joinToken makes, lists or revokes tokens by which hosts join. Whoever asks for one has drawn its secret: no host has it.
+// joinToken makes, lists or revokes tokens by which hosts join. Whoever asks for one has drawn its secret: no host
+// has it.
 func (c *conn) joinToken(r *protocol.Request) {
 	m := &r.Token
 	switch m.Verb {
@@ -35,7 +36,7 @@ func (c *conn) listTokens(r *protocol.Request) {
 	c.confirmMeta(r, func() {
 		t, ok := h.meta.Machine.Topology()
 		if !ok {
-			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusPreconditionFailed, Message: clip(errNotFounded.Error())})
+			c.Fail(id, kind, &notFounded)
 			return
 		}
 		a := h.joining(&t)
@@ -55,8 +56,8 @@ func (c *conn) createToken(r *protocol.Request) {
 	copy(hash[:], m.Hash)
 	t, ok := h.meta.Machine.Topology()
 	if ok && h.joining(&t).Addresses.Len() == 0 && c.permits(r.Kind, everywhere, "") {
-		c.failure(r, protocol.StatusPreconditionFailed, "no other host can reach this cluster: start its host again with "+
-			"--raft-listen HOST:PORT, on an address of its network, and with the same data directory")
+		c.failure(r, protocol.StatusPreconditionFailed, "no other host can reach this cluster: start its host again "+
+			"with --raft-listen HOST:PORT, on an address of its network, and with the same data directory")
 		return
 	}
 	id, millis := string(m.ID), m.ValidMillis

@@ -81,8 +81,8 @@ type Config struct {
 	Halt func(error)
 	// Access decides who may do what. Nil lets everybody do everything.
 	Access Access
-	// Authority returns the SHA-256 of the certificate, or of that of the authority, by which hosts know each other, nil
-	// where they speak without TLS. It is for newcomers. May be nil.
+	// Authority returns the SHA-256 of the certificate, or of that of the authority, by which hosts know each other,
+	// nil where they speak without TLS. It is for newcomers. May be nil.
 	Authority func() []byte
 	// LogSyncs are shown among the metrics. May be nil.
 	LogSyncs *SyncTimes

@@ -30,8 +30,8 @@ func (c *conn) named(r *protocol.Request, raw []byte, node uint64) (path string,
 	return path, id, ok
 }
 
-// takesRoom reports whether a change of the meta shard is refused where disks are full. What drops a node frees room, and
-// what operators do with hosts may be what mends it.
+// takesRoom reports whether a change of the meta shard is refused where disks are full. What drops a node frees room,
+// and what operators do with hosts may be what mends it.
 func takesRoom(k protocol.Kind) bool {
 	return k == protocol.KindNodeCreate || k == protocol.KindNodeAlter
 }

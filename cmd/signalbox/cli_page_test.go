@@ -184,6 +184,10 @@ var jsonOutputs = []struct {
 	{"who", waitObject{}},
 	{"check", finding{}},
 	{"inspect", directoryObject{}},
+	{"host list", clusterHostObject{}}, {"host show", clusterHostObject{}}, {"host join-token", joinTokenObject{}},
+	{"shard list", placementObject{}}, {"cluster describe", clusterObject{}}, {"cluster why", clusterWhyObject{}},
+	{"cluster plan", clusterPlanObject{}}, {"cluster steps", clusterStepObject{}},
+	{"cluster audit", entryObject{}}, {"cluster policy", policyObject{}},
 }
 
 // json writes the fields of all objects that commands print.

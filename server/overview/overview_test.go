@@ -86,7 +86,8 @@ func (b *bed) text() string {
 		for id := range x.Shards.All() {
 			on = append(on, fmt.Sprint(id))
 		}
-		lines = append(lines, fmt.Sprintf("%v %s %d [%s] %s", x.Severity, x.Code, x.HostID, strings.Join(on, " "), x.Text))
+		lines = append(lines, fmt.Sprintf("%v %s %d [%s] %s", x.Severity, x.Code, x.HostID, strings.Join(on, " "),
+			x.Text))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -100,9 +101,11 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 		mend  string // of the first
 	}{
 		"all is well": {"a b c", func(b *bed) { b.roles("vvv") }, "", ""},
-		"one host":    {"a", func(b *bed) { b.roles("v") }, "NOTE one-host 0 [] one host: while it is away, no client is served", "host join-token"},
+		"one host": {"a", func(b *bed) { b.roles("v") },
+			"NOTE one-host 0 [] one host: while it is away, no client is served", "host join-token"},
 		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
-			"WARNING two-hosts 0 [] two hosts: b votes and a learns; while b is away, changes are refused", "until there are three"},
+			"WARNING two-hosts 0 [] two hosts: b votes and a learns; while b is away, changes are refused",
+			"until there are three"},
 		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
 			"WARNING silent 2 [] host b is not heard, for 3.1s\n" +
 				"WARNING tolerance 0 [0 1] 2 of 3 voters are alive: when one more fails, changes are refused",
@@ -113,7 +116,8 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonSilent, "not heard for 5.2 s"))
 			b.Now += 31_000
 		}, "WARNING failed 2 [] host b is taken for failed since 31s: not heard for 5.2 s\n" +
-			"WARNING tolerance 0 [0 1] 2 of 3 voters are alive: when one more fails, changes are refused", "--replace b"},
+			"WARNING tolerance 0 [0 1] 2 of 3 voters are alive: when one more fails, changes are refused",
+			"--replace b"},
 		"a majority is gone": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
@@ -154,7 +158,8 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 		"two of three share a rack": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for _, h := range []string{"a", "b", "c"} {
-				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: map[string]string{"c": "2"}[h] + "1"}}))
+				rack := map[string]string{"c": "2"}[h] + "1"
+				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: rack}}))
 			}
 		}, "NOTE domains 0 [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST --domain"},
 		"where nothing is observed only records count": {"a b c", func(b *bed) {
@@ -181,7 +186,9 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	b := newBed(t, "a", "b", "c", "d")
 	b.roles("vvvl")
 	b.do(b.Records.Drain(b.at("ann (token ops)"), "d"))
-	b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 4, Index: 90, BehindFor: 700, Percent: 41, Rate: 12_000_000}}
+	b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{
+		{ID: 4, Index: 90, BehindFor: 700, Percent: 41, Rate: 12_000_000},
+	}
 	b.Now += 2_000
 	a := b.Describe()
 	if a.GovernorHostID != 1 || !a.Observed || string(a.ClusterID) != "c" || a.LastAudit == 0 ||
@@ -216,8 +223,8 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	}
 }
 
-// TestTheLargestDescriptionFitsItsFrame: as many hosts as there may be, with the longest texts, and a thousand that have
-// left, of whom the latest are shown.
+// TestTheLargestDescriptionFitsItsFrame: as many hosts as there may be, with the longest texts, and a thousand that
+// have left, of whom the latest are shown.
 func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
 	b := newBed(t, "a", "b", "c")
 	b.roles("vvv")
@@ -226,7 +233,8 @@ func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
 		name := fmt.Sprintf("%s-%d", strings.Repeat("n", hosts.MaxName-8), i)
 		b.do(b.Records.Join(b.at(strings.Repeat("b", hosts.MaxText)), hosts.Join{Cluster: "c", Name: name,
 			Incarnation: hosts.Incarnation{9, byte(i), byte(i >> 8)}, Addresses: hosts.Addresses{
-				Raft: fmt.Sprint(long, i), Client: fmt.Sprint(long, i), Admin: long}, Level: level.Newest, Trusted: true}))
+				Raft: fmt.Sprint(long, i), Client: fmt.Sprint(long, i), Admin: long,
+			}, Level: level.Newest, Trusted: true}))
 		if id := shard.HostID(i + 4); i < 1_004 {
 			b.do(b.Records.Expel(b.at(strings.Repeat("e", hosts.MaxText)), name, true, 1))
 			b.do(b.Records.Reach(b.at("the governor"), 7, id, protocol.HostExpelled, b.Records.Host(id).Target.Epoch))

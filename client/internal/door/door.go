@@ -18,6 +18,13 @@ type Client struct {
 	Log     *slog.Logger
 }
 
+// Whole is a *client.Client, for what is about no node.
+type Whole interface {
+	Client() Client
+	// Do carries an operation out, which hooks see. The name is what it is about.
+	Do(ctx context.Context, operation, name string, f func(context.Context) error) error
+}
+
 // Session is a *client.Session.
 type Session interface {
 	Client() Client
@@ -40,8 +47,10 @@ type Node interface {
 	ID(ctx context.Context) (uint64, error)
 }
 
-// OfSession and OfNode open the door of a *client.Session and of a *client.Node. Package client sets them.
+// OfClient, OfSession and OfNode open the door of a *client.Client, a *client.Session and a *client.Node. Package
+// client sets them.
 var (
+	OfClient  func(client any) Whole
 	OfSession func(session any) Session
 	OfNode    func(node any) Node
 )

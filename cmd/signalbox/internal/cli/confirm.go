@@ -26,20 +26,26 @@ func AddYes(c *cobra.Command) {
 func (f *Frame) AskConfirmed(c *cobra.Command, describe func(context.Context, *client.Client) (what string, err error),
 	do func(context.Context, *client.Client) error,
 ) error {
-	if yes, err := c.Flags().GetBool(yesFlag); err != nil || !yes {
-		var what string
-		err := f.Ask(c, func(ctx context.Context, box *client.Client) (err error) {
-			what, err = describe(ctx, box)
-			return err
-		})
-		if err == nil {
-			err = f.confirm(what)
-		}
-		if err != nil {
-			return err
-		}
+	if err := f.Confirmed(c, describe); err != nil {
+		return err
 	}
 	return f.Ask(c, do)
+}
+
+// Confirmed returns nil where the user has agreed to what describe says, or has given --yes.
+func (f *Frame) Confirmed(c *cobra.Command, describe func(context.Context, *client.Client) (string, error)) error {
+	if yes, err := c.Flags().GetBool(yesFlag); err == nil && yes {
+		return nil
+	}
+	var what string
+	err := f.Ask(c, func(ctx context.Context, box *client.Client) (err error) {
+		what, err = describe(ctx, box)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return f.confirm(what)
 }
 
 // confirm asks whether to do something.

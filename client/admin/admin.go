@@ -1,0 +1,69 @@
+package admin
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// The kinds of operations, as hooks see them.
+const (
+	OpDescribe    client.OperationKind = "describe_cluster"
+	OpPlan        client.OperationKind = "plan_cluster"
+	OpWhy         client.OperationKind = "why_cluster"
+	OpHost        client.OperationKind = "operate_host"
+	OpTransfer    client.OperationKind = "transfer_shard"
+	OpCancel      client.OperationKind = "cancel_step"
+	OpPolicy      client.OperationKind = "set_policy"
+	OpAudit       client.OperationKind = "read_audit"
+	OpCreateToken client.OperationKind = "create_join_token"
+	OpRevokeToken client.OperationKind = "revoke_join_token"
+	OpListTokens  client.OperationKind = "list_join_tokens"
+)
+
+// Admin operates one cluster. It is safe for use by many goroutines.
+type Admin struct{ door door.Whole }
+
+// Of returns what operates the cluster of a client.
+func Of(c *client.Client) *Admin { return &Admin{door.OfClient(c)} }
+
+// By is who does something, and why. Both are kept in the history.
+type By struct{ Author, Reason string }
+
+func (b By) operation() protocol.Operation {
+	return protocol.Operation{Author: protocol.View(b.Author), Reason: protocol.View(b.Reason)}
+}
+
+// read asks for something that changes nothing.
+func (a *Admin) read(ctx context.Context, op client.OperationKind, to cluster.Target, m protocol.RequestMessage,
+	read func(*protocol.Answer),
+) error {
+	err := a.door.Do(ctx, string(op), "", func(ctx context.Context) error {
+		return a.door.Client().Cluster.Do(ctx, to, m, read)
+	})
+	return failed(op, "", err)
+}
+
+// change carries out a request once. Read returns what the answer says for later ones.
+func (a *Admin) change(ctx context.Context, op client.OperationKind, name string, m protocol.RequestMessage,
+	o *protocol.Operation, read func(*protocol.Answer) (since uint64),
+) error {
+	err := a.door.Do(ctx, string(op), name, func(ctx context.Context) error {
+		_, err := a.door.Client().Cluster.DoNumbered(ctx, cluster.MetaLeader, m, &o.Numbered, read)
+		return err
+	})
+	return failed(op, name, err)
+}
+
+func failed(op client.OperationKind, subject string, err error) error {
+	return failure.Of("admin", strings.ReplaceAll(string(op), "_", " "), subject, err)
+}
+
+// number is a number as the subject of an error.
+func number(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -1,0 +1,68 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Hosts are named by their names, or by their ids in decimal digits. Each of the methods returns whether it changed
+// anything: where all was so before, it did not. What the state of the cluster does not allow is refused with
+// client.ErrPreconditionFailed, and the text says what to do instead.
+
+// Drain has a host hand over what it leads and votes in, and go offline, so that it can be stopped. It is refused where
+// that would cost a shard its majority.
+func (a *Admin) Drain(ctx context.Context, host string, by By) (changed bool, err error) {
+	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostDrain}, host, by)
+}
+
+// Undrain takes a drain back.
+func (a *Admin) Undrain(ctx context.Context, host string, by By) (changed bool, err error) {
+	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostUndrain}, host, by)
+}
+
+// Cordon has a host get no more replicas, votes and leaderships than it has.
+func (a *Admin) Cordon(ctx context.Context, host string, by By) (changed bool, err error) {
+	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostCordon}, host, by)
+}
+
+// Uncordon takes that back.
+func (a *Admin) Uncordon(ctx context.Context, host string, by By) (changed bool, err error) {
+	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostUncordon}, host, by)
+}
+
+// Alter gives a host another failure domain, such as "dc=a,rack=1".
+func (a *Admin) Alter(ctx context.Context, host, domain string, by By) (changed bool, err error) {
+	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostAlter, Domain: protocol.View(domain)}, host, by)
+}
+
+// Expel makes a host leave for ever: its replicas are removed everywhere. With force it may be online.
+func (a *Admin) Expel(ctx context.Context, host string, force bool, by By) (changed bool, err error) {
+	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostExpel, Force: force}, host, by)
+}
+
+// Replace has a host, the successor, take the place of another one that is gone, which is expelled. It is refused while
+// the other one is heard.
+func (a *Admin) Replace(ctx context.Context, old, successor string, by By) (changed bool, err error) {
+	m := &protocol.HostOperate{Verb: protocol.HostReplace, Successor: protocol.View(successor)}
+	return a.host(ctx, m, old, by)
+}
+
+func (a *Admin) host(ctx context.Context, m *protocol.HostOperate, host string, by By) (changed bool, err error) {
+	m.Operation, m.Host = by.operation(), protocol.View(host)
+	err = a.change(ctx, OpHost, host, m, &m.Operation, func(a *protocol.Answer) uint64 {
+		changed = !a.HostOperate.Existed
+		return a.HostOperate.Since
+	})
+	return changed, err
+}
+
+// Transfer asks for another leader of a shard, which is 0 for the meta shard. The governor tries for a minute.
+func (a *Admin) Transfer(ctx context.Context, shard uint64, host string, by By) (changed bool, err error) {
+	m := &protocol.ShardTransfer{Operation: by.operation(), ShardID: shard, Host: protocol.View(host)}
+	err = a.change(ctx, OpTransfer, number(shard), m, &m.Operation, func(a *protocol.Answer) uint64 {
+		changed = !a.ShardTransfer.Existed
+		return a.ShardTransfer.Since
+	})
+	return changed, err
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/join"
+)
+
+// joinTokenObject is a join token as JSON. Its text is there once, where it was made.
+type joinTokenObject struct {
+	ID        string   `json:"id"`
+	Token     string   `json:"token,omitempty"`
+	LeftMS    int64    `json:"left_ms"`
+	By        string   `json:"by,omitempty"`
+	Used      string   `json:"used_by_incarnation,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+}
+
+func newHostToken(f *cli.Frame) *cobra.Command {
+	var valid time.Duration
+	var list bool
+	var revoke string
+	var flags actFlags
+	c := &cobra.Command{
+		Use:   "join-token",
+		Short: "Make a token by which one host joins",
+		Long: `Makes a join token: a host that is started with it, and with an empty data directory,
+becomes one of the hosts of the cluster. It is good for one host and for a while.
+The token is printed once, and no host has its secret: the cluster keeps a hash.
+
+--list shows the tokens that there are, --revoke makes one useless.`,
+		Example: `  signalbox host join-token --valid 10m >d.token
+
+  # on the new machine
+  signalbox serve --join a.example:7421 --name d --join-token d.token`,
+		Args: cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				on, by := admin.Of(box), admin.By(flags.by(f))
+				switch {
+				case list:
+					return listJoinTokens(ctx, f, on)
+				case revoke != "":
+					changed, err := on.RevokeJoinToken(ctx, revoke, by)
+					if err != nil {
+						return err
+					}
+					reportAct(f, "join token "+revoke, "revoked", changed)
+					return nil
+				}
+				return createJoinToken(ctx, f, on, valid, by)
+			})
+		},
+	}
+	c.Flags().DurationVar(&valid, "valid", time.Hour, "for how long it is good: `DURATION` up to 168h")
+	c.Flags().BoolVar(&list, "list", false, "list the tokens instead")
+	c.Flags().StringVar(&revoke, "revoke", "", "make the token of this `ID` useless instead")
+	c.MarkFlagsMutuallyExclusive("list", "revoke")
+	flags.add(c, "history")
+	return c
+}
+
+func createJoinToken(ctx context.Context, f *cli.Frame, on *admin.Admin, valid time.Duration, by admin.By) error {
+	token := join.NewToken(join.Authority{})
+	j, err := on.CreateJoinToken(ctx, token.ID, token.Hash(), valid, by)
+	if err != nil {
+		return err
+	}
+	copy(token.Authority[:], j.Authority)
+	f.Say("signalbox: good for %v: signalbox serve --join %s --name NAME --join-token FILE", valid,
+		strings.Join(j.Addresses, ","))
+	return f.Line(joinTokenObject{ID: token.ID, Token: token.String(), LeftMS: cli.Millis(j.Token.Left),
+		By: j.Token.By, Addresses: j.Addresses}, "%s", token.String())
+}
+
+func listJoinTokens(ctx context.Context, f *cli.Frame, on *admin.Admin) error {
+	tokens, err := on.JoinTokens(ctx)
+	if err != nil {
+		return err
+	}
+	rows := f.Rows("ID", "GOOD FOR", "MADE BY", "USED BY")
+	for _, t := range tokens {
+		left := "over"
+		if t.Left > 0 {
+			left = fmt.Sprint(t.Left.Round(time.Second))
+		}
+		if err := rows.Add(joinTokenObject{ID: t.ID, LeftMS: cli.Millis(t.Left), By: t.By, Used: t.Used}, t.ID, left,
+			t.By, shortIncarnation(t.Used)); err != nil {
+			return err
+		}
+	}
+	return rows.End()
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// newShard returns the commands about shards.
+func newShard(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "shard",
+		Short: "Shards: who leads, votes and learns; move a leadership",
+		Long: `What a cluster keeps is spread over shards, each with a log of its own that its voters
+agree on. Every host has a replica of every shard. The meta shard knows nodes, hosts
+and routing.`,
+	}, newShardList(f), newShardTransfer(f)))
+}
+
+// placementObject is a shard with its replicas as JSON.
+type placementObject struct {
+	ID       uint64                 `json:"id"`
+	Leader   uint64                 `json:"leader"`
+	Replicas []clusterReplicaObject `json:"replicas"`
+	// What follows is missing where nothing is observed.
+	Wanted    int                `json:"wanted_voters,omitempty"`
+	Voters    int                `json:"voters,omitempty"`
+	Live      *int               `json:"live,omitempty"`
+	Tolerated *int               `json:"tolerated,omitempty"`
+	Domains   []domainLossObject `json:"domains,omitempty"`
+}
+
+// domainLossObject says what the loss of a label of failure domains comes to, as JSON.
+type domainLossObject struct {
+	Label     string `json:"label"`
+	Live      int    `json:"live"`
+	Tolerated bool   `json:"tolerated"`
+}
+
+func newPlacementObject(c *admin.Cluster, s *admin.Shard) placementObject {
+	o := placementObject{ID: s.ID, Leader: s.Leader, Replicas: []clusterReplicaObject{}}
+	for i := range s.Replicas {
+		o.Replicas = append(o.Replicas, newClusterReplicaObject(s, &s.Replicas[i]))
+	}
+	if c.Observed {
+		o.Wanted, o.Voters, o.Live, o.Tolerated = s.Wanted, s.Voters, &s.Live, &s.Tolerated
+	}
+	for _, d := range s.Domains {
+		o.Domains = append(o.Domains, domainLossObject{d.Label, d.Live, d.Tolerated})
+	}
+	return o
+}
+
+// rolesText names the hosts whose replicas have a role.
+func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
+	var names []string
+	for _, p := range s.Replicas {
+		if p.Role == role {
+			names = append(names, hostName(c, p.Host))
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+func newShardList(f *cli.Frame) *cobra.Command {
+	var relaxed bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the shards with their replicas and what they tolerate",
+		Long: `Lists the shards: who leads, who votes, who learns, how many of the voters are alive,
+and how many more may fail. -o wide says so of failure domains too.`,
+		Example: `  signalbox shard list -o wide`,
+		Args:    cli.NoArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				cluster, err := describeCluster(ctx, box, relaxed)
+				if err != nil {
+					return err
+				}
+				rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "ALIVE", "TOLERATES#", "+DOMAINS THAT MAY FAIL")
+				for i := range cluster.Shards {
+					s := &cluster.Shards[i]
+					o := newPlacementObject(cluster, s)
+					alive, tolerates := "", ""
+					if o.Live != nil {
+						alive, tolerates = fmt.Sprintf("%d of %d", s.Live, s.Voters), strconv.Itoa(max(0, s.Tolerated))
+					}
+					var domains []string
+					for _, d := range s.Domains {
+						if d.Tolerated {
+							domains = append(domains, d.Label)
+						}
+					}
+					if err := rows.Add(o, shardName(s.ID), hostName(cluster, s.Leader),
+						rolesText(cluster, s, admin.Voter), rolesText(cluster, s, admin.Learner), alive, tolerates,
+						strings.Join(domains, " ")); err != nil {
+						return err
+					}
+				}
+				return rows.End()
+			})
+		},
+	}
+	addRelaxed(c, &relaxed)
+	return c
+}
+
+func newShardTransfer(f *cli.Frame) *cobra.Command {
+	var flags actFlags
+	c := &cobra.Command{
+		Use:   "transfer SHARD HOST",
+		Short: "Have another host lead a shard",
+		Long: `Asks the governor to hand the leadership of a shard to a host, which must be online and
+vote there. It tries for a minute. SHARD is a number, or meta.`,
+		Example: `  signalbox shard transfer 3 b
+  signalbox shard transfer meta a`,
+		Args:              cli.Arguments("SHARD", "HOST"),
+		ValidArgsFunction: f.Complete(nil, completeHosts(f)),
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := shardOf(args[0])
+			if err != nil {
+				return err
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				changed, err := admin.Of(box).Transfer(ctx, id, args[1], admin.By(flags.by(f)))
+				if err != nil {
+					return err
+				}
+				reportAct(f, "shard "+shardName(id), "to be led by "+cli.Safe(args[1]), changed)
+				return nil
+			})
+		},
+	}
+	flags.add(c, "history")
+	return c
+}
+
+// shardOf reads a shard as users name it.
+func shardOf(text string) (uint64, error) {
+	if text == "meta" {
+		return 0, nil
+	}
+	id, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, cli.Errorf(cli.ExitUsage, "%s is no shard: give a number, or meta", cli.Safe(text))
+	}
+	return id, nil
+}
