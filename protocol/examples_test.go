@@ -318,6 +318,7 @@ var laterExamples = make(map[string]bool)
 
 func init() {
 	examples = append(examples, rolloutExamples...)
+	examples = append(examples, accessExamples...)
 	examples = append(examples, processExamples...)
 	examples = append(examples, clusterExamples...)
 	examples = append(examples, betweenHostsExamples...)

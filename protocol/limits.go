@@ -22,6 +22,8 @@ const (
 	MaxClientNameBytes       = 256
 	MaxVersionBytes          = 64 // of a client's or a host's version
 	MaxTokenBytes            = 4096
+	MaxAccessNameBytes       = 256 // of a role or a token
+	MaxPrincipalBytes        = 300
 	MaxMessageBytes          = 1024 // of an answer's message for people
 	MaxHostNameBytes         = 256
 	MaxAddressBytes          = 512 // of a host: name or number and port

@@ -52,6 +52,11 @@ const (
 	KindRolloutList     Kind = 141
 	KindRolloutPlan     Kind = 142
 
+	KindAccessChange  Kind = 144
+	KindAccessList    Kind = 145
+	KindAccessAsk     Kind = 146
+	KindAccessDenials Kind = 147
+
 	KindProcessPut       Kind = 160
 	KindProcessDelete    Kind = 161
 	KindProcessJoin      Kind = 162
@@ -103,7 +108,8 @@ const (
 	KindRoutingChanged  Kind = 123
 	KindGoingAway       Kind = 124
 
-	KindInbox Kind = 256
+	KindInbox    Kind = 256
+	KindExpiring Kind = 260
 )
 
 // requestRow is what there is to know of one kind of request: its name, the level that brings it, the right that it
@@ -251,6 +257,18 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindRolloutPlan: {"ROLLOUT_PLAN", 4, RightSee,
 		func(r *Request) RequestMessage { return &r.RolloutPlan },
 		func(a *Answer) AnswerMessage { return &a.RolloutPlan }},
+	KindAccessChange: {"ACCESS_CHANGE", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.AccessChange },
+		func(a *Answer) AnswerMessage { return &a.AccessChange }},
+	KindAccessList: {"ACCESS_LIST", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.AccessList },
+		func(a *Answer) AnswerMessage { return &a.AccessList }},
+	KindAccessAsk: {"ACCESS_ASK", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.AccessAsk },
+		func(a *Answer) AnswerMessage { return &a.AccessAsk }},
+	KindAccessDenials: {"ACCESS_DENIALS", 4, RightAdmin,
+		func(r *Request) RequestMessage { return &r.AccessDenials },
+		func(a *Answer) AnswerMessage { return &a.AccessDenials }},
 	KindProcessPut: {"PROCESS_PUT", 4, RightOperate,
 		func(r *Request) RequestMessage { return &r.ProcessPut },
 		func(a *Answer) AnswerMessage { return &a.ProcessPut }},
@@ -352,6 +370,7 @@ var pushes = [maxPush2 - minPush1 + 1]pushRow{
 	KindSessionEnded - minPush1:    {"SESSION_ENDED", 1, func(a *Answer) PushMessage { return &a.SessionEnded }},
 	KindRoutingChanged - minPush1:  {"ROUTING_CHANGED", 1, func(a *Answer) PushMessage { return &a.RoutingChanged }},
 	KindGoingAway - minPush1:       {"GOING_AWAY", 1, func(a *Answer) PushMessage { return &a.GoingAway }},
+	KindExpiring - minPush1:        {"EXPIRING", 4, func(a *Answer) PushMessage { return &a.Expiring }},
 	KindInbox - minPush1:           {"INBOX", 4, func(a *Answer) PushMessage { return &a.Inbox }},
 }
 
@@ -403,6 +422,10 @@ type Request struct {
 	RolloutDescribe   RolloutDescribe
 	RolloutList       RolloutList
 	RolloutPlan       RolloutPlan
+	AccessChange      AccessChange
+	AccessList        AccessList
+	AccessAsk         AccessAsk
+	AccessDenials     AccessDenials
 	ProcessPut        ProcessPut
 	ProcessDelete     ProcessDelete
 	ProcessJoin       ProcessJoin
@@ -485,6 +508,10 @@ type Answer struct {
 	RolloutDescribe   RolloutDescribeAnswer
 	RolloutList       RolloutListAnswer
 	RolloutPlan       RolloutPlanAnswer
+	AccessChange      AccessChangeAnswer
+	AccessList        AccessListAnswer
+	AccessAsk         AccessAskAnswer
+	AccessDenials     AccessDenialsAnswer
 	ProcessPut        ProcessPutAnswer
 	ProcessDelete     ProcessDeleteAnswer
 	ProcessJoin       ProcessJoinAnswer
@@ -528,4 +555,5 @@ type Answer struct {
 	RoutingChanged  RoutingChanged
 	GoingAway       GoingAway
 	Inbox           Inbox
+	Expiring        Expiring
 }

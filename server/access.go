@@ -26,13 +26,6 @@ type Access interface {
 	Authenticate(token []byte) (rights Rights, name string, ok bool)
 }
 
-// everything is what clients may do where there is no Access.
-type everything struct{}
-
-func (everything) Allows(string, string, protocol.Right) bool { return true }
-func (everything) Valid() bool                                { return true }
-func (everything) Version() uint64                            { return 0 }
-
 // permits reports whether the client may do something with an object in the node of a path; without an object it asks
 // for the node as a whole, without a path for any node. A kind that needs no right of a node is refused.
 func (c *conn) permits(k protocol.Kind, path, object string) bool {
@@ -40,21 +33,34 @@ func (c *conn) permits(k protocol.Kind, path, object string) bool {
 	return need != protocol.RightNone && c.rights.Valid() && c.rights.Allows(path, object, need)
 }
 
-// lacking says what a token lacks that does not permit something: by the token's name, never by itself.
+// lacking says what a client lacks that may not do something, by the name of its token, never by the token itself; and
+// has the refusal remembered.
 func (c *conn) lacking(k protocol.Kind, path, object string) string {
-	need := k.Right() & protocol.RightAll
+	c.denied(k, path, object)
+	need, who := k.Right()&protocol.RightAll, "a client without a token"
+	if c.name != "" {
+		who = fmt.Sprintf("the token of %q", c.name)
+	}
 	switch {
 	case need == protocol.RightNone:
 		return clip(fmt.Sprintf("no right allows %v", k))
 	case !c.rights.Valid():
-		return clip(fmt.Sprintf("the token of %q is not good any more", c.name))
+		return clip(fmt.Sprintf("%s is not good any more", who))
 	case path == "" || !c.rights.Allows("", "", need):
-		return clip(fmt.Sprintf("the token of %q does not have the right %v, which %v needs", c.name, need, k))
+		return clip(fmt.Sprintf("%s does not have the right %v, which %v needs", who, need, k))
 	case object != "" && c.rights.Allows(path, "", need):
-		return clip(fmt.Sprintf("the token of %q has the right %v, which %v needs, for %s, but not for %q in it",
-			c.name, need, k, path, object))
+		return clip(fmt.Sprintf("%s has the right %v, which %v needs, for %s, but not for %q in it", who, need, k, path,
+			object))
 	}
-	return clip(fmt.Sprintf("the token of %q has the right %v, which %v needs, but not for %s", c.name, need, k, path))
+	return clip(fmt.Sprintf("%s has the right %v, which %v needs, but not for %s", who, need, k, path))
+}
+
+// who names the client: by its token or certificate, anonymous without one.
+func (c *conn) who() string {
+	if k, is := c.rights.(*kept); is {
+		return k.who[0].String()
+	}
+	return c.name
 }
 
 // authorize reports whether the client may do this with the object in the node of that path, and answers where it may
@@ -70,7 +76,7 @@ func (c *conn) authorize(r *protocol.Request, path, object string) bool {
 // authorizeIn is authorize for a node that is named by its id. The object is empty for what is about the node as a
 // whole.
 func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) bool {
-	if _, all := c.rights.(everything); all {
+	if c.unbound() {
 		return true
 	}
 	node, ok := c.host.meta.Machine.NodeByID(id)
@@ -81,6 +87,7 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 	case !c.permits(r.Kind, "", ""):
 		return c.authorize(r, "", "") // it may do so in no node at all
 	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path, ""):
+		c.denied(r.Kind, node.Path, name)
 		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return false
 	}
@@ -89,7 +96,7 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 
 // permitsIn is permits for a node that is named by its id.
 func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
-	if _, all := c.rights.(everything); all {
+	if c.unbound() {
 		return true
 	}
 	n, _ := c.host.meta.Machine.NodeByID(id)
@@ -100,6 +107,11 @@ func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
 // not there.
 func (c *conn) sees(id shard.NodeID) bool {
 	return c.permitsIn(protocol.KindNodeDescribe, id, "")
+}
+
+// seesObject reports whether the client may know that the object is there.
+func (c *conn) seesObject(id shard.NodeID, name string) bool {
+	return c.permitsIn(protocol.KindSemaphoreDescribe, id, name)
 }
 
 // session returns what the machine of a shard knows of a session, where the client may know of it.
@@ -134,7 +146,7 @@ func (c *conn) mayWatch(of shard.ObjectName) bool {
 
 // Review detaches a session from the connection that may not act in its node any more.
 func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
-	if _, all := c.rights.(everything); all || c.permitsIn(protocol.KindSessionBind, node, "") && c.sees(node) {
+	if c.permitsIn(protocol.KindSessionBind, node, "") && c.sees(node) {
 		return
 	}
 	attached := home.Leases.Withdraw(id, c.holder)

@@ -15,8 +15,21 @@ func (h *Host) chores(now time.Time, changed bool) {
 	if h.pending.due() || h.pending.over.Load() {
 		h.relievePending()
 	}
+	h.makeSure(now)
 	h.reviewConns(now)
 }
+
+// makeSure keeps this host sure of the rights that the cluster keeps, where it keeps any.
+func (h *Host) makeSure(now time.Time) {
+	if h.meta.Rights().Revision() == 0 || h.meta.SureFor(now) < rightsCheck || now.Sub(h.askedAt) < rightsCheck {
+		return
+	}
+	h.askedAt = now
+	h.meta.Confirm(func(bool) {})
+}
+
+// rightsCheck is how often a host makes sure of the rights that the cluster keeps, and tries to.
+const rightsCheck = 2 * time.Second
 
 // reviewStep is how many connections one round checks.
 const reviewStep = 1000
@@ -43,6 +56,7 @@ func (h *Host) reviewConns(now time.Time) {
 			c.cutOff(cutNoHello, protocol.StatusTimeout, "no HELLO came")
 		case c.welcomed.Load() && !c.rights.Valid():
 			c.cutOff(cutUnauthorized, protocol.StatusUnauthorized, "the token is not good any more")
+		case c.welcomed.Load() && !c.reviewKept():
 		case c.welcomed.Load() && c.rights.Version() != c.reviewed:
 			c.reviewed = c.rights.Version()
 			c.review()

@@ -27,6 +27,7 @@ type conn struct {
 	// Used on the event loop only.
 	decoder    *protocol.RequestDecoder
 	greeted    bool      // said, for the loop itself
+	entering   bool      // its HELLO waits until the host has made sure who it is
 	heardAt    time.Time // when the frames that are being dispatched were read
 	started    int64     // the same, in the host's nanoseconds
 	touched    []*replica.Replica
@@ -92,6 +93,7 @@ func (c *conn) Data(b []byte) (consumed int) {
 	c.heardAt, c.started = now, h.since(now)
 	c.heard.Store(c.started)
 	defer c.flushTouched() // whatever becomes of the connection: what is queued must not wait for others
+	c.greeted = c.greeted || c.welcomed.Load()
 	for consumed < len(b) {
 		payload, size, err := protocol.ScanFrame(b[consumed:], c.frameLimit())
 		if err != nil {

@@ -22,11 +22,13 @@ const (
 	cutUnauthorized                  // its token is not known, or not any more
 	cutUnsupported                   // it speaks no version of the protocol that this host does
 	cutPartial                       // too much is held of frames that have arrived in part
+	cutLagging                       // the host cannot make sure who may do what
 	cutBadRequest                    // it does not speak the protocol
 	cutReasons
 )
 
-var cutNames = [cutReasons]string{"SLOW", "SILENT", "NO_HELLO", "UNAUTHORIZED", "UNSUPPORTED", "PARTIAL", "BAD_REQUEST"}
+var cutNames = [cutReasons]string{"SLOW", "SILENT", "NO_HELLO", "UNAUTHORIZED", "UNSUPPORTED", "PARTIAL", "LAGGING",
+	"BAD_REQUEST"}
 
 // cutLines is how many connections that the host ends are logged in one second.
 const cutLines = 5

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/replica"
@@ -20,6 +22,9 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 	}
 	if r.Kind.Right() == protocol.RightNone {
 		c.failure(r, protocol.StatusUnauthorized, c.lacking(r.Kind, "", ""))
+		return true
+	}
+	if c.refuseLagging(r) {
 		return true
 	}
 	c.beginAct(r)
@@ -78,6 +83,10 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindRolloutDescribe:   (*conn).rolloutDescribe,
 	protocol.KindRolloutList:       (*conn).rolloutList,
 	protocol.KindRolloutPlan:       (*conn).rolloutPlan,
+	protocol.KindAccessChange:      (*conn).accessChange,
+	protocol.KindAccessList:        (*conn).accessList,
+	protocol.KindAccessAsk:         (*conn).accessAsk,
+	protocol.KindAccessDenials:     (*conn).accessDenials,
 	protocol.KindProcessDescribe:   (*conn).processDescribe,
 	protocol.KindProcessList:       (*conn).processList,
 	protocol.KindInboxOpen:         (*conn).inboxOpen,
@@ -120,24 +129,63 @@ func (c *conn) hello(r *protocol.Request) bool {
 	if !ok {
 		return refuse(cutUnsupported, protocol.StatusUnsupported, "no protocol version in common")
 	}
-	rights, name, ok := h.access.Authenticate(r.Hello.Token)
-	if !ok {
-		return refuse(cutUnauthorized, protocol.StatusUnauthorized, "the token is not known here")
+	if c.entering {
+		return refuse(cutBadRequest, protocol.StatusBadRequest, "a HELLO waits for its answer")
 	}
-	c.rights, c.name, c.greeted, c.reviewed = rights, name, true, rights.Version()
-	c.client = shard.ClientState{Name: string(r.Hello.ClientName), Version: string(r.Hello.ClientVersion)}
+	e, refused := h.enter(r.Hello.Token, c.certificateOf())
+	switch {
+	case refused == nil:
+		c.welcome(r.ID, &r.Hello, version, e, protocol.ReadKinds(&r.Hello.PushKinds))
+		c.greeted = true
+		return true
+	case len(r.Hello.Token) > 0 && h.meta.Rights().Revision() > 0:
+		c.enterLater(r, version)
+		return true
+	}
+	return refuse(cutUnauthorized, refused.Status, refused.Message)
+}
+
+// enterLater finds out who a client is once this host has made sure that it knows all tokens: the client's may have
+// been made a moment ago, through another host.
+func (c *conn) enterLater(r *protocol.Request, version uint64) {
+	c.entering = true
+	id, hello, certificate := r.ID, r.Hello, c.certificateOf()
+	pushes := protocol.ReadKinds(&hello.PushKinds)
+	hello.Token, hello.ClientName = slices.Clone(hello.Token), slices.Clone(hello.ClientName)
+	hello.ClientVersion, hello.PushKinds = slices.Clone(hello.ClientVersion), protocol.Kinds{}
+	c.host.meta.Confirm(func(bool) {
+		e, refused := c.host.enter(hello.Token, certificate)
+		if refused != nil {
+			c.Fail(id, protocol.KindHello, refused)
+			c.cutOff(cutUnauthorized, refused.Status, refused.Message)
+			return
+		}
+		c.welcome(id, &hello, version, e, pushes)
+		c.flush()
+	})
+}
+
+// welcome lets a client in that understands these pushes. Where it waited for a barrier the connection may be closed.
+func (c *conn) welcome(id uint64, m *protocol.Hello, version uint64, e entry, pushes protocol.KindSet) {
+	h := c.host
 	from := c.peer.RemoteAddr()
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	c.rights, c.name, c.reviewed = e.rights, e.name, e.rights.Version()
+	c.client = shard.ClientState{Name: string(m.ClientName), Version: string(m.ClientVersion)}
 	if from != nil {
 		c.client.Address = clipAddress(from.String())
 	}
-	c.source = pipeline.NewSource(name, from, len(h.replicas))
-	c.pushes = protocol.ReadKinds(&r.Hello.PushKinds)
-	c.mu.Lock()
-	c.encoder.Understands(c.pushes)
+	c.source = pipeline.NewSource(e.name, from, len(h.replicas))
+	c.pushes = pushes
+	c.encoder.Understands(pushes)
 	c.mu.Unlock()
 	h.metrics.Greeted.Inc()
 	routing := h.meta.RoutingVersion()
-	c.Answer(r.ID, &protocol.Welcome{
+	c.Answer(id, &protocol.Welcome{
 		Version: version, HostID: uint64(h.config.ID), HostName: []byte(h.config.Name),
 		ClusterID: []byte(h.config.Cluster), RoutingVersion: routing,
 		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
@@ -148,5 +196,4 @@ func (c *conn) hello(r *protocol.Request) bool {
 	if now := h.meta.RoutingVersion(); now != routing {
 		c.Push(0, &protocol.RoutingChanged{Version: now})
 	}
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -39,3 +40,19 @@ func (h *Host) Found() {
 
 // GovernBy has questions about what is changed among the hosts answered by g.
 func (h *Host) GovernBy(g overview.Governor) { h.governor = g }
+
+// EnsureFounded has the hosts of the cluster founded, where they are not yet and this host leads the meta shard.
+func (h *Host) EnsureFounded() (founded bool) {
+	m := h.meta.Machine
+	if !m.Founded() && m.Level() >= meta.TopologyLevel && h.meta.Leader().Leader == h.config.ID {
+		found := &meta.HostsFound{}
+		for _, x := range m.Hosts() {
+			found.Founders = append(found.Founders, meta.Founder{ID: x.ID})
+		}
+		h.meta.Propose(meta.NewCommand(found, meta.Origin{By: "test"}), func(*meta.Effect, protocol.Status) {})
+	}
+	return m.Founded()
+}
+
+// MetaLeader is who leads the meta shard, as far as this host knows.
+func (h *Host) MetaLeader() shard.HostID { return h.meta.Leader().Leader }

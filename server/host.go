@@ -22,7 +22,6 @@ import (
 type Host struct {
 	config   Config
 	log      *slog.Logger
-	access   Access
 	set      *replica.Set
 	meta     *replica.Meta      // of the set
 	replicas []*replica.Replica // of the set
@@ -34,6 +33,9 @@ type Host struct {
 	cuts     cuts
 	refusals lineBudget // of administrative acts
 	guessers guessers
+	denials  denials // for want of a right
+	// askedAt is when this host last tried to make sure of the rights that the cluster keeps; used on the loop.
+	askedAt time.Time
 
 	governing governing
 
@@ -55,7 +57,7 @@ func Open(config Config) (*Host, error) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	h := &Host{
-		config: config, log: config.Log, access: config.Access, conns: make(map[*conn]struct{}),
+		config: config, log: config.Log, conns: make(map[*conn]struct{}),
 		metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
 		asking: make(chan struct{}, maxQuestions),
 	}
@@ -64,9 +66,6 @@ func Open(config Config) (*Host, error) {
 	h.partial.limit = int64(config.PartialBytes)
 	h.metrics.Set.NewGauge(`signalbox_feature_level`, func() float64 { return float64(h.meta.Machine.Level()) })
 	h.cuts.init(h, h.metrics.Set)
-	if h.access == nil {
-		h.access = open{}
-	}
 	h.set = replica.New(replica.Config{
 		Self: meta.Host{
 			ID: config.ID, Name: config.Name, RaftAddress: config.RaftAddress, ClientAddress: config.ClientAddress,
@@ -204,8 +203,3 @@ func (h *Host) refusal() error {
 	}
 	return h.meta.Guard()
 }
-
-// open lets everybody in.
-type open struct{}
-
-func (open) Authenticate([]byte) (Rights, string, bool) { return everything{}, "", true }

@@ -39,7 +39,9 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 		page, last, more := rp.Machine.ListSemaphores(id, prefix, after, itemLimit(m.Limit), nil)
 		var a protocol.SemaphoreListAnswer
 		for i := range page {
-			a.Semaphores.Append(semaphoreInfo(&page[i], m.IncludeData))
+			if c.seesObject(id, page[i].Name) {
+				a.Semaphores.Append(semaphoreInfo(&page[i], m.IncludeData))
+			}
 			if a.Semaphores.Size() >= protocol.PageBytes && i < len(page)-1 {
 				last, more = page[i].Name, true
 				break
@@ -131,7 +133,8 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 	id, request := shard.SessionID(m.SessionID), r.ID
 	c.read(r, rp, m.Consistency, func() {
 		var a protocol.SessionHoldingsAnswer
-		if _, known := c.session(rp, id); !known {
+		view, known := c.session(rp, id)
+		if !known {
 			c.Answer(request, &a)
 			return
 		}
@@ -145,7 +148,9 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 			if x.Kind != shard.KindSemaphore { // of those the other fields say it all
 				h.Role = []byte(x.Role)
 			}
-			a.Holdings.Append(h)
+			if c.seesObject(view.Node, x.Name) {
+				a.Holdings.Append(h)
+			}
 			if endsPage(a.Holdings.Size(), i, len(page), more) {
 				a.Next = uint64(x.Order)
 				break

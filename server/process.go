@@ -42,7 +42,9 @@ func (c *conn) processList(r *protocol.Request) {
 		return listPage{
 			n: len(page), last: last, more: more,
 			add: func(i int) ([]byte, int) {
-				a.Processes.Append(page[i])
+				if c.seesObject(n, string(page[i].Name)) {
+					a.Processes.Append(page[i])
+				}
 				return page[i].Name, a.Processes.Size()
 			},
 			done: func(next []byte) protocol.AnswerMessage {

@@ -58,7 +58,9 @@ func (c *conn) rolloutList(r *protocol.Request) {
 		return listPage{
 			n: len(page), last: last, more: more,
 			add: func(i int) ([]byte, int) {
-				a.Rollouts.Append(page[i])
+				if c.seesObject(n, string(page[i].Name)) {
+					a.Rollouts.Append(page[i])
+				}
 				return page[i].Name, a.Rollouts.Size()
 			},
 			done: func(next []byte) protocol.AnswerMessage {

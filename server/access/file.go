@@ -191,6 +191,14 @@ func (g *grant) Allows(path, object string, need protocol.Right) bool {
 	return set != nil && set.Allows(path, object, need)
 }
 
+// Set returns the rules that the file has for the token now.
+func (g *grant) Set() *rights.Set {
+	if set := g.set.Load(); set != nil {
+		return set
+	}
+	return &rights.Set{}
+}
+
 // Valid implements server.Rights.
 func (g *grant) Valid() bool { return g.set.Load() != nil }
 

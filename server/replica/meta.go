@@ -4,15 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // MetaShard is the id of the meta shard; data shards count from 1.
@@ -31,8 +34,12 @@ type Meta struct {
 	// another replica came. Before that the host must not lead a shard, answer for a session or end one: it may not
 	// know of a longer grace.
 	caughtUp, life atomic.Uint64
-	digests        digests
-	term           metaTerm
+	// sure is when the latest barrier began that succeeded, in nanoseconds since the host began, and one more: 0 for
+	// none.
+	sure    atomic.Int64
+	rights  atomic.Pointer[rights.Book] // by what was applied
+	digests digests
+	term    metaTerm
 	// appliedVersion is the version of the machine that the host's timing goes by.
 	appliedVersion atomic.Uint64
 
@@ -60,6 +67,7 @@ func (s *Set) newMetaReplica() *Meta {
 	m.leadership.Store(&shard.Leadership{})
 	m.log = &m.end
 	m.life.Store(1)
+	m.rights.Store(m.Machine.Rights())
 	m.initDigests()
 	return m
 }
@@ -177,6 +185,7 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 		m.applied.Store(entries[i].Index)
 		m.effects.Reset()
 		m.Machine.Apply(&m.batch, &m.effects)
+		m.rights.Store(m.Machine.Rights())
 		for j := range m.effects.List {
 			if err := m.handle(&m.effects.List[j]); err != nil {
 				return m.set.halt(err)
@@ -237,6 +246,7 @@ func (m *Meta) Restore(r io.Reader) error {
 		}
 		return err
 	}
+	m.rights.Store(m.Machine.Rights())
 	m.set.timing.reload(m.Machine)
 	m.set.quotas.reload(m.Machine)
 	m.appliedVersion.Store(m.Machine.Version())
@@ -260,12 +270,34 @@ func (m *Meta) LeadershipChanged(l shard.Leadership) {
 // CaughtUp reports whether a barrier has shown, since this host or its replica started, that this copy is up to date.
 func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.life.Load() }
 
+// Rights returns who may do what, by all that was applied here.
+func (m *Meta) Rights() *rights.Book { return m.rights.Load() }
+
+// SureFor returns how long ago the latest barrier began that showed this copy to be up to date.
+func (m *Meta) SureFor(now time.Time) time.Duration {
+	begun := m.sure.Load()
+	if begun == 0 || !m.CaughtUp() {
+		return math.MaxInt64
+	}
+	return time.Duration(max(m.set.Since(now)-(begun-1), 0))
+}
+
+// raise lets a number grow to another one.
+func raise(n *atomic.Int64, to int64) {
+	for {
+		if at := n.Load(); at >= to || n.CompareAndSwap(at, to) {
+			return
+		}
+	}
+}
+
 // Confirm calls done when this copy has everything that was committed before, or could not make sure.
 func (m *Meta) Confirm(done func(ok bool)) {
-	life := m.life.Load()
+	life, begun := m.life.Load(), m.set.Clock()+1
 	err := m.log.Barrier(func(err error) {
 		if err == nil {
 			m.caughtUp.Store(life)
+			raise(&m.sure, begun)
 		}
 		done(err == nil)
 	})

@@ -71,7 +71,7 @@ func (b *Book) Record(p Principal) *Record {
 }
 
 func (b *Book) index(p Principal) (int, bool) {
-	return slices.BinarySearchFunc(b.records, p, func(r *Record, p Principal) int { return r.compare(p) })
+	return slices.BinarySearchFunc(b.records, p, func(r *Record, p Principal) int { return r.Compare(p) })
 }
 
 // TokenOf returns the token of a secret, nil where there is none, or it is over at that time of the wall clock.

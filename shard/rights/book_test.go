@@ -244,7 +244,7 @@ func (w *twin) differs(d drawer, b *Book) error {
 		holders = append(holders, o.Principal)
 	}
 	var should []Principal
-	for _, p := range slices.SortedFunc(maps.Keys(w.grants), Principal.compare) {
+	for _, p := range slices.SortedFunc(maps.Keys(w.grants), Principal.Compare) {
 		if naive(w.rules(p), "/a", "n", protocol.RightSee) {
 			should = append(should, p)
 		}

@@ -51,7 +51,8 @@ func ParsePrincipal(text string) (Principal, error) {
 	return Principal{}, fmt.Errorf("%q is no principal: write token:NAME, cn:NAME, san:NAME, or anonymous", text)
 }
 
-func (p Principal) compare(other Principal) int {
+// Compare orders principals by kind and name.
+func (p Principal) Compare(other Principal) int {
 	return cmp.Or(cmp.Compare(p.Kind, other.Kind), cmp.Compare(p.Name, other.Name))
 }
 

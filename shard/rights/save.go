@@ -107,7 +107,7 @@ func (b *Book) complete() error {
 		if err := b.checkRecord(r); err != nil {
 			return fmt.Errorf("%v: %w", r.Principal, err)
 		}
-		if i > 0 && b.records[i-1].compare(r.Principal) >= 0 {
+		if i > 0 && b.records[i-1].Compare(r.Principal) >= 0 {
 			return fmt.Errorf("%v is not in order", r.Principal)
 		}
 		if b.bytes += r.size(); r.Kind == Token {

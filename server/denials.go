@@ -1,0 +1,76 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// maxDenials is how many refusals a host remembers.
+const maxDenials = 1000
+
+// denials are the latest requests that were refused for want of a right. They are never written to the log: a client
+// that is refused much could fill a disk.
+type denials struct {
+	mu    sync.Mutex // guards what follows
+	ring  [maxDenials]denial
+	total uint64
+}
+
+// denial is one of them.
+type denial struct {
+	at           uint64 // wall clock in milliseconds
+	who, address string
+	kind         protocol.Kind
+	path, object string
+}
+
+func (d *denials) note(n denial) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ring[d.total%maxDenials] = n
+	d.total++
+}
+
+// latest returns the latest ones, the newest first, and how many there were in all.
+func (d *denials) latest(most int) (list []denial, total uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := d.total; i > 0 && d.total-i < maxDenials && len(list) < most; i-- {
+		list = append(list, d.ring[(i-1)%maxDenials])
+	}
+	return list, d.total
+}
+
+// denied remembers a refusal. The path is empty where the node is not known, or must not be.
+func (c *conn) denied(k protocol.Kind, path, object string) {
+	c.host.denials.note(denial{at: c.host.wall(), who: c.who(), address: c.client.Address, kind: k,
+		path: path, object: object})
+}
+
+// accessDenials answers with the latest refusals of this host, as far as the client gives rights in their nodes.
+func (c *conn) accessDenials(r *protocol.Request) {
+	if !c.authorize(r, "", "") {
+		return
+	}
+	list, total := c.host.denials.latest(itemLimit(r.AccessDenials.Limit))
+	a := protocol.AccessDenialsAnswer{HostName: []byte(c.host.config.Name), Total: total}
+	for _, d := range list {
+		need := d.kind.Right() & protocol.RightAll
+		below := d.path
+		if below == "" {
+			below = "/"
+		}
+		if !c.rights.Allows(below, "", protocol.RightAdmin) {
+			continue
+		}
+		a.Denials.Append(protocol.AccessDenial{
+			AtMillis: d.at, Who: []byte(d.who), Address: []byte(d.address), Request: []byte(d.kind.String()),
+			Right: uint64(need), Path: []byte(d.path), Object: []byte(d.object),
+		})
+		if a.Denials.Size() >= protocol.PageBytes {
+			break
+		}
+	}
+	c.Answer(r.ID, &a)
+}

@@ -1,0 +1,213 @@
+package server
+
+import (
+	"crypto/x509"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/rights"
+)
+
+// How long a host that cannot make sure that its copy of the meta shard is up to date goes by the rights in it.
+const (
+	// rightsLag is after how long it lets nobody in by them, and refuses what could do much harm.
+	rightsLag = 10 * time.Second
+	// rightsEnd is after how long it ends the connections of those that were let in by them.
+	rightsEnd = 60 * time.Second
+	// expiryWarning is how long before a token expires its clients are warned.
+	expiryWarning = 5 * time.Minute
+)
+
+// grave are the rights that a host does not grant while it may lag behind what the cluster keeps.
+const grave = protocol.RightOperate | protocol.RightAdmin | protocol.RightCluster | protocol.RightDelete |
+	protocol.RightBackup
+
+// entry is who a client has turned out to be.
+type entry struct {
+	rights Rights
+	name   string // of the owner of its token or certificate; empty for an anonymous client
+}
+
+// enter finds out who a client is by what its HELLO and its connection show: by the host's own Access first, which
+// holds whatever becomes of the cluster, and else by the rights that the cluster keeps. Where it is not let in, refused
+// says why.
+func (h *Host) enter(token []byte, certificate *x509.Certificate) (e entry, refused *protocol.Result) {
+	if h.config.Access != nil {
+		if own, name, ok := h.config.Access.Authenticate(token); ok {
+			return entry{own, name}, nil
+		}
+	}
+	k := &kept{host: h}
+	book := h.meta.Rights()
+	if t := book.TokenOf(token, h.wall()); t != nil {
+		k.token = t
+		k.who = append(k.who, t.Principal)
+	}
+	k.who = appendCertificate(k.who, book, certificate)
+	name := ""
+	if len(k.who) > 0 {
+		name = k.who[0].Name
+	}
+	k.who = append(k.who, rights.Principal{Kind: rights.Anonymous})
+	switch {
+	case k.current().all:
+	case h.rightsAge() > rightsLag:
+		return e, &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging}
+	case len(token) > 0 && k.token == nil:
+		return e, &protocol.Result{Status: protocol.StatusUnauthorized, Message: "the token is not known here"}
+	case !k.Valid():
+		return e, &protocol.Result{Status: protocol.StatusUnauthorized,
+			Message: "a client without a token may do nothing here"}
+	}
+	return entry{k, name}, nil
+}
+
+const lagging = "this host cannot make sure at the moment who may do what"
+
+// appendCertificate appends the principals that a client is by its certificate and that have roles.
+func appendCertificate(who []rights.Principal, book *rights.Book, c *x509.Certificate) []rights.Principal {
+	if c == nil {
+		return who
+	}
+	names := []rights.Principal{{Kind: rights.CommonName, Name: c.Subject.CommonName}}
+	for _, name := range c.DNSNames {
+		names = append(names, rights.Principal{Kind: rights.AltName, Name: name})
+	}
+	for _, uri := range c.URIs {
+		names = append(names, rights.Principal{Kind: rights.AltName, Name: uri.String()})
+	}
+	for _, p := range names {
+		if book.Record(p) != nil {
+			who = append(who, p)
+		}
+	}
+	return who
+}
+
+// certificateOf returns the certificate that a client has shown, where the host has checked it.
+func (c *conn) certificateOf() *x509.Certificate {
+	state := c.peer.TLS()
+	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
+		return nil
+	}
+	return state.PeerCertificates[0]
+}
+
+// wall is the wall clock in milliseconds.
+func (h *Host) wall() uint64 { return uint64(max(h.now().UnixMilli(), 0)) }
+
+// rightsAge is for how long this host has not made sure that its copy of the rights is up to date.
+func (h *Host) rightsAge() time.Duration { return h.meta.SureFor(h.now()) }
+
+// kept are the rights of a client by what the cluster keeps. Any goroutine may use it.
+type kept struct {
+	host  *Host
+	token *rights.Record // as it was when the client came; nil without one
+	who   []rights.Principal
+
+	state  atomic.Pointer[keptState]
+	warned atomic.Bool // that the token expires
+}
+
+// keptState is what a client may do by one book of rights.
+type keptState struct {
+	book *rights.Book
+	set  *rights.Set
+	// all: nobody has said yet what anonymous clients may do, and this host has no Access that would keep them out.
+	all     bool
+	gone    bool // the token was revoked
+	version uint64
+}
+
+// current returns what holds by the book that this host has applied.
+func (k *kept) current() *keptState {
+	book := k.host.meta.Rights()
+	s := k.state.Load()
+	if s != nil && s.book == book {
+		return s
+	}
+	next := &keptState{book: book, set: book.Set(k.who...), all: !book.Decided() && k.host.config.Access == nil,
+		version: 1}
+	if k.token != nil {
+		t := book.Record(k.token.Principal)
+		next.gone = t == nil || t.Hash != k.token.Hash
+	}
+	if s != nil {
+		next.version = s.version
+		if s.all != next.all || !s.set.Equal(next.set) {
+			next.version++
+		}
+	}
+	k.state.CompareAndSwap(s, next) // where another goroutine was first, both are of the same book
+	return next
+}
+
+// Allows implements Rights.
+func (k *kept) Allows(path, object string, need protocol.Right) bool {
+	s := k.current()
+	return s.all || s.set.Allows(path, object, need)
+}
+
+// Valid implements Rights.
+func (k *kept) Valid() bool {
+	s := k.current()
+	switch {
+	case k.token != nil:
+		return !s.gone && (k.token.Expires == 0 || k.host.wall() < k.token.Expires)
+	case s.all:
+		return true
+	}
+	return s.set.Allows("", "", protocol.RightAll)
+}
+
+// Version implements Rights.
+func (k *kept) Version() uint64 { return k.current().version }
+
+// unbound reports whether the client may do everything.
+func (c *conn) unbound() bool {
+	k, is := c.rights.(*kept)
+	return is && k.current().all && k.token == nil
+}
+
+// refuseLagging answers a request for which the rights that the cluster keeps must be known better than this host knows
+// them at the moment.
+func (c *conn) refuseLagging(r *protocol.Request) bool {
+	k, is := c.rights.(*kept)
+	need := r.Kind.Right()
+	if !is || need&protocol.RightAll == 0 || r.Kind == protocol.KindHostStatus {
+		return false
+	}
+	age, all := c.host.rightsAge(), k.current().all
+	if all && c.host.meta.CaughtUp() || !all && (age <= rightsLag || need&grave == 0) {
+		return false
+	}
+	c.Fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging,
+		WaitMillis: lagWait})
+	return true
+}
+
+// lagWait is how long a client waits before it asks a host again that lags.
+const lagWait = 100
+
+// reviewKept ends the connection of a client whose rights this host cannot vouch for any more, and warns one whose
+// token is about to expire. It returns false where the connection has ended.
+func (c *conn) reviewKept() bool {
+	k, is := c.rights.(*kept)
+	if !is {
+		return true
+	}
+	if !k.current().all && c.host.rightsAge() > rightsEnd {
+		c.cutOff(cutLagging, protocol.StatusUnavailable, lagging)
+		return false
+	}
+	if k.token == nil || k.token.Expires == 0 {
+		return true
+	}
+	if left := time.Duration(k.token.Expires-min(c.host.wall(), k.token.Expires)) * time.Millisecond; left > 0 &&
+		left <= expiryWarning && !k.warned.Swap(true) {
+		c.Push(0, &protocol.Expiring{Token: []byte(k.token.Name), LeftMillis: uint64(left.Milliseconds())})
+		c.flush()
+	}
+	return true
+}

@@ -1,0 +1,304 @@
+package server_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// keeping is a cluster that keeps rights: there is a token root that may do everything, and anonymous clients may do
+// nothing.
+type keeping struct {
+	*testing.T
+	*servertest.Cluster
+	root *speaker
+}
+
+func keepRights(t *testing.T, hosts int) *keeping {
+	t.Helper()
+	if level.Newest < meta.RightsLevel {
+		t.Skip("this build cannot follow the level that keeps rights")
+	}
+	k := &keeping{T: t, Cluster: servertest.Start(t, servertest.Hosts(hosts))}
+	for founded := false; !founded; time.Sleep(10 * time.Millisecond) {
+		founded = true
+		for id := range shard.HostID(hosts) {
+			founded = k.Host(id+1).EnsureFounded() && founded
+		}
+	}
+	anybody := k.anybody()
+	k.create(anybody, "root", 0, grant("root", "/"))
+	k.root = k.enterAt(k.metaLeader(), "root")
+	k.root.must(k.root.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("anonymous")}))
+	return k
+}
+
+// metaLeader waits for a leader of the meta shard.
+func (k *keeping) metaLeader() (id shard.HostID) {
+	within(k.T, "a leader of the meta shard", time.Minute, func() bool {
+		id = k.Host(1).MetaLeader()
+		return id != 0
+	})
+	return id
+}
+
+func (k *keeping) anybody() *speaker { return speak(k.T, k.Cluster, k.metaLeader()) }
+
+// knock says a HELLO with a token, and returns what the host answers.
+func (k *keeping) knock(id shard.HostID, token string) (*speaker, protocol.Result) {
+	k.Helper()
+	conn, err := k.Dial(context.Background(), servertest.Address(id))
+	if err != nil {
+		k.Fatal(err)
+	}
+	s := speakOver(k.T, conn)
+	hello := &protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte(token)}
+	hello.PushKinds.Append(protocol.KindNumber(protocol.KindExpiring))
+	return s, s.ask(hello).Result
+}
+
+func (k *keeping) enterAt(id shard.HostID, token string) *speaker {
+	k.Helper()
+	s, result := k.knock(id, token)
+	if err := result.Err(); err != nil {
+		k.Fatalf("the token %s at host %d: %v", token, id, err)
+	}
+	return s
+}
+
+func grant(role, path string) protocol.AccessGrant {
+	return protocol.AccessGrant{Role: []byte(role), Path: []byte(path)}
+}
+
+func grants(list ...protocol.AccessGrant) (out protocol.AccessGrants) {
+	for _, g := range list {
+		out.Append(g)
+	}
+	return out
+}
+
+// create makes a token whose secret is its name.
+func (k *keeping) create(by *speaker, name string, expires uint64, list ...protocol.AccessGrant) {
+	k.Helper()
+	hash := sha256.Sum256([]byte(name))
+	by.must(by.ask(&protocol.AccessChange{Verb: protocol.AccessCreateToken, Principal: []byte("token:" + name),
+		Hash: hash[:], ExpiresMillis: expires, Grants: grants(list...)}))
+}
+
+func grantTo(principal string, g protocol.AccessGrant) *protocol.AccessChange {
+	return &protocol.AccessChange{Verb: protocol.AccessGrantRole, Principal: []byte(principal), Grants: grants(g)}
+}
+
+func TestRightsHoldOnEveryHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepRights(t, 3)
+		k.root.node("/prod")
+		k.root.node("/test")
+		other := k.metaLeader()%3 + 1
+		k.create(k.root, "ci", 0, grant("read", "/prod"))
+		ci := k.enterAt(other, "ci") // it lets in at once on another host
+		describe := func(path string) protocol.Status {
+			return ci.ask(&protocol.NodeDescribe{Path: []byte(path)}).Result.Status
+		}
+		want(t, "what it may see", describe("/prod"), protocol.StatusSuccess)
+		want(t, "what it may not", describe("/test"), protocol.StatusUnauthorized)
+		k.root.must(k.root.ask(grantTo("token:ci", grant("read", "/test"))))
+		within(t, "the grant", time.Second, func() bool { return describe("/test") == protocol.StatusSuccess })
+		revoke := &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("token:ci"),
+			Grants: grants(grant("read", "/prod"))}
+		k.root.must(k.root.ask(revoke))
+		within(t, "the loss", time.Second, func() bool { return describe("/prod") == protocol.StatusUnauthorized })
+		k.root.must(k.root.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeToken, Principal: []byte("token:ci")}))
+		want(t, "the end of what is open", ci.closed(time.Second), protocol.StatusUnauthorized)
+		_, refused := k.knock(other, "ci")
+		want(t, "the revoked token", refused.Status, protocol.StatusUnauthorized)
+		_, refused = k.knock(other, "")
+		want(t, "no token", refused.Status, protocol.StatusUnauthorized)
+	})
+}
+
+// within waits until something holds.
+func within(t *testing.T, what string, limit time.Duration, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s does not hold after %v", what, limit)
+		}
+	}
+}
+
+// TestAHostThatLagsTrustsItsRightsNoLongerThanSaid: after 10 s it lets nobody in by a token and does nothing grave,
+// after 60 s it ends what is open.
+func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepRights(t, 3)
+		id := k.root.node("/prod")
+		k.create(k.root, "ci", 0, grant("operator", "/prod"))
+		lags := k.metaLeader()%3 + 1
+		ci := k.enterAt(lags, "ci")
+		k.Isolate(lags)
+		began := time.Now()
+		delete := func() string {
+			return ci.ask(&protocol.SemaphoreDelete{NodeID: id, Name: []byte("x")}).Result.Message
+		}
+		const lagging = "this host cannot make sure at the moment who may do what"
+		alive := func(until time.Duration) {
+			for time.Since(began) < until {
+				time.Sleep(time.Second)
+				if time.Since(began) < until {
+					ci.say(&protocol.Ping{})
+				}
+			}
+		}
+		alive(6 * time.Second)
+		if got := delete(); got == lagging {
+			t.Errorf("after %v: %s", time.Since(began), got)
+		}
+		k.enterAt(lags, "ci")
+		alive(13 * time.Second)
+		want(t, "a grave request", delete(), lagging)
+		if got := ci.ask(&protocol.SemaphoreDescribe{NodeID: id, Name: []byte("x")}).Result.Message; got == lagging {
+			t.Errorf("a request that is not grave: %s", got)
+		}
+		_, refused := k.knock(lags, "ci")
+		want(t, "a newcomer", refused.Status, protocol.StatusUnavailable)
+		alive(50 * time.Second)
+		ci.must(ci.ask(&protocol.Routing{}))
+		want(t, "the end of what is open", ci.closed(15*time.Second), protocol.StatusUnavailable)
+		k.Heal()
+		within(t, "that it lets in again", time.Minute, func() bool {
+			_, r := k.knock(lags, "ci")
+			return r.Status == protocol.StatusSuccess
+		})
+	})
+}
+
+func TestATokenExpiresAfterAWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepRights(t, 1)
+		k.create(k.root, "ci", uint64(time.Now().Add(6*time.Minute).UnixMilli()), grant("read", "/"))
+		ci := k.enterAt(1, "ci")
+		for range 63 {
+			time.Sleep(time.Second)
+			ci.say(&protocol.Ping{})
+		}
+		warning := ci.await(0, protocol.KindExpiring).Expiring
+		if string(warning.Token) != "ci" || warning.LeftMillis > 300_000 || warning.LeftMillis < 290_000 {
+			t.Errorf("the warning: %s, %d ms", warning.Token, warning.LeftMillis)
+		}
+		for range 295 {
+			time.Sleep(time.Second)
+			ci.say(&protocol.Ping{})
+		}
+		ci.must(ci.ask(&protocol.Routing{}))
+		want(t, "its end", ci.closed(10*time.Second), protocol.StatusUnauthorized)
+		_, refused := k.knock(1, "ci")
+		want(t, "a newcomer", refused.Status, protocol.StatusUnauthorized)
+	})
+}
+
+// TestRightsAreGivenBelowAndNoMoreThanOneHas: who has admin on a path grants below it only.
+func TestRightsAreGivenBelowAndNoMoreThanOneHas(t *testing.T) {
+	k := keepRights(t, 1)
+	k.create(k.root, "lead", 0, grant("admin", "/prod"))
+	k.create(k.root, "ci", 0, grant("read", "/test"))
+	k.create(k.root, "reader", 0, grant("read", "/prod"))
+	lead := k.enterAt(1, "lead")
+	role := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: []byte("mine")}
+	role.Rules.Append(protocol.AccessRule{Path: []byte("/prod"), Rights: 1})
+	hash := sha256.Sum256([]byte("new"))
+	token := func(g ...protocol.AccessGrant) *protocol.AccessChange {
+		return &protocol.AccessChange{Verb: protocol.AccessCreateToken, Principal: []byte("token:new"), Hash: hash[:],
+			Grants: grants(g...)}
+	}
+	for _, c := range []struct {
+		what string
+		by   *speaker
+		m    *protocol.AccessChange
+		want protocol.Status
+	}{
+		{"below", lead, grantTo("token:ci", grant("write", "/prod/jobs")), protocol.StatusSuccess},
+		{"again", lead, grantTo("token:ci", grant("write", "/prod/jobs")), protocol.StatusSuccess},
+		{"above", lead, grantTo("token:ci", grant("read", "/")), protocol.StatusUnauthorized},
+		{"beside", lead, grantTo("token:ci", grant("read", "/production")), protocol.StatusUnauthorized},
+		{"a role", lead, role, protocol.StatusUnauthorized},
+		{"a token", lead, token(grant("read", "/prod")), protocol.StatusSuccess},
+		{"a token of nothing", lead, token(), protocol.StatusUnauthorized},
+		{"all of another", lead, &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("token:ci")},
+			protocol.StatusUnauthorized},
+		{"root below", k.root, grantTo("token:ci", grant("root", "/prod")), protocol.StatusBadRequest},
+		{"no verb", k.root, &protocol.AccessChange{Principal: []byte("anonymous")}, protocol.StatusBadRequest},
+		{"no principal", k.root, grantTo("ci", grant("read", "/")), protocol.StatusBadRequest},
+		{"oneself", k.root, &protocol.AccessChange{Verb: protocol.AccessRevokeToken, Principal: []byte("token:root")},
+			protocol.StatusPreconditionFailed},
+		{"a reader", k.enterAt(1, "reader"), grantTo("token:ci", grant("read", "/prod")), protocol.StatusUnauthorized},
+	} {
+		if a := c.by.ask(c.m); a.Result.Status != c.want {
+			t.Errorf("%s: %v, %s", c.what, a.Result.Status, a.Result.Message)
+		}
+	}
+	list := lead.must(lead.ask(&protocol.AccessList{})).AccessList
+	var shown []string
+	for p := range list.Principals.All() {
+		shown = append(shown, string(p.Principal))
+	}
+	want(t, "what lead is shown", strings.Join(shown, " "), "token:ci token:lead token:new token:reader")
+}
+
+// TestAnOpenClusterIsClosedOnPurposeOnly: a first token closes nothing, and one without a token cannot lock itself out.
+func TestAnOpenClusterIsClosedOnPurposeOnly(t *testing.T) {
+	k := keepRights(t, 1)
+	k.root.must(k.root.ask(grantTo("anonymous", grant("admin", "/"))))
+	anybody := k.anybody()
+	anybody.node("/prod")
+	close := &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("anonymous")}
+	want(t, "closed by one without a token", anybody.ask(close).Result.Status, protocol.StatusPreconditionFailed)
+	k.root.must(k.root.ask(close))
+	want(t, "what was open", anybody.closed(patience), protocol.StatusUnauthorized)
+}
+
+func TestWhoMayAndWhoWasRefused(t *testing.T) {
+	k := keepRights(t, 1)
+	id := k.root.node("/prod")
+	part := protocol.AccessGrant{Role: []byte("operator"), Path: []byte("/prod"), Object: []byte("nightly-")}
+	k.create(k.root, "ci", 0, part)
+	for _, name := range []string{"nightly-1", "nightly-2", "daily"} {
+		k.root.must(k.root.ask(&protocol.SemaphoreCreate{NodeID: id, Name: []byte(name), Limit: 1}))
+	}
+	ci := k.enterAt(1, "ci")
+	list := ci.must(ci.ask(&protocol.SemaphoreList{NodeID: id, ShardID: 1})).SemaphoreList
+	want(t, "what a token of some objects is shown", list.Semaphores.Len(), 2)
+	drop := func(name string) protocol.Result {
+		return ci.ask(&protocol.SemaphoreDelete{NodeID: id, Name: []byte(name)}).Result
+	}
+	want(t, "its own", drop("nightly-1").Status, protocol.StatusSuccess)
+	refused := drop("daily")
+	want(t, "another", refused.Status, protocol.StatusUnauthorized)
+	want(t, "why", refused.Message, `the token of "ci" has the right delete, which SEMAPHORE_DELETE needs, but not for /prod`)
+	ask := func(m *protocol.AccessAsk) (who []string) {
+		a := k.root.must(k.root.ask(m)).AccessAsk
+		for d := range a.Decisions.All() {
+			who = append(who, string(d.Principal)+" by "+string(d.Grant.Role))
+		}
+		return who
+	}
+	may := &protocol.AccessAsk{Path: []byte("/prod"), Object: []byte("nightly-2"), Right: uint64(protocol.RightDelete)}
+	want(t, "who may", strings.Join(ask(may), ", "), "token:ci by operator, token:root by root")
+	may.Principal, may.Object = []byte("token:ci"), []byte("daily")
+	want(t, "whether it may", len(ask(may)), 0)
+	denials := k.root.must(k.root.ask(&protocol.AccessDenials{})).AccessDenials
+	want(t, "refusals", denials.Total, 1)
+	for d := range denials.Denials.All() {
+		want(t, "who", string(d.Who), "token:ci")
+		want(t, "what", string(d.Request)+" "+string(d.Path)+" "+string(d.Object), "SEMAPHORE_DELETE /prod daily")
+	}
+}
