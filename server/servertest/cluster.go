@@ -26,6 +26,9 @@ type Cluster struct {
 	hosts  map[shard.HostID]*host
 	starts map[shard.HostID]uint64 // how often each was started
 	joined map[place]uint64        // the replicas that hosts have got since the birth
+	// members are the hosts of the birth and those that have joined, known the hosts that each knows at its start.
+	members []shard.HostID
+	known   map[shard.HostID][]shard.HostID
 }
 
 // host is one host of the cluster.
@@ -33,6 +36,7 @@ type host struct {
 	server *server.Host
 	memory *transport.Memory
 	conns  []net.Conn // client ends, for cutting
+	halt   func(error)
 }
 
 // Option adjusts a cluster.
@@ -40,6 +44,7 @@ type Option func(*options)
 
 type options struct {
 	hosts, shards int
+	room          int // 0: for no more than are there
 	seed          uint64
 	log           *slog.Logger
 	network       func(*memlog.Config)
@@ -94,11 +99,7 @@ func Run(opts ...Option) (*Cluster, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	ids := make([]shard.HostID, o.hosts)
-	for i := range ids {
-		ids[i] = shard.HostID(i + 1)
-	}
-	config := memlog.Config{Seed: o.seed, Hosts: ids}
+	config := memlog.Config{Seed: o.seed, Hosts: firstIDs(max(o.hosts, o.room))}
 	if o.network != nil {
 		o.network(&config)
 	}
@@ -108,8 +109,16 @@ func Run(opts ...Option) (*Cluster, error) {
 	}
 	network.Start()
 	c := &Cluster{options: o, network: network, hosts: make(map[shard.HostID]*host),
-		starts: make(map[shard.HostID]uint64), joined: make(map[place]uint64)}
-	for _, id := range ids {
+		starts: make(map[shard.HostID]uint64), joined: make(map[place]uint64),
+		members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
+	if err := c.makeGroups(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	for _, id := range c.founders() {
+		c.known[id] = c.founders()
+	}
+	for _, id := range c.founders() {
 		if err := c.open(id); err != nil {
 			c.Close()
 			return nil, err
@@ -120,15 +129,19 @@ func Run(opts ...Option) (*Cluster, error) {
 
 // open starts one host's server on its logs.
 func (c *Cluster) open(id shard.HostID) error {
+	c.mu.Lock()
+	known := c.known[id]
+	c.mu.Unlock()
 	config := server.Config{
-		ID: id, Name: Name(id), Cluster: "test", ClientAddress: Address(id),
-		RaftAddress: "raft-" + Name(id), Version: "test", Hosts: c.ids(), Shards: c.options.shards,
+		ID: id, Name: Name(id), Cluster: clusterID, ClientAddress: Address(id),
+		RaftAddress: raftAddress(id), Version: version, Hosts: known, Shards: c.options.shards,
 		Incarnation: Incarnation(id), Start: c.start(id), Founders: make(map[shard.HostID]hosts.Incarnation),
 		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.openLog(id, group, sm) },
 		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
+		HostsChanged: func(r *hosts.Records) { c.noteHosts(id, r) },
 		Log: c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
 	}
-	for _, founder := range c.ids() {
+	for _, founder := range c.founders() {
 		config.Founders[founder] = Incarnation(founder)
 	}
 	if c.options.config != nil {
@@ -139,7 +152,7 @@ func (c *Cluster) open(id shard.HostID) error {
 		return err
 	}
 	c.mu.Lock()
-	c.hosts[id] = &host{server: s, memory: transport.NewMemory(s)}
+	c.hosts[id] = &host{server: s, memory: transport.NewMemory(s), halt: config.Halt}
 	c.mu.Unlock()
 	return nil
 }
@@ -152,13 +165,22 @@ func (c *Cluster) start(id shard.HostID) hosts.Start {
 	return hosts.Start{Number: c.starts[id], Draw: uint64(id)<<32 | c.starts[id]}
 }
 
-func (c *Cluster) ids() []shard.HostID {
-	ids := make([]shard.HostID, c.options.hosts)
+// firstIDs are those of so many hosts.
+func firstIDs(n int) []shard.HostID {
+	ids := make([]shard.HostID, n)
 	for i := range ids {
 		ids[i] = shard.HostID(i + 1)
 	}
 	return ids
 }
+
+// founders are the hosts of the birth.
+func (c *Cluster) founders() []shard.HostID { return firstIDs(c.options.hosts) }
+
+const (
+	clusterID = "test"
+	version   = "test"
+)
 
 // Name is the name of a host.
 func Name(id shard.HostID) string { return fmt.Sprintf("host-%d", id) }
@@ -169,7 +191,7 @@ func Address(id shard.HostID) string { return fmt.Sprintf("host-%d.test:7420", i
 // Addresses lists the addresses of all hosts, as clients take them.
 func (c *Cluster) Addresses() string {
 	var list []string
-	for _, id := range c.ids() {
+	for _, id := range c.Members() {
 		list = append(list, Address(id))
 	}
 	return strings.Join(list, ",")
@@ -211,7 +233,7 @@ func (c *Cluster) WaitReady(limit time.Duration) error {
 	deadline := time.Now().Add(limit)
 	for {
 		var why error
-		for _, id := range c.ids() {
+		for _, id := range c.Members() {
 			if s := c.Host(id); s != nil {
 				if err := s.Ready(); err != nil {
 					why = fmt.Errorf("servertest: host %d is not ready: %w", id, err)
@@ -227,7 +249,7 @@ func (c *Cluster) WaitReady(limit time.Duration) error {
 
 // Close stops everything.
 func (c *Cluster) Close() {
-	for _, id := range c.ids() {
+	for _, id := range c.Members() {
 		c.Stop(id)
 	}
 	_ = c.network.Close()

@@ -1,0 +1,175 @@
+package servertest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/memlog"
+	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// Room is how many hosts there may be, with those that join later. Ids count on from those of the birth.
+func Room(n int) Option { return func(o *options) { o.room = n } }
+
+// Join has a host with an empty data directory join, by the rules of package join, and starts it. Its id has to be the
+// next one that the cluster gives. It asks until the context ends; a second call goes on where one has ended. Replace
+// names the host whose place it takes, empty for none.
+func (c *Cluster) Join(ctx context.Context, id shard.HostID, replace string) error {
+	var addresses []string
+	for _, known := range c.Members() {
+		addresses = append(addresses, raftAddress(known))
+	}
+	n := join.Newcomer{
+		Ask: join.Ask{Name: Name(id), Incarnation: Incarnation(id), Shards: c.options.shards, Raft: raftAddress(id),
+			Client: Address(id), Version: version, Level: level.Newest, Replace: replace},
+		Addresses: addresses, Record: directory{c, id}, Call: c.callOf(id),
+	}
+	g, err := join.NewRunner(n).Run(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("servertest: host %d: %w", id, err)
+	case g.Host != id:
+		return fmt.Errorf("servertest: host %d has joined as host %d", id, g.Host)
+	}
+	return c.open(id)
+}
+
+// directory is what a newcomer does not forget. It implements join.Record.
+type directory struct {
+	cluster *Cluster
+	host    shard.HostID
+}
+
+// KeepSecret implements join.Record.
+func (directory) KeepSecret([]byte) error { return nil }
+
+// Join implements join.Record.
+func (d directory) Join(a identity.Admission) error {
+	c := d.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.members, d.host) {
+		c.members = append(c.members, d.host)
+	}
+	c.known[d.host] = nil
+	for _, other := range a.Hosts {
+		c.known[d.host] = append(c.known[d.host], other.ID)
+	}
+	return nil
+}
+
+// callOf is how a newcomer calls others: as far as the network of the logs lets messages pass.
+func (c *Cluster) callOf(id shard.HostID) join.Call {
+	return func(ctx context.Context, address string, request func(join.Transcript) ([]byte, error)) ([]byte, error) {
+		to := c.reachedAt(address)
+		if to == 0 {
+			return nil, errHostDown
+		}
+		if err := (callsOf{c, id}).pass(ctx, to); err != nil {
+			return nil, err
+		}
+		other := c.Host(to)
+		if other == nil {
+			return nil, errHostDown
+		}
+		var peer rafttransport.Peer
+		_, _ = rand.Read(peer.Transcript[:]) // never fails
+		payload, err := request(peer.Transcript)
+		if err != nil {
+			return nil, err
+		}
+		desk := join.NewDesk(join.Config{Self: to, Birth: c.birth(), Cluster: other})
+		answer, err := desk.Answer(ctx, peer, payload)
+		if err != nil {
+			return nil, err
+		}
+		return answer, (callsOf{c, id}).pass(ctx, to)
+	}
+}
+
+// birth is that of the cluster.
+func (c *Cluster) birth() identity.Birth {
+	b := identity.Birth{Cluster: clusterID, Shards: c.options.shards}
+	for _, id := range c.founders() {
+		b.Founders = append(b.Founders, identity.Founder{ID: id, Name: Name(id), Incarnation: Incarnation(id),
+			Raft: raftAddress(id)})
+	}
+	return b
+}
+
+func raftAddress(id shard.HostID) string { return "raft-" + Name(id) }
+
+// reachedAt is the host that others reach at an address.
+func (c *Cluster) reachedAt(address string) shard.HostID {
+	for _, id := range c.Members() {
+		if raftAddress(id) == address {
+			return id
+		}
+	}
+	return 0
+}
+
+// Members lists the hosts of the birth and those that have joined, expelled ones too.
+func (c *Cluster) Members() []shard.HostID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.members)
+}
+
+// admit returns why a host does not let another one speak to it, nil where it does. One that was expelled cannot go on.
+func (c *Cluster) admit(at *server.Host, from shard.HostID) error {
+	records, _, ok := at.Records()
+	if !ok {
+		return nil
+	}
+	switch h := records.Host(from); {
+	case h == nil:
+		return fmt.Errorf("servertest: host %d is not on record", from)
+	case h.Current.Variant == protocol.HostExpelled:
+		err := fmt.Errorf("%w: host %d was expelled", server.ErrRefused, from)
+		c.halt(from, err)
+		return err
+	}
+	return nil
+}
+
+// halt has a host learn that it cannot go on.
+func (c *Cluster) halt(id shard.HostID, err error) {
+	c.mu.Lock()
+	h := c.hosts[id]
+	c.mu.Unlock()
+	if h != nil && h.halt != nil {
+		h.halt(err)
+	}
+}
+
+// noteHosts keeps which hosts a host knows, for its next start.
+func (c *Cluster) noteHosts(id shard.HostID, r *hosts.Records) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known[id] = nil
+	for _, h := range r.Hosts() {
+		if h.Current.Variant != protocol.HostExpelled {
+			c.known[id] = append(c.known[id], h.ID)
+		}
+	}
+}
+
+// makeGroups makes the groups of all shards, on the hosts of the birth alone.
+func (c *Cluster) makeGroups() error {
+	for id := range c.options.shards + 1 {
+		if _, err := c.network.NewGroup(memlog.GroupID(id+1), c.founders()...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package servertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// bed is a cluster whose governor does not wait long.
+func bed(t *testing.T, founders int, halt func(shard.HostID, error)) *Cluster {
+	c := Start(t, Hosts(founders), Room(5), Config(func(c *server.Config) {
+		id := c.ID
+		c.Halt = func(err error) { halt(id, err) }
+	}))
+	until(t, "the hosts have records", func() bool { return c.Records() != nil })
+	if err := c.Policy(func(p *hosts.Policy) { p.StableFor, p.BalanceEvery = 1000, 0 }); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within two minutes: %s", what)
+		}
+	}
+}
+
+func (c *Cluster) mustJoin(t *testing.T, id shard.HostID, replace string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := c.Join(ctx, id, replace); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *Cluster) mustDo(t *testing.T, r meta.Request) {
+	t.Helper()
+	if e, err := c.Do(r); err != nil || e.Status != protocol.StatusSuccess {
+		t.Fatalf("%#v: %v %s %v", r, e.Status, e.Message, err)
+	}
+}
+
+// votesIn returns the hosts that vote in a shard, and how many have no vote.
+func (c *Cluster) votesIn(id uint64) (voters map[shard.HostID]bool, learners int) {
+	voters = make(map[shard.HostID]bool)
+	for _, m := range c.Net().Group(memlog.GroupID(id + 1)).Membership().Members {
+		if m.Voter {
+			voters[m.Host] = true
+		} else {
+			learners++
+		}
+	}
+	return voters, learners
+}
+
+func noHalt(t *testing.T) func(shard.HostID, error) {
+	return func(id shard.HostID, err error) { t.Errorf("host %d cannot go on: %v", id, err) }
+}
+
+// TestHostsJoinOneThatIsAlone: from one host to two, of which one votes, to three, which all do.
+func TestHostsJoinOneThatIsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := bed(t, 1, noHalt(t))
+		c.mustJoin(t, 2, "")
+		until(t, "the second host learns", func() bool {
+			voters, learners := c.votesIn(1)
+			return len(voters) == 1 && learners == 1 && c.Host(2).Ready() == nil
+		})
+		c.mustJoin(t, 3, "")
+		until(t, "three hosts vote in both shards", func() bool {
+			of, _ := c.votesIn(0)
+			in, _ := c.votesIn(1)
+			return len(of) == 3 && len(in) == 3
+		})
+	})
+}
+
+// TestAHostTakesThePlaceOfOneThatLostItsDirectory: the old one is expelled, and cannot come back.
+func TestAHostTakesThePlaceOfOneThatLostItsDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := make(chan error, 10)
+		c := bed(t, 3, func(_ shard.HostID, err error) { refused <- err })
+		c.Crash(3, false)
+		c.mustJoin(t, 4, Name(3))
+		until(t, "the new host votes in the place of the old one", func() bool {
+			voters, learners := c.votesIn(1)
+			return len(voters) == 3 && voters[4] && learners == 0
+		})
+		until(t, "the old one is expelled", func() bool {
+			return c.Records().Host(3).Current.Variant == protocol.HostExpelled
+		})
+		if err := c.Restart(3); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-refused; !errors.Is(err, server.ErrRefused) {
+			t.Errorf("it is not refused: %v", err)
+		}
+	})
+}
+
+// TestExpelledHostsLearnOfIt: one that runs on, and calls others.
+func TestExpelledHostsLearnOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := make(chan error, 10)
+		c := bed(t, 3, func(_ shard.HostID, err error) { refused <- err })
+		c.mustDo(t, &meta.HostExpel{Host: Name(2), Force: true})
+		until(t, "it is expelled", func() bool {
+			return c.Records().Host(2).Current.Variant == protocol.HostExpelled
+		})
+		if _, err := (callsOf{c, 2}).Call(t.Context(), 1, nil); !errors.Is(err, server.ErrRefused) {
+			t.Errorf("the call of an expelled host: %v", err)
+		}
+		if err := <-refused; !errors.Is(err, server.ErrRefused) {
+			t.Errorf("it is not refused: %v", err)
+		}
+	})
+}
