@@ -101,7 +101,14 @@ func (c *Cluster) openLog(host shard.HostID, id uint64, machine shard.StateMachi
 	replica, joined := c.joined[place{host, id}]
 	c.mu.Unlock()
 	if joined {
-		return c.network.Join(host, memlog.GroupID(id+1), replica, machine)
+		l, err := c.network.Join(host, memlog.GroupID(id+1), replica, machine)
+		if errors.Is(err, shard.ErrMembershipRule) {
+			err = fmt.Errorf("%w: %w", shard.ErrNotMember, err) // it was removed while the host was down
+		}
+		if err != nil {
+			return nil, err
+		}
+		return l, nil
 	}
 	return c.network.Open(host, memlog.GroupID(id+1), machine)
 }

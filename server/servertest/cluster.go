@@ -139,7 +139,7 @@ func (c *Cluster) open(id shard.HostID) error {
 		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.openLog(id, group, sm) },
 		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
 		HostsChanged: func(r *hosts.Records) { c.noteHosts(id, r) },
-		Log: c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
+		Log:          c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
 	}
 	for _, founder := range c.founders() {
 		config.Founders[founder] = Incarnation(founder)

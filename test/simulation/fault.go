@@ -121,15 +121,17 @@ func drawFaults(random *rand.Rand, p *Plan, s severity, pace int) (faults []Faul
 func (w *world) begin(f Fault) (end func()) {
 	net := w.cluster.Net()
 	switch f.Kind {
+	case Join, Wipe, Drain, Cordon, Expel, Transfer, KillGovernor:
+		return w.change(f)
 	case BadLinks:
 		return w.badLinks(f)
 	case Isolation:
-		if w.plan.Hosts == 1 {
+		if len(w.hostIDs()) == 1 {
 			return nil
 		}
 		net.Isolate(f.Host)
 		return func() {
-			for _, other := range w.hostIDs() {
+			for other := shard.HostID(1); int(other) <= w.places(); other++ {
 				if other != f.Host {
 					net.Heal(f.Host, other)
 					net.Heal(other, f.Host)
@@ -143,7 +145,7 @@ func (w *world) begin(f Fault) (end func()) {
 		net.Cut(f.Host, f.Other)
 		return func() { net.Heal(f.Host, f.Other) }
 	case Split:
-		if w.plan.Hosts == 1 {
+		if len(w.hostIDs()) == 1 {
 			return nil
 		}
 		net.Partition([]shard.HostID{f.Host, f.Other})
@@ -221,13 +223,18 @@ func (w *world) restart(id shard.HostID) func() {
 	if !w.markDown(id) {
 		return nil
 	}
-	w.cluster.Host(id).Leave(time.Second)
+	if h := w.cluster.Host(id); h != nil {
+		h.Leave(time.Second)
+	}
 	w.cluster.Stop(id)
 	return func() { w.start(id) }
 }
 
-// start starts a host that is down.
+// start starts a host that is down. One that has left the cluster stays down.
 func (w *world) start(id shard.HostID) {
+	if w.hasLeft(id) {
+		return
+	}
 	if err := w.cluster.Restart(id); err != nil {
 		w.record.Note("host %d did not start again: %v", id, err)
 	}

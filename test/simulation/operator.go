@@ -92,8 +92,8 @@ func (w *world) makeNode(ctx context.Context, c *client.Client, name string) boo
 
 // hasNumbers reports whether the cluster has reached the level at which changes of nodes are numbered.
 func (w *world) hasNumbers() bool {
-	for id := range w.plan.Hosts {
-		if h := w.cluster.Host(shard.HostID(id + 1)); h != nil && h.Level().Cluster >= meta.NumbersLevel {
+	for _, id := range w.hostIDs() {
+		if h := w.cluster.Host(id); h != nil && h.Level().Cluster >= meta.NumbersLevel {
 			return true
 		}
 	}

@@ -11,6 +11,8 @@ import (
 type Options struct {
 	// Bug is planted, if it is set.
 	Bug *Bug
+	// Did is called for each fault that has begun, by several goroutines, if it is set.
+	Did func(FaultKind)
 	// Log receives what hosts log, if it is set.
 	Log *slog.Logger
 }

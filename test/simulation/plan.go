@@ -7,6 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/test/workload"
 )
@@ -30,6 +31,10 @@ type Plan struct {
 
 	Clients []ClientPlan
 	Faults  []Fault
+	// Members: hosts come and go, and the governor goes by Policy.
+	Members bool
+	Policy  hosts.Policy
+
 	// Rollouts is the pace of rollouts that clients work with; 0 for none.
 	Rollouts time.Duration
 	// Processes is the pace of coordination processes that clients work with; 0 for none.

@@ -25,6 +25,7 @@ var (
 	again    = flag.Int("again", 5, "how often TestWorld plays its seed")
 	soak     = flag.Duration("soak", 0, "for how long TestSoak plays fresh seeds")
 	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
+	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
 	keep     = flag.String("keep", "",
 		"the directory for histories that break a rule; a temporary one where it is not given")
 	file = flag.String("history", "", "the history that TestHistory judges")
@@ -41,6 +42,18 @@ type totals struct {
 	calls                     atomic.Int64 // of handlers of processes
 	simulated                 atomic.Int64
 	undecided                 atomic.Int64
+
+	mu     sync.Mutex
+	faults map[simulation.FaultKind]int // that have begun
+}
+
+func (t *totals) did(k simulation.FaultKind) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.faults == nil {
+		t.faults = make(map[simulation.FaultKind]int)
+	}
+	t.faults[k]++
 }
 
 func (t *totals) String() string {
@@ -57,11 +70,11 @@ func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *
 	watch := time.AfterFunc(realTimeLimit, func() {
 		all := make([]byte, 16<<20)
 		fmt.Fprintf(os.Stderr, "%v has not ended within %v; again: %s\n%s",
-			p, realTimeLimit, simulation.Again(p.Seed), all[:runtime.Stack(all, true)])
+			p, realTimeLimit, p.Again(), all[:runtime.Stack(all, true)])
 		os.Exit(3)
 	})
 	defer watch.Stop()
-	options := simulation.Options{Bug: bug}
+	options := simulation.Options{Bug: bug, Did: sum.did}
 	if *logs {
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
@@ -100,7 +113,7 @@ func check(t *testing.T, p simulation.Plan, h *history.History, sum *totals) boo
 		}
 		t.Error(f)
 	}
-	t.Errorf("%v\nhistory: %s\nagain: %s", p, path, simulation.Again(p.Seed))
+	t.Errorf("%v\nhistory: %s\nagain: %s", p, path, p.Again())
 	return false
 }
 
@@ -122,6 +135,9 @@ func TestWorld(t *testing.T) {
 		t.Skip("plays the seed of -seed")
 	}
 	p := simulation.Draw(*seedFlag)
+	if *members {
+		p = simulation.DrawMembers(*seedFlag)
+	}
 	for n := range *again {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			sum := &totals{}
@@ -135,7 +151,8 @@ func TestWorld(t *testing.T) {
 }
 
 // fresh plays the fresh seeds whose plans are wanted on all cores, from a first one on, for some time.
-func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulation.Plan) bool) {
+func fresh(t *testing.T, first uint64, long time.Duration, draw func(uint64) simulation.Plan,
+	wanted func(simulation.Plan) bool) *totals {
 	sum := &totals{}
 	began := time.Now()
 	var next atomic.Uint64
@@ -144,7 +161,7 @@ func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulatio
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for time.Since(began) < long && !t.Failed() {
-				p := simulation.Draw(next.Add(1) - 1)
+				p := draw(next.Add(1) - 1)
 				if !wanted(p) {
 					continue
 				}
@@ -156,14 +173,17 @@ func fresh(t *testing.T, first uint64, long time.Duration, wanted func(simulatio
 	}
 	workers.Wait()
 	t.Logf("%v in %v", sum, time.Since(began).Round(time.Second))
+	return sum
 }
+
+func anyPlan(simulation.Plan) bool { return true }
 
 func TestWorlds(t *testing.T) {
 	long := 12 * time.Second
 	if testing.Short() {
 		long = 5 * time.Second
 	}
-	fresh(t, 1, long, func(simulation.Plan) bool { return true })
+	fresh(t, 1, long, simulation.Draw, anyPlan)
 }
 
 // TestQuotasAreUsedUpInSomeWorlds runs worlds whose shards have small quotas. That a refusal by quota has no effect,
@@ -199,7 +219,11 @@ func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("plays fresh seeds for the time of -soak")
 	}
-	fresh(t, uint64(time.Now().Unix())*1000, *soak, func(p simulation.Plan) bool { return !*days || p.LongDay() })
+	draw := simulation.Draw
+	if *members {
+		draw = simulation.DrawMembers
+	}
+	fresh(t, uint64(time.Now().Unix())*1000, *soak, draw, func(p simulation.Plan) bool { return !*days || p.LongDay() })
 }
 
 // TestHistory judges a history that was saved.

@@ -9,9 +9,11 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/memlog"
 )
 
 // times checks the time of every data shard over the whole run: it never goes back, replicas agree on it at each index
@@ -64,21 +66,40 @@ func (t *times) running(id shard.HostID) *server.Host {
 // watch puts the check between the logs of a host's data shards and their machines.
 func (t *times) watch(c *server.Config) {
 	open, host := c.Logs, c.ID
-	c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
-		if id == 0 {
-			return open(id, sm)
-		}
-		l, err := open(id, &timedMachine{StateMachine: sm, times: t, host: host, shard: id})
-		if err != nil {
-			return l, err
-		}
-		return &timedLog{l, t, id}, nil
+	c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) { return t.between(host, id, sm, open) }
+	c.Replicas = timedReplicas{c.Replicas, t, host}
+}
+
+// between opens a log with the check around it. The meta shard has none.
+func (t *times) between(host shard.HostID, id uint64, sm shard.StateMachine,
+	open func(uint64, shard.StateMachine) (shard.Log, error)) (shard.Log, error) {
+	if id == 0 {
+		return open(id, sm)
 	}
+	l, err := open(id, &timedMachine{StateMachine: sm, times: t, host: host, shard: id})
+	if err != nil {
+		return l, err
+	}
+	return &timedLog{l.(*memlog.Log), t, id}, nil
+}
+
+// timedReplicas are the replicas that come to a host while it runs.
+type timedReplicas struct {
+	replica.Replicas
+	times *times
+	host  shard.HostID
+}
+
+// Join implements replica.Replicas.
+func (r timedReplicas) Join(id, number uint64, sm shard.StateMachine) (shard.Log, error) {
+	return r.times.between(r.host, id, sm, func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+		return r.Replicas.Join(id, number, sm)
+	})
 }
 
 // timedLog notes when batches are proposed.
 type timedLog struct {
-	shard.Log
+	*memlog.Log
 	times *times
 	shard uint64
 }
@@ -93,16 +114,6 @@ func (l *timedLog) Propose(data []byte, done func(shard.Outcome)) error {
 		t.mu.Unlock()
 	}
 	return l.Log.Propose(data, done)
-}
-
-// Follower passes on what a leader's log knows of another host.
-func (l *timedLog) Follower(id shard.HostID) (index uint64, near bool) {
-	if o, knows := l.Log.(interface {
-		Follower(id shard.HostID) (index uint64, near bool)
-	}); knows {
-		return o.Follower(id)
-	}
-	return 0, false
 }
 
 // timedMachine looks at the time of a replica after every batch.

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -27,6 +28,7 @@ const digestInterval = 20 * time.Second
 type world struct {
 	plan       Plan
 	bug        *Bug
+	did        func(FaultKind) // may be nil
 	record     *history.Recorder
 	cluster    *servertest.Cluster
 	times      *times
@@ -37,15 +39,19 @@ type world struct {
 	background sync.WaitGroup      // the operators and the faults
 	began      time.Time
 
+	joining chan struct{} // has room for the one host that joins: who waits lets virtual time go on
+
 	mu   sync.Mutex // guards what follows
 	down map[shard.HostID]bool
+	gone map[shard.HostID]bool // they have left the cluster for ever
 }
 
 // Run runs the world of a plan, in the bubble of its caller, and returns its history.
 func Run(p Plan, o Options) (*history.History, error) {
-	w := &world{plan: p, bug: o.Bug, began: time.Now(), down: make(map[shard.HostID]bool)}
+	w := &world{plan: p, bug: o.Bug, did: o.Did, began: time.Now(), down: make(map[shard.HostID]bool),
+		gone: make(map[shard.HostID]bool), joining: make(chan struct{}, 1)}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
-	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, Again(p.Seed)), clock)
+	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, p.Again()), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
 	if err := w.open(o); err != nil {
 		return nil, err
@@ -59,15 +65,20 @@ func Run(p Plan, o Options) (*history.History, error) {
 	return w.record.History(), nil
 }
 
-// Again is the command that runs the world of a seed again.
-func Again(seed uint64) string {
-	return fmt.Sprintf("go test ./test/simulation -run TestWorld -seed %d", seed)
+// Again is the command that runs the world of the plan again.
+func (p Plan) Again() string {
+	members := ""
+	if p.Members {
+		members = " -members"
+	}
+	return fmt.Sprintf("go test ./test/simulation -run TestWorld -seed %d%s", p.Seed, members)
 }
 
 func (w *world) open(o Options) error {
 	p := w.plan
 	w.times = newTimes(w)
 	cluster, err := servertest.Run(
+		servertest.Room(w.places()),
 		servertest.Hosts(p.Hosts), servertest.Shards(p.Shards), servertest.Seed(p.Seed), servertest.Log(o.Log),
 		servertest.Network(func(c *memlog.Config) {
 			hosts := c.Hosts
@@ -86,7 +97,7 @@ func (w *world) open(o Options) error {
 			if p.Seed%2 == 0 {
 				c.NextAlarm = alwaysLater
 			}
-			c.Halt = func(err error) { w.record.Note("host %d cannot go on: %v", id, err) }
+			c.Halt = func(err error) { w.halt(id, err) }
 			w.times.watch(c)
 			w.bug.configure(c)
 		}),
@@ -104,7 +115,27 @@ func (w *world) open(o Options) error {
 		return err
 	}
 	w.network = newNetwork(cluster)
+	if p.Members {
+		return w.setPolicy()
+	}
 	return nil
+}
+
+// halt is called where a host cannot go on. One that was made to leave ends.
+func (w *world) halt(id shard.HostID, err error) {
+	if errors.Is(err, server.ErrRefused) && w.hasLeft(id) {
+		go w.cluster.Stop(id)
+		return
+	}
+	w.record.Note("host %d cannot go on: %v", id, err)
+}
+
+// places is how many hosts there may ever be.
+func (w *world) places() int {
+	if w.plan.Members {
+		return room
+	}
+	return w.plan.Hosts
 }
 
 // alwaysLater says that something waits for the time of every shard, for longer than a world lasts, where nothing else
@@ -176,6 +207,9 @@ func (w *world) work() {
 			w.background.Go(func() { w.inject(ctx, Fault{Kind: Restart, At: at, Host: shard.HostID(i + 1)}) })
 		}
 	}
+	if w.plan.Members {
+		w.background.Go(func() { w.watchLeaders(ctx) })
+	}
 	time.Sleep(w.plan.Length)
 	cancel()
 	for _, c := range w.clients {
@@ -183,6 +217,9 @@ func (w *world) work() {
 	}
 	w.background.Wait()
 	w.cluster.Net().HealAll()
+	if w.plan.Members {
+		w.comeToRest()
+	}
 	w.finishOperators()
 	time.Sleep(w.plan.Recovery)
 }
@@ -198,7 +235,11 @@ func (w *world) inject(ctx context.Context, f Fault) {
 	}
 	over := w.record.Fault(f.String(), client)
 	defer over()
+	f.Host, f.Other = w.member(f.Host), w.member(f.Other)
 	if end := w.begin(f); end != nil {
+		if w.did != nil {
+			w.did(f.Kind)
+		}
 		workload.Sleep(ctx, f.For)
 		end()
 	}
@@ -209,13 +250,8 @@ func (w *world) random(part int) *rand.Rand {
 	return rand.New(rand.NewPCG(w.plan.Seed, uint64(1000+part)))
 }
 
-func (w *world) hostIDs() []shard.HostID {
-	ids := make([]shard.HostID, w.plan.Hosts)
-	for i := range ids {
-		ids[i] = shard.HostID(i + 1)
-	}
-	return ids
-}
+// hostIDs are those of the hosts that belong to the cluster.
+func (w *world) hostIDs() []shard.HostID { return w.livingHosts() }
 
 // markDown records that a host is down, and reports whether it was up.
 func (w *world) markDown(id shard.HostID) bool {
@@ -240,7 +276,12 @@ func (w *world) end() {
 		w.record.Note("in the end a host is not ready: %v", err)
 	}
 	for _, id := range w.hostIDs() {
-		if at := w.cluster.Host(id).Level(); at.Cluster != level.Newest {
+		h := w.cluster.Host(id)
+		if h == nil {
+			w.record.Note("in the end host %d does not run", id)
+			continue
+		}
+		if at := h.Level(); at.Cluster != level.Newest {
 			w.record.Note("in the end all hosts can follow level %d, and host %d knows of %v", level.Newest, id, at)
 		}
 	}

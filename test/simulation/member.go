@@ -1,0 +1,255 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// The kinds of changes of the hosts of a cluster. Like faults they happen at some time, and some are taken back. One
+// that is not possible, or is refused, at the moment is left out.
+const (
+	// Join: a host with an empty directory joins.
+	Join FaultKind = "join"
+	// Wipe: a host loses its directory, and a new one joins in its place.
+	Wipe FaultKind = "wipe"
+	// Drain: a host hands over what it has, until it is undrained.
+	Drain FaultKind = "drain"
+	// Cordon: a host gets nothing new, until it is uncordoned.
+	Cordon FaultKind = "cordon"
+	// Expel: a host is made to leave while it runs. Its process goes on until it is turned away, or for the time that
+	// is given.
+	Expel FaultKind = "expel"
+	// Transfer: a shard is to be led by another host.
+	Transfer FaultKind = "transfer"
+	// KillGovernor: the process of the host that governs ends while a step is open.
+	KillGovernor FaultKind = "kill of the governor"
+)
+
+// room is how many hosts there may ever be in a world whose hosts change.
+const room = maxHosts
+
+// mostMembers is how many hosts may belong to a cluster at once.
+const mostMembers = 5
+
+var memberFaults = []FaultKind{
+	Join, Join, Join, Wipe, Wipe, Drain, Drain, Cordon, Expel, Expel, Transfer, KillGovernor, KillGovernor,
+	Kill, Kill, PowerFailure, Isolation, HostPause, Restart, Restart, Election, CutHost,
+}
+
+// DrawMembers draws the plan of a world whose hosts come and go.
+func DrawMembers(seed uint64) Plan {
+	p := Draw(seed)
+	random := rand.New(rand.NewPCG(seed, 4))
+	p.Members, p.Quotas, p.Rollouts, p.Processes = true, shard.Limits{}, 0, 0
+	p.Hosts = workload.Pick(random, 1, 1, 3, 3, 3)
+	p.Length = time.Duration(3+random.IntN(3)) * time.Minute
+	p.Upgrades = make([]time.Duration, room)
+	p.Rates = nil
+	for range room {
+		p.Rates = append(p.Rates, 1+0.005*(2*random.Float64()-1))
+	}
+	for i := range p.Clients {
+		p.Clients[i].Think = workload.Pick(random, 200*time.Millisecond, time.Second)
+	}
+	p.Policy = hosts.Policy{
+		OfflineAfter: workload.Pick(random, uint64(2_000), 5_000),
+		ReplaceAfter: workload.Pick(random, uint64(10_000), 30_000),
+		StableFor:    workload.Pick(random, uint64(1_000), 5_000),
+		BalanceEvery: workload.Pick(random, uint64(0), 10_000),
+		Copies:       workload.Pick(random, uint64(1), 2),
+	}
+	p.Faults = drawMemberFaults(random, &p)
+	p.Recovery = 75 * time.Second
+	return p
+}
+
+// drawMemberFaults draws what happens to the hosts, and to clients. A cluster of one host grows first.
+func drawMemberFaults(random *rand.Rand, p *Plan) (faults []Fault) {
+	at := 10 * time.Second
+	for n := p.Hosts; n < 3; n++ {
+		faults = append(faults, Fault{Kind: Join, At: at})
+		at += 15 * time.Second
+	}
+	for ; at < p.Length; at += time.Second + time.Duration(random.Int64N(int64(10*time.Second))) {
+		kinds := memberFaults
+		if random.IntN(5) == 0 {
+			kinds = clientFaults
+		}
+		faults = append(faults, Fault{
+			Kind: workload.Pick(random, kinds...), At: at,
+			For:  time.Duration(random.Int64N(int64(workload.Pick(random, time.Second, 20*time.Second)))),
+			Host: shard.HostID(1 + random.IntN(room)), Other: shard.HostID(1 + random.IntN(room)),
+			Client: random.IntN(len(p.Clients)), Shard: uint64(random.IntN(p.Shards + 1)), Amount: random.Float64(),
+		})
+	}
+	return faults
+}
+
+// member returns the living host that a fault is for: its number among those that belong to the cluster.
+func (w *world) member(n shard.HostID) shard.HostID {
+	living := w.livingHosts()
+	if !w.plan.Members || len(living) == 0 {
+		return n
+	}
+	return living[int(n)%len(living)]
+}
+
+// livingHosts are the hosts that belong to the cluster and whose directories are there.
+func (w *world) livingHosts() (list []shard.HostID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, id := range w.cluster.Members() {
+		if !w.gone[id] {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// change begins a change of the hosts, and returns what takes it back; nil where it is not possible, or is refused.
+func (w *world) change(f Fault) (end func()) {
+	name := servertest.Name(f.Host)
+	switch f.Kind {
+	case Join:
+		if len(w.livingHosts()) >= mostMembers {
+			return nil
+		}
+		return w.join("")
+	case Wipe:
+		return w.wipe(f.Host)
+	case Drain:
+		return w.operated(&meta.HostDrain{Host: name}, &meta.HostUndrain{Host: name})
+	case Cordon:
+		return w.operated(&meta.HostCordon{Host: name, On: true}, &meta.HostCordon{Host: name})
+	case Expel:
+		if len(w.livingHosts()) <= 3 || w.operated(&meta.HostExpel{Host: name, Force: true}, nil) == nil {
+			return nil
+		}
+		w.leaves(f.Host)
+		return func() { w.cluster.Stop(f.Host) }
+	case Transfer:
+		return w.operated(&meta.ShardTransfer{Shard: hosts.ShardID(f.Shard), Host: name}, nil)
+	case KillGovernor:
+		if leader := w.cluster.Leader(0); leader != 0 && w.waitForStep(leader) {
+			return w.crash(false, leader)
+		}
+	}
+	return nil
+}
+
+// operated does what an operator does, and returns what takes it back; nil where the cluster refuses it.
+func (w *world) operated(do, undo meta.Request) (end func()) {
+	if e, err := w.cluster.Do(do); err != nil || e.Status != protocol.StatusSuccess {
+		return nil
+	}
+	return func() {
+		if undo != nil {
+			_, _ = w.cluster.Do(undo) // in the end all is taken back once more
+		}
+	}
+}
+
+// joinLimit is how long a newcomer asks.
+const joinLimit = time.Minute
+
+// join has a new host join, in the place of another one where that is named.
+func (w *world) join(replace string) (end func()) {
+	w.joining <- struct{}{}
+	defer func() { <-w.joining }()
+	id := shard.HostID(len(w.cluster.Members()) + 1)
+	if id > room {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), joinLimit)
+	defer cancel()
+	if err := w.cluster.Join(ctx, id, replace); err != nil {
+		return nil // there was no leader, or the cluster has refused it: the next one has the same directory
+	}
+	return func() {}
+}
+
+// wipe takes a host's directory away, and has a new host take its place. No shard loses its majority by it.
+func (w *world) wipe(id shard.HostID) (end func()) {
+	if len(w.cluster.Members()) == room || !w.spared(id) || !w.markDown(id) {
+		return nil
+	}
+	w.cluster.Crash(id, true)
+	w.leaves(id)
+	for range 5 {
+		if w.join(servertest.Name(id)) != nil {
+			return func() {}
+		}
+	}
+	w.record.Note("no host could take the place of host %d, which has lost its directory", id)
+	return nil
+}
+
+// spared reports whether each shard has a majority of voters with a directory on other hosts.
+func (w *world) spared(id shard.HostID) bool {
+	living := w.livingHosts()
+	for n := range w.plan.Shards + 1 {
+		voters, others := 0, 0
+		for _, m := range w.cluster.Net().Group(memlog.GroupID(n + 1)).Membership().Members {
+			if !m.Voter {
+				continue
+			}
+			voters++
+			if m.Host != id && slices.Contains(living, m.Host) {
+				others++
+			}
+		}
+		if 2*others <= voters {
+			return false
+		}
+	}
+	return true
+}
+
+// leaves records that a host is not of the cluster any more: it is never started again.
+func (w *world) leaves(id shard.HostID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone[id] = true
+}
+
+func (w *world) hasLeft(id shard.HostID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.gone[id]
+}
+
+// waitForStep waits a while until the host that governs has an open step.
+func (w *world) waitForStep(governor shard.HostID) bool {
+	for range 100 {
+		h := w.cluster.Host(governor)
+		if h == nil {
+			return false
+		}
+		if steps, err := h.Governor().Steps(); err == nil && len(steps) > 0 {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
+}
+
+// setPolicy has the governor go by the policy of the plan.
+func (w *world) setPolicy() error {
+	for end := time.Now().Add(time.Minute); w.cluster.Records() == nil; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			return fmt.Errorf("simulation: the hosts have no records")
+		}
+	}
+	return w.cluster.Policy(func(p *hosts.Policy) { *p = w.plan.Policy })
+}

@@ -1,0 +1,192 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// What must hold for the hosts of a cluster, beside the rules of package history.
+
+const (
+	// leaderless is how long a shard may have no leader while a majority of its voters lives and is connected.
+	leaderless = 10 * time.Second
+	// lookEvery is how often that is looked at.
+	lookEvery = 200 * time.Millisecond
+	// restWithin is how long the governor may take to bring all about, once nothing goes wrong any more.
+	restWithin = 5 * time.Minute
+	// restFor is how long it then has nothing to do.
+	restFor = 3 * time.Second
+)
+
+// watchLeaders notes shards without a leader, until the context ends.
+func (w *world) watchLeaders(ctx context.Context) {
+	since := make(map[int]time.Time)
+	for workload.Sleep(ctx, lookEvery) {
+		for n := range w.plan.Shards + 1 {
+			if w.isLed(n) {
+				delete(since, n)
+				continue
+			}
+			at, before := since[n]
+			switch {
+			case !before:
+				since[n] = time.Now()
+			case time.Since(at) > leaderless:
+				w.record.Note("shard %d has had no leader for %v, though a majority of its voters lives: %v", n,
+					leaderless, w.cluster.Net().Group(memlog.GroupID(n+1)))
+				since[n] = time.Now()
+			}
+		}
+	}
+}
+
+// isLed reports whether a shard has a leader, or cannot have one: where no majority of its voters lives and is
+// connected.
+func (w *world) isLed(n int) bool {
+	net := w.cluster.Net()
+	g := net.Group(memlog.GroupID(n + 1))
+	leads := make(map[shard.HostID]bool)
+	_, replicas := g.Status()
+	for _, r := range replicas {
+		leads[r.Host] = r.Leading && r.Running
+	}
+	var voters []shard.HostID
+	for _, m := range g.Membership().Members {
+		if m.Voter {
+			voters = append(voters, m.Host)
+		}
+	}
+	for _, id := range voters {
+		reached := slices.DeleteFunc(slices.Clone(voters), func(o shard.HostID) bool { return !net.Connected(id, o) })
+		if 2*len(reached) > len(voters) && w.allConnected(reached) {
+			return slices.ContainsFunc(reached, func(o shard.HostID) bool { return leads[o] })
+		}
+	}
+	return true
+}
+
+func (w *world) allConnected(list []shard.HostID) bool {
+	for i, a := range list {
+		for _, b := range list[:i] {
+			if !w.cluster.Net().Connected(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// comeToRest takes back what operators have asked for, starts what is down, and waits until the governor has brought
+// all about. What is not as it should be then is noted.
+func (w *world) comeToRest() {
+	for _, id := range w.livingHosts() {
+		if w.cluster.Host(id) == nil {
+			w.start(id)
+		}
+	}
+	for _, id := range w.livingHosts() {
+		w.takeBack(fmt.Sprint(id))
+	}
+	var rested time.Time
+	for end := time.Now().Add(restWithin); ; time.Sleep(lookEvery) {
+		why := w.unrest()
+		switch {
+		case why != "":
+			rested = time.Time{}
+		case rested.IsZero():
+			rested = time.Now()
+		case time.Since(rested) >= restFor:
+			return
+		}
+		if time.Now().After(end) {
+			w.record.Note("in the end the hosts do not come to rest: %s\n%s", why, w.groups())
+			return
+		}
+	}
+}
+
+// groups describes the logs of all shards.
+func (w *world) groups() (text string) {
+	for n := range w.plan.Shards + 1 {
+		text += w.cluster.Net().Group(memlog.GroupID(n + 1)).String()
+	}
+	return text
+}
+
+// takeBack undoes what operators do with a host.
+func (w *world) takeBack(host string) {
+	for _, r := range []meta.Request{&meta.HostUndrain{Host: host}, &meta.HostCordon{Host: host}} {
+		if _, err := w.cluster.Do(r); err != nil {
+			w.record.Note("in the end the cluster does not take back what was done with host %s: %v", host, err)
+		}
+	}
+}
+
+// unrest says what is not as it should be, empty where all is.
+func (w *world) unrest() string {
+	leader := w.cluster.Host(w.cluster.Leader(0))
+	records := w.cluster.Records()
+	if leader == nil || records == nil {
+		return "the meta shard has no leader"
+	}
+	if reasons, err := leader.Governor().Why(); err != nil || len(reasons) > 0 {
+		return fmt.Sprintf("the governor waits: %v %v", reasons, err)
+	}
+	var living []shard.HostID
+	for _, h := range records.Hosts() {
+		switch {
+		case h.Living() && !h.Online():
+			return fmt.Sprintf("host %d is %v and not online", h.ID, h.Current)
+		case h.Living():
+			living = append(living, h.ID)
+		case h.Current.Variant != protocol.HostExpelled:
+			return fmt.Sprintf("host %d is not expelled yet", h.ID)
+		}
+	}
+	if want := w.livingHosts(); !slices.Equal(living, want) {
+		return fmt.Sprintf("hosts %v are of the cluster, and %v should be", living, want)
+	}
+	for n := range w.plan.Shards + 1 {
+		if why := w.shardUnrest(n, living, records); why != "" {
+			return fmt.Sprintf("shard %d: %s", n, why)
+		}
+	}
+	return ""
+}
+
+// shardUnrest says what is wrong with the replicas of a shard, going by its log alone.
+func (w *world) shardUnrest(n int, living []shard.HostID, records *hosts.Records) string {
+	var on []shard.HostID
+	voters := 0
+	for _, m := range w.cluster.Net().Group(memlog.GroupID(n + 1)).Membership().Members {
+		on = append(on, m.Host)
+		if m.Voter {
+			voters++
+		}
+	}
+	slices.Sort(on)
+	policy := records.Policy()
+	least := policy.WantedVoters(len(living))
+	most := least
+	if len(living) == 2 {
+		most = 2 // three voters do not become one by themselves
+	}
+	switch {
+	case !slices.Equal(on, living):
+		return fmt.Sprintf("it has replicas on %v, and hosts %v are there", on, living)
+	case voters < least || voters > most:
+		return fmt.Sprintf("%d of its replicas vote, and %d should", voters, least)
+	case !w.isLed(n):
+		return "it has no leader"
+	}
+	return ""
+}
