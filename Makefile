@@ -13,7 +13,7 @@ ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak chaos disk start
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak soak-members chaos disk start
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -61,6 +61,9 @@ engine: ## after a change of the engine's version: what is set in it from outsid
 
 soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 	$(GO) test ./test/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v
+
+soak-members: ## the same of worlds whose hosts come and go
+	$(GO) test ./test/simulation -run TestSoak -members -soak $(DURATION) -timeout 0 -v
 
 chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again
 	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -count 1 -timeout 0 -v

@@ -37,8 +37,13 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		return
 	}
 	node, ok := h.meta.Machine.NodeByID(view.Node)
-	if !ok {
+	switch {
+	case ok:
+	case h.meta.Machine.NodeAlive(view.Node) == meta.NodeIsDead:
 		a.fail(protocol.StatusSessionExpired, "its node was dropped")
+		return
+	default:
+		a.fail(protocol.StatusUnavailable, "this host's copy of the meta shard is being filled")
 		return
 	}
 	a.node = node

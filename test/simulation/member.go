@@ -122,10 +122,7 @@ func (w *world) change(f Fault) (end func()) {
 	name := servertest.Name(f.Host)
 	switch f.Kind {
 	case Join:
-		if len(w.livingHosts()) >= mostMembers {
-			return nil
-		}
-		return w.join("")
+		return w.join()
 	case Wipe:
 		return w.wipe(f.Host)
 	case Drain:
@@ -133,11 +130,7 @@ func (w *world) change(f Fault) (end func()) {
 	case Cordon:
 		return w.operated(&meta.HostCordon{Host: name, On: true}, &meta.HostCordon{Host: name})
 	case Expel:
-		if len(w.livingHosts()) <= 3 || w.operated(&meta.HostExpel{Host: name, Force: true}, nil) == nil {
-			return nil
-		}
-		w.leaves(f.Host)
-		return func() { w.cluster.Stop(f.Host) }
+		return w.expel(f.Host)
 	case Transfer:
 		return w.operated(&meta.ShardTransfer{Shard: hosts.ShardID(f.Shard), Host: name}, nil)
 	case KillGovernor:
@@ -163,36 +156,77 @@ func (w *world) operated(do, undo meta.Request) (end func()) {
 // joinLimit is how long a newcomer asks.
 const joinLimit = time.Minute
 
-// join has a new host join, in the place of another one where that is named.
-func (w *world) join(replace string) (end func()) {
+// join has a new host join.
+func (w *world) join() (end func()) {
 	w.joining <- struct{}{}
 	defer func() { <-w.joining }()
-	id := shard.HostID(len(w.cluster.Members()) + 1)
-	if id > room {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), joinLimit)
-	defer cancel()
-	if err := w.cluster.Join(ctx, id, replace); err != nil {
-		return nil // there was no leader, or the cluster has refused it: the next one has the same directory
+	if len(w.cluster.Members()) == room || len(w.livingHosts()) >= mostMembers || !w.joins("") {
+		return nil // where it has not joined, the next one has the same directory
 	}
 	return func() {}
 }
 
+// joins reports whether the next host could join, in the place of another one where that is named.
+func (w *world) joins(replace string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), joinLimit)
+	defer cancel()
+	return w.cluster.Join(ctx, shard.HostID(len(w.cluster.Members())+1), replace) == nil
+}
+
 // wipe takes a host's directory away, and has a new host take its place. No shard loses its majority by it.
 func (w *world) wipe(id shard.HostID) (end func()) {
-	if len(w.cluster.Members()) == room || !w.spared(id) || !w.markDown(id) {
+	w.joining <- struct{}{}
+	defer func() { <-w.joining }()
+	if len(w.cluster.Members()) == room || w.isRefusable(id) || !w.spared(id) || !w.markDown(id) {
 		return nil
 	}
 	w.cluster.Crash(id, true)
 	w.leaves(id)
-	for range 5 {
-		if w.join(servertest.Name(id)) != nil {
+	for range 20 { // it is refused while too few others are alive
+		if w.joins(servertest.Name(id)) {
 			return func() {}
 		}
+		time.Sleep(5 * time.Second)
 	}
 	w.record.Note("no host could take the place of host %d, which has lost its directory", id)
 	return nil
+}
+
+// expel makes a host leave, and switches it off a while after it has left: until then it may be needed for a majority.
+func (w *world) expel(id shard.HostID) (end func()) {
+	if len(w.livingHosts()) <= 3 {
+		return nil
+	}
+	w.mayBeRefused(id)
+	if w.operated(&meta.HostExpel{Host: servertest.Name(id), Force: true}, nil) == nil {
+		return nil
+	}
+	for range 10 * leavesWithin / time.Second {
+		if r := w.cluster.Records(); r != nil && r.Host(id).Current.Variant == protocol.HostExpelled {
+			w.leaves(id)
+			return func() { w.cluster.Crash(id, false) }
+		}
+		time.Sleep(time.Second / 10)
+	}
+	w.record.Note("host %d is not expelled after %v", id, leavesWithin)
+	return nil
+}
+
+// leavesWithin is how long an expulsion may take, with all that goes wrong.
+const leavesWithin = 3 * time.Minute
+
+// mayBeRefused records that a host may hear from now on that it is not of the cluster.
+func (w *world) mayBeRefused(id shard.HostID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.expelled[id] = true
+}
+
+// isRefusable reports whether a host may hear that it is not of the cluster.
+func (w *world) isRefusable(id shard.HostID) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.expelled[id] || w.gone[id]
 }
 
 // spared reports whether each shard has a majority of voters with a directory on other hosts.

@@ -10,9 +10,9 @@ import (
 // TestHostsComeAndGo plays worlds whose hosts join, lose their directories, are drained, cordoned and expelled, and die
 // while a step is open.
 func TestHostsComeAndGo(t *testing.T) {
-	long := 20 * time.Second
+	long := 10 * time.Second
 	if testing.Short() {
-		long = 5 * time.Second
+		long = 3 * time.Second
 	}
 	sum := fresh(t, 1, long, simulation.DrawMembers, anyPlan)
 	t.Log(sum.faults)

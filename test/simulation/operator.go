@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"

@@ -65,8 +65,11 @@ func (w *world) isLed(n int) bool {
 			voters = append(voters, m.Host)
 		}
 	}
+	apart := func(a, b shard.HostID) bool {
+		return w.cluster.Host(a) == nil || w.cluster.Host(b) == nil || !net.Connected(a, b)
+	}
 	for _, id := range voters {
-		reached := slices.DeleteFunc(slices.Clone(voters), func(o shard.HostID) bool { return !net.Connected(id, o) })
+		reached := slices.DeleteFunc(slices.Clone(voters), func(o shard.HostID) bool { return apart(id, o) })
 		if 2*len(reached) > len(voters) && w.allConnected(reached) {
 			return slices.ContainsFunc(reached, func(o shard.HostID) bool { return leads[o] })
 		}

@@ -44,12 +44,14 @@ type world struct {
 	mu   sync.Mutex // guards what follows
 	down map[shard.HostID]bool
 	gone map[shard.HostID]bool // they have left the cluster for ever
+	// expelled are those that operators have tried to expel.
+	expelled map[shard.HostID]bool
 }
 
 // Run runs the world of a plan, in the bubble of its caller, and returns its history.
 func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, did: o.Did, began: time.Now(), down: make(map[shard.HostID]bool),
-		gone: make(map[shard.HostID]bool), joining: make(chan struct{}, 1)}
+		gone: make(map[shard.HostID]bool), expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1)}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, p.Again()), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
@@ -123,7 +125,7 @@ func (w *world) open(o Options) error {
 
 // halt is called where a host cannot go on. One that was made to leave ends.
 func (w *world) halt(id shard.HostID, err error) {
-	if errors.Is(err, server.ErrRefused) && w.hasLeft(id) {
+	if errors.Is(err, server.ErrRefused) && w.isRefusable(id) {
 		go w.cluster.Stop(id)
 		return
 	}
@@ -233,9 +235,9 @@ func (w *world) inject(ctx context.Context, f Fault) {
 	if f.clientOnly() {
 		client = f.Client
 	}
+	f.Host, f.Other = w.member(f.Host), w.member(f.Other)
 	over := w.record.Fault(f.String(), client)
 	defer over()
-	f.Host, f.Other = w.member(f.Host), w.member(f.Other)
 	if end := w.begin(f); end != nil {
 		if w.did != nil {
 			w.did(f.Kind)

@@ -1,0 +1,154 @@
+package simulation_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+// plantedInMembers are mistakes that are made where hosts come and go. Each must be noticed, in the world of its seed.
+var plantedInMembers = []struct {
+	name string
+	seed uint64
+	make func() *simulation.Bug
+}{
+	{"a newcomer is up to date without a barrier", 1, func() *simulation.Bug {
+		return withFullLog(func(_ uint64, l *fullLog) { l.passes = l.Replica() >= hosts.FirstReplica })
+	}},
+	{"a learner counts as a voter", 1, learnersCount},
+	{"the id of a replica is used twice", 1, func() *simulation.Bug {
+		return withFullLog(func(_ uint64, l *fullLog) { l.sameID = true })
+	}},
+}
+
+// TestPlantedBugsInMembersAreNoticed plays the worlds of the mistakes above.
+func TestPlantedBugsInMembersAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many worlds, which take minutes under the race detector")
+	}
+	for _, x := range plantedInMembers {
+		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
+			t.Parallel() // the world of a bubble hardly occupies more than one core
+			for range memberTries {
+				found, _ := history.Check(run(t, simulation.DrawMembers(x.seed), x.make(), &totals{}))
+				if len(found) > 0 {
+					t.Log(found[0])
+					return
+				}
+			}
+			t.Errorf("not noticed in %d runs of seed %d", memberTries, x.seed)
+		})
+	}
+}
+
+// memberTries is how often the world of a seed is played: such worlds are longer than others.
+const memberTries = 10
+
+// fullLog is a log with a mistake, which the governor uses too.
+type fullLog struct {
+	memberLog
+	passes bool               // barriers do, without asking anybody
+	sameID bool               // replicas are added under the id of the first that was
+	alter  func(meta.Request) // what is proposed to the meta shard; may be nil
+}
+
+// memberLog is all that a host needs of a log.
+type memberLog interface {
+	shard.Log
+	executor.Log
+	Replica() uint64
+	Follower(id shard.HostID) (index uint64, near bool)
+}
+
+func (l *fullLog) Barrier(done func(error)) error {
+	if l.passes {
+		go done(nil)
+		return nil
+	}
+	return l.memberLog.Barrier(done)
+}
+
+func (l *fullLog) AddLearner(ctx context.Context, id uint64, host shard.HostID, i shard.Incarnation,
+	change uint64) error {
+	if l.sameID {
+		id = hosts.FirstReplica
+	}
+	return l.memberLog.AddLearner(ctx, id, host, i, change)
+}
+
+// withFullLog plants a mistake into the logs of all shards, those of replicas that come later too.
+func withFullLog(plant func(id uint64, l *fullLog)) *simulation.Bug {
+	put := func(id uint64, l shard.Log, err error) (shard.Log, error) {
+		if err != nil {
+			return nil, err
+		}
+		x := &fullLog{memberLog: l.(memberLog)}
+		plant(id, x)
+		return x, nil
+	}
+	return &simulation.Bug{Config: func(c *server.Config) {
+		open := c.Logs
+		c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+			l, err := open(id, sm)
+			return put(id, l, err)
+		}
+		c.Replicas = faultyReplicas{c.Replicas, put}
+	}}
+}
+
+// faultyReplicas are the replicas that come to a host while it runs, with the mistake.
+type faultyReplicas struct {
+	replica.Replicas
+	put func(uint64, shard.Log, error) (shard.Log, error)
+}
+
+// Join implements replica.Replicas.
+func (r faultyReplicas) Join(id, number uint64, sm shard.StateMachine) (shard.Log, error) {
+	l, err := r.Replicas.Join(id, number, sm)
+	return r.put(id, l, err)
+}
+
+// Propose implements shard.Log.
+func (l *fullLog) Propose(batch []byte, done func(shard.Outcome)) error {
+	if l.alter == nil {
+		return l.memberLog.Propose(batch, done)
+	}
+	var b meta.Batch
+	if err := meta.DecodeBatch(batch, &b, level.Newest); err != nil {
+		panic(err)
+	}
+	for i := range b.Commands {
+		l.alter(b.Commands[i].Request)
+	}
+	altered, err := meta.AppendBatch(nil, &b)
+	if err != nil {
+		panic(err)
+	}
+	return l.memberLog.Propose(altered, done)
+}
+
+// learnersCount: the record has every member of a shard as one that votes.
+func learnersCount() *simulation.Bug {
+	return withFullLog(func(id uint64, l *fullLog) {
+		if id != 0 {
+			return
+		}
+		l.alter = func(r meta.Request) {
+			if known, is := r.(*meta.ReplicasKnown); is {
+				for i := range known.Members {
+					known.Members[i].Role = hosts.RoleVoter
+				}
+			}
+		}
+	})
+}
