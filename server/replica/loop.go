@@ -71,6 +71,9 @@ func (s *Set) Ready() error {
 	if s.foreign.Load() {
 		return errForeign
 	}
+	if missing := s.missing(); missing != "" {
+		return fmt.Errorf("server: this host waits to be given replicas of the shards %s: %w", missing, ErrNotReady)
+	}
 	if !s.joined() {
 		return errNotJoined
 	}

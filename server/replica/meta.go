@@ -379,8 +379,12 @@ const heardMillis = 2000
 // lead, and for a host without a replica of it.
 func (m *Meta) Hears(id shard.HostID) bool {
 	t, ok := m.Machine.Topology()
-	log, observes := m.log.(interface{ Progress() []shard.Progress })
-	if !ok || !observes {
+	on := m.end.on.Load()
+	if !ok || on == nil {
+		return false
+	}
+	log, observes := on.Log.(interface{ Progress() []shard.Progress })
+	if !observes {
 		return false
 	}
 	own := func(replica uint64) bool {

@@ -3,6 +3,8 @@ package replica
 import (
 	"log/slog"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -150,6 +152,17 @@ func (s *Set) Holds(id uint64) bool {
 		}
 	}
 	return false
+}
+
+// missing lists the shards of which the host has no replica.
+func (s *Set) missing() string {
+	var list []string
+	for _, at := range s.seats() {
+		if at.end.on.Load() == nil {
+			list = append(list, strconv.FormatUint(at.id, 10))
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // Now is the host's time, by which it judges leases and how far it may be trusted: monotonic, and that of a

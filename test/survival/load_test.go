@@ -26,9 +26,14 @@ type load struct {
 // newLoad starts clients: so many for each of so many locks.
 func newLoad(t *testing.T, hosts []*host, path string, timeout time.Duration, locks, each int) *load {
 	t.Helper()
+	return newLoadAt(t, addresses(hosts), path, timeout, locks, each)
+}
+
+// newLoadAt is newLoad for hosts that need not run yet.
+func newLoadAt(t *testing.T, addresses []string, path string, timeout time.Duration, locks, each int) *load {
+	t.Helper()
 	l := &load{
-		t: t, record: newRecord(t), hosts: addresses(hosts), path: path, timeout: timeout,
-		enough: make(chan struct{}),
+		t: t, record: newRecord(t), hosts: addresses, path: path, timeout: timeout, enough: make(chan struct{}),
 	}
 	for lock := range locks {
 		for n := range each {

@@ -30,11 +30,7 @@ type Host struct {
 // Start starts a process in the place, with more arguments than those of the place where some are given. It does not
 // wait until it is ready.
 func (p *Place) Start(more ...string) (*Host, error) {
-	args := []string{"serve", "--data-dir", p.Dir, "--listen", p.Client, "--admin-listen", p.Admin}
-	if p.others {
-		args = append(args, "--raft-listen", p.Raft)
-	}
-	cmd := exec.Command(p.Program.Path, append(append(args, p.Args...), more...)...)
+	cmd := exec.Command(p.Program.Path, append(append([]string{"serve"}, p.settings()...), more...)...)
 	cmd.Env = append([]string{}, p.Program.Env...)
 	started, err := Launch("host "+p.Name, cmd)
 	if err != nil {

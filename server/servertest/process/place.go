@@ -81,6 +81,46 @@ func Places(program Program, dir string, names []string, args ...string) ([]*Pla
 	return places, nil
 }
 
+// Growing finds places for the hosts of a cluster below a directory: the first makes it, by Init, and the others join
+// any host that is there.
+func Growing(program Program, dir string, names []string, args ...string) ([]*Place, error) {
+	places, err := Places(program, dir, names, args...)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, p := range places {
+		all = append(all, p.Raft)
+	}
+	for i, p := range places {
+		p.others = true
+		p.Args = append([]string{"--name", p.Name}, args...)
+		if i > 0 {
+			p.Args = append(p.Args, "--join", strings.Join(all, ","))
+		}
+	}
+	return places, nil
+}
+
+// Init makes a cluster of one host in the place.
+func (p *Place) Init() error {
+	cmd := exec.Command(p.Program.Path, append([]string{"init"}, p.settings()...)...)
+	cmd.Env = append([]string{}, p.Program.Env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("process: init of host %s: %w\n%s", p.Name, err, out)
+	}
+	return nil
+}
+
+// settings are the flags of the place.
+func (p *Place) settings() []string {
+	args := []string{"--data-dir", p.Dir, "--listen", p.Client, "--admin-listen", p.Admin}
+	if p.others {
+		args = append(args, "--raft-listen", p.Raft)
+	}
+	return append(args, p.Args...)
+}
+
 // reserve finds the addresses of places, and reserves them.
 func reserve(places ...*Place) error {
 	ports, err := subprocess.ReservePorts(3 * len(places))

@@ -1,0 +1,187 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// newFirst starts the first host of a cluster that is to grow.
+func newFirst(t *testing.T, change func(*settings.Settings)) *Host {
+	t.Helper()
+	s := joining(t, "a")
+	s.Join = nil
+	change(&s)
+	if _, err := Init(Options{Settings: s}); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, Options{Settings: s})
+	awaitRecords(t, h, "of the first host", func(r *hosts.Records) bool { return r.Named("a") != nil })
+	return h
+}
+
+// joining are the settings of a host that joins others.
+func joining(t *testing.T, name string, to ...*Host) settings.Settings {
+	t.Helper()
+	s := newSettings(t)
+	s.Name, s.RaftListen = name, newClusterSettings(t, name)[0].Hosts[0].Raft
+	for _, h := range to {
+		s.Join = append(s.Join, h.settings.RaftAdvertise)
+	}
+	return s
+}
+
+// awaitRecords waits until a host has records that fulfil a condition.
+func awaitRecords(t *testing.T, h *Host, what string, is func(*hosts.Records) bool) {
+	t.Helper()
+	for end := within(t, time.Minute); ; {
+		if core := h.core.Load(); core != nil {
+			if topology, ok := core.Topology(); ok && is(topology.Records) {
+				return
+			}
+		}
+		select {
+		case <-end.Done():
+			t.Fatalf("no records %s: %v", what, h.Ready())
+		case <-h.Done():
+			t.Fatalf("no records %s: %v", what, h.Err())
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+// allVote reports whether these many hosts vote in every shard, and are online.
+func allVote(n int) func(*hosts.Records) bool {
+	return func(r *hosts.Records) bool {
+		online := 0
+		for _, h := range r.Hosts() {
+			if h.Online() {
+				online++
+			}
+		}
+		for _, s := range r.Shards() {
+			if s.Voters() != n {
+				return false
+			}
+		}
+		return online == n
+	}
+}
+
+func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
+	a := newFirst(t, func(*settings.Settings) {})
+	first := joining(t, "b", a)
+	b := startSome(t, first)[0]
+	c := startSome(t, joining(t, "c", a))[0]
+	awaitReady(t, a, b, c)
+	awaitRecords(t, a, "of three voters", allVote(3))
+	if got := b.Identity(); got.Cluster != a.Identity().Cluster || !got.Joined() || got.HostID == c.Identity().HostID {
+		t.Errorf("b is %+v", got)
+	}
+	// Started again with what it was started with, it does not join again. It is reached where it says.
+	id := b.Identity().HostID
+	b.Close()
+	first.RaftListen = joining(t, "b").RaftListen
+	b = startSome(t, first)[0]
+	awaitReady(t, b)
+	if got := b.Identity(); got.HostID != id || got.Starts != 2 {
+		t.Errorf("b became %+v", got)
+	}
+	awaitRecords(t, a, "with the address of b", func(r *hosts.Records) bool {
+		return r.Host(id).Addresses.Raft == first.RaftListen
+	})
+}
+
+func TestAHostThatIsRefusedEnds(t *testing.T) {
+	a := newFirst(t, func(*settings.Settings) {})
+	s := joining(t, "a", a)
+	err := awaitFailure(t, startSome(t, s)[0])
+	if _, ok := errors.AsType[*join.Refused](err); !ok || KindOf(err) != KindData ||
+		!strings.Contains(err.Error(), "--replace a where that one is gone for good") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAHostWaitsUntilItIsLetIn(t *testing.T) {
+	s := joining(t, "b")
+	s.Join = []string{joining(t, "a").RaftListen, s.RaftListen}
+	b := startSome(t, s)[0]
+	for end := within(t, time.Minute); !strings.Contains(b.Ready().Error(), "it waits to join: "); {
+		if end.Err() != nil {
+			t.Fatal(b.Ready())
+		}
+	}
+	newFirst(t, func(first *settings.Settings) { first.RaftListen = s.Join[0] })
+	awaitReady(t, b)
+}
+
+func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("a secret that is long enough\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := newFirst(t, func(s *settings.Settings) { s.RaftSecretFile = secret })
+	token, err := a.NewJoinToken()
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := &meta.TokenCreate{ID: token.ID, Hash: token.Hash(), Millis: 60_000}
+	if e, err := a.core.Load().Do(t.Context(), create, "a test", ""); err != nil ||
+		e.Status != protocol.StatusSuccess {
+		t.Fatal(e.Message, err)
+	}
+	s := joining(t, "b", a)
+	s.JoinToken = token.String()
+	b := startSome(t, s)[0]
+	awaitReady(t, b)
+	b.Close()
+	if kept, err := os.ReadFile(filepath.Join(s.DataDir, identity.SecretName)); err != nil ||
+		string(kept) != "a secret that is long enough\n" {
+		t.Errorf("it has kept %q, %v", kept, err)
+	}
+	s.JoinToken, s.Join = "", nil
+	awaitReady(t, startSome(t, s)[0])
+
+	other := joining(t, "c", a)
+	other.JoinToken = token.String()
+	if err := awaitFailure(t, startSome(t, other)[0]); !strings.Contains(err.Error(), "the join token is unknown") {
+		t.Errorf("used again: %v", err)
+	}
+}
+
+func TestAWipedHostTakesItsOwnPlace(t *testing.T) {
+	a := newFirst(t, func(*settings.Settings) {})
+	s := joining(t, "b", a)
+	b, c := startSome(t, s)[0], startSome(t, joining(t, "c", a))[0]
+	awaitReady(t, a, b, c)
+	awaitRecords(t, a, "of three voters", allVote(3))
+	was := b.Identity().HostID
+	b.Close()
+	if err := os.RemoveAll(s.DataDir); err != nil {
+		t.Fatal(err)
+	}
+	wiped := startSome(t, s)[0]
+	if err := awaitFailure(t, wiped); !strings.Contains(err.Error(), "--replace b") {
+		t.Fatalf("wiped, it joins: %v", err)
+	}
+	wiped.Close()
+	s.Replace = "b"
+	again := startSome(t, s)[0]
+	awaitReady(t, again)
+	awaitRecords(t, a, "of three voters again", func(r *hosts.Records) bool {
+		return allVote(3)(r) && !r.Host(was).Living() && !r.Holds(was)
+	})
+	if now := again.Identity().HostID; now == was {
+		t.Errorf("it is host %d again", now)
+	}
+}

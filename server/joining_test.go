@@ -1,0 +1,82 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// TestTheLeaderHearsWhoAnswers: it is asked about a host that is to be replaced.
+func TestTheLeaderHearsWhoAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := operated(t)
+		leader := c.Host(1)
+		awaitThat(t, "both others are heard", func() bool { return leader.Hears(2) && leader.Hears(3) })
+		if c.Host(2).Hears(3) || leader.Hears(9) {
+			t.Error("a host that does not lead hears, or one that is not there is heard")
+		}
+		c.Stop(3)
+		time.Sleep(1900 * time.Millisecond)
+		if !leader.Hears(3) {
+			t.Error("a host that has just stopped is taken for silent")
+		}
+		awaitThat(t, "the host is silent", func() bool { return !leader.Hears(3) })
+		if !leader.Hears(2) {
+			t.Error("the host that answers is not heard")
+		}
+	})
+}
+
+// TestAHostIsPutOnRecordByTheLeaderAlone: join after join has the same answer.
+func TestAHostIsPutOnRecordByTheLeaderAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := operated(t)
+		records := recordsOf(c, 1)
+		ask := hosts.Join{Cluster: records.Cluster(), Name: "d", Incarnation: hosts.Incarnation{9}, Trusted: true,
+			Addresses: hosts.Addresses{Raft: "d:7421", Client: "d:7420"}, Version: "v1.0.0", Level: level.Newest}
+		if a, err := c.Host(2).Join(t.Context(), ask); err == nil {
+			t.Errorf("a host that does not lead answers %+v", a)
+		}
+		for i := range 2 {
+			a, err := c.Host(1).Join(t.Context(), ask)
+			if err != nil || a.Status != protocol.StatusSuccess || a.Host != 4 || a.Existed != (i == 1) {
+				t.Errorf("join %d: %+v, %v", i, a, err)
+			}
+		}
+		ask.Incarnation[0]++
+		if a, err := c.Host(1).Join(t.Context(), ask); err != nil || a.Status != protocol.StatusAlreadyExists {
+			t.Errorf("with the name of another: %+v, %v", a, err)
+		}
+	})
+}
+
+// TestAHostWithoutReplicasSaysWhatItWaitsFor: one that has joined and was given none yet.
+func TestAHostWithoutReplicasSaysWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, err := server.Open(server.Config{
+			ID: 4, Name: "d", Cluster: "some", ClientAddress: "d:7420", RaftAddress: "d:7421", Shards: 2,
+			Incarnation: hosts.Incarnation{9}, Start: hosts.Start{Number: 1}, Hosts: []shard.HostID{1, 4},
+			Logs: func(uint64, shard.StateMachine) (shard.Log, error) { return nil, shard.ErrNotMember },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		if err := h.Ready(); err == nil || !strings.Contains(err.Error(), "replicas of the shards 0, 1, 2") {
+			t.Errorf("it says: %v", err)
+		}
+		if leader := h.Leader(); leader != 0 {
+			t.Errorf("host %d leads", leader)
+		}
+		if _, _, ok := h.Records(); ok {
+			t.Error("it has records")
+		}
+	})
+}
