@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// commandsOfGrowing returns the commands of the section of docs/operating.md about growing, with free ports and a folder
-// in the place of those of the page.
+// commandsOfGrowing returns the commands of the section of docs/operating.md about growing, with free ports and a
+// folder in the place of those of the page.
 func commandsOfGrowing(t *testing.T, folder string) []string {
 	t.Helper()
 	_, section, ok := strings.Cut(readPage(t, "docs/operating.md").text, "\n## Growing\n")

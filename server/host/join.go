@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 
@@ -94,20 +93,14 @@ func (h *Host) openDesk(core *server.Host) {
 	}))
 }
 
-// NewJoinToken draws a join token for the cluster of this host. Until the meta shard has its id and its hash, no host
-// can join by it.
-func (h *Host) NewJoinToken() (join.Token, error) {
-	if h.raftListener == nil {
-		return join.Token{}, fmt.Errorf("host %s listens for no other hosts: give it --raft-listen ADDRESS",
-			h.settings.Name)
-	}
-	trusted, err := h.authorities()
+// authority is the one that a join token names, nil where hosts do not use TLS.
+func (h *Host) authority() []byte {
+	all, err := h.authorities()
 	if err != nil {
-		return join.Token{}, err
+		h.log.Warn("a join token does not name the authority of the hosts", "error", err)
 	}
-	var authority join.Authority
-	if len(trusted) > 0 {
-		authority = trusted[0]
+	if len(all) == 0 {
+		return nil
 	}
-	return join.NewToken(authority), nil
+	return all[0][:]
 }

@@ -79,15 +79,22 @@ func allVote(n int) func(*hosts.Records) bool {
 }
 
 func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	a := newFirst(t, func(*settings.Settings) {})
 	first := joining(t, "b", a)
+	first.FailureDomain = "rack=1,dc=x"
 	b := startSome(t, first)[0]
-	c := startSome(t, joining(t, "c", a))[0]
+	other := joining(t, "c", a)
+	other.FailureDomain = "dc=y,rack=1"
+	c := startSome(t, other)[0]
 	awaitReady(t, a, b, c)
 	awaitRecords(t, a, "of three voters", allVote(3))
 	if got := b.Identity(); got.Cluster != a.Identity().Cluster || !got.Joined() || got.HostID == c.Identity().HostID {
 		t.Errorf("b is %+v", got)
 	}
+	awaitRecords(t, a, "with the failure domain of b", func(r *hosts.Records) bool {
+		return r.Named("b").Domain.String() == "dc=x,rack=1"
+	})
 	// Started again with what it was started with, it does not join again. It is reached where it says.
 	id := b.Identity().HostID
 	b.Close()
@@ -103,6 +110,7 @@ func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
 }
 
 func TestAHostThatIsRefusedEnds(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	a := newFirst(t, func(*settings.Settings) {})
 	s := joining(t, "a", a)
 	err := awaitFailure(t, startSome(t, s)[0])
@@ -113,6 +121,7 @@ func TestAHostThatIsRefusedEnds(t *testing.T) {
 }
 
 func TestAHostWaitsUntilItIsLetIn(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	s := joining(t, "b")
 	s.Join = []string{joining(t, "a").RaftListen, s.RaftListen}
 	b := startSome(t, s)[0]
@@ -126,22 +135,23 @@ func TestAHostWaitsUntilItIsLetIn(t *testing.T) {
 }
 
 func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a secret that is long enough\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	a := newFirst(t, func(s *settings.Settings) { s.RaftSecretFile = secret })
-	token, err := a.NewJoinToken()
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := join.NewToken(join.Authority{})
 	create := &meta.TokenCreate{ID: token.ID, Hash: token.Hash(), Millis: 60_000}
 	if e, err := a.core.Load().Do(t.Context(), create, "a test", ""); err != nil ||
 		e.Status != protocol.StatusSuccess {
 		t.Fatal(e.Message, err)
 	}
 	s := joining(t, "b", a)
-	s.JoinToken = token.String()
+	s.JoinToken = filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(s.JoinToken, []byte(token.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	b := startSome(t, s)[0]
 	awaitReady(t, b)
 	b.Close()
@@ -160,6 +170,7 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 }
 
 func TestAWipedHostTakesItsOwnPlace(t *testing.T) {
+	t.Parallel() // most of the time it waits
 	a := newFirst(t, func(*settings.Settings) {})
 	s := joining(t, "b", a)
 	b, c := startSome(t, s)[0], startSome(t, joining(t, "c", a))[0]

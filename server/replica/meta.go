@@ -372,7 +372,8 @@ func (m *Meta) AddressOf(id shard.HostID) string {
 	return h.ClientAddress
 }
 
-// heardMillis is how long ago a host has answered at most that is heard. A leader calls the others many times as often.
+// heardMillis is how long ago a host has answered at most that is heard. A leader calls the others many times as
+// often.
 const heardMillis = 2000
 
 // Hears reports whether a host has answered the leader of the meta shard lately. It is false where this host does not
