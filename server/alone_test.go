@@ -25,7 +25,8 @@ func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log
 	tb.Cleanup(func() { _ = network.Close() })
 	network.Start()
 	h, err := Open(Config{
-		ID: 1, Incarnation: hosts.Incarnation{1}, Start: hosts.Start{Number: 1}, Name: "host-1", Cluster: "test", ClientAddress: "host-1:1", RaftAddress: "host-1:2",
+		ID: 1, Incarnation: hosts.Incarnation{1}, Start: hosts.Start{Number: 1}, Name: "host-1", Cluster: "test",
+		ClientAddress: "host-1:1", RaftAddress: "host-1:2",
 		Hosts: []shard.HostID{1}, Shards: shards,
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			l, err := network.Open(1, memlog.GroupID(group+1), sm)

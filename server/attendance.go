@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 const (
@@ -17,6 +19,8 @@ const (
 	attendEvery = time.Second
 	// bootEvery is how often a host whose start is not on record says that it was started.
 	bootEvery = 200 * time.Millisecond
+	// stopGivesUp is for how long a host that stops looks for one that governs.
+	stopGivesUp = time.Second
 	// askWithin is how long one host may take to answer.
 	askWithin = time.Second
 )
@@ -24,8 +28,8 @@ const (
 // ErrRefused is wrapped by the error with which a host is halted that does not belong to its cluster as it is.
 var ErrRefused = errors.New("the cluster refuses this host")
 
-// attendance keeps the record of this host as it is: its process has started, it was taken for failed and is not, it has
-// other addresses, it stops. All of it goes to the leader of the meta shard, again and again until it is on record.
+// attendance keeps the record of this host as it is: its process has started, it was taken for failed and is not, it
+// has other addresses, it stops. All of it goes to the leader of the meta shard, again and again until it is on record.
 type attendance struct {
 	host  *Host
 	wakes chan struct{}
@@ -161,6 +165,46 @@ func (a *attendance) moves() protocol.HostSay {
 	at := a.host.addresses()
 	return protocol.HostSay{What: protocol.HostMoves, RaftAddress: []byte(at.Raft), ClientAddress: []byte(at.Client),
 		AdminAddress: []byte(at.Admin)}
+}
+
+// stop says that the process is to stop, and returns when the host is offline on record, when its word does not come
+// on record for stopGivesUp, or at the end of the context. A host that is alone has nothing to wait for.
+func (a *attendance) stop(ctx context.Context) {
+	if !a.founded() || !a.booted.Load() || !a.hasOthers() {
+		return
+	}
+	said := false
+	for began := time.Now(); ctx.Err() == nil && !a.offline(); {
+		if !said {
+			err := a.say(ctx, protocol.HostSay{What: protocol.HostStops})
+			if said = err == nil; !said && time.Since(began) > stopGivesUp {
+				a.host.log.Warn("this host stops without having said so: the meta shard has no leader", "err", err)
+				return
+			}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(replica.Tick):
+		}
+	}
+}
+
+// hasOthers reports whether the cluster has another host that is to be online.
+func (a *attendance) hasOthers() bool {
+	h := a.host
+	return slices.ContainsFunc(h.meta.Machine.Hosts(), func(x meta.Host) bool {
+		return x.ID != h.config.ID && x.Target == protocol.HostOnline
+	})
+}
+
+// offline reports whether the host is offline on record, as it is to be: by its own copy, or by what the governor says.
+func (a *attendance) offline() bool {
+	s := a.host.governing.agent.Standing()
+	if s.Target == protocol.HostOffline && s.Current == protocol.HostOffline && s.TargetEpoch == s.CurrentEpoch {
+		return true
+	}
+	own := a.host.record()
+	return own != nil && own.Start == a.host.config.Start && own.Target.Variant == protocol.HostOffline && own.Reached()
 }
 
 // ready returns why the host is not ready, as far as its record goes.

@@ -78,7 +78,7 @@ func (h *Host) joining(t *meta.Topology) *protocol.TokenAnswer {
 		a.Authority = h.config.Authority()
 	}
 	for _, x := range t.Records.Hosts() {
-		if _, _, err := net.SplitHostPort(x.Addresses.Raft); err == nil && x.Online() {
+		if _, _, err := net.SplitHostPort(x.Addresses.Raft); err == nil && x.Wanted() {
 			a.Addresses.Append(protocol.Address(x.Addresses.Raft))
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// governing is a host's part in what changes the hosts of its cluster. Where it leads the meta shard its executor carries
-// the plan out, and it proposes what the others say of themselves; everywhere its agent does what that asks for.
+// governing is a host's part in what changes the hosts of its cluster. Where it leads the meta shard its executor
+// carries the plan out, and it proposes what the others say of themselves; everywhere its agent does what that asks
+// for.
 type governing struct {
 	host       *Host
 	executor   *executor.Executor
@@ -72,8 +73,8 @@ func (noCalls) Call(context.Context, shard.HostID, []byte) ([]byte, error) { ret
 // executor.ErrNotGoverning where another host governs.
 func (h *Host) Governor() *executor.Executor { return h.governing.executor }
 
-// Answer carries out a call of another host: the payload of a frame, and that of the answer. The host is the one that the
-// caller has proved to be, 0 where it has not. A payload that is no request is an error.
+// Answer carries out a call of another host: the payload of a frame, and that of the answer. The host is the one that
+// the caller has proved to be, 0 where it has not. A payload that is no request is an error.
 func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
 	r, err := hostcall.Read(request)
 	switch {
@@ -93,7 +94,8 @@ func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([
 		Message: "hosts do not ask each other this"}), nil
 }
 
-// ask has the host that leads the meta shard answer a request: the one that this host takes for it, or that others name.
+// ask has the host that leads the meta shard answer a request: the one that this host takes for it, or that others
+// name.
 func (g *governing) ask(ctx context.Context, m protocol.RequestMessage) (*protocol.Answer, error) {
 	err := fmt.Errorf("server: %v: %w", m.Kind(), errNoLeader)
 	asked := make(map[shard.HostID]bool)
@@ -171,9 +173,9 @@ func (h *Host) nameOf(id shard.HostID) string {
 // record returns the host's own record, nil where its copy of the meta shard has none.
 func (h *Host) record() *hosts.Host { return h.meta.Machine.HostRecord(h.config.ID) }
 
-// Do carries out a command on hosts, replicas or steps, where this host leads the meta shard: what an operator or a host
-// asks for. An error says that nothing became of it, or that it is not known what did; whether it was refused is in the
-// result.
+// Do carries out a command on hosts, replicas or steps, where this host leads the meta shard: what an operator or a
+// host asks for. An error says that nothing became of it, or that it is not known what did; whether it was refused is in
+// the result.
 func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Effect, error) {
 	return h.meta.Do(ctx, r, h.set.Origin(by, why))
 }

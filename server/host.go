@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -102,23 +103,27 @@ func (h *Host) Ready() error {
 	return h.governing.attendance.ready()
 }
 
-// Leave hands the leadership of every shard to another host where there is one, notifies the clients that
-// this host goes, and returns when no shard is led from here any more or the time is up.
+// Leave hands the leadership of every shard to another host where there is one, notifies the clients that this host
+// goes, and has the governor take it out of what it is needed for. It returns when the host is offline on record and
+// leads nothing any more, when no host governs that could do it, or when the time is up.
 func (h *Host) Leave(within time.Duration) {
 	h.leaving.Store(true)
 	deadline := h.now().Add(within)
-	push := protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"}}
-	for {
-		led := h.set.HandOver()
-		if !led || !h.now().Before(deadline) {
-			break
-		}
+	for h.set.LeadsData() && h.now().Before(deadline) {
+		h.set.HandOver()
 		time.Sleep(replica.Tick)
 	}
+	push := protocol.GoingAway{Result: protocol.Result{Status: protocol.StatusUnavailable, Message: "the host stops"}}
 	h.eachConn(func(c *conn) {
 		c.Push(0, &push)
 		c.flush()
 	})
+	ctx, cancel := context.WithTimeout(context.Background(), max(deadline.Sub(h.now()), 0))
+	defer cancel()
+	h.governing.attendance.stop(ctx)
+	for h.set.HandOver() && h.now().Before(deadline) {
+		time.Sleep(replica.Tick)
+	}
 }
 
 // now is the host's time, since the nanoseconds that had passed at a time since it began, clock those until now.

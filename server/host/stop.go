@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// leaveWithin is for other hosts to take over what this one leads.
-	leaveWithin = 2 * time.Second
+	// leaveWithin is for other hosts to take over what this one has.
+	leaveWithin = 3 * time.Second
 	// drainWithin is for clients to go after they were asked to.
 	drainWithin = time.Second
 	// drainPoll is how often their number is checked.
@@ -20,7 +20,7 @@ var ErrStopTimeout = errors.New("the host did not come to its end in time and wa
 	"nothing that it confirmed is lost")
 
 // Stop hands over what the host leads, sends its clients elsewhere, waits a moment for them, and closes it: some
-// three seconds at the most as a rule. Where the context ends before, Stop returns ErrStopTimeout and the rest goes on.
+// four seconds at the most as a rule. Where the context ends before, Stop returns ErrStopTimeout and the rest goes on.
 func (h *Host) Stop(ctx context.Context) error {
 	h.stopping.Store(true)
 	done := make(chan struct{})

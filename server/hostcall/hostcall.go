@@ -1,5 +1,5 @@
-// Package hostcall is the form of a call between two hosts: a request and its answer, each of them the payload of a frame
-// of package protocol. How it gets to the other host is not its business.
+// Package hostcall is the form of a call between two hosts: a request and its answer, each of them the payload of a
+// frame of package protocol. How it gets to the other host is not its business.
 //
 // Start with Request and Result: what the one that calls encodes and reads. Answer and Failure are for the one that is
 // called.

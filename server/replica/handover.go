@@ -5,27 +5,57 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// HandOver asks other hosts to lead what this one leads, and returns whether it still leads anything that
-// another host could.
+// HandOver asks other hosts to lead what this one leads, the meta shard once it leads nothing else, and returns whether
+// it still leads anything that another host could.
 func (s *Set) HandOver() (led bool) {
-	others := slices.DeleteFunc(slices.Clone(s.config.Hosts),
-		func(id shard.HostID) bool { return id == s.config.Self.ID })
-	if len(others) == 0 {
-		return false
-	}
-	if s.Meta.leads() {
-		led = true
-		_ = s.Meta.log.Transfer(successor(s.Meta.log, others))
-	}
 	for _, r := range s.Replicas {
-		if r.Leads() {
+		if heirs := s.heirs(r.ID); r.Leads() && len(heirs) > 0 {
 			led = true
-			_ = r.log.Transfer(successor(r.log, others))
+			_ = r.log.Transfer(successor(r.log, heirs))
 		}
 	}
+	if heirs := s.heirs(MetaShard); !led && s.Meta.leads() && len(heirs) > 0 {
+		led = true
+		_ = s.Meta.log.Transfer(successor(s.Meta.log, heirs))
+	}
 	return led
+}
+
+// LeadsData reports whether this host leads a data shard that another host could lead.
+func (s *Set) LeadsData() bool {
+	return slices.ContainsFunc(s.Replicas, func(r *Replica) bool { return r.Leads() && len(s.heirs(r.ID)) > 0 })
+}
+
+// heirs returns the hosts that can lead a shard in the place of this one: those that vote in it, without those that are
+// to go where others stay.
+func (s *Set) heirs(id uint64) (stay []shard.HostID) {
+	t, ok := s.Meta.Machine.Topology()
+	if !ok {
+		return slices.DeleteFunc(slices.Clone(s.config.Hosts),
+			func(id shard.HostID) bool { return id == s.config.Self.ID })
+	}
+	on := t.Records.Shard(hosts.ShardID(id))
+	if on == nil {
+		return nil
+	}
+	var leaving []shard.HostID
+	for i := range on.Replicas {
+		p := &on.Replicas[i]
+		switch h := t.Records.Host(p.Host); {
+		case p.Role != hosts.RoleVoter || h == nil || h.ID == s.config.Self.ID:
+		case h.Wanted():
+			stay = append(stay, h.ID)
+		default:
+			leaving = append(leaving, h.ID)
+		}
+	}
+	if len(stay) == 0 {
+		return leaving
+	}
+	return stay
 }
 
 // observer is a log that says what it knows of the other hosts while this one leads.

@@ -352,8 +352,8 @@ func (m *Meta) AppliedIndex() uint64 { return m.applied.Load() }
 // Leader returns who leads the meta shard, as far as this host knows.
 func (m *Meta) Leader() shard.Leadership { return *m.leadership.Load() }
 
-// RoutingVersion grows with every change of the slot table, or of the records of hosts and replicas, on all hosts alike.
-// Who leads is not part of it: that is in MOVED, and in the answer to ROUTING.
+// RoutingVersion grows with every change of the slot table, or of the records of hosts and replicas, on all hosts
+// alike. Who leads is not part of it: that is in MOVED, and in the answer to ROUTING.
 func (m *Meta) RoutingVersion() uint64 {
 	version := m.Machine.Routing().Version << 32
 	changed := m.Machine.RecordsRevision()
