@@ -206,6 +206,7 @@ func TestQuestionsForTheGovernor(t *testing.T) { synctest.Test(t, testQuestionsF
 
 func testQuestionsForTheGovernor(t *testing.T) {
 	c, s := operated(t)
+	c.Host(1).GovernBy(nil)
 	for _, m := range []protocol.RequestMessage{&protocol.ClusterPlan{}, &protocol.ClusterWhy{}} {
 		if a := s.ask(m); a.Result.Status != protocol.StatusUnavailable || a.Result.WaitMillis == 0 {
 			t.Errorf("%v: %+v", m.Kind(), a.Result)

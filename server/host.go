@@ -42,7 +42,7 @@ type Host struct {
 
 	leaving atomic.Bool // this host is about to stop
 
-	governor overview.Governor // nil: nothing governs from here
+	governor overview.Governor // answers questions about what is changed among the hosts
 	asking   chan struct{}     // has a place for each question about the cluster that is being answered
 
 	mu     sync.Mutex // guards what follows
@@ -84,6 +84,7 @@ func Open(config Config) (*Host, error) {
 	if err := h.set.Open(); err != nil {
 		return nil, err
 	}
+	h.governor = h.governing.executor
 	h.governing.start()
 	return h, nil
 }

@@ -1,0 +1,86 @@
+package admin_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+var by = admin.By{Author: "ann", Reason: "a test"}
+
+// TestAnOperatorDrainsAHost and sees it through: the governor brings it to its target, and the history has who asked.
+func TestAnOperatorDrainsAHost(t *testing.T) {
+	if level.Newest < meta.TopologyLevel {
+		t.Skip("this build cannot follow the level that has the records of hosts")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		g := clienttest.New(t, servertest.Hosts(3))
+		a := admin.Of(g.Client)
+		cluster := func(what string, is func(c *admin.Cluster) bool) *admin.Cluster {
+			t.Helper()
+			for range 600 {
+				c, err := a.Describe(t.Context())
+				if err != nil && !errors.Is(err, client.ErrPreconditionFailed) {
+					t.Fatal(err)
+				}
+				if err == nil && is(c) {
+					return c
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			t.Fatal("not in time: ", what)
+			return nil
+		}
+		c := cluster("all are online", func(c *admin.Cluster) bool {
+			for i := range c.Hosts {
+				if h := &c.Hosts[i]; h.Current.State != admin.Online || !h.Settled() || !h.Alive {
+					return false
+				}
+			}
+			return c.Observed && len(c.Hosts) == 3 && c.Shards[0].Tolerated == 1
+		})
+		changed, err := a.Drain(t.Context(), "host-3", by)
+		clienttest.Check(t, err)
+		if again, err := a.Drain(t.Context(), "3", by); !changed || again || err != nil {
+			t.Errorf("changed %t, and again %t, %v", changed, again, err)
+		}
+		c = cluster("host-3 is offline", func(c *admin.Cluster) bool {
+			h := c.Named("host-3")
+			return h.Current.State == admin.Offline && h.Settled()
+		})
+		if h := c.Named("host-3"); h.Target.Reason != "drained" || h.Target.By != "ann" {
+			t.Errorf("%+v", h.Target)
+		}
+		if _, err := a.Drain(t.Context(), "host-2", by); !errors.Is(err, client.ErrPreconditionFailed) {
+			t.Errorf("a second drain: %v", err)
+		}
+		if _, err := a.Why(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := a.Plan(t.Context()); err != nil {
+			t.Error(err)
+		}
+		p, err := a.SetPolicy(t.Context(), func(p *admin.Policy) { p.OfflineAfter = 30 * time.Second }, by)
+		if err != nil || p.OfflineAfter != 30*time.Second || p.Copies != c.Policy.Copies {
+			t.Errorf("%+v, %v", p, err)
+		}
+		drains := 0
+		for e, err := range a.Audit(t.Context(), 1) {
+			clienttest.Check(t, err)
+			if e.HostName == "host-3" && e.By == "ann" && e.Why == "a test" {
+				drains++
+			}
+		}
+		if drains != 1 {
+			t.Errorf("%d drains are in the history", drains)
+		}
+	})
+}
