@@ -149,8 +149,8 @@ func staying(s *shard.State, keep func(shard.NodeID) bool) (list []shard.Semapho
 	return list
 }
 
-// TestRegenerationKeepsPersistentSemaphores: of random states, semaphores stay and sessions do not, no rule is broken by
-// what comes after, it is saved and restored as it is, and no number comes twice.
+// TestRegenerationKeepsPersistentSemaphores: of random states, semaphores stay and sessions do not, no rule is broken
+// by what comes after, it is saved and restored as it is, and no number comes twice.
 func TestRegenerationKeepsPersistentSemaphores(t *testing.T) {
 	first := rand.Uint64N(1 << 40)
 	t.Logf("first seed: %d", first)

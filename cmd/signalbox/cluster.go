@@ -22,7 +22,7 @@ func newClusterCommands(f *cli.Frame) *cobra.Command {
 targets, replaces what has failed, and spreads votes and leaderships, one small step
 after the other.`,
 	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterSteps(f), newClusterAudit(f),
-		newClusterPolicy(f)))
+		newClusterPolicy(f), newClusterRecover(f)))
 }
 
 // clusterObject is a cluster as JSON.

@@ -200,7 +200,8 @@ func (h *Host) turnedAway(r *rafttransport.Refused) {
 // isFinal reports whether a refusal is about what this host is, and not about where the other one was looked for.
 func isFinal(r *rafttransport.Refused) bool {
 	switch r.Code {
-	case rafttransport.CodeOtherIncarnation, rafttransport.CodeOlderCopy, rafttransport.CodeExpelled:
+	case rafttransport.CodeOtherIncarnation, rafttransport.CodeOlderCopy, rafttransport.CodeExpelled,
+		rafttransport.CodeOtherGeneration:
 		return r.By != 0
 	}
 	return false

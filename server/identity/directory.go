@@ -181,6 +181,18 @@ func (d *Directory) BearAlone(cluster string, shards int, raft string) error {
 	return d.Bear(NewBirth(cluster, shards, []Founder{{1, id.HostName, id.Incarnation, raft}}))
 }
 
+// Restore makes the host, which is in no cluster, the first one of a cluster that is restored. Its log is there.
+func (d *Directory) Restore(birth Birth, g Generation) error {
+	return d.change(func(id *Identity) error {
+		self := birth.Founder(id.HostName)
+		if id.Born() || self == nil || self.Incarnation != id.Incarnation || g == (Generation{}) {
+			return errors.New("it is no place for a host of cluster " + birth.Cluster)
+		}
+		id.HostID, id.Birth, id.Generation, id.Started = self.ID, birth, g, true
+		return nil
+	})
+}
+
 // Admission is what a host that joins a cluster gets from it.
 type Admission struct {
 	Host       shard.HostID

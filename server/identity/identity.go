@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -25,9 +26,19 @@ type Founder struct {
 	Raft string `json:"raft,omitempty"`
 }
 
-// Generation distinguishes a cluster from the one that it was before it was recovered from what was left of it. It is
-// zero in one that never was.
+// Generation distinguishes a cluster from the one of which it was restored or recovered. It is zero in one that never
+// was. The first four bytes are its number, and the others are random.
 type Generation [16]byte
+
+// NewGeneration draws the generation of a number.
+func NewGeneration(number uint32) (g Generation) {
+	_, _ = rand.Read(g[4:]) // never fails
+	binary.BigEndian.PutUint32(g[:], number)
+	return g
+}
+
+// Number is one more with each cluster that is made of another one.
+func (g Generation) Number() uint32 { return binary.BigEndian.Uint32(g[:]) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (g Generation) MarshalText() ([]byte, error) { return hosts.Incarnation(g).MarshalText() }
@@ -161,7 +172,7 @@ func (i *Identity) check() error {
 	case !i.Born():
 		return nil
 	}
-	if err := i.Birth.Check(); err != nil {
+	if err := i.checkBirth(); err != nil {
 		return err
 	}
 	own := 0
@@ -178,6 +189,22 @@ func (i *Identity) check() error {
 	}
 	if own != 1 {
 		return fmt.Errorf("host %d is %d times among the hosts of its cluster", i.HostID, own)
+	}
+	return nil
+}
+
+// checkBirth returns what cannot be true of the birth. A cluster that is restored begins with one host, whose id goes
+// on from those of before, and may have the id that it had.
+func (i *Identity) checkBirth() error {
+	if i.Generation == (Generation{}) {
+		return i.Birth.Check()
+	}
+	if len(i.Founders) != 1 || i.Shards < 1 || i.Cluster == "" {
+		return fmt.Errorf("a restored cluster has an id, shards and one first host, and not %q, %d and %d", i.Cluster,
+			i.Shards, len(i.Founders))
+	}
+	if f := i.Founders[0]; f.ID == 0 || f.Name == "" || f.Incarnation == (hosts.Incarnation{}) {
+		return fmt.Errorf("its first host is host %d, %q, incarnation %s", f.ID, f.Name, f.Incarnation)
 	}
 	return nil
 }

@@ -53,11 +53,15 @@ func TestWhoMayJoin(t *testing.T) {
 		change func(*Admission)
 		want   string
 	}{
-		"no host of it":      {func(a *Admission) { a.Hosts = a.Hosts[:1] }, "0 times"},
-		"another name":       {func(a *Admission) { a.Hosts[1].Name = "e" }, "is d"},
-		"another directory":  {func(a *Admission) { a.Hosts[1].Incarnation = own }, "incarnation"},
-		"the id of another":  {func(a *Admission) { a.Host = 1 }, "incarnation"},
-		"a birth of others":  {func(a *Admission) { a.Birth.Shards = 3 }, "the id of the cluster"},
+		"no host of it":     {func(a *Admission) { a.Hosts = a.Hosts[:1] }, "0 times"},
+		"another name":      {func(a *Admission) { a.Hosts[1].Name = "e" }, "is d"},
+		"another directory": {func(a *Admission) { a.Hosts[1].Incarnation = own }, "incarnation"},
+		"the id of another": {func(a *Admission) { a.Host = 1 }, "incarnation"},
+		"a birth of others": {func(a *Admission) { a.Birth.Shards, a.Generation = 3, Generation{} },
+			"the id of the cluster"},
+		"two first hosts of a restored cluster": {func(a *Admission) {
+			a.Birth.Founders = append(a.Birth.Founders, a.Birth.Founders[0])
+		}, "one first host"},
 		"a cluster of none":  {func(a *Admission) { a.Host, a.Birth, a.Hosts = 0, Birth{}, nil }, "no cluster"},
 		"a founder, and not": {func(a *Admission) { a.Hosts = nil }, "0 times"},
 	} {

@@ -121,6 +121,9 @@ func (r *Records) Host(id shard.HostID) *Host {
 	return nil
 }
 
+// LastHost is the last id that a host was given.
+func (r *Records) LastHost() shard.HostID { return r.lastHost }
+
 func (r *Records) hostIndex(id shard.HostID) (int, bool) {
 	return slices.BinarySearchFunc(r.hosts, id, func(h *Host, id shard.HostID) int { return cmp.Compare(h.ID, id) })
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,7 +22,13 @@ type State struct {
 	// Replica is the id of the only member, transport.FirstJoined or above.
 	Replica uint64
 	// Machine has the state. It is only saved.
-	Machine shard.StateMachine
+	Machine Saver
+}
+
+// Saver is what a state is saved of.
+type Saver interface {
+	// PrepareSnapshot fixes the state as it is now.
+	PrepareSnapshot() (shard.Snapshot, error)
 }
 
 // exportPause is waited for between two attempts to have the engine export a snapshot.
@@ -30,8 +37,8 @@ const exportPause = 10 * time.Millisecond
 // Import fills the data directory of a host that was never opened: each shard has the host as its only member, and
 // begins with a state. What it has made is not to be used where it fails.
 //
-// The engine takes states only as snapshots that an engine has exported. So shards of one member each are run beside the
-// directory, whose state machines are those that are to be saved, and are removed again.
+// The engine takes states only as snapshots that an engine has exported. So shards of one member each are run beside
+// the directory, whose state machines are those that are to be saved, and are removed again.
 func Import(ctx context.Context, config Config, states map[uint64]State) (err error) {
 	config = config.withDefaults()
 	if err := config.Validate(); err != nil {
@@ -86,7 +93,9 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
 	for {
 		if h.hasMembers(shardID) {
-			index, err := h.engine.SyncRequestSnapshot(ctx, shardID, option)
+			attempt, cancel := context.WithTimeout(ctx, snapshotTimeout) // the engine needs a deadline
+			index, err := h.engine.SyncRequestSnapshot(attempt, shardID, option)
+			cancel()
 			if err == nil && index >= entry {
 				return index, nil
 			}
@@ -154,10 +163,13 @@ func importStates(scratch string, config Config, states map[uint64]State) error 
 }
 
 // exported is a state machine that is saved, and to which nothing is done.
-type exported struct{ shard.StateMachine }
+type exported struct{ Saver }
 
 // Apply implements shard.StateMachine.
 func (exported) Apply([]shard.Entry) error { return errors.New("nothing is proposed here") }
+
+// Restore implements shard.StateMachine.
+func (exported) Restore(io.Reader) error { return errors.New("no snapshot is read here") }
 
 // LeadershipChanged implements shard.StateMachine.
 func (exported) LeadershipChanged(shard.Leadership) {}

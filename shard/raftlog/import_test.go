@@ -26,7 +26,7 @@ func TestAnImportedStateIsWhatAShardBeginsWith(t *testing.T) {
 		if c.Host == 2 {
 			c.Founders = foundersOf(1)
 		} else {
-			c.Founders = map[shard.HostID]hosts.Incarnation{7: incarnationOf(7)} // a host is no founder of what it restores
+			c.Founders = map[shard.HostID]hosts.Incarnation{7: incarnationOf(7)} // the host is no founder
 		}
 	})
 	first, second := members[0], members[1]
@@ -90,7 +90,7 @@ func TestRemnantsHaveAllThatReachedTheHost(t *testing.T) {
 		before := listing(t, m.config.DataDir)
 		machine := newRecorder()
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		found, err := ReadRemnants(ctx, m.config.DataDir, filepath.Join(t.TempDir(), "scratch"),
+		found, err := ReadRemnants(ctx, m.config.DataDir, filepath.Join(t.TempDir(), "scratch"), testLogger(t),
 			func(uint64) shard.StateMachine { return machine })
 		cancel()
 		if err != nil || len(found) != 1 || found[0].Shard != testShard {

@@ -19,7 +19,8 @@ import (
 // replicaRecord is which replica of a shard this host has. A shard without a record has the replica of its birth, if
 // this host is a founder: its id is that of the host.
 type replicaRecord struct {
-	// Replica is zero where the host has none any more. One from transport.FirstJoined on that has not joined was imported.
+	// Replica is zero where the host has none any more. One from transport.FirstJoined on that has not joined was
+	// imported.
 	Replica uint64 `json:"replica"`
 	// Joined is set for one that was added as a learner.
 	Joined bool `json:"joined,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -24,13 +25,14 @@ type Remnant struct {
 // what was committed and reached this host is there, although the host had not learned that it was.
 //
 // The machine of each shard is asked for once, and nothing changes it after ReadRemnants has returned.
-func ReadRemnants(ctx context.Context, dir, scratch string, machine func(shardID uint64) shard.StateMachine) (
-	list []Remnant, err error) {
+func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
+	machine func(shardID uint64) shard.StateMachine) (list []Remnant, err error) {
 	if err := clearDirectory(scratch); err != nil {
 		return nil, fmt.Errorf("raftlog: read what is left in %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	config, err := copyDirectory(dir, filepath.Join(scratch, "copy"))
+	config.Logger = logger
 	if err == nil {
 		list, err = commitAll(config)
 	}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"crypto/x509"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/signalbox/signalbox/shard"
@@ -21,9 +22,21 @@ type Identity struct {
 // Target returns what the engine has for the host.
 func (i *Identity) Target() Target { return Target{Host: i.Host, Incarnation: i.Incarnation} }
 
-// Generation is drawn anew where a cluster is made of what another one left. Hosts of two generations refuse each
+// Generation is another one where a cluster is made of what another one left: its number, with the highest byte first,
+// in the first four bytes, and then random ones. It is all zero before the first time. Hosts of two generations refuse
+// each
 // other.
 type Generation [16]byte
+
+func (g Generation) number() uint32 { return binary.BigEndian.Uint32(g[:]) }
+
+// String shows the number, and the random bytes where there are any.
+func (g Generation) String() string {
+	if g == (Generation{}) {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%x)", g.number(), g[4:])
+}
 
 // Peer is the host at the other end of a connection.
 type Peer struct {

@@ -107,8 +107,12 @@ func (t *Transport) judge(peer *Peer) *Refused {
 	switch {
 	case peer.Deployment != self.Deployment:
 		return refusef(CodeOtherDeployment, "it is of deployment %d, this host of %d", peer.Deployment, self.Deployment)
+	case peer.Generation.number() < self.Generation.number():
+		return refusef(CodeOtherGeneration, "the cluster was made anew without it, of a backup or of what was left of "+
+			"it: it is of generation %s, and this host of %s. What it has counts no more: give it an empty --data-dir "+
+			"and join the cluster with signalbox serve --join", peer.Generation, self.Generation)
 	case peer.Generation != self.Generation:
-		return refusef(CodeOtherGeneration, "it is of generation %x of the cluster, this host of %x", peer.Generation,
+		return refusef(CodeOtherDeployment, "it is of generation %s of the cluster, this host of %s", peer.Generation,
 			self.Generation)
 	case peer.Host == self.Host:
 		return refusef(CodeNotNow, "it says that it is host %d, which this host is", self.Host)

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/restore"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// newBackup returns the commands about backups.
+func newBackup(f *cli.Frame) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "backup",
+		Short: "Verify and show backups, and make a cluster of one",
+		Long: `A backup is one file with the state of every shard of a cluster. It is restored as
+another cluster: nodes, semaphores that are not ephemeral, rollouts and processes are
+there, and no session owns anything. All fencing tokens from then on are above those
+that were given before, also above those that were given after the backup.
+
+A backup holds all that the cluster keeps, and hashes of tokens: keep it as you keep
+those.`,
+	}, newBackupVerify(f), newBackupShow(f), newBackupRestore(f))
+}
+
+// openBackup opens a file, or the standard input.
+func openBackup(f *cli.Frame, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(f.In), nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cli.ExitWith(cli.ExitNotFound, err)
+	}
+	return file, nil
+}
+
+// loadBackup reads all of a backup.
+func loadBackup(f *cli.Frame, name string) (*backup.States, error) {
+	file, err := openBackup(f, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	s, err := backup.Load(file)
+	if err != nil {
+		return nil, cli.Errorf(cli.ExitData, "%s: %w", cli.Safe(name), err)
+	}
+	return s, nil
+}
+
+// backupObject is a backup as JSON.
+type backupObject struct {
+	Cluster     string          `json:"cluster"`
+	ClusterName string          `json:"cluster_name,omitempty"`
+	Generation  string          `json:"generation"`
+	Begun       string          `json:"begun"`
+	Level       int             `json:"level"`
+	Version     string          `json:"version"`
+	Host        string          `json:"host,omitempty"`
+	Shards      []sectionObject `json:"shards"`
+	Nodes       []savedNode     `json:"nodes"`
+}
+
+// sectionObject is the state of a shard.
+type sectionObject struct {
+	Shard   uint64 `json:"shard"`
+	Term    uint64 `json:"term"`
+	Index   uint64 `json:"index"`
+	Objects uint64 `json:"objects"`
+	Bytes   uint64 `json:"bytes"`
+}
+
+// savedNode is what a backup has of a node.
+type savedNode struct {
+	ID         uint64 `json:"id"`
+	Path       string `json:"path"`
+	Semaphores int    `json:"semaphores"`
+	Rollouts   int    `json:"rollouts"`
+	Processes  int    `json:"processes"`
+	Bytes      uint64 `json:"bytes"`
+}
+
+func newBackupObject(s *backup.States) backupObject {
+	h := &s.Header
+	o := backupObject{
+		Cluster: h.Cluster, ClusterName: h.ClusterName, Generation: generationText(h.Generation),
+		Begun: h.Begun.UTC().Format(time.RFC3339), Level: int(h.Level), Version: h.Version, Host: h.Host,
+		Shards: []sectionObject{}, Nodes: []savedNode{},
+	}
+	at := s.Sections[0]
+	o.Shards = append(o.Shards, sectionObject{Term: at.Term, Index: at.Index})
+	for _, id := range s.Shards() {
+		m, at := s.Data[id], s.Sections[id]
+		use := m.Usage(0)
+		o.Shards = append(o.Shards, sectionObject{uint64(id), at.Term, at.Index, use.Objects, use.Bytes})
+	}
+	for after, more := "", true; more; {
+		var page []meta.Node
+		page, more = s.Meta.Nodes("", after, shard.MaxPage)
+		for i := range page {
+			o.Nodes = append(o.Nodes, savedNodeOf(s, &page[i]))
+			after = page[i].Path
+		}
+	}
+	return o
+}
+
+func savedNodeOf(s *backup.States, n *meta.Node) savedNode {
+	out := savedNode{ID: uint64(n.ID), Path: n.Path}
+	for _, m := range s.Data {
+		out.Bytes += m.Usage(n.ID).Bytes
+		var page []shard.ObjectView
+		for after, more := "", true; more; {
+			page, after, more = m.ListObjects(n.ID, "", after, shard.MaxPage, page[:0])
+			for i := range page {
+				switch page[i].Kind {
+				case shard.KindSemaphore:
+					out.Semaphores++
+				case shard.KindRollout:
+					out.Rollouts++
+				case shard.KindProcess:
+					out.Processes++
+				}
+			}
+		}
+	}
+	return out
+}
+
+// generationText is a generation for people: its number, and the random bytes where there are any.
+func generationText(g identity.Generation) string {
+	if g == (identity.Generation{}) {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%x)", g.Number(), g[4:])
+}
+
+func newBackupVerify(f *cli.Frame) *cobra.Command {
+	return f.Local(&cobra.Command{
+		Use:   "verify FILE|-",
+		Short: "Check that a backup is whole, and can be restored",
+		Long: `Reads all of a backup: its seal, the checksum of every section, and the state in it, as
+a restore would. What is damaged is named.
+
+Exit codes: 0 it is sound; 65 it is not; 66 there is no such file.`,
+		Example: `  signalbox backup verify signalbox.backup`,
+		Args:    cli.Arguments("FILE|-"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := loadBackup(f, args[0])
+			if err != nil {
+				return err
+			}
+			o := newBackupObject(s)
+			return f.Line(o, "%s is sound: cluster %s, %d data shards, %d nodes, of %s", args[0], o.Cluster,
+				len(s.Data), len(o.Nodes), o.Begun)
+		},
+	})
+}
+
+func newBackupShow(f *cli.Frame) *cobra.Command {
+	return f.Local(&cobra.Command{
+		Use:   "show FILE|- [NODE SEMAPHORE]",
+		Short: "Show what is in a backup, or the data of one semaphore",
+		Long: `Shows which cluster a backup is of, how far each shard had come, and what each node has.
+With a node and the name of a semaphore it prints the data of that, as it is.
+
+Exit codes: 65 the backup is damaged; 66 there is no such file, node or semaphore.`,
+		Example: `  signalbox backup show signalbox.backup
+
+  # one value
+  signalbox backup show signalbox.backup /prod/config feature-flags`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 3 {
+				return nil
+			}
+			return cli.Arguments("FILE|-")(c, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := loadBackup(f, args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 3 {
+				return showSaved(f, s, args[1], args[2])
+			}
+			return showBackup(f, newBackupObject(s))
+		},
+	})
+}
+
+// showSaved prints the data of a semaphore.
+func showSaved(f *cli.Frame, s *backup.States, path, name string) error {
+	n, ok := s.Meta.Node(path)
+	if !ok {
+		return cli.Errorf(cli.ExitNotFound, "the backup has no node %s", cli.Safe(path))
+	}
+	for _, m := range s.Data {
+		var d shard.Description
+		ref := shard.Ref{Kind: shard.KindSemaphore, Node: n.ID, Name: name}
+		if m.Describe(ref, shard.DescribeOptions{}, &d) {
+			return f.Raw([]byte(d.Data))
+		}
+	}
+	return cli.Errorf(cli.ExitNotFound, "node %s has no semaphore %s in the backup", cli.Safe(path), cli.Safe(name))
+}
+
+func showBackup(f *cli.Frame, o backupObject) error {
+	from := o.Host
+	if from == "" {
+		from = "the leaders of the cluster"
+	}
+	err := f.Fields(o, cli.Field{Name: "cluster", Cell: o.Cluster}, cli.Field{Name: "generation", Cell: o.Generation},
+		cli.Field{Name: "begun", Cell: o.Begun}, cli.Field{Name: "level", Cell: o.Level},
+		cli.Field{Name: "version", Cell: o.Version}, cli.Field{Name: "from", Cell: from})
+	if err != nil || f.JSON() {
+		return err
+	}
+	var shards, nodes [][]any
+	for _, s := range o.Shards {
+		shards = append(shards, []any{s.Shard, s.Term, s.Index, s.Objects, byteText(int64(s.Bytes))})
+	}
+	for _, n := range o.Nodes {
+		nodes = append(nodes, []any{n.Path, n.Semaphores, n.Rollouts, n.Processes, byteText(int64(n.Bytes))})
+	}
+	err = f.Section("shards", []string{"SHARD#", "TERM#", "INDEX#", "OBJECTS#", "SIZE#"}, shards)
+	return errors.Join(err,
+		f.Section("nodes", []string{"PATH", "SEMAPHORES#", "ROLLOUTS#", "PROCESSES#", "SIZE#"}, nodes))
+}
+
+// newHostFlags are what the first host of a new cluster is made with.
+type newHostFlags struct {
+	dir, name, raft string
+	shards          int
+}
+
+func (n *newHostFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&n.dir, "data-dir", "", "the `DIR` of the first host of the new cluster: empty, or not there yet")
+	c.Flags().StringVar(&n.name, "name", "signalbox", "the `NAME` of that host")
+	c.Flags().StringVar(&n.raft, "raft-advertise", "", "`HOST:PORT` at which other hosts will reach it")
+	c.Flags().IntVar(&n.shards, "shards", 0, "`NUMBER` of data shards; 0 for as many as there were")
+	_ = c.MarkFlagDirname("data-dir")
+}
+
+func (n *newHostFlags) check() error {
+	switch {
+	case n.dir == "":
+		return cli.Errorf(cli.ExitUsage, "name the directory of the new host with --data-dir DIR")
+	case n.shards < 0 || n.shards > meta.MaxDataShards:
+		return cli.Errorf(cli.ExitUsage, "--shards is 1 to %d", meta.MaxDataShards)
+	}
+	return nil
+}
+
+func newBackupRestore(f *cli.Frame) *cobra.Command {
+	var host newHostFlags
+	var cluster string
+	var keep bool
+	c := f.Local(&cobra.Command{
+		Use:   "restore FILE|-",
+		Short: "Make the first host of a new cluster of a backup",
+		Long: `Makes a data directory for the first host of a new cluster that has the state of a
+backup, and starts nothing: signalbox serve does that. Others join it with
+signalbox serve --join.
+
+No session owns anything in the new cluster: sessions, what they own and wait for,
+ephemeral semaphores, and members of rollouts and processes are gone. Every fencing
+token, revision and session is above any that the old cluster can have given, so who
+guards a store by tokens refuses all writers of before.
+
+Stop the old cluster first. Its hosts are refused by those of the new one, and its
+clients find that their sessions are over, but as long as it runs there are two.
+
+Exit codes: 0 made; 65 the backup is damaged, or the directory cannot be used; 66
+there is no such file.`,
+		Example: `  signalbox backup restore signalbox.backup --data-dir /var/lib/signalbox --name a
+
+  # with the id of the old cluster, and other shards
+  signalbox backup restore signalbox.backup --data-dir ./data --keep-cluster-id --shards 8`,
+		Args: cli.Arguments("FILE|-"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := host.check(); err != nil {
+				return err
+			}
+			s, err := loadBackup(f, args[0])
+			if err != nil {
+				return err
+			}
+			return makeCluster(c.Context(), f, s, restore.Options{
+				Dir: host.dir, HostName: host.name, Raft: host.raft, Cluster: cluster, KeepID: keep,
+				Shards: host.shards, Version: programVersion(), By: "signalbox backup restore",
+				Why: "of " + s.Header.Begun.UTC().Format(time.RFC3339),
+			})
+		},
+	})
+	host.add(c)
+	c.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the new cluster")
+	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "the new cluster has the id of the old one")
+	return c
+}
+
+// makeCluster makes the first host, and says what is to be done next.
+func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, o restore.Options) error {
+	keepPrivate()
+	ctx, stop := cli.UntilInterrupted(ctx)
+	defer stop()
+	made, err := restore.Make(ctx, o, s)
+	if err != nil {
+		return cli.ExitWith(cli.ExitData, err)
+	}
+	id := &made.Identity
+	f.Say("signalbox: the state is %s old; all that was changed since is lost, and %d objects that cannot stay are "+
+		"left out", made.Age.Round(time.Second), made.Left)
+	f.Say("signalbox: hosts of before are refused from now on. Do not start them again: what they have counts no " +
+		"more")
+	return f.Line(madeObject{o.Dir, id.HostName, id.Cluster, generationText(id.Generation), made.Nodes, made.Objects},
+		"%s is host %s of the new cluster %s, generation %d, with %d nodes and %d objects. Start it with signalbox serve",
+		o.Dir, id.HostName, id.Cluster, id.Generation.Number(), made.Nodes, made.Objects)
+}
+
+// madeObject is a new cluster as JSON.
+type madeObject struct {
+	Path       string `json:"path"`
+	HostName   string `json:"host_name"`
+	Cluster    string `json:"cluster"`
+	Generation string `json:"generation"`
+	Nodes      int    `json:"nodes"`
+	Objects    int    `json:"objects"`
+}

@@ -1,0 +1,173 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// States are the machines of all shards of a cluster, as they were at some time. Nothing changes them.
+type States struct {
+	Header   Header
+	Sections map[meta.ShardID]Section
+	Meta     *meta.Machine
+	Data     map[meta.ShardID]*shard.Machine
+}
+
+// NewStates returns states with machines of which none is there yet.
+func NewStates(h Header) *States {
+	return &States{Header: h, Sections: make(map[meta.ShardID]Section), Data: make(map[meta.ShardID]*shard.Machine)}
+}
+
+// Load reads all of a file. What cannot be restored is an error that names the section.
+func Load(r io.Reader) (*States, error) {
+	b, err := NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	s := NewStates(b.Header)
+	for {
+		section, err := b.Next()
+		if errors.Is(err, io.EOF) {
+			return s, s.check()
+		}
+		if err == nil {
+			err = s.restore(section, b)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// restore makes the machine of a section.
+func (s *States) restore(section Section, r io.Reader) error {
+	if _, twice := s.Sections[section.Shard]; twice {
+		return fmt.Errorf("backup: %s: %w", section, damaged("it is there twice"))
+	}
+	s.Sections[section.Shard] = section
+	machine := s.Machine(section.Shard)
+	if err := machine.Restore(r); err != nil {
+		return fmt.Errorf("backup: %s: %w", section, err)
+	}
+	return nil
+}
+
+// restorer is a machine that a state is read into.
+type restorer interface{ Restore(r io.Reader) error }
+
+// Machine returns the machine of a shard, a new one where there is none yet.
+func (s *States) Machine(id meta.ShardID) restorer {
+	if id == 0 {
+		if s.Meta == nil {
+			s.Meta = meta.New()
+		}
+		return s.Meta
+	}
+	if s.Data[id] == nil {
+		s.Data[id] = shard.New(shard.Options{})
+	}
+	return s.Data[id]
+}
+
+// check returns what is missing.
+func (s *States) check() error {
+	if s.Meta == nil {
+		return fmt.Errorf("backup: %w: there is no section of the meta shard", ErrIncomplete)
+	}
+	if missing := s.Missing(); len(missing) > 0 {
+		return fmt.Errorf("backup: %w: there is no section of shard %d", ErrIncomplete, missing[0])
+	}
+	return nil
+}
+
+// Missing returns the data shards that the meta shard has and the states do not.
+func (s *States) Missing() (list []meta.ShardID) {
+	for _, id := range s.Meta.Routing().Shards {
+		if s.Data[id] == nil {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// Shards are the data shards of which there are states, by id.
+func (s *States) Shards() []meta.ShardID { return slices.Sorted(maps.Keys(s.Data)) }
+
+// Save writes a file, data shards first.
+func (s *States) Save(w io.Writer) error {
+	out, err := NewWriter(w, s.Header)
+	if err != nil {
+		return err
+	}
+	for _, id := range append(s.Shards(), 0) {
+		if err := s.saveSection(out, id); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+func (s *States) saveSection(w *Writer, id meta.ShardID) error {
+	var snapshot shard.Snapshot
+	var err error
+	switch {
+	case id != 0:
+		snapshot, err = s.Data[id].PrepareSnapshot()
+	case s.Meta == nil:
+		return nil
+	default:
+		snapshot, err = s.Meta.PrepareSnapshot()
+	}
+	if err != nil {
+		return err
+	}
+	defer snapshot.Discard()
+	section := s.Sections[id]
+	section.Shard = id
+	to, err := w.Section(section)
+	if err != nil {
+		return err
+	}
+	return errors.Join(snapshot.Save(to, nil), to.Close())
+}
+
+// Choose returns, of the states of one cluster that several hosts had, for each shard the one that is furthest: of the
+// highest last term, and of that the highest last index. It has all that was ever committed of what any of the others
+// have.
+func Choose(all []*States) (*States, error) {
+	best := NewStates(all[0].Header)
+	for _, s := range all {
+		h := s.Header
+		if h.Cluster != best.Header.Cluster || h.Generation != best.Header.Generation {
+			return nil, fmt.Errorf("backup: cluster %s, generation %x, is another one than %s, %x", h.Cluster,
+				h.Generation, best.Header.Cluster, best.Header.Generation)
+		}
+		if best.Header.Begun.After(h.Begun) {
+			best.Header.Begun = h.Begun
+		}
+		best.Header.Level = max(best.Header.Level, h.Level)
+		for id, section := range s.Sections {
+			if had, there := best.Sections[id]; there && !section.after(had) {
+				continue
+			}
+			best.Sections[id] = section
+			if id == 0 {
+				best.Meta = s.Meta
+			} else {
+				best.Data[id] = s.Data[id]
+			}
+		}
+	}
+	return best, best.check()
+}
+
+// after reports whether a state is further than another one of the same shard.
+func (s Section) after(other Section) bool {
+	return s.Term > other.Term || s.Term == other.Term && s.Index > other.Index
+}

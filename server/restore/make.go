@@ -1,0 +1,219 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/raftlog"
+)
+
+// Options say which cluster is made.
+type Options struct {
+	// Dir is an empty directory, or none yet: the data directory of the first host. HostName is its name, and Raft the
+	// address at which others will reach it, empty for none.
+	Dir, HostName, Raft string
+	// Cluster is the name that the new cluster gets, empty for none. With KeepID it has the id of the old one, and what
+	// goes by that finds it; then its name is that of the old one.
+	Cluster string
+	KeepID  bool
+	// Shards is the number of data shards, 0 for as many as there were.
+	Shards int
+	// Version is that of the program. By and Why are for the audit history.
+	Version, By, Why string
+}
+
+// Made is the new cluster.
+type Made struct {
+	Identity identity.Identity
+	// Nodes and Objects are how many there are. Left counts objects that are not taken over: ephemeral ones, what was
+	// being deleted, and what has no node.
+	Nodes, Objects, Left int
+	// Age is how old the states are.
+	Age time.Duration
+}
+
+// unknownAddress stands in the record of the first host until its first start.
+const unknownAddress = "unknown"
+
+// importingSuffix marks a log that is not complete.
+const importingSuffix = ".importing"
+
+// Make makes the first host of a new cluster. A directory in which that was not finished can be used again, and no host
+// starts on it.
+func Make(ctx context.Context, o Options, from *backup.States) (*Made, error) {
+	directory, err := identity.Claim(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer directory.Release()
+	want := identity.Expected{HostName: o.HostName, ClusterName: o.Cluster, Version: cmp.Or(o.Version, "devel")}
+	id, err := directory.Load(want)
+	switch {
+	case errors.Is(err, identity.ErrNone):
+		err = directory.Make(want)
+	case err == nil && id.Born():
+		err = fmt.Errorf("restore: %s is host %s of cluster %s: name an empty directory", o.Dir, id.HostName,
+			id.Cluster)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := &maker{Options: o, directory: directory, from: from, made: &Made{}}
+	if err := n.make(ctx); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	return n.made, nil
+}
+
+// maker makes a cluster.
+type maker struct {
+	Options
+	directory *identity.Directory
+	from      *backup.States
+	made      *Made
+
+	generation identity.Generation
+	birth      identity.Birth
+	meta       *meta.Machine
+	data       []*shard.Machine
+}
+
+func (m *maker) make(ctx context.Context) error {
+	m.made.Age = max(0, time.Since(m.from.Header.Begun))
+	if err := m.regenerate(); err != nil {
+		return err
+	}
+	importing := m.directory.LogPath() + importingSuffix
+	for _, left := range []string{importing, m.directory.LogPath()} {
+		if err := os.RemoveAll(left); err != nil { // of an attempt that was not finished: the host is in no cluster
+			return err
+		}
+	}
+	if err := m.importLog(ctx, importing); err != nil {
+		return err
+	}
+	if err := os.Rename(importing, m.directory.LogPath()); err != nil {
+		return err
+	}
+	if err := m.directory.Restore(m.birth, m.generation); err != nil {
+		return err
+	}
+	m.made.Identity = m.directory.Identity()
+	return nil
+}
+
+// regenerate makes the machines of the new cluster.
+func (m *maker) regenerate() error {
+	number, err := m.nextGeneration()
+	if err != nil {
+		return err
+	}
+	m.generation = identity.NewGeneration(number)
+	jump := shard.JumpOver(m.made.Age)
+	id := m.directory.Identity()
+	r := meta.Regeneration{
+		Draw: m.generation, Shards: m.Shards, Jump: jump, Wall: uint64(time.Now().UnixMilli()), By: m.By, Why: m.Why,
+		First: hosts.Founder{Name: id.HostName, Incarnation: id.Incarnation, Version: "", Level: level.Newest,
+			Addresses: hosts.Addresses{Raft: cmp.Or(m.Raft, unknownAddress), Client: unknownAddress}},
+	}
+	shards := cmp.Or(m.Shards, len(m.from.Meta.Routing().Shards))
+	first := identity.Founder{ID: m.firstID(), Name: id.HostName, Incarnation: id.Incarnation, Raft: m.Raft}
+	m.birth = identity.NewBirth(m.Cluster, shards, []identity.Founder{first})
+	if m.KeepID {
+		m.birth.Cluster, m.birth.ClusterName = m.from.Header.Cluster, m.from.Header.ClusterName
+	}
+	r.Cluster = m.birth.Cluster
+	if m.meta, err = m.from.Meta.Regenerate(r); err != nil {
+		return err
+	}
+	return m.regenerateData(jump)
+}
+
+// nextGeneration returns the number of the new generation, above that of the file and that of the state.
+func (m *maker) nextGeneration() (uint32, error) {
+	number := uint64(m.from.Header.Generation.Number())
+	if t, founded := m.from.Meta.Topology(); founded {
+		number = max(number, t.Records.Generation().Number)
+	}
+	if number+1 > 1<<32-1 {
+		return 0, errors.New("there is no generation behind the last one")
+	}
+	return uint32(number + 1), nil
+}
+
+// firstID is the id that the first host gets.
+func (m *maker) firstID() shard.HostID {
+	last := shard.HostID(0)
+	for _, h := range m.from.Meta.Hosts() {
+		last = max(last, h.ID)
+	}
+	if t, founded := m.from.Meta.Topology(); founded {
+		last = t.Records.LastHost()
+	}
+	return last + 1
+}
+
+func (m *maker) regenerateData(jump uint64) (err error) {
+	routing := m.meta.Routing()
+	slots := make([]shard.SlotSet, len(routing.Shards))
+	for _, g := range routing.Ranges {
+		for i, id := range routing.Shards {
+			if id == g.Shard {
+				slots[i].Add(g.First, g.Last)
+			}
+		}
+	}
+	var old []*shard.Machine
+	for _, id := range m.from.Shards() {
+		old = append(old, m.from.Data[id])
+		m.made.Left += int(m.from.Data[id].Usage(0).Objects)
+	}
+	keep := func(id shard.NodeID) bool {
+		_, is := m.meta.NodeByID(id)
+		return is
+	}
+	if m.data, err = shard.Regenerate(old, shard.Regeneration{Slots: slots, Jump: jump, Keep: keep}); err != nil {
+		return err
+	}
+	for _, machine := range m.data {
+		m.made.Objects += int(machine.Usage(0).Objects)
+	}
+	m.made.Left -= m.made.Objects
+	m.made.Nodes = m.meta.NodeCount()
+	return nil
+}
+
+// importLog fills the directory of the log.
+func (m *maker) importLog(ctx context.Context, dir string) error {
+	t, founded := m.meta.Topology()
+	if !founded {
+		return errors.New("the new cluster has no host")
+	}
+	states := map[uint64]raftlog.State{uint64(hosts.Meta): {Machine: m.meta}}
+	for i, id := range m.meta.Routing().Shards {
+		states[uint64(id)] = raftlog.State{Machine: m.data[i]}
+	}
+	id := m.directory.Identity()
+	next := id
+	next.Birth = m.birth
+	self := m.birth.Founders[0]
+	for key, s := range states {
+		s.Replica = t.Records.Shard(hosts.ShardID(key)).On(self.ID).ID
+		states[key] = s
+	}
+	return raftlog.Import(ctx, raftlog.Config{
+		Host: self.ID, Incarnation: id.Incarnation, DataDir: filepath.Clean(dir), Deployment: next.Deployment(),
+		Founders: map[shard.HostID]hosts.Incarnation{self.ID: id.Incarnation}, Logger: quiet,
+	}, states)
+}

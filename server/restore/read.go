@@ -1,0 +1,133 @@
+package restore
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/raftlog"
+)
+
+// Read reads all that a stopped host has of its cluster, whether or not it knows it to be committed. It works on a copy
+// in a directory of its own, and changes nothing of what the host has.
+func Read(ctx context.Context, dir, scratch, version string) (*backup.States, error) {
+	directory, err := identity.Claim(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer directory.Release()
+	id, err := identity.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !id.Born() {
+		return nil, fmt.Errorf("restore: %s is of a host that was never in a cluster", dir)
+	}
+	states := backup.NewStates(backup.Header{
+		Cluster: id.Cluster, ClusterName: id.ClusterName, Generation: id.Generation, Begun: time.Now().UTC(),
+		Shards: id.Shards, Version: version, Host: id.HostName,
+	})
+	remnants, err := raftlog.ReadRemnants(ctx, filepath.Join(dir, identity.LogName), scratch, quiet,
+		func(shardID uint64) shard.StateMachine { return reading(states, meta.ShardID(shardID), id.Shards) })
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range remnants {
+		id := meta.ShardID(r.Shard)
+		states.Sections[id] = backup.Section{Shard: id, Term: r.Term, Index: r.Index}
+	}
+	if states.Meta != nil {
+		states.Header.Level = states.Meta.Level()
+	}
+	return states, nil
+}
+
+// quiet drops what the engine says.
+var quiet = slog.New(slog.DiscardHandler)
+
+// reading returns what applies the log of a shard to its machine.
+func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
+	if id == 0 {
+		s.Meta = meta.New()
+		return &metaReader{m: s.Meta}
+	}
+	s.Data[id] = shard.New(shard.Options{Slots: slotsAtBirth(id, shards)})
+	return &dataReader{m: s.Data[id]}
+}
+
+// slotsAtBirth are those that a data shard has served since the birth of its cluster.
+func slotsAtBirth(id meta.ShardID, shards int) (slots shard.SlotSet) {
+	var ids []meta.ShardID
+	for i := range shards {
+		ids = append(ids, meta.ShardID(i+1))
+	}
+	for _, g := range meta.BirthRanges(ids) {
+		if g.Shard == id {
+			slots.Add(g.First, g.Last)
+		}
+	}
+	return slots
+}
+
+// metaReader applies the log of the meta shard.
+type metaReader struct {
+	m       *meta.Machine
+	batch   meta.Batch
+	effects meta.Effects
+}
+
+// Apply implements shard.StateMachine.
+func (r *metaReader) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		if err := meta.DecodeBatch(entries[i].Data, &r.batch, r.m.Level()); err != nil {
+			return fmt.Errorf("the meta shard, entry %d: %w", entries[i].Index, err)
+		}
+		r.effects.Reset()
+		r.m.Apply(&r.batch, &r.effects)
+	}
+	return nil
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (r *metaReader) PrepareSnapshot() (shard.Snapshot, error) { return r.m.PrepareSnapshot() }
+
+// Restore implements shard.StateMachine.
+func (r *metaReader) Restore(from io.Reader) error { return r.m.Restore(from) }
+
+// LeadershipChanged implements shard.StateMachine.
+func (r *metaReader) LeadershipChanged(shard.Leadership) {}
+
+// dataReader applies the log of a data shard.
+type dataReader struct {
+	m       *shard.Machine
+	batch   shard.Batch
+	effects shard.Effects
+}
+
+// Apply implements shard.StateMachine.
+func (r *dataReader) Apply(entries []shard.Entry) error {
+	for i := range entries {
+		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.m.Level()); err != nil {
+			return fmt.Errorf("entry %d: %w", entries[i].Index, err)
+		}
+		r.effects.Reset()
+		r.m.Apply(&r.batch, &r.effects)
+	}
+	return nil
+}
+
+// PrepareSnapshot implements shard.StateMachine.
+func (r *dataReader) PrepareSnapshot() (shard.Snapshot, error) { return r.m.PrepareSnapshot() }
+
+// Restore implements shard.StateMachine.
+func (r *dataReader) Restore(from io.Reader) error { return r.m.Restore(from) }
+
+// LeadershipChanged implements shard.StateMachine.
+func (r *dataReader) LeadershipChanged(shard.Leadership) {}
