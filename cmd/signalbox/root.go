@@ -61,7 +61,8 @@ three (signalbox serve --help).`,
 	}
 	add(groupObjects, newNode(f), newSession(f), newSemaphore(f), newDiscover(f), newConfig(f),
 		newRollout(f), newProcess(f))
-	add(groupHost, newServe(s), newInit(s), newToken(s), newHost(f), newShard(f), newClusterCommands(f), newBackup(f))
+	add(groupHost, newServe(s), newInit(s), newToken(s), newHost(f), newShard(f), newClusterCommands(f), newBackup(f),
+		newAccess(f))
 	add(groupUse, newLock(f), newElect(f), newBarrier(f))
 	add(groupState, newStatus(f), newTop(f), newWho(f), newCheck(f))
 	add(groupHost, newInspect(f))

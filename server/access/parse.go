@@ -83,6 +83,23 @@ func parse(text []byte) (tokens, error) {
 	return found, nil
 }
 
+// Entries returns the entries of a file's text. The error lists everything that is wrong.
+func Entries(text []byte) ([]Entry, error) {
+	if _, err := parse(text); err != nil {
+		return nil, err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	var list []Entry
+	for _, item := range document.Content[0].Content {
+		e, _ := entryOf(item)
+		list = append(list, e)
+	}
+	return list, nil
+}
+
 // entryOf reads one item of the list.
 func entryOf(item *yaml.Node) (e Entry, mistakes Mistakes) {
 	if item.Kind != yaml.MappingNode {
