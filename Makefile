@@ -13,7 +13,7 @@ ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak soak-members chaos disk start
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak soak-members chaos disk start trace
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -73,3 +73,6 @@ disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION
 
 start: ## how long a host with OBJECTS (default 1000000) semaphores takes from a kill -9 until it serves, five times
 	$(GO) test ./test/survival -run '^TestTheStartAfterAKill$$' -objects $(OBJECTS) -count 1 -timeout 0 -v
+
+trace: ## one caller's acquires and releases hop by hop, in microseconds; flags in BENCH_TRACE
+	cd $(HEAVY) && $(GO) build -o ../bin/bench . && ../bin/bench trace $(BENCH_TRACE)

@@ -35,6 +35,7 @@ func TestWhatIsWrongIsSaidBeforeAnythingRuns(t *testing.T) {
 		`there is no contestant "consul"`: {"run", "--contestants", "consul"},
 		"must be above zero":              {"run", "--rounds", "0"},
 		"connections and kills must be":   {"run", "--kills", "0"},
+		"the cycles must be above zero":   {"trace", "--cycles", "0"},
 		"make a directory for data":       {"run", "--dir", "/nowhere/at/all"},
 		"no --endpoints":                  {"drive", "etcd"},
 		"it can be etcd, zookeeper or":    {"drive", "consul", "--endpoints", "127.0.0.1:1"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/valyala/bytebufferpool"
@@ -88,7 +89,7 @@ func causeOr(ctx context.Context, err error) error {
 
 // greet sends HELLO over a connection and reads the WELCOME.
 func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Conn, error) {
-	_, buffers := conn.(*net.TCPConn)
+	_, buffers := conn.(syscall.Conn) // a socket of the system, wrapped or not
 	if d.config.TLS != nil {
 		secured := tls.Client(conn, tlsFor(d.config.TLS, address))
 		if err := secured.HandshakeContext(ctx); err != nil {
