@@ -53,6 +53,8 @@ redis-server); which is not, is skipped.`,
 	f.IntVar(&o.settings.Connections, "connections", 8,
 		"connections of all callers together, where a peer can share them")
 	f.IntVar(&o.settings.Kills, "kills", 20, "how many leaders are killed in each round of fail-overs")
+	f.IntVar(&o.settings.Growth.Objects, "objects", 1_000_000, "how many semaphores or keys a server that grows has")
+	f.IntVar(&o.settings.Growth.Sessions, "sessions", 100_000, "how many sessions a server that grows has")
 	f.StringVar(&o.settings.Dir, "dir", os.TempDir(), "where a directory for all data is made; it must be on a disk")
 	addChoice(c, &o.choice)
 	f.StringVar(&o.programs.Signalbox, "signalbox", "", "the signalbox program (default built from source)")
@@ -95,8 +97,9 @@ func newMatrix() *cobra.Command {
 
 func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 	if o.settings.Rounds < 1 || o.settings.Duration <= 0 || o.settings.Warmup < 0 || o.settings.Connections < 1 ||
-		o.settings.Kills < 1 {
-		return errors.New("run: rounds, duration, connections and kills must be above zero, and the warm-up not below it")
+		o.settings.Kills < 1 || o.settings.Growth.Objects < 1 || o.settings.Growth.Sessions < 1 {
+		return errors.New("run: rounds, duration, connections, kills, objects and sessions must be above zero, " +
+			"and the warm-up not below it")
 	}
 	cells, err := o.choice.From(race.Matrix())
 	if err != nil {

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
 	"github.com/signalbox/signalbox/bench/internal/failover"
 	"github.com/signalbox/signalbox/bench/internal/failover/failtest"
+	"github.com/signalbox/signalbox/bench/internal/growth"
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/load/loadtest"
 	"github.com/signalbox/signalbox/loadgen/report"
@@ -55,6 +57,31 @@ func TestLeadersAreKilled(t *testing.T) {
 	failtest.KillsAreMeasured(t, cluster, 2, func(plan failover.Plan) (*report.Report, error) {
 		return FailOver(ctx, cluster, plan, 2)
 	})
+}
+
+// TestAMemberGrows fills a member with a little.
+func TestAMemberGrows(t *testing.T) {
+	cluster, ctx := started(t, 1)
+	r, err := Grow(ctx, cluster, growth.Plan{Objects: 100, Sessions: 10}, func(context.Context) (*report.Report, error) {
+		return &report.Report{PerSecond: 1}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{growth.Empty, growth.Full, growth.Ready} {
+		if v, ok := r.Figure(name); !ok || v <= 0 {
+			t.Errorf("%s is %v, %v", name, v, ok)
+		}
+	}
+	client, err := dial(cluster.Endpoints...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	got, err := client.Get(ctx, "/bench/object/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+	if err != nil || got.Count != 100 {
+		t.Errorf("after the kill %d keys are there, %v", got.Count, err)
+	}
 }
 
 // TestEveryWorkloadRunsOnRealMembers has each workload do something.

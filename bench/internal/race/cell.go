@@ -31,6 +31,8 @@ type Cell struct {
 	LeastDuration time.Duration
 	// Flags are added for loadgen.
 	Flags []string
+	// OnlyNamed leaves the cell out where no cells are named: it takes long.
+	OnlyNamed bool
 }
 
 // pingInterval is how often a client whose sessions are idle says that it is there.
@@ -79,6 +81,10 @@ func Matrix() []Cell {
 		{
 			Name: "failover-8", Workload: "failover", Callers: 8, Connections: 8, Hosts: []int{3}, Contestants: everybody,
 		},
+		{
+			Name: "growth-512", Workload: "growth", Callers: 512, Hosts: []int{1}, OnlyNamed: true,
+			Contestants: []string{results.Signalbox, results.Etcd},
+		},
 		watch(1_000),
 		watch(10_000),
 		{
@@ -125,6 +131,9 @@ func (c Choice) From(matrix []Cell) ([]Cell, error) {
 	}
 	var chosen []Cell
 	for _, cell := range matrix {
+		if len(c.Cells) == 0 && cell.OnlyNamed {
+			continue
+		}
 		if len(c.Cells) > 0 && !slices.ContainsFunc(c.Cells, func(p string) bool { return matches(p, cell.Name) }) {
 			continue
 		}

@@ -43,8 +43,11 @@ func (s Signalbox) Version() results.Version {
 
 // Run implements Contestant.
 func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
-	if t.fails() {
+	switch {
+	case t.fails():
 		return s.failover(ctx, t)
+	case t.grows():
+		return s.growth(ctx, t)
 	}
 	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags,
 		[]string{"--binary", s.Binary, "--format", "json"})
@@ -80,8 +83,11 @@ func (e Etcd) Version() results.Version { return results.Version{Name: "etcd", V
 
 // Run implements Contestant.
 func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, error) {
-	if t.fails() {
+	switch {
+	case t.fails():
 		return e.failover(ctx, t)
+	case t.grows():
+		return e.growth(ctx, t)
 	}
 	cluster, err := etcd.Start(ctx, e.Binary, t.Dir, t.Hosts)
 	if err != nil {

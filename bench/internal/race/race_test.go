@@ -185,6 +185,7 @@ func TestPartsOfTheMatrixAreChosen(t *testing.T) {
 		{Choice{Contestants: []string{results.Floor}, Hosts: []int{3}}, "proposal"},
 		{Choice{Contestants: []string{results.ZooKeeper}},
 			"lock-1 lock-64 lock-512 handoff-32 read-strict-64 read-relaxed-64 session-64 barrier-1 failover-8"},
+		{Choice{Cells: []string{"growth-*"}}, "growth-512"},
 		{Choice{Contestants: []string{results.Redis}}, "lock-1 lock-64 lock-512"},
 		{Choice{Cells: []string{"lock-100"}}, "lock-100"},
 		{Choice{Cells: []string{"watch-50"}}, "watch-50"},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/growth"
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/results"
 )
@@ -16,6 +17,8 @@ type Settings struct {
 	Connections int
 	// Kills is how many leaders are killed in a round of fail-overs.
 	Kills int
+	// Growth is what servers are filled with where they are to grow.
+	Growth growth.Plan
 	// JavaWarmup is the warm-up of servers in Java, which are slow for their first seconds: what runs often
 	// is compiled only while they run.
 	JavaWarmup time.Duration
@@ -53,10 +56,16 @@ func (s Settings) Estimate(cells []Cell, contestants []Contestant) time.Duration
 // killed is about what one fail-over takes, until the killed host has caught up.
 const killed = 5 * time.Second
 
+// filled is about what it takes to make one thing of a server that grows.
+const filled = 100 * time.Microsecond
+
 // estimate is about how long a run of a contestant takes without its overhead.
 func (t Task) estimate(contestant string) time.Duration {
-	if t.fails() {
+	switch {
+	case t.fails():
 		return time.Duration(t.Kills) * killed
+	case t.grows():
+		return time.Duration(t.Growth.Objects+t.Growth.Sessions)*filled + 4*(t.Warmup+t.duration())
 	}
 	if contestant == results.ZooKeeper {
 		t.Warmup = max(t.Warmup, t.JavaWarmup)

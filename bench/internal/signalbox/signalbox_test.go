@@ -12,6 +12,8 @@ import (
 
 	"github.com/signalbox/signalbox/bench/internal/failover"
 	"github.com/signalbox/signalbox/bench/internal/failover/failtest"
+	"github.com/signalbox/signalbox/bench/internal/growth"
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/server/admin"
 )
@@ -37,13 +39,13 @@ func run(m *testing.M) int {
 }
 
 // started starts hosts as processes.
-func started(t *testing.T, hosts int) (*Cluster, context.Context) {
+func started(t *testing.T, hosts int, flags ...string) (*Cluster, context.Context) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts hosts of Signalbox")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	c, err := Start(ctx, program, t.TempDir(), hosts)
+	c, err := Start(ctx, program, t.TempDir(), hosts, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,4 +84,51 @@ func TestAHostThatHasNotAppliedWhatTheLeaderHadIsBehind(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 	}
+}
+
+// TestAHostGrows fills a host with a little.
+func TestAHostGrows(t *testing.T) {
+	c, ctx := started(t, 1, "--raft-snapshot-batches", "100")
+	first, err := c.open(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	loads := 0
+	r, err := Grow(ctx, c, growth.Plan{Objects: 300, Sessions: 20}, func(ctx context.Context) (*report.Report, error) {
+		if loads++; loads%2 == 0 {
+			if err := makeSnapshot(ctx, c, first, loads); err != nil {
+				return nil, err
+			}
+		}
+		return &report.Report{PerSecond: 1, LatencyUS: &report.Quantiles{P99: 1}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{growth.Empty, growth.Full, growth.SnapshotTail, growth.Ready} {
+		if v, ok := r.Figure(name); !ok || v <= 0 {
+			t.Errorf("%s is %v, %v", name, v, ok)
+		}
+	}
+	if d, err := first.Node(node).Describe(ctx, "object-299", client.WithConsistency(client.Strict)); err != nil {
+		t.Errorf("what it was filled with is gone after the kill: %v, %v", d, err)
+	}
+}
+
+// makeSnapshot changes so much that a host saves a snapshot, and waits for that.
+func makeSnapshot(ctx context.Context, c *Cluster, by *client.Client, round int) error {
+	before, err := c.snapshots()
+	if err != nil {
+		return err
+	}
+	for i := range 150 { // each is a batch
+		if err := by.Node(node).Create(ctx, fmt.Sprintf("load-%d-%d", round, i), 1, nil); err != nil {
+			return err
+		}
+	}
+	return c.hosts[0].Await("it saves a snapshot", time.Minute, func() bool {
+		now, err := c.snapshots()
+		return err == nil && now > before
+	})
 }
