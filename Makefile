@@ -53,7 +53,7 @@ fuzz-short:
 bench: ## the benchmarks, in a form that benchstat reads
 	$(GO) test -run '^$$' -bench . -benchmem -count 3 ./...
 
-bench-peers: ## the race against etcd and ZooKeeper, half an hour; flags in BENCH_PEERS
+bench-peers: ## the race against etcd and ZooKeeper, an hour; flags in BENCH_PEERS
 	cd bench && $(GO) build -o ../bin/bench . && ../bin/bench run $(BENCH_PEERS)
 
 engine: ## after a change of the engine's version: what is set in it from outside must still be there
