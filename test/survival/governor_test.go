@@ -1,0 +1,73 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// inHistory waits until the log of a host has a line about a change of the cluster with all of these parts: the host
+// that governed has written it.
+func inHistory(t *testing.T, hosts []*host, parts ...string) {
+	t.Helper()
+	for late := time.Now().Add(patience); !hasLine(hosts, parts); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatalf("not within %v: a line with %q", patience, parts)
+		}
+	}
+}
+
+func hasLine(hosts []*host, parts []string) bool {
+	for _, h := range hosts {
+	lines:
+		for line := range strings.Lines(h.Errors()) {
+			if !strings.Contains(line, "the hosts of the cluster have changed") {
+				continue
+			}
+			for _, part := range parts {
+				if !strings.Contains(line, part) {
+					continue lines
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds: the history of the cluster has it with the reason.
+// Clients lose nothing by any of it.
+func TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds(t *testing.T) {
+	places, hosts := three(t)
+	l := newLoad(t, hosts, "/three", sessions, 4, 2)
+	l.progress(10)
+	_, dead := byLed(t, hosts)
+	subject := "subject=" + places[dead].Name + " "
+	hosts[dead].signal(os.Kill)
+	<-hosts[dead].Gone()
+	inHistory(t, hosts, "event=target", subject, `change="OFFLINE, silent"`, "by=governor")
+	inHistory(t, hosts, "event=current", subject, "change=OFFLINE")
+	l.progress(10)
+	began := time.Now()
+	hosts[dead] = places[dead].serve(t)
+	hosts[dead].awaitReady()
+	inHistory(t, hosts, "event=target", subject, `change="ONLINE, started"`, "by=\"host "+places[dead].Name)
+	t.Logf("back after %v", time.Since(began))
+	l.progress(10)
+
+	next := (dead + 1) % len(hosts)
+	stopping, subject := hosts[next], "subject="+places[next].Name+" "
+	asked := time.Now()
+	stopping.stop()
+	if took := time.Since(asked); !hasLine(hosts, []string{"event=current", subject, "change=OFFLINE", "by=governor"}) {
+		t.Errorf("it ended after %v, and was not offline", took)
+	}
+	l.progress(10)
+	t.Logf("stopped: %v", l.record.longestPause(asked))
+	inHistory(t, hosts, "event=target", subject, `change="OFFLINE, shutdown"`)
+	l.check()
+	l.record.checkNoSessionEnded()
+}
