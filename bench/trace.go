@@ -65,15 +65,15 @@ func newTracedHost() *cobra.Command {
 	return c
 }
 
-func (o *tracing) run(ctx context.Context, out io.Writer) error {
-	if o.cycles < 1 || o.warmup < 0 {
+func (t *tracing) run(ctx context.Context, out io.Writer) error {
+	if t.cycles < 1 || t.warmup < 0 {
 		return errors.New("trace: the cycles must be above zero, and the warm-up not below it")
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("trace: find this program: %w", err)
 	}
-	acquires, releases, err := o.follow(ctx, self)
+	acquires, releases, err := t.follow(ctx, self)
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
@@ -81,8 +81,8 @@ func (o *tracing) run(ctx context.Context, out io.Writer) error {
 }
 
 // follow starts a host, has the caller work, and stops the host for what it has seen.
-func (o *tracing) follow(ctx context.Context, self string) (acquires, releases *trace.Operation, err error) {
-	dir, err := os.MkdirTemp(o.dir, "signalbox-trace-")
+func (t *tracing) follow(ctx context.Context, self string) (acquires, releases *trace.Operation, err error) {
+	dir, err := os.MkdirTemp(t.dir, "signalbox-trace-")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -101,11 +101,12 @@ func (o *tracing) follow(ctx context.Context, self string) (acquires, releases *
 		return nil, nil, err
 	}
 	defer host.Kill()
-	err = host.AwaitOutput("it listens", tracePatience, func() bool { return strings.Contains(host.Output(), listening) })
+	listens := func() bool { return strings.Contains(host.Output(), listening) }
+	err = host.AwaitOutput("it listens", tracePatience, listens)
 	if err != nil {
 		return nil, nil, err
 	}
-	return trace.Of(ctx, ports.Addresses[0], o.warmup, o.cycles, func() (string, error) {
+	return trace.Of(ctx, ports.Addresses[0], t.warmup, t.cycles, func() (string, error) {
 		return output, host.Stop(tracePatience)
 	})
 }

@@ -57,7 +57,7 @@ const (
 	AccessRevokeRole AccessVerb = 2
 	// AccessSetRole makes a role, or gives it other rules.
 	AccessSetRole AccessVerb = 3
-	// AccessDeleteRole deletes a role that nobody has.
+	// AccessDeleteRole deletes a role that no principal has.
 	AccessDeleteRole AccessVerb = 4
 	// AccessCreateToken makes a token.
 	AccessCreateToken AccessVerb = 5

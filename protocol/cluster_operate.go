@@ -1,7 +1,7 @@
 package protocol
 
-// What operators do with the hosts of a cluster. A host is named by its name, or by its id in decimal digits. Whoever
-// leads the meta shard carries the request out, all others answer MOVED.
+// What operators do with the hosts of a cluster. A host is named by its name, or by its id in decimal digits. The host
+// that leads the meta shard serves the request, all others answer MOVED.
 
 // Operation makes an operator's request one that is carried out once, and says who asks for it, and why.
 type Operation struct {
@@ -207,7 +207,7 @@ func (p *GovernorPolicy) fields(c *codec) {
 type Token struct {
 	Operation
 	Verb TokenVerb
-	// ID names the token, and Hash is the SHA-256 of its secret: whoever asks has drawn both, and no host has the
+	// ID names the token, and Hash is the SHA-256 of its secret: the client has drawn both, and no host has the
 	// secret.
 	ID   []byte
 	Hash []byte

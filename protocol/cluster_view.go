@@ -245,15 +245,15 @@ type Concern struct {
 	Shards ShardIDs
 }
 
-func (x *Concern) item(c *codec) { c.record("", x.fields) }
+func (con *Concern) item(c *codec) { c.record("", con.fields) }
 
-func (x *Concern) fields(c *codec) {
-	enum(c, "severity", &x.Severity)
-	c.text("code", &x.Code, MaxWordBytes)
-	c.text("text", &x.Text, MaxReasonBytes)
-	c.text("mend", &x.Mend, MaxReasonBytes)
-	c.uint("host_id", &x.HostID)
-	x.Shards.list(c, "shards")
+func (con *Concern) fields(c *codec) {
+	enum(c, "severity", &con.Severity)
+	c.text("code", &con.Code, MaxWordBytes)
+	c.text("text", &con.Text, MaxReasonBytes)
+	c.text("mend", &con.Mend, MaxReasonBytes)
+	c.uint("host_id", &con.HostID)
+	con.Shards.list(c, "shards")
 }
 
 // Severity is how bad a concern is.
@@ -277,4 +277,4 @@ type ShardIDs = List[ShardID, *ShardID]
 // ShardID is the id of a shard as an item of a list.
 type ShardID uint64
 
-func (id *ShardID) item(c *codec) { c.uint("", (*uint64)(id)) }
+func (si *ShardID) item(c *codec) { c.uint("", (*uint64)(si)) }

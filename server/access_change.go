@@ -96,7 +96,7 @@ func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.
 }
 
 // keepsAdmin reports why a change is not made that would take from the client that makes it the right to change rights
-// on /: that is a slip, and nobody might be left who could undo it. A client that has another right is not asked.
+// on /: that is a slip, and none might be left who could undo it. A client that has another right is not asked.
 func (c *conn) keepsAdmin(next *rights.Book) error {
 	k, is := c.rights.(*kept)
 	if !is || !c.giver().Administers("/") || !next.Decided() || next.Set(k.who...).Administers("/") {

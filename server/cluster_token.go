@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// joinToken makes, lists or revokes tokens by which hosts join. Whoever asks for one has drawn its secret: no host
-// has it.
+// joinToken makes, lists or revokes tokens by which hosts join. The client that asks for one has drawn its secret: no
+// host has it.
 func (c *conn) joinToken(r *protocol.Request) {
 	m := &r.Token
 	switch m.Verb {
@@ -27,7 +27,7 @@ func (c *conn) joinToken(r *protocol.Request) {
 	}
 }
 
-// listTokens answers with all tokens. Whoever may make them may see who made others.
+// listTokens answers with all tokens. A client that may make them may see who made others.
 func (c *conn) listTokens(r *protocol.Request) {
 	if !c.authorize(r, everywhere, "") || !c.knowsTopology(r) || !c.leadsMeta(r) {
 		return

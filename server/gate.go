@@ -11,7 +11,7 @@ import (
 
 // How long a host that cannot make sure that its copy of the meta shard is up to date goes by the rights in it.
 const (
-	// rightsLag is after how long it lets nobody in by them, and refuses what could do much harm.
+	// rightsLag is after how long it lets no client in by them, and refuses what could do much harm.
 	rightsLag = 10 * time.Second
 	// rightsEnd is after how long it ends the connections of those that were let in by them.
 	rightsEnd = 60 * time.Second
@@ -114,7 +114,7 @@ type kept struct {
 type keptState struct {
 	book *rights.Book
 	set  *rights.Set
-	// all: nobody has said yet what anonymous clients may do, and this host has no Access that would keep them out.
+	// all: nothing has been set yet for anonymous clients, and this host has no Access that would keep them out.
 	all     bool
 	gone    bool // the token was revoked
 	version uint64

@@ -174,7 +174,7 @@ func (h *Host) nameOf(id shard.HostID) string {
 func (h *Host) record() *hosts.Host { return h.meta.Machine.HostRecord(h.config.ID) }
 
 // Do carries out a command on hosts, replicas or steps, where this host leads the meta shard: what an operator or a
-// host asks for. An error says that nothing became of it, or that it is not known what did; whether it was refused is in
+// host asks for. An error says that nothing became of it, or that it is not known what did; whether it was refused is
 // the result.
 func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Effect, error) {
 	return h.meta.Do(ctx, r, h.set.Origin(by, why))
@@ -183,3 +183,24 @@ func (h *Host) Do(ctx context.Context, r meta.Request, by, why string) (meta.Eff
 // Topology returns the hosts of the cluster, their replicas and the steps, as far as this host knows; ok is false where
 // the hosts have no records yet.
 func (h *Host) Topology() (t meta.Topology, ok bool) { return h.meta.Machine.Topology() }
+
+// What package join needs of a host: *Host is a join.Cluster.
+
+// Leader returns the host that leads the meta shard, as far as this one knows; zero: none.
+func (h *Host) Leader() shard.HostID { return h.meta.Leader().Leader }
+
+// Records returns the records of the hosts as this host has applied them, with the shard time that a command would have
+// which is proposed now. It is not ok where the cluster has none yet.
+func (h *Host) Records() (records *hosts.Records, now uint64, ok bool) {
+	t, now, ok := h.meta.Topology()
+	return t.Records, now, ok
+}
+
+// Hears reports whether a host has answered this one, which leads the meta shard, within the last two seconds.
+func (h *Host) Hears(id shard.HostID) bool { return h.meta.Hears(id) }
+
+// Join proposes that a host belongs to the cluster, and returns the answer once this host has applied it.
+func (h *Host) Join(ctx context.Context, j hosts.Join) (hosts.Answer, error) {
+	e, err := h.Do(ctx, &meta.HostJoin{Join: j}, "host "+j.Name, "")
+	return hosts.Answer{Status: e.Status, Text: e.Message, Host: e.Host, Existed: e.Flags&meta.FlagExisted != 0}, err
+}

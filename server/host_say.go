@@ -27,7 +27,7 @@ func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.Ho
 		Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress), Version: string(m.Version),
 		Level: level.Level(m.Level), Domain: domain,
 	}
-	return h.carryOut(ctx, from, protocol.KindHostBoot, &protocol.HostBootAnswer{}, &meta.HostBoot{Boot: boot})
+	return h.proposeSaid(ctx, from, protocol.KindHostBoot, &protocol.HostBootAnswer{}, &meta.HostBoot{Boot: boot})
 }
 
 // answerSay takes over what else a host says.
@@ -47,7 +47,7 @@ func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.Hos
 	if r == nil || !known || shard.HostID(m.HostID) != from {
 		return badCall(protocol.KindHostSay, from, fmt.Errorf("it says %v", m.What))
 	}
-	return h.carryOut(ctx, from, protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
+	return h.proposeSaid(ctx, from, protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
 }
 
 func incarnationOf(b []byte) (i hosts.Incarnation, ok bool) {
@@ -68,8 +68,8 @@ func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 	return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusBadRequest, Message: text})
 }
 
-// carryOut proposes what a host says, where this one leads the meta shard, and encodes what came of it.
-func (h *Host) carryOut(ctx context.Context, from shard.HostID, kind protocol.Kind, success protocol.AnswerMessage,
+// proposeSaid proposes what a host says, where this one leads the meta shard, and encodes what came of it.
+func (h *Host) proposeSaid(ctx context.Context, from shard.HostID, kind protocol.Kind, success protocol.AnswerMessage,
 	r meta.Request) []byte {
 	if l := h.meta.Leader(); l.Leader != h.config.ID {
 		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusMoved,

@@ -136,7 +136,7 @@ func within(t *testing.T, what string, limit time.Duration, holds func() bool) {
 	}
 }
 
-// TestAHostThatLagsTrustsItsRightsNoLongerThanSaid: after 10 s it lets nobody in by a token and does nothing grave,
+// TestAHostThatLagsTrustsItsRightsNoLongerThanSaid: after 10 s it lets no client in by a token and does nothing grave,
 // after 60 s it ends what is open.
 func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

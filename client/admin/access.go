@@ -57,7 +57,7 @@ type Decision struct {
 	Rule      Rule
 }
 
-// Grant gives a principal a role. Whoever has the right admin on a path may give below it what it has there itself.
+// Grant gives a principal a role. One who has the right admin on a path may give below it what they have there.
 func (a *Admin) Grant(ctx context.Context, principal string, g Grant, by By) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessGrantRole, Principal: protocol.View(principal)}
 	m.Grants.Append(g.wire())
@@ -175,13 +175,16 @@ func (a *Admin) Can(ctx context.Context, principal, right, path, object string) 
 	return &list[0], nil
 }
 
-func (a *Admin) ask(ctx context.Context, principal, right, path, object string) (list []Decision, more bool, err error) {
+func (a *Admin) ask(
+	ctx context.Context, principal, right, path, object string,
+) (list []Decision, more bool, err error) {
 	m := &protocol.AccessAsk{Principal: protocol.View(principal), Path: protocol.View(path),
 		Object: protocol.View(object), Right: rightsOf([]string{right})}
 	err = a.read(ctx, OpAskAccess, cluster.AnyHost, m, func(a *protocol.Answer) {
 		list, more = nil, a.AccessAsk.More
 		for d := range a.AccessAsk.Decisions.All() {
-			list = append(list, Decision{Principal: string(d.Principal), Grant: grantOf(&d.Grant), Rule: ruleOf(&d.Rule)})
+			list = append(list,
+				Decision{Principal: string(d.Principal), Grant: grantOf(&d.Grant), Rule: ruleOf(&d.Rule)})
 		}
 	})
 	return list, more, err

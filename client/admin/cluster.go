@@ -79,8 +79,8 @@ type Host struct {
 	SilentFor, Fresh time.Duration
 }
 
-// Settled reports whether the governor has brought the host to its target.
-func (h *Host) Settled() bool {
+// AtTarget reports whether the governor has brought the host to its target.
+func (h *Host) AtTarget() bool {
 	return h.Current.State == h.Target.State && h.Current.epoch == h.Target.epoch
 }
 

@@ -22,7 +22,7 @@ type Denial struct {
 	Object  string
 }
 
-// Denials returns the latest refusals of all hosts, the newest first, so many of each at the most. A host keeps the last
+// Denials returns the latest refusals of all hosts, the newest first, so many of each at most. A host keeps the last
 // 1,000 since its start. Silent are the addresses of hosts that did not answer.
 func (a *Admin) Denials(ctx context.Context, most int) (list []Denial, silent []string, err error) {
 	err = a.door.Do(ctx, string(OpDenials), "", func(ctx context.Context) error {

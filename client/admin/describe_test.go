@@ -51,7 +51,7 @@ func TestDescriptionIsReadWhole(t *testing.T) {
 		Target: Standing{State: Offline, Reason: "drained", By: "ann", Text: "a disk", Since: 1500 * time.Millisecond,
 			epoch: 3},
 	}
-	if *h != want || h.Settled() {
+	if *h != want || h.AtTarget() {
 		t.Errorf("the host is\n%+v, want\n%+v", *h, want)
 	}
 	if got := c.Shards[0]; got.ID != 3 || got.Leader != 1 || got.Tolerated != -1 || got.Wanted != 3 ||

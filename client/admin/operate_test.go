@@ -41,7 +41,7 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 		}
 		c := cluster("all are online", func(c *admin.Cluster) bool {
 			for i := range c.Hosts {
-				if h := &c.Hosts[i]; h.Current.State != admin.Online || !h.Settled() || !h.Alive {
+				if h := &c.Hosts[i]; h.Current.State != admin.Online || !h.AtTarget() || !h.Alive {
 					return false
 				}
 			}
@@ -54,7 +54,7 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 		}
 		c = cluster("host-3 is offline", func(c *admin.Cluster) bool {
 			h := c.Named("host-3")
-			return h.Current.State == admin.Offline && h.Settled()
+			return h.Current.State == admin.Offline && h.AtTarget()
 		})
 		if h := c.Named("host-3"); h.Target.Reason != "drained" || h.Target.By != "ann" {
 			t.Errorf("%+v", h.Target)

@@ -145,7 +145,8 @@ below it what it has there itself.`,
 		Args: cli.Arguments("PRINCIPAL", "ROLE", "PATH"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				changed, err := admin.Of(box).Grant(ctx, args[0], admin.Grant{Role: args[1], Path: args[2], Object: object},
+				changed, err := admin.Of(box).Grant(ctx, args[0],
+					admin.Grant{Role: args[1], Path: args[2], Object: object},
 					admin.By(flags.by(f)))
 				if err == nil {
 					reportAct(f, args[0], "granted "+args[1]+" on "+args[2], changed)

@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// decisionObject says as JSON whether somebody may do something, and why.
+// decisionObject says as JSON whether a principal may do something, and why.
 type decisionObject struct {
 	Principal string           `json:"principal"`
 	Allowed   bool             `json:"allowed"`
@@ -141,9 +141,11 @@ the newest first. A host keeps the last 1,000 since its start, in memory.`,
 				}
 				rows := f.Rows("AT", "HOST", "WHO", "ADDRESS", "REQUEST", "NEEDS", "PATH", "OBJECT")
 				for _, d := range list[:min(limit, len(list))] {
-					o := denialObject{d.At.UTC().Format(accessTime), d.Host, d.Who, d.Address, d.Request, d.Rights, d.Path,
+					o := denialObject{d.At.UTC().Format(accessTime), d.Host, d.Who, d.Address, d.Request, d.Rights,
+						d.Path,
 						d.Object}
-					if err := rows.Add(o, o.At, o.Host, o.Who, o.Address, o.Request, strings.Join(o.Rights, " or "), o.Path,
+					if err := rows.Add(o, o.At, o.Host, o.Who, o.Address, o.Request,
+						strings.Join(o.Rights, " or "), o.Path,
 						o.Object); err != nil {
 						return err
 					}

@@ -59,7 +59,8 @@ rights there are see, acquire, write, delete, operate, admin, cluster, backup.`,
 				if err != nil {
 					return err
 				}
-				role.Rules = append(role.Rules, admin.Rule{Path: path, Object: object, Rights: strings.Split(names, ",")})
+				rule := admin.Rule{Path: path, Object: object, Rights: strings.Split(names, ",")}
+				role.Rules = append(role.Rules, rule)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				changed, err := admin.Of(box).SetRole(ctx, role, admin.By(flags.by(f)))
@@ -173,7 +174,8 @@ To change a secret make another token, give it to the clients, and revoke the ol
 				o.Expires = expires.UTC().Format(accessTime)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				if _, err := admin.Of(box).CreateToken(ctx, args[0], o.Token, expires, list, admin.By(flags.by(f))); err != nil {
+				by := admin.By(flags.by(f))
+				if _, err := admin.Of(box).CreateToken(ctx, args[0], o.Token, expires, list, by); err != nil {
 					return err
 				}
 				return f.Line(o, "%s", o.Token)

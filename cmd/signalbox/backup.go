@@ -324,7 +324,8 @@ func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, o restore.
 	f.Say("signalbox: hosts of before are refused from now on. Do not start them again: what they have counts no " +
 		"more")
 	return f.Line(madeObject{o.Dir, id.HostName, id.Cluster, generationText(id.Generation), made.Nodes, made.Objects},
-		"%s is host %s of the new cluster %s, generation %d, with %d nodes and %d objects. Start it with signalbox serve",
+		"%s is host %s of the new cluster %s, generation %d, with %d nodes and %d objects. Start it with signalbox "+
+			"serve",
 		o.Dir, id.HostName, id.Cluster, id.Generation.Number(), made.Nodes, made.Objects)
 }
 

@@ -165,7 +165,8 @@ func (r *recoverFlags) confirm(f *cli.Frame, cluster string) error {
 	if r.yes {
 		return nil
 	}
-	what := fmt.Sprintf("what only lost hosts of cluster %s had is lost for good, and its hosts are refused from now on",
+	what := fmt.Sprintf("what only lost hosts of cluster %s had is lost for good, and its hosts are refused from "+
+		"now on",
 		cluster)
 	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
 		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, since nobody can be asked here: --yes does it "+

@@ -45,7 +45,7 @@ type clusterHostObject struct {
 	Level       int            `json:"level"`
 	Current     standingObject `json:"current"`
 	Target      standingObject `json:"target"`
-	Settled     bool           `json:"settled"`
+	AtTarget    bool           `json:"atTarget"`
 	Cordoned    bool           `json:"cordoned"`
 	Replaces    uint64         `json:"replaces,omitempty"`
 	// Alive is missing where nothing is observed.
@@ -81,7 +81,7 @@ func newClusterHostObject(c *admin.Cluster, h *admin.Host) clusterHostObject {
 	o := clusterHostObject{
 		ID: h.ID, Name: h.Name, Incarnation: h.Incarnation, Starts: h.Starts, Raft: h.RaftAddress,
 		Client: h.ClientAddress, Admin: h.AdminAddress, Domain: h.Domain, Version: h.Version, Level: h.Level,
-		Current: newStandingObject(&h.Current), Target: newStandingObject(&h.Target), Settled: h.Settled(),
+		Current: newStandingObject(&h.Current), Target: newStandingObject(&h.Target), AtTarget: h.AtTarget(),
 		Cordoned: h.Cordoned, Replaces: h.Replaces, Shards: []clusterReplicaObject{},
 	}
 	if c.Observed {
@@ -111,7 +111,7 @@ func newClusterReplicaObject(s *admin.Shard, p *admin.Replica) clusterReplicaObj
 // stateText says in a word or two how a host is.
 func (o *clusterHostObject) stateText() string {
 	text := o.Current.State
-	if !o.Settled {
+	if !o.AtTarget {
 		text += " -> " + o.Target.State
 	}
 	if o.Cordoned {
@@ -149,7 +149,7 @@ func sinceText(ms int64) time.Duration {
 	return (time.Duration(ms) * time.Millisecond).Round(time.Second)
 }
 
-// shortIncarnation is as much of an incarnation as tells hosts apart.
+// shortIncarnation is as much of an incarnation as is needed to know hosts apart.
 func shortIncarnation(text string) string { return text[:min(8, len(text))] }
 
 func newHostList(f *cli.Frame) *cobra.Command {

@@ -26,7 +26,8 @@ type hostAct struct {
 func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 	a.flags.add(c, "history")
 	if a.waited != 0 {
-		c.Flags().BoolVar(&a.wait, "wait", false, "wait until it is "+a.waited.String()+", and say what that waits for; --timeout does not bound it")
+		c.Flags().BoolVar(&a.wait, "wait", false,
+			"wait until it is "+a.waited.String()+", and say what that waits for; --timeout does not bound it")
 	}
 	return c
 }
@@ -89,7 +90,7 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 			return err
 		}
 		h := cluster.Host(id)
-		if h == nil || h.Current.State == a.waited && h.Settled() {
+		if h == nil || h.Current.State == a.waited && h.AtTarget() {
 			return nil
 		}
 		if h.Target.State != a.waited {

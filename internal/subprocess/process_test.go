@@ -59,7 +59,8 @@ func TestAProgramIsStartedAgainAsItWas(t *testing.T) {
 	}
 	t.Cleanup(again.Kill)
 	want := "argument value\n" + cmd.Dir + "\n"
-	if err := again.AwaitOutput("it says the same", timeout, func() bool { return again.Output() == want }); err != nil {
+	same := func() bool { return again.Output() == want }
+	if err := again.AwaitOutput("it says the same", timeout, same); err != nil {
 		t.Error(err)
 	}
 	if p.Output() != want || again.PID() == p.PID() {

@@ -162,7 +162,8 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 			peer.Incarnation, h.replaceAdvice(member.Name))}
 	}
 	if member.Expelled {
-		return &rafttransport.Refused{Code: rafttransport.CodeExpelled, Text: fmt.Sprintf("host %s was expelled from the "+
+		return &rafttransport.Refused{Code: rafttransport.CodeExpelled, Text: fmt.Sprintf("host %s was expelled from "+
+			"the "+
 			"cluster. To join again it needs an empty --data-dir: signalbox serve --join %s --name %s", member.Name,
 			h.settings.RaftAdvertise, member.Name)}
 	}

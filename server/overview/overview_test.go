@@ -214,7 +214,7 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	if r := shards[1].Redundancy; r.Voters != 3 || r.Live != 3 || r.Tolerated != 1 || r.Lost || r.Wanted != 3 {
 		t.Errorf("%+v", r)
 	}
-	// Whoever does not govern says what is on record, and whom it takes for the leader.
+	// A host that does not govern says what is on record, and which host it takes for the leader.
 	b.Seen, b.Leader = nil, func(hosts.ShardID) shard.HostID { return 3 }
 	a = b.Describe()
 	shards = slices.Collect(a.Shards.All())

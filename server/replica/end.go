@@ -14,7 +14,7 @@ import (
 )
 
 // end is this host's end of the log of a shard. A replica may come to the host while it runs, and go; without one
-// everything ends with shard.ErrNotMember, and nobody leads.
+// everything ends with shard.ErrNotMember, and no host leads.
 type end struct{ on atomic.Pointer[running] }
 
 // running is a replica that runs.
@@ -157,7 +157,7 @@ var errNoReplicas = errors.New("server: this host gets no replicas while it runs
 
 // Replicas has the logs of replicas that come to a host while it runs, and go.
 type Replicas interface {
-	// Join starts a replica of a shard that was or will be added on this host as a learner. It is started again with the
+	// Join starts a replica of a shard that was or will be added on this host as a learner. It starts again with the
 	// host, by the function Logs, until it is discarded. One that was discarded is refused for ever.
 	Join(shardID, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	// Discard deletes the data of a replica that is no member any more and whose log is closed. A second one does

@@ -14,12 +14,12 @@ import (
 type freshness struct {
 	r *Replica
 
-	mu    sync.Mutex // guards what follows
-	begun time.Time  // when the latest barrier that succeeded began
-	busy  bool       // a self-check is under way
-	next  time.Time  // when the next one is due
-	used  time.Time  // when a read last relied on the replica
-	life  uint64     // how many replicas have gone
+	mu          sync.Mutex // guards what follows
+	begun       time.Time  // when the latest barrier that succeeded began
+	busy        bool       // a self-check is under way
+	next        time.Time  // when the next one is due
+	used        time.Time  // when a read last relied on the replica
+	incarnation uint64     // how many replicas have gone
 }
 
 func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
@@ -39,7 +39,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
 	begun, asked := r.set.Now(), time.Now() // the hub goes by the machine's time
 	f.mu.Lock()
-	life := f.life
+	incarnation := f.incarnation
 	f.mu.Unlock()
 	round := r.Leases.Begin(begun)
 	err := r.log.Barrier(func(err error) {
@@ -47,7 +47,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 			done(false, false)
 			return
 		}
-		f.succeeded(begun, life)
+		f.succeeded(begun, incarnation)
 		// A revision that is not here by now never was: the client made it up, or has it from another cluster.
 		r.Hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
@@ -73,10 +73,10 @@ func (f *freshness) confirmed(limit time.Duration) bool {
 	}
 }
 
-func (f *freshness) succeeded(begun time.Time, life uint64) {
+func (f *freshness) succeeded(begun time.Time, incarnation uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if life == f.life && begun.After(f.begun) {
+	if incarnation == f.incarnation && begun.After(f.begun) {
 		f.begun = begun
 	}
 }
@@ -86,7 +86,7 @@ func (f *freshness) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.begun = time.Time{}
-	f.life++
+	f.incarnation++
 }
 
 // check repeats the barrier when its period is over, as long as reads rely on the replica: a leader

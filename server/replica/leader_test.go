@@ -133,13 +133,13 @@ func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 	d := &h.Replicas[0].leader
 	term := d.stage().term + 1
 	d.end()
-	h.Meta.life.Add(1)
+	h.Meta.incarnation.Add(1)
 	d.begin(term)
 	d.run(h.Now())
 	if now := d.stage(); now.term != term || now.proposed {
 		t.Fatalf("before it is up to date the stage is %+v", now)
 	}
-	h.Meta.caughtUp.Store(h.Meta.life.Load())
+	h.Meta.caughtUp.Store(h.Meta.incarnation.Load())
 	d.run(h.Now())
 	if now := d.stage(); !now.proposed {
 		t.Fatalf("when it is up to date the stage is %+v", now)

@@ -21,7 +21,8 @@ func (m *Meta) raiseLevel() {
 	}
 }
 
-// raiseLevel raises the level of the shard to that of the cluster.
+// raiseLevel raises the level of the shard to that of the cluster, by one command at a time: it asks again where that
+// was lost.
 func (t *leaderTasks) raiseLevel() {
 	r := t.r
 	to := r.set.Meta.Machine.Level()

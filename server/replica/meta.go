@@ -30,10 +30,10 @@ type Meta struct {
 
 	leadership atomic.Pointer[shard.Leadership]
 	applied    atomic.Uint64 // the index of the last entry
-	// caughtUp is the life in which a barrier has shown this copy to be up to date: since the host started, or since
-	// another replica came. Before that the host must not lead a shard, answer for a session or end one: it may not
-	// know of a longer grace.
-	caughtUp, life atomic.Uint64
+	// caughtUp is the incarnation in which a barrier has shown this copy to be up to date: since the host started, or
+	// since another replica came. Before that the host must not lead a shard, answer for a session or end one: it may
+	// not know of a longer grace.
+	caughtUp, incarnation atomic.Uint64
 	// sure is when the latest barrier began that succeeded, in nanoseconds since the host began, and one more: 0 for
 	// none.
 	sure    atomic.Int64
@@ -66,7 +66,7 @@ func (s *Set) newMetaReplica() *Meta {
 	m := &Meta{set: s, Machine: meta.New(), inflight: make(map[uint64]done)}
 	m.leadership.Store(&shard.Leadership{})
 	m.log = &m.end
-	m.life.Store(1)
+	m.incarnation.Store(1)
 	m.rights.Store(m.Machine.Rights())
 	m.initDigests()
 	return m
@@ -83,7 +83,7 @@ func (m *Meta) empty() error {
 
 // gone is called when the replica has gone. What this host knows of the cluster grows old from now on.
 func (m *Meta) gone() {
-	m.life.Add(1)
+	m.incarnation.Add(1)
 	m.LeadershipChanged(shard.Leadership{Term: m.Leader().Term})
 }
 
@@ -268,7 +268,7 @@ func (m *Meta) LeadershipChanged(l shard.Leadership) {
 }
 
 // CaughtUp reports whether a barrier has shown, since this host or its replica started, that this copy is up to date.
-func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.life.Load() }
+func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.incarnation.Load() }
 
 // Rights returns who may do what, by all that was applied here.
 func (m *Meta) Rights() *rights.Book { return m.rights.Load() }
@@ -293,10 +293,10 @@ func raise(n *atomic.Int64, to int64) {
 
 // Confirm calls done when this copy has everything that was committed before, or could not make sure.
 func (m *Meta) Confirm(done func(ok bool)) {
-	life, begun := m.life.Load(), m.set.Clock()+1
+	incarnation, begun := m.incarnation.Load(), m.set.Clock()+1
 	err := m.log.Barrier(func(err error) {
 		if err == nil {
-			m.caughtUp.Store(life)
+			m.caughtUp.Store(incarnation)
 			raise(&m.sure, begun)
 		}
 		done(err == nil)

@@ -26,7 +26,7 @@ type Config struct {
 	Incarnations map[shard.HostID]hosts.Incarnation
 	Shards       int          // data shards
 	Quotas       shard.Limits // of each data shard that this host leads
-	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with shard.ErrNotMember where the
+	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with ErrNotMember where the
 	// host has no replica.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
 	// Gained has the logs of replicas that come later. Nil: none do.

@@ -25,7 +25,7 @@ const (
 	EventToken
 	EventStep       // an operator has ended a step, or a delay after failures
 	EventGeneration // the cluster was made of the state of another one
-	EventAccess     // somebody got other rights, or lost some
+	EventAccess     // a principal got other rights, or lost some
 	events
 )
 

@@ -85,15 +85,15 @@ type AccessRoleSet struct {
 
 func (*AccessRoleSet) kind() CommandKind { return CmdAccessRoleSet }
 
-func (rs *AccessRoleSet) code(c *form.Coder) {
-	c.Number((*uint64)(&rs.Checked))
-	c.Text(&rs.Name, anyLength)
-	form.List(c, &rs.Rules, anyLength, func(r *rights.Rule) { r.Code(c) })
+func (ars *AccessRoleSet) code(c *form.Coder) {
+	c.Number((*uint64)(&ars.Checked))
+	c.Text(&ars.Name, anyLength)
+	form.List(c, &ars.Rules, anyLength, func(r *rights.Rule) { r.Code(c) })
 }
 
-func (rs *AccessRoleSet) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.changeRights(at, rs.Checked, fmt.Sprintf("the role %s has %d rules now", rs.Name, len(rs.Rules)),
-		func(b *rights.Book) (*rights.Book, error) { return b.SetRole(rs.Name, rs.Rules) })
+func (ars *AccessRoleSet) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.changeRights(at, ars.Checked, fmt.Sprintf("the role %s has %d rules now", ars.Name, len(ars.Rules)),
+		func(b *rights.Book) (*rights.Book, error) { return b.SetRole(ars.Name, ars.Rules) })
 }
 
 // AccessRoleDelete removes a role.
@@ -104,14 +104,14 @@ type AccessRoleDelete struct {
 
 func (*AccessRoleDelete) kind() CommandKind { return CmdAccessRoleDelete }
 
-func (rd *AccessRoleDelete) code(c *form.Coder) {
-	c.Number((*uint64)(&rd.Checked))
-	c.Text(&rd.Name, anyLength)
+func (ard *AccessRoleDelete) code(c *form.Coder) {
+	c.Number((*uint64)(&ard.Checked))
+	c.Text(&ard.Name, anyLength)
 }
 
-func (rd *AccessRoleDelete) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.changeRights(at, rd.Checked, fmt.Sprintf("the role %s was deleted", rd.Name),
-		func(b *rights.Book) (*rights.Book, error) { return b.DeleteRole(rd.Name) })
+func (ard *AccessRoleDelete) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.changeRights(at, ard.Checked, fmt.Sprintf("the role %s was deleted", ard.Name),
+		func(b *rights.Book) (*rights.Book, error) { return b.DeleteRole(ard.Name) })
 }
 
 // AccessTokenCreate makes a token. Who asks has drawn its secret, of which Hash is the SHA-256.
@@ -125,18 +125,18 @@ type AccessTokenCreate struct {
 
 func (*AccessTokenCreate) kind() CommandKind { return CmdAccessTokenCreate }
 
-func (tc *AccessTokenCreate) code(c *form.Coder) {
-	c.Number((*uint64)(&tc.Checked))
-	c.Text(&tc.Name, anyLength)
-	fixed(c, tc.Hash[:])
-	c.Number(&tc.Expires)
-	form.List(c, &tc.Grants, anyLength, func(g *rights.Grant) { g.Code(c) })
+func (atc *AccessTokenCreate) code(c *form.Coder) {
+	c.Number((*uint64)(&atc.Checked))
+	c.Text(&atc.Name, anyLength)
+	fixed(c, atc.Hash[:])
+	c.Number(&atc.Expires)
+	form.List(c, &atc.Grants, anyLength, func(g *rights.Grant) { g.Code(c) })
 }
 
-func (tc *AccessTokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.changeRights(at, tc.Checked, fmt.Sprintf("the token %s was made", tc.Name),
+func (atc *AccessTokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.changeRights(at, atc.Checked, fmt.Sprintf("the token %s was made", atc.Name),
 		func(b *rights.Book) (*rights.Book, error) {
-			return b.CreateToken(tc.Name, tc.Hash, tc.Expires, tc.Grants, at.Wall, form.Cut(at.By, rights.MaxName))
+			return b.CreateToken(atc.Name, atc.Hash, atc.Expires, atc.Grants, at.Wall, form.Cut(at.By, rights.MaxName))
 		})
 }
 
@@ -148,14 +148,14 @@ type AccessTokenRevoke struct {
 
 func (*AccessTokenRevoke) kind() CommandKind { return CmdAccessTokenRevoke }
 
-func (tr *AccessTokenRevoke) code(c *form.Coder) {
-	c.Number((*uint64)(&tr.Checked))
-	c.Text(&tr.Name, anyLength)
+func (atr *AccessTokenRevoke) code(c *form.Coder) {
+	c.Number((*uint64)(&atr.Checked))
+	c.Text(&atr.Name, anyLength)
 }
 
-func (tr *AccessTokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.changeRights(at, tr.Checked, fmt.Sprintf("the token %s was revoked", tr.Name),
-		func(b *rights.Book) (*rights.Book, error) { return b.RevokeToken(tr.Name) })
+func (atr *AccessTokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.changeRights(at, atr.Checked, fmt.Sprintf("the token %s was revoked", atr.Name),
+		func(b *rights.Book) (*rights.Book, error) { return b.RevokeToken(atr.Name) })
 }
 
 // changeRights carries a change out, and writes down what it was.

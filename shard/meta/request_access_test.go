@@ -109,9 +109,9 @@ func TestRightsSurviveASnapshotAndARegeneration(t *testing.T) {
 	}
 }
 
-func (tc *AccessTokenCreate) hash(i int) *AccessTokenCreate {
-	tc.Hash = [32]byte{byte(i), byte(i >> 8), 7}
-	return tc
+func (atc *AccessTokenCreate) hash(i int) *AccessTokenCreate {
+	atc.Hash = [32]byte{byte(i), byte(i >> 8), 7}
+	return atc
 }
 
 func TestRightsThatWereNeverSavedAreNotRestored(t *testing.T) {

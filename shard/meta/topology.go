@@ -105,7 +105,7 @@ func (m *Machine) Founded() bool {
 	return m.topology != nil
 }
 
-// HostRecord returns the record of a host, which never changes; nil where the hosts are not founded, or none has the id.
+// HostRecord returns the record of a host, which never changes; nil where hosts are not founded, or none has the id.
 func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

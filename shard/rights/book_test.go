@@ -36,18 +36,18 @@ func fixedRoles() map[string]protocol.Right {
 	return map[string]protocol.Right{"read": 1, "write": 7, "operator": 31, "admin": 63, "root": 255}
 }
 
-func (w *twin) rulesOf(role string) []Rule {
+func (tw *twin) rulesOf(role string) []Rule {
 	if rights := fixedRoles()[role]; rights != 0 {
 		return []Rule{{Path: "/", Rights: rights}}
 	}
-	return w.roles[role]
+	return tw.roles[role]
 }
 
 // rules are those of some principals, as the page says them.
-func (w *twin) rules(who ...Principal) (list []Rule) {
+func (tw *twin) rules(who ...Principal) (list []Rule) {
 	for _, p := range who {
-		for _, g := range w.grants[p] {
-			for _, r := range w.rulesOf(g.Role) {
+		for _, g := range tw.grants[p] {
+			for _, r := range tw.rulesOf(g.Role) {
 				r.Path = strings.ReplaceAll("/"+strings.Trim(g.Path+r.Path, "/"), "//", "/")
 				long, short := max(r.Object, g.Object), min(r.Object, g.Object)
 				if strings.HasPrefix(long, short) {
@@ -61,8 +61,8 @@ func (w *twin) rules(who ...Principal) (list []Rule) {
 }
 
 // fits reports whether all that a role gives has an effect where it is granted.
-func (w *twin) fits(g Grant) bool {
-	for _, r := range w.rulesOf(g.Role) {
+func (tw *twin) fits(g Grant) bool {
+	for _, r := range tw.rulesOf(g.Role) {
 		long, short := max(r.Object, g.Object), min(r.Object, g.Object)
 		if !strings.HasPrefix(long, short) || (g.Path != "/" || r.Path != "/") && r.Rights&(64|128) != 0 ||
 			long != "" && r.Rights&(32|64|128) != 0 {
@@ -109,77 +109,77 @@ func (d drawer) change(w *twin) change {
 		}, func(*twin) bool { return there }}
 }
 
-func (w *twin) grantChange(p Principal, g Grant) change {
+func (tw *twin) grantChange(p Principal, g Grant) change {
 	return change{fmt.Sprint("grant ", p, g), func(b *Book) (*Book, error) { return b.Grant(p, g, 5, "op") },
-		func(w *twin) protocol.Status {
-			_, token := w.tokens[p.Name]
+		func(tw *twin) protocol.Status {
+			_, token := tw.tokens[p.Name]
 			switch {
-			case w.rulesOf(g.Role) == nil, p.Kind == Token && !token && w.fits(g):
+			case tw.rulesOf(g.Role) == nil, p.Kind == Token && !token && tw.fits(g):
 				return protocol.StatusNotFound
-			case !w.fits(g):
+			case !tw.fits(g):
 				return protocol.StatusBadRequest
-			case len(w.grants[p]) >= MaxGrants:
+			case len(tw.grants[p]) >= MaxGrants:
 				return protocol.StatusPreconditionFailed
-			case !slices.Contains(w.grants[p], g):
-				w.grants[p] = append(slices.Clip(w.grants[p]), g)
+			case !slices.Contains(tw.grants[p], g):
+				tw.grants[p] = append(slices.Clip(tw.grants[p]), g)
 			}
-			w.decided = w.decided || p.Kind == Anonymous
+			tw.decided = tw.decided || p.Kind == Anonymous
 			return 0
-		}, func(w *twin) bool { return !slices.Contains(w.grants[p], g) }}
+		}, func(tw *twin) bool { return !slices.Contains(tw.grants[p], g) }}
 }
 
-func (w *twin) revokeChange(p Principal, g Grant, all bool) change {
+func (tw *twin) revokeChange(p Principal, g Grant, all bool) change {
 	only := &g
 	if all {
 		only = nil
 	}
 	return change{fmt.Sprint("revoke ", p, g, all), func(b *Book) (*Book, error) { return b.Revoke(p, only, 5, "op") },
-		func(w *twin) protocol.Status {
-			w.grants[p] = slices.DeleteFunc(slices.Clone(w.grants[p]), func(h Grant) bool { return all || h == g })
-			w.decided = w.decided || all && p.Kind == Anonymous
+		func(tw *twin) protocol.Status {
+			tw.grants[p] = slices.DeleteFunc(slices.Clone(tw.grants[p]), func(h Grant) bool { return all || h == g })
+			tw.decided = tw.decided || all && p.Kind == Anonymous
 			return 0
-		}, func(w *twin) bool {
-			return all && len(w.grants[p]) > 0 || slices.Contains(w.grants[p], g) ||
-				all && p.Kind == Anonymous && !w.decided
+		}, func(tw *twin) bool {
+			return all && len(tw.grants[p]) > 0 || slices.Contains(tw.grants[p], g) ||
+				all && p.Kind == Anonymous && !tw.decided
 		}}
 }
 
-func (w *twin) roleChange(role string, rules []Rule) change {
+func (tw *twin) roleChange(role string, rules []Rule) change {
 	return change{fmt.Sprint("role ", role, rules), func(b *Book) (*Book, error) { return b.SetRole(role, rules) },
-		func(w *twin) protocol.Status {
+		func(tw *twin) protocol.Status {
 			r := rules[0]
 			if fixedRoles()[role] != 0 || r.Rights > 255 || r.Path != "/" && r.Rights >= 64 ||
 				r.Object != "" && r.Rights >= 32 {
 				return protocol.StatusBadRequest
 			}
-			w.roles[role] = rules
+			tw.roles[role] = rules
 			return 0
-		}, func(w *twin) bool { return !slices.Equal(w.roles[role], rules) }}
+		}, func(tw *twin) bool { return !slices.Equal(tw.roles[role], rules) }}
 }
 
-func (w *twin) deleteChange(role string) change {
+func (tw *twin) deleteChange(role string) change {
 	return change{"role-delete " + role, func(b *Book) (*Book, error) { return b.DeleteRole(role) },
-		func(w *twin) protocol.Status {
+		func(tw *twin) protocol.Status {
 			if fixedRoles()[role] != 0 {
 				return protocol.StatusBadRequest
 			}
-			for _, list := range w.grants {
+			for _, list := range tw.grants {
 				if slices.ContainsFunc(list, func(g Grant) bool { return g.Role == role }) {
 					return protocol.StatusPreconditionFailed
 				}
 			}
-			delete(w.roles, role)
+			delete(tw.roles, role)
 			return 0
-		}, func(w *twin) bool { return w.roles[role] != nil }}
+		}, func(tw *twin) bool { return tw.roles[role] != nil }}
 }
 
-func (w *twin) tokenChange(name string, hash [32]byte, expires uint64, g Grant) change {
-	before, there := w.tokens[name]
-	same := there && before == twinToken{hash, expires} && slices.Equal(w.grants[Principal{Token, name}], []Grant{g})
+func (tw *twin) tokenChange(name string, hash [32]byte, expires uint64, g Grant) change {
+	before, there := tw.tokens[name]
+	same := there && before == twinToken{hash, expires} && slices.Equal(tw.grants[Principal{Token, name}], []Grant{g})
 	return change{fmt.Sprint("token ", name, hash[0], expires, g), func(b *Book) (*Book, error) {
 		return b.CreateToken(name, hash, expires, []Grant{g}, 5, "op")
-	}, func(w *twin) protocol.Status {
-		for other, t := range w.tokens {
+	}, func(tw *twin) protocol.Status {
+		for other, t := range tw.tokens {
 			if t.hash == hash && other != name {
 				return protocol.StatusAlreadyExists
 			}
@@ -189,12 +189,12 @@ func (w *twin) tokenChange(name string, hash [32]byte, expires uint64, g Grant) 
 			return 0
 		case there:
 			return protocol.StatusAlreadyExists
-		case w.rulesOf(g.Role) == nil:
+		case tw.rulesOf(g.Role) == nil:
 			return protocol.StatusNotFound
-		case !w.fits(g):
+		case !tw.fits(g):
 			return protocol.StatusBadRequest
 		}
-		w.tokens[name], w.grants[Principal{Token, name}] = twinToken{hash, expires}, []Grant{g}
+		tw.tokens[name], tw.grants[Principal{Token, name}] = twinToken{hash, expires}, []Grant{g}
 		return 0
 	}, func(*twin) bool { return !same }}
 }
@@ -227,14 +227,14 @@ func play(seed uint64, mistake func(before, after *Book) *Book, tally map[string
 	return nil
 }
 
-func (w *twin) differs(d drawer, b *Book) error {
-	if b.Revision() != w.revision || b.Decided() != w.decided || len(b.tokens) != len(w.tokens) {
-		return fmt.Errorf("revision %d, decided %v, %d tokens; want %+v", b.revision, b.Decided(), len(b.tokens), w)
+func (tw *twin) differs(d drawer, b *Book) error {
+	if b.Revision() != tw.revision || b.Decided() != tw.decided || len(b.tokens) != len(tw.tokens) {
+		return fmt.Errorf("revision %d, decided %v, %d tokens; want %+v", b.revision, b.Decided(), len(b.tokens), tw)
 	}
 	who := []Principal{{Token, d.of("a", "b")}, {CommonName, "a"}, {AltName, "b"}, {Kind: Anonymous}}[d.IntN(4):]
 	for range 8 {
 		path, object, need := d.path(), d.object(), protocol.Right(1<<d.IntN(8))
-		want := naive(w.rules(who...), path, object, need)
+		want := naive(tw.rules(who...), path, object, need)
 		if got := b.Set(who...).Allows(path, object, need); got != want {
 			return fmt.Errorf("%v may %v %s %q: %v", who, need, path, object, got)
 		}
@@ -244,8 +244,8 @@ func (w *twin) differs(d drawer, b *Book) error {
 		holders = append(holders, o.Principal)
 	}
 	var should []Principal
-	for _, p := range slices.SortedFunc(maps.Keys(w.grants), Principal.Compare) {
-		if naive(w.rules(p), "/a", "n", protocol.RightSee) {
+	for _, p := range slices.SortedFunc(maps.Keys(tw.grants), Principal.Compare) {
+		if naive(tw.rules(p), "/a", "n", protocol.RightSee) {
 			should = append(should, p)
 		}
 	}

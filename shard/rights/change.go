@@ -273,7 +273,8 @@ func (b *Book) remove(r *Record) (*Book, error) {
 // change begins the next book, which has so many bytes more.
 func (b *Book) change(bytes int) (*Book, error) {
 	if bytes > 0 && b.bytes+bytes > MaxBytes {
-		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take %d MiB, which is as much as they "+
+		return b, refuse(protocol.StatusPreconditionFailed, "roles and principals take %d MiB, which is as much as "+
+			"they "+
 			"may", MaxBytes>>20)
 	}
 	c := *b

@@ -59,8 +59,8 @@ func (b *Book) MayRevoke(by *Set, p Principal, g *Grant) error {
 	return nil
 }
 
-// MaySetRole reports why who has a set may not give a role these rules, or delete it, where there are none: whoever has
-// the role anywhere gets or loses something.
+// MaySetRole reports why who has a set may not give a role these rules, or delete it, where there are none: each
+// principal that has the role anywhere gets or loses something.
 func (b *Book) MaySetRole(by *Set, name string, rules []Rule) error {
 	if err := mayChange(by, "/"); err != nil {
 		return err

@@ -38,7 +38,8 @@ func hasLine(hosts []*host, parts []string) bool {
 	return false
 }
 
-// TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds: the history of the cluster has it with the reason.
+// TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds: the history of the cluster has it with the
+// reason.
 // Clients lose nothing by any of it.
 func TestAHostThatDiesIsOfflineUntilItIsBackAndOneThatStopsBeforeItEnds(t *testing.T) {
 	places, hosts := three(t)

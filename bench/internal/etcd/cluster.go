@@ -112,17 +112,18 @@ func (c *Cluster) Start(host int) (err error) {
 	return err
 }
 
-// Settle waits until all members answer, agree on the leader, and have applied what it had. It returns the leader.
-func (c *Cluster) Settle(ctx context.Context) (leader int, err error) {
-	err = subprocess.AwaitAll(ctx, "etcd is not settled", c.members, func(ctx context.Context) (err error) {
-		leader, err = c.settled(ctx)
+// AwaitCaughtUp waits until all members answer, agree on the leader, and have applied what it had. It returns the
+// leader.
+func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
+	err = subprocess.AwaitAll(ctx, "etcd has not caught up", c.members, func(ctx context.Context) (err error) {
+		leader, err = c.caughtUp(ctx)
 		return err
 	})
 	return leader, err
 }
 
-// settled looks once.
-func (c *Cluster) settled(ctx context.Context) (leader int, err error) {
+// caughtUp looks once.
+func (c *Cluster) caughtUp(ctx context.Context) (leader int, err error) {
 	leader = -1
 	index := uint64(0) // of the leader
 	for i := range c.Endpoints {

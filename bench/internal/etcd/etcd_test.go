@@ -62,7 +62,8 @@ func TestLeadersAreKilled(t *testing.T) {
 // TestAMemberGrows fills a member with a little.
 func TestAMemberGrows(t *testing.T) {
 	cluster, ctx := started(t, 1)
-	r, err := Grow(ctx, cluster, growth.Plan{Objects: 100, Sessions: 10}, func(context.Context) (*report.Report, error) {
+	plan := growth.Plan{Objects: 100, Sessions: 10}
+	r, err := Grow(ctx, cluster, plan, func(context.Context) (*report.Report, error) {
 		return &report.Report{PerSecond: 1}, nil
 	})
 	if err != nil {

@@ -21,8 +21,8 @@ const patience = 2 * time.Minute
 
 // Cluster is the processes of some hosts, of which one leads.
 type Cluster interface {
-	// Settle waits until all hosts run and have what the leader had when it was asked, and returns the leader.
-	Settle(ctx context.Context) (leader int, err error)
+	// AwaitCaughtUp waits until all hosts run and have what the leader had when it was asked, and returns the leader.
+	AwaitCaughtUp(ctx context.Context) (leader int, err error)
 	// Kill ends the process of a host without warning, and returns when it is gone.
 	Kill(host int)
 	// Start starts a host that was killed on what its disk has. It does not wait until it serves.
@@ -53,7 +53,7 @@ func Run(ctx context.Context, plan Plan, cluster Cluster, callers []Caller) (*re
 		return nil, fmt.Errorf("fail over: %d kills, %d callers: there must be one at least", plan.Kills, len(callers))
 	}
 	began := time.Now()
-	c := newCrew(callers)
+	c := newWorkers(callers)
 	c.start(ctx)
 	defer c.stop()
 	var next, every []time.Duration
@@ -69,31 +69,32 @@ func Run(ctx context.Context, plan Plan, cluster Cluster, callers []Caller) (*re
 
 // killOnce kills the leader once everything is calm, and returns the time until the first and the last caller had
 // acquired a lock. The host runs again when it returns.
-func killOnce(ctx context.Context, cluster Cluster, c *crew) (first, last time.Duration, err error) {
+func killOnce(ctx context.Context, cluster Cluster, w *workers) (first, last time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not within %v", patience))
 	defer cancel()
-	leader, err := cluster.Settle(ctx)
+	leader, err := cluster.AwaitCaughtUp(ctx)
 	if err != nil {
 		return 0, 0, fmt.Errorf("wait until all hosts are there: %w", err)
 	}
-	if _, err := c.acquired(ctx, time.Now()); err != nil {
+	if _, err := w.acquired(ctx, time.Now()); err != nil {
 		return 0, 0, fmt.Errorf("wait until every caller has a lock: %w", err)
 	}
 	began := time.Now()
 	cluster.Kill(leader)
-	locked, err := c.acquired(ctx, time.Now())
+	locked, err := w.acquired(ctx, time.Now())
 	if err != nil {
 		return 0, 0, fmt.Errorf("wait for locks without the leader: %w", err)
 	}
 	if err := cluster.Start(leader); err != nil {
 		return 0, 0, fmt.Errorf("start the killed host: %w", err)
 	}
-	return slices.MinFunc(locked, time.Time.Compare).Sub(began), slices.MaxFunc(locked, time.Time.Compare).Sub(began), nil
+	slices.SortFunc(locked, time.Time.Compare)
+	return locked[0].Sub(began), locked[len(locked)-1].Sub(began), nil
 }
 
 // report says what all kills came to.
-func (c *crew) report(plan Plan, took time.Duration, next, every []time.Duration) *report.Report {
-	failed := c.failures()
+func (w *workers) report(plan Plan, took time.Duration, next, every []time.Duration) *report.Report {
+	failed := w.failures()
 	attempts := int64(0)
 	for _, n := range failed {
 		attempts += n
@@ -102,7 +103,7 @@ func (c *crew) report(plan Plan, took time.Duration, next, every []time.Duration
 		return report.Figure{Name: name, Value: float64(value) / float64(time.Millisecond), Unit: "ms"}
 	}
 	return &report.Report{
-		Workload: "failover", Hosts: plan.Hosts, Callers: len(c.callers), Connections: len(c.callers),
+		Workload: "failover", Hosts: plan.Hosts, Callers: len(w.callers), Connections: len(w.callers),
 		Seconds: took.Seconds(), Operations: int64(plan.Kills), Errors: failed,
 		Figures: []report.Figure{
 			ms(Next, quantile(next, 0.5)), ms(NextWorst, quantile(next, 1)),

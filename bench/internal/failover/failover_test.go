@@ -29,7 +29,7 @@ type pretended struct {
 	slow    time.Duration
 }
 
-func (p *pretended) Settle(ctx context.Context) (int, error) {
+func (p *pretended) AwaitCaughtUp(ctx context.Context) (int, error) {
 	p.mu.Lock()
 	leader, back := p.leader, p.back
 	p.mu.Unlock()

@@ -1,11 +1,14 @@
 // Package growth measures what a server that holds many things takes for them, and whether it is slower for it: a rate
-// of locks is measured while it is empty; then it is filled with semaphores and sessions, and the rate is measured again,
+// of locks is measured while it is empty; then it is filled with semaphores and sessions, the rate is measured again,
 // without a snapshot that is saved meanwhile and with one; then it is killed, and started on what its disk has.
 package growth
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,7 +174,7 @@ func (s Subject) restart(ctx context.Context, _ Plan, r *report.Report) error {
 	if err := s.Start(0); err != nil {
 		return err
 	}
-	if _, err := s.Settle(ctx); err != nil {
+	if _, err := s.AwaitCaughtUp(ctx); err != nil {
 		return err
 	}
 	add(r, Ready, time.Since(began).Seconds(), "s")
@@ -198,4 +201,26 @@ func Many(ctx context.Context, n int, one func(ctx context.Context, i int) error
 	}
 	running.Wait()
 	return context.Cause(ctx)
+}
+
+// resident is how many bytes of memory a process occupies, as /proc says.
+func resident(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0, fmt.Errorf("memory of process %d: %w", pid, err)
+	}
+	return parseResident(text)
+}
+
+// parseResident reads the second field of statm, which counts pages.
+func parseResident(text []byte) (int64, error) {
+	fields := bytes.Fields(text)
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("memory of a process: %q has no second field", text)
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("memory of a process: %w", err)
+	}
+	return pages * int64(os.Getpagesize()), nil
 }

@@ -23,9 +23,9 @@ type server struct {
 	snapshots int
 }
 
-func (s *server) Settle(context.Context) (int, error) { time.Sleep(s.starts); return 0, nil }
-func (s *server) Kill(int)                            { s.killed = true }
-func (s *server) PID(int) int                         { return os.Getpid() }
+func (s *server) AwaitCaughtUp(context.Context) (int, error) { time.Sleep(s.starts); return 0, nil }
+func (s *server) Kill(int)                                   { s.killed = true }
+func (s *server) PID(int) int                                { return os.Getpid() }
 
 func (s *server) Start(int) error {
 	if !s.killed {

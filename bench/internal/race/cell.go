@@ -79,7 +79,8 @@ func Matrix() []Cell {
 			Contestants: everybody,
 		},
 		{
-			Name: "failover-8", Workload: "failover", Callers: 8, Connections: 8, Hosts: []int{3}, Contestants: everybody,
+			Name: "failover-8", Workload: "failover", Callers: 8, Connections: 8, Hosts: []int{3},
+			Contestants: everybody,
 		},
 		{
 			Name: "growth-512", Workload: "growth", Callers: 512, Hosts: []int{1}, OnlyNamed: true,

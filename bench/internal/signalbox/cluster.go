@@ -53,7 +53,7 @@ func Start(ctx context.Context, binary, dir string, hosts int, flags ...string) 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("after %v", startPatience))
 	defer cancel()
-	if _, err := c.Settle(ctx); err != nil {
+	if _, err := c.AwaitCaughtUp(ctx); err != nil {
 		c.Stop()
 		return nil, err
 	}
@@ -72,22 +72,22 @@ func (c *Cluster) Kill(host int) { c.hosts[host].Kill() }
 // PID is the number of the process of a host.
 func (c *Cluster) PID(host int) int { return c.hosts[host].PID() }
 
-// Settle waits until all hosts are ready, agree on the leader of every shard, and have applied what it had. It returns
-// the host that leads the first data shard.
-func (c *Cluster) Settle(ctx context.Context) (leader int, err error) {
+// AwaitCaughtUp waits until all hosts are ready, agree on the leader of every shard, and have applied what it had. It
+// returns the host that leads the first data shard.
+func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
 	all := make([]*subprocess.Process, 0, len(c.hosts))
 	for _, h := range c.hosts {
 		all = append(all, h.Process)
 	}
 	err = subprocess.AwaitAll(ctx, "the hosts of Signalbox are not ready", all, func(context.Context) (err error) {
-		leader, err = c.settled()
+		leader, err = c.caughtUp()
 		return err
 	})
 	return leader, err
 }
 
-// settled looks once.
-func (c *Cluster) settled() (leader int, err error) {
+// caughtUp looks once.
+func (c *Cluster) caughtUp() (leader int, err error) {
 	leader = -1
 	applied := make(map[uint64]uint64) // of the leaders, by shard
 	for i, h := range c.hosts {

@@ -56,7 +56,7 @@ func (c *Caller) dial(ctx context.Context, address string) (net.Conn, error) {
 	return socket{made.(*net.TCPConn), c.to}, nil
 }
 
-// socket stamps what the client writes and reads. It is a socket to the client, which then writes what is small at once.
+// socket stamps what the client writes and reads. It is a socket to the client, which writes what is small at once.
 type socket struct {
 	*net.TCPConn
 	to *Recorder

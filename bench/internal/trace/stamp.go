@@ -1,9 +1,9 @@
 // Package trace follows the acquires and releases of one caller through client, host and log, and says what each hop
 // takes. Neither client nor host has anything for it: what it needs to know it sees at doors that they have anyway, of
 // which it puts itself in the way (the dialer of the client; the handler of connections, the log and the state machine
-// of the host; what the log says of its syncs). So it costs nothing where nobody traces.
+// of the host; what the log says of its syncs). So it costs nothing where nothing is traced.
 //
-// The host is a process of its own. Both processes stamp what happens with the same clock of the machine, and as there is
+// The host is a process of its own. Both processes stamp what happens with the same clock of the machine; as there is
 // one request at a time the stamps of a request are those between its begin and its end.
 //
 // Where to start reading: Point in stamp.go lists what is seen, Run in run.go is the caller, Serve in host.go the host.

@@ -55,7 +55,8 @@ func (o *Operation) follow(s Span, stamps []Stamp) {
 // the whole.
 func Write(w io.Writer, operations ...*Operation) error {
 	for _, o := range operations {
-		if _, err := fmt.Fprintf(w, "%s: %d of %d followed; microseconds\n", o.Name, len(o.Whole), o.Spans); err != nil {
+		_, err := fmt.Fprintf(w, "%s: %d of %d followed; microseconds\n", o.Name, len(o.Whole), o.Spans)
+		if err != nil {
 			return err
 		}
 		if len(o.Whole) == 0 {

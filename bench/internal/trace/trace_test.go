@@ -85,7 +85,8 @@ func TestOnlyAnOperationByItselfIsFollowed(t *testing.T) {
 		want   int
 	}{
 		{"by itself", stampsFrom(0), 1},
-		{"others come before and after", append(stampsFrom(-100_000), append(stampsFrom(0), stampsFrom(100_000)...)...), 1},
+		{"others come before and after",
+			append(stampsFrom(-100_000), append(stampsFrom(0), stampsFrom(100_000)...)...), 1},
 		{"a ping arrives meanwhile", more(Stamp{Arrived, 500}), 0},
 		{"nothing was synced", append(stampsFrom(0)[:4], stampsFrom(0)[5:]...), 0},
 		{"two points are swapped", swapped, 0},

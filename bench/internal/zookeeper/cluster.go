@@ -152,18 +152,18 @@ func (c *Cluster) Start(host int) (err error) {
 	return err
 }
 
-// Settle waits until all servers serve, and have applied what the leader had. It returns the leader; a server by itself
-// is that.
-func (c *Cluster) Settle(ctx context.Context) (leader int, err error) {
-	err = subprocess.AwaitAll(ctx, "ZooKeeper is not settled", c.servers, func(context.Context) (err error) {
-		leader, err = c.settled()
+// AwaitCaughtUp waits until all servers serve, and have applied what the leader had. It returns the leader; a server by
+// itself is that.
+func (c *Cluster) AwaitCaughtUp(ctx context.Context) (leader int, err error) {
+	err = subprocess.AwaitAll(ctx, "ZooKeeper has not caught up", c.servers, func(context.Context) (err error) {
+		leader, err = c.caughtUp()
 		return err
 	})
 	return leader, err
 }
 
-// settled looks once.
-func (c *Cluster) settled() (leader int, err error) {
+// caughtUp looks once.
+func (c *Cluster) caughtUp() (leader int, err error) {
 	leader = -1
 	last := uint64(0) // transaction of the leader
 	for i, endpoint := range c.Endpoints {

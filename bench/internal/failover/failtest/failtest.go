@@ -17,7 +17,7 @@ type cluster interface {
 // KillsAreMeasured kills leaders, and checks that each kill ended a process and that a new one is in its place.
 func KillsAreMeasured(t *testing.T, c cluster, kills int, run func(failover.Plan) (*report.Report, error)) {
 	t.Helper()
-	leader, err := c.Settle(t.Context())
+	leader, err := c.AwaitCaughtUp(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func KillsAreMeasured(t *testing.T, c cluster, kills int, run func(failover.Plan
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Settle(t.Context()); err != nil {
+	if _, err := c.AwaitCaughtUp(t.Context()); err != nil {
 		t.Errorf("the cluster is not whole any more: %v", err)
 	}
 	if c.PID(leader) == before {

@@ -15,8 +15,8 @@ const afterFailure = 10 * time.Millisecond
 // again: Unlock until it succeeds.
 type Caller struct{ Lock, Unlock func(context.Context) error }
 
-// crew is the callers at work.
-type crew struct {
+// workers is the callers at work.
+type workers struct {
 	callers []Caller
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
@@ -34,45 +34,45 @@ type mark struct {
 	complete chan struct{} // closed when none is left
 }
 
-func newCrew(callers []Caller) *crew {
-	return &crew{callers: callers, failed: make(map[string]int64)}
+func newWorkers(callers []Caller) *workers {
+	return &workers{callers: callers, failed: make(map[string]int64)}
 }
 
-func (c *crew) start(ctx context.Context) {
-	ctx, c.cancel = context.WithCancelCause(ctx)
-	for i := range c.callers {
-		c.running.Go(func() { c.call(ctx, i) })
+func (w *workers) start(ctx context.Context) {
+	ctx, w.cancel = context.WithCancelCause(ctx)
+	for i := range w.callers {
+		w.running.Go(func() { w.call(ctx, i) })
 	}
 }
 
 // stop ends the callers. What fails then does not count.
-func (c *crew) stop() {
-	c.cancel(ErrEnded)
-	c.running.Wait()
+func (w *workers) stop() {
+	w.cancel(ErrEnded)
+	w.running.Wait()
 }
 
 // call is the loop of one caller.
-func (c *crew) call(ctx context.Context, i int) {
+func (w *workers) call(ctx context.Context, i int) {
 	for ctx.Err() == nil {
 		asked := time.Now()
-		if !c.attempt(ctx, c.callers[i].Lock) {
+		if !w.attempt(ctx, w.callers[i].Lock) {
 			continue
 		}
-		c.note(i, asked)
-		for ctx.Err() == nil && !c.attempt(ctx, c.callers[i].Unlock) {
+		w.note(i, asked)
+		for ctx.Err() == nil && !w.attempt(ctx, w.callers[i].Unlock) {
 		}
 	}
 }
 
 // attempt reports whether an attempt succeeded, and counts it and rests where it did not.
-func (c *crew) attempt(ctx context.Context, do func(context.Context) error) bool {
+func (w *workers) attempt(ctx context.Context, do func(context.Context) error) bool {
 	err := do(ctx)
 	if err == nil || ctx.Err() != nil {
 		return err == nil
 	}
-	c.mu.Lock()
-	c.failed[err.Error()]++
-	c.mu.Unlock()
+	w.mu.Lock()
+	w.failed[err.Error()]++
+	w.mu.Unlock()
 	select {
 	case <-time.After(afterFailure):
 	case <-ctx.Done():
@@ -81,29 +81,29 @@ func (c *crew) attempt(ctx context.Context, do func(context.Context) error) bool
 }
 
 // note notes that a caller has acquired a lock that it had asked for at a time.
-func (c *crew) note(i int, asked time.Time) {
+func (w *workers) note(i int, asked time.Time) {
 	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	m := c.mark
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.mark
 	if m == nil || !m.locked[i].IsZero() || !asked.After(m.after) {
 		return
 	}
 	m.locked[i] = now
 	if m.left--; m.left == 0 {
 		close(m.complete)
-		c.mark = nil
+		w.mark = nil
 	}
 }
 
 // acquired waits until every caller has acquired a lock that it asked for after a time, and returns when each had it.
-func (c *crew) acquired(ctx context.Context, after time.Time) ([]time.Time, error) {
+func (w *workers) acquired(ctx context.Context, after time.Time) ([]time.Time, error) {
 	m := &mark{
-		after: after, locked: make([]time.Time, len(c.callers)), left: len(c.callers), complete: make(chan struct{}),
+		after: after, locked: make([]time.Time, len(w.callers)), left: len(w.callers), complete: make(chan struct{}),
 	}
-	c.mu.Lock()
-	c.mark = m
-	c.mu.Unlock()
+	w.mu.Lock()
+	w.mark = m
+	w.mu.Unlock()
 	select {
 	case <-m.complete:
 		return slices.Clone(m.locked), nil
@@ -113,8 +113,8 @@ func (c *crew) acquired(ctx context.Context, after time.Time) ([]time.Time, erro
 }
 
 // failures returns how many attempts have failed with which error.
-func (c *crew) failures() map[string]int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.failed)
+func (w *workers) failures() map[string]int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.failed)
 }

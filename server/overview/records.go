@@ -3,6 +3,7 @@ package overview
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/hosts"
+	"slices"
 )
 
 // Audit returns a page of the history: from a number on, or for 0 the newest changes, and so many at the most.
@@ -31,4 +32,18 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 		a.Next = entries[n-1].Number + 1
 	}
 	return a
+}
+
+// AddTokens adds the join tokens that are good or were used, or of those the ones with the given ids.
+func AddTokens(to *protocol.JoinTokens, r *hosts.Records, now uint64, ids ...string) {
+	for _, t := range r.ListTokens() {
+		if len(ids) > 0 && !slices.Contains(ids, t.ID) {
+			continue
+		}
+		x := protocol.JoinToken{ID: []byte(t.ID), LeftMillis: left(now, t.Until), By: []byte(t.By)}
+		if t.Used != (hosts.Incarnation{}) {
+			x.Used = t.Used[:]
+		}
+		to.Append(x)
+	}
 }

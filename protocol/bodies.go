@@ -1,0 +1,185 @@
+package protocol
+
+// Request is one message from a client, as a host reads it: the field that Kind names is filled, the others hold what
+// they held before.
+type Request struct {
+	Kind Kind
+	ID   uint64
+
+	Hello             Hello
+	Ping              Ping
+	Routing           Routing
+	HostStatus        HostStatus
+	NodeCreate        NodeCreate
+	NodeDescribe      NodeDescribe
+	NodeAlter         NodeAlter
+	NodeDrop          NodeDrop
+	NodeList          NodeList
+	SessionStart      SessionStart
+	SessionAttach     SessionAttach
+	SessionBind       SessionBind
+	SessionStop       SessionStop
+	SessionDestroy    SessionDestroy
+	SessionDescribe   SessionDescribe
+	SessionList       SessionList
+	SessionHoldings   SessionHoldings
+	SemaphoreCreate   SemaphoreCreate
+	SemaphoreUpdate   SemaphoreUpdate
+	SemaphoreDelete   SemaphoreDelete
+	Acquire           Acquire
+	Release           Release
+	SemaphoreDescribe SemaphoreDescribe
+	SemaphoreList     SemaphoreList
+	SemaphoreResize   SemaphoreResize
+	Watch             Watch
+	WatchStop         WatchStop
+	RolloutPut        RolloutPut
+	RolloutDelete     RolloutDelete
+	RolloutPublish    RolloutPublish
+	RolloutSource     RolloutSource
+	RolloutOffer      RolloutOffer
+	RolloutJoin       RolloutJoin
+	RolloutLeave      RolloutLeave
+	RolloutRole       RolloutRole
+	RolloutReport     RolloutReport
+	RolloutAsk        RolloutAsk
+	RolloutAct        RolloutAct
+	RolloutGate       RolloutGate
+	RolloutDescribe   RolloutDescribe
+	RolloutList       RolloutList
+	RolloutPlan       RolloutPlan
+	AccessChange      AccessChange
+	AccessList        AccessList
+	AccessAsk         AccessAsk
+	AccessDenials     AccessDenials
+	ProcessPut        ProcessPut
+	ProcessDelete     ProcessDelete
+	ProcessJoin       ProcessJoin
+	ProcessLeave      ProcessLeave
+	ProcessPrepared   ProcessPrepared
+	ProcessSend       ProcessSend
+	ProcessReply      ProcessReply
+	ProcessComplete   ProcessComplete
+	ProcessCompleted  ProcessCompleted
+	ProcessFail       ProcessFail
+	InboxAck          InboxAck
+	ProcessAct        ProcessAct
+	ProcessDescribe   ProcessDescribe
+	ProcessList       ProcessList
+	InboxOpen         InboxOpen
+	HostBoot          HostBoot
+	HostSay           HostSay
+	HostOperate       HostOperate
+	ShardTransfer     ShardTransfer
+	ClusterDescribe   ClusterDescribe
+	ClusterPlan       ClusterPlan
+	ClusterWhy        ClusterWhy
+	StepCancel        StepCancel
+	Policy            Policy
+	AuditRead         AuditRead
+	Token             Token
+	ShardReport       ShardReport
+	StepEffect        StepEffect
+}
+
+// Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
+// names is filled, the others hold what they held before.
+type Answer struct {
+	Kind Kind
+	// ID is that of the request that the message belongs to; 0 for a push that belongs to none.
+	ID uint64
+	// Result is the outcome that an answer begins with. Where it is not a success, the field that Kind names is zero.
+	// For a push it is success: pushes that carry an outcome have it in their own field.
+	Result Result
+
+	Welcome           Welcome
+	Pong              Pong
+	Routing           RoutingAnswer
+	HostStatus        HostStatusAnswer
+	NodeCreate        NodeCreateAnswer
+	NodeDescribe      NodeDescribeAnswer
+	NodeAlter         NodeAlterAnswer
+	NodeDrop          NodeDropAnswer
+	NodeList          NodeListAnswer
+	SessionStart      SessionStartAnswer
+	SessionAttach     SessionAttachAnswer
+	SessionBind       SessionBindAnswer
+	SessionStop       SessionStopAnswer
+	SessionDestroy    SessionDestroyAnswer
+	SessionDescribe   SessionDescribeAnswer
+	SessionList       SessionListAnswer
+	SessionHoldings   SessionHoldingsAnswer
+	SemaphoreCreate   SemaphoreCreateAnswer
+	SemaphoreUpdate   SemaphoreUpdateAnswer
+	SemaphoreDelete   SemaphoreDeleteAnswer
+	Acquire           AcquireAnswer
+	Release           ReleaseAnswer
+	SemaphoreDescribe SemaphoreDescribeAnswer
+	SemaphoreList     SemaphoreListAnswer
+	SemaphoreResize   SemaphoreResizeAnswer
+	Watch             WatchAnswer
+	WatchStop         WatchStopAnswer
+	RolloutPut        RolloutPutAnswer
+	RolloutDelete     RolloutDeleteAnswer
+	RolloutPublish    RolloutPublishAnswer
+	RolloutSource     RolloutSourceAnswer
+	RolloutOffer      RolloutOfferAnswer
+	RolloutJoin       RolloutJoinAnswer
+	RolloutLeave      RolloutLeaveAnswer
+	RolloutRole       RolloutRoleAnswer
+	RolloutReport     RolloutReportAnswer
+	RolloutAsk        RolloutAskAnswer
+	RolloutAct        RolloutActAnswer
+	RolloutGate       RolloutGateAnswer
+	RolloutDescribe   RolloutDescribeAnswer
+	RolloutList       RolloutListAnswer
+	RolloutPlan       RolloutPlanAnswer
+	AccessChange      AccessChangeAnswer
+	AccessList        AccessListAnswer
+	AccessAsk         AccessAskAnswer
+	AccessDenials     AccessDenialsAnswer
+	ProcessPut        ProcessPutAnswer
+	ProcessDelete     ProcessDeleteAnswer
+	ProcessJoin       ProcessJoinAnswer
+	ProcessLeave      ProcessLeaveAnswer
+	ProcessPrepared   ProcessPreparedAnswer
+	ProcessSend       ProcessSendAnswer
+	ProcessReply      ProcessReplyAnswer
+	ProcessComplete   ProcessCompleteAnswer
+	ProcessCompleted  ProcessCompletedAnswer
+	ProcessFail       ProcessFailAnswer
+	InboxAck          InboxAckAnswer
+	ProcessAct        ProcessActAnswer
+	ProcessDescribe   ProcessDescribeAnswer
+	ProcessList       ProcessListAnswer
+	InboxOpen         InboxOpenAnswer
+	HostBoot          HostBootAnswer
+	HostSay           HostSayAnswer
+	HostOperate       HostOperateAnswer
+	ShardTransfer     ShardTransferAnswer
+	ClusterDescribe   ClusterDescribeAnswer
+	ClusterPlan       ClusterPlanAnswer
+	ClusterWhy        ClusterWhyAnswer
+	StepCancel        StepCancelAnswer
+	Policy            PolicyAnswer
+	AuditRead         AuditReadAnswer
+	Token             TokenAnswer
+	ShardReport       ShardReportAnswer
+	StepEffect        StepEffectAnswer
+
+	Granted         Granted
+	TimedOut        TimedOut
+	Aborted         Aborted
+	Changed         Changed
+	HoldingLost     HoldingLost
+	WatchSnapshot   WatchSnapshot
+	WatchDelta      WatchDelta
+	WatchResync     WatchResync
+	WatchEnd        WatchEnd
+	SessionDetached SessionDetached
+	SessionEnded    SessionEnded
+	RoutingChanged  RoutingChanged
+	GoingAway       GoingAway
+	Inbox           Inbox
+	Expiring        Expiring
+}
