@@ -136,3 +136,8 @@ func sameFiles(a, b []os.FileInfo) bool {
 	}
 	return true
 }
+
+// Names reports whether a certificate has a name, as an alternative name or as the common one; none has the empty one.
+func Names(c *x509.Certificate, name string) bool {
+	return c != nil && name != "" && (c.VerifyHostname(name) == nil || c.Subject.CommonName == name)
+}

@@ -129,7 +129,8 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 	case string(request) == startRequest:
 		return []byte(startRequest), nil
 	case join.IsRequest(request) && desk != nil:
-		return desk.Answer(ctx, peer, request)
+		caller := join.Caller{Transcript: join.Transcript(peer.Transcript), Certificate: peer.Certificate}
+		return desk.Answer(ctx, caller, request)
 	case join.IsRequest(request):
 		return nil, h.awaited()
 	case !birth.IsAsk(request):

@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // bed is a cluster of one or more hosts that all have the same records.
@@ -27,7 +26,7 @@ type bed struct {
 	heard   map[shard.HostID]bool
 	lost    bool // the outcome of what is proposed is not known
 	desks   map[string]*Desk
-	intrude func(*transport.Peer, []byte) []byte // changes requests on their way
+	intrude func(*Caller, []byte) []byte // changes requests on their way
 }
 
 // member is a host of the bed: a Cluster as that host sees it.
@@ -104,10 +103,10 @@ var errSilent = errors.New("nothing listens there")
 
 // call is the network. A peer has the certificate that is given.
 func (b *bed) call(ctx context.Context, address string, request func(Transcript) ([]byte, error)) ([]byte, error) {
-	return b.callAs(ctx, transport.Peer{}, address, request)
+	return b.callAs(ctx, Caller{}, address, request)
 }
 
-func (b *bed) callAs(ctx context.Context, peer transport.Peer, address string,
+func (b *bed) callAs(ctx context.Context, peer Caller, address string,
 	request func(Transcript) ([]byte, error)) ([]byte, error) {
 	_, _ = rand.Read(peer.Transcript[:]) // never fails
 	payload, err := request(peer.Transcript)
@@ -132,7 +131,7 @@ type callFunc = func(context.Context, string, func(Transcript) ([]byte, error)) 
 // certified is the network for a peer with a certificate.
 func (b *bed) certified(c *x509.Certificate) callFunc {
 	return func(ctx context.Context, address string, request func(Transcript) ([]byte, error)) ([]byte, error) {
-		return b.callAs(ctx, transport.Peer{Certificate: c}, address, request)
+		return b.callAs(ctx, Caller{Certificate: c}, address, request)
 	}
 }
 

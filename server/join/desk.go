@@ -2,15 +2,16 @@ package join
 
 import (
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/signalbox/signalbox/internal/certfile"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Cluster is what a host knows of its cluster. Its methods may be called by many goroutines at once.
@@ -50,8 +51,14 @@ const (
 	hearEvery = 50 * time.Millisecond
 )
 
-// Answer answers a request of a peer that is unnamed.
-func (d *Desk) Answer(ctx context.Context, from transport.Peer, payload []byte) ([]byte, error) {
+// Caller is the other end of a connection over which a host asks to join: it has no name yet.
+type Caller struct {
+	Transcript  Transcript
+	Certificate *x509.Certificate // that an authority of the hosts has signed; nil without TLS
+}
+
+// Answer answers a request of a host that has no name yet.
+func (d *Desk) Answer(ctx context.Context, from Caller, payload []byte) ([]byte, error) {
 	var r request
 	if err := decode(payload, &r); err != nil {
 		return nil, err
@@ -59,7 +66,7 @@ func (d *Desk) Answer(ctx context.Context, from transport.Peer, payload []byte) 
 	return json.Marshal(d.answer(ctx, &from, &r))
 }
 
-func (d *Desk) answer(ctx context.Context, from *transport.Peer, r *request) answer {
+func (d *Desk) answer(ctx context.Context, from *Caller, r *request) answer {
 	var ask Ask
 	if err := decode(r.Ask, &ask); err != nil {
 		return refused("%v", err)
@@ -91,27 +98,27 @@ type shown struct {
 }
 
 // check returns why a host may not join, in words for who looks after it, empty where it may.
-func (d *Desk) check(from *transport.Peer, r *request, ask *Ask, records *hosts.Records, now uint64) (s shown,
+func (d *Desk) check(from *Caller, r *request, ask *Ask, records *hosts.Records, now uint64) (s shown,
 	why string) {
 	c := &d.config
 	if why := d.compare(ask); why != "" {
 		return s, why
 	}
-	if from.Certificate != nil && !from.CertifiedAs(ask.Name) {
+	if from.Certificate != nil && !certfile.Names(from.Certificate, ask.Name) {
 		return s, fmt.Sprintf("its certificate (--raft-tls-cert) is of %q and %q, and the host's name is %s",
 			from.Certificate.Subject.CommonName, from.Certificate.DNSNames, ask.Name)
 	}
 	switch {
 	case len(r.SecretProof) > 0 && len(c.Secret) == 0:
 		return s, "the cluster has no secret: leave --raft-secret-file out"
-	case len(r.SecretProof) > 0 && !Transcript(from.Transcript).proves(c.Secret, secretLabel, r.Ask, r.SecretProof):
+	case len(r.SecretProof) > 0 && !from.Transcript.proves(c.Secret, secretLabel, r.Ask, r.SecretProof):
 		return s, "the secret of --raft-secret-file is not that of the cluster"
 	case len(r.SecretProof) > 0:
 		s.key = c.Secret
 	}
 	if r.Token != "" {
 		token := records.Token(now, r.Token, ask.Incarnation)
-		if token == nil || !Transcript(from.Transcript).proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
+		if token == nil || !from.Transcript.proves(token.Hash[:], tokenLabel, r.Ask, r.TokenProof) {
 			return s, "the join token is unknown, over, revoked or used: signalbox host join-token makes another one"
 		}
 		return shown{r.Token, token.Hash[:]}, ""
@@ -140,7 +147,7 @@ func (d *Desk) compare(ask *Ask) string {
 }
 
 // admit has the cluster take a host in that has shown that it may join.
-func (d *Desk) admit(ctx context.Context, from *transport.Peer, r *request, ask *Ask, by shown) answer {
+func (d *Desk) admit(ctx context.Context, from *Caller, r *request, ask *Ask, by shown) answer {
 	domain, err := hosts.ParseDomain(ask.Domain)
 	if err != nil {
 		return refused("--failure-domain: %v", err)
@@ -160,7 +167,7 @@ func (d *Desk) admit(ctx context.Context, from *transport.Peer, r *request, ask 
 	case got.Status != protocol.StatusSuccess:
 		return answer{Refusal: got.Text}
 	}
-	sealed, err := Transcript(from.Transcript).seal(by.key, r.Ask, d.grant(got.Host, by))
+	sealed, err := from.Transcript.seal(by.key, r.Ask, d.grant(got.Host, by))
 	if err != nil {
 		return later("%v", err)
 	}

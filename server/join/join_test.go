@@ -14,7 +14,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 var someSecret = []byte("a secret that is long enough")
@@ -138,12 +137,12 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 
 // TestWhatIsChangedOnTheWayIsNoProof: a proof is one of this ask, on this connection.
 func TestWhatIsChangedOnTheWayIsNoProof(t *testing.T) {
-	for name, intrude := range map[string]func(*transport.Peer, []byte) []byte{
-		"another connection": func(p *transport.Peer, payload []byte) []byte {
+	for name, intrude := range map[string]func(*Caller, []byte) []byte{
+		"another connection": func(p *Caller, payload []byte) []byte {
 			p.Transcript[0]++
 			return payload
 		},
-		"another address": func(_ *transport.Peer, payload []byte) []byte {
+		"another address": func(_ *Caller, payload []byte) []byte {
 			return []byte(strings.Replace(string(payload), "d:7421", "e:7421", 1))
 		},
 	} {

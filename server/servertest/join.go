@@ -14,7 +14,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/memlog"
-	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Room is how many hosts there may be, with those that join later. Ids count on from those of the birth.
@@ -81,14 +80,14 @@ func (c *Cluster) callOf(id shard.HostID) join.Call {
 		if other == nil {
 			return nil, errHostDown
 		}
-		var peer rafttransport.Peer
-		_, _ = rand.Read(peer.Transcript[:]) // never fails
-		payload, err := request(peer.Transcript)
+		var caller join.Caller
+		_, _ = rand.Read(caller.Transcript[:]) // never fails
+		payload, err := request(caller.Transcript)
 		if err != nil {
 			return nil, err
 		}
 		desk := join.NewDesk(join.Config{Self: to, Birth: c.birth(), Cluster: other})
-		answer, err := desk.Answer(ctx, peer, payload)
+		answer, err := desk.Answer(ctx, caller, payload)
 		if err != nil {
 			return nil, err
 		}

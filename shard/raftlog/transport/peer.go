@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/signalbox/signalbox/internal/certfile"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -55,8 +56,7 @@ func (p *Peer) Named() bool { return p.Host != 0 }
 
 // CertifiedAs reports whether the peer's certificate has a name, as an alternative name or as the common one.
 func (p *Peer) CertifiedAs(name string) bool {
-	return p.Certificate != nil && name != "" &&
-		(p.Certificate.VerifyHostname(name) == nil || p.Certificate.Subject.CommonName == name)
+	return certfile.Names(p.Certificate, name)
 }
 
 // String returns the peer for logs.
