@@ -52,6 +52,10 @@ type Request struct {
 	AccessList        AccessList
 	AccessAsk         AccessAsk
 	AccessDenials     AccessDenials
+	BackupDescribe    BackupDescribe
+	BackupBegin       BackupBegin
+	BackupRead        BackupRead
+	BackupEnd         BackupEnd
 	ProcessPut        ProcessPut
 	ProcessDelete     ProcessDelete
 	ProcessJoin       ProcessJoin
@@ -138,6 +142,10 @@ type Answer struct {
 	AccessList        AccessListAnswer
 	AccessAsk         AccessAskAnswer
 	AccessDenials     AccessDenialsAnswer
+	BackupDescribe    BackupDescribeAnswer
+	BackupBegin       BackupBeginAnswer
+	BackupRead        BackupReadAnswer
+	BackupEnd         BackupEndAnswer
 	ProcessPut        ProcessPutAnswer
 	ProcessDelete     ProcessDeleteAnswer
 	ProcessJoin       ProcessJoinAnswer

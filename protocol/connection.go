@@ -47,6 +47,8 @@ type Welcome struct {
 	RequestKinds Kinds
 	// Since is for numbered changes of nodes that are sent first from now on; 0 where the cluster has no numbers yet.
 	Since uint64
+	// Generation counts how often the cluster was made of another one, of a backup or of what a lost majority has left.
+	Generation uint64
 }
 
 // Kind returns the kind of the answer to a Hello.
@@ -62,6 +64,7 @@ func (m *Welcome) answerFields(c *codec) {
 	c.uint("ping_interval_ms", &m.PingIntervalMillis)
 	m.RequestKinds.list(c, "request_kinds")
 	c.uint("since", &m.Since)
+	c.uint("generation", &m.Generation)
 }
 
 // CommonVersion returns the version to use with a client that sent h, the highest that both sides speak.

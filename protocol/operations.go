@@ -57,6 +57,11 @@ const (
 	KindAccessAsk     Kind = 146
 	KindAccessDenials Kind = 147
 
+	KindBackupDescribe Kind = 152
+	KindBackupBegin    Kind = 153
+	KindBackupRead     Kind = 154
+	KindBackupEnd      Kind = 155
+
 	KindProcessPut       Kind = 160
 	KindProcessDelete    Kind = 161
 	KindProcessJoin      Kind = 162
@@ -269,6 +274,18 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindAccessDenials: {"ACCESS_DENIALS", 4, RightAdmin,
 		func(r *Request) RequestMessage { return &r.AccessDenials },
 		func(a *Answer) AnswerMessage { return &a.AccessDenials }},
+	KindBackupDescribe: {"BACKUP_DESCRIBE", 4, RightBackup,
+		func(r *Request) RequestMessage { return &r.BackupDescribe },
+		func(a *Answer) AnswerMessage { return &a.BackupDescribe }},
+	KindBackupBegin: {"BACKUP_BEGIN", 4, RightBackup,
+		func(r *Request) RequestMessage { return &r.BackupBegin },
+		func(a *Answer) AnswerMessage { return &a.BackupBegin }},
+	KindBackupRead: {"BACKUP_READ", 4, RightBackup,
+		func(r *Request) RequestMessage { return &r.BackupRead },
+		func(a *Answer) AnswerMessage { return &a.BackupRead }},
+	KindBackupEnd: {"BACKUP_END", 4, RightBackup,
+		func(r *Request) RequestMessage { return &r.BackupEnd },
+		func(a *Answer) AnswerMessage { return &a.BackupEnd }},
 	KindProcessPut: {"PROCESS_PUT", 4, RightOperate,
 		func(r *Request) RequestMessage { return &r.ProcessPut },
 		func(a *Answer) AnswerMessage { return &a.ProcessPut }},

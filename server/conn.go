@@ -2,6 +2,8 @@ package server
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +64,9 @@ type conn struct {
 	attached []attachedHome
 	acts     map[uint64]*act // administrative ones, by request
 	watches  int             // streaming and one-shot
+	// savings are the states that the client reads for a backup, by number.
+	savings    map[uint64]*saving
+	lastSaving uint64
 	// watches that wait to be opened, with the WATCH_STOP that came for each; 0: none did
 	opening        map[uint64]uint64
 	pings          []uint64 // that wait for their answers
@@ -174,6 +179,7 @@ func (c *conn) Closed(err error) {
 	c.closed = true
 	sessions := c.sessions
 	c.sessions = nil
+	c.endSavings(slices.Collect(maps.Values(c.savings))...)
 	if c.out != nil {
 		transport.Buffers.Put(c.out)
 		c.out = nil

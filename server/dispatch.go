@@ -87,6 +87,10 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindAccessList:        (*conn).accessList,
 	protocol.KindAccessAsk:         (*conn).accessAsk,
 	protocol.KindAccessDenials:     (*conn).accessDenials,
+	protocol.KindBackupDescribe:    (*conn).backupDescribe,
+	protocol.KindBackupBegin:       (*conn).backupBegin,
+	protocol.KindBackupRead:        (*conn).backupRead,
+	protocol.KindBackupEnd:         (*conn).backupEnd,
 	protocol.KindProcessDescribe:   (*conn).processDescribe,
 	protocol.KindProcessList:       (*conn).processList,
 	protocol.KindInboxOpen:         (*conn).inboxOpen,
@@ -190,6 +194,7 @@ func (c *conn) welcome(id uint64, m *protocol.Hello, version uint64, e entry, pu
 		ClusterID: []byte(h.config.Cluster), RoutingVersion: routing,
 		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
 		RequestKinds: protocol.RequestKinds(), Since: h.meta.Machine.NextAnswer(),
+		Generation: h.meta.Machine.Generation().Number,
 	})
 	// A new routing is pushed only to connections that have been welcomed, lest it come before the Welcome.
 	c.welcomed.Store(true)

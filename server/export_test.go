@@ -56,3 +56,6 @@ func (h *Host) EnsureFounded() (founded bool) {
 
 // MetaLeader is who leads the meta shard, as far as this host knows.
 func (h *Host) MetaLeader() shard.HostID { return h.meta.Leader().Leader }
+
+// MaxSavings is how many states a host has fixed for backups at once.
+const MaxSavings = maxSavings

@@ -44,6 +44,7 @@ type Host struct {
 
 	governor overview.Governor // answers questions about what is changed among the hosts
 	asking   chan struct{}     // has a place for each question about the cluster that is being answered
+	saving   chan struct{}     // has a place for each state that is saved for a backup
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}
@@ -60,7 +61,7 @@ func Open(config Config) (*Host, error) {
 	h := &Host{
 		config: config, log: config.Log, conns: make(map[*conn]struct{}),
 		metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
-		asking: make(chan struct{}, maxQuestions),
+		asking: make(chan struct{}, maxQuestions), saving: make(chan struct{}, maxSavings),
 	}
 	h.routes.host = h
 	h.pending.limit = int64(config.PendingBytes)

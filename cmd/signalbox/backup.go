@@ -94,7 +94,7 @@ type savedNode struct {
 func newBackupObject(s *backup.States) backupObject {
 	h := &s.Header
 	o := backupObject{
-		Cluster: h.Cluster, ClusterName: h.ClusterName, Generation: generationText(h.Generation),
+		Cluster: h.Cluster, ClusterName: h.ClusterName, Generation: generationText(identity.Generation(h.Generation)),
 		Begun: h.Begun.UTC().Format(time.RFC3339), Level: int(h.Level), Version: h.Version, Host: h.Host,
 		Shards: []sectionObject{}, Nodes: []savedNode{},
 	}

@@ -1,17 +1,7 @@
-// Package backup is the file of a backup: the state of every shard of a cluster, as it was saved.
+// Package backup makes machines of the file of a backup, and such a file of machines:
 //
-// Writer writes one, Reader reads one section by section, and Load makes machines of it, which package restore makes
-// another cluster of:
+//	states, err := backup.Load(file)
+//	err = states.Save(file)
 //
-//	w, err := backup.NewWriter(file, header)
-//	section, err := w.Section(backup.Section{Shard: 1, Term: 7, Index: 1234})
-//	_, err = io.Copy(section, snapshot)
-//	...
-//	err = w.Close() // seals it
-//
-// A file that is not sealed is no backup, however much of it can be read. Each section has its length and its SHA-256,
-// so that what is damaged is named. The states in it are those of the machines' own snapshots: any later version reads
-// them that reads such snapshots.
-//
-// Files hold all that a cluster keeps, hashes of tokens among it: they are for their owner to read.
+// The file itself is of package protocol/backupfile. Package restore makes another cluster of states.
 package backup

@@ -9,15 +9,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
+// magic is what files begin with.
+const magic = "signalbox backup"
+
 // cluster has two data shards with a semaphore each, and a node.
 func cluster(t *testing.T) *States {
 	t.Helper()
-	s := NewStates(Header{Cluster: "c", Begun: time.Unix(1e9, 0).UTC(), Shards: 2, Level: level.Newest, Version: "1"})
+	s := NewStates(backupfile.Header{Cluster: "c", Begun: time.Unix(1e9, 0).UTC(), Shards: 2, Level: level.Newest, Version: "1"})
 	s.Meta = meta.New()
 	var done meta.Effects
 	s.Meta.Apply(&meta.Batch{Commands: []meta.Command{
@@ -36,7 +40,7 @@ func cluster(t *testing.T) *States {
 		s.Data[g.Shard] = m
 	}
 	for id := range meta.ShardID(3) {
-		s.Sections[id] = Section{Shard: id, Term: 3, Index: 100 + uint64(id)}
+		s.Sections[id] = backupfile.Section{Shard: uint64(id), Term: 3, Index: 100 + uint64(id)}
 	}
 	return s
 }
@@ -71,14 +75,14 @@ func TestATornBackupIsNone(t *testing.T) {
 	file := saved(t, cluster(t))
 	for n := 0; n < len(file); n += max(1, min(len(file)-n-1, 9973)) {
 		_, err := Load(bytes.NewReader(file[:n]))
-		if !errors.Is(err, ErrDamaged) && !errors.Is(err, shard.ErrBadSnapshot) && !errors.Is(err, meta.ErrSnapshot) {
+		if !errors.Is(err, backupfile.ErrDamaged) && !errors.Is(err, shard.ErrBadSnapshot) && !errors.Is(err, meta.ErrSnapshot) {
 			t.Fatalf("%d of %d bytes: %v", n, len(file), err)
 		}
 		if n > len(file)/2 && !strings.Contains(err.Error(), "shard") && !strings.Contains(err.Error(), "seal") {
 			t.Fatalf("%d of %d bytes: no place in %v", n, len(file), err)
 		}
 	}
-	if _, err := Load(bytes.NewReader(append(file, 0))); !errors.Is(err, ErrDamaged) {
+	if _, err := Load(bytes.NewReader(append(file, 0))); !errors.Is(err, backupfile.ErrDamaged) {
 		t.Errorf("a byte behind the end: %v", err)
 	}
 }
@@ -108,14 +112,14 @@ func TestAFlippedBitIsNoticed(t *testing.T) {
 // TestASectionOfAnotherFile: records are sound each by itself, and the seal says that they do not belong together.
 func TestASectionOfAnotherFile(t *testing.T) {
 	one, two := cluster(t), cluster(t)
-	two.Sections[1] = Section{Shard: 1, Term: 9, Index: 9}
+	two.Sections[1] = backupfile.Section{Shard: 1, Term: 9, Index: 9}
 	a, b := saved(t, one), saved(t, two)
 	if len(a) <= len(b) {
 		t.Skip("the files have one length")
 	}
 	cut := bytes.LastIndex(b, []byte(`"term":9`)) + 400_000
 	mixed := append(bytes.Clone(b[:cut]), a[cut+len(a)-len(b):]...)
-	if _, err := Load(bytes.NewReader(mixed)); !errors.Is(err, ErrDamaged) {
+	if _, err := Load(bytes.NewReader(mixed)); !errors.Is(err, backupfile.ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -123,7 +127,7 @@ func TestASectionOfAnotherFile(t *testing.T) {
 func TestANewerFormatIsSaid(t *testing.T) {
 	file := saved(t, cluster(t))
 	file[len(magic)]++
-	if _, err := Load(bytes.NewReader(file)); !errors.Is(err, ErrNewer) {
+	if _, err := Load(bytes.NewReader(file)); !errors.Is(err, backupfile.ErrNewer) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -131,12 +135,12 @@ func TestANewerFormatIsSaid(t *testing.T) {
 func TestAShardThatIsMissing(t *testing.T) {
 	s := cluster(t)
 	delete(s.Data, 2)
-	if _, err := Load(bytes.NewReader(saved(t, s))); !errors.Is(err, ErrIncomplete) {
+	if _, err := Load(bytes.NewReader(saved(t, s))); !errors.Is(err, backupfile.ErrIncomplete) {
 		t.Errorf("without a data shard: %v", err)
 	}
 	s = cluster(t)
 	s.Meta = nil
-	if _, err := Load(bytes.NewReader(saved(t, s))); !errors.Is(err, ErrIncomplete) {
+	if _, err := Load(bytes.NewReader(saved(t, s))); !errors.Is(err, backupfile.ErrIncomplete) {
 		t.Errorf("without the meta shard: %v", err)
 	}
 }
@@ -144,8 +148,8 @@ func TestAShardThatIsMissing(t *testing.T) {
 // TestTheFurthestStateOfEachShardIsChosen: by term, then by index, whichever host had it.
 func TestTheFurthestStateOfEachShardIsChosen(t *testing.T) {
 	a, b := cluster(t), cluster(t)
-	a.Sections[1], b.Sections[1] = Section{1, 4, 10}, Section{1, 3, 99}
-	a.Sections[2], b.Sections[2] = Section{2, 3, 10}, Section{2, 3, 11}
+	a.Sections[1], b.Sections[1] = backupfile.Section{1, 4, 10}, backupfile.Section{1, 3, 99}
+	a.Sections[2], b.Sections[2] = backupfile.Section{2, 3, 10}, backupfile.Section{2, 3, 11}
 	b.Header.Begun = b.Header.Begun.Add(-time.Hour)
 	delete(a.Sections, 0)
 	a.Meta = nil
@@ -158,8 +162,48 @@ func TestTheFurthestStateOfEachShardIsChosen(t *testing.T) {
 	if _, err := Choose([]*States{a, b}); err == nil {
 		t.Error("states of two clusters are mixed")
 	}
-	if _, err := Choose([]*States{a}); !errors.Is(err, ErrIncomplete) && err == nil {
+	if _, err := Choose([]*States{a}); !errors.Is(err, backupfile.ErrIncomplete) && err == nil {
 		t.Error("there is no meta shard")
+	}
+}
+
+// TestASectionThatWasGivenUpCountsForNothing: the one of the same shard that follows does, wherever the first was left.
+func TestASectionThatWasGivenUpCountsForNothing(t *testing.T) {
+	s := cluster(t)
+	var whole bytes.Buffer
+	snapshot, err := s.Data[1].PrepareSnapshot()
+	if err == nil {
+		err = snapshot.Save(&whole, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 100, whole.Len() / 2, whole.Len()} {
+		var file bytes.Buffer
+		w, err := backupfile.NewWriter(&file, s.Header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := w.Section(backupfile.Section{Shard: 1, Term: 2, Index: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = part.Write(whole.Bytes()[:n])
+		if err = errors.Join(err, part.GiveUp()); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []meta.ShardID{1, 2, 0} {
+			if err := s.saveSection(w, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Load(&file)
+		if err != nil || got.Sections[1] != s.Sections[1] || got.Data[1].Digest() != s.Data[1].Digest() {
+			t.Errorf("after %d of %d bytes: %v", n, whole.Len(), err)
+		}
 	}
 }
 

@@ -7,26 +7,27 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // States are the machines of all shards of a cluster, as they were at some time. Nothing changes them.
 type States struct {
-	Header   Header
-	Sections map[meta.ShardID]Section
+	Header   backupfile.Header
+	Sections map[meta.ShardID]backupfile.Section
 	Meta     *meta.Machine
 	Data     map[meta.ShardID]*shard.Machine
 }
 
 // NewStates returns states with machines of which none is there yet.
-func NewStates(h Header) *States {
-	return &States{Header: h, Sections: make(map[meta.ShardID]Section), Data: make(map[meta.ShardID]*shard.Machine)}
+func NewStates(h backupfile.Header) *States {
+	return &States{Header: h, Sections: make(map[meta.ShardID]backupfile.Section), Data: make(map[meta.ShardID]*shard.Machine)}
 }
 
 // Load reads all of a file. What cannot be restored is an error that names the section.
 func Load(r io.Reader) (*States, error) {
-	b, err := NewReader(r)
+	b, err := backupfile.NewReader(r)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +47,30 @@ func Load(r io.Reader) (*States, error) {
 }
 
 // restore makes the machine of a section.
-func (s *States) restore(section Section, r io.Reader) error {
-	if _, twice := s.Sections[section.Shard]; twice {
-		return fmt.Errorf("backup: %s: %w", section, damaged("it is there twice"))
+func (s *States) restore(section backupfile.Section, r io.Reader) error {
+	id := meta.ShardID(section.Shard)
+	if _, twice := s.Sections[id]; twice {
+		return fmt.Errorf("backup: %s: %w: it is there twice", section, backupfile.ErrDamaged)
 	}
-	s.Sections[section.Shard] = section
-	machine := s.Machine(section.Shard)
-	if err := machine.Restore(r); err != nil {
+	err := s.Machine(id).Restore(r)
+	switch {
+	case errors.Is(err, backupfile.ErrGivenUp):
+		s.forget(id)
+	case err != nil:
 		return fmt.Errorf("backup: %s: %w", section, err)
+	default:
+		s.Sections[id] = section
 	}
 	return nil
+}
+
+// forget drops the machine of a shard, of which not all was read.
+func (s *States) forget(id meta.ShardID) {
+	if id == 0 {
+		s.Meta = nil
+	} else {
+		delete(s.Data, id)
+	}
 }
 
 // restorer is a machine that a state is read into.
@@ -78,10 +93,10 @@ func (s *States) Machine(id meta.ShardID) restorer {
 // check returns what is missing.
 func (s *States) check() error {
 	if s.Meta == nil {
-		return fmt.Errorf("backup: %w: there is no section of the meta shard", ErrIncomplete)
+		return fmt.Errorf("backup: %w: there is no section of the meta shard", backupfile.ErrIncomplete)
 	}
 	if missing := s.Missing(); len(missing) > 0 {
-		return fmt.Errorf("backup: %w: there is no section of shard %d", ErrIncomplete, missing[0])
+		return fmt.Errorf("backup: %w: there is no section of shard %d", backupfile.ErrIncomplete, missing[0])
 	}
 	return nil
 }
@@ -101,7 +116,7 @@ func (s *States) Shards() []meta.ShardID { return slices.Sorted(maps.Keys(s.Data
 
 // Save writes a file, data shards first.
 func (s *States) Save(w io.Writer) error {
-	out, err := NewWriter(w, s.Header)
+	out, err := backupfile.NewWriter(w, s.Header)
 	if err != nil {
 		return err
 	}
@@ -113,7 +128,7 @@ func (s *States) Save(w io.Writer) error {
 	return out.Close()
 }
 
-func (s *States) saveSection(w *Writer, id meta.ShardID) error {
+func (s *States) saveSection(w *backupfile.Writer, id meta.ShardID) error {
 	var snapshot shard.Snapshot
 	var err error
 	switch {
@@ -129,7 +144,7 @@ func (s *States) saveSection(w *Writer, id meta.ShardID) error {
 	}
 	defer snapshot.Discard()
 	section := s.Sections[id]
-	section.Shard = id
+	section.Shard = uint64(id)
 	to, err := w.Section(section)
 	if err != nil {
 		return err
@@ -153,7 +168,7 @@ func Choose(all []*States) (*States, error) {
 		}
 		best.Header.Level = max(best.Header.Level, h.Level)
 		for id, section := range s.Sections {
-			if had, there := best.Sections[id]; there && !section.after(had) {
+			if had, there := best.Sections[id]; there && !after(section, had) {
 				continue
 			}
 			best.Sections[id] = section
@@ -168,6 +183,6 @@ func Choose(all []*States) (*States, error) {
 }
 
 // after reports whether a state is further than another one of the same shard.
-func (s Section) after(other Section) bool {
+func after(s, other backupfile.Section) bool {
 	return s.Term > other.Term || s.Term == other.Term && s.Index > other.Index
 }

@@ -182,9 +182,9 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 		if err := meta.DecodeBatch(entries[i].Data, &m.batch, m.Machine.Level()); err != nil {
 			return m.set.halt(fmt.Errorf("server: meta shard, entry %d: %w", entries[i].Index, err))
 		}
-		m.applied.Store(entries[i].Index)
 		m.effects.Reset()
 		m.Machine.Apply(&m.batch, &m.effects)
+		m.applied.Store(entries[i].Index)
 		m.rights.Store(m.Machine.Rights())
 		for j := range m.effects.List {
 			if err := m.handle(&m.effects.List[j]); err != nil {

@@ -128,7 +128,6 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.Level()); err != nil {
 			return r.set.halt(fmt.Errorf("server: shard %d, entry %d: %w", r.ID, entries[i].Index, err))
 		}
-		r.applied.Store(entries[i].Index)
 		var ops []pipeline.Op
 		began := r.set.Now()
 		if r.batch.Proposer == r.set.proposer {
@@ -142,6 +141,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 			}
 		}
 		r.Machine.Apply(&r.batch, &r.effects)
+		r.applied.Store(entries[i].Index)
 		r.set.metrics.Applied(len(r.batch.Commands), int64(r.set.Now().Sub(began)))
 		if err := r.complete(ops); err != nil {
 			return r.set.halt(err)

@@ -142,7 +142,7 @@ func (m *maker) regenerate() error {
 
 // nextGeneration returns the number of the new generation, above that of the file and that of the state.
 func (m *maker) nextGeneration() (uint32, error) {
-	number := uint64(m.from.Header.Generation.Number())
+	number := uint64(identity.Generation(m.from.Header.Generation).Number())
 	if t, founded := m.from.Meta.Topology(); founded {
 		number = max(number, t.Records.Generation().Number)
 	}

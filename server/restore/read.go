@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/backupfile"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
@@ -30,8 +31,8 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 	if !id.Born() {
 		return nil, fmt.Errorf("restore: %s is of a host that was never in a cluster", dir)
 	}
-	states := backup.NewStates(backup.Header{
-		Cluster: id.Cluster, ClusterName: id.ClusterName, Generation: id.Generation, Begun: time.Now().UTC(),
+	states := backup.NewStates(backupfile.Header{
+		Cluster: id.Cluster, ClusterName: id.ClusterName, Generation: backupfile.Generation(id.Generation), Begun: time.Now().UTC(),
 		Shards: id.Shards, Version: version, Host: id.HostName,
 	})
 	remnants, err := raftlog.ReadRemnants(ctx, filepath.Join(dir, identity.LogName), scratch, quiet,
@@ -41,7 +42,7 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 	}
 	for _, r := range remnants {
 		id := meta.ShardID(r.Shard)
-		states.Sections[id] = backup.Section{Shard: id, Term: r.Term, Index: r.Index}
+		states.Sections[id] = backupfile.Section{Shard: r.Shard, Term: r.Term, Index: r.Index}
 	}
 	if states.Meta != nil {
 		states.Header.Level = states.Meta.Level()

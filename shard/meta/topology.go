@@ -125,6 +125,16 @@ func (m *Machine) RecordsRevision() uint64 {
 	return m.topology.records.Revision()
 }
 
+// Generation returns the one that the cluster is in, all zero where the hosts are not founded.
+func (m *Machine) Generation() hosts.Generation {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.topology == nil {
+		return hosts.Generation{}
+	}
+	return m.topology.records.Generation()
+}
+
 // HostsOf returns the hosts that have a replica of a shard by its membership, in the order of the replicas. It is nil
 // where the hosts are not founded.
 func (m *Machine) HostsOf(id ShardID) []shard.HostID {

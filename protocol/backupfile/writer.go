@@ -1,4 +1,4 @@
-package backup
+package backupfile
 
 import (
 	"crypto/sha256"
@@ -20,7 +20,7 @@ type Writer struct {
 	sum      hash.Hash // of all that was written
 	buf      []byte
 	sections int
-	open     *sectionWriter
+	open     *SectionWriter
 	err      error
 }
 
@@ -57,12 +57,12 @@ func (w *Writer) header(kind byte, v any) {
 }
 
 // Section begins a section: what is written to it is its state. It must be closed before the next one.
-func (w *Writer) Section(s Section) (io.WriteCloser, error) {
+func (w *Writer) Section(s Section) (*SectionWriter, error) {
 	if w.open != nil {
 		return nil, errors.New("backup: a section is open")
 	}
 	w.header(recordSection, s)
-	w.open = &sectionWriter{w: w, sum: sha256.New()}
+	w.open = &SectionWriter{w: w, sum: sha256.New()}
 	return w.open, w.err
 }
 
@@ -75,8 +75,8 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// sectionWriter writes the bytes of a section, in pieces.
-type sectionWriter struct {
+// SectionWriter writes the bytes of a section, in pieces. It is ended by Close or GiveUp.
+type SectionWriter struct {
 	w      *Writer
 	sum    hash.Hash
 	length uint64
@@ -84,7 +84,7 @@ type sectionWriter struct {
 }
 
 // Write implements io.Writer.
-func (s *sectionWriter) Write(p []byte) (int, error) {
+func (s *SectionWriter) Write(p []byte) (int, error) {
 	s.sum.Write(p)
 	s.length += uint64(len(p))
 	for rest := p; len(rest) > 0 && s.w.err == nil; {
@@ -97,7 +97,7 @@ func (s *sectionWriter) Write(p []byte) (int, error) {
 	return len(p), s.w.err
 }
 
-func (s *sectionWriter) flush() {
+func (s *SectionWriter) flush() {
 	if len(s.piece) > 0 {
 		s.w.record(recordBytes, s.piece)
 		s.piece = s.piece[:0]
@@ -105,13 +105,24 @@ func (s *sectionWriter) flush() {
 }
 
 // Close implements io.Closer.
-func (s *sectionWriter) Close() error {
+func (s *SectionWriter) Close() error {
 	if s.w.open != s {
 		return fmt.Errorf("backup: %w", io.ErrClosedPipe)
 	}
 	s.flush()
 	s.w.header(recordEnd, sectionEnd{s.length, hex.EncodeToString(s.sum.Sum(nil))})
 	s.w.sections++
+	s.w.open = nil
+	return s.w.err
+}
+
+// GiveUp ends a section whose rest cannot be had. What was written of it counts for nothing, and another one of the same
+// shard may follow.
+func (s *SectionWriter) GiveUp() error {
+	if s.w.open != s {
+		return fmt.Errorf("backup: %w", io.ErrClosedPipe)
+	}
+	s.w.record(recordGivenUp, nil)
 	s.w.open = nil
 	return s.w.err
 }

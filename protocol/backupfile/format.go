@@ -1,13 +1,12 @@
-package backup
+package backupfile
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server/identity"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // The file, all numbers of fixed size little endian:
@@ -17,7 +16,7 @@ import (
 //	records  kind (1 byte), length (4 bytes), that many bytes, CRC-32C of all that (4 bytes)
 //
 // The first record is the header. A section is a record with what it is of, records with its bytes, and one with its
-// length and SHA-256. The last record seals the file: it has the number of sections and the SHA-256 of all bytes before
+// length and SHA-256, or one that says that it was given up: then it counts for nothing. The last record seals the file: it has the number of sections and the SHA-256 of all bytes before
 // it. Headers are JSON, and a reader ignores fields that it does not know.
 const (
 	magic  = "signalbox backup"
@@ -27,6 +26,7 @@ const (
 	recordSection = 'S'
 	recordBytes   = 'B'
 	recordEnd     = 'E' // of a section
+	recordGivenUp = 'X' // in place of the end
 	recordSeal    = 'Z'
 
 	// pieceBytes is how many bytes of a section are in a record, and maxRecord the longest record.
@@ -43,6 +43,9 @@ var (
 	ErrNewer = errors.New("the backup is of a newer version")
 	// ErrIncomplete: a shard is missing.
 	ErrIncomplete = errors.New("the backup is not of all shards")
+	// ErrGivenUp ends the bytes of a section that was given up, because the host that it came from was lost. Another one
+	// of the same shard follows.
+	ErrGivenUp = errors.New("the section was given up")
 )
 
 func damaged(format string, args ...any) error {
@@ -52,9 +55,9 @@ func damaged(format string, args ...any) error {
 // Header is what a backup is of.
 type Header struct {
 	// Cluster is its id, ClusterName the name that it was made with, empty for none.
-	Cluster     string              `json:"cluster"`
-	ClusterName string              `json:"cluster_name,omitempty"`
-	Generation  identity.Generation `json:"generation"`
+	Cluster     string     `json:"cluster"`
+	ClusterName string     `json:"cluster_name,omitempty"`
+	Generation  Generation `json:"generation"`
 	// Begun is when the first state was fixed, by the clock of who wrote the file.
 	Begun time.Time `json:"begun"`
 	// Shards is the number of data shards.
@@ -67,10 +70,25 @@ type Header struct {
 	Host string `json:"host,omitempty"`
 }
 
+// Generation is that of a cluster, all zero in one that was made of no other.
+type Generation [16]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (g Generation) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, g[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (g *Generation) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(g) {
+		return fmt.Errorf("backup: a generation has %d letters, not %d", 2*len(g), len(text))
+	}
+	_, err := hex.Decode(g[:], text)
+	return err
+}
+
 // Section says what a state is of.
 type Section struct {
-	// Shard is meta.ShardID 0 for the meta shard.
-	Shard meta.ShardID `json:"shard"`
+	// Shard is 0 for the meta shard.
+	Shard uint64 `json:"shard"`
 	// Term and Index are of the last entry of the log that is in the state.
 	Term  uint64 `json:"term"`
 	Index uint64 `json:"index"`

@@ -1,4 +1,4 @@
-package backup
+package backupfile
 
 import (
 	"bufio"
@@ -99,11 +99,11 @@ func decode(kind, want byte, payload []byte, into any) error {
 	return nil
 }
 
-// Next goes on to the next section, whose bytes are read from the reader until io.EOF. After the last one it checks the
+// Next goes on to the next section, whose bytes are read from the reader until io.EOF, or ErrGivenUp. After the last one it checks the
 // seal and returns io.EOF. What was not read of a section is read and checked first.
 func (r *Reader) Next() (Section, error) {
 	if r.inside {
-		if _, err := io.Copy(io.Discard, r); err != nil {
+		if _, err := io.Copy(io.Discard, r); err != nil && !errors.Is(err, ErrGivenUp) {
 			return Section{}, err
 		}
 	}
@@ -175,6 +175,10 @@ func (r *Reader) fill() error {
 		r.length += uint64(len(payload))
 		r.piece = payload
 		return nil
+	}
+	if kind == recordGivenUp {
+		r.inside = false
+		return ErrGivenUp
 	}
 	var end sectionEnd
 	if err := decode(kind, recordEnd, payload, &end); err != nil {

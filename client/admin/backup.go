@@ -1,0 +1,179 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/backupfile"
+	"github.com/signalbox/signalbox/protocol/level"
+)
+
+// OpBackup is the operation that saves a backup, as hooks see it.
+const OpBackup client.OperationKind = "save_backup"
+
+// maxGivenUp is how often a backup begins a shard again that it lost.
+const maxGivenUp = 20
+
+// Backup is what a backup has come to.
+type Backup struct {
+	Cluster    string
+	Generation uint64
+	// Begun is when the first state was fixed: what was acknowledged before is in the backup.
+	Begun time.Time
+	// Shards is the number of data shards, Saved how many of them and of the meta shard are in the file by now, Bytes how
+	// long their states are.
+	Shards, Saved int
+	Bytes         int64
+	// Again counts states that were begun again, because the host that they came from was lost or ceased to lead.
+	Again int
+}
+
+// Backup writes the state of all shards, as their leaders have it while they go on, into one file. Progress, which may
+// be nil, is called with what there is, from time to time and at the end. What was written counts for nothing unless
+// Backup returns without an error. The client's token needs the right backup for the path /.
+//
+// Data shards come first and the meta shard last, each with everything that was acknowledged when it was its turn. A
+// shard whose leader is lost meanwhile is begun again at the next one.
+func (a *Admin) Backup(ctx context.Context, w io.Writer, progress func(Backup)) (Backup, error) {
+	s := saver{a: a, progress: progress}
+	err := a.door.Do(ctx, string(OpBackup), "", func(ctx context.Context) error { return s.save(ctx, w) })
+	return s.done, failed(OpBackup, "", err)
+}
+
+// saver saves one backup.
+type saver struct {
+	a        *Admin
+	file     *backupfile.Writer
+	done     Backup
+	progress func(Backup)
+	piece    []byte
+}
+
+func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
+	header, err := s.describe(ctx)
+	if err != nil {
+		return err
+	}
+	if s.file, err = backupfile.NewWriter(w, header); err != nil {
+		return err
+	}
+	// Objects whose node the meta shard does not have are left out by a restore: a node that is made meanwhile is empty
+	// there, and one that is dropped meanwhile takes its objects along.
+	for id := uint64(1); id <= uint64(s.done.Shards); id++ {
+		if err := s.shard(ctx, id, cluster.ShardLeader(id)); err != nil {
+			return err
+		}
+	}
+	if err := s.shard(ctx, 0, cluster.MetaLeader); err != nil {
+		return err
+	}
+	return s.file.Close()
+}
+
+func (s *saver) describe(ctx context.Context) (h backupfile.Header, err error) {
+	err = s.a.door.Client().Cluster.Do(ctx, cluster.AnyHost, &protocol.BackupDescribe{}, func(a *protocol.Answer) {
+		m := &a.BackupDescribe
+		h = backupfile.Header{Cluster: string(m.ClusterID), Shards: int(m.Shards), Level: level.Level(m.Level),
+			Version: string(m.HostVersion)}
+		copy(h.Generation[:], m.Generation.Draw)
+		s.done = Backup{Cluster: h.Cluster, Generation: m.Generation.Number, Shards: h.Shards}
+	})
+	h.Begun = time.Now().UTC()
+	s.done.Begun = h.Begun
+	return h, err
+}
+
+// shard saves the state of one shard.
+func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) error {
+	var broken error // of the file
+	begun := 0
+	err := s.a.door.Client().Cluster.Repeat(ctx, leader, func(to *conn.Conn) error {
+		var state protocol.BackupBeginAnswer
+		err := to.RoundTrip(ctx, &protocol.BackupBegin{ShardID: id}, func(a *protocol.Answer) { state = a.BackupBegin })
+		if err != nil {
+			return err
+		}
+		if begun++; begun > 1 {
+			s.done.Again++
+		}
+		err, broken = s.section(ctx, to, backupfile.Section{Shard: id, Term: state.Term, Index: state.Index}, state.StateID)
+		if err != nil && begun > maxGivenUp {
+			broken = fmt.Errorf("shard %d was lost %d times while it was being saved: %w", id, begun, err)
+		}
+		if broken != nil {
+			return nil
+		}
+		return err
+	})
+	if broken != nil {
+		return broken
+	}
+	return err
+}
+
+// section reads a state into the file. lost is why it could not be read to its end, broken what is wrong with the file.
+func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Section, state uint64) (lost, broken error) {
+	section, broken := s.file.Section(of)
+	if broken != nil {
+		return nil, broken
+	}
+	before := s.done.Bytes
+	lost, broken = s.copy(ctx, from, section, state)
+	switch {
+	case broken != nil:
+	case lost != nil:
+		s.done.Bytes = before
+		broken = section.GiveUp()
+	default:
+		s.done.Saved++
+		s.report()
+		return nil, section.Close()
+	}
+	// Without this the host keeps the state until it is asked for nothing in a minute.
+	_, _ = from.Send(forgotten{}, &protocol.BackupEnd{StateID: state})
+	return lost, broken
+}
+
+// copy copies the pieces of a state.
+func (s *saver) copy(ctx context.Context, from *conn.Conn, to io.Writer, state uint64) (lost, broken error) {
+	for done := false; !done; {
+		lost := from.RoundTrip(ctx, &protocol.BackupRead{StateID: state}, func(a *protocol.Answer) {
+			s.piece, done = append(s.piece[:0], a.BackupRead.Piece...), a.BackupRead.Done
+		})
+		if failure.Status(lost) == protocol.StatusNotFound {
+			lost = &protocol.Error{Status: protocol.StatusUnavailable, Message: failure.Message(lost)}
+		}
+		if lost != nil {
+			return lost, nil
+		}
+		n, broken := to.Write(s.piece)
+		s.done.Bytes += int64(n)
+		if broken != nil {
+			return nil, broken
+		}
+		s.report()
+	}
+	return nil, nil
+}
+
+func (s *saver) report() {
+	if s.progress != nil {
+		s.progress(s.done)
+	}
+}
+
+// forgotten handles an answer that makes no difference.
+type forgotten struct{}
+
+// Answered implements conn.Handler.
+func (forgotten) Answered(*conn.Conn, *protocol.Answer) {}
+
+// Lost implements conn.Handler.
+func (forgotten) Lost(*conn.Conn, error) {}

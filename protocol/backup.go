@@ -1,0 +1,105 @@
+package protocol
+
+// BackupDescribe asks what a backup of the cluster is of. Any host answers.
+type BackupDescribe struct{}
+
+// Kind returns KindBackupDescribe.
+func (*BackupDescribe) Kind() Kind { return KindBackupDescribe }
+
+func (*BackupDescribe) requestFields(*codec) {}
+
+// BackupDescribeAnswer answers a BackupDescribe.
+type BackupDescribeAnswer struct {
+	ClusterID  []byte
+	Generation Generation
+	// Shards is the number of data shards, whose ids count from 1. Level is the feature level of the cluster.
+	Shards uint64
+	Level  uint64
+	// HostVersion is that of the program of the host.
+	HostVersion []byte
+}
+
+// Kind returns the kind of the answer to a BackupDescribe.
+func (*BackupDescribeAnswer) Kind() Kind { return KindBackupDescribe.Answer() }
+
+func (m *BackupDescribeAnswer) answerFields(c *codec) {
+	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
+	c.record("generation", m.Generation.fields)
+	c.uint("shards", &m.Shards)
+	c.uint("level", &m.Level)
+	c.text("host_version", &m.HostVersion, MaxVersionBytes)
+}
+
+// BackupBegin fixes the state of a shard, which is then read over the same connection. It goes to the shard's leader.
+// The state has everything that was acknowledged before.
+type BackupBegin struct {
+	ShardID uint64 // 0 for the meta shard
+}
+
+// Kind returns KindBackupBegin.
+func (*BackupBegin) Kind() Kind { return KindBackupBegin }
+
+func (m *BackupBegin) requestFields(c *codec) { c.uint("shard_id", &m.ShardID) }
+
+// BackupBeginAnswer answers a BackupBegin.
+type BackupBeginAnswer struct {
+	// StateID is what the state is read by, over this connection.
+	StateID uint64
+	// Term and Index say how far the log of the shard had come.
+	Term  uint64
+	Index uint64
+}
+
+// Kind returns the kind of the answer to a BackupBegin.
+func (*BackupBeginAnswer) Kind() Kind { return KindBackupBegin.Answer() }
+
+func (m *BackupBeginAnswer) answerFields(c *codec) {
+	c.uint("state_id", &m.StateID)
+	c.uint("term", &m.Term)
+	c.uint("index", &m.Index)
+}
+
+// BackupRead asks for the next piece of a state. NOT_FOUND says that it was given up: the connection is another one, or
+// too much time has passed.
+type BackupRead struct {
+	StateID uint64
+}
+
+// Kind returns KindBackupRead.
+func (*BackupRead) Kind() Kind { return KindBackupRead }
+
+func (m *BackupRead) requestFields(c *codec) { c.uint("state_id", &m.StateID) }
+
+// BackupReadAnswer answers a BackupRead.
+type BackupReadAnswer struct {
+	// Piece is the next part of the state, at most PageBytes.
+	Piece []byte
+	// Done: it was the last one.
+	Done bool
+}
+
+// Kind returns the kind of the answer to a BackupRead.
+func (*BackupReadAnswer) Kind() Kind { return KindBackupRead.Answer() }
+
+func (m *BackupReadAnswer) answerFields(c *codec) {
+	c.bytes("piece", &m.Piece, PageBytes)
+	c.bool("done", &m.Done)
+}
+
+// BackupEnd gives a state up that is not read to its end. One that is not there is given up already.
+type BackupEnd struct {
+	StateID uint64
+}
+
+// Kind returns KindBackupEnd.
+func (*BackupEnd) Kind() Kind { return KindBackupEnd }
+
+func (m *BackupEnd) requestFields(c *codec) { c.uint("state_id", &m.StateID) }
+
+// BackupEndAnswer answers a BackupEnd.
+type BackupEndAnswer struct{}
+
+// Kind returns the kind of the answer to a BackupEnd.
+func (*BackupEndAnswer) Kind() Kind { return KindBackupEnd.Answer() }
+
+func (*BackupEndAnswer) answerFields(*codec) {}

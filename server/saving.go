@@ -1,0 +1,267 @@
+package server
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// A backup is read by a client, shard by shard, from the leaders. A state is fixed in next to no time and saved beside
+// applying, as a snapshot is; what changes meanwhile is set aside in its old form, so a state that is not read any more
+// is given up.
+
+const (
+	// maxSavings is how many states a host has fixed for backups at once.
+	maxSavings = 4
+	// savingPatience is how long a state waits to be asked for more.
+	savingPatience = time.Minute
+	// savingShare: for each part of the time that saving takes it pauses for so many others.
+	savingShare = 3
+	// savingPause is the longest pause.
+	savingPause = 10 * time.Millisecond
+)
+
+// noState answers a request about a state that is not there, or not any more.
+var noState = protocol.Result{
+	Status: protocol.StatusNotFound, Message: "there is no state of this number over this connection, or not any more",
+}
+
+// saving is one state of a shard that a client reads. Its goroutine saves it, piece by piece.
+type saving struct {
+	c       *conn
+	id      uint64
+	kind    protocol.Kind // of the request that began it
+	request uint64
+	machine interface {
+		PrepareSnapshot() (shard.Snapshot, error)
+	}
+	progress func() (term, index uint64)
+
+	asked chan uint64   // the request that waits for the next piece; sent to under the connection's lock
+	stop  chan struct{} // closed under the connection's lock, when the state has left its table
+	piece []byte
+	since time.Time // when the last part was begun
+}
+
+func (c *conn) backupDescribe(r *protocol.Request) {
+	if !c.authorize(r, "/", "") {
+		return
+	}
+	id := r.ID
+	c.confirmMeta(r, func() {
+		m := c.host.meta.Machine
+		g := m.Generation()
+		a := &protocol.BackupDescribeAnswer{
+			ClusterID: []byte(c.host.config.Cluster), Shards: uint64(len(m.Routing().Shards)), Level: uint64(m.Level()),
+			HostVersion: []byte(c.host.config.Version),
+			Generation:  protocol.Generation{Number: g.Number, Draw: g.Draw[:]},
+		}
+		c.Answer(id, a)
+	})
+}
+
+// backupBegin fixes the state of a shard behind a barrier, so that all is in it that was acknowledged before.
+func (c *conn) backupBegin(r *protocol.Request) {
+	if !c.authorize(r, "/", "") {
+		return
+	}
+	s := &saving{c: c, kind: r.Kind, request: r.ID, asked: make(chan uint64, 1), stop: make(chan struct{})}
+	if r.BackupBegin.ShardID == replica.MetaShard {
+		s.beginMeta(r)
+	} else if rp := c.shardToList(r, r.BackupBegin.ShardID); rp != nil {
+		s.begin(r, rp)
+	}
+}
+
+func (s *saving) beginMeta(r *protocol.Request) {
+	c, m := s.c, s.c.host.meta
+	if !c.leadsMeta(r) {
+		return
+	}
+	s.machine, s.progress = m.Machine, func() (uint64, uint64) { return m.Leader().Term, m.AppliedIndex() }
+	c.confirmMeta(r, s.start)
+}
+
+func (s *saving) begin(r *protocol.Request, rp *replica.Replica) {
+	c := s.c
+	if !rp.Leads() {
+		c.moved(r.ID, r.Kind, rp)
+		return
+	}
+	s.machine, s.progress = rp.Machine, func() (uint64, uint64) { return rp.Leader().Term, rp.AppliedIndex() }
+	rp.Confirm(func(ok, led bool) {
+		switch {
+		case !ok:
+			c.Fail(s.request, s.kind, &notUpToDate)
+		case !led:
+			c.moved(s.request, s.kind, rp)
+		default:
+			s.start()
+		}
+		c.flush()
+	})
+}
+
+// start has the state fixed and saved by a goroutine of its own.
+func (s *saving) start() {
+	c := s.c
+	select {
+	case c.host.saving <- struct{}{}:
+	default:
+		c.overloaded(s.request, s.kind, "this host has enough states fixed for backups")
+		return
+	}
+	if !c.addSaving(s) {
+		<-c.host.saving
+		c.Fail(s.request, s.kind, &noState)
+		return
+	}
+	go func() {
+		defer func() { <-c.host.saving }()
+		s.run()
+	}()
+}
+
+// addSaving gives a state its number, unless the connection is closed.
+func (c *conn) addSaving(s *saving) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	if c.savings == nil {
+		c.savings = make(map[uint64]*saving)
+	}
+	c.lastSaving++
+	s.id = c.lastSaving
+	c.savings[s.id] = s
+	return true
+}
+
+// endSavings gives states of the connection up: those that are given. The lock is held.
+func (c *conn) endSavings(list ...*saving) {
+	for _, s := range list {
+		if c.savings[s.id] == s {
+			delete(c.savings, s.id)
+			close(s.stop)
+		}
+	}
+}
+
+func (s *saving) run() {
+	c := s.c
+	term, index := s.progress() // before: the state may have more
+	if state, err := s.machine.PrepareSnapshot(); err != nil {
+		c.Fail(s.request, s.kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: clip(err.Error())})
+	} else {
+		c.Answer(s.request, &protocol.BackupBeginAnswer{StateID: s.id, Term: term, Index: index})
+		c.flush()
+		s.save(state)
+	}
+	c.mu.Lock()
+	c.endSavings(s)
+	c.mu.Unlock()
+	select {
+	case id := <-s.asked: // after the last piece, or of a state that was given up
+		c.Fail(id, protocol.KindBackupRead, &noState)
+	default:
+	}
+	c.flush()
+}
+
+// save hands a state over. One that is given up leaves its client without the last piece, and the next request for one
+// is refused.
+func (s *saving) save(state shard.Snapshot) {
+	defer state.Discard()
+	s.since = time.Now()
+	if state.Save(s, s.stop) == nil {
+		_ = s.hand(true) // there is nothing left to stop
+	}
+}
+
+// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a part of a processor
+// only, and lets those go ahead who wait for the machine's lock.
+func (s *saving) Write(p []byte) (n int, err error) {
+	if err := s.pause(min(savingShare*time.Since(s.since), savingPause)); err != nil {
+		return 0, err
+	}
+	defer func() { s.since = time.Now() }()
+	for n < len(p) {
+		if len(s.piece) == protocol.PageBytes {
+			if err := s.hand(false); err != nil {
+				return n, err
+			}
+		}
+		part := p[n:min(len(p), n+protocol.PageBytes-len(s.piece))]
+		s.piece = append(s.piece, part...)
+		n += len(part)
+	}
+	return n, nil
+}
+
+func (s *saving) pause(d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-s.stop:
+		return shard.ErrSnapshotStopped
+	}
+}
+
+// hand sends the piece, once it is asked for.
+func (s *saving) hand(done bool) error {
+	patience := time.NewTimer(savingPatience)
+	defer patience.Stop()
+	select {
+	case id := <-s.asked:
+		s.c.Answer(id, &protocol.BackupReadAnswer{Piece: s.piece, Done: done})
+		s.c.flush()
+		s.piece = s.piece[:0]
+		return nil
+	case <-patience.C:
+	case <-s.stop:
+	}
+	return shard.ErrSnapshotStopped
+}
+
+func (c *conn) backupRead(r *protocol.Request) {
+	if !c.authorize(r, "/", "") {
+		return
+	}
+	c.mu.Lock()
+	s := c.savings[r.BackupRead.StateID]
+	taken := false
+	if s != nil {
+		select {
+		case s.asked <- r.ID:
+			taken = true
+		default:
+		}
+	}
+	c.mu.Unlock()
+	switch {
+	case s == nil:
+		c.Fail(r.ID, r.Kind, &noState)
+	case !taken:
+		c.failure(r, protocol.StatusBadRequest, "another piece of this state is being waited for")
+	}
+}
+
+func (c *conn) backupEnd(r *protocol.Request) {
+	if !c.authorize(r, "/", "") {
+		return
+	}
+	c.mu.Lock()
+	if s := c.savings[r.BackupEnd.StateID]; s != nil {
+		c.endSavings(s)
+	}
+	c.mu.Unlock()
+	c.Answer(r.ID, &protocol.BackupEndAnswer{})
+}

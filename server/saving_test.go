@@ -1,0 +1,143 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// furnish makes a node with so many semaphores, whose data takes more than one piece together.
+func furnish(s *speaker, semaphores int) (node uint64) {
+	node = s.node("/n")
+	for i := range semaphores {
+		s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: fmt.Append(nil, "s", i), Limit: 1,
+			Data: bytes.Repeat([]byte("d"), 60_000)}))
+	}
+	return node
+}
+
+func (s *speaker) begin(shard uint64) *protocol.BackupBeginAnswer {
+	s.t.Helper()
+	a := s.must(s.ask(&protocol.BackupBegin{ShardID: shard})).BackupBegin
+	return &a
+}
+
+// readState reads a state to its end.
+func (s *speaker) readState(id uint64) (state []byte) {
+	s.t.Helper()
+	for {
+		a := s.must(s.ask(&protocol.BackupRead{StateID: id}))
+		state = append(state, a.BackupRead.Piece...)
+		if a.BackupRead.Done {
+			return state
+		}
+	}
+}
+
+// TestAStateIsSavedAsItWasWhenItWasBegun: what changes while it is read is not in it, and what was acknowledged before
+// is.
+func TestAStateIsSavedAsItWasWhenItWasBegun(t *testing.T) {
+	c := servertest.Start(t)
+	s := speak(t, c, 1)
+	node := furnish(s, 20)
+	of := s.begin(1)
+	s.must(s.ask(&protocol.SemaphoreDelete{NodeID: node, Name: []byte("s0"), Force: true}))
+	s.must(s.ask(&protocol.SemaphoreUpdate{NodeID: node, Name: []byte("s7"), Data: []byte("later")}))
+	s.must(s.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("later"), Limit: 1}))
+	m := shard.New(shard.Options{})
+	if err := m.Restore(bytes.NewReader(s.readState(of.StateID))); err != nil {
+		t.Fatal(err)
+	}
+	if objects := m.Usage(shard.NodeID(node)); objects.Objects != 20 || of.Term == 0 || of.Index == 0 {
+		t.Errorf("%d objects, %+v", objects.Objects, of)
+	}
+	var d shard.Description
+	m.Describe(shard.Ref{Kind: shard.KindSemaphore, Node: shard.NodeID(node), Name: "s7"}, shard.DescribeOptions{}, &d)
+	want(t, "bytes of data", len(d.Data), 60_000)
+	want(t, "after the end", s.ask(&protocol.BackupRead{StateID: of.StateID}).Result.Status, protocol.StatusNotFound)
+}
+
+// TestOneAsksForOnePieceAtATime: the second request is refused, and the first is answered.
+func TestOneAsksForOnePieceAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		s := speak(t, c, 1)
+		furnish(s, 20)
+		of := s.begin(1)
+		var ids []uint64
+		for range 20 { // the pieces are fewer
+			ids = append(ids, s.say(&protocol.BackupRead{StateID: of.StateID}))
+		}
+		answered := make(map[protocol.Status]int)
+		for _, id := range ids {
+			answered[s.await(id, protocol.KindBackupRead.Answer()).Result.Status]++
+		}
+		if answered[protocol.StatusSuccess] == 0 || answered[protocol.StatusSuccess]+
+			answered[protocol.StatusBadRequest]+answered[protocol.StatusNotFound] != len(ids) {
+			t.Errorf("%v", answered)
+		}
+	})
+}
+
+// TestAStateThatIsGivenUpLeavesItsPlace: by its client, with its connection, and after a minute in which nothing was
+// asked for.
+func TestAStateThatIsGivenUpLeavesItsPlace(t *testing.T) {
+	for name, giveUp := range map[string]func(s *speaker, id uint64){
+		"ended": func(s *speaker, id uint64) { s.must(s.ask(&protocol.BackupEnd{StateID: id})) },
+		"left":  func(s *speaker, _ uint64) { _ = s.conn.Close() },
+		"idle":  func(*speaker, uint64) { time.Sleep(2 * time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.PingInterval = time.Hour }))
+				first := speak(t, c, 1)
+				furnish(first, 20)
+				other := speak(t, c, 1)
+				var last uint64
+				for range server.MaxSavings {
+					last = first.begin(1).StateID
+				}
+				refused := other.ask(&protocol.BackupBegin{ShardID: 1})
+				want(t, "one too many", refused.Result.Status, protocol.StatusOverloaded)
+				giveUp(first, last)
+				synctest.Wait()
+				other.readState(other.begin(1).StateID)
+			})
+		})
+	}
+}
+
+// TestStatesComeFromLeaders: of a data shard and of the meta shard; other hosts name the leader.
+func TestStatesComeFromLeaders(t *testing.T) {
+	c := servertest.Start(t, servertest.Hosts(3))
+	for _, id := range []uint64{0, 1} {
+		leader := c.Leader(id)
+		a := speak(t, c, leader%3+1).ask(&protocol.BackupBegin{ShardID: id})
+		want(t, "another host", a.Result.Status, protocol.StatusMoved)
+		want(t, "the leader", a.Result.Moved.LeaderHostID, uint64(leader))
+		s := speak(t, c, leader)
+		if state := s.readState(s.begin(id).StateID); len(state) == 0 {
+			t.Errorf("shard %d has no state", id)
+		}
+	}
+	a := speak(t, c, 1).ask(&protocol.BackupBegin{ShardID: 9})
+	want(t, "no such shard", a.Result.Status, protocol.StatusNotFound)
+}
+
+// TestABackupTakesItsOwnRight: no other is enough, and it must hold for all nodes.
+func TestABackupTakesItsOwnRight(t *testing.T) {
+	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
+	s := enter(t, c, "admin") // of /prod
+	for _, m := range []protocol.RequestMessage{&protocol.BackupDescribe{}, &protocol.BackupBegin{ShardID: 1},
+		&protocol.BackupBegin{}, &protocol.BackupRead{StateID: 1}, &protocol.BackupEnd{StateID: 1}} {
+		want(t, m.Kind().String(), s.ask(m).Result.Status, protocol.StatusUnauthorized)
+		want(t, m.Kind().String(), m.Kind().Right(), protocol.RightBackup)
+	}
+}
