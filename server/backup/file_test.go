@@ -148,8 +148,8 @@ func TestAShardThatIsMissing(t *testing.T) {
 // TestTheFurthestStateOfEachShardIsChosen: by term, then by index, whichever host had it.
 func TestTheFurthestStateOfEachShardIsChosen(t *testing.T) {
 	a, b := cluster(t), cluster(t)
-	a.Sections[1], b.Sections[1] = backupfile.Section{1, 4, 10}, backupfile.Section{1, 3, 99}
-	a.Sections[2], b.Sections[2] = backupfile.Section{2, 3, 10}, backupfile.Section{2, 3, 11}
+	a.Sections[1], b.Sections[1] = backupfile.Section{Shard: 1, Term: 4, Index: 10}, backupfile.Section{Shard: 1, Term: 3, Index: 99}
+	a.Sections[2], b.Sections[2] = backupfile.Section{Shard: 2, Term: 3, Index: 10}, backupfile.Section{Shard: 2, Term: 3, Index: 11}
 	b.Header.Begun = b.Header.Begun.Add(-time.Hour)
 	delete(a.Sections, 0)
 	a.Meta = nil
