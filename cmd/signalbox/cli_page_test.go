@@ -187,7 +187,10 @@ var jsonOutputs = []struct {
 	{"host list", clusterHostObject{}}, {"host show", clusterHostObject{}}, {"host join-token", joinTokenObject{}},
 	{"shard list", placementObject{}}, {"cluster describe", clusterObject{}}, {"cluster why", clusterWhyObject{}},
 	{"cluster plan", clusterPlanObject{}}, {"cluster steps", clusterStepObject{}},
-	{"cluster audit", entryObject{}}, {"cluster policy", policyObject{}},
+	{"cluster audit", entryObject{}}, {"cluster policy", policyObject{}}, {"cluster recover", exportObject{}},
+	{"access list", principalObject{}}, {"access role list", roleObject{}}, {"access token create", tokenObject{}},
+	{"access who-can, can", decisionObject{}}, {"access denials", denialObject{}},
+	{"backup verify, show", backupObject{}}, {"backup restore", madeObject{}},
 }
 
 // json writes the fields of all objects that commands print.

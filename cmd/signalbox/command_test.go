@@ -164,7 +164,7 @@ func TestWrongCommandLines(t *testing.T) {
 			"  - --listen y: it is not an address; write HOST:PORT, such as 127.0.0.1:7420"},
 		{[]string{"token", "make"}, `signalbox: there is no command "make"; signalbox token --help lists the commands`},
 		{[]string{"token", "new"}, "signalbox: no token was made:\n  - no name; say who has the token\n" +
-			"  - no roles; give read, write or admin\n  - no paths; give those of nodes, or / for all"},
+			"  - no roles; give read, write, operator, admin or root\n  - no paths; give those of nodes, or / for all"},
 	} {
 		code, out, err := command(nil, c.args...)
 		if code != cli.ExitUsage || out != "" || err != c.want+"\n" {

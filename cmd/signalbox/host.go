@@ -45,7 +45,7 @@ type clusterHostObject struct {
 	Level       int            `json:"level"`
 	Current     standingObject `json:"current"`
 	Target      standingObject `json:"target"`
-	AtTarget    bool           `json:"atTarget"`
+	AtTarget    bool           `json:"at_target"`
 	Cordoned    bool           `json:"cordoned"`
 	Replaces    uint64         `json:"replaces,omitempty"`
 	// Alive is missing where nothing is observed.
