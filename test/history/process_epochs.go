@@ -142,7 +142,8 @@ func checkKept(h *History, returned map[epochKey]*ProcessChange, shown map[epoch
 			}
 		}
 		for k, c := range shown {
-			if k.process == f.Process && !kept[k.epoch] && (len(f.Results) < f.Kept || k.epoch > f.Results[0].Epoch) {
+			before := k.process == f.Process && k.epoch <= f.Epoch // a later one began when the process had been read
+			if before && !kept[k.epoch] && (len(f.Results) < f.Kept || k.epoch > f.Results[0].Epoch) {
 				found.add(f.Process, "the result %q of epoch %d, which member %d was shown at %v, is not kept", c.Mark,
 					k.epoch, c.Member, c.Began)
 			}

@@ -267,6 +267,11 @@ func TestRulesOfProcesses(t *testing.T) {
 		{"a result is lost", "epochs", func(h *history.History) {
 			h.Processes[0].Results = h.Processes[0].Results[1:]
 		}},
+		{"a result of an epoch that began after the end was read", "", func(h *history.History) {
+			f := &h.Processes[0]
+			f.Results, f.Epoch = f.Results[:1], firstEpoch
+			f.Members, f.Parts = nil, nil
+		}},
 		{"a result that is too old is not kept", "", func(h *history.History) {
 			h.Processes[0].Results, h.Processes[0].Kept = h.Processes[0].Results[1:], 1
 		}},
