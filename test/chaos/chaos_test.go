@@ -180,3 +180,28 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 		t.Errorf("the longest time without an operation was during %q", r.Summary.GapIn)
 	}
 }
+
+// TestAClusterWhoseHostsComeAndGoKeepsItsPromises has the cluster grow, lose a directory, drain a host, and lose the
+// host that governs meanwhile.
+func TestAClusterWhoseHostsComeAndGoKeepsItsPromises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	acts := fixed(t, 8*time.Second,
+		Fault{Kind: KillJoiner, At: 500 * time.Millisecond, Amount: 0.6},
+		Fault{Kind: KillGovernor, At: 2 * time.Second, For: time.Second},
+		Fault{Kind: Drain, At: 4 * time.Second, For: time.Second, Order: []int{1}},
+		Fault{Kind: Wipe, At: 6 * time.Second, Order: []int{2}},
+	)
+	r := play(t, Config{Acts: func(n int) Act {
+		a := acts(n)
+		a.Think = 200 * time.Millisecond
+		return a
+	}})
+	report(t, r)
+	for _, kind := range []Kind{KillJoiner, KillGovernor, Drain, Wipe} {
+		if r.Summary.Faults[kind].Skipped > 0 {
+			t.Logf("not possible: %s", kind)
+		}
+	}
+}

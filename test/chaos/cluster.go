@@ -30,12 +30,16 @@ const (
 type cluster struct {
 	dir    string
 	places []*process.Place
-	disk   *disk          // of the last host; nil where it has none of its own
-	exits  sync.WaitGroup // what is recorded of processes that have ended
+	disk   *disk // of the last host of the birth; nil where it has none of its own
+	// advertised are the addresses at which others reach the hosts.
+	advertised []string
+	leaving    sync.Mutex     // of those that leave the cluster, or lose their directory, one at a time does
+	exits      sync.WaitGroup // what is recorded of processes that have ended
 
 	mu         sync.Mutex // guards what follows
 	running    []*incarnation
 	claimed    []bool
+	absent     []bool // places whose hosts are not of the cluster
 	starts     int
 	batches    int // between snapshots, for hosts that are started; 0 for their default
 	loads      int // starts of hosts that had a snapshot to load
@@ -59,36 +63,38 @@ var loopbackAddress = func() string {
 	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&0x3f, pid>>8&0xff, pid&0xff)
 }()
 
-// newCluster finds places for hosts below a directory. The listeners are at the addresses by which hosts know each
-// other.
-func newCluster(program process.Program, dir string, names []string) (*cluster, []net.Listener, error) {
+// newCluster finds places for hosts below a directory. So many of them are the first, the others may join. The listeners
+// are at the addresses by which hosts know each other.
+func newCluster(program process.Program, dir string, names []string, first int) (*cluster, []net.Listener, error) {
 	places, err := process.Places(program, dir, names)
 	if err != nil {
 		return nil, nil, err
 	}
 	var listeners []net.Listener
-	var list []string
+	var advertised, list []string
 	for _, p := range places {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, nil, fmt.Errorf("chaos: listen for host %s: %w", p.Name, err)
 		}
 		listeners = append(listeners, listener)
+		advertised = append(advertised, listener.Addr().String())
 		list = append(list, p.Name+"="+listener.Addr().String())
 	}
 	for _, p := range places {
 		for _, a := range []*string{&p.Client, &p.Raft, &p.Admin} {
 			*a = strings.Replace(*a, "127.0.0.1", loopbackAddress, 1)
 		}
-		p.Args = []string{"--name", p.Name, "--shards", "2"}
-		if len(places) > 1 {
-			p.Args = append(p.Args, "--host", strings.Join(list, ","))
-		}
+		p.Args = []string{"--name", p.Name, "--shards", shards, "--host", strings.Join(list[:first], ",")}
 	}
 	n := len(places)
+	absent := make([]bool, n)
+	for i := first; i < n; i++ {
+		absent[i] = true
+	}
 	return &cluster{
-		dir: dir, places: places, running: make([]*incarnation, n), claimed: make([]bool, n),
-		errors: make(map[string]int), activities: make(map[Activity]int), seen: make(map[string]partialSnapshot),
+		dir: dir, places: places, advertised: advertised, running: make([]*incarnation, n), claimed: make([]bool, n),
+		absent: absent, errors: make(map[string]int), activities: make(map[Activity]int), seen: make(map[string]partialSnapshot),
 	}, listeners, nil
 }
 
@@ -279,25 +285,29 @@ func (c *cluster) pause(i int) (resume func()) {
 	return func() { _ = h.Signal(syscall.SIGCONT) }
 }
 
-// claim claims hosts for a fault, all of them or none; free releases them.
+// claim claims hosts for a fault, all of them or none; free releases them. One that is not of the cluster cannot be
+// claimed.
 func (c *cluster) claim(hosts ...int) (free func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, i := range hosts {
-		if c.claimed[i] {
+		if c.claimed[i] || c.absent[i] {
 			return nil, false
 		}
 	}
 	for _, i := range hosts {
 		c.claimed[i] = true
 	}
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, i := range hosts {
-			c.claimed[i] = false
-		}
-	}, true
+	return func() { c.free(hosts...) }, true
+}
+
+// free releases hosts that were claimed.
+func (c *cluster) free(hosts ...int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, i := range hosts {
+		c.claimed[i] = false
+	}
 }
 
 // leader returns the host that leads the most shards, of those that answer; -1 where none leads any.
@@ -321,7 +331,7 @@ func (c *cluster) leader() int {
 func (c *cluster) awaitReady(within time.Duration) error {
 	deadline := time.Now().Add(within)
 	var wrong []error
-	for i := range c.places {
+	for _, i := range c.members() {
 		if h := c.host(i); h == nil {
 			wrong = append(wrong, fmt.Errorf("chaos: host %s does not run", c.places[i].Name))
 		} else if err := h.AwaitReady(time.Until(deadline)); err != nil {

@@ -1,4 +1,4 @@
-// Package chaos runs real hosts and real clients under faults, for as long as one likes: three processes of signalbox
+// Package chaos runs real hosts and real clients under faults, for as long as one likes: processes of signalbox
 // serve on this machine, clients that use the SDK, some of them processes of their own, and faults that kill, stop,
 // cut, delay and fill disks by a plan that is drawn from a seed. Every connection, between clients and hosts and
 // between hosts, runs through a Wire, which can hold, delay and break it.

@@ -16,7 +16,12 @@ func (t *trial) begin(f Fault) (end func()) {
 	if lie := t.lies[f.Kind]; lie != nil {
 		return lie(t, f)
 	}
+	if f.Order = t.cluster.present(f.Order); len(f.Order) == 0 {
+		return nil
+	}
 	switch f.Kind {
+	case Join, KillJoiner, Wipe, Drain, Expel, Transfer, KillGovernor:
+		return t.beginWithMembers(f)
 	case KillOne:
 		return t.crash(f.Order[:1]...)
 	case KillLeader:

@@ -101,6 +101,11 @@ func (n *network) between(host int) (list []*Wire) {
 	return list
 }
 
+// undisturbed reports whether nothing is wrong between two hosts, in either direction.
+func (n *network) undisturbed(a, b int) bool {
+	return a == b || n.hosts[a][b].undisturbed() && n.hosts[b][a].undisturbed()
+}
+
 // all returns all wires between hosts.
 func (n *network) all() (list []*Wire) {
 	for _, wires := range n.hosts {

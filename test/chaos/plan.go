@@ -52,6 +52,19 @@ const (
 	// FullDisk: a host finds too little room on its disk.
 	FullDisk Kind = "full disk"
 
+	// Join: a host with an empty directory joins. KillJoiner: it is killed while it joins, and started again.
+	Join       Kind = "join a host"
+	KillJoiner Kind = "kill a host that joins"
+	// Wipe: a host loses its directory, and another one takes its place.
+	Wipe Kind = "replace a wiped host"
+	// Drain: a host hands over what it has, until it is undrained. Expel: a host is made to leave while it runs.
+	Drain Kind = "drain a host"
+	Expel Kind = "expel a host"
+	// Transfer: a shard is to be led by another host.
+	Transfer Kind = "transfer a shard"
+	// KillGovernor: the host that governs is killed, while a step is open if there is one soon.
+	KillGovernor Kind = "kill the governor"
+
 	// PauseClient: a client's process stands still. KillClient: it is killed, and started again.
 	PauseClient Kind = "pause a client"
 	KillClient  Kind = "kill a client"
@@ -67,12 +80,17 @@ var hostFaults = []Kind{
 	SlowHosts, Narrow, ResetHosts, ResetClients, LoseClients, FullDisk,
 }
 
+var memberFaults = []Kind{
+	Join, Join, Join, KillJoiner, KillJoiner, Wipe, Wipe, Drain, Drain, Expel, Transfer, KillGovernor, KillGovernor,
+}
+
 var clientFaults = []Kind{PauseClient, PauseClient, KillClient, Apart, ApartOneWay, SlowClient}
 
 const (
-	// hosts is how many there are, localClients how many clients work in the process of the run, and remoteClients how
-	// many in processes of their own.
+	// hosts is how many there are at first, and room how many there may be. localClients is how many clients work in the
+	// process of the run, and remoteClients how many in processes of their own.
 	hosts         = 3
+	room          = 5
 	localClients  = 2
 	remoteClients = 2
 	clients       = localClients + remoteClients
@@ -122,6 +140,8 @@ type Act struct {
 	// Batches is how many lie between two snapshots of a shard, for hosts that are started in the act; 0 for the
 	// default of hosts.
 	Batches int
+	// Think is the mean pause of programs between two operations; 0 for one that is drawn for each client.
+	Think time.Duration
 	// Again is the command that runs the act once more.
 	Again string
 }
@@ -164,11 +184,14 @@ func Draw(seed uint64, number int) Act {
 
 func drawFault(random *rand.Rand, at time.Duration) Fault {
 	kinds := hostFaults
-	if random.IntN(4) == 0 {
+	switch random.IntN(8) {
+	case 0, 1:
 		kinds = clientFaults
+	case 2, 3, 4:
+		kinds = memberFaults
 	}
 	f := Fault{
-		Kind: workload.Pick(random, kinds...), At: at, Order: random.Perm(hosts), Client: random.IntN(clients),
+		Kind: workload.Pick(random, kinds...), At: at, Order: random.Perm(room), Client: random.IntN(clients),
 		Amount: random.Float64(),
 	}
 	// Shorter than a lease lasts, about as long, and longer than any does.
@@ -177,7 +200,7 @@ func drawFault(random *rand.Rand, at time.Duration) Fault {
 		f.For = longestLease + workload.UpTo(random, 2*time.Second)
 	}
 	switch f.Kind {
-	case ResetHosts, ResetClients, RestartRound, CrashRound:
+	case ResetHosts, ResetClients, RestartRound, CrashRound, Join, Wipe, Expel, Transfer:
 		f.For = 0 // they are over at once
 	}
 	return f

@@ -4,6 +4,7 @@ package chaos
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 )
@@ -51,7 +52,7 @@ func TestTenMinutesHaveDozensOfFaultsOfAllKinds(t *testing.T) {
 			seen[f.Kind] = true
 		}
 	}
-	for _, k := range append(hostFaults, clientFaults...) {
+	for _, k := range slices.Concat(hostFaults, clientFaults, memberFaults) {
 		if !seen[k] {
 			t.Errorf("%s never happens", k)
 		}

@@ -41,5 +41,6 @@ func Revisions(h *history.History) (found []string) {
 }
 
 // Rules is how many rules every act is checked by: those of test/history, linear, revisions, created, counters, static
-// data, sessions that only hosts have, dropped nodes, and hosts that run and end as they should.
-var Rules = len(history.Rules) + 8
+// data, sessions that only hosts have, dropped nodes, hosts that run and end as they should, shards that are led, and
+// hosts and replicas that are as they are to be in the end.
+var Rules = len(history.Rules) + 10

@@ -98,7 +98,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 
 // open starts the cluster.
 func (r *run) open(ctx context.Context) error {
-	cluster, listeners, err := newCluster(r.config.Program, r.config.Dir, []string{"a", "b", "c"}[:hosts])
+	cluster, listeners, err := newCluster(r.config.Program, r.config.Dir, []string{"a", "b", "c", "d", "e"}[:room], hosts)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (r *run) open(ctx context.Context) error {
 	if r.network, err = newNetwork(cluster.places, listeners, clients+1, cluster.pids); err != nil {
 		return err
 	}
-	for i := range cluster.places {
+	for _, i := range cluster.members() {
 		if err = cluster.start(i); err != nil {
 			break
 		}
@@ -130,6 +130,9 @@ func (r *run) open(ctx context.Context) error {
 		r.direct, err = client.Open(ctx, addresses, client.WithName("chaos-direct"))
 		if err == nil {
 			err = writeStaticData(ctx, r.direct)
+		}
+		if err == nil {
+			err = setPolicy(ctx, r.direct)
 		}
 	}
 	if err != nil {

@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,7 +62,8 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	for i := range clients {
 		random := t.act.random(10 + i)
 		a := Assignment{
-			Think:       workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond),
+			Think: cmp.Or(t.act.Think,
+				workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond)),
 			WorkerPools: true,
 		}
 		for range 4 + random.IntN(4) {
@@ -81,10 +83,11 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	}
 	if t.act.Batches > 0 { // otherwise hosts save hardly any snapshots
 		work.Go(func() { t.killInSnapshots(working) })
+		for i := range counterWriters {
+			work.Go(func() { t.count(working, i) })
+		}
 	}
-	for i := range counterWriters {
-		work.Go(func() { t.count(working, i) })
-	}
+	work.Go(func() { t.watchLeaders(working) })
 	for _, f := range t.act.Faults {
 		work.Go(func() { t.injectAt(working, f) })
 	}
@@ -98,6 +101,7 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	if err := t.cluster.awaitReady(readyTimeout); err != nil {
 		t.record.Note("all faults are over, and not all hosts serve: %v", err)
 	}
+	t.awaitRest(ctx)
 	return t.close(ctx), nil
 }
 

@@ -212,6 +212,18 @@ func (w *Wire) change(directions []direction, f func(*condition)) {
 	w.changed = make(chan struct{})
 }
 
+// undisturbed reports whether nothing is wrong with the wire.
+func (w *Wire) undisturbed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.conditions {
+		if c.holds > 0 || c.delay > 0 || len(c.rates) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Hold lets no bytes pass in these directions until the end. Neither side notices: connections stay, and new ones can
 // be made.
 func (w *Wire) Hold(directions ...direction) (end func()) {

@@ -193,6 +193,7 @@ func (w *world) wipe(id shard.HostID) (end func()) {
 }
 
 // expel makes a host leave, and switches it off a while after it has left: until then it may be needed for a majority.
+// Where governors die one after the other, each waits for the grace anew, and it has left when they come to rest.
 func (w *world) expel(id shard.HostID) (end func()) {
 	if len(w.livingHosts()) <= 3 {
 		return nil
@@ -208,12 +209,21 @@ func (w *world) expel(id shard.HostID) (end func()) {
 		}
 		time.Sleep(time.Second / 10)
 	}
-	w.record.Note("host %d is not expelled after %v", id, leavesWithin)
-	return nil
+	return func() {}
 }
 
-// leavesWithin is how long an expulsion may take, with all that goes wrong.
+// leavesWithin is how long an expulsion is waited for while things go wrong.
 const leavesWithin = 3 * time.Minute
+
+// switchOff switches off the hosts that have left and run still.
+func (w *world) switchOff(r *hosts.Records) {
+	for _, id := range w.livingHosts() {
+		if h := r.Host(id); h != nil && h.Current.Variant == protocol.HostExpelled {
+			w.leaves(id)
+			w.cluster.Crash(id, false)
+		}
+	}
+}
 
 // mayBeRefused records that a host may hear from now on that it is not of the cluster.
 func (w *world) mayBeRefused(id shard.HostID) {

@@ -141,6 +141,7 @@ func (w *world) unrest() string {
 	if leader == nil || records == nil {
 		return "the meta shard has no leader"
 	}
+	w.switchOff(records)
 	if reasons, err := leader.Governor().Why(); err != nil || len(reasons) > 0 {
 		return fmt.Sprintf("the governor waits: %v %v", reasons, err)
 	}

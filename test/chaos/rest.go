@@ -1,0 +1,60 @@
+//go:build linux
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/client/admin"
+)
+
+// restTimeout is how long the governor may take, once all faults are over, until the hosts and their replicas are as
+// they are to be.
+const restTimeout = 2 * time.Minute
+
+// awaitRest waits until the governor has brought all about.
+func (t *trial) awaitRest(ctx context.Context) {
+	ctx, cancel := withRunningTime(ctx, restTimeout)
+	defer cancel()
+	t.expect(ctx, t.unrest)
+}
+
+// unrest says what is not as it should be, empty where all is.
+func (t *trial) unrest(ctx context.Context) string {
+	c, err := admin.Of(t.direct).Describe(ctx)
+	if err != nil {
+		return fmt.Sprintf("the hosts cannot be described: %v", err)
+	}
+	members := t.cluster.members()
+	var living []int
+	for i := range c.Hosts {
+		h := &c.Hosts[i]
+		place := t.placeOf(h)
+		switch {
+		case place < 0:
+			continue
+		case h.Current.State != admin.Online || !h.Settled():
+			return fmt.Sprintf("host %s is %v, and is to be %v", h.Name, h.Current.State, h.Target.State)
+		}
+		living = append(living, place)
+	}
+	if slices.Sort(living); !slices.Equal(living, members) {
+		return fmt.Sprintf("the cluster has the hosts %v, and %v are there", living, members)
+	}
+	for i := range c.Shards {
+		s := &c.Shards[i]
+		on := t.placesOf(c, s, func(r *admin.Replica) bool { return r.Role == admin.Learner || r.Role == admin.Voter })
+		switch {
+		case !slices.Equal(on, members):
+			return fmt.Sprintf("shard %d has replicas on the hosts %v, and %v are there", s.ID, on, members)
+		case s.Voters != s.Wanted:
+			return fmt.Sprintf("of shard %d %d replicas vote, and %d are to", s.ID, s.Voters, s.Wanted)
+		case s.Leader == 0:
+			return fmt.Sprintf("shard %d has no leader", s.ID)
+		}
+	}
+	return ""
+}
