@@ -21,6 +21,9 @@ const (
 	bootEvery = 200 * time.Millisecond
 	// stopGivesUp is for how long a host that stops looks for one that governs.
 	stopGivesUp = time.Second
+	// unaskedFor is how long a host waits for a governor that asks it, before it asks whether it still belongs to the
+	// cluster.
+	unaskedFor = 10 * time.Second
 	// askWithin is how long one host may take to answer.
 	askWithin = time.Second
 )
@@ -96,7 +99,7 @@ func (a *attendance) attend(ctx context.Context) error {
 		a.booted.Store(true)
 	}
 	switch epoch, failed := a.takenForFailed(own); {
-	case !a.booted.Load():
+	case !a.booted.Load() || a.forgotten():
 		return a.boot(ctx)
 	case failed:
 		return a.say(ctx, protocol.HostSay{What: protocol.HostReturns, Epoch: epoch})
@@ -119,7 +122,11 @@ func (a *attendance) takenForFailed(own *hosts.Host) (epoch uint64, failed bool)
 	return s.TargetEpoch, s.Target == protocol.HostOffline
 }
 
-// boot says that the process has started. A refusal is final.
+// forgotten reports whether this host may have been expelled and not have heard of it: no governor asks an expelled host,
+// and one whose replicas were all removed speaks to no other by itself.
+func (a *attendance) forgotten() bool { return a.host.governing.agent.Unasked() > unaskedFor }
+
+// boot says that the process has started, or asks whether that is on record. A refusal is final.
 func (a *attendance) boot(ctx context.Context) error {
 	h := a.host
 	at := h.addresses()

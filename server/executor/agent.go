@@ -25,6 +25,7 @@ type Agent struct {
 	fresh, begun time.Time
 	tracks       map[hosts.ShardID]*track
 	standing     Standing
+	asked        time.Time // when a governor asked last, or when the agent was made
 }
 
 // Standing is what the governor says of a host: its states on record. A host whose replica of the meta shard was
@@ -43,9 +44,17 @@ func (a *Agent) Standing() Standing {
 	return a.standing
 }
 
+// Unasked is how long ago a governor that is not of an old term has asked for a report.
+func (a *Agent) Unasked() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return time.Since(a.asked)
+}
+
 // NewAgent returns the agent of a host.
 func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas) *Agent {
-	return &Agent{host: host, incarnation: incarnation, replicas: replicas, tracks: make(map[hosts.ShardID]*track)}
+	return &Agent{host: host, incarnation: incarnation, replicas: replicas, tracks: make(map[hosts.ShardID]*track),
+		asked: time.Now()}
 }
 
 // Run notes how far the shards are that the host leads, until the context ends.
@@ -97,6 +106,7 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 func (a *Agent) learn(m *protocol.ShardReport) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.asked = time.Now()
 	if m.Term >= a.standing.Term {
 		a.standing = Standing{Term: m.Term, Target: m.Target, Current: m.Current, TargetEpoch: m.TargetEpoch,
 			CurrentEpoch: m.CurrentEpoch}
