@@ -36,7 +36,7 @@ func (t *trial) unrest(ctx context.Context) string {
 		switch {
 		case place < 0:
 			continue
-		case h.Current.State != admin.Online || !h.Settled():
+		case h.Current.State != admin.Online || !h.AtTarget():
 			return fmt.Sprintf("host %s is %v, and is to be %v", h.Name, h.Current.State, h.Target.State)
 		}
 		living = append(living, place)
