@@ -48,9 +48,9 @@ func (c *conn) lacking(k protocol.Kind, path, object string) string {
 		return clip(fmt.Sprintf("%s is not good any more", who))
 	case path == "" || !c.rights.Allows("", "", need):
 		return clip(fmt.Sprintf("%s does not have the right %v, which %v needs", who, need, k))
-	case object != "" && c.rights.Allows(path, "", need):
-		return clip(fmt.Sprintf("%s has the right %v, which %v needs, for %s, but not for %q in it", who, need, k, path,
-			object))
+	case object != "":
+		return clip(fmt.Sprintf("%s has the right %v, which %v needs, but not for %q in %s", who, need, k, object,
+			path))
 	}
 	return clip(fmt.Sprintf("%s has the right %v, which %v needs, but not for %s", who, need, k, path))
 }
@@ -120,28 +120,29 @@ func (c *conn) session(rp *replica.Replica, id shard.SessionID) (view shard.Sess
 	return view, known && c.sees(view.Node)
 }
 
-// withdrawn is sent to clients for what they have open and their token does not allow any more.
-var withdrawn = protocol.Result{
-	Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more",
-}
-
 // review ends what is open over the connection and not allowed any more: watches, and sessions with all that is pushed
-// for them. The sessions are detached; their time runs.
+// for them. The sessions are detached; their time runs. Of a session that stays some of what it has open may end.
 func (c *conn) review() {
 	for _, rp := range c.host.replicas {
-		rp.Hub.EndUnless(c, c.mayWatch, withdrawn)
+		rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn)
 	}
 	c.mu.Lock()
 	sessions := maps.Clone(c.sessions)
 	c.mu.Unlock()
 	for id, b := range sessions {
 		c.Review(id, b.node, b.home)
+		for _, rp := range c.host.replicas {
+			rp.Withdraw(id, c)
+		}
 	}
 	c.flush()
 }
 
-func (c *conn) mayWatch(of shard.ObjectName) bool {
-	return c.permitsIn(protocol.KindWatch, of.Node, of.Name)
+func (c *conn) mayWatch(of shard.ObjectName) bool { return c.May(protocol.KindWatch, of) }
+
+// May implements replica.Conn.
+func (c *conn) May(k protocol.Kind, of shard.ObjectName) bool {
+	return c.permitsIn(k, of.Node, of.Name)
 }
 
 // Review detaches a session from the connection that may not act in its node any more.
@@ -150,7 +151,7 @@ func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Repli
 		return
 	}
 	attached := home.Leases.Withdraw(id, c.holder)
-	home.Detach(id, c, withdrawn)
+	home.Detach(id, c, replica.Withdrawn)
 	if attached {
 		c.holder.Reported(1)
 	}

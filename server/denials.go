@@ -1,6 +1,7 @@
 package server
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -15,6 +16,13 @@ type denials struct {
 	mu    sync.Mutex // guards what follows
 	ring  [maxDenials]denial
 	total uint64
+}
+
+// count is how many there were.
+func (d *denials) count() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.total
 }
 
 // denial is one of them.
@@ -32,20 +40,30 @@ func (d *denials) note(n denial) {
 	d.total++
 }
 
-// latest returns the latest ones, the newest first, and how many there were in all.
-func (d *denials) latest(most int) (list []denial, total uint64) {
+// latest returns those that are remembered, the newest first, and how many there were in all.
+func (d *denials) latest() (list []denial, total uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i := d.total; i > 0 && d.total-i < maxDenials && len(list) < most; i-- {
+	for i := d.total; i > 0 && d.total-i < maxDenials; i-- {
 		list = append(list, d.ring[(i-1)%maxDenials])
 	}
 	return list, d.total
 }
 
-// denied remembers a refusal. The path is empty where the node is not known, or must not be.
+// denied remembers a refusal. The path is empty where the node is not known, or must not be. The object may be part of
+// the request.
 func (c *conn) denied(k protocol.Kind, path, object string) {
 	c.host.denials.note(denial{at: c.host.wall(), who: c.who(), address: c.client.Address, kind: k,
-		path: path, object: object})
+		path: path, object: strings.Clone(object)})
+}
+
+// deniedEntry remembers that a client was not let in.
+func (c *conn) deniedEntry() {
+	n := denial{at: c.host.wall(), who: "unknown", kind: protocol.KindHello}
+	if from := c.peer.RemoteAddr(); from != nil {
+		n.address = clipAddress(from.String())
+	}
+	c.host.denials.note(n)
 }
 
 // accessDenials answers with the latest refusals of this host, as far as the client gives rights in their nodes.
@@ -53,7 +71,8 @@ func (c *conn) accessDenials(r *protocol.Request) {
 	if !c.authorize(r, "", "") {
 		return
 	}
-	list, total := c.host.denials.latest(itemLimit(r.AccessDenials.Limit))
+	limit := itemLimit(r.AccessDenials.Limit)
+	list, total := c.host.denials.latest()
 	a := protocol.AccessDenialsAnswer{HostName: []byte(c.host.config.Name), Total: total}
 	for _, d := range list {
 		need := d.kind.Right() & protocol.RightAll
@@ -68,7 +87,7 @@ func (c *conn) accessDenials(r *protocol.Request) {
 			AtMillis: d.at, Who: []byte(d.who), Address: []byte(d.address), Request: []byte(d.kind.String()),
 			Right: uint64(need), Path: []byte(d.path), Object: []byte(d.object),
 		})
-		if a.Denials.Size() >= protocol.PageBytes {
+		if a.Denials.Len() == limit || a.Denials.Size() >= protocol.PageBytes {
 			break
 		}
 	}

@@ -146,6 +146,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 		c.enterLater(r, version)
 		return true
 	}
+	c.deniedEntry()
 	return refuse(cutUnauthorized, refused.Status, refused.Message)
 }
 
@@ -160,6 +161,7 @@ func (c *conn) enterLater(r *protocol.Request, version uint64) {
 	c.host.meta.Confirm(func(bool) {
 		e, refused := c.host.enter(hello.Token, certificate)
 		if refused != nil {
+			c.deniedEntry()
 			c.Fail(id, protocol.KindHello, refused)
 			c.cutOff(cutUnauthorized, refused.Status, refused.Message)
 			return

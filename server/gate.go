@@ -100,6 +100,14 @@ func (h *Host) wall() uint64 { return uint64(max(h.now().UnixMilli(), 0)) }
 // rightsAge is for how long this host has not made sure that its copy of the rights is up to date.
 func (h *Host) rightsAge() time.Duration { return h.meta.SureFor(h.now()) }
 
+// knownRightsAge is rightsAge where the cluster keeps rights, else 0.
+func (h *Host) knownRightsAge() time.Duration {
+	if h.meta.Rights().Revision() == 0 {
+		return 0
+	}
+	return min(h.rightsAge(), h.now().Sub(h.set.Started))
+}
+
 // kept are the rights of a client by what the cluster keeps. Any goroutine may use it.
 type kept struct {
 	host  *Host

@@ -61,9 +61,8 @@ func (k *keeping) knock(id shard.HostID, token string) (*speaker, protocol.Resul
 		k.Fatal(err)
 	}
 	s := speakOver(k.T, conn)
-	hello := &protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte(token)}
-	hello.PushKinds.Append(protocol.KindNumber(protocol.KindExpiring))
-	return s, s.ask(hello).Result
+	return s, s.ask(&protocol.Hello{VersionMin: 1, VersionMax: 1, Token: []byte(token),
+		PushKinds: protocol.PushKinds()}).Result
 }
 
 func (k *keeping) enterAt(id shard.HostID, token string) *speaker {
@@ -283,7 +282,9 @@ func TestWhoMayAndWhoWasRefused(t *testing.T) {
 	want(t, "its own", drop("nightly-1").Status, protocol.StatusSuccess)
 	refused := drop("daily")
 	want(t, "another", refused.Status, protocol.StatusUnauthorized)
-	want(t, "why", refused.Message, `the token of "ci" has the right delete, which SEMAPHORE_DELETE needs, but not for /prod`)
+	want(t, "why", refused.Message, `the token of "ci" has the right delete, which SEMAPHORE_DELETE needs, but not for "daily" in /prod`)
+	// What is remembered of it outlives the request's bytes.
+	ci.must(ci.ask(&protocol.SemaphoreDescribe{NodeID: id, Name: []byte("nightly-2")}))
 	ask := func(m *protocol.AccessAsk) (who []string) {
 		a := k.root.must(k.root.ask(m)).AccessAsk
 		for d := range a.Decisions.All() {

@@ -68,7 +68,7 @@ func (c *conn) mutate(r *protocol.Request) {
 	h := c.host
 	command := replica.CommandOf(r, &c.body)
 	id := command.Node
-	if !c.authorizeIn(r, id, command.Name) || !c.hasName(r, command.Name) {
+	if !c.givesBack(r.Kind, &command) && !c.authorizeIn(r, id, command.Name) || !c.hasName(r, command.Name) {
 		return
 	}
 	rp := h.set.Of(shard.SlotOf(id, command.Name))
@@ -96,6 +96,24 @@ func (c *conn) mutate(r *protocol.Request) {
 	if c.submit(o, rp, &command) {
 		c.touch(rp)
 	}
+}
+
+// givesBack reports whether a session that acts over this connection gives back what it has. That takes no right: to
+// refuse it would only keep from others what was taken while there was one.
+func (c *conn) givesBack(k protocol.Kind, command *shard.Command) bool {
+	of := shard.Ref{Node: command.Node, Name: protocol.Text(command.Name)}
+	switch k {
+	case protocol.KindRelease:
+		of.Kind = shard.KindSemaphore
+	case protocol.KindRolloutLeave:
+		of.Kind = shard.KindRollout
+	case protocol.KindProcessLeave:
+		of.Kind = shard.KindProcess
+	default:
+		return false
+	}
+	return !c.unbound() && c.rights.Valid() && c.Acts(command.Session) &&
+		c.host.set.Of(shard.SlotOf(of.Node, command.Name)).Machine.Linked(command.Session, of)
 }
 
 // answerUnchanged answers a report or an ask of an instance of a rollout that changes nothing, without the log, and

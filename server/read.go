@@ -108,6 +108,9 @@ func (d *describe) run() {
 		return
 	}
 	d.rp.WithWatches(d.runWatched)
+	if !d.c.permitsIn(d.kind, shard.NodeID(d.m.NodeID), protocol.Text(d.m.Name)) {
+		d.rp.Withdraw(shard.SessionID(d.m.SessionID), d.c) // the right was taken away meanwhile
+	}
 }
 
 // runWatched is run with a watch.

@@ -112,7 +112,7 @@ func (c *conn) openWatch(rp *replica.Replica, request uint64, m *protocol.Watch)
 			rp.Hub.EndNode(id, replica.NodeGone)
 		}
 		if !c.permitsIn(protocol.KindWatch, id, protocol.Text(m.Name)) {
-			rp.Hub.EndUnless(c, c.mayWatch, withdrawn) // the right was taken away while the watch was opened
+			rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn) // the right was taken away while the watch was opened
 		}
 		return
 	}

@@ -3,6 +3,8 @@ package shard
 import (
 	"slices"
 	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // ObjectView is an object of any kind as listings of all kinds show it.
@@ -165,14 +167,7 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 	if session == 0 {
 		return dst, false
 	}
-	h := handle(0)
-	for at := m.sessions.at(session).links; at != 0; {
-		if m.links.at(at).order > after {
-			h, at = at, m.links.bySession.at(at).left
-		} else {
-			at = m.links.bySession.at(at).right
-		}
-	}
+	h := m.linkBehind(session, after)
 	limit = pageLimit(limit)
 	for ; h != 0; h = m.links.bySession.next(h) {
 		l := m.links.at(h)
@@ -187,6 +182,26 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 		dst = append(dst, Holding{Name: o.name, Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l)})
 	}
 	return dst, false
+}
+
+// linkBehind returns the first link of a session behind an order id, zero where there is none.
+func (m *Machine) linkBehind(session handle, after OrderID) (h handle) {
+	for at := m.sessions.at(session).links; at != 0; {
+		if m.links.at(at).order > after {
+			h, at = at, m.links.bySession.at(at).left
+		} else {
+			at = m.links.bySession.at(at).right
+		}
+	}
+	return h
+}
+
+// Linked reports whether a session owns something of an object, waits for it, or takes part in it.
+func (m *Machine) Linked(id SessionID, of Ref) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	session, object := m.sessions.alive(id), m.objects.alive(of.Kind, of.Node, protocol.View(of.Name))
+	return session != 0 && object != 0 && m.links.find(m.objects.at(object), object, session) != 0
 }
 
 // ObjectName names an object of the shard.

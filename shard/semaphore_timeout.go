@@ -66,3 +66,25 @@ func (m *Machine) WalkWaiters(at Cursor, fn func(Waiter)) (next Cursor, over boo
 	}
 	return Cursor(h), h >= m.links.used
 }
+
+// WaitersOf appends the waiting acquires of a session behind an order id, in order of order id. It looks at MaxPage
+// links at most: where there are more, the next page is behind last.
+func (m *Machine) WaitersOf(id SessionID, after OrderID, dst []WaiterRef) (_ []WaiterRef, last OrderID, more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	session := m.sessions.alive(id)
+	if session == 0 {
+		return dst, after, false
+	}
+	h := m.linkBehind(session, after)
+	for looked := 0; h != 0 && looked < MaxPage; looked++ {
+		l := m.links.at(h)
+		if o := m.objects.at(l.object); o.kind == KindSemaphore && !l.owner && !o.deleting {
+			dst = append(dst, WaiterRef{
+				Node: o.node.id, Name: []byte(o.name), Session: id, Order: l.order, Number: l.number,
+			})
+		}
+		after, h = l.order, m.links.bySession.next(h)
+	}
+	return dst, after, h != 0
+}

@@ -227,6 +227,16 @@ func (t *Table) Forget(session shard.SessionID, sink Sink) {
 	}
 }
 
+// EndUnless ends what is pushed to a session over a connection of processes that it may not be a member of any more,
+// and says why; the caller flushes.
+func (t *Table) EndUnless(session shard.SessionID, sink Sink, may func(shard.ObjectName) bool, why protocol.Result) {
+	for _, o := range t.of(session) {
+		if o.sink == sink && !may(shard.ObjectName{Node: o.Node, Name: o.Name}) {
+			t.close(o, &why)
+		}
+	}
+}
+
 // of returns what is open of a session.
 func (t *Table) of(session shard.SessionID) []*opening {
 	if t.Len() == 0 {

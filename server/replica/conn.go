@@ -23,6 +23,8 @@ type Conn interface {
 
 	// Acts returns whether the session is attached over this connection or bound to it.
 	Acts(session shard.SessionID) bool
+	// May returns whether the client has the right to requests of a kind about an object. The name is not kept.
+	May(k protocol.Kind, of shard.ObjectName) bool
 	// Bind lets a session act over this connection, if it does not already, or only hear of its end where it is silent.
 	// It returns false where the connection is gone.
 	Bind(session shard.SessionID, node shard.NodeID, home *Replica, silent bool) bool

@@ -24,7 +24,7 @@ type leaderTasks struct {
 	begun    bool       // it was applied; the sessions are to be read
 	again    bool       // something appeared that may be dead
 	suspects []shard.SessionID
-	late     []shard.WaiterRef // timed out, but the command was lost
+	late     []shard.WaiterRef // timed out, but the command was lost, or withdrawn
 	quotas   []shard.NodeID    // whose quotas are to be compared
 	drops    drops
 
@@ -285,6 +285,14 @@ func (t *leaderTasks) timeOut(term uint64, now time.Time) {
 			return
 		}
 	}
+}
+
+// withdraw takes a waiter out of its queue with those whose time is up.
+func (t *leaderTasks) withdraw(ref shard.WaiterRef) {
+	t.mu.Lock()
+	t.late = append(t.late, ref)
+	t.mu.Unlock()
+	t.r.set.Wake()
 }
 
 // endStaleWatches ends the watches of a replica that has not been able to make sure for so long that its clients

@@ -9,7 +9,7 @@ import (
 type watchRef struct {
 	conn    Conn
 	request uint64
-	name    int // bytes of the semaphore's name, which the host's budget of watches counts
+	of      shard.ObjectName // the bytes of the name count in the host's budget of watches
 }
 
 // WithWatches calls fn, which may add a watch, so that no change falls between what fn reads and the watch: a watch is
@@ -24,8 +24,9 @@ func (r *Replica) WithWatches(fn func()) {
 // AddWatch leaves a one-shot watch. The one that it replaces ends with nothing known. The
 // replica's lock is held.
 func (r *Replica) AddWatch(c Conn, request uint64, m *protocol.SemaphoreDescribe) {
-	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), shard.NodeID(m.NodeID), string(m.Name),
-		m.WatchData, m.WatchOwners, watchRef{conn: c, request: request, name: len(m.Name)})
+	of := shard.ObjectName{Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
+	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), of.Node, of.Name, m.WatchData, m.WatchOwners,
+		watchRef{conn: c, request: request, of: of})
 	if was {
 		r.fire(replaced, false, false)
 	}
@@ -100,6 +101,6 @@ func (r *Replica) forgetWatches() {
 
 // endWatch counts a one-shot watch off.
 func (r *Replica) endWatch(ref watchRef) {
-	r.set.config.Watches.Give(ref.name)
+	r.set.config.Watches.Give(len(ref.of.Name))
 	ref.conn.Ended(ref.request)
 }

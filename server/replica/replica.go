@@ -283,6 +283,8 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 	} else if c.AnswerBound(command.Session, o.Request, answer) {
 		// After the answer: from here on others may push the outcome.
 		r.addWaiter(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
+		r.withdrawWait(&shard.WaiterRef{Node: command.Node, Name: command.Name, Session: command.Session,
+			Order: e.Order, Number: command.Number}, c) // the right may have been taken away meanwhile
 	} else {
 		c.Fail(o.Request, o.Kind, &waitsElsewhere)
 		r.Mark(c)

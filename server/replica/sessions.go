@@ -223,6 +223,8 @@ func (r *Replica) OpenInbox(c Conn, request uint64, m *protocol.InboxOpen, sure 
 		return false
 	case refused.Status != protocol.StatusSuccess:
 		c.Fail(request, protocol.KindInboxOpen, &refused)
+	case !c.May(protocol.KindInboxOpen, shard.ObjectName{Node: of.Node, Name: of.Name}):
+		r.Withdraw(of.Session, c) // the right was taken away while the inbox was opened
 	case !r.Leads():
 		// The end of a leadership ends them all after it is known here: either that finds this one, or it is seen here.
 		r.Inboxes.End(r.set.Moved(r))

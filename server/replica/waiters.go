@@ -8,6 +8,8 @@ type waiting struct {
 	conn    Conn
 	request uint64
 	since   int64
+	// withdrawn: the client has lost the right to wait, and the acquire is being taken out of its queue.
+	withdrawn bool
 }
 
 // waiters are the queued acquires that clients wait for through this host. A session may have many, so each is
@@ -69,6 +71,16 @@ func (wa *waiters) remove(id shard.SessionID, x *waiter) {
 	default:
 		delete(wa.first, id)
 	}
+}
+
+// withdraw marks one that waits over a connection as withdrawn, and reports whether there is one that was not.
+func (wa *waiters) withdraw(id shard.SessionID, number uint64, c Conn) bool {
+	x := wa.byNumber[waitKey{id, number}]
+	if x == nil || x.conn != c || x.withdrawn {
+		return false
+	}
+	x.withdrawn = true
+	return true
 }
 
 // drop removes those of a session that wait over one connection, or all where c is nil.

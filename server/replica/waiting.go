@@ -52,6 +52,11 @@ func (r *Replica) completeWait(e *shard.Effect) {
 		w.conn.Push(w.request, &r.granted)
 		r.set.metrics.Acquire.Observe(r.set.Clock() - w.since)
 	case shard.EffectTimedOut:
+		if w.withdrawn {
+			r.aborted = protocol.Aborted{Result: Withdrawn}
+			w.conn.Push(w.request, &r.aborted)
+			break
+		}
 		w.conn.Push(w.request, &r.timedOut)
 	case shard.EffectAborted:
 		r.aborted = protocol.Aborted{Result: protocol.Result{Status: protocol.StatusAborted,

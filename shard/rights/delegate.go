@@ -19,9 +19,11 @@ func (b *Book) MayGrant(by *Set, g Grant) error {
 	return nil
 }
 
-// mayChange reports why who has a set may not give or take rights below a path. A path that has no form is refused by
-// the change itself.
+// mayChange reports why who has a set may not give or take rights below a path.
 func mayChange(by *Set, path string) error {
+	if err := checkPath(path); err != nil {
+		return badRequest(err)
+	}
 	if !by.Administers(path) {
 		return refuse(protocol.StatusUnauthorized, "that takes the right admin on %s, or above it", path)
 	}
