@@ -53,6 +53,7 @@ func Open(ctx context.Context, addresses string, options ...Option) (*Client, er
 			TLS: config.tls, Timeout: config.dialTimeout, KeepToken: config.keepToken,
 		},
 		Connections: config.connections, ConnectionChanged: c.config.connectionChanged,
+		TokenExpiring: c.config.tokenExpiring,
 	}, list)
 	c.incarnations = incarnation.NewGroup(c.scope, c.cluster, config.dialTimeout)
 	c.watches = view.NewWatches(c.scope, c.cluster)

@@ -28,6 +28,8 @@ type Hooks interface {
 	// OtherLimit is called when an acquire finds another limit than the caller has named: once for each, not at each
 	// acquire.
 	OtherLimit(o OtherLimit)
+	// TokenExpiring is called, for each connection, five minutes before hosts close it because its token expires.
+	TokenExpiring(t TokenExpiry)
 }
 
 // WithHooks lets hooks see what the client does. Without them nothing is measured.
@@ -110,6 +112,16 @@ type SessionChange struct {
 	Err error
 }
 
+// TokenExpiry is a token that hosts let in with no longer after a while. The client asks the source of WithTokenSource
+// for another one when it connects again: where that has one by then, sessions and watches go on.
+type TokenExpiry struct {
+	HostID  uint64
+	Address string
+	// Token is the name of the token.
+	Token string
+	Left  time.Duration
+}
+
 // NoHooks does nothing. It is to be embedded.
 type NoHooks struct{}
 
@@ -127,6 +139,9 @@ func (NoHooks) SessionChanged(SessionChange) {}
 
 // OtherLimit implements Hooks.
 func (NoHooks) OtherLimit(OtherLimit) {}
+
+// TokenExpiring implements Hooks.
+func (NoHooks) TokenExpiring(TokenExpiry) {}
 
 // operation is an Operation that hooks see. It is nil where there are none.
 type operation struct {
@@ -193,6 +208,15 @@ func statusWord(err error) string {
 		return protocol.StatusUnavailable.String()
 	}
 	return "FAILED"
+}
+
+// tokenExpiring logs that a token is about to expire, and has the hooks see it. No lock is held.
+func (c *config) tokenExpiring(hostID uint64, address, token string, left time.Duration) {
+	c.log.Warn("the token expires soon: the host closes the connection then", "host", hostID, "address", address,
+		"token", token, "left", left)
+	if c.hooks != nil {
+		c.hooks.TokenExpiring(TokenExpiry{hostID, address, token, left})
+	}
 }
 
 // connectionChanged logs what has become of a connection, and has the hooks see it. No lock is held.

@@ -99,8 +99,8 @@ func WithConnections(perHost int) Option {
 }
 
 // WithLogger lets the client log, at the debug level, which connections are made and lost, and which could not be made,
-// and at the warning level a semaphore with another limit than was asked for. Without it nothing is logged. States of
-// sessions are for OnState, and for WithHooks.
+// and at the warning level a semaphore with another limit than was asked for, and a token that expires soon. Without it
+// nothing is logged. States of sessions are for OnState, and for WithHooks.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) { c.log = log }
 }

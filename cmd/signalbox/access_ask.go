@@ -102,8 +102,11 @@ with code 77 where it has not.`,
 							return err
 						}
 					}
-					return cli.Errorf(cli.ExitNoRight, "no: no role of %s gives %s on %s", cli.Safe(args[0]), right,
-						cli.Safe(path))
+					on := cli.Safe(path)
+					if object != "" {
+						on = fmt.Sprintf("%s for %s", on, cli.Safe(object))
+					}
+					return cli.Errorf(cli.ExitNoRight, "no: no role of %s gives %s on %s", cli.Safe(args[0]), right, on)
 				}
 				o := newDecisionObject(d)
 				return f.Line(o, "yes: %s has %s, which allows %s", o.Principal, o.Grant.text(), o.Rule.text())

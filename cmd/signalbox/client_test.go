@@ -42,6 +42,16 @@ func (w *wire) ask(m protocol.RequestMessage) *protocol.Answer {
 		w.t.Fatal(err)
 	}
 	for {
+		if a := w.read(); a.ID == w.next {
+			return a
+		}
+	}
+}
+
+// read returns the next message.
+func (w *wire) read() *protocol.Answer {
+	w.t.Helper()
+	for {
 		payload, size, err := protocol.ScanFrame(w.in, 8<<20)
 		if err != nil {
 			w.t.Fatal(err)
@@ -60,9 +70,7 @@ func (w *wire) ask(m protocol.RequestMessage) *protocol.Answer {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		if a.ID == w.next {
-			return a
-		}
+		return a
 	}
 }
 

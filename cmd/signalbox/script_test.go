@@ -60,6 +60,8 @@ func (t *tool) script(text string, normal *strings.Replacer) string {
 			printed = ageInJSON.ReplaceAllString(printed, `${1}1500`)
 			printed = momentInJSON.ReplaceAllString(printed, `${1}"2026-03-01T12:00:00.123Z"`)
 			printed = lastAct.ReplaceAllString(printed, "last act, 2s ago")
+			printed = wallInText.ReplaceAllString(printed, "2026-03-01T12:00:00Z")
+			printed = clientInTable.ReplaceAllString(printed, "127.0.0.1:51234")
 			printed = addressInJSON.ReplaceAllString(printed, `"address":"127.0.0.1:51234"`)
 			b.WriteString(line + versionInJSON.ReplaceAllString(printed, `"client_version":"1.4.0"`))
 		}
@@ -78,6 +80,8 @@ var (
 	momentInJSON  = regexp.MustCompile(`("(?:[a-z_]+_)?at":)"[^"]+"`)
 	lastAct       = regexp.MustCompile(`last act, \S+ ago`)
 	addressInJSON = regexp.MustCompile(`"address":"127\.0\.0\.1:[0-9]+"`)
+	wallInText    = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	clientInTable = regexp.MustCompile(`127\.0\.0\.1:[0-9]{5}`)
 	versionInJSON = regexp.MustCompile(`"client_version":"[^"]+"`)
 )
 

@@ -38,6 +38,8 @@ type Config struct {
 	Connections int
 	// ConnectionChanged is called with no lock held.
 	ConnectionChanged func(state State, hostID uint64, address string, why error)
+	// TokenExpiring is called with no lock held, for each connection.
+	TokenExpiring func(hostID uint64, address, token string, left time.Duration)
 }
 
 // Cluster is the hosts that the client knows, and what it knows of the routing.

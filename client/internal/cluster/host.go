@@ -228,6 +228,11 @@ func (h *Host) GoingAway(from *conn.Conn, why error) {
 	}
 }
 
+// TokenExpiring implements conn.Owner.
+func (h *Host) TokenExpiring(from *conn.Conn, token string, left time.Duration) {
+	h.cluster.config.TokenExpiring(from.Welcome().HostID, from.Address(), token, left)
+}
+
 // RoutingChanged implements conn.Owner.
 func (h *Host) RoutingChanged(from *conn.Conn, version uint64) {
 	if version > h.cluster.routes.Load().version {

@@ -155,6 +155,8 @@ func (c *Conn) pushed(a *protocol.Answer) {
 		}
 	case protocol.KindRoutingChanged:
 		c.owner.RoutingChanged(c, a.RoutingChanged.Version)
+	case protocol.KindExpiring:
+		c.owner.TokenExpiring(c, string(a.Expiring.Token), Millis(a.Expiring.LeftMillis))
 	case protocol.KindGoingAway:
 		err := a.GoingAway.Result.Err()
 		if err == nil {

@@ -36,7 +36,7 @@ func explain(err error) string {
 func plain(err error) string {
 	text := strings.ReplaceAll(err.Error(), "client: ", "")
 	for _, recipe := range []string{
-		"config: ", "discovery: ", "election: ", "lock: ", "barrier: ", "process: ", "rollout: ",
+		"admin: ", "config: ", "discovery: ", "election: ", "lock: ", "barrier: ", "process: ", "rollout: ",
 	} {
 		text = strings.TrimPrefix(text, recipe)
 	}
@@ -70,7 +70,8 @@ var hints = []struct {
 		"signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
 	{client.ErrAlreadyExists, "it was not changed"},
 	{client.ErrUnauthorized,
-		"the hosts' file of tokens says what a token may; signalbox context show tells which one is used"},
+		"signalbox access list and the hosts' file of tokens say what a token may; signalbox context show tells " +
+			"which one is used"},
 	{client.ErrQuotaExceeded, "free some of it, or let an operator raise the quota"},
 	{client.ErrStorageFull, "the disk of a host is nearly full: changes are refused until there is room"},
 	{client.ErrUnavailable, "signalbox check tells what is wrong; a change may have been made all the same"},

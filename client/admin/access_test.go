@@ -1,0 +1,191 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/client/internal/clienttest"
+)
+
+var ann = admin.By{Author: "ann", Reason: "a test"}
+
+// gated is a cluster in memory that keeps rights: the token root may do everything, anonymous clients nothing.
+type gated struct {
+	*clienttest.Stage
+	root *admin.Admin
+}
+
+func playGated(t *testing.T, hosts int, play func(t *testing.T, g *gated)) {
+	t.Helper()
+	clienttest.Play(t, hosts, func(t *testing.T, st *clienttest.Stage) {
+		g := &gated{Stage: st}
+		open := admin.Of(st.Client)
+		await(t, "a cluster that keeps rights", func() bool {
+			_, err := open.CreateToken(t.Context(), "root", "root", time.Time{}, []admin.Grant{{Role: "root", Path: "/"}}, ann)
+			return err == nil
+		})
+		g.root = admin.Of(g.open(token("root")))
+		changed(t, true)(g.root.Revoke(t.Context(), "anonymous", nil, ann))
+		play(t, g)
+	})
+}
+
+func token(t string) client.Option { return client.WithToken(t) }
+
+// open opens a client.
+func (g *gated) open(options ...client.Option) *client.Client {
+	g.T.Helper()
+	c, err := client.Open(g.T.Context(), g.Server.Addresses(), append(options, client.WithDialer(g.Server.Dial))...)
+	clienttest.Check(g.T, err)
+	g.T.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// await waits, in a bubble of time, until something holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+func changed(t *testing.T, want bool) func(bool, error) {
+	t.Helper()
+	return func(changed bool, err error) {
+		t.Helper()
+		if err != nil || changed != want {
+			t.Errorf("changed %v, %v; want %v", changed, err, want)
+		}
+	}
+}
+
+// TestRightsAreChangedAndShown: what the SDK asks for of rights, from the first token to the last refusal.
+func TestRightsAreChangedAndShown(t *testing.T) {
+	playGated(t, 3, func(t *testing.T, g *gated) {
+		ctx, on := t.Context(), g.root
+		night := admin.Grant{Role: "night", Path: "/test", Object: "nightly-"}
+		role := admin.AccessRole{Name: "night", Rules: []admin.Rule{{Path: "/", Rights: []string{"see", "acquire"}}}}
+		changed(t, true)(on.SetRole(ctx, role, ann))
+		changed(t, false)(on.SetRole(ctx, role, ann))
+		expires := time.Now().Add(time.Hour).Truncate(time.Millisecond)
+		changed(t, true)(on.CreateToken(ctx, "ci", "secret", expires, []admin.Grant{night}, ann))
+		changed(t, true)(on.Grant(ctx, "cn:box", admin.Grant{Role: "read", Path: "/"}, ann))
+		changed(t, false)(on.Grant(ctx, "cn:box", admin.Grant{Role: "read", Path: "/"}, ann))
+
+		roles, err := on.Roles(ctx)
+		clienttest.Check(t, err)
+		if len(roles) != 1 || roles[0].Name != "night" || !slices.Equal(roles[0].Rules[0].Rights, role.Rules[0].Rights) {
+			t.Errorf("roles: %+v", roles)
+		}
+		list, decided, err := on.Principals(ctx)
+		clienttest.Check(t, err)
+		var names []string
+		for _, p := range list {
+			names = append(names, p.Name)
+		}
+		if got := strings.Join(names, " "); !decided || got != "token:ci token:root cn:box anonymous" {
+			t.Errorf("principals: %s, decided %v", got, decided)
+		}
+		if ci := list[0]; !ci.Expires.Equal(expires) || !slices.Equal(ci.Grants, []admin.Grant{night}) ||
+			!strings.HasPrefix(ci.By, "ann") || ci.Created.IsZero() {
+			t.Errorf("the token: %+v", ci)
+		}
+		who, more, err := on.WhoCan(ctx, "acquire", "/test/jobs", "nightly-1")
+		clienttest.Check(t, err)
+		if len(who) != 2 || more || who[0].Principal != "token:ci" || who[0].Grant != night ||
+			who[0].Rule.Object != "nightly-" || who[1].Principal != "token:root" {
+			t.Errorf("who can: %+v, more %v", who, more)
+		}
+		if d, err := on.Can(ctx, "token:ci", "acquire", "/test/jobs", "daily"); err != nil || d != nil {
+			t.Errorf("can: %+v, %v", d, err)
+		}
+
+		ci := g.open(token("secret"))
+		_, err = ci.Node(clienttest.Path).Describe(ctx, "daily")
+		if !errors.Is(err, client.ErrUnauthorized) {
+			t.Errorf("a refusal: %v", err)
+		}
+		denials, silent, err := on.Denials(ctx, 10)
+		clienttest.Check(t, err)
+		at := slices.IndexFunc(denials, func(d admin.Denial) bool { return d.Object == "daily" })
+		if at < 0 || denials[at].Who != "token:ci" || denials[at].Path != clienttest.Path || len(silent) > 0 ||
+			!slices.Equal(denials[at].Rights, []string{"see"}) {
+			t.Errorf("denials: %+v, silent %v", denials, silent)
+		}
+
+		changed(t, true)(on.Revoke(ctx, "token:ci", &night, ann))
+		changed(t, true)(on.Revoke(ctx, "cn:box", nil, ann))
+		changed(t, true)(on.DeleteRole(ctx, "night", ann))
+		changed(t, true)(on.RevokeToken(ctx, "ci", ann))
+		changed(t, false)(on.RevokeToken(ctx, "ci", ann))
+		if _, err := on.RevokeToken(ctx, "root", ann); !errors.Is(err, client.ErrPreconditionFailed) {
+			t.Errorf("its own token is revoked: %v", err)
+		}
+	})
+}
+
+// expiryHooks keep what is said of tokens that expire.
+type expiryHooks struct {
+	client.NoHooks
+	mu   sync.Mutex
+	seen []client.TokenExpiry
+}
+
+func (h *expiryHooks) TokenExpiring(e client.TokenExpiry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.seen = append(h.seen, e)
+}
+
+// TestAClientIsWarnedBeforeItsTokenExpires: and goes on with the next one, where there is one by then.
+func TestAClientIsWarnedBeforeItsTokenExpires(t *testing.T) {
+	playGated(t, 1, func(t *testing.T, g *gated) {
+		ctx, began := t.Context(), time.Now()
+		write := []admin.Grant{{Role: "write", Path: "/"}}
+		changed(t, true)(g.root.CreateToken(ctx, "old", "old", began.Add(10*time.Minute), write, ann))
+		changed(t, true)(g.root.CreateToken(ctx, "new", "new", time.Time{}, write, ann))
+		var secret atomic.Value
+		secret.Store("old")
+		var hooks expiryHooks
+		var log bytes.Buffer
+		c := g.open(client.WithHooks(&hooks), client.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+			client.WithTokenSource(func(context.Context) (string, error) { return secret.Load().(string), nil }))
+		s := clienttest.Session(t, c)
+		id := s.ID()
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		hooks.mu.Lock()
+		seen := slices.Clone(hooks.seen)
+		hooks.mu.Unlock()
+		if len(seen) != 1 || seen[0].Token != "old" || seen[0].HostID != 1 || seen[0].Left > 5*time.Minute ||
+			seen[0].Left < 4*time.Minute {
+			t.Errorf("the warnings: %+v", seen)
+		}
+		if !strings.Contains(log.String(), "the token expires soon") {
+			t.Errorf("the log: %s", log.String())
+		}
+		secret.Store("new")
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		if s.State() != client.Attached || s.ID() != id {
+			t.Errorf("the session is %v, %d", s.State(), s.ID())
+		}
+		if _, err := client.Open(ctx, g.Server.Addresses(), client.WithDialer(g.Server.Dial), token("old")); !errors.Is(
+			err, client.ErrUnauthorized) {
+			t.Errorf("the old token: %v", err)
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/access"
+)
+
+// close makes a token that may do everything, and takes all roles from anonymous clients. It returns a tool with it.
+func (t *tool) close() (root *tool) {
+	t.t.Helper()
+	token := ""
+	t.await("a token is made", func() bool { // the cluster keeps rights from a moment after its start on
+		r := t.run("access", "token", "create", "root", "--grant", "root:/")
+		token = strings.TrimSpace(r.out)
+		return r.code == 0
+	})
+	root = t.with("SIGNALBOX_TOKEN=" + token)
+	root.ok("access", "revoke", "anonymous")
+	return root
+}
+
+// TestTheNamesInACertificateArePrincipals: a client is let in by its certificate without a token, with what the common
+// name and the alternative names in it may together.
+func TestTheNamesInACertificateArePrincipals(t *testing.T) {
+	t.Parallel()
+	ca, cert, key, _ := certificates(t) // for the common name test, and the alternative names a, b and c
+	p := newPlace(t)
+	p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key", key,
+		"--tls-client-ca", ca).awaitReady()
+	x := newTool(t, p.Client).with("SIGNALBOX_CLIENT_TLS_CA="+ca, "SIGNALBOX_CLIENT_TLS_CERT="+cert,
+		"SIGNALBOX_CLIENT_TLS_KEY="+key)
+	for _, path := range []string{"/prod", "/jobs", "/other"} {
+		x.ok("node", "create", path)
+	}
+	root := x.close()
+	x.fails(cli.ExitNoRight, "a client without a token may do nothing here", "node", "list")
+	root.ok("access", "grant", "cn:test", "read", "/prod")
+	root.ok("access", "grant", "san:b", "write", "/jobs")
+	root.ok("access", "grant", "san:other", "root", "/")
+	x.ok("node", "describe", "/prod")
+	x.ok("config", "put", "/jobs", "limits", "8")
+	x.fails(cli.ExitNoRight, "but not for", "config", "put", "/prod", "limits", "8")
+	x.fails(cli.ExitNoRight, "", "node", "describe", "/other")
+	if list := x.ok("node", "list"); !strings.Contains(list, "/jobs") || !strings.Contains(list, "/prod") ||
+		strings.Contains(list, "/other") {
+		t.Errorf("the nodes that it sees:\n%s", list)
+	}
+	if shown := root.ok("access", "denials"); !strings.Contains(shown, "cn:test") {
+		t.Errorf("the refusals name it otherwise:\n%s", shown)
+	}
+	root.ok("access", "revoke", "cn:test")
+	x.fails(cli.ExitNoRight, "", "node", "describe", "/prod")
+	x.ok("config", "get", "/jobs", "limits")
+	root.ok("access", "revoke", "san:b")
+	x.fails(cli.ExitNoRight, "a client without a token may do nothing here", "node", "list")
+}
+
+// TestTheFileOfTokensMeansWhatItMeant: the three roles that files have had from the beginning allow what they did, and
+// a file lets in whatever becomes of the rights that the cluster keeps.
+func TestTheFileOfTokensMeansWhatItMeant(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	secrets := map[access.Role]string{}
+	for _, role := range []access.Role{access.RoleRead, access.RoleWrite, access.RoleAdmin} {
+		secrets[role] = access.NewToken()
+		entry := access.NewEntry(string(role), secrets[role], []access.Role{role}, []string{"/"})
+		lines.WriteString(entry.Line() + "\n")
+	}
+	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
+	if err := os.WriteFile(tokens, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := newPlace(t)
+	p.serve(t, "--token-file", tokens).awaitReady()
+	x := newTool(t, p.Client)
+	as := func(role access.Role) *tool { return x.with("SIGNALBOX_TOKEN=" + secrets[role]) }
+	admin := as(access.RoleAdmin)
+	x.fails(cli.ExitNoRight, "", "node", "list")
+	admin.ok("node", "create", "/prod")
+	for _, c := range []struct {
+		least   access.Role // who may do it
+		command []string
+	}{
+		{access.RoleRead, []string{"node", "describe", "/prod"}},
+		{access.RoleRead, []string{"semaphore", "list", "/prod"}},
+		{access.RoleWrite, []string{"semaphore", "create", "/prod", "s", "--limit", "2"}},
+		{access.RoleWrite, []string{"config", "put", "/prod", "c", "value"}},
+		{access.RoleWrite, []string{"lock", "/prod", "l", "--", "true"}},
+		{access.RoleAdmin, []string{"semaphore", "delete", "/prod", "s"}},
+		{access.RoleAdmin, []string{"node", "create", "/prod/below"}},
+		{access.RoleAdmin, []string{"node", "drop", "/prod/below", "--yes"}},
+		{access.RoleAdmin, []string{"access", "list"}},
+	} {
+		may := false
+		for _, role := range []access.Role{access.RoleRead, access.RoleWrite, access.RoleAdmin} {
+			if may = may || role == c.least; may {
+				if role == c.least {
+					as(role).ok(c.command...)
+				}
+			} else if r := as(role).run(c.command...); r.code != cli.ExitNoRight {
+				t.Errorf("%s: %v: code %d\n%s", role, c.command, r.code, r.err)
+			}
+		}
+	}
+	// What is about all of the cluster no role of before allows.
+	admin.fails(cli.ExitNoRight, "", "host", "cordon", "signalbox")
+
+	admin.fails(cli.ExitNoRight, "does not have itself", "access", "token", "create", "all", "--grant", "root:/")
+	lead := x.with("SIGNALBOX_TOKEN=" + strings.TrimSpace(admin.ok("access", "token", "create", "lead", "--grant",
+		"admin:/")))
+	lead.ok("access", "revoke", "anonymous")
+	lead.fails(cli.ExitState, "you could not change rights any more", "access", "token", "revoke", "lead")
+	admin.ok("access", "token", "revoke", "lead") // who has the file can mend what is wrong
+	lead.fails(cli.ExitNoRight, "", "node", "list")
+	admin.ok("access", "import", tokens)
+	if list := admin.ok("access", "token", "list"); strings.Count(list, "token:") != 3 {
+		t.Errorf("tokens that were taken over:\n%s", list)
+	}
+}
+
+// push waits for a push.
+func (w *wire) push(kind protocol.Kind) *protocol.Answer {
+	w.t.Helper()
+	_ = w.conn.SetDeadline(time.Now().Add(patience))
+	for {
+		if a := w.read(); a.Kind == kind {
+			return a
+		}
+	}
+}
+
+// TestRightsHoldOnEveryHostOfACluster: what is made, granted and revoked through one host holds on all, also for what
+// is open there.
+func TestRightsHoldOnEveryHostOfACluster(t *testing.T) {
+	t.Parallel()
+	var hosts []*hostProcess
+	for _, p := range newCluster(t, "a", "b", "c") {
+		hosts = append(hosts, p.serve(t, "--ping-interval", "1m")) // the connections of this test do not ping
+	}
+	for _, h := range hosts {
+		h.awaitReady()
+	}
+	root := newTool(t, hosts[0].place.Client).close()
+	root.ok("node", "create", "/prod")
+	root.ok("semaphore", "create", "/prod", "lock", "--limit", "1")
+	secret := strings.TrimSpace(root.ok("access", "token", "create", "ci", "--grant", "read:/prod"))
+	all := helloToAll(t, hosts, secret, nil) // a new token is good on every host at once
+	for _, w := range all {
+		if status := w.describe("/prod"); status != protocol.StatusSuccess {
+			t.Fatalf("a new token: %v", status)
+		}
+		node := w.ask(&protocol.NodeDescribe{Path: []byte("/prod")}).NodeDescribe.Node.ID
+		watch := &protocol.Watch{NodeID: node, Name: []byte("lock"), Owners: true}
+		root.await("the watch is open", func() bool { return w.ask(watch).Result.Status == protocol.StatusSuccess })
+	}
+	root.ok("access", "revoke", "token:ci", "read", "/prod")
+	for _, w := range all {
+		if status := w.push(protocol.KindWatchEnd).WatchEnd.Result.Status; status != protocol.StatusUnauthorized {
+			t.Errorf("the watch ended with %v", status)
+		}
+		if status := w.describe("/prod"); status != protocol.StatusUnauthorized {
+			t.Errorf("after the loss: %v", status)
+		}
+	}
+	root.ok("access", "grant", "token:ci", "read", "/prod")
+	for _, w := range all {
+		root.await("the grant holds", func() bool { return w.describe("/prod") == protocol.StatusSuccess })
+	}
+	root.ok("access", "token", "revoke", "ci")
+	for i, w := range all {
+		if why := w.push(protocol.KindGoingAway).GoingAway.Result; why.Status != protocol.StatusUnauthorized {
+			t.Errorf("the connection ended with %v", why)
+		}
+		root.await("the token is refused", func() bool {
+			_, status := hello(t, hosts[i].place.Client, secret, nil)
+			return status == protocol.StatusUnauthorized
+		})
+	}
+}
