@@ -61,7 +61,7 @@ func (ca *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint6
 // causesOf returns all that may have opened an epoch of each process. A member has joined before the first epoch that
 // it prepared for, and has gone after the last.
 func causesOf(h *History) map[Process][]cause {
-	causes, ends := make(map[Process][]cause), removedBy(h)
+	causes, ends, removed := make(map[Process][]cause), removedBy(h), learnedOf(h)
 	first, last := make(map[memberKey]uint64), make(map[memberKey]uint64)
 	for k := range preparedOf(h) {
 		m := memberKey{k.process, k.member}
@@ -87,6 +87,9 @@ func causesOf(h *History) map[Process][]cause {
 			}
 			if end, ok := ends[c.Session]; ok {
 				end.above = last[m]
+				if !removed[m] { // it may have been put out, and its session ended before it heard of that
+					end.from, end.to = c.Returned, Never
+				}
 				causes[c.Process] = append(causes[c.Process], end)
 			}
 		case MemberLeaves, MemberIsOut, OperatorKicks:
@@ -97,6 +100,18 @@ func causesOf(h *History) map[Process][]cause {
 		causes[c.Process] = append(causes[c.Process], x)
 	}
 	return causes
+}
+
+// learnedOf returns the members that heard that they had gone, or that operators put out.
+func learnedOf(h *History) map[memberKey]bool {
+	removed := make(map[memberKey]bool)
+	for i := range h.Changes {
+		switch c := &h.Changes[i]; c.Kind {
+		case MemberLeaves, MemberIsOut, OperatorKicks:
+			removed[memberKey{c.Process, c.Member}] = true
+		}
+	}
+	return removed
 }
 
 // removedBy returns when sessions that have ended may have ended for their hosts.

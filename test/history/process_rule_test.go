@@ -309,6 +309,14 @@ func TestRulesOfProcesses(t *testing.T) {
 			h.Changes[2] = changed(history.MemberJoins, 150, history.ProcessChange{Member: 5, Session: 15})
 			h.Sessions = append(h.Sessions, history.Session{ID: 15, From: 3, To: 160, End: history.Closed})
 		}},
+		{"a member that was put out and never heard of it causes an epoch", "", func(h *history.History) {
+			h.Changes[2] = changed(history.MemberJoins, 150, history.ProcessChange{Member: 5, Session: 15})
+			h.Sessions = append(h.Sessions, history.Session{ID: 15, From: 3, To: 8000, End: history.Closed})
+		}},
+		{"a member that is still there causes no epoch by its end", "causes", func(h *history.History) {
+			h.Changes = slices.Delete(h.Changes, 2, 3)
+			h.Sessions[1].To, h.Sessions[1].End = 8000, history.Closed
+		}},
 
 		{"a round goes on for ever", "rounds", func(h *history.History) { h.Processes[0].State = "running" }},
 		{"the last result is not there", "rounds", func(h *history.History) {

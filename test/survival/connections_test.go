@@ -109,6 +109,9 @@ func (i *idler) idle(every time.Duration, slowest *atomic.Int64, end chan struct
 			return err
 		}
 		payload, err := i.next(buf)
+		for err == nil && len(payload) > 1 && payload[1] == byte(protocol.KindRoutingChanged) {
+			payload, err = i.next(buf) // where the hosts are is on record
+		}
 		if err != nil {
 			return err
 		}
