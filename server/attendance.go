@@ -122,8 +122,8 @@ func (a *attendance) takenForFailed(own *hosts.Host) (epoch uint64, failed bool)
 	return s.TargetEpoch, s.Target == protocol.HostOffline
 }
 
-// forgotten reports whether this host may have been expelled and not have heard of it: no governor asks an expelled host,
-// and one whose replicas were all removed speaks to no other by itself.
+// forgotten reports whether this host may have been expelled and not have heard of it: no governor asks an expelled
+// host, and one whose replicas were all removed speaks to no other by itself.
 func (a *attendance) forgotten() bool { return a.host.governing.agent.Unasked() > unaskedFor }
 
 // boot says that the process has started, or asks whether that is on record. A refusal is final.

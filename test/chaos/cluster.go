@@ -63,8 +63,8 @@ var loopbackAddress = func() string {
 	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&0x3f, pid>>8&0xff, pid&0xff)
 }()
 
-// newCluster finds places for hosts below a directory. So many of them are the first, the others may join. The listeners
-// are at the addresses by which hosts know each other.
+// newCluster finds places for hosts below a directory. So many of them are the first, the others may join. The
+// listeners are at the addresses by which hosts know each other.
 func newCluster(program process.Program, dir string, names []string, first int) (*cluster, []net.Listener, error) {
 	places, err := process.Places(program, dir, names)
 	if err != nil {
@@ -94,7 +94,8 @@ func newCluster(program process.Program, dir string, names []string, first int) 
 	}
 	return &cluster{
 		dir: dir, places: places, advertised: advertised, running: make([]*incarnation, n), claimed: make([]bool, n),
-		absent: absent, errors: make(map[string]int), activities: make(map[Activity]int), seen: make(map[string]partialSnapshot),
+		absent: absent, errors: make(map[string]int), activities: make(map[Activity]int),
+		seen: make(map[string]partialSnapshot),
 	}, listeners, nil
 }
 

@@ -21,8 +21,8 @@ const (
 	shards = "2"
 	// joinTimeout is how long a host may take to join, whatever faults there are.
 	joinTimeout = 90 * time.Second
-	// leaveTimeout is how long an expelled host may take to end: a majority may be away meanwhile, and the grace of what
-	// it believed has to pass.
+	// leaveTimeout is how long an expelled host may take to end: a majority may be away meanwhile, and the grace of
+	// what it believed has to pass.
 	leaveTimeout = 3 * time.Minute
 	// refusedPause is the pause of a host that was refused before it asks again.
 	refusedPause = time.Second

@@ -31,8 +31,8 @@ func (c *cluster) present(list []int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(i int) bool { return !slices.Contains(members, i) })
 }
 
-// claimAbsent claims a place whose host is not of the cluster. From then on it counts as one that is: it may be on record
-// before it knows.
+// claimAbsent claims a place whose host is not of the cluster. From then on it counts as one that is: it may be on
+// record before it knows.
 func (c *cluster) claimAbsent() (i int, free func(), ok bool) {
 	c.mu.Lock()
 	if i = slices.Index(c.absent, true); i >= 0 {

@@ -87,8 +87,8 @@ var memberFaults = []Kind{
 var clientFaults = []Kind{PauseClient, PauseClient, KillClient, Apart, ApartOneWay, SlowClient}
 
 const (
-	// hosts is how many there are at first, and room how many there may be. localClients is how many clients work in the
-	// process of the run, and remoteClients how many in processes of their own.
+	// hosts is how many there are at first, and room how many there may be. localClients is how many clients work in
+	// the process of the run, and remoteClients how many in processes of their own.
 	hosts         = 3
 	room          = 5
 	localClients  = 2

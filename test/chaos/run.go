@@ -98,7 +98,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 
 // open starts the cluster.
 func (r *run) open(ctx context.Context) error {
-	cluster, listeners, err := newCluster(r.config.Program, r.config.Dir, []string{"a", "b", "c", "d", "e"}[:room], hosts)
+	names := []string{"a", "b", "c", "d", "e"}[:room]
+	cluster, listeners, err := newCluster(r.config.Program, r.config.Dir, names, hosts)
 	if err != nil {
 		return err
 	}

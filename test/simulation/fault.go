@@ -121,7 +121,7 @@ func drawFaults(random *rand.Rand, p *Plan, s severity, pace int) (faults []Faul
 func (w *world) begin(f Fault) (end func()) {
 	net := w.cluster.Net()
 	switch f.Kind {
-	case Join, Wipe, Drain, Cordon, Expel, Transfer, KillGovernor:
+	case Join, Wipe, Drain, Cordon, Expel, Transfer, LowerGrace, KillGovernor:
 		return w.change(f)
 	case BadLinks:
 		return w.badLinks(f)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
@@ -32,6 +33,8 @@ const (
 	Expel FaultKind = "expel"
 	// Transfer: a shard is to be led by another host.
 	Transfer FaultKind = "transfer"
+	// LowerGrace: the grace period of the node is made the shortest there is.
+	LowerGrace FaultKind = "lower grace"
 	// KillGovernor: the process of the host that governs ends while a step is open.
 	KillGovernor FaultKind = "kill of the governor"
 )
@@ -44,7 +47,7 @@ const mostMembers = 5
 
 var memberFaults = []FaultKind{
 	Join, Join, Join, Wipe, Wipe, Drain, Drain, Cordon, Expel, Expel, Transfer, KillGovernor, KillGovernor,
-	Kill, Kill, PowerFailure, Isolation, HostPause, Restart, Restart, Election, CutHost,
+	Kill, Kill, PowerFailure, LowerGrace, Isolation, HostPause, Restart, Restart, Election, CutHost,
 }
 
 // DrawMembers draws the plan of a world whose hosts come and go.
@@ -70,7 +73,13 @@ func DrawMembers(seed uint64) Plan {
 		Copies:       workload.Pick(random, uint64(1), 2),
 	}
 	p.Faults = drawMemberFaults(random, &p)
-	p.Recovery = 75 * time.Second
+	switch seed % 4 {
+	case 2:
+		p.Rollouts = 1
+	case 3:
+		p.Processes = 1
+	}
+	p.Recovery = 75*time.Second + 30*(p.Rollouts+p.Processes)*time.Second
 	return p
 }
 
@@ -133,6 +142,8 @@ func (w *world) change(f Fault) (end func()) {
 		return w.expel(f.Host)
 	case Transfer:
 		return w.operated(&meta.ShardTransfer{Shard: hosts.ShardID(f.Shard), Host: name}, nil)
+	case LowerGrace:
+		return w.lowerGrace()
 	case KillGovernor:
 		if leader := w.cluster.Leader(0); leader != 0 && w.waitForStep(leader) {
 			return w.crash(false, leader)
@@ -151,6 +162,23 @@ func (w *world) operated(do, undo meta.Request) (end func()) {
 			_, _ = w.cluster.Do(undo) // in the end all is taken back once more
 		}
 	}
+}
+
+// lowerGrace has an operator make the grace period of the node the shortest there is.
+func (w *world) lowerGrace() (end func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	grace := slices.Min(w.plan.Graces)
+	w.record.Grace(grace)
+	if _, err := c.AlterNode(ctx, path, client.NodeConfig{SessionGracePeriod: grace}); err != nil {
+		return nil
+	}
+	return func() {}
 }
 
 // joinLimit is how long a newcomer asks.

@@ -21,14 +21,17 @@ var plantedInMembers = []struct {
 	name string
 	seed uint64
 	make func() *simulation.Bug
+	// shape, if it is set, makes a world of the plan in which it matters.
+	shape func(*simulation.Plan)
 }{
 	{"a newcomer is up to date without a barrier", 1, func() *simulation.Bug {
 		return withFullLog(func(_ uint64, l *fullLog) { l.passes = l.Replica() >= hosts.FirstReplica })
-	}},
-	{"a learner counts as a voter", 1, learnersCount},
+	}, nil},
+	{"a learner counts as a voter", 1, learnersCount, nil},
 	{"the id of a replica is used twice", 1, func() *simulation.Bug {
 		return withFullLog(func(_ uint64, l *fullLog) { l.sameID = true })
-	}},
+	}, nil},
+	{"hosts that are to be expelled have confirmed everything", 1, expelledConfirm, expelledWhileCutOff},
 }
 
 // TestPlantedBugsInMembersAreNoticed plays the worlds of the mistakes above.
@@ -40,7 +43,11 @@ func TestPlantedBugsInMembersAreNoticed(t *testing.T) {
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
 			t.Parallel() // the world of a bubble hardly occupies more than one core
 			for range memberTries {
-				found, _ := history.Check(run(t, simulation.DrawMembers(x.seed), x.make(), &totals{}))
+				p := simulation.DrawMembers(x.seed)
+				if x.shape != nil {
+					x.shape(&p)
+				}
+				found, _ := history.Check(run(t, p, x.make(), &totals{}))
 				if len(found) > 0 {
 					t.Log(found[0])
 					return
@@ -57,9 +64,9 @@ const memberTries = 10
 // fullLog is a log with a mistake, which the governor uses too.
 type fullLog struct {
 	memberLog
-	passes bool               // barriers do, without asking anybody
-	sameID bool               // replicas are added under the id of the first that was
-	alter  func(meta.Request) // what is proposed to the meta shard; may be nil
+	passes bool                // barriers do, without asking anybody
+	sameID bool                // replicas are added under the id of the first that was
+	alter  func(*meta.Command) // what is proposed to the meta shard; may be nil
 }
 
 // memberLog is all that a host needs of a log.
@@ -128,7 +135,7 @@ func (l *fullLog) Propose(batch []byte, done func(shard.Outcome)) error {
 		panic(err)
 	}
 	for i := range b.Commands {
-		l.alter(b.Commands[i].Request)
+		l.alter(&b.Commands[i])
 	}
 	altered, err := meta.AppendBatch(nil, &b)
 	if err != nil {
@@ -143,8 +150,8 @@ func learnersCount() *simulation.Bug {
 		if id != 0 {
 			return
 		}
-		l.alter = func(r meta.Request) {
-			if known, is := r.(*meta.ReplicasKnown); is {
+		l.alter = func(c *meta.Command) {
+			if known, is := c.Request.(*meta.ReplicasKnown); is {
 				for i := range known.Members {
 					known.Members[i].Role = hosts.RoleVoter
 				}

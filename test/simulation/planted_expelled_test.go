@@ -1,0 +1,115 @@
+package simulation_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+// expelledWhileCutOff has a host lead the data shard, cuts it off from the others, and has it expelled, while its clients
+// still reach it. Then the grace is lowered, and others lead in turn: they wait for no more than the lower grace where
+// the host that is cut off does not count any more.
+func expelledWhileCutOff(p *simulation.Plan) {
+	const cutOff, meanwhile = 1, 2 // in the order of the hosts that live
+	p.Hosts, p.Shards, p.Rates = 5, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
+	p.Upgrades, p.Operator, p.Log.CheckQuorum, p.Policy.BalanceEvery = nil, false, false, 0
+	p.Node.SessionGracePeriod, p.Graces = 10*time.Second, []time.Duration{2 * time.Second}
+	p.Node.AttachConsistency = client.Relaxed
+	for i := range p.Clients {
+		p.Clients[i].Timeouts = []time.Duration{time.Second, time.Second, 2 * time.Second, 2 * time.Second}
+	}
+	p.Length = 90 * time.Second
+	const at = 30 * time.Second
+	p.Faults = []simulation.Fault{
+		{Kind: simulation.Election, At: at - 6*time.Second, Host: meanwhile, Shard: 0},
+		{Kind: simulation.Election, At: at - 5*time.Second, Host: cutOff, Shard: 1},
+		{Kind: simulation.Isolation, At: at, For: 25 * time.Second, Host: cutOff},
+		{Kind: simulation.Expel, At: at + 100*time.Millisecond, Host: cutOff},
+		{Kind: simulation.LowerGrace, At: at + 1500*time.Millisecond},
+		{Kind: simulation.Election, At: at + 4*time.Second, Host: meanwhile + 1, Shard: 1},
+		{Kind: simulation.Election, At: at + 5*time.Second, Host: meanwhile + 2, Shard: 1},
+	}
+}
+
+// expelledConfirm: hosts that are to be expelled count as having seen every change of grace, from the moment on at which
+// that is asked for.
+func expelledConfirm() *simulation.Bug {
+	var mu sync.Mutex
+	var expelled []shard.HostID
+	note := func(c *meta.Command) {
+		x, is := c.Request.(*meta.HostExpel)
+		if !is {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for id := shard.HostID(1); id <= 9; id++ {
+			if servertest.Name(id) == x.Host {
+				expelled = append(expelled, id)
+			}
+		}
+	}
+	confirm := func(b *meta.Batch) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, c := range b.Commands {
+			if c.Kind != meta.CmdHostSeen {
+				continue
+			}
+			for _, id := range expelled {
+				c.Host.ID = id
+				b.Commands = append(b.Commands, c)
+			}
+		}
+	}
+	return &simulation.Bug{Config: func(c *server.Config) {
+		open := c.Logs
+		c.Logs = func(id uint64, sm shard.StateMachine) (shard.Log, error) {
+			l, err := open(id, sm)
+			if err != nil || id != 0 {
+				return l, err
+			}
+			return &confirmingLog{fullLog: fullLog{memberLog: l.(memberLog), alter: note}, confirm: confirm}, nil
+		}
+	}}
+}
+
+// confirmingLog is the log of the meta shard with a mistake in what hosts say to whichever leads.
+type confirmingLog struct {
+	fullLog
+	confirm func(*meta.Batch)
+}
+
+// Forward implements shard.Log.
+func (c *confirmingLog) Forward(batch []byte) error {
+	var b meta.Batch
+	if err := meta.DecodeBatch(batch, &b, level.Newest); err != nil {
+		panic(err)
+	}
+	c.confirm(&b)
+	altered, err := meta.AppendBatch(nil, &b)
+	if err != nil {
+		panic(err)
+	}
+	return c.memberLog.Forward(altered)
+}
+
+// TestAHostThatIsExpelledWhileItIsCutOffCounts is the world of that mistake without it: no session ends whose client
+// believes in it.
+func TestAHostThatIsExpelledWhileItIsCutOffCounts(t *testing.T) {
+	p := simulation.DrawMembers(1)
+	expelledWhileCutOff(&p)
+	sum := &totals{}
+	check(t, p, run(t, p, nil, sum), sum)
+	if sum.faults[simulation.LowerGrace] == 0 {
+		t.Error("the grace was not lowered")
+	}
+}
