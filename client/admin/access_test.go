@@ -32,7 +32,8 @@ func playGated(t *testing.T, hosts int, play func(t *testing.T, g *gated)) {
 		g := &gated{Stage: st}
 		open := admin.Of(st.Client)
 		await(t, "a cluster that keeps rights", func() bool {
-			_, err := open.CreateToken(t.Context(), "root", "root", time.Time{}, []admin.Grant{{Role: "root", Path: "/"}}, ann)
+			root := []admin.Grant{{Role: "root", Path: "/"}}
+			_, err := open.CreateToken(t.Context(), "root", "root", time.Time{}, root, ann)
 			return err == nil
 		})
 		g.root = admin.Of(g.open(token("root")))
@@ -87,7 +88,8 @@ func TestRightsAreChangedAndShown(t *testing.T) {
 
 		roles, err := on.Roles(ctx)
 		clienttest.Check(t, err)
-		if len(roles) != 1 || roles[0].Name != "night" || !slices.Equal(roles[0].Rules[0].Rights, role.Rules[0].Rights) {
+		if len(roles) != 1 || roles[0].Name != "night" ||
+			!slices.Equal(roles[0].Rules[0].Rights, role.Rules[0].Rights) {
 			t.Errorf("roles: %+v", roles)
 		}
 		list, decided, err := on.Principals(ctx)

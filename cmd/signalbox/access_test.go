@@ -184,3 +184,31 @@ func TestRightsHoldOnEveryHostOfACluster(t *testing.T) {
 		})
 	}
 }
+
+// TestThePageOfRightsAsTyped types the commands of docs/access.md.
+func TestThePageOfRightsAsTyped(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.serve(t).awaitReady()
+	page, err := os.ReadFile("../../docs/access.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const marker = "<!-- A test types these commands. -->\n```sh\n"
+	script := "set -e\n"
+	for _, part := range strings.Split(string(page), marker)[1:] {
+		commands, _, _ := strings.Cut(part, "```")
+		script += commands
+	}
+	if n := strings.Count(script, "signalbox "); n < 20 {
+		t.Fatalf("the page has %d commands", n)
+	}
+	x := newTool(t, p.Client).with("PATH=" + linkSignalbox(t) + ":" + os.Getenv("PATH"))
+	printed := x.shell(script)
+	for _, want := range []string{"it runs\n", "yes: token:ci has write:/prod/jobs", "1 of 1 tokens were made",
+		"token billing is revoked"} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("it does not print %q:\n%s", want, printed)
+		}
+	}
+}

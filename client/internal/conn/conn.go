@@ -39,7 +39,7 @@ type Session interface {
 type Owner interface {
 	RoutingChanged(from *Conn, version uint64)
 	GoingAway(from *Conn, why error)
-	// TokenExpiring says that the host will close the connection, because the token of that name is good no longer then.
+	// TokenExpiring says after which time the host closes the connection, because the token of that name expires.
 	TokenExpiring(from *Conn, token string, left time.Duration)
 	// ConnectionLost says that the connection is down, before its requests and sessions hear of it.
 	ConnectionLost(from *Conn, why error)
