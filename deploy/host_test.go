@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/internal/subprocess"
@@ -84,6 +85,7 @@ func loadedHost(t *testing.T) string {
 		use(t, addresses[0])
 		healthy(t, program, addresses[0], nobody)
 		saveSnapshot(t, addresses[0], page)
+		awaitGovernor(t, addresses[0])
 		text = get(t, page)
 	})
 	return text
@@ -129,6 +131,25 @@ func get(t *testing.T, page string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// awaitGovernor waits until the host governs its cluster.
+func awaitGovernor(t *testing.T, address string) {
+	t.Helper()
+	ctx := t.Context()
+	c, err := client.Open(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for {
+		switch shown, err := admin.Of(c).Describe(ctx); {
+		case err == nil && shown.Observed && len(shown.Shards) > 1:
+			return
+		case err != nil && !errors.Is(err, client.ErrPreconditionFailed): // before the hosts have records
+			t.Fatal(err)
+		}
+	}
 }
 
 // snapshotBatches is how many batches lie between two snapshots of the host.

@@ -18,13 +18,16 @@ import (
 
 // fake is a host whose state a test sets.
 type fake struct {
-	checks []Check
-	status Status
+	checks  []Check
+	status  Status
+	cluster Cluster
+	unknown error // of the cluster
 }
 
-func (f *fake) Checks() []Check          { return f.checks }
-func (f *fake) Status() Status           { return f.status }
-func (f *fake) WriteMetrics(w io.Writer) { fmt.Fprintln(w, "signalbox_connections 3") }
+func (f *fake) Checks() []Check           { return f.checks }
+func (f *fake) Status() Status            { return f.status }
+func (f *fake) Cluster() (Cluster, error) { return f.cluster, f.unknown }
+func (f *fake) WriteMetrics(w io.Writer)  { fmt.Fprintln(w, "signalbox_connections 3") }
 
 func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
 	t.Helper()

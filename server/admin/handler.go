@@ -2,7 +2,6 @@ package admin
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
@@ -26,6 +25,8 @@ func Handler(host Host, options Options) http.Handler {
 	mux.HandleFunc("GET /health/ready", p.ready)
 	mux.HandleFunc("GET /metrics", p.metrics)
 	mux.HandleFunc("GET /status", p.status)
+	mux.HandleFunc("GET /cluster", p.cluster)
+	mux.HandleFunc("GET "+tolerancePath, p.tolerance)
 	if options.Pprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -41,10 +42,12 @@ type pages struct {
 	pprof bool
 }
 
-// healthPath begins the paths of health, livePath is that of the process alone.
+// healthPath begins the paths of health, livePath is that of the process alone, tolerancePath of what the cluster can
+// lose.
 const (
-	healthPath = "/health/"
-	livePath   = healthPath + "live"
+	healthPath    = "/health/"
+	livePath      = healthPath + "live"
+	tolerancePath = healthPath + "tolerance"
 )
 
 const textPlain = "text/plain; charset=utf-8"
@@ -58,12 +61,14 @@ func writeText(w http.ResponseWriter, code int, text string) {
 
 func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
 	text := "Signalbox\n\n" +
-		"/health/live     is the process alive?\n" +
-		"/health/ready    does the host serve? ?verbose tells every check\n" +
-		"/metrics         for Prometheus\n" +
-		"/status          the host and its shards, as JSON\n"
+		"/health/live       is the process alive?\n" +
+		"/health/ready      does the host serve? ?verbose tells every check\n" +
+		"/health/tolerance  can every shard lose a host?\n" +
+		"/metrics           for Prometheus\n" +
+		"/status            the host and its shards, as JSON\n" +
+		"/cluster           all hosts, and what is not as it should be, as JSON\n"
 	if p.pprof {
-		text += "/debug/pprof/    the Go profiler\n"
+		text += "/debug/pprof/      the Go profiler\n"
 	}
 	writeText(w, http.StatusOK, text)
 }
@@ -128,12 +133,5 @@ func (p *pages) status(w http.ResponseWriter, _ *http.Request) {
 	if s.Cluster.Hosts == nil {
 		s.Cluster.Hosts = []HostRecord{}
 	}
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		writeText(w, http.StatusInternalServerError, err.Error()+"\n")
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(append(text, '\n'))
+	writeJSON(w, http.StatusOK, s)
 }

@@ -12,6 +12,8 @@ type Host interface {
 	Checks() []Check
 	// Status is the state of the host now.
 	Status() Status
+	// Cluster is what the host knows of all hosts; an error says why it knows nothing yet.
+	Cluster() (Cluster, error)
 	// WriteMetrics writes all that the host counts.
 	WriteMetrics(w io.Writer)
 }
@@ -69,6 +71,9 @@ type ClusterStatus struct {
 	FeatureLevel int          `json:"feature_level,omitempty"`
 	LevelHeldBy  string       `json:"level_held_by,omitempty"`
 	Hosts        []HostRecord `json:"hosts"`
+	// Tolerated and Concerns are those of the page /cluster, which says more.
+	Tolerated *int      `json:"failures_tolerated,omitempty"`
+	Concerns  []Concern `json:"concerns,omitempty"`
 }
 
 // HostRecord is a host of the cluster.

@@ -132,6 +132,9 @@ func (h *Host) Status() admin.Status {
 			}
 		}
 		h.addShards(&status, core.Status())
+		if c, err := h.Cluster(); err == nil {
+			status.Cluster.Tolerated, status.Cluster.Concerns = c.Tolerated, c.Concerns
+		}
 	}
 	return status
 }

@@ -153,7 +153,7 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *protocol.Concern {
 		return concern(protocol.SeverityFailure, "quorum",
 			"start the hosts that are away; changes are refused until a majority of the voters is there",
 			"%d of %d voters are alive", r.Live, r.Voters)
-	case c.leader(r.Shard) == 0:
+	case c.LeaderOf(r.Shard) == 0:
 		return concern(protocol.SeverityFailure, "leader",
 			"changes are refused until one is elected: look at the logs of the hosts and at the network between them",
 			"no leader is known")

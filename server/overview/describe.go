@@ -1,6 +1,8 @@
 package overview
 
 import (
+	"time"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
@@ -32,6 +34,11 @@ func (c *Cluster) view() governor.View {
 
 // age is for how long something has been so that is so from a moment on.
 func (c *Cluster) age(moment uint64) uint64 { return left(moment, c.Now) }
+
+// Age is for how long something has been so that is so from a moment on.
+func (c *Cluster) Age(moment uint64) time.Duration {
+	return time.Duration(c.age(moment)) * time.Millisecond
+}
 
 // left is how long it is from one time to another, 0 where that is over.
 func left(from, to uint64) uint64 {

@@ -13,7 +13,7 @@ func (c *Cluster) addShards(a *protocol.ClusterDescribeAnswer) {
 		redundancies[r.Shard] = r
 	}
 	for _, s := range c.Records.Shards() {
-		x := protocol.ClusterShard{ID: uint64(s.ID), Change: s.Change, LeaderHostID: c.leader(s.ID)}
+		x := protocol.ClusterShard{ID: uint64(s.ID), Change: s.Change, LeaderHostID: c.LeaderOf(s.ID)}
 		if c.Now < s.WishUntil {
 			x.WishHostID, x.WishMillis = uint64(s.Wish), s.WishUntil-c.Now
 		}
@@ -39,7 +39,8 @@ func (c *Cluster) Redundancies() []governor.Redundancy {
 	return governor.Redundancies(c.view())
 }
 
-func (c *Cluster) leader(id hosts.ShardID) uint64 {
+// LeaderOf returns the host that leads a shard, 0 where none is known.
+func (c *Cluster) LeaderOf(id hosts.ShardID) uint64 {
 	if c.Seen == nil {
 		return uint64(c.Leader(id))
 	}

@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestClusterKeepsItsNames holds the page against a file: programs read it.
+func TestClusterKeepsItsNames(t *testing.T) {
+	one, yes := 1, true
+	host := &fake{cluster: Cluster{
+		ID: "prod", Generation: 2, Governor: 1, GovernorPages: "a:7422", Observed: true, Tolerated: &one,
+		Hosts: []Member{{
+			ID: 4, Name: "d", Incarnation: "b2000000000000000000000000000002", Current: "online", Target: "offline",
+			Reason: "drained", SinceSeconds: 1.5, Cordoned: true, Domain: "rack=1", RaftAddress: "d:7421",
+			ClientAddress: "d:7420", AdminAddress: "d:7422", Version: "v1.0.0", Level: 4, Alive: &yes,
+		}},
+		Shards: []Placement{{
+			ID: 1, Leader: 1, Voters: []uint64{1, 2, 3}, Learners: []uint64{4}, Redundancy: &Redundancy{
+				Wanted: 3, Live: 3, Tolerated: 1, Domains: []DomainLoss{{Label: "rack=1", Live: 2}},
+			},
+		}},
+		Concerns: []Concern{{
+			Severity: "note", Code: "drained", Text: "host d is drained", Mend: "signalbox host undrain d", Host: 4,
+			Shards: []uint64{1},
+		}},
+	}}
+	w := get(t, Handler(host, Options{}), "/cluster")
+	want, err := os.ReadFile(filepath.Join("testdata", "cluster.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" ||
+		w.Body.String() != string(want) {
+		t.Errorf("%d %v\n%s", w.Code, w.Header(), w.Body)
+	}
+}
+
+// TestToleranceSaysWhetherAHostMayFail by its code, which probes and scripts look at.
+func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
+	observed := func(tolerated int) *fake {
+		return &fake{cluster: Cluster{Observed: true, Tolerated: &tolerated,
+			Shards: []Placement{{ID: 1, Redundancy: &Redundancy{Wanted: 3, Live: 2 + tolerated, Tolerated: tolerated}}}}}
+	}
+	for what, c := range map[string]struct {
+		host *fake
+		code int
+	}{
+		"two may fail":         {observed(2), http.StatusOK},
+		"one may fail":         {observed(1), http.StatusOK},
+		"none may fail":        {observed(0), http.StatusServiceUnavailable},
+		"no majority":          {observed(-1), http.StatusServiceUnavailable},
+		"another host governs": {&fake{cluster: Cluster{GovernorPages: "b:7422"}}, http.StatusMisdirectedRequest},
+	} {
+		w := get(t, Handler(c.host, Options{}), "/health/tolerance")
+		var shown Tolerance
+		if err := json.Unmarshal(w.Body.Bytes(), &shown); err != nil || w.Code != c.code ||
+			shown.Observed != c.host.cluster.Observed || shown.GovernorPages != c.host.cluster.GovernorPages {
+			t.Errorf("%s: %d %s, %v", what, w.Code, w.Body, err)
+		}
+		if shown.Observed && (*shown.Tolerated != *c.host.cluster.Tolerated ||
+			shown.Shards[0].Live != c.host.cluster.Shards[0].Live) {
+			t.Errorf("%s: %s", what, w.Body)
+		}
+	}
+	starting := &fake{unknown: errors.New("the host is starting")}
+	for _, path := range []string{"/cluster", "/health/tolerance"} {
+		if w := get(t, Handler(starting, Options{}), path); w.Code != http.StatusServiceUnavailable ||
+			w.Body.String() != "the host is starting\n" {
+			t.Errorf("%s of a host that starts: %d %s", path, w.Code, w.Body)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/overview"
+)
+
+// writeCluster writes how the hosts of the cluster are, where this host governs it; elsewhere no more than that it does
+// not.
+func (h *Host) writeCluster(w io.Writer) {
+	v, err := h.view()
+	if err != nil {
+		fmt.Fprintln(w, "signalbox_governor 0")
+		return
+	}
+	fmt.Fprintln(w, "signalbox_governor 1")
+	failing := 0
+	steps := v.Plan.Steps()
+	for i := range steps {
+		if steps[i].Failures > 0 {
+			failing++
+		}
+	}
+	fmt.Fprintf(w, "signalbox_governor_open_steps %d\n", len(steps))
+	fmt.Fprintf(w, "signalbox_governor_failing_steps %d\n", failing)
+	c := overview.Observed(v)
+	writeHostStates(w, &c)
+	for _, r := range c.Redundancies() {
+		labels := fmt.Sprintf(`{shard="%d"}`, r.Shard)
+		fmt.Fprintf(w, "signalbox_shard_voters_wanted%s %d\n", labels, r.Wanted)
+		fmt.Fprintf(w, "signalbox_shard_voters%s %d\n", labels, r.Voters)
+		fmt.Fprintf(w, "signalbox_shard_voters_alive%s %d\n", labels, r.Live)
+		fmt.Fprintf(w, "signalbox_shard_failures_tolerated%s %d\n", labels, r.Tolerated)
+	}
+	writeConcerns(w, &c)
+}
+
+// writeHostStates counts the hosts by the state that each has.
+func writeHostStates(w io.Writer, c *overview.Cluster) {
+	counts := make(map[protocol.HostState]int)
+	for _, x := range c.Records.Hosts() {
+		counts[x.Current.Variant]++
+	}
+	for _, state := range []protocol.HostState{protocol.HostOnline, protocol.HostOffline} {
+		fmt.Fprintf(w, "signalbox_hosts{state=%q} %d\n", strings.ToLower(state.String()), counts[state])
+	}
+}
+
+// writeConcerns writes what is not as it should be: of the same about several shards once.
+func writeConcerns(w io.Writer, c *overview.Cluster) {
+	seen := make(map[string]bool)
+	for _, x := range c.Concerns() {
+		name := ""
+		for _, on := range c.Records.Hosts() {
+			if uint64(on.ID) == x.HostID {
+				name = on.Name
+			}
+		}
+		labels := fmt.Sprintf("{severity=%q,code=%q,host=%s}", strings.ToLower(x.Severity.String()), x.Code, label(name))
+		if !seen[labels] {
+			seen[labels] = true
+			fmt.Fprintf(w, "signalbox_cluster_concern%s 1\n", labels)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package server_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// metricsOf returns what a host shows.
+func metricsOf(c *servertest.Cluster, id shard.HostID) string {
+	var out bytes.Buffer
+	c.Host(id).WriteMetrics(&out)
+	return out.String()
+}
+
+// TestTheGovernorShowsWhatTheClusterCanLose: with all hosts, without one, without two. Others show that they do not
+// govern.
+func TestTheGovernorShowsWhatTheClusterCanLose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3))
+		id := follower(c, 1)
+		isOnline(t, c, id, 1)
+		governor := c.Leader(0)
+		shows := func(want ...string) func() bool {
+			return func() bool {
+				text := metricsOf(c, governor)
+				for _, line := range want {
+					if !strings.Contains(text, line) {
+						return false
+					}
+				}
+				return true
+			}
+		}
+		eventually(t, time.Minute, "all is well", shows("signalbox_governor 1\n", `signalbox_hosts{state="online"} 3`+"\n",
+			`signalbox_shard_voters{shard="0"} 3`+"\n", `signalbox_shard_voters_wanted{shard="1"} 3`+"\n",
+			`signalbox_shard_voters_alive{shard="1"} 3`+"\n", `signalbox_shard_failures_tolerated{shard="1"} 1`+"\n",
+			"signalbox_governor_open_steps 0\n", "signalbox_governor_failing_steps 0\n"))
+		if text := metricsOf(c, governor); strings.Contains(text, "signalbox_cluster_concern") {
+			t.Errorf("where all is well:\n%s", text)
+		}
+		if text := metricsOf(c, id); !strings.Contains(text, "signalbox_governor 0\n") ||
+			strings.Contains(text, "signalbox_shard_failures_tolerated") {
+			t.Errorf("a host that does not govern shows\n%s", text)
+		}
+		c.Isolate(id)
+		silent := fmt.Sprintf("signalbox_cluster_concern{severity=\"warning\",code=\"failed\",host=%q} 1\n",
+			servertest.Name(id))
+		eventually(t, time.Minute, "a failure is shown", shows(silent,
+			`signalbox_shard_voters_alive{shard="1"} 2`+"\n", `signalbox_shard_failures_tolerated{shard="1"} 0`+"\n",
+			`signalbox_cluster_concern{severity="warning",code="tolerance",host=""} 1`+"\n",
+			`signalbox_hosts{state="offline"} 1`+"\n"))
+		c.Heal()
+		isOnline(t, c, id, 1)
+		eventually(t, time.Minute, "it is back", shows(`signalbox_shard_failures_tolerated{shard="1"} 1`+"\n"))
+	})
+}
