@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
 	"github.com/signalbox/signalbox/server/settings"
@@ -84,7 +85,8 @@ func newCheck(f *cli.Frame) *cobra.Command {
 		Short: "Is the cluster well, its disk fast enough, its limits sane?",
 		Long: `Looks at a cluster, and tells what is well, what is not, and what to do about it:
 
-  over the protocol      hosts that answer, leaders, versions, hosts that lag,
+  over the protocol      hosts that answer, what may fail, hosts that are away or
+                         cannot take part, leaders, versions, hosts that lag,
                          rollouts that have halted or are stuck, rounds of
                          processes that hang, and when certificates end
   over the admin pages   readiness, room on the disk, how long the log waits for the
@@ -217,7 +219,7 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 		x.add(levelFail, "cluster", todo, "it cannot be asked: %s", cli.Explain(err))
 		return
 	}
-	judgeCluster(hosts, x)
+	judgeCluster(hosts, askGovernor(ctx, box, hosts), x)
 	checkRollouts(ctx, box, x)
 	checkProcesses(ctx, box, x)
 }
@@ -225,8 +227,8 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 // manyEntries is a lag that a host does not have in normal operation.
 const manyEntries = 10_000
 
-// judgeCluster judges the answers of hosts.
-func judgeCluster(hosts []client.HostStatus, x *findings) {
+// judgeCluster judges the answers of hosts, and what the one that governs says of all: nil for nothing.
+func judgeCluster(hosts []client.HostStatus, whole *admin.Cluster, x *findings) {
 	s := newStatusObject(hosts)
 	var silent, stale, behind []string
 	versions := make(map[string]bool)
@@ -265,7 +267,11 @@ func judgeCluster(hosts []client.HostStatus, x *findings) {
 			"no host is known by such an address: look at what --endpoints, its variable or the context says",
 			"%d of those given do not answer: %s", len(unknown), strings.Join(unknown, "; "))
 	}
-	judgeRedundancy(len(s.Hosts), x)
+	if whole != nil {
+		judgeMembers(whole, x)
+	} else {
+		judgeRedundancy(len(s.Hosts), x)
+	}
 	x.none(levelFail, "leaders", s.leaderless(), "every shard has one: "+strconv.Itoa(len(s.Shards)),
 		"there is none of shard %s", "changes are refused there until a majority of the hosts speak to each other: "+
 			"look at their logs and at the network between them")
@@ -303,6 +309,7 @@ func (f *findings) none(otherwise level, subject string, list []string, well, il
 	f.add(otherwise, subject, advice, ill, strings.Join(list, ", "))
 }
 
+// judgeRedundancy judges by the number of hosts alone: there are no records of them.
 func judgeRedundancy(hosts int, x *findings) {
 	switch hosts {
 	case 1:

@@ -66,7 +66,7 @@ func TestCheckJudgesACluster(t *testing.T) {
 		}, "leaders", levelFail},
 	} {
 		var x findings
-		judgeCluster(c.change(healthy()), &x)
+		judgeCluster(c.change(healthy()), nil, &x)
 		if got := x.levels(); got[c.subject] != c.want || x.worst() != c.want {
 			t.Errorf("%s: %+v", what, x.list)
 		}

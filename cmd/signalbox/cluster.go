@@ -50,17 +50,22 @@ type concernObject struct {
 func newClusterObject(c *admin.Cluster) clusterObject {
 	o := clusterObject{ID: c.ID, Generation: c.Generation, Governor: c.Governor, Observed: c.Observed,
 		Hosts: []clusterHostObject{}, Shards: []placementObject{}, Policy: newPolicyObject(&c.Policy),
-		Concerns: []concernObject{}}
+		Concerns: concernObjects(c)}
 	for i := range c.Hosts {
 		o.Hosts = append(o.Hosts, newClusterHostObject(c, &c.Hosts[i]))
 	}
 	for i := range c.Shards {
 		o.Shards = append(o.Shards, newPlacementObject(c, &c.Shards[i]))
 	}
-	for _, x := range c.Concerns {
-		o.Concerns = append(o.Concerns, concernObject{x.Severity.String(), x.Code, x.Text, x.Mend, x.Host, x.Shards})
-	}
 	return o
+}
+
+func concernObjects(c *admin.Cluster) []concernObject {
+	list := []concernObject{}
+	for _, x := range c.Concerns {
+		list = append(list, concernObject{x.Severity.String(), x.Code, x.Text, x.Mend, x.Host, x.Shards})
+	}
+	return list
 }
 
 // hostName is the name of a host, what stands for one that is not known.
@@ -116,11 +121,7 @@ func showCluster(f *cli.Frame, c *admin.Cluster) error {
 	if err != nil {
 		return err
 	}
-	var rows [][]any
-	for _, x := range c.Concerns {
-		rows = append(rows, []any{strings.ToLower(x.Severity.String()), x.Text, shardNames(x.Shards), x.Mend})
-	}
-	return f.Section("What is not as it should be", []string{"HOW BAD", "WHAT", "SHARDS", "WHAT TO DO"}, rows)
+	return f.Section("What is not as it should be", concernTitles, concernCells(o.Concerns))
 }
 
 // toleranceText says how many failures all shards can take.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -25,7 +26,8 @@ their leaders. It needs any token that is let in.
 
 FRESH says that a host made sure lately that it still leads what it believes to
 lead. LAG is by how many entries of its log a shard is behind on the host that is
-most behind; -o wide shows every shard on every host.
+most behind; -o wide shows every shard on every host. What is not as it should be
+with the hosts stands last, with what to do about it.
 
 Exit codes: 69 a shard has no leader, or no host could be asked; 0 otherwise, even if
 a host does not answer. signalbox help exit-codes has the others; signalbox check
@@ -44,7 +46,7 @@ looks more closely.`,
 				if err != nil {
 					return err
 				}
-				return showStatus(f, hosts)
+				return showStatus(f, hosts, askGovernor(ctx, box, hosts))
 			})
 		},
 	})
@@ -79,6 +81,9 @@ type statusObject struct {
 	// rising.
 	FeatureLevel int    `json:"feature_level,omitempty"`
 	LevelHeldBy  string `json:"level_held_by,omitempty"`
+	// Tolerated is how many more voters every shard may lose, -1 where one has too few; nil where that is not known.
+	Tolerated *int            `json:"failures_tolerated,omitempty"`
+	Concerns  []concernObject `json:"concerns,omitempty"`
 }
 
 // metaObject is the meta shard as JSON.
@@ -87,6 +92,8 @@ type metaObject struct {
 	LeaderName string `json:"leader_name"`
 	Term       uint64 `json:"term"`
 	Applied    uint64 `json:"applied_index"`
+	// Redundancy is nil where it is not known.
+	Redundancy *shardRedundancyObject `json:"redundancy,omitempty"`
 }
 
 // silentObject is an endpoint that was given and does not answer, as JSON.
@@ -133,6 +140,8 @@ type shardObject struct {
 	Waiters    uint64 `json:"waiters"`
 	Rollouts   uint64 `json:"rollouts"`
 	Processes  uint64 `json:"processes"`
+	// Redundancy is nil where it is not known.
+	Redundancy *shardRedundancyObject `json:"redundancy,omitempty"`
 }
 
 // newStatusObject merges the reports of hosts.
@@ -254,8 +263,9 @@ func (s *statusObject) refusals() (texts []string) {
 }
 
 // showStatus prints a cluster.
-func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
+func showStatus(f *cli.Frame, hosts []client.HostStatus, whole *admin.Cluster) error {
 	s := newStatusObject(hosts)
+	s.addCluster(whole)
 	answering := 0
 	for i := range s.Hosts {
 		if s.Hosts[i].Error == "" {
@@ -281,6 +291,9 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 		}
 		fields = append(fields, cli.Field{Name: "feature level", Cell: level})
 	}
+	if whole != nil {
+		fields = append(fields, cli.Field{Name: "failures tolerated", Cell: toleranceText(whole)})
+	}
 	for _, text := range s.refusals() {
 		fields = append(fields, cli.Field{Name: "changes refused", Cell: text})
 	}
@@ -299,6 +312,9 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus) error {
 	}
 	if err == nil {
 		err = f.Section("No answer", []string{"ADDRESS", "REASON"}, silentCells(&s))
+	}
+	if err == nil {
+		err = f.Section("What is not as it should be", concernTitles, concernCells(s.Concerns))
 	}
 	if err == nil && len(missing) > 0 {
 		err = cli.Errorf(cli.ExitUnavailable, "no leader of shard %s: changes are refused there until a majority of "+

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/admin"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
 	"github.com/signalbox/signalbox/server/settings"
@@ -78,6 +79,27 @@ func allVote(n int) func(*hosts.Records) bool {
 	}
 }
 
+// awaitPage waits until one of some hosts, the one that governs, shows a page that fulfils a condition.
+func awaitPage(t *testing.T, what string, is func(admin.Cluster) bool, all ...*Host) {
+	t.Helper()
+	var page admin.Cluster
+	for end := within(t, time.Minute); ; {
+		for _, h := range all {
+			if shown, err := h.Cluster(); err == nil && shown.Observed {
+				page = shown
+			}
+		}
+		if is(page) {
+			return
+		}
+		select {
+		case <-end.Done():
+			t.Fatalf("no page %s: %+v", what, page)
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
 func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
 	t.Parallel() // most of the time it waits
 	a := newFirst(t, func(*settings.Settings) {})
@@ -95,6 +117,10 @@ func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
 	awaitRecords(t, a, "with the failure domain of b", func(r *hosts.Records) bool {
 		return r.Named("b").Domain.String() == "dc=x,rack=1"
 	})
+	awaitPage(t, "of a cluster that can lose a host", func(p admin.Cluster) bool {
+		return p.Observed && p.Tolerated != nil && *p.Tolerated == 1 && len(p.Hosts) == 3 && len(p.Shards) == 2 &&
+			len(p.Shards[1].Voters) == 3 && p.Shards[1].Live == 3 && *p.Hosts[2].Alive && p.Hosts[1].Current == "online"
+	}, a, b, c)
 	// Started again with what it was started with, it does not join again. It is reached where it says.
 	id := b.Identity().HostID
 	b.Close()
