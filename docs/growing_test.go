@@ -12,67 +12,154 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// commandsOfGrowing returns the commands of the section of docs/operating.md about growing, with free ports and a
-// folder in the place of those of the page.
-func commandsOfGrowing(t *testing.T, folder string) []string {
+// operatingPage is the page about hosts, with free ports and a folder in the place of those that it has.
+type operatingPage struct {
+	t         *testing.T
+	folder    string
+	endpoints string
+	places    *strings.Replacer
+}
+
+func newOperatingPage(t *testing.T) *operatingPage {
 	t.Helper()
-	_, section, ok := strings.Cut(readPage(t, "docs/operating.md").text, "\n## Growing\n")
-	if !ok {
-		t.Fatal("the page has no such section")
-	}
-	section, _, _ = strings.Cut(section, "\n## ")
 	reserved, err := subprocess.ReservePorts(9)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(reserved.Close)
-	var places []string
+	p := &operatingPage{t: t, folder: t.TempDir()}
+	var clients, places []string
 	for i, port := range []string{"7420", "7421", "7422", "7430", "7431", "7432", "7440", "7441", "7442"} {
 		places = append(places, "127.0.0.1:"+port, reserved.Addresses[i])
+		if strings.HasSuffix(port, "0") {
+			clients = append(clients, reserved.Addresses[i])
+		}
 	}
-	places = append(places, "--data-dir ", "--data-dir "+folder+string(filepath.Separator))
+	for _, flag := range []string{"--data-dir ", "--from "} {
+		places = append(places, flag, flag+p.folder+string(filepath.Separator))
+	}
+	p.endpoints, p.places = strings.Join(clients, ","), strings.NewReplacer(places...)
+	return p
+}
+
+// commands returns the commands of a section, of which there are so many.
+func (p *operatingPage) commands(section string, count int) []string {
+	p.t.Helper()
+	_, text, ok := strings.Cut(readPage(p.t, "docs/operating.md").text, "\n## "+section+"\n")
+	if !ok {
+		p.t.Fatalf("the page has no section %s", section)
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	// Blocks in lists are indented.
+	text = strings.ReplaceAll(text, "\n   ", "\n")
 	var commands []string
-	for _, f := range newPage("docs/operating.md", section).fences {
-		commands = append(commands, f.commands()...)
+	for _, f := range newPage("docs/operating.md", text).fences {
+		for _, c := range f.commands() {
+			commands = append(commands, p.places.Replace(c))
+		}
 	}
-	for i, c := range commands {
-		commands[i] = strings.NewReplacer(places...).Replace(c)
+	if len(commands) != count {
+		p.t.Fatalf("the section %s has the commands %q", section, commands)
 	}
 	return commands
 }
 
-// TestAClusterGrowsAsTyped types the commands of the page. The host whose directory is lost is refused under its name
-// before it takes its own place.
-func TestAClusterGrowsAsTyped(t *testing.T) {
+// TestHostsComeAndGoAsTyped types the commands of the page: a cluster grows; a host whose directory is lost is refused
+// under its name before it takes its own place; one is drained, started again with another binary as it were, and one
+// leaves. At last the cluster is made anew of what one host has left, and refuses the others.
+func TestHostsComeAndGoAsTyped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program, and runs it")
 	}
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash")
 	}
-	folder := t.TempDir()
-	commands := commandsOfGrowing(t, folder)
-	if len(commands) != 5 {
-		t.Fatalf("the page has the commands %q", commands)
-	}
+	page := newOperatingPage(t)
 	d := newDesk(t)
-	d.environment = []string{"PATH=" + buildSignalbox(t) + ":" + os.Getenv("PATH")}
+	d.environment = []string{"PATH=" + buildSignalbox(t) + ":" + os.Getenv("PATH"),
+		"SIGNALBOX_ENDPOINTS=" + page.endpoints}
+	hosts := page.grows(d)
+	hosts["b"] = page.replaces(d, hosts["b"])
+	hosts["b"] = page.upgrades(d, hosts["b"])
+	page.leaves(d, hosts)
+	page.loses(d, hosts)
+}
+
+// grows types the commands that make a cluster of three, and returns the terminals of its hosts.
+func (p *operatingPage) grows(d *desk) map[string]*terminal {
+	commands := p.commands("Growing", 4)
 	d.open(commands[0]).awaitEnd("")
 	first := d.open(commands[1])
 	first.await("is ready")
-	second := d.open(commands[2])
-	for _, te := range []*terminal{second, d.open(commands[3])} {
+	// What is waited for is the page's ten seconds otherwise.
+	d.open("signalbox cluster policy --stable-for 1s").awaitEnd("")
+	second, third := d.open(commands[2]), d.open(commands[3])
+	for _, te := range []*terminal{second, third} {
 		te.await("is ready")
 	}
 	for _, replica := range []string{"shard 0", "shard 1"} {
 		first.await(replica + ": voter")
 	}
+	return map[string]*terminal{"a": first, "b": second, "c": third}
+}
 
-	second.interrupt()
-	second.awaitEnd("")
-	if err := os.RemoveAll(filepath.Join(folder, "b")); err != nil {
-		t.Fatal(err)
+// replaces loses the directory of a host, and returns the one that takes its place.
+func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
+	commands := p.commands("Replacing", 2)
+	lost.interrupt()
+	lost.awaitEnd("")
+	if err := os.RemoveAll(filepath.Join(p.folder, "b")); err != nil {
+		p.t.Fatal(err)
 	}
-	d.open(commands[2]).await("--replace b where that one is gone for good")
-	d.open(commands[4]).await("is ready")
+	d.open(p.commands("Growing", 4)[2]).await("--replace b where that one is gone for good")
+	again := d.open(commands[0])
+	again.await("is ready")
+	te := d.open(commands[1])
+	te.await("all is as it should be")
+	te.awaitEnd("")
+	return again
+}
+
+// upgrades types what is done with each host, and returns the one that runs then.
+func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
+	commands := p.commands("Upgrading", 2)
+	te := d.open(commands[0])
+	te.await("host b is drained")
+	te.awaitEnd("")
+	d.open("signalbox host drain c").await("host c cannot be drained: ")
+	running.interrupt()
+	running.awaitEnd("")
+	again := d.open(p.commands("Growing", 4)[2])
+	again.await("is ready")
+	d.open(commands[1]).awaitEnd("")
+	return again
+}
+
+// leaves drains a host for a while, and another one for ever.
+func (p *operatingPage) leaves(d *desk, hosts map[string]*terminal) {
+	commands := p.commands("Leaving", 4)
+	for i, says := range []string{"host b is drained", "host b is undrained", "host c is drained", "host c is expelled"} {
+		te := d.open(commands[i])
+		te.await(says)
+		te.awaitEnd("")
+	}
+	hosts["c"].interrupt()
+	hosts["c"].awaitEnd("")
+	d.open(p.commands("Growing", 4)[3]).await("was expelled")
+	d.open("signalbox check --quiet").await("two hosts: ")
+}
+
+// loses makes a new cluster of what the first host has. A host of before is refused.
+func (p *operatingPage) loses(d *desk, hosts map[string]*terminal) {
+	commands := p.commands("Losing a majority", 3)
+	for _, name := range []string{"b", "a"} {
+		hosts[name].interrupt()
+		hosts[name].awaitEnd("")
+	}
+	te := d.open(commands[0])
+	te.await("generation 1")
+	te.awaitEnd("")
+	d.open(commands[1]).await("is ready")
+	d.open(p.commands("Growing", 4)[2]).await("the cluster was made anew without it")
+	d.open(commands[2]).await("is ready")
 }

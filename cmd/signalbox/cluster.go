@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -237,40 +238,79 @@ var (
 )
 
 func newClusterWhy(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
+	var wait bool
+	c := &cobra.Command{
 		Use:   "why",
 		Short: "What the governor does, and what it waits for",
 		Long: `Shows the steps that are open, and why nothing else is done, such as "shard 3: d waits
-for its snapshot, 41 %". Where it shows nothing all is as it should be.`,
+for its snapshot, 41 %". Where it shows nothing all is as it should be. With --wait
+it waits for that; a leadership that only rests, before it is moved to spread the
+load, is not waited for.`,
 		Example: `  signalbox cluster why
 
   # until nothing is left to do
-  until signalbox cluster why -o json | jq -e '.steps + .reasons == []'; do sleep 1; done`,
+  signalbox cluster why --wait`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if wait {
+				return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+					return awaitNothing(ctx, f, admin.Of(box))
+				})
+			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				why, err := admin.Of(box).Why(ctx)
 				if err != nil {
 					return err
 				}
-				text := "all is as it should be"
-				if n := len(why.Steps); n > 0 {
-					text = fmt.Sprintf("%d steps are open", n)
-				} else if len(why.Reasons) > 0 {
-					text = "it waits"
-				}
-				err = f.Fields(clusterWhyObject{clusterStepObjects(why.Steps), governorReasonObjects(why.Reasons)},
-					cli.Field{Name: "governor", Cell: text})
-				if err == nil {
-					err = f.Section("Open steps", stepTitles, stepCells(why.Steps))
-				}
-				if err == nil {
-					err = f.Section("What it waits for", reasonTitles, reasonCells(why.Reasons))
-				}
-				return err
+				return showWhy(f, why)
 			})
 		},
 	}
+	c.Flags().BoolVar(&wait, "wait", false,
+		"wait until nothing is left to do, and say what that waits for; --timeout does not bound it")
+	return c
+}
+
+// codeRest is that of a leadership which is not moved yet to spread the load.
+const codeRest = "rest"
+
+// awaitNothing waits until the governor has nothing to do, and says what it waits for whenever that changes.
+func awaitNothing(ctx context.Context, f *cli.Frame, on *admin.Admin) error {
+	for said := ""; ; {
+		why, err := on.Why(ctx)
+		if err != nil {
+			return err
+		}
+		why.Reasons = slices.DeleteFunc(why.Reasons, func(r admin.Reason) bool { return r.Code == codeRest })
+		if len(why.Steps)+len(why.Reasons) == 0 {
+			return showWhy(f, why)
+		}
+		if text := waitsFor(why); text != said {
+			f.Say("%s", text)
+			said = text
+		}
+		if !sleepFor(ctx, waitEvery) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func showWhy(f *cli.Frame, why *admin.Why) error {
+	text := "all is as it should be"
+	if n := len(why.Steps); n > 0 {
+		text = fmt.Sprintf("%d steps are open", n)
+	} else if len(why.Reasons) > 0 {
+		text = "it waits"
+	}
+	err := f.Fields(clusterWhyObject{clusterStepObjects(why.Steps), governorReasonObjects(why.Reasons)},
+		cli.Field{Name: "governor", Cell: text})
+	if err == nil {
+		err = f.Section("Open steps", stepTitles, stepCells(why.Steps))
+	}
+	if err == nil {
+		err = f.Section("What it waits for", reasonTitles, reasonCells(why.Reasons))
+	}
+	return err
 }
 
 func newClusterPlan(f *cli.Frame) *cobra.Command {

@@ -105,9 +105,7 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 			a.Say("%s", text)
 			said = text
 		}
-		select {
-		case <-time.After(waitEvery):
-		case <-ctx.Done():
+		if !sleepFor(ctx, waitEvery) {
 			return context.Cause(ctx)
 		}
 	}
@@ -147,20 +145,19 @@ func newHostDrain(f *cli.Frame) *cobra.Command {
 		Short: "Have a host hand over all it does, before it is stopped",
 		Long: `Gives a host the target OFFLINE: it hands over the leaderships that it has, and its
 votes where another host can have them. Then it can be stopped, and no client waits
-for an election. It stays drained when it is started again, until undrain.
+for an election. When it is started again it is ONLINE again.
 
 A drain that would cost a shard its majority is refused, and says which. SIGTERM does
 the same as a drain, but for three seconds at the most, and is never refused.`,
 		Example: `  signalbox host drain b --wait --reason "a new disk"
-  systemctl restart signalbox
-  signalbox host undrain b`,
+  systemctl restart signalbox`,
 	}, &hostAct{done: "drained", waited: admin.Offline}, (*admin.Admin).Drain)
 }
 
 func newHostUndrain(f *cli.Frame) *cobra.Command {
 	return simpleAct(f, "undrain", &cobra.Command{
 		Short:   "Take a drain back",
-		Long:    "Gives a host that was drained the target ONLINE again.",
+		Long:    "Gives a host that was drained, and was not stopped since, the target ONLINE again.",
 		Example: "  signalbox host undrain b --wait",
 	}, &hostAct{done: "undrained", waited: admin.Online}, (*admin.Admin).Undrain)
 }
@@ -194,7 +191,8 @@ host's then.
 
 A host that is online is to be drained first; --force does without. Refused are the
 last host, and what would cost a shard its majority. Expelling a host twice is no
-error.`,
+error. Leave its process running until it is EXPELLED, which --wait waits for: until
+then its vote may be needed, to remove it among others.`,
 		Example: `  signalbox host drain d --wait && signalbox host expel d --wait --yes
 
   # a machine that is gone and has no successor
