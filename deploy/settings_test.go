@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -207,18 +208,18 @@ func TestTheUnitOfSystemdStartsAHost(t *testing.T) {
 	}
 }
 
-func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
-	text, err := os.ReadFile("kubernetes/signalbox.yaml")
+// manifests decodes the documents of a file that are of some kinds, and counts all.
+func manifests(t *testing.T, file string, into map[string]any) (kinds map[string]int) {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var set statefulSet
-	var policy networkPolicy
-	kinds := make(map[string]int)
+	kinds = make(map[string]int)
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var document yaml.Node
 		if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-			break
+			return kinds
 		} else if err != nil {
 			t.Fatal(err)
 		}
@@ -227,17 +228,32 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		kinds[named.Kind]++
-		if named.Kind == "NetworkPolicy" {
-			if err := document.Decode(&policy); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if named.Kind == "StatefulSet" {
-			if err := document.Decode(&set); err != nil {
+		if to := into[named.Kind]; to != nil {
+			if err := document.Decode(to); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+}
+
+// settingsOf are those of a container, in the pod of a name.
+func (c *container) settingsOf(t *testing.T, what, name string) settings.Settings {
+	t.Helper()
+	var environment []string
+	for _, e := range c.Env {
+		value := strings.ReplaceAll(e.Value, "$(SIGNALBOX_NAME)", name)
+		if e.Name == "SIGNALBOX_NAME" {
+			value = name
+		}
+		environment = append(environment, e.Name+"="+here(t, value))
+	}
+	return load(t, "kubernetes: "+what, settings.Sources{Environment: environment})
+}
+
+func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
+	var set statefulSet
+	var policy networkPolicy
+	kinds := manifests(t, "kubernetes/signalbox.yaml", map[string]any{"NetworkPolicy": &policy, "StatefulSet": &set})
 	if kinds["StatefulSet"] != 1 || kinds["Service"] != 1 || kinds["NetworkPolicy"] != 1 {
 		t.Fatalf("there are %v", kinds)
 	}
@@ -251,22 +267,15 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 		t.Error("no host is ready before others run, so they must start together")
 	}
 	stopsInTime(t, "a pod", strconv.Itoa(spec.Template.Spec.Grace)+"s")
-	container := spec.Template.Spec.Containers[0]
+	container := &spec.Template.Spec.Containers[0]
 	for i := range spec.Replicas {
 		name := spec.ServiceName + "-" + strconv.Itoa(i)
-		var environment []string
-		for _, e := range container.Env {
-			value := strings.ReplaceAll(e.Value, "$(SIGNALBOX_NAME)", name)
-			if e.Name == "SIGNALBOX_NAME" {
-				value = name
-			}
-			environment = append(environment, e.Name+"="+here(t, value))
-		}
-		s := load(t, "kubernetes: "+name, settings.Sources{Environment: environment})
-		if len(s.Hosts) != spec.Replicas || !strings.HasPrefix(s.RaftAdvertise, name+".") ||
+		s := container.settingsOf(t, name, name)
+		if !slices.Contains(s.Join, s.RaftAdvertise) || len(s.Join) != spec.Replicas ||
+			s.Replace != name || !strings.HasPrefix(s.RaftAdvertise, name+".") ||
 			!strings.HasPrefix(s.ClientAdvertise, name+".") {
-			t.Errorf("%s is one of %v, tells hosts %s and clients %s", name, s.Hosts, s.RaftAdvertise,
-				s.ClientAdvertise)
+			t.Errorf("%s joins %v in the place of %s, tells hosts %s and clients %s", name, s.Join, s.Replace,
+				s.RaftAdvertise, s.ClientAdvertise)
 		}
 		// Its own name may not be known when it starts.
 		if host, _, _ := strings.Cut(s.RaftListen, ":"); host != "0.0.0.0" {
@@ -276,6 +285,70 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 			"admin": s.AdminListen} {
 			if !container.has(port, address) {
 				t.Errorf("%s listens on %s, and the ports are %v", name, address, container.Ports)
+			}
+		}
+	}
+}
+
+// TestAClusterInKubernetesIsMadeOnce holds what makes the first host against what starts it.
+func TestAClusterInKubernetesIsMadeOnce(t *testing.T) {
+	var set statefulSet
+	var job struct {
+		Spec struct {
+			Backoff  int `yaml:"backoffLimit"`
+			Template podTemplate
+		}
+	}
+	var claim struct {
+		Metadata struct{ Name string }
+		Spec     any
+	}
+	manifests(t, "kubernetes/signalbox.yaml", map[string]any{"StatefulSet": &set})
+	kinds := manifests(t, "kubernetes/init.yaml", map[string]any{"Job": &job, "PersistentVolumeClaim": &claim})
+	if len(kinds) != 2 || kinds["Job"] != 1 || kinds["PersistentVolumeClaim"] != 1 || job.Spec.Backoff != 0 {
+		t.Fatalf("there are %v", kinds)
+	}
+	first := set.Spec.ServiceName + "-0"
+	volume := set.Spec.Volumes[0]
+	if claim.Metadata.Name != volume.Metadata.Name+"-"+first || !reflect.DeepEqual(claim.Spec, volume.Spec) {
+		t.Errorf("the volume %+v is not that of %s: %+v", claim, first, volume)
+	}
+	container := &job.Spec.Template.Spec.Containers[0]
+	if !slices.Equal(container.Args, []string{"init"}) {
+		t.Errorf("the job does %v", container.Args)
+	}
+	made := container.settingsOf(t, "init", first)
+	started := set.Spec.Template.Spec.Containers[0].settingsOf(t, first, first)
+	if made.Name != started.Name || made.Cluster != started.Cluster || made.DataDir != started.DataDir ||
+		made.Shards != started.Shards || made.RaftAdvertise != started.RaftAdvertise || made.Joins() {
+		t.Errorf("made is %+v, and started %+v", made, started)
+	}
+}
+
+// TestAPodIsDrainedBeforeItIsStopped: by a command that there is, with all its flags.
+func TestAPodIsDrainedBeforeItIsStopped(t *testing.T) {
+	var set statefulSet
+	manifests(t, "kubernetes/signalbox.yaml", map[string]any{"StatefulSet": &set})
+	container := &set.Spec.Template.Spec.Containers[0]
+	command := container.Lifecycle.PreStop.Exec.Command
+	if len(command) < 3 || !slices.Equal(command[:3], []string{"signalbox", "host", "drain"}) {
+		t.Fatalf("the hook is %v", command)
+	}
+	page, err := os.ReadFile("../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, argument := range command[3:] {
+		flag, value, _ := strings.Cut(argument, "=")
+		if !strings.HasPrefix(flag, "--") || !strings.Contains(string(page), flag+" ") {
+			t.Errorf("%s is no flag of the tool", argument)
+		}
+		if flag == "--endpoints" {
+			for i, endpoint := range strings.Split(value, ",") {
+				name := set.Spec.ServiceName + "-" + strconv.Itoa(i)
+				if s := container.settingsOf(t, name, name); endpoint != s.ClientAdvertise {
+					t.Errorf("%s is asked at %s, and advertises %s", name, endpoint, s.ClientAdvertise)
+				}
 			}
 		}
 	}
@@ -307,20 +380,32 @@ type statefulSet struct {
 		ServiceName         string `yaml:"serviceName"`
 		Replicas            int
 		PodManagementPolicy string `yaml:"podManagementPolicy"`
-		Template            struct {
-			Spec struct {
-				Grace      int `yaml:"terminationGracePeriodSeconds"`
-				Containers []container
-			}
-		}
+		Template            podTemplate
+		Volumes             []struct {
+			Metadata struct{ Name string }
+			Spec     any
+		} `yaml:"volumeClaimTemplates"`
+	}
+}
+
+type podTemplate struct {
+	Spec struct {
+		Grace      int `yaml:"terminationGracePeriodSeconds"`
+		Containers []container
 	}
 }
 
 type container struct {
+	Args  []string
 	Env   []struct{ Name, Value string }
 	Ports []struct {
 		Name          string
 		ContainerPort int `yaml:"containerPort"`
+	}
+	Lifecycle struct {
+		PreStop struct {
+			Exec struct{ Command []string }
+		} `yaml:"preStop"`
 	}
 }
 

@@ -138,7 +138,9 @@ func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 // leaves drains a host for a while, and another one for ever.
 func (p *operatingPage) leaves(d *desk, hosts map[string]*terminal) {
 	commands := p.commands("Leaving", 4)
-	for i, says := range []string{"host b is drained", "host b is undrained", "host c is drained", "host c is expelled"} {
+	for i, says := range []string{
+		"host b is drained", "host b is undrained", "host c is drained", "host c is expelled",
+	} {
 		te := d.open(commands[i])
 		te.await(says)
 		te.awaitEnd("")

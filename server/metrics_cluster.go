@@ -60,7 +60,8 @@ func writeConcerns(w io.Writer, c *overview.Cluster) {
 				name = on.Name
 			}
 		}
-		labels := fmt.Sprintf("{severity=%q,code=%q,host=%s}", strings.ToLower(x.Severity.String()), x.Code, label(name))
+		severity := strings.ToLower(x.Severity.String())
+		labels := fmt.Sprintf("{severity=%q,code=%q,host=%s}", severity, x.Code, label(name))
 		if !seen[labels] {
 			seen[labels] = true
 			fmt.Fprintf(w, "signalbox_cluster_concern%s 1\n", labels)

@@ -141,18 +141,36 @@ func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct,
 }
 
 func newHostDrain(f *cli.Frame) *cobra.Command {
-	return simpleAct(f, "drain", &cobra.Command{
+	c := simpleAct(f, "drain", &cobra.Command{
 		Short: "Have a host hand over all it does, before it is stopped",
 		Long: `Gives a host the target OFFLINE: it hands over the leaderships that it has, and its
 votes where another host can have them. Then it can be stopped, and no client waits
 for an election. When it is started again it is ONLINE again.
 
 A drain that would cost a shard its majority is refused, and says which. SIGTERM does
-the same as a drain, but for three seconds at the most, and is never refused.`,
+the same as a drain, but for three seconds at the most, and is never refused.
+
+Without HOST it is the one that SIGNALBOX_NAME names, as for signalbox serve: a hook
+that runs before a container is stopped need not know more.`,
 		Example: `  signalbox host drain b --wait --reason "a new disk"
   systemctl restart signalbox`,
 	}, &hostAct{done: "drained", waited: admin.Offline}, (*admin.Admin).Drain)
+	named := c.RunE
+	c.Use, c.Args = "drain [HOST]", cli.Arguments("[HOST]")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if own := f.Variable(nameVariable); len(args) == 0 && own != "" {
+			args = []string{own}
+		}
+		if len(args) == 0 {
+			return misuse(c, "HOST is missing, and "+nameVariable+" names none")
+		}
+		return named(c, args)
+	}
+	return c
 }
+
+// nameVariable is where signalbox serve finds the name of its host.
+const nameVariable = "SIGNALBOX_NAME"
 
 func newHostUndrain(f *cli.Frame) *cobra.Command {
 	return simpleAct(f, "undrain", &cobra.Command{

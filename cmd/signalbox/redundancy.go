@@ -110,7 +110,8 @@ func judgeMembers(c *admin.Cluster, x *findings) {
 			l = levelWarn
 		}
 		x.add(l, "redundancy", "bring back the hosts that are away, or replace them",
-			"of the voters of shard %s %d of %d are alive; %d more may fail", shardName(least.ID), least.Live, least.Voters, max(0, least.Tolerated))
+			"of the voters of shard %s %d of %d are alive; %d more may fail", shardName(least.ID), least.Live,
+			least.Voters, max(0, least.Tolerated))
 	}
 	for _, one := range c.Concerns {
 		subject := "cluster"

@@ -44,7 +44,10 @@ func TestClusterKeepsItsNames(t *testing.T) {
 func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 	observed := func(tolerated int) *fake {
 		return &fake{cluster: Cluster{Observed: true, Tolerated: &tolerated,
-			Shards: []Placement{{ID: 1, Redundancy: &Redundancy{Wanted: 3, Live: 2 + tolerated, Tolerated: tolerated}}}}}
+			Shards: []Placement{{
+				ID: 1, Redundancy: &Redundancy{Wanted: 3, Live: 2 + tolerated, Tolerated: tolerated},
+			}},
+		}}
 	}
 	for what, c := range map[string]struct {
 		host *fake

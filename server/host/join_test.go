@@ -198,8 +198,9 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 func TestAWipedHostTakesItsOwnPlace(t *testing.T) {
 	t.Parallel() // most of the time it waits
 	a := newFirst(t, func(*settings.Settings) {})
-	s := joining(t, "b", a)
-	b, c := startSome(t, s)[0], startSome(t, joining(t, "c", a))[0]
+	s, other := joining(t, "b", a), joining(t, "c", a)
+	other.Replace = "c" // which there is not yet
+	b, c := startSome(t, s)[0], startSome(t, other)[0]
 	awaitReady(t, a, b, c)
 	awaitRecords(t, a, "of three voters", allVote(3))
 	was := b.Identity().HostID

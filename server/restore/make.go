@@ -46,9 +46,6 @@ type Made struct {
 // unknownAddress stands in the record of the first host until its first start.
 const unknownAddress = "unknown"
 
-// importingSuffix marks a log that is not complete.
-const importingSuffix = ".importing"
-
 // Make makes the first host of a new cluster. A directory in which that was not finished can be used again, and no host
 // starts on it.
 func Make(ctx context.Context, o Options, from *backup.States) (*Made, error) {
@@ -94,16 +91,12 @@ func (m *maker) make(ctx context.Context) error {
 	if err := m.regenerate(); err != nil {
 		return err
 	}
-	importing := m.directory.LogPath() + importingSuffix
-	for _, left := range []string{importing, m.directory.LogPath()} {
-		if err := os.RemoveAll(left); err != nil { // of an attempt that was not finished: the host is in no cluster
-			return err
-		}
-	}
-	if err := m.importLog(ctx, importing); err != nil {
+	// What is there is of an attempt that was not finished: the host is in no cluster. The log is made where it stays,
+	// because the engine keeps the paths of its snapshots.
+	if err := os.RemoveAll(m.directory.LogPath()); err != nil {
 		return err
 	}
-	if err := os.Rename(importing, m.directory.LogPath()); err != nil {
+	if err := m.importLog(ctx, m.directory.LogPath()); err != nil {
 		return err
 	}
 	if err := m.directory.Restore(m.birth, m.generation); err != nil {

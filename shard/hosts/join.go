@@ -87,7 +87,8 @@ type Join struct {
 	Domain      Domain
 	Version     string
 	Level       level.Level
-	// Replace names the living host whose place it takes, empty for none.
+	// Replace names the living host whose place it takes, empty for none. Where it is the newcomer's own name, there may
+	// be none.
 	Replace string
 	// Token is the id of the join token by which it has shown that it may; Trusted says that a certificate has shown
 	// it, or that the cluster asks for neither.
@@ -168,6 +169,8 @@ func (r *Records) replaced(j *Join) (*Host, Answer) {
 	}
 	old := r.Named(j.Replace)
 	switch {
+	case old == nil && j.Replace == j.Name:
+		return nil, Answer{} // the place of its own name is free
 	case old == nil:
 		return nil, refuse(protocol.StatusNotFound, "there is no host %s to be replaced", j.Replace)
 	case j.Heard:

@@ -109,6 +109,25 @@ func TestAHostIsReplaced(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "expelled", func() Answer { return f.Boot(f.at(), bootOf(2, "b", 2)) })
 }
 
+// TestAHostMayAlwaysReplaceItsOwnName: the first of the name takes no place, and one that comes after it that of the
+// one before, unless that is alive.
+func TestAHostMayAlwaysReplaceItsOwnName(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	first, second := joinOf("d", 4), joinOf("d", 5)
+	first.Replace, second.Replace = "d", "d"
+	f.done(f.Join(f.at(), first))
+	if h := f.Named("d"); h.Replaces != 0 || h.ID != 4 {
+		t.Errorf("the first is %+v", h)
+	}
+	heard := second
+	heard.Heard = true
+	f.refused(protocol.StatusPreconditionFailed, "alive", func() Answer { return f.Join(f.at(), heard) })
+	f.done(f.Join(f.at(), second))
+	if h := f.Named("d"); h.Replaces != 4 || h.ID != 5 || f.Host(4).Living() {
+		t.Errorf("the second is %+v, the first %+v", h, f.Host(4))
+	}
+}
+
 func TestAReplacementByCommand(t *testing.T) {
 	f := born(t, "a", "b", "c")
 	f.done(f.Join(f.at(), joinOf("d", 4)))
