@@ -87,8 +87,8 @@ type Join struct {
 	Domain      Domain
 	Version     string
 	Level       level.Level
-	// Replace names the living host whose place it takes, empty for none. Where it is the newcomer's own name, there may
-	// be none.
+	// Replace names the living host whose place it takes, empty for none. Of the newcomer's own name there may be no
+	// other.
 	Replace string
 	// Token is the id of the join token by which it has shown that it may; Trusted says that a certificate has shown
 	// it, or that the cluster asks for neither.
