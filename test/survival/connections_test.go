@@ -28,8 +28,18 @@ type idler struct {
 	session uint64
 }
 
-// next returns the payload of the next frame; it is good until the one after.
+// next returns the payload of the next frame; it is good until the one after. News of where the hosts are, which come
+// unasked, are passed over.
 func (i *idler) next(buf []byte) ([]byte, error) {
+	for {
+		payload, err := i.frame(buf)
+		if err != nil || len(payload) < 2 || payload[1] != byte(protocol.KindRoutingChanged) {
+			return payload, err
+		}
+	}
+}
+
+func (i *idler) frame(buf []byte) ([]byte, error) {
 	_ = i.conn.SetReadDeadline(time.Now().Add(patience))
 	var head [4]byte
 	if _, err := io.ReadFull(i.in, head[:]); err != nil {
@@ -109,9 +119,6 @@ func (i *idler) idle(every time.Duration, slowest *atomic.Int64, end chan struct
 			return err
 		}
 		payload, err := i.next(buf)
-		for err == nil && len(payload) > 1 && payload[1] == byte(protocol.KindRoutingChanged) {
-			payload, err = i.next(buf) // where the hosts are is on record
-		}
 		if err != nil {
 			return err
 		}
