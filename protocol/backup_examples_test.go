@@ -10,7 +10,8 @@ var backupExamples = []example{
 	{"backup-begin", request(81, &BackupBegin{ShardID: 3})},
 	{"backup-begin-answer", answer(81, &BackupBeginAnswer{StateID: 7, Term: 5, Index: 123_456})},
 	{"backup-begin-moved", failure(81, KindBackupBegin, Result{
-		Status: StatusMoved, Moved: Moved{ShardID: 3, LeaderHostID: 2, LeaderAddress: "signal-2:7420", RoutingVersion: 42},
+		Status: StatusMoved,
+		Moved:  Moved{ShardID: 3, LeaderHostID: 2, LeaderAddress: "signal-2:7420", RoutingVersion: 42},
 	})},
 	{"backup-read", request(82, &BackupRead{StateID: 7})},
 	{"backup-read-answer", answer(82, &BackupReadAnswer{Piece: []byte("signalbox shard\n"), Done: true})},

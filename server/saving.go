@@ -181,8 +181,8 @@ func (s *saving) save(state shard.Snapshot) {
 	}
 }
 
-// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a part of a processor
-// only, and lets those go ahead who wait for the machine's lock.
+// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a part of a
+// processor only, and lets those go ahead who wait for the machine's lock.
 func (s *saving) Write(p []byte) (n int, err error) {
 	if err := s.pause(min(savingShare*time.Since(s.since), savingPause)); err != nil {
 		return 0, err

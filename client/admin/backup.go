@@ -27,8 +27,8 @@ type Backup struct {
 	Generation uint64
 	// Begun is when the first state was fixed: what was acknowledged before is in the backup.
 	Begun time.Time
-	// Shards is the number of data shards, Saved how many of them and of the meta shard are in the file by now, Bytes how
-	// long their states are.
+	// Shards is the number of data shards, Saved how many of them and of the meta shard are in the file by now, Bytes
+	// how long their states are.
 	Shards, Saved int
 	Bytes         int64
 	// Again counts states that were begun again, because the host that they came from was lost or ceased to lead.
@@ -103,7 +103,8 @@ func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) err
 		if begun++; begun > 1 {
 			s.done.Again++
 		}
-		err, broken = s.section(ctx, to, backupfile.Section{Shard: id, Term: state.Term, Index: state.Index}, state.StateID)
+		of := backupfile.Section{Shard: id, Term: state.Term, Index: state.Index}
+		err, broken = s.section(ctx, to, of, state.StateID)
 		if err != nil && begun > maxGivenUp {
 			broken = fmt.Errorf("shard %d was lost %d times while it was being saved: %w", id, begun, err)
 		}
@@ -119,7 +120,8 @@ func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) err
 }
 
 // section reads a state into the file. lost is why it could not be read to its end, broken what is wrong with the file.
-func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Section, state uint64) (lost, broken error) {
+func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Section, state uint64,
+) (lost, broken error) {
 	section, broken := s.file.Section(of)
 	if broken != nil {
 		return nil, broken

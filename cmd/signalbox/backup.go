@@ -22,7 +22,7 @@ import (
 func newBackup(f *cli.Frame) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "backup",
-		Short: "Verify and show backups, and make a cluster of one",
+		Short: "Save, verify and show backups, and make a cluster of one",
 		Long: `A backup is one file with the state of every shard of a cluster. It is restored as
 another cluster: nodes, semaphores that are not ephemeral, rollouts and processes are
 there, and no session owns anything. All fencing tokens from then on are above those
@@ -30,7 +30,7 @@ that were given before, also above those that were given after the backup.
 
 A backup holds all that the cluster keeps, and hashes of tokens: keep it as you keep
 those.`,
-	}, newBackupVerify(f), newBackupShow(f), newBackupRestore(f))
+	}, newBackupSave(f), newBackupVerify(f), newBackupShow(f), newBackupRestore(f))
 }
 
 // openBackup opens a file, or the standard input.

@@ -16,8 +16,9 @@ import (
 //	records  kind (1 byte), length (4 bytes), that many bytes, CRC-32C of all that (4 bytes)
 //
 // The first record is the header. A section is a record with what it is of, records with its bytes, and one with its
-// length and SHA-256, or one that says that it was given up: then it counts for nothing. The last record seals the file: it has the number of sections and the SHA-256 of all bytes before
-// it. Headers are JSON, and a reader ignores fields that it does not know.
+// length and SHA-256, or one that says that it was given up: then it counts for nothing. The last record seals the
+// file: it has the number of sections and the SHA-256 of all bytes before it. Headers are JSON, and a reader ignores
+// fields that it does not know.
 const (
 	magic  = "signalbox backup"
 	format = 1
@@ -43,8 +44,8 @@ var (
 	ErrNewer = errors.New("the backup is of a newer version")
 	// ErrIncomplete: a shard is missing.
 	ErrIncomplete = errors.New("the backup is not of all shards")
-	// ErrGivenUp ends the bytes of a section that was given up, because the host that it came from was lost. Another one
-	// of the same shard follows.
+	// ErrGivenUp ends the bytes of a section that was given up, because the host that it came from was lost. Another
+	// one of the same shard follows.
 	ErrGivenUp = errors.New("the section was given up")
 )
 

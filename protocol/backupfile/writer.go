@@ -116,8 +116,8 @@ func (s *SectionWriter) Close() error {
 	return s.w.err
 }
 
-// GiveUp ends a section whose rest cannot be had. What was written of it counts for nothing, and another one of the same
-// shard may follow.
+// GiveUp ends a section whose rest cannot be had. What was written of it counts for nothing, and another one of the
+// same shard may follow.
 func (s *SectionWriter) GiveUp() error {
 	if s.w.open != s {
 		return fmt.Errorf("backup: %w", io.ErrClosedPipe)

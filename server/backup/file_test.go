@@ -21,7 +21,8 @@ const magic = "signalbox backup"
 // cluster has two data shards with a semaphore each, and a node.
 func cluster(t *testing.T) *States {
 	t.Helper()
-	s := NewStates(backupfile.Header{Cluster: "c", Begun: time.Unix(1e9, 0).UTC(), Shards: 2, Level: level.Newest, Version: "1"})
+	s := NewStates(backupfile.Header{Cluster: "c", Begun: time.Unix(1e9, 0).UTC(), Shards: 2, Level: level.Newest,
+		Version: "1"})
 	s.Meta = meta.New()
 	var done meta.Effects
 	s.Meta.Apply(&meta.Batch{Commands: []meta.Command{
@@ -75,7 +76,8 @@ func TestATornBackupIsNone(t *testing.T) {
 	file := saved(t, cluster(t))
 	for n := 0; n < len(file); n += max(1, min(len(file)-n-1, 9973)) {
 		_, err := Load(bytes.NewReader(file[:n]))
-		if !errors.Is(err, backupfile.ErrDamaged) && !errors.Is(err, shard.ErrBadSnapshot) && !errors.Is(err, meta.ErrSnapshot) {
+		if !errors.Is(err, backupfile.ErrDamaged) && !errors.Is(err, shard.ErrBadSnapshot) &&
+			!errors.Is(err, meta.ErrSnapshot) {
 			t.Fatalf("%d of %d bytes: %v", n, len(file), err)
 		}
 		if n > len(file)/2 && !strings.Contains(err.Error(), "shard") && !strings.Contains(err.Error(), "seal") {
@@ -148,8 +150,10 @@ func TestAShardThatIsMissing(t *testing.T) {
 // TestTheFurthestStateOfEachShardIsChosen: by term, then by index, whichever host had it.
 func TestTheFurthestStateOfEachShardIsChosen(t *testing.T) {
 	a, b := cluster(t), cluster(t)
-	a.Sections[1], b.Sections[1] = backupfile.Section{Shard: 1, Term: 4, Index: 10}, backupfile.Section{Shard: 1, Term: 3, Index: 99}
-	a.Sections[2], b.Sections[2] = backupfile.Section{Shard: 2, Term: 3, Index: 10}, backupfile.Section{Shard: 2, Term: 3, Index: 11}
+	a.Sections[1] = backupfile.Section{Shard: 1, Term: 4, Index: 10}
+	b.Sections[1] = backupfile.Section{Shard: 1, Term: 3, Index: 99}
+	a.Sections[2] = backupfile.Section{Shard: 2, Term: 3, Index: 10}
+	b.Sections[2] = backupfile.Section{Shard: 2, Term: 3, Index: 11}
 	b.Header.Begun = b.Header.Begun.Add(-time.Hour)
 	delete(a.Sections, 0)
 	a.Meta = nil

@@ -22,7 +22,8 @@ type States struct {
 
 // NewStates returns states with machines of which none is there yet.
 func NewStates(h backupfile.Header) *States {
-	return &States{Header: h, Sections: make(map[meta.ShardID]backupfile.Section), Data: make(map[meta.ShardID]*shard.Machine)}
+	return &States{Header: h, Sections: make(map[meta.ShardID]backupfile.Section),
+		Data: make(map[meta.ShardID]*shard.Machine)}
 }
 
 // Load reads all of a file. What cannot be restored is an error that names the section.

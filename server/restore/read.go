@@ -32,8 +32,8 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 		return nil, fmt.Errorf("restore: %s is of a host that was never in a cluster", dir)
 	}
 	states := backup.NewStates(backupfile.Header{
-		Cluster: id.Cluster, ClusterName: id.ClusterName, Generation: backupfile.Generation(id.Generation), Begun: time.Now().UTC(),
-		Shards: id.Shards, Version: version, Host: id.HostName,
+		Cluster: id.Cluster, ClusterName: id.ClusterName, Generation: backupfile.Generation(id.Generation),
+		Begun: time.Now().UTC(), Shards: id.Shards, Version: version, Host: id.HostName,
 	})
 	remnants, err := raftlog.ReadRemnants(ctx, filepath.Join(dir, identity.LogName), scratch, quiet,
 		func(shardID uint64) shard.StateMachine { return reading(states, meta.ShardID(shardID), id.Shards) })

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// partialSuffix marks a backup that is not whole.
+const partialSuffix = ".partial"
+
+// progressEvery is how often it is said how far a backup has come.
+const progressEvery = 5 * time.Second
+
+// saveCommand is one run of backup save.
+type saveCommand struct {
+	*cli.Frame
+	every  time.Duration
+	keep   int
+	listen string
+}
+
+func newBackupSave(f *cli.Frame) *cobra.Command {
+	s := &saveCommand{Frame: f}
+	c := f.Command(&cobra.Command{
+		Use:   "save FILE|DIR|-",
+		Short: "Save the state of a running cluster",
+		Long: `Reads the state of every shard from its leader while the cluster goes on, and writes all
+of them into FILE, or to the standard output. Everything is in it that was acknowledged
+before the command was started. The token needs the right backup for the path /, which
+the role root has.
+
+FILE is there when it is whole, and not before: until then its name ends in ` + partialSuffix + `.
+Where a leader is lost, its shard is begun again at the next one. It is given up
+when nothing has come for as long as --timeout.
+
+With --every it stays, saves into the directory DIR at once and then each time, under
+names that sort by time, and keeps the newest --keep of them. A backup that fails is
+reported and tried again at the next time. --metrics-listen serves the time of the last
+success, for alerts, at /metrics.
+
+Only its user may read what it writes: it holds all that the cluster keeps, and hashes
+of tokens.
+
+Exit codes: 0 saved; 69 it could not be saved in time; 77 the token does not give the
+right.`,
+		Example: `  signalbox backup save signalbox.backup
+
+  # to a store
+  signalbox backup save - | aws s3 cp - s3://backups/signalbox.backup
+
+  # every hour, for a day
+  signalbox backup save /var/backups/signalbox --every 1h --keep 24`,
+		Args: cli.Arguments("FILE|DIR|-"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := s.check(c, args[0]); err != nil {
+				return err
+			}
+			keepPrivate()
+			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
+				timeout, err := k.Timeout()
+				if err != nil {
+					return err
+				}
+				source := source{admin.Of(box), timeout, f.Say}
+				if s.every > 0 {
+					return s.series(ctx, args[0], &source)
+				}
+				return s.once(ctx, args[0], &source)
+			})
+		},
+	})
+	c.Flags().DurationVar(&s.every, "every", 0, "stay, and save each `TIME`, such as 1h, into a directory")
+	c.Flags().IntVar(&s.keep, "keep", 24, "`NUMBER` of backups that stay in the directory")
+	c.Flags().StringVar(&s.listen, "metrics-listen", "", "`HOST:PORT` at which metrics of the backups are served")
+	return c
+}
+
+func (s *saveCommand) check(c *cobra.Command, target string) error {
+	switch {
+	case s.every == 0 && (c.Flags().Changed("keep") || s.listen != ""):
+		return misuse(c, "--keep and --metrics-listen go with --every")
+	case s.every == 0:
+		return nil
+	case s.every < time.Second:
+		return misuse(c, "--every is one second at the least")
+	case s.keep < 1:
+		return misuse(c, "--keep is 1 at the least")
+	}
+	info, err := os.Stat(target)
+	switch {
+	case err != nil:
+		return cli.ExitWith(cli.ExitNotFound, err)
+	case !info.IsDir():
+		return misuse(c, "with --every %s must be a directory", cli.Safe(target))
+	}
+	return nil
+}
+
+// once saves one backup.
+func (s *saveCommand) once(ctx context.Context, target string, from *source) (err error) {
+	var done admin.Backup
+	if target == "-" {
+		if done, err = from.save(ctx, s.Out); err == nil {
+			s.Say("signalbox: %s", savedText("the backup", &done))
+		}
+		return err
+	}
+	err = writeWhole(target, func(w io.Writer) (err error) {
+		done, err = from.save(ctx, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Line(newSavedObject(target, &done), "%s", savedText(target, &done))
+}
+
+func savedText(target string, b *admin.Backup) string {
+	return fmt.Sprintf("%s has %d data shards of cluster %s, generation %d, with %s", target, b.Shards, b.Cluster,
+		b.Generation, byteText(b.Bytes))
+}
+
+// savedObject is a backup that was saved, as JSON.
+type savedObject struct {
+	Path       string `json:"path"`
+	Cluster    string `json:"cluster"`
+	Generation uint64 `json:"generation"`
+	Begun      string `json:"begun"`
+	Shards     int    `json:"shards"`
+	Bytes      int64  `json:"bytes"`
+	Again      int    `json:"begun_again"`
+}
+
+func newSavedObject(path string, b *admin.Backup) savedObject {
+	return savedObject{path, b.Cluster, b.Generation, b.Begun.UTC().Format(time.RFC3339), b.Shards, b.Bytes, b.Again}
+}
+
+// writeWhole makes a file of what write writes, or none.
+func writeWhole(path string, write func(io.Writer) error) error {
+	// Only its user may read it.
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+partialSuffix)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // which fails once it is in its place
+	err = write(file)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return err
+	}
+	directory, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(directory.Sync(), directory.Close())
+}
+
+// source is the cluster that is saved.
+type source struct {
+	admin    *admin.Admin
+	patience time.Duration
+	say      func(format string, args ...any)
+}
+
+// errNothingCame is the cause of a context whose backup did not get on.
+var errNothingCame = errors.New("nothing has come from the cluster for as long as --timeout")
+
+// save writes a backup, says how far it has come, and gives it up when it does not get on.
+func (s *source) save(ctx context.Context, w io.Writer) (admin.Backup, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(s.patience, func() { cancel(errNothingCame) })
+	defer stalled.Stop()
+	said := time.Now()
+	paused := &pausing{w: w, stop: func() { stalled.Stop() }, resume: func() { stalled.Reset(s.patience) }}
+	done, err := s.admin.Backup(ctx, paused, func(b admin.Backup) {
+		if now := time.Now(); now.Sub(said) >= progressEvery {
+			said = now
+			s.say("signalbox: %d of %d shards, %s", b.Saved, b.Shards+1, byteText(b.Bytes))
+		}
+	})
+	if errors.Is(context.Cause(ctx), errNothingCame) {
+		err = cli.ExitWith(cli.ExitUnavailable, cli.EndedBy(ctx, err))
+	}
+	return done, err
+}
+
+// pausing lets a writer take its time: what waits for the reader of a pipe is not the cluster's fault.
+type pausing struct {
+	w            io.Writer
+	stop, resume func()
+}
+
+// Write implements io.Writer.
+func (p *pausing) Write(b []byte) (int, error) {
+	p.stop()
+	defer p.resume()
+	return p.w.Write(b)
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// names returns the names of the files in a directory.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// TestABackupIsSavedVerifiedAndShown: of a running host, into a file that only its user may read, or to the standard
+// output.
+func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
+	x, node := sharedTool(t)
+	x.ok("semaphore", "create", node, "flags", "--limit", "1", "--data", "on")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.backup")
+	var saved savedObject
+	if err := json.Unmarshal([]byte(x.ok("backup", "save", file, "-o", "json")), &saved); err != nil || saved.Shards < 1 ||
+		saved.Cluster == "" || saved.Path != file || saved.Bytes == 0 {
+		t.Errorf("%v: %+v", err, saved)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || len(names(t, dir)) != 1 {
+		t.Errorf("%v, %v, in %v", info.Mode(), err, names(t, dir))
+	}
+	x.ok("backup", "verify", file)
+	if got := x.ok("backup", "show", file, node, "flags"); got != "on" {
+		t.Errorf("its data is %q", got)
+	}
+	if got := x.runWith(x.ok("backup", "save", "-"), "backup", "show", "-"); !strings.Contains(got.out, node) {
+		t.Errorf("from the standard input: %+v", got)
+	}
+	x.fails(cli.ExitFailed, "no such file", "backup", "save", filepath.Join(dir, "none", "a.backup"))
+	x.fails(cli.ExitUsage, "go with --every", "backup", "save", file, "--keep", "3")
+	x.fails(cli.ExitNotFound, "no such file", "backup", "save", filepath.Join(dir, "none"), "--every", "1h")
+	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--every", "1h")
+}
+
+// TestABackupThatFailsLeavesNoFile: nor does it take the place of the one that is there.
+func TestABackupThatFailsLeavesNoFile(t *testing.T) {
+	skipShort(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.backup")
+	if err := os.WriteFile(file, []byte("the last one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := func(w io.Writer) error {
+		_, _ = w.Write([]byte("half of one"))
+		return os.ErrDeadlineExceeded
+	}
+	if err := writeWhole(file, broken); err == nil {
+		t.Error("it is a success")
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "the last one" || len(names(t, dir)) != 1 {
+		t.Errorf("%q, %v, in %v", got, err, names(t, dir))
+	}
+}
+
+// TestASeriesOfBackups: the first is saved at once, leavings are removed, and metrics say when.
+func TestASeriesOfBackups(t *testing.T) {
+	x, _ := sharedTool(t)
+	dir := t.TempDir()
+	left := filepath.Join(dir, "signalbox-20260101T000000Z.backup.123"+partialSuffix)
+	if err := os.WriteFile(left, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := x.start("backup", "save", dir, "--every", "1h", "--metrics-listen", "127.0.0.1:0")
+	s.says("data shards of cluster")
+	if got := names(t, dir); len(got) != 1 || !strings.HasSuffix(got[0], ".backup") {
+		t.Errorf("there are %v", got)
+	}
+	at := regexp.MustCompile(`http://\S+`).FindString(s.Errors())
+	page, err := http.Get(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	text, err := io.ReadAll(page.Body)
+	if err != nil || !regexp.MustCompile(`(?m)^signalbox_backup_last_success_timestamp_seconds [1-9]`).Match(text) ||
+		!strings.Contains(string(text), "signalbox_backups_saved_total 1\n") {
+		t.Errorf("%v: %s", err, text)
+	}
+	s.endsBy(os.Interrupt, 0)
+}
+
+// TestTheNewestBackupsOfASeriesStay: by the time in their names; other files are left alone.
+func TestTheNewestBackupsOfASeriesStay(t *testing.T) {
+	all := []string{"signalbox-20260101T000000Z.backup", "signalbox-20260101T010000Z.backup",
+		"signalbox-20260201T000000Z.backup", "signalbox-20260201T000000Z.backup.1.partial", "signalbox.backup"}
+	for keep, want := range map[int][]string{1: all[2:], 2: all[1:], 3: all, 9: all} {
+		dir := t.TempDir()
+		for _, name := range all {
+			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := (&series{dir: dir, keep: keep}).prune(); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(t, dir); !slices.Equal(got, want) {
+			t.Errorf("of %d there are %v, want %v", keep, got, want)
+		}
+	}
+}
