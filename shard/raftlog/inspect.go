@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
@@ -117,9 +116,7 @@ func namedSnapshot(disk vfs.FS, dir string, r *logdb.ReplicaReport) (path string
 	if r.Snapshot == 0 {
 		return "", true, nil
 	}
-	// The directory may be a copy: only what is below the engine's directory counts.
-	_, inside, ok := strings.Cut(r.SnapshotFile, filepath.Base(dir)+string(filepath.Separator))
-	path = filepath.Join(dir, inside)
+	path, ok := logdb.PathBelow(dir, r.SnapshotFile)
 	_, err = disk.Stat(path)
 	if !ok || errors.Is(err, fs.ErrNotExist) {
 		return path, false, nil

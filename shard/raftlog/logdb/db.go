@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,7 +54,7 @@ func (f *Factory) Open(dir string) (*DB, error) {
 	if limit == 0 {
 		limit = DefaultRecentBytes
 	}
-	db := &DB{log: log, recent: recent{limit: limit}, replicas: make(map[wal.Key]*replica)}
+	db := &DB{dir: dir, log: log, recent: recent{limit: limit}, replicas: make(map[wal.Key]*replica)}
 	if err := log.Start(owner{db}); err != nil {
 		return nil, err
 	}
@@ -75,6 +76,7 @@ func (db *DB) forget() {
 
 // DB is the log store of a host. It implements raftio.ILogDB. The engine's workers use it at the same time.
 type DB struct {
+	dir    string   // empty while a log is inspected
 	log    *wal.Log // nil while a log is inspected
 	recent recent
 
@@ -252,7 +254,18 @@ func (db *DB) GetSnapshot(shardID, replicaID uint64) (snapshot pb.Snapshot, err 
 	if text == nil {
 		return snapshot, nil
 	}
-	return snapshot, snapshot.Unmarshal(text) // the engine counts references in what it gets
+	err = snapshot.Unmarshal(text) // the engine counts references in what it gets
+	if path, below := PathBelow(db.dir, snapshot.Filepath); below {
+		snapshot.Filepath = path
+	}
+	return snapshot, err
+}
+
+// PathBelow returns where a file is that the log of the directory names, and whether it names one below it. The log has
+// the path as it was when that was written; the directory may have been moved or copied since.
+func PathBelow(dir, written string) (path string, below bool) {
+	_, inside, below := strings.Cut(written, filepath.Base(dir)+string(filepath.Separator))
+	return filepath.Join(dir, inside), below
 }
 
 // ReadRaftState implements raftio.ILogDB.

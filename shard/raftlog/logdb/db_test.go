@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -272,6 +273,25 @@ func TestARemovedReplicaLeavesNothing(t *testing.T) {
 		}
 	}
 	db.Close()
+}
+
+// TestTheFileOfASnapshotIsWhereTheDirectoryIs: the directory was moved, or copied, after the snapshot was saved. What is
+// not below it stays as it is.
+func TestTheFileOfASnapshotIsWhereTheDirectoryIs(t *testing.T) {
+	const inside = "/snapshot-part-0/snapshot-3-4/snapshot-78/snapshot-78.gbsnap"
+	for written, want := range map[string]string{
+		"/before/" + filepath.Base(testDir) + inside: testDir + inside,
+		testDir + inside:    testDir + inside,
+		"/another" + inside: "/another" + inside,
+		"":                  "",
+	} {
+		db := openMemory(t)
+		saved(t, db, pb.Update{ShardID: 3, ReplicaID: 4, State: pb.State{Term: 9, Commit: 120},
+			Snapshot: pb.Snapshot{ShardID: 3, Index: 120, Term: 9, Filepath: written}})
+		if s, err := db.GetSnapshot(3, 4); err != nil || s.Filepath != want {
+			t.Errorf("%s is read as %s, want %s: %v", written, s.Filepath, want, err)
+		}
+	}
 }
 
 func TestAnImportedSnapshotIsAllThatIsLeft(t *testing.T) {

@@ -1,0 +1,160 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// savedFrom saves a backup of the cluster of a host.
+func savedFrom(t *testing.T, p *place) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "cluster.backup")
+	out, err := exec.Command(program.Path, "--endpoints", p.Client, "backup", "save", file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+// restored makes a new cluster of a backup in a place whose host has ended, and returns its first host.
+func restored(t *testing.T, file string, old *place, generation int, args ...string) *host {
+	t.Helper()
+	fresh := *old.Place
+	fresh.Dir, fresh.Args = fmt.Sprint(old.Dir, "-restored-", generation), []string{"--name", old.Name}
+	args = append([]string{"backup", "restore", file, "--data-dir", fresh.Dir, "--name", old.Name,
+		"--raft-advertise", old.Raft}, args...)
+	out, err := exec.Command(program.Path, args...).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "generation 1") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	h := (&place{&fresh}).serve(t)
+	h.awaitReady()
+	return h
+}
+
+// TestAClusterIsRestoredTwiceFromOneBackup: it is saved under load. In each of the clusters that are made of it there is
+// what was acknowledged before, and nothing of sessions; every fencing token is above all of before, also above those
+// that the first one gave.
+func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
+	places, a := growing(t, "a", "b")
+	newNode(t, []*host{a}, "/three", protocol.NodeConfig{})
+	b := places[1].serve(t)
+	b.awaitReady()
+	c := newCounter(t, places[:1])
+	c.write("one")
+	c.acquire()
+	holding, err := start([]string{places[0].Client}, "/growing", time.Minute, newRecord(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holding.acquire("held"); err != nil {
+		t.Fatal(err)
+	}
+	watched := c.watch("one")
+	watched("one")
+
+	l := newLoadAt(t, []string{places[0].Client}, "/growing", sessions, 2, 2)
+	l.progress(10)
+	file := savedFrom(t, places[0])
+	l.progress(10)
+	l.check()
+	c.write("later")
+	if err := c.box.Node("/three").Update(t.Context(), "written-one", []byte("changed")); err != nil {
+		t.Fatal(err)
+	}
+	watched("changed")
+	for range 3 {
+		c.acquire()
+	}
+	a.Kill()
+	b.Kill()
+
+	// With the id of the old cluster its clients come back by themselves.
+	first := restored(t, file, places[0], 1, "--keep-cluster-id")
+	began := time.Now()
+	c.above(1 << 40)
+	c.has("one")
+	c.lacks("later")
+	watched("one") // a watch goes on from what the new cluster has
+	if _, err := holding.reattach(); err == nil || !strings.Contains(err.Error(), "EXPIRED") {
+		t.Errorf("a session of before: %v", err)
+	}
+	c.free("/growing", "held")
+	holding.disconnect()
+	b = places[1].serve(t)
+	b.awaitRefused("the cluster was made anew without it", "signalbox serve --join")
+	if err := os.RemoveAll(places[1].Dir); err != nil {
+		t.Fatal(err)
+	}
+	b = places[1].serve(t)
+	b.awaitReady()
+	for range 3 {
+		c.acquire()
+	}
+	first.Kill()
+	b.Kill()
+
+	time.Sleep(time.Until(began.Add(time.Second))) // the clock by which the second one is later
+	restored(t, file, places[0], 2, "--keep-cluster-id", "--shards", "3")
+	c.above(1)
+	c.has("one")
+	c.lacks("later")
+}
+
+// above takes a token that must be above the last one by as much.
+func (c *counter) above(jump uint64) {
+	c.t.Helper()
+	before := c.last
+	c.acquire()
+	if c.last < before+jump {
+		c.t.Errorf("fencing token %d after %d", c.last, before)
+	}
+}
+
+// lacks checks that a value is not there.
+func (c *counter) lacks(value string) {
+	c.t.Helper()
+	_, err := c.box.Node("/three").Describe(c.t.Context(), "written-"+value, sdk.WithConsistency(sdk.Strict))
+	if !errors.Is(err, sdk.ErrNotFound) {
+		c.t.Errorf("%s: %v", value, err)
+	}
+}
+
+// free checks that a lock of before is owned by no session: it was ephemeral.
+func (c *counter) free(path, name string) {
+	c.t.Helper()
+	d, err := c.box.Node(path).Describe(c.t.Context(), name, sdk.WithOwners(), sdk.WithConsistency(sdk.Strict))
+	if !errors.Is(err, sdk.ErrNotFound) {
+		c.t.Errorf("%s is %+v, %v", name, d, err)
+	}
+}
+
+// watch watches a value. What it returns waits until the value is another one.
+func (c *counter) watch(name string) func(value string) {
+	next, stop := iter.Pull2(c.box.Node("/three").Watch(c.t.Context(), "written-"+name))
+	c.t.Cleanup(stop)
+	return func(value string) {
+		c.t.Helper()
+		for {
+			view, err, _ := next()
+			if err != nil {
+				c.t.Fatalf("while it is to become %s: %v", value, err)
+			}
+			if string(view.Data) == value {
+				return
+			}
+		}
+	}
+}
