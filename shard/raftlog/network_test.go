@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/signalbox/signalbox/shard/raftlog/internal/testcert"
+	"github.com/signalbox/signalbox/internal/testcert"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 

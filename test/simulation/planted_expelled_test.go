@@ -14,9 +14,9 @@ import (
 	"github.com/signalbox/signalbox/test/simulation"
 )
 
-// expelledWhileCutOff has a host lead the data shard, cuts it off from the others, and has it expelled, while its clients
-// still reach it. Then the grace is lowered, and others lead in turn: they wait for no more than the lower grace where
-// the host that is cut off does not count any more.
+// expelledWhileCutOff has a host lead the data shard, cuts it off from the others, and has it expelled, while its
+// clients still reach it. Then the grace is lowered, and others lead in turn: they wait for no more than the lower grace
+// where the host that is cut off does not count any more.
 func expelledWhileCutOff(p *simulation.Plan) {
 	const cutOff, meanwhile = 1, 2 // in the order of the hosts that live
 	p.Hosts, p.Shards, p.Rates = 5, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
@@ -39,8 +39,8 @@ func expelledWhileCutOff(p *simulation.Plan) {
 	}
 }
 
-// expelledConfirm: hosts that are to be expelled count as having seen every change of grace, from the moment on at which
-// that is asked for.
+// expelledConfirm: hosts that are to be expelled count as having seen every change of grace, from the moment on at
+// which that is asked for.
 func expelledConfirm() *simulation.Bug {
 	var mu sync.Mutex
 	var expelled []shard.HostID

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	sdk "github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/servertest/process"
@@ -19,8 +21,8 @@ import (
 // growthShards is how many shards a cluster has that grows, the meta shard among them.
 const growthShards = 3
 
-// growing finds places for hosts of a cluster that grows, and starts the first of them.
-func growing(t *testing.T, names ...string) (places []*place, first *host) {
+// growingPlaces finds places for hosts of a cluster that grows.
+func growingPlaces(t *testing.T, names ...string) (places []*place) {
 	t.Helper()
 	found, err := process.Growing(program, t.TempDir(), names, "--shards", fmt.Sprint(growthShards-1))
 	if err != nil {
@@ -29,11 +31,25 @@ func growing(t *testing.T, names ...string) (places []*place, first *host) {
 	for _, p := range found {
 		places = append(places, &place{p})
 	}
-	if err := places[0].Init(); err != nil {
+	return places
+}
+
+// begin makes a cluster of one host, and starts it.
+func (p *place) begin(t *testing.T) *host {
+	t.Helper()
+	if err := p.Init(); err != nil {
 		t.Fatal(err)
 	}
-	first = places[0].serve(t)
+	first := p.serve(t)
 	first.awaitReady()
+	return first
+}
+
+// growing finds places for hosts of a cluster that grows, and starts the first of them.
+func growing(t *testing.T, names ...string) (places []*place, first *host) {
+	t.Helper()
+	places = growingPlaces(t, names...)
+	first = places[0].begin(t)
 	newNode(t, []*host{first}, "/growing", protocol.NodeConfig{SelfCheckPeriodMillis: 500,
 		SessionGracePeriodMillis: 3000})
 	return places, first
@@ -183,4 +199,61 @@ func awaitReplicas(hosts []*host) {
 		}
 		return true
 	})
+}
+
+// TestTheHostThatGovernsIsKilledWhileAnotherJoins: each time the fourth host has got one more replica. The next one
+// that governs goes on, and adds none twice.
+func TestTheHostThatGovernsIsKilledWhileAnotherJoins(t *testing.T) {
+	places, a := growing(t, "a", "b", "c", "d")
+	hosts := []*host{a, places[1].serve(t), places[2].serve(t)}
+	for _, h := range hosts {
+		h.awaitReady()
+	}
+	awaitVotes(hosts, growthShards*(len(hosts)-1))
+	c := newCounter(t, places)
+	operator := admin.Of(c.box)
+	if _, err := operator.SetPolicy(t.Context(), func(p *admin.Policy) { p.Voters = 3 }, admin.By{}); err != nil {
+		t.Fatal(err)
+	}
+	hosts = append(hosts, places[3].serve(t))
+	for n := range growthShards {
+		var governor int
+		a.await(fmt.Sprintf("%d shards have a replica there", n+1), func() bool {
+			cluster, err := operator.Describe(t.Context())
+			if err != nil || cluster.Governor == 0 || replicasOf(cluster, "d") <= n {
+				return false
+			}
+			name := cluster.Host(cluster.Governor).Name
+			governor = slices.IndexFunc(places, func(p *place) bool { return p.Name == name })
+			return governor >= 0
+		})
+		hosts[governor].Kill()
+		if hosts[governor] = places[governor].serve(t); governor == 0 {
+			a = hosts[governor]
+		}
+		hosts[governor].awaitReady()
+	}
+	hosts[3].awaitReady()
+	a.await("each shard has three that vote and one that learns", func() bool {
+		cluster, err := operator.Describe(t.Context())
+		if err != nil {
+			return false
+		}
+		return !slices.ContainsFunc(cluster.Shards, func(s admin.Shard) bool {
+			return len(s.Replicas) != len(places) || s.Voters != 3 || s.Live != 3
+		})
+	})
+}
+
+// replicasOf counts the shards of which a host has a replica.
+func replicasOf(c *admin.Cluster, name string) (n int) {
+	h := c.Named(name)
+	for i := range c.Shards {
+		if h != nil && slices.ContainsFunc(c.Shards[i].Replicas, func(r admin.Replica) bool {
+			return r.Host == h.ID && r.Role == admin.Learner
+		}) {
+			n++
+		}
+	}
+	return n
 }

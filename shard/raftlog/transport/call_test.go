@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/internal/testcert"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/raftlog/internal/testcert"
 )
 
 // answering has a host answer calls with what a function returns.

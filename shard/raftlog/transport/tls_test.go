@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/internal/certfile"
-	"github.com/signalbox/signalbox/shard/raftlog/internal/testcert"
+	"github.com/signalbox/signalbox/internal/testcert"
 )
 
 // certified gives a transport the certificate of files.

@@ -1,0 +1,78 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/internal/testcert"
+)
+
+// useTLS gives a host a certificate for its name, which it shows to other hosts.
+func (p *place) useTLS(t *testing.T, a *testcert.Authority) {
+	t.Helper()
+	f := a.Sign(t, p.Name)
+	p.Args = append(p.Args, "--raft-tls-cert", f.CertFile, "--raft-tls-key", f.KeyFile, "--raft-tls-ca", f.CAFile)
+}
+
+// TestHostsJoinByTheirCertificates: one joins with a certificate of the authority of the hosts, and nothing else. One
+// whose certificate is for another name, or of another authority, is not let in.
+func TestHostsJoinByTheirCertificates(t *testing.T) {
+	places := growingPlaces(t, "a", "b", "c", "d")
+	authority, other := testcert.New(t), testcert.New(t)
+	a, b, c, d := places[0], places[1], places[2], places[3]
+	a.useTLS(t, authority)
+	b.useTLS(t, authority)
+	named := authority.Sign(t, "another-host")
+	c.Args = append(c.Args, "--raft-tls-cert", named.CertFile, "--raft-tls-key", named.KeyFile, "--raft-tls-ca",
+		named.CAFile)
+	d.useTLS(t, other)
+	first := a.begin(t)
+	hosts := []*host{first, b.serve(t)}
+	hosts[1].awaitReady()
+	awaitReplicas(hosts)
+	c.serve(t).awaitRefused("the host's name is c")
+	stranger := d.serve(t)
+	stranger.await("it is turned away", func() bool {
+		return strings.Contains(stranger.Errors(), "certificate signed by unknown authority")
+	})
+	if known := first.status().Cluster.Hosts; len(known) != 2 {
+		t.Errorf("the cluster has the hosts %+v", known)
+	}
+}
+
+// TestAHostJoinsByATokenThatTheCommandMade: the hosts share a secret, which the newcomer gets for its token. A second
+// host cannot join by the same one.
+func TestAHostJoinsByATokenThatTheCommandMade(t *testing.T) {
+	places := growingPlaces(t, "a", "b", "c")
+	a, b, c := places[0], places[1], places[2]
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.Args = append(a.Args, "--raft-secret-file", secret)
+	first := a.begin(t)
+	made := exec.Command(program.Path, "host", "join-token", "--endpoints", a.Client)
+	token, err := made.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, token)
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, token, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.Args = append(b.Args, "--join-token", file)
+	c.Args = append(c.Args, "--join-token", file)
+	hosts := []*host{first, b.serve(t)}
+	hosts[1].awaitReady()
+	awaitReplicas(hosts)
+	c.serve(t).awaitRefused("signalbox host join-token makes another one")
+
+	hosts[1].Kill() // what it got with the token it has kept
+	hosts[1] = b.serve(t)
+	hosts[1].awaitReady()
+}
