@@ -57,7 +57,11 @@ func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.
 	role, rules, grants := string(m.Role), rulesOf(&m.Rules), grantsOf(&m.Grants)
 	switch m.Verb {
 	case protocol.AccessSetRole:
-		return &meta.AccessRoleSet{Checked: checked, Name: role, Rules: rules}, book.MaySetRole(by, role, rules)
+		if err := book.MaySetRole(by, role, rules); err != nil {
+			return nil, err
+		}
+		next, _ := book.SetRole(role, rules)
+		return &meta.AccessRoleSet{Checked: checked, Name: role, Rules: rules}, c.keepsAdmin(next)
 	case protocol.AccessDeleteRole:
 		return &meta.AccessRoleDelete{Checked: checked, Name: role}, book.MaySetRole(by, role, nil)
 	}

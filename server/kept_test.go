@@ -265,6 +265,37 @@ func TestAnOpenClusterIsClosedOnPurposeOnly(t *testing.T) {
 	want(t, "what was open", anybody.closed(patience), protocol.StatusUnauthorized)
 }
 
+// TestTheLastWhoGivesRightsCannotStop: whatever a client does that may change rights on /, it may afterwards, so that
+// there is always one who can.
+func TestTheLastWhoGivesRightsCannotStop(t *testing.T) {
+	k := keepRights(t, 1)
+	role := func(name string, right protocol.Right) *protocol.AccessChange {
+		m := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: []byte(name)}
+		m.Rules.Append(protocol.AccessRule{Path: []byte("/"), Rights: uint64(right)})
+		return m
+	}
+	k.root.must(k.root.ask(role("boss", protocol.RightAll)))
+	k.create(k.root, "boss", 0, grant("boss", "/"))
+	boss := k.enterAt(1, "boss")
+	boss.must(boss.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeToken, Principal: []byte("token:root")}))
+	revoke := &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("token:boss")}
+	one := *revoke
+	one.Grants = grants(grant("boss", "/"))
+	for what, m := range map[string]*protocol.AccessChange{
+		"its token":         {Verb: protocol.AccessRevokeToken, Principal: []byte("token:boss")},
+		"its roles":         revoke,
+		"its role":          &one,
+		"what its role is":  role("boss", protocol.RightSee|protocol.RightAdmin<<1),
+		"the role that has": {Verb: protocol.AccessDeleteRole, Role: []byte("boss")},
+	} {
+		want(t, what, boss.ask(m).Result.Status, protocol.StatusPreconditionFailed)
+	}
+	boss.must(boss.ask(role("boss", protocol.RightSee|protocol.RightAdmin)))
+	boss.must(boss.ask(grantTo("anonymous", grant("read", "/"))))
+	want(t, "more than it has left", boss.ask(grantTo("anonymous", grant("write", "/"))).Result.Status,
+		protocol.StatusUnauthorized)
+}
+
 func TestWhoMayAndWhoWasRefused(t *testing.T) {
 	k := keepRights(t, 1)
 	id := k.root.node("/prod")

@@ -191,3 +191,39 @@ func TestAClientIsWarnedBeforeItsTokenExpires(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAcquireThatWaitsEndsWithItsRight: and what its session has it can give back.
+func TestAnAcquireThatWaitsEndsWithItsRight(t *testing.T) {
+	playGated(t, 1, func(t *testing.T, g *gated) {
+		ctx := t.Context()
+		lost, kept := admin.Grant{Role: "write", Path: "/test", Object: "lost-"}, admin.Grant{Role: "write",
+			Path: "/test", Object: "kept-"}
+		changed(t, true)(g.root.CreateToken(ctx, "ci", "ci", time.Time{}, []admin.Grant{lost, kept}, ann))
+		mine := clienttest.Session(t, g.open(token("ci")))
+		top := g.open(token("root"))
+		_, err := clienttest.Session(t, top).Semaphore("lost-1", client.Limit(1)).Acquire(ctx)
+		clienttest.Check(t, err)
+		has, err := mine.Semaphore("lost-2", client.Limit(1)).Acquire(ctx)
+		clienttest.Check(t, err)
+		waits := make(chan error, 1)
+		go func() {
+			_, err := mine.Semaphore("lost-1").Acquire(ctx)
+			waits <- err
+		}()
+		synctest.Wait()
+		changed(t, true)(g.root.Revoke(ctx, "token:ci", &lost, ann))
+		if err := <-waits; !errors.Is(err, client.ErrUnauthorized) {
+			t.Errorf("what waits ends with %v", err)
+		}
+		d, err := top.Node(clienttest.Path).Describe(ctx, "lost-1")
+		clienttest.Check(t, err)
+		if d.WaiterCount != 0 || mine.State() != client.Attached {
+			t.Errorf("%d wait, the session is %v", d.WaiterCount, mine.State())
+		}
+		if err := has.Release(ctx); err != nil {
+			t.Errorf("what it has: %v", err)
+		}
+		_, err = mine.Semaphore("kept-1", client.Limit(1)).Acquire(ctx)
+		clienttest.Check(t, err)
+	})
+}
