@@ -98,17 +98,17 @@ func (s *saveCommand) series(ctx context.Context, dir string, from *source) erro
 }
 
 // save saves the next one, and removes what is older than those that are kept.
-func (r *series) save(ctx context.Context) (path string, done admin.Backup, err error) {
+func (s *series) save(ctx context.Context) (path string, done admin.Backup, err error) {
 	began := time.Now()
-	path = filepath.Join(r.dir, "signalbox-"+began.UTC().Format(seriesTime)+".backup")
+	path = filepath.Join(s.dir, "signalbox-"+began.UTC().Format(seriesTime)+".backup")
 	err = writeWhole(path, func(w io.Writer) (err error) {
-		done, err = r.from.save(ctx, w)
+		done, err = s.from.save(ctx, w)
 		return err
 	})
 	if err == nil {
-		err = r.prune()
+		err = s.prune()
 	}
-	m := &r.metrics
+	m := &s.metrics
 	if err != nil {
 		m.failures.Inc()
 		return path, done, err
@@ -121,28 +121,28 @@ func (r *series) save(ctx context.Context) (path string, done admin.Backup, err 
 }
 
 // prune removes all but the newest ones.
-func (r *series) prune() error {
-	found, err := r.list(seriesPattern)
-	for _, old := range found[:max(0, len(found)-r.keep)] {
+func (s *series) prune() error {
+	found, err := s.list(seriesPattern)
+	for _, old := range found[:max(0, len(found)-s.keep)] {
 		err = errors.Join(err, os.Remove(old))
 	}
 	return err
 }
 
 // list returns the files of the directory whose names match a pattern, by name.
-func (r *series) list(pattern string) (paths []string, err error) {
-	entries, err := os.ReadDir(r.dir)
+func (s *series) list(pattern string) (paths []string, err error) {
+	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
 		if matches, _ := filepath.Match(pattern, e.Name()); matches {
-			paths = append(paths, filepath.Join(r.dir, e.Name()))
+			paths = append(paths, filepath.Join(s.dir, e.Name()))
 		}
 	}
 	return paths, err
 }
 
 // clear removes what a process that was killed has left half done. One process saves into a directory.
-func (r *series) clear() error {
-	left, err := r.list(seriesPattern + ".*" + partialSuffix)
+func (s *series) clear() error {
+	left, err := s.list(seriesPattern + ".*" + partialSuffix)
 	for _, path := range left {
 		err = errors.Join(err, os.Remove(path))
 	}

@@ -35,8 +35,8 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.backup")
 	var saved savedObject
-	if err := json.Unmarshal([]byte(x.ok("backup", "save", file, "-o", "json")), &saved); err != nil || saved.Shards < 1 ||
-		saved.Cluster == "" || saved.Path != file || saved.Bytes == 0 {
+	err := json.Unmarshal([]byte(x.ok("backup", "save", file, "-o", "json")), &saved)
+	if err != nil || saved.Shards < 1 || saved.Cluster == "" || saved.Path != file || saved.Bytes == 0 {
 		t.Errorf("%v: %+v", err, saved)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || len(names(t, dir)) != 1 {

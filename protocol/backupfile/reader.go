@@ -99,8 +99,8 @@ func decode(kind, want byte, payload []byte, into any) error {
 	return nil
 }
 
-// Next goes on to the next section, whose bytes are read from the reader until io.EOF, or ErrGivenUp. After the last one
-// it checks the seal and returns io.EOF. What was not read of a section is read and checked first.
+// Next goes on to the next section, whose bytes are read from the reader until io.EOF, or ErrGivenUp. After the last
+// one it checks the seal and returns io.EOF. What was not read of a section is read and checked first.
 func (r *Reader) Next() (Section, error) {
 	if r.inside {
 		if _, err := io.Copy(io.Discard, r); err != nil && !errors.Is(err, ErrGivenUp) {

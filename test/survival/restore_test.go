@@ -44,9 +44,9 @@ func restored(t *testing.T, file string, old *place, generation int, args ...str
 	return h
 }
 
-// TestAClusterIsRestoredTwiceFromOneBackup: it is saved under load. In each of the clusters that are made of it there is
-// what was acknowledged before, and nothing of sessions; every fencing token is above all of before, also above those
-// that the first one gave.
+// TestAClusterIsRestoredTwiceFromOneBackup: it is saved under load. In each of the clusters that are made of it there
+// is what was acknowledged before, and nothing of sessions; every fencing token is above all of before, also above
+// those that the first one gave.
 func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
 	places, a := growing(t, "a", "b")
 	newNode(t, []*host{a}, "/three", protocol.NodeConfig{})

@@ -275,8 +275,8 @@ func TestARemovedReplicaLeavesNothing(t *testing.T) {
 	db.Close()
 }
 
-// TestTheFileOfASnapshotIsWhereTheDirectoryIs: the directory was moved, or copied, after the snapshot was saved. What is
-// not below it stays as it is.
+// TestTheFileOfASnapshotIsWhereTheDirectoryIs: the directory was moved, or copied, after the snapshot was saved. What
+// is not below it stays as it is.
 func TestTheFileOfASnapshotIsWhereTheDirectoryIs(t *testing.T) {
 	const inside = "/snapshot-part-0/snapshot-3-4/snapshot-78/snapshot-78.gbsnap"
 	for written, want := range map[string]string{
