@@ -15,8 +15,8 @@ import (
 )
 
 // expelledWhileCutOff has a host lead the data shard, cuts it off from the others, and has it expelled, while its
-// clients still reach it. Then the grace is lowered, and others lead in turn: they wait for no more than the lower grace
-// where the host that is cut off does not count any more.
+// clients still reach it. Then the grace is lowered, and others lead in turn: they wait for the lower grace alone where
+// the host that is cut off does not count any more.
 func expelledWhileCutOff(p *simulation.Plan) {
 	const cutOff, meanwhile = 1, 2 // in the order of the hosts that live
 	p.Hosts, p.Shards, p.Rates = 5, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
