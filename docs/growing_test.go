@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
@@ -40,6 +41,20 @@ func newOperatingPage(t *testing.T) *operatingPage {
 	}
 	p.endpoints, p.places = strings.Join(clients, ","), strings.NewReplacer(places...)
 	return p
+}
+
+// awaitRefusal waits until a host has said why it cannot go on, and has ended: others need its place.
+func (te *terminal) awaitRefusal(want string) {
+	te.t.Helper()
+	te.await(want)
+	select {
+	case <-te.over:
+	case <-time.After(patience):
+		te.t.Fatalf("%s does not end", te.command.Args[2])
+	}
+	if code := te.command.ProcessState.ExitCode(); code != 65 {
+		te.t.Errorf("%s ended with code %d", te.command.Args[2], code)
+	}
 }
 
 // commands returns the commands of a section, of which there are so many.
@@ -111,7 +126,7 @@ func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
 	if err := os.RemoveAll(filepath.Join(p.folder, "b")); err != nil {
 		p.t.Fatal(err)
 	}
-	d.open(p.commands("Growing", 4)[2]).await("--replace b where that one is gone for good")
+	d.open(p.commands("Growing", 4)[2]).awaitRefusal("--replace b where that one is gone for good")
 	again := d.open(commands[0])
 	again.await("is ready")
 	te := d.open(commands[1])
@@ -145,9 +160,7 @@ func (p *operatingPage) leaves(d *desk, hosts map[string]*terminal) {
 		te.await(says)
 		te.awaitEnd("")
 	}
-	hosts["c"].interrupt()
-	hosts["c"].awaitEnd("")
-	d.open(p.commands("Growing", 4)[3]).await("was expelled")
+	hosts["c"].awaitRefusal("was expelled")
 	d.open("signalbox check --quiet").await("two hosts: ")
 }
 
@@ -162,6 +175,6 @@ func (p *operatingPage) loses(d *desk, hosts map[string]*terminal) {
 	te.await("generation 1")
 	te.awaitEnd("")
 	d.open(commands[1]).await("is ready")
-	d.open(p.commands("Growing", 4)[2]).await("the cluster was made anew without it")
+	d.open(p.commands("Growing", 4)[2]).awaitRefusal("the cluster was made anew without it")
 	d.open(commands[2]).await("is ready")
 }

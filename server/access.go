@@ -7,6 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // Rights are what one token allows, under which paths.
@@ -86,12 +87,25 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 		return true
 	case !c.permits(r.Kind, "", ""):
 		return c.authorize(r, "", "") // it may do so in no node at all
+	case !ok && c.host.unfilled(id):
+		c.Fail(r.ID, r.Kind, &metaUnfilled)
+		return false
 	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path, ""):
 		c.denied(r.Kind, node.Path, name)
 		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
 		return false
 	}
 	return c.authorize(r, node.Path, name)
+}
+
+// unfilled reports whether this host's copy of the meta shard may not have the node yet: it has just got a replica, and
+// leads a data shard already.
+func (h *Host) unfilled(id shard.NodeID) bool { return h.meta.Machine.NodeAlive(id) == meta.NodeLater }
+
+// metaUnfilled is answered where a node is not known, and may be there.
+var metaUnfilled = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard is being filled",
+	WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
 }
 
 // permitsIn is permits for a node that is named by its id.

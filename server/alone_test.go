@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/memlog"
@@ -43,4 +44,18 @@ func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log
 		}
 	}
 	return h
+}
+
+// TestANodeThatIsNotKnownIsReadStrictly: what it asks for is not known, and a strict read is never wrong.
+func TestANodeThatIsNotKnownIsReadStrictly(t *testing.T) {
+	h := openAlone(t)
+	defer h.Close()
+	for asked, want := range map[protocol.Consistency]protocol.Consistency{
+		protocol.ConsistencyUnset:   protocol.ConsistencyStrict,
+		protocol.ConsistencyRelaxed: protocol.ConsistencyRelaxed,
+	} {
+		if got := h.consistency(asked, 1<<30); got != want {
+			t.Errorf("asked for %v it is %v", asked, got)
+		}
+	}
 }

@@ -39,7 +39,10 @@ func (h *Host) consistency(asked protocol.Consistency, id shard.NodeID) protocol
 	if asked != protocol.ConsistencyUnset {
 		return asked
 	}
-	n, _ := h.meta.Machine.NodeByID(id)
+	n, ok := h.meta.Machine.NodeByID(id)
+	if !ok {
+		return protocol.ConsistencyStrict // the node may ask for it
+	}
 	return n.Config.Effective().ReadConsistency
 }
 

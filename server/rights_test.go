@@ -75,3 +75,30 @@ func TestARefusalSaysWhoseTokenItIsAndWhatItLacks(t *testing.T) {
 		want(t, "the message", string(a.Result.Message), x.says)
 	}
 }
+
+// TestANodeThatMayComeIsNotSaidToBeMissing: a host whose copy of the meta shard is being filled may lead a data shard
+// already. What it does not know yet is asked for again; what was dropped is not there.
+func TestANodeThatMayComeIsNotSaidToBeMissing(t *testing.T) {
+	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
+	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
+	dropped, there := admin.node("/prod/old"), admin.node("/prod/jobs")
+	admin.must(admin.ask(&protocol.NodeDrop{Path: []byte("/prod/old")}))
+	for _, x := range []struct {
+		what string
+		node uint64
+		want string
+	}{
+		{"there, without such a semaphore", there, "no semaphore"},
+		{"dropped", dropped, "no node"},
+		{"not heard of yet", there + 1, "being filled"},
+	} {
+		a := reader.ask(&protocol.SemaphoreDescribe{NodeID: x.node, Name: []byte("none")})
+		status := protocol.StatusNotFound
+		if x.node > there {
+			status = protocol.StatusUnavailable
+		}
+		if a.Result.Status != status || !strings.Contains(a.Result.Message, x.want) {
+			t.Errorf("%s: %v %s", x.what, a.Result.Status, a.Result.Message)
+		}
+	}
+}

@@ -39,11 +39,11 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	node, ok := h.meta.Machine.NodeByID(view.Node)
 	switch {
 	case ok:
-	case h.meta.Machine.NodeAlive(view.Node) == meta.NodeIsDead:
-		a.fail(protocol.StatusSessionExpired, "its node was dropped")
+	case h.unfilled(view.Node):
+		a.fail(protocol.StatusUnavailable, metaUnfilled.Message)
 		return
 	default:
-		a.fail(protocol.StatusUnavailable, "this host's copy of the meta shard is being filled")
+		a.fail(protocol.StatusSessionExpired, "its node was dropped")
 		return
 	}
 	a.node = node

@@ -19,6 +19,8 @@ func (c *conn) sessionBind(r *protocol.Request) {
 	try := func(sure bool) bool {
 		view, known := c.session(home, id)
 		switch {
+		case known && !c.unbound() && c.host.unfilled(view.Node):
+			fail(protocol.StatusUnavailable, metaUnfilled.Message)
 		case known && !c.permitsIn(kind, view.Node, ""):
 			node, _ := c.host.meta.Machine.NodeByID(view.Node)
 			fail(protocol.StatusUnauthorized, c.lacking(kind, node.Path, ""))

@@ -34,8 +34,8 @@ var table = []row{
 	},
 	{
 		name: "replace", group: groupHost, hint: "NAME",
-		help: "take the place of this host of the cluster, which is gone for good, when joining; its own name: of the " +
-			"host that had it, if there is one",
+		help: "take the place of this host of the cluster, which is gone for good, when joining; its own name: of " +
+			"the host that had it, if there is one",
 		field: func(s *Settings) value { return textValue{&s.Replace} },
 	},
 	{
