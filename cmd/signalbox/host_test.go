@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// TestAHookDrainsTheHostOfItsContainer: it needs no name but the one that the host has been given. A host that is alone
+// cannot be drained, which says that it was the right one.
+func TestAHookDrainsTheHostOfItsContainer(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.serve(t).awaitReady()
+	x := newTool(t, p.Client)
+	x.await("the hosts have records", func() bool { return x.run("host", "list").code == cli.ExitDone })
+	if r := x.run("host", "drain"); r.code != cli.ExitUsage || !strings.Contains(r.err, "HOST is missing") {
+		t.Errorf("without a name: %+v", r)
+	}
+	named := x.with("SIGNALBOX_NAME=signalbox")
+	if r := named.run("host", "drain"); r.code == cli.ExitDone ||
+		!strings.Contains(r.err, "host signalbox cannot be drained") {
+		t.Errorf("with a name: %+v", r)
+	}
+	if r := named.run("host", "drain", "other"); r.code != cli.ExitNotFound || !strings.Contains(r.err, `no host "other"`) {
+		t.Errorf("of another one: %+v", r)
+	}
+}
