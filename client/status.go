@@ -23,7 +23,7 @@ type HostStatus struct {
 	Name    string
 	Version string
 	Uptime  time.Duration
-	// Fresh: the host knew lately that it leads every shard that it believes to lead.
+	// Fresh: the host knew lately that it leads every shard that it believes to lead, of those that have sessions.
 	Fresh       bool
 	Connections int
 	Sessions    int // attached over those connections

@@ -14,7 +14,7 @@ type HostStatusAnswer struct {
 	HostName     []byte
 	Version      []byte // of the server program
 	UptimeMillis uint64
-	// Fresh: the host knew lately that it leads every shard that it believes to lead.
+	// Fresh: the host knew lately that it leads every shard that it believes to lead, of those that have sessions.
 	Fresh       bool
 	Connections uint64
 	Sessions    uint64 // attached over those connections

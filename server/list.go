@@ -182,7 +182,7 @@ func (c *conn) hostStatus(r *protocol.Request) {
 		ID: replica.MetaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.AppliedIndex(),
 	}
 	for _, rp := range h.replicas {
-		if rp.Leads() && !rp.Leases.Fresh(now) {
+		if rp.Doubtful(now) {
 			a.Fresh = false
 		}
 		a.Sessions += uint64(rp.Leases.Counts().Attached)

@@ -241,3 +241,20 @@ func TestASessionEndsThoughItsHostStallsAgainAndAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestAHostThatNoClientNeedsIsNotInDoubt: without sessions a leader proves nothing, and lacks nothing.
+func TestAHostThatNoClientNeedsIsNotInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		time.Sleep(time.Minute)
+		if !c.Host(1).Status().Fresh {
+			t.Fatal("a host without sessions is in doubt whether it leads")
+		}
+		nodeAt(t, c, "/jobs")
+		speak(t, c, 1).session("/jobs", time.Minute)
+		time.Sleep(30 * time.Second)
+		if !c.Host(1).Status().Fresh {
+			t.Fatal("a host with a session did not make sure that it leads")
+		}
+	})
+}

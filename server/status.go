@@ -9,7 +9,7 @@ import (
 
 // Status is the state of a host, for people and tools.
 type Status struct {
-	// Fresh: the host may speak for every shard that it leads.
+	// Fresh: the host may speak for every shard that it leads and that has sessions.
 	Fresh          bool
 	RoutingVersion uint64
 	Level          Level
@@ -54,7 +54,7 @@ func (h *Host) Status() Status {
 	for _, r := range h.replicas {
 		l, count := r.Leader(), r.Machine.Count()
 		queued, flying := r.Pipeline.Waiting()
-		if r.Leads() && !r.Leases.Fresh(now) {
+		if r.Doubtful(now) {
 			s.Fresh = false
 		}
 		age := r.ProofAge(now)

@@ -141,7 +141,7 @@ func TestATakenPortIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 	p := newPlace(t)
 	p.Args = []string{"--raft-listen", p.Raft}
-	p.refused(t, cli.ExitData, []string{p.Dir + " is empty, and other machines can reach this host",
+	p.refused(t, cli.ExitData, []string{p.Dir + " is empty, and other hosts can reach this one",
 		"signalbox serve --join HOST:PORT --data-dir " + p.Dir + " --name signalbox", "signalbox init --data-dir " +
 			"" + p.Dir +
 			" --name signalbox --raft-listen " + p.Raft})
@@ -172,7 +172,7 @@ func TestAHostThatOthersCanReachIsMadeOnce(t *testing.T) {
 	if err := os.RemoveAll(p.Dir); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(t, cli.ExitData, []string{"is empty, and other machines can reach this host"})
+	p.refused(t, cli.ExitData, []string{"is empty, and other hosts can reach this one"})
 }
 
 func TestInitIsForOneHost(t *testing.T) {

@@ -99,7 +99,7 @@ func notBorn(s *settings.Settings) error {
 		what = append(what, "--raft-listen "+s.RaftListen, "--raft-advertise "+s.RaftAdvertise)
 	}
 	options := strings.Join(what, " ")
-	return fmt.Errorf("%w: %s is empty, and other machines can reach this host. If it has been in use, its data is "+
+	return fmt.Errorf("%w: %s is empty, and other hosts can reach this one. If it has been in use, its data is "+
 		"gone: "+
 		"put it back, or let the host join the others anew: signalbox serve --join HOST:PORT %s. If this is to be "+
 		"the first host of a new cluster, make it once, and start again: signalbox init %s", ErrNotBorn, s.DataDir,

@@ -122,6 +122,12 @@ func (f *freshness) age(now time.Time) time.Duration {
 	return now.Sub(f.begun)
 }
 
+// Doubtful reports whether the host takes itself for the leader and did not make sure lately, though it should have: it
+// does for sessions only.
+func (r *Replica) Doubtful(now time.Time) bool {
+	return r.Leads() && r.Machine.Sessions() > 0 && !r.Leases.Fresh(now)
+}
+
 // MayAnswer reports whether the replica may answer a read at once.
 func (r *Replica) MayAnswer(consistency protocol.Consistency) bool {
 	return consistency != protocol.ConsistencyStrict && r.fresh.upToDate(r.set.Now())
