@@ -73,13 +73,20 @@ func DrawMembers(seed uint64) Plan {
 		Copies:       workload.Pick(random, uint64(1), 2),
 	}
 	p.Faults = drawMemberFaults(random, &p)
+	p.Recovery = 75 * time.Second
+	return p
+}
+
+// DrawBusyMembers draws such a world, where every fourth has rollouts and every fourth processes besides.
+func DrawBusyMembers(seed uint64) Plan {
+	p := DrawMembers(seed)
 	switch seed % 4 {
 	case 2:
 		p.Rollouts = 1
 	case 3:
 		p.Processes = 1
 	}
-	p.Recovery = 75*time.Second + 30*(p.Rollouts+p.Processes)*time.Second
+	p.Recovery += 30 * (p.Rollouts + p.Processes) * time.Second
 	return p
 }
 

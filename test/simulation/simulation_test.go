@@ -136,7 +136,7 @@ func TestWorld(t *testing.T) {
 	}
 	p := simulation.Draw(*seedFlag)
 	if *members {
-		p = simulation.DrawMembers(*seedFlag)
+		p = simulation.DrawBusyMembers(*seedFlag)
 	}
 	for n := range *again {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestSoak(t *testing.T) {
 	}
 	draw := simulation.Draw
 	if *members {
-		draw = simulation.DrawMembers
+		draw = simulation.DrawBusyMembers
 	}
 	fresh(t, uint64(time.Now().Unix())*1000, *soak, draw, func(p simulation.Plan) bool { return !*days || p.LongDay() })
 }
