@@ -212,8 +212,13 @@ func TestAnAcquireThatWaitsEndsWithItsRight(t *testing.T) {
 		}()
 		synctest.Wait()
 		changed(t, true)(g.root.Revoke(ctx, "token:ci", &lost, ann))
-		if err := <-waits; !errors.Is(err, client.ErrUnauthorized) {
-			t.Errorf("what waits ends with %v", err)
+		select {
+		case err := <-waits:
+			if !errors.Is(err, client.ErrUnauthorized) {
+				t.Errorf("what waits ends with %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("what waits does not end")
 		}
 		d, err := top.Node(clienttest.Path).Describe(ctx, "lost-1")
 		clienttest.Check(t, err)
