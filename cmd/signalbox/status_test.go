@@ -87,7 +87,8 @@ func showsThreeHosts(text string) bool {
 	for _, lines := range []string{
 		fmt.Sprint("hosts 3 of 3 answer\nshards 2, each with a leader\nmeta shard led by X\nfeature level ",
 			feature.Newest) +
-			"\nfailures tolerated 1\n\nHosts\nID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n1 a ADDRESS ",
+			"\nfailures tolerated 1\n\n" +
+			"Hosts\nID NAME ADDRESS VERSION UP FRESH LEADS CONNECTIONS SESSIONS\n1 a ADDRESS ",
 		"\nShards\nID LEADER TERM APPLIED LAG SESSIONS SEMAPHORES WAITERS ROLLOUTS PROCESSES\n1 ",
 		"\nShards on hosts\nHOST SHARD LEADER TERM APPLIED LAG\na 1 ",
 	} {
