@@ -15,6 +15,9 @@ import (
 // again is the backoff between tries to take part again: what has thrown one instance out has mostly thrown out many.
 var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
+// ownNameTries is how often an instance whose session was replaced asks for the name that it had: a few seconds.
+const ownNameTries = 8
+
 // keep sends what is wanted whenever hosts may not have it, until the member ends.
 func (m *Member) keep() {
 	defer close(m.done)
@@ -113,10 +116,18 @@ func (m *Member) joinAnd(
 	ctx context.Context, in *incarnation.Incarnation, f func(context.Context, *incarnation.Incarnation) error,
 ) error {
 	m.mu.Lock()
-	joined := m.joined == in
+	before := m.joined
 	m.mu.Unlock()
-	if !joined {
-		if err := m.join(ctx, in); err != nil {
+	if before != in {
+		err := m.join(ctx, in)
+		for tries := 0; before != nil && errors.Is(err, client.ErrAlreadyExists) && tries < ownNameTries; tries++ {
+			// The session before this one has ended, and its instance goes within a moment.
+			if err := pause(ctx, in.Context(), retry.Requests.Pause(tries)); err != nil {
+				return err
+			}
+			err = m.join(ctx, in)
+		}
+		if err != nil {
 			return err
 		}
 		if err := m.lookUp(ctx, in); err != nil {
@@ -124,6 +135,20 @@ func (m *Member) joinAnd(
 		}
 	}
 	return f(ctx, in)
+}
+
+// pause returns after a time, or with the cause of the context that ended before.
+func pause(ctx, other context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-other.Done():
+		return context.Cause(other)
+	}
 }
 
 // lost notes that the incarnation has not joined. It returns false where that was known.
@@ -174,6 +199,9 @@ func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error 
 		return nil
 	}
 	t, _, err := m.askFor(ctx, in, current)
+	if errors.Is(err, client.ErrFenced) {
+		return nil // it was there all the time, and has reported more: what is wanted is sent as it is
+	}
 	if err != nil {
 		m.lost(in) // so that it is asked for again
 		return err

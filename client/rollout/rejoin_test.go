@@ -139,6 +139,31 @@ func testLocationThatComesBack(t *testing.T, removedFirst bool, without func(*ro
 	})
 }
 
+// TestAnInstanceThatIsThereStillLosesNothingByJoiningAgain: a host that lags may show a rollout without it.
+func TestAnInstanceThatIsThereStillLosesNothingByJoiningAgain(t *testing.T) {
+	play(t, 1, spec(), func(t *testing.T, g *stage) {
+		m := g.join("sas", "a.sas")
+		g.publish("zone 1")
+		r := g.run(m)
+		r.reach(t, 1)
+		synctest.Wait()
+		before := g.instance("sas", "a.sas")
+		m.Rejoin()
+		clienttest.WaitForQuiet()
+		clienttest.Check(t, m.Err())
+		if after := g.instance("sas", "a.sas"); after == nil || after.Report != before.Report || !after.Leader {
+			t.Errorf("after it has joined again hosts know %+v, before %+v", after, before)
+		}
+		g.publish("zone 2")
+		r.reach(t, 2)
+		clienttest.WaitForQuiet()
+		clienttest.Check(t, m.Err())
+		if i := g.instance("sas", "a.sas"); i == nil || i.Report.Current != 2 {
+			t.Errorf("hosts know %+v", i)
+		}
+	})
+}
+
 // TestAMemberEndsWithItsSession for good, where that is not renewed.
 func TestAMemberEndsWithItsSession(t *testing.T) {
 	play(t, 1, spec(), func(t *testing.T, g *stage) {
