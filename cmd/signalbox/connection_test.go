@@ -125,7 +125,7 @@ func TestAnEndpointThatDoesNotAnswerIsNoHost(t *testing.T) {
 		t.Errorf("it shows %s", text)
 	}
 	text = x.run("check", "--admin", s.place.Admin).out
-	for _, want := range []string{"hosts: all answer: 1", "redundancy: one host",
+	for _, want := range []string{"hosts: all answer: 1", "cluster: one host: while it is away, no client is served",
 		"endpoints: 1 of those given do not answer: " + nobody.Client} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in %s", want, text)

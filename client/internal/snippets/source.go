@@ -12,6 +12,7 @@ const module = "github.com/signalbox/signalbox/"
 
 // packages are those that a block may speak of without importing them.
 var packages = map[string]string{
+	"admin":        module + "client/admin",
 	"assign":       module + "client/assign",
 	"barrier":      module + "client/barrier",
 	"client":       module + "client",
@@ -29,6 +30,7 @@ var packages = map[string]string{
 	"log":          "log",
 	"os":           "os",
 	"process":      module + "client/process",
+	"rand":         "crypto/rand",
 	"rollout":      module + "client/rollout",
 	"servertest":   module + "server/servertest",
 	"settings":     module + "server/settings",
