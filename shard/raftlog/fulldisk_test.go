@@ -85,6 +85,9 @@ func TestAFollowerWithAFullDiskTakesNothingAndCatchesUp(t *testing.T) {
 			if got := full.machine.applied(); len(got) != 3 {
 				t.Errorf("with a full disk %d batches are applied, want 3", len(got))
 			}
+			eventually(t, "the log is dropped that the full host lacks", func() bool {
+				return change == nil || leader.host.Status()[0].FirstIndex > full.host.Status()[0].LastIndex+1
+			})
 			d.of(full).full.Store(false)
 			full.machine.awaitBatches(t, want)
 			eventually(t, "the leader knows of the room", func() bool { return len(leader.host.FullHosts()) == 0 })
