@@ -44,8 +44,10 @@ race: ## all tests under the race detector, the long ones shortened
 	$(GO) test $(TESTFLAGS) -race -short -timeout 20m ./...
 	cd $(LIGHT) && $(GO) test $(TESTFLAGS) -race -short -timeout 20m ./...
 
-planted: ## every bug that is planted in the Go client's source, which tests have to notice; a few minutes
+planted: ## every bug that is planted in the Go client's source, in worlds and in clusters, which tests have to notice
 	$(GO) test ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all
+	$(GO) test ./test/simulation -run TestPlantedBugs -count 1 -timeout 0 -v -args -bugs.all
+	$(GO) test ./test/chaos -run TestAClusterThatBreaksItsPromisesIsFound -count 1 -timeout 0 -v -args -bugs.all
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)

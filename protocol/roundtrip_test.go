@@ -12,7 +12,7 @@ func TestEveryMessageSurvivesTheWire(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, kind := range knownKinds() {
 		t.Run(kind.String(), func(t *testing.T) {
-			for range 200 {
+			for range 60 {
 				want := randomSample(t, r, kind)
 				frame := want.frame()
 				payload, size, err := ScanFrame(frame, len(frame))

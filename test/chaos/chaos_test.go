@@ -25,6 +25,7 @@ var (
 	seedFlag = flag.Uint64("seed", 0, "the seed that TestChaos draws acts from; one of its own where it is not given")
 	actFlag  = flag.Int("act", 0, "the only act that TestChaos plays, over and over; all where it is not given")
 	other    = flag.String("program", "", "a signalbox to take apart instead of one that is built from this repository")
+	allBugs  = flag.Bool("bugs.all", false, "have clusters lie in all ways, also where that takes minutes")
 	keep     = flag.String("keep", "",
 		"the directory below which a run that finds something keeps its files; a temporary one where it is not given")
 )

@@ -39,7 +39,10 @@ func TestPlantedBugsInMembersAreNoticed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many worlds, which take minutes under the race detector")
 	}
-	for _, x := range plantedInMembers {
+	for i, x := range plantedInMembers {
+		if !isPlanted(i) {
+			continue
+		}
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
 			t.Parallel() // the world of a bubble hardly occupies more than one core
 			for range memberTries {
