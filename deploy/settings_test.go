@@ -329,16 +329,45 @@ func TestAClusterInKubernetesIsMadeOnce(t *testing.T) {
 func TestAPodIsDrainedBeforeItIsStopped(t *testing.T) {
 	var set statefulSet
 	manifests(t, "kubernetes/signalbox.yaml", map[string]any{"StatefulSet": &set})
-	container := &set.Spec.Template.Spec.Containers[0]
-	command := container.Lifecycle.PreStop.Exec.Command
+	command := set.Spec.Template.Spec.Containers[0].Lifecycle.PreStop.Exec.Command
 	if len(command) < 3 || !slices.Equal(command[:3], []string{"signalbox", "host", "drain"}) {
 		t.Fatalf("the hook is %v", command)
 	}
+	checkFlags(t, &set, command[3:])
+}
+
+// TestBackupsAreSavedFromAllHosts by a command that there is, one at a time.
+func TestBackupsAreSavedFromAllHosts(t *testing.T) {
+	var set statefulSet
+	var cron struct {
+		Spec struct {
+			Concurrency string `yaml:"concurrencyPolicy"`
+			Job         struct {
+				Spec struct{ Template podTemplate }
+			} `yaml:"jobTemplate"`
+		}
+	}
+	manifests(t, "kubernetes/signalbox.yaml", map[string]any{"StatefulSet": &set})
+	kinds := manifests(t, "kubernetes/backup.yaml", map[string]any{"CronJob": &cron})
+	if len(kinds) != 2 || kinds["CronJob"] != 1 || kinds["PersistentVolumeClaim"] != 1 ||
+		cron.Spec.Concurrency != "Forbid" {
+		t.Fatalf("there are %v, %+v", kinds, cron)
+	}
+	args := cron.Spec.Job.Spec.Template.Spec.Containers[0].Args
+	if len(args) < 3 || !slices.Equal(args[:3], []string{"backup", "save", "/backups"}) {
+		t.Fatalf("the job does %v", args)
+	}
+	checkFlags(t, &set, args[3:])
+}
+
+// checkFlags holds flags of the tool against its page, and endpoints against what the hosts advertise.
+func checkFlags(t *testing.T, set *statefulSet, flags []string) {
+	t.Helper()
 	page, err := os.ReadFile("../docs/cli.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, argument := range command[3:] {
+	for _, argument := range flags {
 		flag, value, _ := strings.Cut(argument, "=")
 		if !strings.HasPrefix(flag, "--") || !strings.Contains(string(page), flag+" ") {
 			t.Errorf("%s is no flag of the tool", argument)
@@ -346,7 +375,8 @@ func TestAPodIsDrainedBeforeItIsStopped(t *testing.T) {
 		if flag == "--endpoints" {
 			for i, endpoint := range strings.Split(value, ",") {
 				name := set.Spec.ServiceName + "-" + strconv.Itoa(i)
-				if s := container.settingsOf(t, name, name); endpoint != s.ClientAdvertise {
+				s := set.Spec.Template.Spec.Containers[0].settingsOf(t, name, name)
+				if endpoint != s.ClientAdvertise {
 					t.Errorf("%s is asked at %s, and advertises %s", name, endpoint, s.ClientAdvertise)
 				}
 			}

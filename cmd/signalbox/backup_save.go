@@ -44,10 +44,11 @@ FILE is there when it is whole, and not before: until then its name ends in ` + 
 Where a leader is lost, its shard is begun again at the next one. It is given up
 when nothing has come for as long as --timeout.
 
-With --every it stays, saves into the directory DIR at once and then each time, under
-names that sort by time, and keeps the newest --keep of them. A backup that fails is
-reported and tried again at the next time. --metrics-listen serves the time of the last
-success, for alerts, at /metrics.
+With --keep it saves into the directory DIR, under a name that sorts by time, and keeps
+the newest of them: for cron. With --every it stays, saves at once and then each time,
+and keeps 24 unless --keep says otherwise. A backup that fails is reported and tried
+again at the next time. --metrics-listen serves the time of the last success, for
+alerts, at /metrics. One process at a time saves into a directory.
 
 Only its user may read what it writes: it holds all that the cluster keeps, and hashes
 of tokens.
@@ -73,7 +74,7 @@ right.`,
 					return err
 				}
 				source := source{admin.Of(box), timeout, f.Say}
-				if s.every > 0 {
+				if s.every > 0 || c.Flags().Changed("keep") {
 					return s.series(ctx, args[0], &source)
 				}
 				return s.once(ctx, args[0], &source)
@@ -88,11 +89,11 @@ right.`,
 
 func (s *saveCommand) check(c *cobra.Command, target string) error {
 	switch {
-	case s.every == 0 && (c.Flags().Changed("keep") || s.listen != ""):
-		return misuse(c, "--keep and --metrics-listen go with --every")
-	case s.every == 0:
+	case s.every == 0 && s.listen != "":
+		return misuse(c, "--metrics-listen goes with --every")
+	case s.every == 0 && !c.Flags().Changed("keep"):
 		return nil
-	case s.every < time.Second:
+	case s.every != 0 && s.every < time.Second:
 		return misuse(c, "--every is one second at the least")
 	case s.keep < 1:
 		return misuse(c, "--keep is 1 at the least")
@@ -102,7 +103,7 @@ func (s *saveCommand) check(c *cobra.Command, target string) error {
 	case err != nil:
 		return cli.ExitWith(cli.ExitNotFound, err)
 	case !info.IsDir():
-		return misuse(c, "with --every %s must be a directory", cli.Safe(target))
+		return misuse(c, "with --every and with --keep %s must be a directory", cli.Safe(target))
 	}
 	return nil
 }

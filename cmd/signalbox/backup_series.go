@@ -57,7 +57,7 @@ func (m *seriesMetrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	m.set.WritePrometheus(w)
 }
 
-// series saves until the context ends.
+// series saves once, or again and again until the context ends.
 func (s *saveCommand) series(ctx context.Context, dir string, from *source) error {
 	r := &series{dir: dir, keep: s.keep, from: from, metrics: newSeriesMetrics()}
 	if s.listen != "" {
@@ -72,6 +72,13 @@ func (s *saveCommand) series(ctx context.Context, dir string, from *source) erro
 	}
 	if err := r.clear(); err != nil {
 		return err
+	}
+	if s.every == 0 {
+		path, done, err := r.save(ctx)
+		if err != nil {
+			return err
+		}
+		return s.Line(newSavedObject(path, &done), "%s", savedText(path, &done))
 	}
 	next := time.NewTicker(s.every)
 	defer next.Stop()

@@ -50,7 +50,8 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 		t.Errorf("from the standard input: %+v", got)
 	}
 	x.fails(cli.ExitFailed, "no such file", "backup", "save", filepath.Join(dir, "none", "a.backup"))
-	x.fails(cli.ExitUsage, "go with --every", "backup", "save", file, "--keep", "3")
+	x.fails(cli.ExitUsage, "goes with --every", "backup", "save", file, "--metrics-listen", "127.0.0.1:0")
+	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--keep", "3")
 	x.fails(cli.ExitNotFound, "no such file", "backup", "save", filepath.Join(dir, "none"), "--every", "1h")
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--every", "1h")
 }
@@ -100,6 +101,15 @@ func TestASeriesOfBackups(t *testing.T) {
 		t.Errorf("%v: %s", err, text)
 	}
 	s.endsBy(os.Interrupt, 0)
+
+	older := filepath.Join(dir, "signalbox-20260101T000000Z.backup")
+	if err := os.WriteFile(older, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.ok("backup", "save", dir, "--keep", "1") // as from cron
+	if got := names(t, dir); len(got) != 1 || got[0] == filepath.Base(older) {
+		t.Errorf("of one that is kept there are %v", got)
+	}
 }
 
 // TestTheNewestBackupsOfASeriesStay: by the time in their names; other files are left alone.
