@@ -3,9 +3,9 @@ GO ?= go
 # The modules besides the main one. The light one is tested with it; the other has the requirements of its peers.
 LIGHT := client/discovery/grpcresolver
 HEAVY := bench
-# How tests are built and run: vet has a run of its own, no debugger reads the binaries, and packages run two to a
-# processor, as many of them wait for leases to end.
-TESTFLAGS := -vet=off -ldflags=-w -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# How tests are built and run: no debugger reads their binaries and those that they build; vet has a run of its own, and
+# packages run two to a processor, as many of them wait for leases to end.
+GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # How long each fuzz target runs with `make fuzz`.
 FUZZTIME ?= 2m
 # How long `make soak`, `make chaos` and `make disk` run.
@@ -25,8 +25,8 @@ run: ## one host with its embedded default
 	$(GO) run ./cmd/signalbox serve
 
 test: ## all tests
-	$(GO) test $(TESTFLAGS) ./...
-	cd $(LIGHT) && $(GO) test $(TESTFLAGS) ./...
+	$(GOTEST) ./...
+	cd $(LIGHT) && $(GOTEST) ./...
 
 check: ## format, vet, staticcheck, race detector, a little fuzzing
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
@@ -41,8 +41,8 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 	$(MAKE) fuzz-short
 
 race: ## all tests under the race detector, the long ones shortened
-	$(GO) test $(TESTFLAGS) -race -short -timeout 20m ./...
-	cd $(LIGHT) && $(GO) test $(TESTFLAGS) -race -short -timeout 20m ./...
+	$(GOTEST) -race -short -timeout 20m ./...
+	cd $(LIGHT) && $(GOTEST) -race -short -timeout 20m ./...
 
 planted: ## every bug that is planted in the Go client's source, in worlds and in clusters, which tests have to notice
 	$(GO) test ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all
