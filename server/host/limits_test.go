@@ -13,7 +13,6 @@ import (
 func TestTheSettingsKnowTheLimitsOfTheHost(t *testing.T) {
 	for name, c := range map[string]struct{ settings, limit any }{
 		"shards":             {settings.MaxShards, server.MaxShards},
-		"hosts":              {settings.MaxHosts, raftlog.MaxFounders},
 		"name of a host":     {settings.MaxHostName, meta.MaxHostName},
 		"address":            {settings.MaxAddress, meta.MaxAddress},
 		"requests in flight": {settings.DefaultRequestsInFlight, server.DefaultRequestsInFlight},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // check notes everything that is wrong with complete settings.
@@ -24,8 +25,8 @@ func (c *checker) check() {
 const (
 	// MaxShards is the most data shards that a cluster may have.
 	MaxShards = 64
-	// MaxHosts is the most hosts that a cluster may begin with.
-	MaxHosts = 31
+	// MaxHosts is the most hosts that a cluster may begin with, and have.
+	MaxHosts = hosts.MaxHosts
 	// MaxClusterName is the longest name of a cluster, in bytes: the id of the cluster begins with it.
 	MaxClusterName = 32
 	// MaxHostName is the longest name of a host, in bytes.
