@@ -39,7 +39,7 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 			t.Fatal("not in time: ", what)
 			return nil
 		}
-		c := cluster("all are online", func(c *admin.Cluster) bool {
+		cluster("all are online", func(c *admin.Cluster) bool {
 			for i := range c.Hosts {
 				if h := &c.Hosts[i]; h.Current.State != admin.Online || !h.AtTarget() || !h.Alive {
 					return false
@@ -52,7 +52,7 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 		if again, err := a.Drain(t.Context(), "3", by); !changed || again || err != nil {
 			t.Errorf("changed %t, and again %t, %v", changed, again, err)
 		}
-		c = cluster("host-3 is offline", func(c *admin.Cluster) bool {
+		c := cluster("host-3 is offline", func(c *admin.Cluster) bool {
 			h := c.Named("host-3")
 			return h.Current.State == admin.Offline && h.AtTarget()
 		})

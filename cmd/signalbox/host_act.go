@@ -113,15 +113,15 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 
 // waitsFor is the first thing that the governor does, or waits for.
 func waitsFor(why *admin.Why) string {
-	for _, s := range why.Steps {
-		text := s.Text
+	switch {
+	case len(why.Steps) > 0:
+		s := &why.Steps[0]
 		if s.LastError != "" {
-			text += ": " + s.LastError
+			return s.Text + ": " + s.LastError
 		}
-		return text
-	}
-	for _, r := range why.Reasons {
-		return r.Text
+		return s.Text
+	case len(why.Reasons) > 0:
+		return why.Reasons[0].Text
 	}
 	return ""
 }

@@ -19,13 +19,13 @@ import (
 var someSecret = []byte("a secret that is long enough")
 
 // run lets a newcomer ask for so long. An error other than a refusal shows in what it waits for.
-func run(t *testing.T, n *Newcomer, within time.Duration) (Grant, error, string) {
+func run(t *testing.T, n *Newcomer, within time.Duration) (g Grant, awaited string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	r := NewRunner(*n)
-	g, err := r.Run(ctx)
-	return g, err, r.Awaited()
+	g, err = r.Run(ctx)
+	return g, r.Awaited(), err
 }
 
 func TestAHostThatMayJoinIsOfTheCluster(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAHostThatMayJoinIsOfTheCluster(t *testing.T) {
 				b := newBed(t, c.secret, "a", "b")
 				n := b.newcomer("d")
 				c.by(b, n)
-				g, err, _ := run(t, n, time.Minute)
+				g, _, err := run(t, n, time.Minute)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -123,7 +123,7 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 				n := b.newcomer("d")
 				c.change(b, n)
 				before := b.records.Revision()
-				_, err, _ := run(t, n, time.Minute)
+				_, _, err := run(t, n, time.Minute)
 				if _, ok := errors.AsType[*Refused](err); !ok || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("got %v, want %q", err, c.want)
 				}
@@ -155,7 +155,7 @@ func TestWhatIsChangedOnTheWayIsNoProof(t *testing.T) {
 						n.Secret, n.Token = nil, b.token()
 					}
 					b.intrude = intrude
-					_, err, _ := run(t, n, time.Minute)
+					_, _, err := run(t, n, time.Minute)
 					if _, ok := errors.AsType[*Refused](err); !ok || b.records.Named("d") != nil {
 						t.Errorf("got %v", err)
 					}
@@ -181,7 +181,7 @@ func TestAGrantOfAStrangerIsNotTaken(t *testing.T) {
 					return []byte(`{"join":` + asJSON(n.Ask) + `}`), err
 				})
 			}
-			_, err, awaited := run(t, n, time.Second)
+			_, awaited, err := run(t, n, time.Second)
 			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(awaited, errGrant.Error()) {
 				t.Errorf("%s: got %v, waits for %s", by, err, awaited)
 			}
@@ -215,7 +215,7 @@ func TestTheLeaderIsAsked(t *testing.T) {
 				b := newBed(t, nil, "a", "b")
 				n := b.newcomer("d")
 				c.change(b, n)
-				_, err, awaited := run(t, n, 5*time.Second)
+				_, awaited, err := run(t, n, 5*time.Second)
 				if c.want == "" && err != nil || c.want != "" && !strings.Contains(awaited, c.want) {
 					t.Errorf("got %v, waits for %s", err, awaited)
 				}
@@ -226,7 +226,7 @@ func TestTheLeaderIsAsked(t *testing.T) {
 				b.mu.Lock()
 				b.leader, b.lost = 1, false
 				b.mu.Unlock()
-				g, err, _ := run(t, n, time.Minute)
+				g, _, err := run(t, n, time.Minute)
 				if err != nil || g.Host != 3 || len(b.records.Hosts()) != 3 {
 					t.Errorf("later: %+v, %v", g, err)
 				}
@@ -254,7 +254,7 @@ func TestAHostIsReplacedOnceItIsSilent(t *testing.T) {
 				})
 				n := b.newcomer("b")
 				n.Ask.Replace, n.Ask.Raft, n.Ask.Client = "b", old.Addresses.Raft, old.Addresses.Client
-				_, err, _ := run(t, n, time.Minute)
+				_, _, err := run(t, n, time.Minute)
 				now := b.records.Named("b")
 				if joined := now.Incarnation == n.Ask.Incarnation; joined != c.want || (err == nil) != c.want {
 					t.Fatalf("joined %t, %v", joined, err)
@@ -294,7 +294,7 @@ func TestAHostThatDiesWhileItJoinsGoesOn(t *testing.T) {
 						return nil, errSilent
 					}
 				}
-				_, err, _ := run(t, n, time.Second)
+				_, _, err := run(t, n, time.Second)
 				if crashed := err != nil; crashed != (dies <= 2 || token) {
 					t.Fatalf("write %d, token %t: %v", dies, token, err)
 				}
@@ -303,7 +303,7 @@ func TestAHostThatDiesWhileItJoinsGoesOn(t *testing.T) {
 					n.Secret = d.secret
 				}
 				if d.id.HostID == 0 {
-					if _, err, _ := run(t, n, time.Minute); err != nil {
+					if _, _, err := run(t, n, time.Minute); err != nil {
 						t.Fatalf("write %d, token %t, again: %v", dies, token, err)
 					}
 				}
