@@ -62,8 +62,8 @@ func (t *Token) String() string {
 	return TokenPrefix + strings.Join(parts, ".")
 }
 
-var errToken = errors.New("it is no join token, which begins with " + TokenPrefix + " and which signalbox host join-token " +
-	"makes")
+var errToken = errors.New("it is no join token, which begins with " + TokenPrefix + " and which signalbox host " +
+	"join-token makes")
 
 // ParseToken reads what String returns.
 func ParseToken(text string) (t Token, err error) {
