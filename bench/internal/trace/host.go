@@ -24,8 +24,9 @@ func Serve(ctx context.Context, dir, address, file string, listens func()) error
 	if err != nil {
 		return err
 	}
+	born := hosts.Incarnation{1}
 	raft, err := raftlog.Open(raftlog.Config{
-		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: dir, Deployment: 1,
+		Host: 1, Incarnation: born, DataDir: dir, Deployment: 1,
 		Logger: slog.New(slog.DiscardHandler),
 		Synced: func(took time.Duration) {
 			r.Now(Synced)
@@ -38,12 +39,16 @@ func Serve(ctx context.Context, dir, address, file string, listens func()) error
 	defer raft.Close()
 	core, err := server.Open(server.Config{
 		ID: 1, Name: "traced", Cluster: "trace", ClientAddress: address, Hosts: []shard.HostID{1}, Shards: 1,
+		Incarnation: born, Start: hosts.Start{Number: 1}, Founders: map[shard.HostID]hosts.Incarnation{1: born},
 		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) {
 			if id == 0 {
 				return raft.Start(id, sm) // the meta shard
 			}
 			log, err := raft.Start(id, machine{sm, r})
-			return tappedLog{log, r}, err
+			if err != nil {
+				return nil, err
+			}
+			return tappedLog{log.(*raftlog.Log), r}, nil
 		},
 	})
 	if err != nil {
@@ -66,7 +71,7 @@ func Serve(ctx context.Context, dir, address, file string, listens func()) error
 
 // tappedLog stamps proposals.
 type tappedLog struct {
-	shard.Log
+	*raftlog.Log
 	to *Recorder
 }
 
