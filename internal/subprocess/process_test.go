@@ -43,7 +43,7 @@ func TestWhatAProcessSaysLastCounts(t *testing.T) {
 }
 
 func TestAProgramIsStartedAgainAsItWas(t *testing.T) {
-	cmd := exec.Command("sh", "-c", `echo $0 $VALUE; pwd; test -e seen && sleep 1000; touch seen`, "argument")
+	cmd := exec.Command("sh", "-c", `echo $0 $VALUE; pwd; test -e seen && exec sleep 1000; touch seen`, "argument")
 	cmd.Dir, cmd.Env = t.TempDir(), []string{"VALUE=value"}
 	p, err := Launch("sh", cmd)
 	if err != nil {
