@@ -9,15 +9,16 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// ruled gives a connection the rights of a token with one rule about the node /bench, and so many others.
-func ruled(h *Host, c *conn, others int) {
+// ruled is a connection with the rights of a token that has one rule about the node /bench, and so many others. Its host
+// does not know it, so that nothing reviews it meanwhile.
+func ruled(h *Host, others int) *conn {
 	rules := []rights.Rule{{Path: "/bench", Object: "lock/", Rights: protocol.RightSee | protocol.RightSession}}
 	for i := range others {
 		rules = append(rules, rights.Rule{Path: fmt.Sprintf("/other/%d", i), Rights: protocol.RightAll})
 	}
 	k := &kept{host: h}
 	k.state.Store(&keptState{book: h.meta.Rights(), set: rights.NewSet(rules...)})
-	c.rights = k
+	return &conn{host: h, rights: k}
 }
 
 // asked asks for the right to acquire a semaphore of the node.
@@ -36,7 +37,7 @@ func TestAskingForARightAllocatesNothing(t *testing.T) {
 	name := []byte("lock/1")
 	for _, rules := range []int{-1, 0, 64, 4096} {
 		if rules >= 0 {
-			ruled(h, c, rules)
+			c = ruled(h, rules)
 		}
 		if n := testing.AllocsPerRun(1000, func() {
 			if !asked(c, name) {
@@ -57,7 +58,7 @@ func BenchmarkRightToAcquire(b *testing.B) {
 		b.Run(fmt.Sprintf("rules=%d", rules+1), func(b *testing.B) {
 			h, c, _ := benchHost(b)
 			if rules >= 0 {
-				ruled(h, c, rules)
+				c = ruled(h, rules)
 			}
 			name := []byte("lock/1")
 			b.ReportAllocs()
