@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// ruled is a connection with the rights of a token that has one rule about the node /bench, and so many others. Its host
-// does not know it, so that nothing reviews it meanwhile.
+// ruled is a connection with the rights of a token that has one rule about the node /bench, and so many others. Its
+// host does not know it, so that nothing reviews it meanwhile.
 func ruled(h *Host, others int) *conn {
 	rules := []rights.Rule{{Path: "/bench", Object: "lock/", Rights: protocol.RightSee | protocol.RightSession}}
 	for i := range others {
