@@ -107,7 +107,7 @@ func (s *speaker) decode(payload []byte) *protocol.Answer {
 	return a
 }
 
-// read returns the payload of the next frame.
+// read returns the payload of the next frame, but for news of where the hosts are, which come unasked.
 func (s *speaker) read(limit time.Duration) ([]byte, error) {
 	_ = s.conn.SetReadDeadline(time.Now().Add(limit))
 	for {
@@ -118,6 +118,9 @@ func (s *speaker) read(limit time.Duration) ([]byte, error) {
 		if payload != nil {
 			out := append([]byte(nil), payload...)
 			s.in = s.in[size:]
+			if len(out) > 1 && out[1] == byte(protocol.KindRoutingChanged) {
+				continue
+			}
 			return out, nil
 		}
 		chunk := make([]byte, 64<<10)
