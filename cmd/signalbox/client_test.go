@@ -74,6 +74,17 @@ func (w *wire) read() *protocol.Answer {
 	}
 }
 
+// sentAway reads until the host says that it ends the connection, and returns the reason.
+func (w *wire) sentAway() protocol.Status {
+	w.t.Helper()
+	_ = w.conn.SetDeadline(time.Now().Add(patience))
+	for {
+		if a := w.read(); a.Kind == protocol.KindGoingAway {
+			return a.GoingAway.Result.Status
+		}
+	}
+}
+
 // hello connects and says hello with a token; config is nil for plain TCP.
 func hello(t *testing.T, address, token string, config *tls.Config) (*wire, protocol.Status) {
 	t.Helper()
@@ -220,12 +231,18 @@ func TestAClusterWithTLSAndTokens(t *testing.T) {
 		}
 	}
 
-	// The reader's token is taken away: it acts on the connection that there is.
+	// The reader's token is taken away: that ends the connections that there are, and no new one is let in.
 	if err := os.WriteFile(tokens, []byte(lines[:strings.Index(lines, "\n")+1]), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hosts[0].await("the reader is refused",
-		func() bool { return r.of((*wire).describe, "/prod/jobs") == protocol.StatusUnauthorized })
+	for i, h := range hosts {
+		if got := r[i].sentAway(); got != protocol.StatusUnauthorized {
+			t.Errorf("the connection of the reader to host %s ended with %v", h.place.Client, got)
+		}
+		if _, status := hello(t, h.place.Client, reader, config); status != protocol.StatusUnauthorized {
+			t.Errorf("the reader comes again to host %s: %v", h.place.Client, status)
+		}
+	}
 	if got := w.of((*wire).describe, "/prod/jobs"); got != protocol.StatusSuccess {
 		t.Errorf("the writer: %v", got)
 	}
