@@ -41,7 +41,7 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 	$(MAKE) fuzz-short
 
 race: ## all tests under the race detector, the long ones shortened
-	$(GOTEST) -race -short -timeout 20m ./...
+	$(GOTEST) -race -short -timeout 20m $$($(GO) list ./... | grep -v /test/tidy)
 	cd $(LIGHT) && $(GOTEST) -race -short -timeout 20m ./...
 
 planted: ## every bug that is planted in the Go client's source, in worlds and in clusters, which tests have to notice

@@ -9,10 +9,13 @@ import (
 )
 
 func TestEveryMessageSurvivesTheWire(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
+	r, times := rand.New(rand.NewPCG(1, 2)), 60
+	if testing.Short() {
+		times = 10
+	}
 	for _, kind := range knownKinds() {
 		t.Run(kind.String(), func(t *testing.T) {
-			for range 60 {
+			for range times {
 				want := randomSample(t, r, kind)
 				frame := want.frame()
 				payload, size, err := ScanFrame(frame, len(frame))

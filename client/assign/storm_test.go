@@ -18,7 +18,7 @@ import (
 // TestStorm: members come and go, lose their sessions, and take their time to stop, while leaders move and connections
 // are cut. The ledger checks that no part ever has two owners, and that tokens grow; in the end all is divided.
 func TestStorm(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range clienttest.Storms(6) {
 		play(t, 3, assign.Numbers(12), func(t *testing.T, g *stage) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			var members []*member

@@ -29,7 +29,7 @@ type storm struct {
 // TestStorm: five sessions go through a barrier for two while everything happens to them. Those who are inside at a
 // time are of one generation, and each has a place of its own in it.
 func TestStorm(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range clienttest.Storms(6) {
 		play(t, 3, func(t *testing.T, g *stage) {
 			st := &storm{
 				t: t, g: g, parties: 2, random: rand.New(rand.NewPCG(seed, 1)),

@@ -45,7 +45,7 @@ type stormMember struct {
 // sender; each reply comes once; a round that was begun is cancelled or completed before the next; and in the end there
 // is one with all members.
 func TestStorm(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range clienttest.Storms(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			play(t, 3, func(t *testing.T, g *stage) { newStorm(g, seed).run(t) })
 		})

@@ -187,6 +187,9 @@ func compare(got []Effect, a answer, version uint64) error {
 }
 
 func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	g := newCommands(4)
 	m, replica, w := New(), New(), newTwin()
 	seen := map[string]int{}

@@ -292,6 +292,9 @@ func playTopology(t *testing.T, seed uint64, mistake topologyMistake, tally map[
 
 // TestRequestsDoWhatTheTwinForetells: hosts, operators and governors of several terms at once.
 func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	tally := map[string]int{}
 	for seed := range uint64(90) {
 		if err := playTopology(t, seed, topologyMistake{}, tally); err != nil {

@@ -40,6 +40,14 @@ func Play(t *testing.T, hosts int, f func(t *testing.T, g *Stage)) {
 	synctest.Test(t, func(t *testing.T) { f(t, New(t, servertest.Hosts(hosts))) })
 }
 
+// Storms returns how many of n storms a test plays: all, or two where long tests are shortened.
+func Storms(n uint64) uint64 {
+	if testing.Short() {
+		return min(n, 2)
+	}
+	return n
+}
+
 // Session starts a session in the node.
 func (st *Stage) Session(options ...client.SessionOption) *client.Session {
 	st.T.Helper()
