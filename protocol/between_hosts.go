@@ -43,6 +43,8 @@ type ShardReportAnswer struct {
 	Fresh         bool
 	FreshMillis   uint64
 	BarrierMillis uint64
+	// Full: its disk is nearly full, and it takes no more of any log.
+	Full bool
 	// Led are the shards that it leads and whose membership it could read with a barrier.
 	Led LedShards
 	// Held are the replicas that it runs.
@@ -57,6 +59,7 @@ func (m *ShardReportAnswer) answerFields(c *codec) {
 	c.bool("fresh", &m.Fresh)
 	c.uint("fresh_ms", &m.FreshMillis)
 	c.uint("barrier_ms", &m.BarrierMillis)
+	c.bool("full", &m.Full)
 	m.Led.list(c, "led")
 	m.Held.list(c, "held")
 }

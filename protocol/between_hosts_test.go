@@ -25,7 +25,7 @@ var betweenHostsExamples = []example{
 		Term: 9, GovernorHostID: 3, Target: HostOffline, TargetEpoch: 4, Current: HostOnline, CurrentEpoch: 4,
 	})},
 	{"shard-report-answer", answer(75, &ShardReportAnswer{
-		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250,
+		Incarnation: exampleIncarnation(), Fresh: true, FreshMillis: 81_000, BarrierMillis: 250, Full: true,
 		Led: list[LedShard](&LedShard{
 			ID: 2, Term: 12, LedMillis: 61_000, Change: 4711,
 			Members: list[ShardMember](

@@ -33,7 +33,8 @@ var errNoCalls = errors.New("server: this host reaches no others")
 
 func (g *governing) init(h *Host) {
 	g.host = h
-	g.agent = executor.NewAgent(h.config.ID, h.config.Incarnation, h.set)
+	g.agent = executor.NewAgent(h.config.ID, h.config.Incarnation, h.set,
+		func() bool { return h.config.Guard != nil && h.config.Guard() != nil })
 	calls := h.config.Calls
 	if calls == nil {
 		calls = noCalls{}

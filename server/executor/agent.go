@@ -17,6 +17,7 @@ type Agent struct {
 	host        shard.HostID
 	incarnation hosts.Incarnation
 	replicas    Replicas
+	full        func() bool // the disk of the host is nearly full
 
 	mu sync.Mutex // guards what follows
 	// term is the highest of the meta shard that this host has heard of.
@@ -51,10 +52,10 @@ func (a *Agent) Unasked() time.Duration {
 	return time.Since(a.asked)
 }
 
-// NewAgent returns the agent of a host.
-func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas) *Agent {
-	return &Agent{host: host, incarnation: incarnation, replicas: replicas, tracks: make(map[hosts.ShardID]*track),
-		asked: time.Now()}
+// NewAgent returns the agent of a host. Full reports whether its disk is nearly full.
+func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas, full func() bool) *Agent {
+	return &Agent{host: host, incarnation: incarnation, replicas: replicas, full: full,
+		tracks: make(map[hosts.ShardID]*track), asked: time.Now()}
 }
 
 // Run notes how far the shards are that the host leads, until the context ends.

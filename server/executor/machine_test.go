@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -24,7 +25,8 @@ type machine struct {
 	name        string
 	incarnation hosts.Incarnation
 	wiped       bool
-	quits       bool // it stops in order and does not boot again by itself
+	full        atomic.Bool // its disk is
+	quits       bool        // it stops in order and does not boot again by itself
 
 	mu       sync.Mutex
 	disk     map[hosts.ShardID]uint64 // the replicas that a start of the process starts
@@ -58,7 +60,7 @@ func (m *machine) start() {
 	m.boot++
 	m.running, m.quits, m.meta = true, false, nil
 	m.held = make(map[hosts.ShardID]Held)
-	m.agent = NewAgent(m.id, m.incarnation, m)
+	m.agent = NewAgent(m.id, m.incarnation, m, m.full.Load)
 	m.executor = New(Config{Self: m.id, Meta: m, Calls: m, Agent: m.agent, Log: quiet})
 	ctx, cancel := context.WithCancel(m.fleet.ctx)
 	m.cancel = cancel

@@ -83,7 +83,7 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	a.sample(time.Now())
-	answer := &protocol.ShardReportAnswer{Incarnation: a.incarnation[:]}
+	answer := &protocol.ShardReportAnswer{Incarnation: a.incarnation[:], Full: a.full()}
 	led := a.readLed(ctx)
 	for _, s := range led {
 		answer.Led.Append(*s)

@@ -37,8 +37,11 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 		if w.answered(s.Records) {
 			shown.Tried, shown.SilentFor = true, age
 		}
-		if r := t.current(w, s.Records, now); r != nil && r.fresh {
-			shown.FreshFor, shown.Barrier = max(1, r.freshFor), r.barrier+age
+		if r := t.current(w, s.Records, now); r != nil {
+			shown.Full = r.full
+			if r.fresh {
+				shown.FreshFor, shown.Barrier = max(1, r.freshFor), r.barrier+age
+			}
 		}
 		seen.Hosts = append(seen.Hosts, shown)
 	}

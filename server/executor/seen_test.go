@@ -99,6 +99,29 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 	}
 }
 
+// TestAHostWithAFullDiskIsGivenNothingToLead: as long as it says that its disk is nearly full.
+func TestAHostWithAFullDiskIsGivenNothingToLead(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.converge()
+		from := f.leader(1)
+		to := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[from.name])
+		to.full.Store(true)
+		time.Sleep(2 * reportEvery) // the governor has heard of it
+		f.must("transfer", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Transfer(at, 1, to.name) })
+		time.Sleep(10 * time.Second)
+		why, err := f.leader(hosts.Meta).executor.Why()
+		if text := fmt.Sprint(why); err != nil || !strings.Contains(text, to.name+" cannot lead it now") {
+			t.Errorf("%s, %v", text, err)
+		}
+		if now := f.leader(1); now != from {
+			t.Errorf("%s leads, and %s did before", now.name, from.name)
+		}
+		to.full.Store(false)
+		f.until(20*time.Second, "it leads", func() bool { return f.leader(1) == to })
+	})
+}
+
 // TestLearnerThatIsFilledIsNotStuck: it takes no entry while it gets a snapshot, and that is said.
 func TestLearnerThatIsFilledIsNotStuck(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

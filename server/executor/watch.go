@@ -26,7 +26,7 @@ type watch struct {
 // report is what a host has answered.
 type report struct {
 	incarnation hosts.Incarnation
-	fresh       bool
+	fresh, full bool
 	freshFor    uint64
 	barrier     uint64
 	led         []led
@@ -123,7 +123,7 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 		return nil, err
 	}
 	m := &answer.ShardReport
-	r := &report{fresh: m.Fresh, freshFor: m.FreshMillis, barrier: m.BarrierMillis}
+	r := &report{fresh: m.Fresh, full: m.Full, freshFor: m.FreshMillis, barrier: m.BarrierMillis}
 	copy(r.incarnation[:], m.Incarnation)
 	for s := range m.Led.All() {
 		r.led = append(r.led, led{LedShard: s, members: slices.Collect(s.Members.All())})

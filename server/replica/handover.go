@@ -60,7 +60,8 @@ func (s *Set) heirs(id uint64) (stay []shard.HostID) {
 
 // observer is a log that says what it knows of the other hosts while this one leads.
 type observer interface {
-	// Follower returns up to which index a host is known to have the log, and whether it was heard of lately.
+	// Follower returns up to which index a host is known to have the log, and whether it was heard of lately and has
+	// room for more of it.
 	Follower(id shard.HostID) (index uint64, near bool)
 }
 

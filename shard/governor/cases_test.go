@@ -1,7 +1,6 @@
 package governor
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -49,8 +48,8 @@ var cases = []struct {
 		s.stops("a")
 		return s
 	}, `
-		0 governor: shard 0: handing the leadership from a to b
 		0 leaving: shard 1: handing the leadership from a to b
+		0 leaving: shard 0: handing the leadership from a to b
 		0 leaving: host a becomes OFFLINE
 		300 leaders: shard 1: handing the leadership from b to c`},
 	{"5: a voter stops beside a learner", func(t *testing.T) *scene {
@@ -129,12 +128,12 @@ var cases = []struct {
 		s.done(s.State.Drain(s.at(), "a"))
 		return s
 	}, `
-		0 leaving: shard 0: making b a voter
-		0 governor: shard 0: handing the leadership from a to b
-		0 leaving: shard 0: removing a, replica 1
 		0 leaving: shard 1: making b a voter
 		0 leaving: shard 1: handing the leadership from a to b
 		0 leaving: shard 1: removing a, replica 1
+		0 leaving: shard 0: making b a voter
+		0 leaving: shard 0: handing the leadership from a to b
+		0 leaving: shard 0: removing a, replica 1
 		0 leaving: host a becomes OFFLINE
 		0 clear: shard 0: deleting replica 1 on a
 		0 clear: shard 1: deleting replica 1 on a`},
@@ -155,6 +154,41 @@ var cases = []struct {
 	}, `
 		0 leaders: shard 1: handing the leadership from a to b
 		0 leaders: shard 2: handing the leadership from a to b`},
+	{"22: a host whose disk is nearly full gets no leadership", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		addShards(s, 2, 3)
+		s.Seen.Shards[1].Leader, s.Seen.Shards[2].Leader, s.Seen.Shards[3].Leader = 1, 1, 1
+		s.Seen.host(3).Full = true
+		return s
+	}, `
+		0 leaders: shard 1: handing the leadership from a to b
+		0 leaders: shard 2: handing the leadership from a to b`},
+	{"a host stops beside one whose disk is nearly full", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.Seen.Shards[1].Leader = 1
+		s.Seen.host(2).Full = true
+		s.stops("a")
+		return s
+	}, `
+		0 leaving: shard 1: handing the leadership from a to c
+		0 leaving: shard 0: handing the leadership from a to c
+		0 leaving: host a becomes OFFLINE`},
+	{"a full disk keeps no other host from its replicas", func(t *testing.T) *scene {
+		s := newScene(t, "a", "b", "c")
+		s.learner("d", "")
+		s.learner("e", "")
+		s.Seen.host(4).Full = true
+		s.Seen.shard(1).replica(1025).BehindFor = 9000
+		s.join("f", "", "")
+		return s
+	}, `
+		0 copies: shard 0: adding f as a learner, replica 1028
+		0 online: host f becomes ONLINE
+		0 few: shard 0: making e a voter
+		0 few: shard 0: making f a voter
+		0 copies: shard 1: adding f as a learner, replica 1029
+		0 few: shard 1: making e a voter
+		0 few: shard 1: making f a voter`},
 	{"voters spread over domains", func(t *testing.T) *scene {
 		s := newScene(t, "a dc=x", "b dc=x", "c dc=y")
 		s.learner("d", "dc=z")
@@ -275,6 +309,12 @@ func TestVotes(t *testing.T) {
 			s.done(s.State.Drain(s.at(), "b"))
 		}, "acd"},
 		{"drained without one", "abc", func(s *scene) { s.done(s.State.Drain(s.at(), "b")) }, "abc"},
+		{"a dead one beside a spare with a full disk", "abc", func(s *scene) {
+			s.learner("d", "")
+			s.Seen.host(4).Full = true
+			s.dies("b", 9000, 1)
+			s.offline("b", 900_000)
+		}, "abc"},
 		{"a tie of domains keeps", "abc", func(s *scene) { s.learner("d", "") }, "abc"},
 		{"the policy asks for one", "abc", func(s *scene) { s.voters(1) }, "b"},
 		{"the policy asks for three", "abcde", func(s *scene) { s.voters(3) }, "abc"},
@@ -348,6 +388,19 @@ func TestWhy(t *testing.T) {
 			s.learner("d", "")
 			s.Seen.shard(1).replica(1025).BehindFor = 9000
 		}, "behind: shard 1: adding d waits until it is up to date; it lags by 9000 ms"},
+		{"a learner with a full disk", func(s *scene) {
+			s.learner("d", "")
+			s.Seen.host(4).Full = true
+			s.dies("c", 9000, 0)
+			s.done(s.State.Expel(s.at(), "c", true, 10))
+			s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter}, {Replica: 2,
+				Role: hosts.RoleVoter}, {Replica: 1025, Role: hosts.RoleLearner}})
+			s.Seen.Shards[1].Change, s.Seen.Shards[0].Leader = 9, 0
+		}, "full: shard 1: the disk of d is nearly full"},
+		{"a newcomer with a full disk", func(s *scene) {
+			s.join("d", "", "")
+			s.Seen.Hosts = append(s.Seen.Hosts, HostSeen{Host: 4, Tried: true, Full: true})
+		}, "full: shard 0: d gets no replica: its disk is nearly full"},
 		{"silence", func(s *scene) { s.dies("c", 3000, 0) },
 			"silent: host c was not heard for 3000 ms; it fails after 5000"},
 		{"a dead voter", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 60_000) },
@@ -373,6 +426,10 @@ func TestWhy(t *testing.T) {
 				Role: hosts.RoleVoter}})
 			s.Seen.Shards[0].Change, s.Seen.Shards[1].Change = 1, 1
 		}, "expelling: host c is expelled once the grace period has passed, in 65002 ms"},
+		{"a wish for a host whose disk is nearly full", func(s *scene) {
+			s.done(s.State.Transfer(s.at(), 1, "c"))
+			s.Seen.host(3).Full = true
+		}, "no-successor: shard 1: c cannot lead it now, as was asked for"},
 		{"a wish", func(s *scene) {
 			s.done(s.State.Transfer(s.at(), 1, "c"))
 			s.Seen.shard(1).replica(3).BehindFor = 5000
@@ -414,42 +471,5 @@ func TestAnIdleClusterLosesNoHost(t *testing.T) {
 	s.Seen.host(1).SilentFor = 1 << 40
 	if failure(s.View, s.State.Host(1)) != 0 {
 		t.Error("the governor takes itself for failed")
-	}
-}
-
-// TestRedundancy: what is said of a shard is how many voters, and which domain, it can lose and go on.
-func TestRedundancy(t *testing.T) {
-	for name, x := range map[string]struct {
-		born   []string
-		dead   string
-		live   int
-		more   int
-		losses string
-	}{
-		"one":                   {[]string{"a"}, "", 1, 0, ""},
-		"three":                 {[]string{"a", "b", "c"}, "", 3, 1, ""},
-		"three, one dead":       {[]string{"a", "b", "c"}, "c", 2, 0, ""},
-		"three, two dead":       {[]string{"a", "b", "c"}, "bc", 1, -1, ""},
-		"two":                   {[]string{"a", "b"}, "", 2, 0, ""},
-		"five":                  {[]string{"a", "b", "c", "d", "e"}, "", 5, 2, ""},
-		"one in each domain":    {[]string{"a dc=x", "b dc=y", "c dc=z"}, "", 3, 1, "dc=x true, dc=y true, dc=z true"},
-		"two in one":            {[]string{"a dc=x", "b dc=x", "c dc=y"}, "", 3, 1, "dc=x false, dc=y true"},
-		"one in each, one dead": {[]string{"a dc=x", "b dc=y", "c dc=z"}, "c", 2, 0, "dc=x false, dc=y false"},
-		"a rack within a center": {[]string{"a dc=x,rack=1", "b dc=x,rack=2", "c dc=x,rack=2"}, "", 3, 1,
-			"dc=x false, rack=1 true, rack=2 false"},
-	} {
-		s := newScene(t, x.born...)
-		for _, dead := range strings.Split(x.dead, "") {
-			s.dies(dead, 3000, 1)
-		}
-		r := Redundancies(s.View)[1]
-		var losses []string
-		for _, d := range r.Domains {
-			losses = append(losses, fmt.Sprintf("%s=%s %t", d.Key, d.Value, d.Tolerated))
-		}
-		if r.Shard != 1 || r.Voters != len(x.born) || r.Live != x.live || r.Tolerated != x.more || strings.Join(losses,
-			", ") != x.losses {
-			t.Errorf("%s: %+v", name, r)
-		}
 	}
 }

@@ -57,6 +57,10 @@ func ruleCopies(v View) (f finding) {
 				f.Reasons = append(f.Reasons, *g.reason(CodeCordoned, h.Name+" gets no replica, as it is cordoned"))
 				continue
 			}
+			if v.Seen.full(h.ID) {
+				f.Reasons = append(f.Reasons, *g.reason(CodeFull, h.Name+" gets no replica: its disk is nearly full"))
+				continue
+			}
 			if len(filling) >= int(policy.Copies) || filling[h.Name] != "" {
 				f.Reasons = append(f.Reasons, *g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name,
 					waitedFor(filling, h.Name))))
@@ -72,13 +76,14 @@ func ruleCopies(v View) (f finding) {
 	return f
 }
 
-// fillings returns the hosts of which a learner is being filled, with what.
+// fillings returns the hosts of which a learner is being filled, with what. One whose disk is nearly full takes nothing,
+// and keeps no other from being filled.
 func fillings(all []*group) map[string]string {
 	list := make(map[string]string)
 	for _, g := range all {
 		for i := range g.learners {
 			m := &g.learners[i]
-			if m.host != nil && m.host.Wanted() && !m.caughtUp() {
+			if m.host != nil && m.host.Wanted() && !m.caughtUp() && !g.v.Seen.full(m.Host) {
 				list[m.name()] = fmt.Sprintf("shard %d of %s", g.shard.ID, m.name())
 			}
 		}

@@ -16,6 +16,7 @@ const (
 	CodeGone        plan.Code = "gone"         // a host does not belong to the cluster
 	CodeCordoned    plan.Code = "cordoned"     // a host gets nothing new
 	CodeOffline     plan.Code = "offline"      // a host is not online
+	CodeFull        plan.Code = "full"         // the disk of a host is nearly full
 	CodeSnapshot    plan.Code = "snapshot"     // a learner waits for its snapshot
 	CodeBehind      plan.Code = "behind"       // a learner is not up to date
 	CodeNoReport    plan.Code = "no-report"    // the leader of a shard is not heard

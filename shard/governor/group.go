@@ -159,6 +159,8 @@ func (g *group) waiting(m *member) *plan.Reason {
 		return g.reason(CodeOffline, fmt.Sprintf("%s is not online: %s", name, m.host.Target.Reason))
 	case !m.live:
 		return g.reason(CodeSilent, name+" is not heard")
+	case g.v.Seen.full(m.Host):
+		return g.reason(CodeFull, "the disk of "+name+" is nearly full")
 	case m.seen != nil && m.seen.Percent > 0 && !m.caughtUp():
 		r := g.reason(CodeSnapshot, fmt.Sprintf("adding %s waits for its snapshot, %d %%, %d bytes/s", name,
 			m.seen.Percent, m.seen.Rate))
@@ -213,9 +215,14 @@ func (g *group) leadsBetter(m, other *member) bool {
 	return m.seen != nil && (other.seen == nil || m.seen.Index > other.seen.Index)
 }
 
-// mayLead reports whether a voter may be given leaderships without need: fresh, up to date and not cordoned.
+// mayLead reports whether a voter may be given leaderships without need: fresh, not cordoned, and ready.
 func (g *group) mayLead(m *member) bool {
-	return m.live && !m.gone() && m.host.Online() && !m.host.Cordoned && m.caughtUp() && g.v.Seen.freshFor(m.Host) > 0
+	return g.ready(m) && !m.host.Cordoned && g.v.Seen.freshFor(m.Host) > 0
+}
+
+// ready reports whether a voter could lead at once: it is up to date, and its disk has room.
+func (g *group) ready(m *member) bool {
+	return m.live && !m.gone() && m.host.Online() && m.caughtUp() && !g.v.Seen.full(m.Host)
 }
 
 // lostSince returns since when a voter has been away for so long that another host should vote; 0 says that it was not.

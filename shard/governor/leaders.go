@@ -10,11 +10,12 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleGovernor hands the meta shard, and so the governing, to another host where the own one is to go.
+// ruleGovernor hands the meta shard, and so the governing, to another host where the own one does not belong to the
+// cluster. Where it is drained or stops, ruleLeaving does so, last of all.
 func ruleGovernor(v View) (f finding) {
 	h := v.State.Host(v.Seen.Self)
 	g := newGroup(v, v.State.Shard(hosts.Meta))
-	if h != nil && h.Wanted() || g.seen.Leader != v.Seen.Self {
+	if h != nil && h.Living() || g.seen.Leader != v.Seen.Self {
 		return f
 	}
 	if m := g.voter(v.Seen.Self); m != nil {
@@ -39,11 +40,6 @@ func ruleWish(v View) (f finding) {
 		f.propose(v, KindTransfer, Action{Shard: g.shard.ID, From: g.seen.Leader, Host: to})
 	}
 	return f
-}
-
-// ready reports whether a voter could lead at once.
-func (g *group) ready(m *member) bool {
-	return m.live && !m.gone() && m.host.Online() && m.caughtUp()
 }
 
 // ruleLeaders spreads the leaders of the data shards evenly over the hosts that may get leaderships, one transfer at a

@@ -30,6 +30,8 @@ type HostSeen struct {
 	// FreshFor is how long its own barriers on the meta shard have succeeded without a gap, 0 where they do not.
 	// Barrier is how long ago the last that succeeded began.
 	FreshFor, Barrier uint64
+	// Full is set where its disk is nearly full: it takes no more of the log.
+	Full bool
 }
 
 // ShardSeen is what the leader of a shard reports.
@@ -110,6 +112,12 @@ func (s *Seen) freshFor(id shard.HostID) uint64 {
 		return h.FreshFor
 	}
 	return 0
+}
+
+// full reports whether the disk of a host is nearly full.
+func (s *Seen) full(id shard.HostID) bool {
+	h := s.host(id)
+	return h != nil && h.Full
 }
 
 // clone returns a copy that can be changed by itself.

@@ -14,17 +14,28 @@ func ruleLeaving(v View) (f finding) {
 		if h.Target.Variant != protocol.HostOffline {
 			continue
 		}
-		pending := false
-		if v.Seen.live(h.ID) {
-			for _, g := range all {
-				pending = f.leave(g, h) || pending
-			}
-		}
-		if !pending && !h.Reached() {
+		if !f.leaveAll(v, all, h) && !h.Reached() {
 			f.propose(v, KindReach, Action{Host: h.ID, Variant: protocol.HostOffline, Epoch: h.Target.Epoch})
 		}
 	}
 	return f
+}
+
+// leaveAll hands over what a host has, and reports whether the host is needed until that is done. The host that governs
+// hands over the meta shard last: the next one begins by asking all others what there is.
+func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
+	if !v.Seen.live(h.ID) {
+		return false
+	}
+	var last *group
+	for _, g := range all {
+		if g.shard.ID == hosts.Meta && g.seen.Leader == h.ID {
+			last = g
+			continue
+		}
+		pending = f.leave(g, h) || pending
+	}
+	return pending || last != nil && f.leave(last, h)
 }
 
 // leave hands over what a host that is heard has in a group, and reports whether the host is needed there until that is

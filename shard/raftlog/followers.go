@@ -88,15 +88,16 @@ func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	return follower{}
 }
 
-// Follower returns up to which index another host has acknowledged the log since this one leads, and whether it has
-// answered within an election timeout. Both are zero where this host does not lead.
+// Follower returns up to which index another host has acknowledged the log since this one leads, and whether it could
+// lead in its place: it has answered within an election timeout, and its disk has room. Both are zero where this host
+// does not lead.
 func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {
 		return 0, false
 	}
 	known := l.host.followers.of(l.shardID, leadership.Term, id)
-	return known.index, !known.heard.IsZero() && time.Since(known.heard) <= l.host.config.election()
+	return known.index, !known.full && !known.heard.IsZero() && time.Since(known.heard) <= l.host.config.election()
 }
 
 // Progress returns how far the other members are, those that this host knows of. It is empty where this host does not

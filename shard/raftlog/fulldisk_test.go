@@ -77,6 +77,9 @@ func TestAFollowerWithAFullDiskTakesNothingAndCatchesUp(t *testing.T) {
 			eventually(t, "the leader knows of the disk", func() bool {
 				return slices.Equal(leader.host.FullHosts(), []shard.HostID{full.config.Host})
 			})
+			if _, near := leader.log.(*Log).Follower(full.config.Host); near {
+				t.Error("a host with a full disk could lead")
+			}
 			want = append(want, leader.mustPropose(3, 60)...)
 			other.machine.awaitBatches(t, want)
 			if err := leader.barrier(); err != nil || leader.guard() != nil {

@@ -1,0 +1,44 @@
+package governor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestRedundancy: what is said of a shard is how many voters, and which domain, it can lose and go on.
+func TestRedundancy(t *testing.T) {
+	for name, x := range map[string]struct {
+		born   []string
+		dead   string
+		live   int
+		more   int
+		losses string
+	}{
+		"one":                   {[]string{"a"}, "", 1, 0, ""},
+		"three":                 {[]string{"a", "b", "c"}, "", 3, 1, ""},
+		"three, one dead":       {[]string{"a", "b", "c"}, "c", 2, 0, ""},
+		"three, two dead":       {[]string{"a", "b", "c"}, "bc", 1, -1, ""},
+		"two":                   {[]string{"a", "b"}, "", 2, 0, ""},
+		"five":                  {[]string{"a", "b", "c", "d", "e"}, "", 5, 2, ""},
+		"one in each domain":    {[]string{"a dc=x", "b dc=y", "c dc=z"}, "", 3, 1, "dc=x true, dc=y true, dc=z true"},
+		"two in one":            {[]string{"a dc=x", "b dc=x", "c dc=y"}, "", 3, 1, "dc=x false, dc=y true"},
+		"one in each, one dead": {[]string{"a dc=x", "b dc=y", "c dc=z"}, "c", 2, 0, "dc=x false, dc=y false"},
+		"a rack within a center": {[]string{"a dc=x,rack=1", "b dc=x,rack=2", "c dc=x,rack=2"}, "", 3, 1,
+			"dc=x false, rack=1 true, rack=2 false"},
+	} {
+		s := newScene(t, x.born...)
+		for _, dead := range strings.Split(x.dead, "") {
+			s.dies(dead, 3000, 1)
+		}
+		r := Redundancies(s.View)[1]
+		var losses []string
+		for _, d := range r.Domains {
+			losses = append(losses, fmt.Sprintf("%s=%s %t", d.Key, d.Value, d.Tolerated))
+		}
+		if r.Shard != 1 || r.Voters != len(x.born) || r.Live != x.live || r.Tolerated != x.more || strings.Join(losses,
+			", ") != x.losses {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
