@@ -84,6 +84,7 @@ type Request struct {
 	Token             Token
 	ShardReport       ShardReport
 	StepEffect        StepEffect
+	SessionDetach     SessionDetach
 }
 
 // Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
@@ -174,6 +175,7 @@ type Answer struct {
 	Token             TokenAnswer
 	ShardReport       ShardReportAnswer
 	StepEffect        StepEffectAnswer
+	SessionDetach     SessionDetachAnswer
 
 	Granted         Granted
 	TimedOut        TimedOut

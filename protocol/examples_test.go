@@ -96,6 +96,12 @@ var examples = []example{
 	{"node-create-quota", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"), Config: NodeConfig{QuotaObjects: 50_000, QuotaBytes: 64 << 20},
 	})},
+	{"node-create-asked", request(6, &NodeCreate{
+		Path: []byte("/local/jobs"), Config: NodeConfig{
+			SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 2000,
+			Asked: AskedConfig{SessionGracePeriodMillis: 1000},
+		},
+	})},
 	{"node-create-numbered", request(6, &NodeCreate{Path: []byte("/prod/jobs"), Numbered: exampleNumbered()})},
 	{"node-create-answer", answer(6, &NodeCreateAnswer{Node: exampleNode(), Existed: true})},
 	{"node-describe", request(7, &NodeDescribe{Path: []byte("/prod/jobs"), NodeID: 17})},
@@ -143,6 +149,8 @@ var examples = []example{
 	{"session-bind-answer", answer(14, &SessionBindAnswer{NodeID: 17})},
 	{"session-stop", request(15, &SessionStop{SessionID: exampleSession})},
 	{"session-stop-answer", answer(15, &SessionStopAnswer{})},
+	{"session-detach", request(15, &SessionDetach{SessionID: exampleSession, LeftMillis: 5000})},
+	{"session-detach-answer", answer(15, &SessionDetachAnswer{})},
 	{"session-destroy", request(16, &SessionDestroy{SessionID: exampleSession})},
 	{"session-destroy-answer", answer(16, &SessionDestroyAnswer{})},
 	{"session-describe", request(17, &SessionDescribe{SessionID: exampleSession})},

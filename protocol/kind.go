@@ -29,7 +29,7 @@ const (
 	// Of the second block, the requests that go between hosts only: those of a host to the leader of the meta shard,
 	// and the others.
 	minOfHost, maxOfHost             Kind = 176, 178
-	minBetweenHosts, maxBetweenHosts Kind = 188, 191
+	minBetweenHosts, maxBetweenHosts Kind = 188, 189
 
 	// MaxRequestKind is the largest number that a request can have.
 	MaxRequestKind = maxRequest2

@@ -36,6 +36,27 @@ type NodeConfig struct {
 	// QuotaObjects and QuotaBytes are how much the node may have in each data shard.
 	QuotaObjects uint64
 	QuotaBytes   uint64
+	Asked        AskedConfig
+}
+
+// AskedConfig is what the config of a node was asked to be, word for word, by clients that may ask for what a host
+// refuses: a gateway keeps it here, beside the config that it makes of it. Nothing goes by it. A zero field says that
+// the field of the NodeConfig is as it was asked for. A change of a NodeConfig's field without its asked one makes the
+// latter zero.
+type AskedConfig struct {
+	SelfCheckPeriodMillis    uint64
+	SessionGracePeriodMillis uint64
+	ReadConsistency          uint64
+	AttachConsistency        uint64
+	RateLimiterCountersMode  uint64
+}
+
+func (a *AskedConfig) fields(c *codec) {
+	c.uint("self_check_period_ms", &a.SelfCheckPeriodMillis)
+	c.uint("session_grace_period_ms", &a.SessionGracePeriodMillis)
+	c.uint("read_consistency", &a.ReadConsistency)
+	c.uint("attach_consistency", &a.AttachConsistency)
+	c.uint("rate_limiter_counters_mode", &a.RateLimiterCountersMode)
 }
 
 func (n *NodeConfig) fields(c *codec) {
@@ -46,6 +67,7 @@ func (n *NodeConfig) fields(c *codec) {
 	enum(c, "rate_limiter_counters_mode", &n.RateLimiterCountersMode)
 	c.uint("quota_objects", &n.QuotaObjects)
 	c.uint("quota_bytes", &n.QuotaBytes)
+	c.record("asked", n.Asked.fields)
 }
 
 // Numbered makes a change of nodes one that is carried out once, however often it is sent. The zero value is that of a

@@ -95,6 +95,8 @@ const (
 	// These two go between hosts only.
 	KindShardReport Kind = 188
 	KindStepEffect  Kind = 189
+
+	KindSessionDetach Kind = 190
 )
 
 // Pushes go from the host to the client, unasked or as the later outcome of a request.
@@ -370,6 +372,9 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindStepEffect: {"STEP_EFFECT", 4, RightCluster,
 		func(r *Request) RequestMessage { return &r.StepEffect },
 		func(a *Answer) AnswerMessage { return &a.StepEffect }},
+	KindSessionDetach: {"SESSION_DETACH", 4, RightSession,
+		func(r *Request) RequestMessage { return &r.SessionDetach },
+		func(a *Answer) AnswerMessage { return &a.SessionDetach }},
 }
 
 // pushes has a row for every kind of push, by its distance from the first of all.

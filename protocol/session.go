@@ -139,6 +139,32 @@ func (*SessionStopAnswer) Kind() Kind { return KindSessionStop.Answer() }
 
 func (*SessionStopAnswer) answerFields(*codec) {}
 
+// SessionDetach takes a session off this connection, as if the connection had closed for that session alone. What it
+// owns and waits for stays, until its time is up. Over a connection that the session is only bound to, the binding ends
+// and nothing else.
+type SessionDetach struct {
+	SessionID uint64
+	// LeftMillis is how long the session lives on where it is not attached again: at most its timeout. 0 leaves it the
+	// whole of that.
+	LeftMillis uint64
+}
+
+// Kind returns KindSessionDetach.
+func (*SessionDetach) Kind() Kind { return KindSessionDetach }
+
+func (m *SessionDetach) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.millis("left_ms", &m.LeftMillis, MaxSessionTimeoutMillis)
+}
+
+// SessionDetachAnswer answers a SessionDetach.
+type SessionDetachAnswer struct{}
+
+// Kind returns the kind of the answer to a SessionDetach.
+func (*SessionDetachAnswer) Kind() Kind { return KindSessionDetach.Answer() }
+
+func (*SessionDetachAnswer) answerFields(*codec) {}
+
 // SessionDestroy ends the session of another client: for operators.
 type SessionDestroy struct {
 	SessionID uint64

@@ -72,6 +72,7 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindSessionAttach:     (*conn).sessionAttach,
 	protocol.KindSessionBind:       (*conn).sessionBind,
 	protocol.KindSessionStop:       (*conn).sessionStop,
+	protocol.KindSessionDetach:     (*conn).sessionDetach,
 	protocol.KindSessionDestroy:    (*conn).sessionDestroy,
 	protocol.KindSessionDescribe:   (*conn).sessionDescribe,
 	protocol.KindSessionList:       (*conn).sessionList,

@@ -188,7 +188,7 @@ func TestATokenWithoutRolesMayDoNothing(t *testing.T) {
 	open := []protocol.Kind{protocol.KindHello, protocol.KindPing, protocol.KindRouting, protocol.KindWatchStop}
 	// What it says of sessions is the same whether there is one or not.
 	ofSessions := []protocol.Kind{protocol.KindSessionAttach, protocol.KindSessionBind, protocol.KindSessionStop,
-		protocol.KindSessionDescribe, protocol.KindSessionHoldings}
+		protocol.KindSessionDetach, protocol.KindSessionDescribe, protocol.KindSessionHoldings}
 	refused := uint64(0)
 	for kind := range protocol.Kind(protocol.MaxRequestKind + 1) {
 		if !kind.IsRequest() || !kind.IsKnown() || kind.BetweenHosts() || slices.Contains(open, kind) {

@@ -139,7 +139,9 @@ var rows = []struct {
 		// refuses it.
 		"answer-bytes",
 	}},
+	{4, MetaRecord, []string{"Config.Asked"}},
 	{4, MessageField, []string{
+		"NodeConfig.asked",
 		"Holding.object_kind", "Holding.role",
 		"HOLDING_LOST.object_kind",
 		"WATCH.object_kind", "WATCH.view", "WATCH_ANSWER.object_kind", "WATCH_SNAPSHOT.rows", "WATCH_DELTA.rows",

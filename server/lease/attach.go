@@ -32,7 +32,7 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 	default:
 		t.unplace(s)
 	}
-	s.seq, s.since = seq, max(s.since, instantOf(now))
+	s.seq, s.since, s.left = seq, max(s.since, instantOf(now)), 0
 	g := t.groupOf(h)
 	if g == nil {
 		t.setDetached(s, s.deadline())
@@ -69,7 +69,7 @@ func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time)
 	if g == nil {
 		return nil, Closed
 	}
-	s.seq, s.since = seq, max(s.since, instantOf(now))
+	s.seq, s.since, s.left = seq, max(s.since, instantOf(now)), 0
 	if s.group == g {
 		return nil, Attached
 	}
@@ -87,7 +87,7 @@ func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.T
 	if s == nil {
 		return
 	}
-	s.millis, s.since = millisOf(timeout), max(s.since, instantOf(now))
+	s.millis, s.since, s.left = millisOf(timeout), max(s.since, instantOf(now)), 0
 	switch s.state {
 	case attached:
 		s.group.sessions.fix(int(s.place))
@@ -126,6 +126,24 @@ func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 		return false
 	}
 	t.lose(s)
+	t.setDetached(s, s.deadline())
+	return true
+}
+
+// Detach detaches a session from the holder that it is attached over, because its client asked for that in a request
+// that was read before now. Where left is above zero and below the timeout, the session stays alive for that long only.
+// It returns false where the session is not attached over the holder. The client need not be notified: it counts no
+// pong for the session from its asking on.
+func (t *Table) Detach(id shard.SessionID, h *Holder, left time.Duration, now time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	if s == nil || s.state != attached || s.group.holder != h {
+		return false
+	}
+	g := t.unplace(s)
+	s.since, s.left = max(s.since, instantOf(now), h.lastHeard()), millisOf(left)
+	t.dissolveIfEmpty(g)
 	t.setDetached(s, s.deadline())
 	return true
 }

@@ -47,14 +47,16 @@ func (d *duel) happen(c *contestant) error {
 		now := d.stale()
 		c.table.SetTimeout(id, timeout, now)
 		if s := w.sessions[id]; s != nil {
-			s.timeout = timeout
+			s.timeout, s.left = timeout, 0
 			s.signs = append(s.signs, sign{now, 0})
 			if !s.expiring {
 				s.retryAfter = time.Time{} // a sign of life ends the wait, too
 			}
 		}
-	case roll < 780:
+	case roll < 765:
 		d.hangUp()
+	case roll < 780:
+		return d.detach(c)
 	case roll < 790:
 		id := c.some(d)
 		if lost, want := c.table.Remove(id), w.remove(id); lost != want {
@@ -109,6 +111,20 @@ func (d *duel) timeout() time.Duration {
 		30 * second}[d.IntN(8)]
 }
 
+// detach asks for a session to be detached, mostly over what it is attached over.
+func (d *duel) detach(c *contestant) error {
+	id, h, left, now := c.some(d), d.holder(), d.timeout(), d.stale()
+	if s := c.twin.sessions[id]; s != nil && s.holder != nil && d.IntN(4) > 0 {
+		h = s.holder
+	}
+	got, want := c.table.Detach(id, h.real, left, now), c.twin.detach(id, h, left, now)
+	d.tally[map[bool]string{true: "detached", false: "not detached"}[got]]++
+	if got != want {
+		return fmt.Errorf("%v was detached: %v; the twin says %v", id, got, want)
+	}
+	return nil
+}
+
 func (d *duel) node() shard.NodeID { return shard.NodeID(1 + d.IntN(3)) }
 
 // some returns the id of a session, more often than not one that is there.
@@ -139,7 +155,7 @@ func (d *duel) start(c *contestant) error {
 	case s.holder != nil:
 		want = lease.OutOfSequence
 	default:
-		s.seq, s.retryAfter, s.signs = seq, time.Time{}, append(s.signs, sign{d.now, 0})
+		s.seq, s.retryAfter, s.left, s.signs = seq, time.Time{}, 0, append(s.signs, sign{d.now, 0})
 		c.twin.sessions[id] = s
 		if s.holder = h; h.closed {
 			s.holder, want = nil, lease.Closed

@@ -51,7 +51,9 @@ type session struct {
 	// millis is its timeout; 0 ends it with its connection.
 	millis uint32
 	place  uint32 // in the group, or in the timers
-	state  state
+	// left is how long it stays alive while it is detached, where its client asked for less than the timeout; else 0.
+	left  uint32
+	state state
 	// doubt: an outcome of a proposal of its end is unknown. It may end at any time, so it is never
 	// attachable again under this leader.
 	doubt bool
@@ -60,7 +62,12 @@ type session struct {
 func (s *session) timeout() time.Duration { return time.Duration(s.millis) * time.Millisecond }
 
 // deadline returns when a session is due that was not heard over a holder after since.
-func (s *session) deadline() instant { return s.since.plus(s.timeout()) }
+func (s *session) deadline() instant {
+	if s.left != 0 && s.left < s.millis {
+		return s.since.plus(time.Duration(s.left) * time.Millisecond)
+	}
+	return s.since.plus(s.timeout())
+}
 
 // silentAt returns when an attached session is due, if its holder is not heard after heard. A timeout
 // of zero says what happens when the connection goes, not how long it may be silent.

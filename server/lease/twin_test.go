@@ -22,6 +22,7 @@ type sign struct {
 type twinSession struct {
 	node       shard.NodeID
 	timeout    time.Duration
+	left       time.Duration // 0: as much as the timeout
 	seq        uint64
 	signs      []sign
 	holder     *twinHolder // nil: detached
@@ -162,7 +163,11 @@ func (s *twinSession) deadline() time.Time {
 	if s.holder != nil && s.timeout == 0 {
 		return time.Time{}
 	}
-	return later(s.base().Add(s.timeout), s.retryAfter)
+	lasts := s.timeout
+	if s.holder == nil && s.left != 0 {
+		lasts = min(lasts, s.left)
+	}
+	return later(s.base().Add(lasts), s.retryAfter)
 }
 
 func (h *twinHolder) lastHeard() time.Time { return h.heard[len(h.heard)-1] }
@@ -229,9 +234,19 @@ func (tw *twin) attach(id shard.SessionID, h *twinHolder, seq uint64, now time.T
 		s.signs = append(s.signs, sign{s.holder.lastHeard(), 0})
 		lost = s.holder.real
 	}
-	s.holder, s.seq, s.retryAfter = h, seq, time.Time{}
+	s.holder, s.seq, s.retryAfter, s.left = h, seq, time.Time{}, 0
 	s.signs = append(s.signs, sign{now, 0})
 	return lost, lease.Attached
+}
+
+func (tw *twin) detach(id shard.SessionID, h *twinHolder, left time.Duration, now time.Time) bool {
+	s := tw.sessions[id]
+	if s == nil || s.holder != h {
+		return false
+	}
+	s.holder, s.left = nil, left
+	s.signs = append(s.signs, sign{now, 0}, sign{h.lastHeard(), 0})
+	return true
 }
 
 func (tw *twin) close(h *twinHolder, now time.Time) {

@@ -23,6 +23,12 @@ func everyCommand() []Command {
 	if level.Newest >= QuotaLevel {
 		full.QuotaObjects, full.QuotaBytes = 300, 1<<64-1
 	}
+	if level.Newest >= AskedLevel {
+		full.Asked = protocol.AskedConfig{
+			SelfCheckPeriodMillis: 1<<64 - 1, SessionGracePeriodMillis: 1, ReadConsistency: 2, AttachConsistency: 300,
+			RateLimiterCountersMode: 4,
+		}
+	}
 	numbered := Numbered{}
 	if level.Newest >= NumbersLevel {
 		numbered = Numbered{Client: ClientID{1, 15: 2}, Number: 1<<64 - 1, Since: 300}

@@ -22,6 +22,8 @@ type Config struct {
 	// came with a later level than the rest.
 	QuotaObjects uint64
 	QuotaBytes   uint64
+	// Asked is what a gateway's clients asked for, where it is not what the fields above say. Nothing goes by it.
+	Asked protocol.AskedConfig
 }
 
 // Effective returns the config with the defaults in the place of what is not set.
@@ -34,6 +36,7 @@ func (c Config) Effective() Config {
 		RateLimiterCountersMode:  cmp.Or(c.RateLimiterCountersMode, DefaultRateLimiterCountersMode),
 		QuotaObjects:             cmp.Or(c.QuotaObjects, DefaultQuotaObjects),
 		QuotaBytes:               cmp.Or(c.QuotaBytes, DefaultQuotaBytes),
+		Asked:                    c.Asked,
 	}
 }
 
@@ -47,6 +50,29 @@ func (c Config) Merge(change Config) Config {
 		RateLimiterCountersMode:  cmp.Or(change.RateLimiterCountersMode, c.RateLimiterCountersMode),
 		QuotaObjects:             cmp.Or(change.QuotaObjects, c.QuotaObjects),
 		QuotaBytes:               cmp.Or(change.QuotaBytes, c.QuotaBytes),
+		Asked:                    c.askedAfter(change),
+	}
+}
+
+// askedAfter is what was asked for once a change is made: a field that is set without an asked one is as it was asked
+// for.
+func (c Config) askedAfter(change Config) protocol.AskedConfig {
+	a, next := c.Asked, change.Asked
+	after := func(before, asked, set uint64) uint64 {
+		if asked != 0 || set != 0 {
+			return asked
+		}
+		return before
+	}
+	return protocol.AskedConfig{
+		SelfCheckPeriodMillis: after(a.SelfCheckPeriodMillis, next.SelfCheckPeriodMillis,
+			change.SelfCheckPeriodMillis),
+		SessionGracePeriodMillis: after(a.SessionGracePeriodMillis, next.SessionGracePeriodMillis,
+			change.SessionGracePeriodMillis),
+		ReadConsistency:   after(a.ReadConsistency, next.ReadConsistency, uint64(change.ReadConsistency)),
+		AttachConsistency: after(a.AttachConsistency, next.AttachConsistency, uint64(change.AttachConsistency)),
+		RateLimiterCountersMode: after(a.RateLimiterCountersMode, next.RateLimiterCountersMode,
+			uint64(change.RateLimiterCountersMode)),
 	}
 }
 

@@ -73,6 +73,34 @@ func TestConfigRules(t *testing.T) {
 	}
 }
 
+// TestWhatWasAskedForGoesWithWhatIsSet: a field that is set without an asked one is as it was asked for.
+func TestWhatWasAskedForGoesWithWhatIsSet(t *testing.T) {
+	asked := func(check, grace, read uint64) protocol.AskedConfig {
+		return protocol.AskedConfig{
+			SelfCheckPeriodMillis: check, SessionGracePeriodMillis: grace, ReadConsistency: read,
+		}
+	}
+	before := Config{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 2000, Asked: asked(10, 1000, 7)}
+	for _, c := range []struct {
+		name   string
+		change Config
+		want   protocol.AskedConfig
+	}{
+		{"nothing", Config{}, asked(10, 1000, 7)},
+		{"a field", Config{SessionGracePeriodMillis: 3000}, asked(10, 0, 7)},
+		{"a field with what was asked", Config{SelfCheckPeriodMillis: 500, Asked: asked(20, 0, 0)}, asked(20, 1000, 7)},
+		{"what was asked alone", Config{Asked: asked(0, 1, 0)}, asked(10, 1, 7)},
+		{"an enumeration", Config{ReadConsistency: protocol.ConsistencyStrict}, asked(10, 1000, 0)},
+	} {
+		if got := before.Merge(c.change).Asked; got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	if before.Effective().Asked != before.Asked {
+		t.Error("the effective config has lost what was asked for")
+	}
+}
+
 func TestMergeKeepsWhatIsNotSet(t *testing.T) {
 	c := cfg(1234, 0)
 	c = c.Merge(cfg(0, 5678))

@@ -28,6 +28,9 @@ func commandLevel(k CommandKind) level.Level {
 // QuotaLevel is the level from which the config of a node has quotas.
 var QuotaLevel = max(level.Of(level.MetaRecord, "Config.QuotaObjects"), level.Of(level.MetaRecord, "Config.QuotaBytes"))
 
+// AskedLevel is the level from which the config of a node says what was asked for.
+var AskedLevel = level.Of(level.MetaRecord, "Config.Asked")
+
 // StampLevel is the level from which the shard has a time, and batches may have a stamp.
 var StampLevel = level.Of(level.MetaRecord, "State.Now")
 
@@ -42,6 +45,9 @@ func LevelOf(c *Command) level.Level {
 
 // level returns the level that the config needs.
 func (c Config) level() level.Level {
+	if c.Asked != (protocol.AskedConfig{}) {
+		return AskedLevel
+	}
 	if c.QuotaObjects != 0 || c.QuotaBytes != 0 {
 		return QuotaLevel
 	}

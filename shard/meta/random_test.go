@@ -49,6 +49,12 @@ func (co *commands) config() Config {
 		c.QuotaObjects = pick[uint64](co, 0, 1, 5, 1_000_000, 1_000_001)
 		c.QuotaBytes = pick[uint64](co, 0, 1<<20-1, 1<<20, 1<<30, 1<<40, 1<<40+1)
 	}
+	if c.QuotaObjects == 5 && level.Newest >= AskedLevel {
+		c.Asked = protocol.AskedConfig{
+			SelfCheckPeriodMillis: c.QuotaBytes, SessionGracePeriodMillis: c.SelfCheckPeriodMillis,
+			ReadConsistency: c.SessionGracePeriodMillis, AttachConsistency: c.QuotaObjects,
+		}
+	}
 	return c
 }
 

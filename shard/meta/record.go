@@ -24,7 +24,37 @@ func appendConfig(dst []byte, c Config, at level.Level) []byte {
 		dst = binary.AppendUvarint(dst, c.QuotaObjects)
 		dst = binary.AppendUvarint(dst, c.QuotaBytes)
 	}
+	if at >= AskedLevel {
+		dst = appendAsked(dst, &c.Asked)
+	}
 	return dst
+}
+
+// appendAsked writes how many numbers follow, none where nothing was asked for, and the numbers.
+func appendAsked(dst []byte, a *protocol.AskedConfig) []byte {
+	if *a == (protocol.AskedConfig{}) {
+		return append(dst, 0)
+	}
+	return appendNumbers(dst, []uint64{
+		a.SelfCheckPeriodMillis, a.SessionGracePeriodMillis, a.ReadConsistency, a.AttachConsistency,
+		a.RateLimiterCountersMode,
+	})
+}
+
+func readAsked(r *fieldReader) (a protocol.AskedConfig) {
+	into := []*uint64{
+		&a.SelfCheckPeriodMillis, &a.SessionGracePeriodMillis, &a.ReadConsistency, &a.AttachConsistency,
+		&a.RateLimiterCountersMode,
+	}
+	list := numbers[uint64](r, "asked")
+	if len(list) != 0 && len(list) != len(into) {
+		r.fail("asked: %d numbers, %d are known", len(list), len(into))
+		return a
+	}
+	for i, n := range list {
+		*into[i] = n
+	}
+	return a
 }
 
 func readConfig(r *fieldReader, at level.Level) Config {
@@ -38,6 +68,9 @@ func readConfig(r *fieldReader, at level.Level) Config {
 	if at >= QuotaLevel {
 		c.QuotaObjects = r.number("quota_objects")
 		c.QuotaBytes = r.number("quota_bytes")
+	}
+	if at >= AskedLevel {
+		c.Asked = readAsked(r)
 	}
 	return c
 }

@@ -125,6 +125,9 @@ func (c *Cluster) askFirst(ctx context.Context, h *Host) error {
 	}
 }
 
+// Scope returns what bounds the cluster's client.
+func (c *Cluster) Scope() *scope.Scope { return c.scope }
+
 // NextStripe returns the number of the connection to a host that a request or a session uses.
 func (c *Cluster) NextStripe() int { return int(c.stripe.Add(1)) }
 

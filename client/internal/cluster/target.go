@@ -88,6 +88,9 @@ func (s *shardRoute) replicaFrom(from uint32, tried *Host) *Host {
 	return s.replicas[from%n]
 }
 
+// Host returns the target's host as far as it is known, nil where it is not.
+func (c *Cluster) Host(t Target) *Host { return t(c.routes.Load(), nil) }
+
 // Connect returns a connection to the target's host, or to some host where the target has none.
 func (c *Cluster) Connect(ctx context.Context, t Target, stripe int, tried *Host) (*conn.Conn, *Host, error) {
 	h := t(c.routes.Load(), tried)

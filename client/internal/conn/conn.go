@@ -172,8 +172,8 @@ func (c *Conn) room(k protocol.Kind) int {
 	switch k {
 	case protocol.KindPing:
 		return math.MaxInt
-	case protocol.KindSessionAttach, protocol.KindSessionBind, protocol.KindSessionStop, protocol.KindRouting,
-		protocol.KindWatchStop:
+	case protocol.KindSessionAttach, protocol.KindSessionBind, protocol.KindSessionStop, protocol.KindSessionDetach,
+		protocol.KindRouting, protocol.KindWatchStop:
 		return max(limit-1, 1)
 	}
 	return max(limit-limit/8-2, 1)

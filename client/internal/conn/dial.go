@@ -141,6 +141,9 @@ type Welcome struct {
 	helloSent    scope.Instant
 }
 
+// Knows reports whether the host knows requests of the kind.
+func (c *Conn) Knows(k protocol.Kind) bool { return c.welcome.requests.Allows(k) }
+
 // Welcome returns what the host said of itself.
 func (c *Conn) Welcome() *Welcome { return &c.welcome }
 

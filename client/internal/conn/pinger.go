@@ -26,6 +26,7 @@ type pinger struct {
 	idle     time.Duration // the interval where no session asks for a shorter one
 	timeouts map[time.Duration]int
 	smallest time.Duration // of the timeouts; 0 for none
+	pace     time.Duration // from ping to ping at the most, where it is asked for; 0 for none
 	timer    *time.Timer
 	sent     scope.Instant // when the latest ping was sent, or HELLO, which counts for one
 	waiting  bool          // for its answer
@@ -72,6 +73,17 @@ func (c *Conn) AddTimeout(timeout time.Duration) {
 	}
 }
 
+// PingEvery makes pings that frequent, whatever the timeouts ask for. It leaves as it is how long the host may take to
+// answer one.
+func (c *Conn) PingEvery(pace time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := &c.pinger; p.pace == 0 || pace < p.pace {
+		p.pace = pace
+		p.arm()
+	}
+}
+
 // RemoveTimeout undoes AddTimeout.
 func (c *Conn) RemoveTimeout(timeout time.Duration) {
 	c.mu.Lock()
@@ -89,7 +101,7 @@ func (c *Conn) RemoveTimeout(timeout time.Duration) {
 	}
 }
 
-// interval is the time from ping to ping. The connection's lock is held, here and below.
+// interval is the time from ping to ping where no pace is asked for. The connection's lock is held, here and below.
 func (p *pinger) interval() time.Duration {
 	if p.smallest > 0 && p.smallest/3 < p.idle {
 		return max(p.smallest/3, time.Millisecond)
@@ -102,6 +114,9 @@ func (p *pinger) interval() time.Duration {
 func (p *pinger) due() scope.Instant {
 	if p.waiting {
 		return p.sent.Add(p.interval() * 3 / 4)
+	}
+	if p.pace > 0 {
+		return p.sent.Add(min(p.pace, p.interval()))
 	}
 	return p.sent.Add(p.interval())
 }
@@ -146,6 +161,9 @@ func (po *pong) Answered(from *Conn, a *protocol.Answer) {
 	p.vouched.Store(int64(po.sent))
 	from.mu.Lock()
 	p.waiting = false
+	if p.pace > 0 {
+		p.arm() // else the timer fires early enough anyway
+	}
 	from.mu.Unlock()
 }
 

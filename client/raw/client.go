@@ -1,0 +1,137 @@
+package raw
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/door"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Client sends requests of others over the connections of a client.Client, and attaches their sessions over them. It
+// is safe for use by many goroutines, and ends with the client.Client.
+type Client struct {
+	cluster *cluster.Cluster
+	scope   *scope.Scope
+	options Options
+
+	mu    sync.Mutex // guards the map, and the fields of each seat
+	seats map[uint64]*seat
+}
+
+// Options say how a Client works. The zero value is good.
+type Options struct {
+	// PingEvery is the longest time between two pings over a connection that has sessions, where it is above zero: then
+	// Session.LeaseLeft is seldom further behind than that. How long a host may take to answer follows from the timeouts
+	// of the sessions.
+	PingEvery time.Duration
+}
+
+// New returns a Client on the connections of a client.Client.
+func New(c *client.Client, o Options) *Client {
+	of := door.OfClient(c).Client().Cluster
+	return &Client{cluster: of, scope: of.Scope(), options: o, seats: make(map[uint64]*seat)}
+}
+
+// Shards returns the ids of the data shards, for the lists of a node: each is read shard by shard.
+func (c *Client) Shards() []uint64 { return c.cluster.DataShards() }
+
+// Do sends a request that is of no session where it belongs, and again after moves and failures as long as that is
+// safe. read gets the answer of a success, which is valid only until it returns; it may be nil.
+//
+// A change of nodes is carried out once, in a cluster of level 4; Do gives it its number. A change of a semaphore
+// without a session is not sent again where it may have been carried out: then Do fails with client.ErrUnavailable.
+func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
+	if read == nil {
+		read = func(*protocol.Answer) {}
+	}
+	r, ok := routeOf(m)
+	switch {
+	case !ok:
+		return failure.BadRequest(fmt.Sprintf("%v is not a request without a session that can be sent here", m.Kind()))
+	case r.numbered != nil:
+		_, err := c.cluster.DoNumbered(ctx, r.target, m, r.numbered, func(a *protocol.Answer) uint64 {
+			read(a)
+			return sinceOf(a)
+		})
+		return err
+	case r.once:
+		return c.cluster.DoOnce(ctx, r.target, m, read)
+	}
+	return c.cluster.Do(ctx, r.target, m, read)
+}
+
+// seat is where the handles of one session follow each other: an attach, a detach and a stop of it wait for one
+// another. A detach that came behind a newer attach over the same connection would undo it.
+type seat struct {
+	turn    chan struct{} // holds one while some request of these is under way
+	users   int           // those that have the turn, or wait for it
+	current *Session      // nil where no handle is attached
+}
+
+// takeTurn waits until no other attach, detach or stop of the session is under way. The caller calls endTurn.
+func (c *Client) takeTurn(ctx context.Context, id uint64) (*seat, error) {
+	c.mu.Lock()
+	at := c.seats[id]
+	if at == nil {
+		at = &seat{turn: make(chan struct{}, 1)}
+		c.seats[id] = at
+	}
+	at.users++
+	c.mu.Unlock()
+	select {
+	case at.turn <- struct{}{}:
+		return at, nil
+	case <-ctx.Done():
+		c.leaveSeat(id, at)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (c *Client) endTurn(id uint64, at *seat) {
+	<-at.turn
+	c.leaveSeat(id, at)
+}
+
+func (c *Client) leaveSeat(id uint64, at *seat) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at.users--
+	c.dropSeat(id, at)
+}
+
+// dropSeat forgets a seat that is not used. The lock is held.
+func (c *Client) dropSeat(id uint64, at *seat) {
+	if at.users == 0 && at.current == nil && c.seats[id] == at {
+		delete(c.seats, id)
+	}
+}
+
+// sit makes a handle that was just attached the current one of its session, and returns the one before.
+func (c *Client) sit(s *Session) (before *Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.seats[s.id]
+	if at == nil {
+		at = &seat{turn: make(chan struct{}, 1)}
+		c.seats[s.id] = at
+	}
+	before, at.current = at.current, s
+	return before
+}
+
+// rise takes a handle that is over from its seat.
+func (c *Client) rise(s *Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at := c.seats[s.id]; at != nil && at.current == s {
+		at.current = nil
+		c.dropSeat(s.id, at)
+	}
+}

@@ -1,0 +1,142 @@
+package raw
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// ID returns the id of the session.
+func (s *Session) ID() uint64 { return s.id }
+
+// NodeID returns the id of the session's node.
+func (s *Session) NodeID() uint64 { return s.node }
+
+// Timeout returns the timeout that the session has at its host.
+func (s *Session) Timeout() time.Duration { return s.timeout }
+
+// LeaseLeft returns for how long the session can be relied on from this moment: its timeout, less a tenth for clocks that
+// differ, from the sending of the latest request that its host has answered for it.
+func (s *Session) LeaseLeft() time.Duration {
+	return s.vouched().Add(s.timeout - s.timeout/10).Sub(s.client.scope.Now())
+}
+
+// vouched is the moment that the lease counts from.
+func (s *Session) vouched() scope.Instant {
+	if v := s.home.LastVouched(); v > s.since {
+		return v
+	}
+	return s.sent
+}
+
+// attached puts the handle to use, on the goroutine that reads the connection: what the host sends about the session
+// comes behind the answer that this is called for.
+func (s *Session) attached(sent scope.Instant, l *protocol.Lease) {
+	c := s.client
+	s.node, s.timeout, s.sent, s.since = l.NodeID, conn.Millis(l.TimeoutMillis), sent, c.scope.Now()
+	s.stripe = c.cluster.NextStripe()
+	s.ctx, s.cancel = context.WithCancelCause(c.scope.Context())
+	before := c.sit(s)
+	if before != nil {
+		before.finish(errReplaced)
+	}
+	if !s.home.AddSession(s.id, s) {
+		s.finish(errLost)
+		return
+	}
+	if s.timeout > 0 {
+		s.home.AddTimeout(s.timeout)
+	}
+	if c.options.PingEvery > 0 {
+		s.home.PingEvery(c.options.PingEvery)
+	}
+}
+
+// Detached implements conn.Session.
+func (s *Session) Detached(from *conn.Conn, result *protocol.Result) {
+	if result.Status == protocol.StatusMoved {
+		s.client.cluster.Moved(&result.Moved, from)
+	}
+	switch {
+	case from != s.home:
+		s.unbind(from)
+	case result.Status == protocol.StatusBadSession:
+		s.finish(result.Err())
+	case result.Status == protocol.StatusTimeout:
+		s.finish(&Ended{Reason: protocol.EndExpired})
+	default:
+		s.finish(fmt.Errorf("%w: %w", protocol.ErrUnavailable, result.Err()))
+	}
+}
+
+// Ended implements conn.Session.
+func (s *Session) Ended(reason protocol.EndReason) { s.finish(&Ended{Reason: reason}) }
+
+// HoldingLost implements conn.Session: a gateway's clients see it where they describe the semaphore.
+func (s *Session) HoldingLost(*protocol.HoldingLost) {}
+
+// Inbox implements conn.Session: a handle opens none.
+func (s *Session) Inbox(*conn.Conn, *protocol.Inbox) {}
+
+// ConnectionLost implements conn.Session. What waits over a connection to another host than the home's is lost with it
+// too, so the handle is over whichever it is.
+func (s *Session) ConnectionLost(_ *conn.Conn, err error) { s.finish(err) }
+
+// finish ends the handle, once: what is asked for fails, and its owner gets the last event.
+func (s *Session) finish(why error) {
+	if s.end(why) && s.params.Over != nil {
+		s.params.Over(why)
+	}
+}
+
+// end is finish without the last event. It returns false where the handle was over before.
+func (s *Session) end(why error) bool {
+	s.mu.Lock()
+	if s.over != nil {
+		s.mu.Unlock()
+		return false
+	}
+	s.over = why
+	requests, bound := s.requests, s.bound
+	s.requests, s.bound = nil, nil
+	s.mu.Unlock()
+	s.cancel(why)
+	s.client.rise(s)
+	s.home.RemoveSession(s.id, s)
+	if s.timeout > 0 {
+		s.home.RemoveTimeout(s.timeout)
+	}
+	for to := range bound {
+		to.RemoveSession(s.id, s)
+	}
+	for r := range requests {
+		r.fail(why)
+	}
+	return true
+}
+
+// Err returns nil while the handle is attached as far as is known, and what its last event says after that.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
+
+// refusal makes an error of a host's answer to what a session asks for the error that the handle ends with, nil where it
+// does not end with it.
+func (s *Session) refusal(err error, from *conn.Conn) error {
+	switch failure.Refusal(err) {
+	case protocol.StatusSessionExpired:
+		return &Ended{}
+	case protocol.StatusBadSession:
+		if from == s.home {
+			return fmt.Errorf("%w: %w", protocol.ErrUnavailable, err)
+		}
+	}
+	return nil
+}

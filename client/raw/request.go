@@ -1,0 +1,244 @@
+package raw
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Reply gets what comes of a request: the answer of the host, whatever its result, or the error that the handle ended
+// with before. After an acquire that is queued come once more, in the same form, GRANTED, TIMED_OUT or ABORTED, or an
+// answer that says the same of it: an acquire that was moved to another host is asked for again there. After a
+// description that has left a watch comes CHANGED. Nothing more comes after those, and after an error.
+//
+// It is called on the goroutine that reads a connection: it must not block. The answer is valid only until it returns.
+type Reply func(a *protocol.Answer, err error)
+
+// Ask sends a request of the session about a semaphore, and sends it again where its host has moved or cannot do it at
+// the moment: so a mutation needs its number, which is the caller's, as is what it acknowledges. Where numbers arrive
+// out of order the host refuses the lower one with STALE, and has not carried it out. The message is not changed by the
+// caller until the last reply.
+func (s *Session) Ask(m protocol.RequestMessage, reply Reply) {
+	o, ok := objectOf(m)
+	if !ok || o.mutation != nil && o.mutation.Number == 0 {
+		reply(nil, failure.BadRequest(fmt.Sprintf("%v is not a request of a session with a number", m.Kind())))
+		return
+	}
+	*o.session, *o.node = s.id, s.node
+	r := &request{session: s, message: m, slot: protocol.SemaphoreSlot(s.node, o.name), reply: reply}
+	s.mu.Lock()
+	if s.over != nil {
+		s.mu.Unlock()
+		reply(nil, s.over)
+		return
+	}
+	if s.requests == nil {
+		s.requests = make(map[*request]struct{})
+	}
+	s.requests[r] = struct{}{}
+	sent := r.sendAtOnce()
+	s.mu.Unlock()
+	if !sent {
+		r.sendLater(nil)
+	}
+}
+
+// Do is Ask for a caller that waits for the answer to the request: read gets that of a success. What comes later, of an
+// acquire that is queued or a watch that was left, goes to later, which may be nil.
+func (s *Session) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer), later Reply) error {
+	done := make(chan error, 1)
+	answered := false
+	s.Ask(m, func(a *protocol.Answer, err error) {
+		switch {
+		case answered:
+			if later != nil {
+				later(a, err)
+			}
+			return
+		case err == nil:
+			if err = a.Result.Err(); err == nil && read != nil {
+				read(a)
+			}
+		}
+		answered = true
+		done <- err
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// request is a request of a session, and all of its tries.
+type request struct {
+	session *Session
+	message protocol.RequestMessage
+	slot    uint16
+	reply   Reply
+	retries retry.Retries // of the try that is under way
+
+	// Guarded by the lock of the session.
+	conn  *conn.Conn // that it was sent over
+	id    uint64
+	shown bool // its answer was handed on: it waits for what comes later
+}
+
+// sendAtOnce sends the request where a connection to its host is there, over which the session acts. The lock of the
+// session is held: so requests of one goroutine are sent in their order.
+func (r *request) sendAtOnce() bool {
+	s := r.session
+	h := s.client.cluster.Host(cluster.LeaderAt(r.slot))
+	switch {
+	case h == nil:
+		return false
+	case cluster.HostOf(s.home) == h:
+		return r.send(s.home) == nil
+	}
+	for to, b := range s.bound {
+		if cluster.HostOf(to) == h && b.isDone() {
+			return r.send(to) == nil
+		}
+	}
+	return false
+}
+
+// send sends the request over a connection. The lock of the session is held.
+func (r *request) send(to *conn.Conn) (err error) {
+	r.conn = to
+	r.id, err = to.Send(r, r.message)
+	return err
+}
+
+// sendLater sends the request when it can be, after what an earlier try failed with; nil for none.
+func (r *request) sendLater(failed error) {
+	s := r.session
+	if !s.client.scope.Go(func() { r.sendUntilSent(failed) }) {
+		s.finish(errLost)
+	}
+}
+
+func (r *request) sendUntilSent(err error) {
+	s := r.session
+	var to *conn.Conn
+	var h *cluster.Host
+	if err != nil {
+		s.mu.Lock()
+		to = r.conn
+		s.mu.Unlock()
+		h = cluster.HostOf(to)
+	}
+	for s.ctx.Err() == nil {
+		if err != nil && !r.pause(err, to, h) {
+			return
+		}
+		if to, h, err = s.connTo(r.slot, h); err != nil {
+			continue
+		}
+		s.mu.Lock()
+		if s.over == nil {
+			err = r.send(to)
+		}
+		s.mu.Unlock()
+		if err == nil {
+			return
+		}
+	}
+}
+
+// pause waits before the next try. It returns false where there is none.
+func (r *request) pause(err error, to *conn.Conn, h *cluster.Host) bool {
+	s := r.session
+	if why := s.refusal(err, to); why != nil {
+		s.finish(why)
+		return false
+	}
+	if failure.Refusal(err) == protocol.StatusBadSession {
+		if s.unbind(to); r.retries.Unknown() {
+			return true
+		}
+		s.finish(fmt.Errorf("%w: %w", protocol.ErrUnavailable, err))
+		return false
+	}
+	if !failure.IsTransport(err) && failure.Status(err).Retry() == protocol.RetryNever {
+		r.end(nil, err)
+		return false
+	}
+	if s.client.cluster.Redirect(s.ctx, err, to, h) != nil {
+		return false
+	}
+	return r.retries.Again(s.ctx, s.ctx, err) == nil
+}
+
+// Answered implements conn.Handler.
+func (r *request) Answered(from *conn.Conn, a *protocol.Answer) {
+	if err := r.again(from, a); err != nil {
+		r.sendLater(err)
+		return
+	}
+	s := r.session
+	queued := a.Kind == protocol.KindAcquire.Answer() && a.Result.Status == protocol.StatusSuccess &&
+		a.Acquire.Outcome == protocol.Queued
+	watched := a.Kind == protocol.KindSemaphoreDescribe.Answer() && a.SemaphoreDescribe.WatchAdded
+	if !queued && !watched {
+		r.end(a, nil)
+		return
+	}
+	s.mu.Lock()
+	_, open := s.requests[r]
+	repeated := r.shown
+	r.shown = true
+	s.mu.Unlock()
+	if open && !repeated {
+		r.reply(a, nil)
+	}
+}
+
+// again returns why the request is to be sent again, nil where it is not.
+func (r *request) again(from *conn.Conn, a *protocol.Answer) error {
+	result := &a.Result
+	if a.Kind == protocol.KindAborted && a.Aborted.Result.Status != protocol.StatusAborted {
+		result = &a.Aborted.Result
+	}
+	switch status := result.Status; {
+	case status == protocol.StatusSuccess, status == protocol.StatusStale:
+		return nil
+	case status.Retry() != protocol.RetryNever, status == protocol.StatusBadSession,
+		status == protocol.StatusSessionExpired:
+		return result.Err()
+	}
+	return nil
+}
+
+// Lost implements conn.Handler: the handle is over with the connection, and with it the request.
+func (r *request) Lost(*conn.Conn, error) {}
+
+// fail ends the request with its handle.
+func (r *request) fail(why error) {
+	s := r.session
+	s.mu.Lock()
+	to, id := r.conn, r.id
+	s.mu.Unlock()
+	if to != nil {
+		to.Forget(id)
+	}
+	r.reply(nil, why)
+}
+
+// end hands on the last that comes of the request.
+func (r *request) end(a *protocol.Answer, err error) {
+	s := r.session
+	s.mu.Lock()
+	_, open := s.requests[r]
+	delete(s.requests, r)
+	s.mu.Unlock()
+	if open {
+		r.reply(a, err)
+	}
+}

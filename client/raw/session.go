@@ -1,0 +1,179 @@
+package raw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Params say which session is started or attached, and for whom.
+type Params struct {
+	// Path of the node; for Start only.
+	Path string
+	// Timeout and Description are those of the session; an attach changes them where they differ.
+	Timeout     time.Duration
+	Description string
+	// Key protects the session, Sequence is its owner's count of attaches.
+	Key      []byte
+	Sequence uint64
+	// Over is called once, when nothing comes any more for the handle that Start or Attach has returned, unless Detach or
+	// Stop has ended it. It must not block. The error is an Ended where the session is over, client.ErrBadSession where it
+	// was attached elsewhere, and else client.ErrUnavailable: attach again.
+	Over func(err error)
+}
+
+// Session is one attach of a session. It is safe for use by many goroutines.
+type Session struct {
+	client  *Client
+	params  Params
+	id      uint64
+	node    uint64
+	timeout time.Duration
+	stripe  int
+	ctx     context.Context // ends with the handle
+	cancel  context.CancelCauseFunc
+
+	// The lease counts from sent, when the request that attached the session was sent. A ping counts where it was sent
+	// after since.
+	sent, since scope.Instant
+	home        *conn.Conn // that the session is attached over
+
+	mu       sync.Mutex // guards what follows; a connection's lock is taken under it
+	over     error      // why nothing comes any more; nil before
+	bound    map[*conn.Conn]*binding
+	requests map[*request]struct{} // those for which something is still to come
+}
+
+// Ended is the error of a session that is over.
+type Ended struct{ Reason protocol.EndReason }
+
+// Error says why the session is over.
+func (e *Ended) Error() string { return fmt.Sprintf("the session is over: %v", e.Reason) }
+
+// Unwrap makes it a client.ErrSessionExpired.
+func (e *Ended) Unwrap() error { return protocol.ErrSessionExpired }
+
+var (
+	errReplaced = fmt.Errorf("the session was attached once more: %w", protocol.ErrBadSession)
+	errDetached = errors.New("the session was detached")
+	errLost     = fmt.Errorf("the connection is lost: %w", protocol.ErrUnavailable)
+	errNoDetach = &protocol.Error{Status: protocol.StatusUnsupported, Message: "the host cannot detach sessions"}
+)
+
+// Start starts a session at some host that leads a shard. Where the caller's context ends first, the session is ended.
+func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
+	if err := c.scope.Usable(); err != nil {
+		return nil, err
+	}
+	err = c.cluster.Repeat(ctx, cluster.DataLeader, func(to *conn.Conn) (err error) {
+		s, err = c.open(ctx, to, 0, p, &protocol.SessionStart{
+			Path: protocol.View(p.Path), TimeoutMillis: millis(p.Timeout), Description: protocol.View(p.Description),
+			Key: p.Key, AttachSequence: p.Sequence,
+		})
+		return err
+	})
+	return s, err
+}
+
+// Attach attaches a session that is there, and gives it the timeout and the description of the params. A handle that
+// the session has in this Client is over then.
+func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, err error) {
+	if err := c.scope.Usable(); err != nil {
+		return nil, err
+	}
+	at, err := c.takeTurn(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer c.endTurn(id, at)
+	err = c.cluster.Repeat(ctx, cluster.LeaderAt(protocol.SessionSlot(id)), func(to *conn.Conn) (err error) {
+		s, err = c.open(ctx, to, id, p, &protocol.SessionAttach{
+			SessionID: id, Key: p.Key, AttachSequence: p.Sequence, Change: true, TimeoutMillis: millis(p.Timeout),
+			Description: protocol.View(p.Description),
+		})
+		return err
+	})
+	return s, err
+}
+
+func millis(d time.Duration) uint64 { return uint64(max(d, 0).Milliseconds()) }
+
+// open attaches a session over a connection, or starts one where the id is 0.
+func (c *Client) open(
+	ctx context.Context, to *conn.Conn, id uint64, p Params, m protocol.RequestMessage,
+) (*Session, error) {
+	if !to.Knows(protocol.KindSessionDetach) {
+		return nil, errNoDetach
+	}
+	o := &opening{
+		session: &Session{client: c, params: p, id: id, home: to}, starts: id == 0, done: make(chan error, 1),
+		sent: c.scope.Now(),
+	}
+	if _, err := to.Send(o, m); err != nil {
+		return nil, err
+	}
+	select {
+	case err := <-o.done:
+		if err != nil {
+			return nil, err
+		}
+		return o.session, nil
+	case <-ctx.Done():
+		o.abandon()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// opening waits for the answer to a SESSION_START or a SESSION_ATTACH.
+type opening struct {
+	session *Session
+	starts  bool
+	sent    scope.Instant
+	done    chan error // holds one
+
+	mu        sync.Mutex
+	opened    bool
+	abandoned bool // no caller waits for the answer
+}
+
+// Answered implements conn.Handler.
+func (o *opening) Answered(from *conn.Conn, a *protocol.Answer) {
+	if err := a.Result.Err(); err != nil {
+		o.done <- err
+		return
+	}
+	lease := &a.SessionAttach.Lease
+	if o.starts {
+		o.session.id, lease = a.SessionStart.SessionID, &a.SessionStart.Lease
+	}
+	o.session.attached(o.sent, lease)
+	o.mu.Lock()
+	o.opened = true
+	abandoned := o.abandoned
+	o.mu.Unlock()
+	if abandoned {
+		o.session.undo(o.starts)
+	}
+	o.done <- nil
+}
+
+// abandon has the session ended, or detached, as soon as it turns out to be attached.
+func (o *opening) abandon() {
+	o.mu.Lock()
+	o.abandoned = true
+	opened := o.opened
+	o.mu.Unlock()
+	if opened {
+		o.session.undo(o.starts)
+	}
+}
+
+// Lost implements conn.Handler.
+func (o *opening) Lost(_ *conn.Conn, err error) { o.done <- err }
