@@ -16,7 +16,7 @@ ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak soak-members chaos disk start trace
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak soak-members soak-restores chaos disk start trace
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -69,6 +69,9 @@ soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 
 soak-members: ## the same of worlds whose hosts come and go
 	$(GO) test ./test/simulation -run TestSoak -members -soak $(DURATION) -timeout 0 -v
+
+soak-restores: ## the same of worlds whose cluster is saved and restored
+	$(GO) test ./test/simulation -run TestSoak -restores -soak $(DURATION) -timeout 0 -v
 
 chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again
 	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -count 1 -timeout 0 -v

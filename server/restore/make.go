@@ -82,8 +82,7 @@ type maker struct {
 
 	generation identity.Generation
 	birth      identity.Birth
-	meta       *meta.Machine
-	data       []*shard.Machine
+	machines   *backup.Machines
 }
 
 func (m *maker) make(ctx context.Context) error {
@@ -113,24 +112,25 @@ func (m *maker) regenerate() error {
 		return err
 	}
 	m.generation = identity.NewGeneration(number)
-	jump := shard.JumpOver(m.made.Age)
 	id := m.directory.Identity()
 	r := meta.Regeneration{
-		Draw: m.generation, Shards: m.Shards, Jump: jump, Wall: uint64(time.Now().UnixMilli()), By: m.By, Why: m.Why,
+		Draw: m.generation, Shards: m.Shards, Jump: shard.JumpOver(m.made.Age),
+		Wall: uint64(time.Now().UnixMilli()), By: m.By, Why: m.Why,
 		First: hosts.Founder{Name: id.HostName, Incarnation: id.Incarnation, Version: "", Level: level.Newest,
 			Addresses: hosts.Addresses{Raft: cmp.Or(m.Raft, unknownAddress), Client: unknownAddress}},
 	}
 	shards := cmp.Or(m.Shards, len(m.from.Meta.Routing().Shards))
-	first := identity.Founder{ID: m.firstID(), Name: id.HostName, Incarnation: id.Incarnation, Raft: m.Raft}
+	first := identity.Founder{ID: m.from.NextHost(), Name: id.HostName, Incarnation: id.Incarnation, Raft: m.Raft}
 	m.birth = identity.NewBirth(m.Cluster, shards, []identity.Founder{first})
 	if m.KeepID {
 		m.birth.Cluster, m.birth.ClusterName = m.from.Header.Cluster, m.from.Header.ClusterName
 	}
 	r.Cluster = m.birth.Cluster
-	if m.meta, err = m.from.Meta.Regenerate(r); err != nil {
+	if m.machines, err = m.from.Regenerate(r); err != nil {
 		return err
 	}
-	return m.regenerateData(jump)
+	m.made.Nodes, m.made.Objects, m.made.Left = m.machines.Meta.NodeCount(), m.machines.Objects, m.machines.Left
+	return nil
 }
 
 // nextGeneration returns the number of the new generation, above that of the file and that of the state.
@@ -145,57 +145,16 @@ func (m *maker) nextGeneration() (uint32, error) {
 	return uint32(number + 1), nil
 }
 
-// firstID is the id that the first host gets.
-func (m *maker) firstID() shard.HostID {
-	last := shard.HostID(0)
-	for _, h := range m.from.Meta.Hosts() {
-		last = max(last, h.ID)
-	}
-	if t, founded := m.from.Meta.Topology(); founded {
-		last = t.Records.LastHost()
-	}
-	return last + 1
-}
-
-func (m *maker) regenerateData(jump uint64) (err error) {
-	routing := m.meta.Routing()
-	slots := make([]shard.SlotSet, len(routing.Shards))
-	for _, g := range routing.Ranges {
-		for i, id := range routing.Shards {
-			if id == g.Shard {
-				slots[i].Add(g.First, g.Last)
-			}
-		}
-	}
-	var old []*shard.Machine
-	for _, id := range m.from.Shards() {
-		old = append(old, m.from.Data[id])
-		m.made.Left += int(m.from.Data[id].Usage(0).Objects)
-	}
-	keep := func(id shard.NodeID) bool {
-		_, is := m.meta.NodeByID(id)
-		return is
-	}
-	if m.data, err = shard.Regenerate(old, shard.Regeneration{Slots: slots, Jump: jump, Keep: keep}); err != nil {
-		return err
-	}
-	for _, machine := range m.data {
-		m.made.Objects += int(machine.Usage(0).Objects)
-	}
-	m.made.Left -= m.made.Objects
-	m.made.Nodes = m.meta.NodeCount()
-	return nil
-}
-
 // importLog fills the directory of the log.
 func (m *maker) importLog(ctx context.Context, dir string) error {
-	t, founded := m.meta.Topology()
+	made := m.machines
+	t, founded := made.Meta.Topology()
 	if !founded {
 		return errors.New("the new cluster has no host")
 	}
-	states := map[uint64]raftlog.State{uint64(hosts.Meta): {Machine: m.meta}}
-	for i, id := range m.meta.Routing().Shards {
-		states[uint64(id)] = raftlog.State{Machine: m.data[i]}
+	states := map[uint64]raftlog.State{uint64(hosts.Meta): {Machine: made.Meta}}
+	for i, id := range made.Meta.Routing().Shards {
+		states[uint64(id)] = raftlog.State{Machine: made.Data[i]}
 	}
 	id := m.directory.Identity()
 	next := id

@@ -26,7 +26,9 @@ type Cluster struct {
 	hosts  map[shard.HostID]*host
 	starts map[shard.HostID]uint64 // how often each was started
 	joined map[place]uint64        // the replicas that hosts have got since the birth
-	// members are the hosts of the birth and those that have joined, known the hosts that each knows at its start.
+	// born are the hosts that the cluster began with, members those and the ones that have joined, known the hosts that
+	// each knows at its start.
+	born    []shard.HostID
 	members []shard.HostID
 	known   map[shard.HostID][]shard.HostID
 }
@@ -110,7 +112,7 @@ func Run(opts ...Option) (*Cluster, error) {
 	network.Start()
 	c := &Cluster{options: o, network: network, hosts: make(map[shard.HostID]*host),
 		starts: make(map[shard.HostID]uint64), joined: make(map[place]uint64),
-		members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
+		born: firstIDs(o.hosts), members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
 	if err := c.makeGroups(); err != nil {
 		c.Close()
 		return nil, err
@@ -130,11 +132,11 @@ func Run(opts ...Option) (*Cluster, error) {
 // open starts one host's server on its logs.
 func (c *Cluster) open(id shard.HostID) error {
 	c.mu.Lock()
-	known := c.known[id]
+	known, shards := c.known[id], c.options.shards
 	c.mu.Unlock()
 	config := server.Config{
 		ID: id, Name: Name(id), Cluster: clusterID, ClientAddress: Address(id),
-		RaftAddress: raftAddress(id), Version: version, Hosts: known, Shards: c.options.shards,
+		RaftAddress: raftAddress(id), Version: version, Hosts: known, Shards: shards,
 		Incarnation: Incarnation(id), Start: c.start(id), Founders: make(map[shard.HostID]hosts.Incarnation),
 		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.openLog(id, group, sm) },
 		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
@@ -175,7 +177,11 @@ func firstIDs(n int) []shard.HostID {
 }
 
 // founders are the hosts of the birth.
-func (c *Cluster) founders() []shard.HostID { return firstIDs(c.options.hosts) }
+func (c *Cluster) founders() []shard.HostID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.born
+}
 
 const (
 	clusterID = "test"

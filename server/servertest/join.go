@@ -28,7 +28,7 @@ func (c *Cluster) Join(ctx context.Context, id shard.HostID, replace string) err
 		addresses = append(addresses, raftAddress(known))
 	}
 	n := join.Newcomer{
-		Ask: join.Ask{Name: Name(id), Incarnation: Incarnation(id), Shards: c.options.shards, Raft: raftAddress(id),
+		Ask: join.Ask{Name: Name(id), Incarnation: Incarnation(id), Shards: c.shards(), Raft: raftAddress(id),
 			Client: Address(id), Version: version, Level: level.Newest, Replace: replace},
 		Addresses: addresses, Record: directory{c, id}, Call: c.callOf(id),
 	}
@@ -97,7 +97,7 @@ func (c *Cluster) callOf(id shard.HostID) join.Call {
 
 // birth is that of the cluster.
 func (c *Cluster) birth() identity.Birth {
-	b := identity.Birth{Cluster: clusterID, Shards: c.options.shards}
+	b := identity.Birth{Cluster: clusterID, Shards: c.shards()}
 	for _, id := range c.founders() {
 		b.Founders = append(b.Founders, identity.Founder{ID: id, Name: Name(id), Incarnation: Incarnation(id),
 			Raft: raftAddress(id)})

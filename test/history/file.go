@@ -103,7 +103,7 @@ func Load(r io.Reader) (*History, error) {
 // add adds what a line has, and reports whether it has something.
 func (h *History) add(l *line) bool {
 	if l.History != nil {
-		h.Title, h.Grace, h.Notes = l.History.Title, l.History.Grace, l.History.Notes
+		h.Title, h.Grace, h.Notes, h.Restored = l.History.Title, l.History.Grace, l.History.Notes, l.History.Restored
 		return true
 	}
 	return addTo(&h.Operations, l.Operation) || addTo(&h.Holds, l.Hold) || addTo(&h.Writes, l.Write) ||

@@ -208,4 +208,6 @@ type History struct {
 	Processes []ProcessFinal  `json:"-"`
 	// Notes are the findings of those that recorded.
 	Notes []string `json:"notes,omitempty"`
+	// Restored is set where the cluster was replaced by one that was made of its backup.
+	Restored *Restoration `json:"restored,omitempty"`
 }

@@ -102,6 +102,7 @@ type Recorder struct {
 	store      Store
 	last       map[int]View // of each watcher
 	lastOwn    uint64
+	restored   *Restoration
 	rollouts   rolloutRecord
 	processes  processRecord
 }
@@ -196,6 +197,13 @@ func (r *Recorder) Grace(d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.grace = max(r.grace, d)
+}
+
+// Restored records that the cluster was replaced by one that was made of its backup.
+func (r *Recorder) Restored(x Restoration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.restored = &x
 }
 
 // Final records the final state of a semaphore, and whether all clients agreed on it.
@@ -308,7 +316,7 @@ func (r *Recorder) History() *History {
 	now := r.Now()
 	h := &History{
 		Title: r.title, Grace: r.grace, Notes: r.noteTexts(), Faults: r.faults, Finals: r.finals, Views: r.views,
-		Writes: r.writes,
+		Writes: r.writes, Restored: r.restored,
 	}
 	for _, o := range r.operations {
 		if o.Outcome == "" {

@@ -45,7 +45,27 @@ func (f Finding) String() string { return f.Rule + ": " + f.Text }
 
 // Check returns where the history breaks any of the rules, Linear among them, and for which semaphores that one
 // could not be decided in time.
+//
+// A history of a cluster that was restored is judged in two parts, and by the rule of restorations.
 func Check(h *History) (found []Finding, undecided []Semaphore) {
+	if h.Restored == nil {
+		return check(h)
+	}
+	for _, text := range Restored(h) {
+		found = append(found, Finding{"restored", text})
+	}
+	before, after := h.split()
+	for name, part := range map[string]*History{"before the restore": before, "after the restore": after} {
+		more, open := check(part)
+		for _, f := range more {
+			found = append(found, Finding{f.Rule, name + ": " + f.Text})
+		}
+		undecided = append(undecided, open...)
+	}
+	return found, undecided
+}
+
+func check(h *History) (found []Finding, undecided []Semaphore) {
 	for _, r := range Rules {
 		for _, text := range r.Check(h) {
 			found = append(found, Finding{r.Name, text})

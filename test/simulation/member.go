@@ -277,7 +277,7 @@ func (w *world) isRefusable(id shard.HostID) bool {
 // spared reports whether each shard has a majority of voters with a directory on other hosts.
 func (w *world) spared(id shard.HostID) bool {
 	living := w.livingHosts()
-	for n := range w.plan.Shards + 1 {
+	for n := range w.shards() + 1 {
 		voters, others := 0, 0
 		for _, m := range w.cluster.Net().Group(memlog.GroupID(n + 1)).Membership().Members {
 			if !m.Voter {

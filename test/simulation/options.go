@@ -5,6 +5,8 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // Options are what a run needs besides a plan.
@@ -24,6 +26,26 @@ type Bug struct {
 	Config func(*server.Config)
 	// Dial changes how clients connect.
 	Dial func(client.DialFunc) client.DialFunc
+	// Save changes what is saved, given what saves a backup.
+	Save func(save func() (*backup.States, error)) (*backup.States, error)
+	// Regenerate makes the machines of the new cluster.
+	Regenerate func(*backup.States, meta.Regeneration) (*backup.Machines, error)
+}
+
+// save plants the mistake into the saving of a backup.
+func (b *Bug) save(save func() (*backup.States, error)) (*backup.States, error) {
+	if b != nil && b.Save != nil {
+		return b.Save(save)
+	}
+	return save()
+}
+
+// regenerate plants the mistake into what is made of a backup.
+func (b *Bug) regenerate(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
+	if b != nil && b.Regenerate != nil {
+		return b.Regenerate(s, r)
+	}
+	return s.Regenerate(r)
 }
 
 // configure plants the mistake into the config of a host.

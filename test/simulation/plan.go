@@ -34,6 +34,8 @@ type Plan struct {
 	// Members: hosts come and go, and the governor goes by Policy.
 	Members bool
 	Policy  hosts.Policy
+	// Restore: the cluster is replaced by one that is made of its backup.
+	Restore *Restore
 
 	// Rollouts is the pace of rollouts that clients work with; 0 for none.
 	Rollouts time.Duration

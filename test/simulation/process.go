@@ -45,7 +45,7 @@ func (p *process) start() {
 		return p.world.network.dial(ctx, p.id, address)
 	}
 	p.workers = &workload.Workers{
-		Addresses: p.world.cluster.Addresses(),
+		Addresses: p.world.addresses(),
 		Options: []client.Option{
 			client.WithDialer(p.world.bug.dialer(dial)), client.WithName(fmt.Sprintf("client-%d", p.id)),
 		},

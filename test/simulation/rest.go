@@ -31,7 +31,7 @@ const (
 func (w *world) watchLeaders(ctx context.Context) {
 	since := make(map[int]time.Time)
 	for workload.Sleep(ctx, lookEvery) {
-		for n := range w.plan.Shards + 1 {
+		for n := range w.shards() + 1 {
 			if w.isLed(n) {
 				delete(since, n)
 				continue
@@ -119,7 +119,7 @@ func (w *world) comeToRest() {
 
 // groups describes the logs of all shards.
 func (w *world) groups() (text string) {
-	for n := range w.plan.Shards + 1 {
+	for n := range w.shards() + 1 {
 		text += w.cluster.Net().Group(memlog.GroupID(n + 1)).String()
 	}
 	return text
@@ -159,7 +159,7 @@ func (w *world) unrest() string {
 	if want := w.livingHosts(); !slices.Equal(living, want) {
 		return fmt.Sprintf("hosts %v are of the cluster, and %v should be", living, want)
 	}
-	for n := range w.plan.Shards + 1 {
+	for n := range w.shards() + 1 {
 		if why := w.shardUnrest(n, living, records); why != "" {
 			return fmt.Sprintf("shard %d: %s", n, why)
 		}

@@ -26,6 +26,7 @@ var (
 	soak     = flag.Duration("soak", 0, "for how long TestSoak plays fresh seeds")
 	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
 	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
+	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
 	keep     = flag.String("keep", "",
 		"the directory for histories that break a rule; a temporary one where it is not given")
 	file = flag.String("history", "", "the history that TestHistory judges")
@@ -129,15 +130,23 @@ func keepIn(t *testing.T) string {
 	return dir
 }
 
+// drawn draws the plans of the kind that is asked for.
+func drawn() func(seed uint64) simulation.Plan {
+	switch {
+	case *restored:
+		return simulation.DrawRestored
+	case *members:
+		return simulation.DrawBusyMembers
+	}
+	return simulation.Draw
+}
+
 // TestWorld plays one seed.
 func TestWorld(t *testing.T) {
 	if *seedFlag == 0 {
 		t.Skip("plays the seed of -seed")
 	}
-	p := simulation.Draw(*seedFlag)
-	if *members {
-		p = simulation.DrawBusyMembers(*seedFlag)
-	}
+	p := drawn()(*seedFlag)
 	for n := range *again {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			sum := &totals{}
@@ -219,11 +228,8 @@ func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("plays fresh seeds for the time of -soak")
 	}
-	draw := simulation.Draw
-	if *members {
-		draw = simulation.DrawBusyMembers
-	}
-	fresh(t, uint64(time.Now().Unix())*1000, *soak, draw, func(p simulation.Plan) bool { return !*days || p.LongDay() })
+	fresh(t, uint64(time.Now().Unix())*1000, *soak, drawn(),
+		func(p simulation.Plan) bool { return !*days || p.LongDay() })
 }
 
 // TestHistory judges a history that was saved.

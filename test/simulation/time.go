@@ -55,6 +55,14 @@ func newTimes(w *world) *times {
 	return t
 }
 
+// forget drops what is known of the logs of a cluster that has ended. Its time goes on in the next one.
+func (t *times) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.proposed)
+	clear(t.shards)
+}
+
 // running returns a host, nil while it does not run.
 func (t *times) running(id shard.HostID) *server.Host {
 	if c := t.cluster.Load(); c != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,12 +47,18 @@ type world struct {
 	gone map[shard.HostID]bool // they have left the cluster for ever
 	// expelled are those that operators have tried to expel.
 	expelled map[shard.HostID]bool
+	data     int // data shards: a restore can change how many there are
+	// made are nodes with a semaphore each that were made before and while a backup was saved, and when. What was there
+	// when the saving began is in the restored cluster.
+	made      map[string]history.Time
+	savedFrom history.Time
 }
 
 // Run runs the world of a plan, in the bubble of its caller, and returns its history.
 func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, did: o.Did, began: time.Now(), down: make(map[shard.HostID]bool),
-		gone: make(map[shard.HostID]bool), expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1)}
+		gone: make(map[shard.HostID]bool), expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1),
+		data: p.Shards, made: make(map[string]history.Time)}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, p.Again()), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
@@ -69,11 +76,14 @@ func Run(p Plan, o Options) (*history.History, error) {
 
 // Again is the command that runs the world of the plan again.
 func (p Plan) Again() string {
-	members := ""
-	if p.Members {
-		members = " -members"
+	kind := ""
+	switch {
+	case p.Restore != nil:
+		kind = " -restores"
+	case p.Members:
+		kind = " -members"
 	}
-	return fmt.Sprintf("go test ./test/simulation -run TestWorld -seed %d%s", p.Seed, members)
+	return fmt.Sprintf("go test ./test/simulation -run TestWorld -seed %d%s", p.Seed, kind)
 }
 
 func (w *world) open(o Options) error {
@@ -140,6 +150,25 @@ func (w *world) places() int {
 	return w.plan.Hosts
 }
 
+// shards is how many data shards there are.
+func (w *world) shards() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.data
+}
+
+// addresses are those of all hosts that clients may meet: with a restore other ones than there are at the moment.
+func (w *world) addresses() string {
+	if w.plan.Restore == nil {
+		return w.cluster.Addresses()
+	}
+	var list []string
+	for n := range w.places() {
+		list = append(list, servertest.Address(shard.HostID(n+1)))
+	}
+	return strings.Join(list, ",")
+}
+
 // alwaysLater says that something waits for the time of every shard, for longer than a world lasts, where nothing else
 // does.
 func alwaysLater(_ uint64, m *shard.Machine) (at uint64, ok bool) {
@@ -161,7 +190,7 @@ func clockAt(rate float64) func() time.Time {
 func (w *world) prepare() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
+	c, err := client.Open(ctx, w.addresses(), client.WithDialer(w.cluster.Dial))
 	if err != nil {
 		return err
 	}
@@ -211,6 +240,9 @@ func (w *world) work() {
 	}
 	if w.plan.Members {
 		w.background.Go(func() { w.watchLeaders(ctx) })
+	}
+	if w.plan.Restore != nil {
+		w.background.Go(func() { w.restore(ctx) })
 	}
 	time.Sleep(w.plan.Length)
 	cancel()
@@ -287,7 +319,7 @@ func (w *world) end() {
 			w.record.Note("in the end all hosts can follow level %d, and host %d knows of %v", level.Newest, id, at)
 		}
 	}
-	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
+	c, err := client.Open(ctx, w.addresses(), client.WithDialer(w.cluster.Dial))
 	if err != nil {
 		w.record.Note("in the end no host lets a client in: %v", err)
 		return
@@ -311,6 +343,7 @@ func (w *world) end() {
 		w.record.Final(o.Semaphore, *o.Found, watchers, false)
 	}
 	w.checkSessions(ctx, c)
+	w.checkMade(ctx, c)
 	w.readOperators()
 	for _, p := range w.clients {
 		p.checkOneShotWatches(revisions)

@@ -1,0 +1,68 @@
+package backup
+
+import (
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Machines are those of a new cluster.
+type Machines struct {
+	Meta *meta.Machine
+	// Data are those of the data shards, in the order in which the routing has them.
+	Data []*shard.Machine
+	// Objects is how many there are. Left counts objects that are not taken over: ephemeral ones, what was being
+	// deleted, and what has no node.
+	Objects, Left int
+}
+
+// Regenerate makes the machines of a new cluster of the states, which stay as they are.
+func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
+	next, err := s.Meta.Regenerate(r)
+	if err != nil {
+		return nil, err
+	}
+	m := &Machines{Meta: next}
+	var old []*shard.Machine
+	for _, id := range s.Shards() {
+		old = append(old, s.Data[id])
+		m.Left += int(s.Data[id].Usage(0).Objects)
+	}
+	keep := func(id shard.NodeID) bool {
+		_, is := next.NodeByID(id)
+		return is
+	}
+	m.Data, err = shard.Regenerate(old, shard.Regeneration{Slots: slotsOf(next.Routing()), Jump: r.Jump, Keep: keep})
+	if err != nil {
+		return nil, err
+	}
+	for _, machine := range m.Data {
+		m.Objects += int(machine.Usage(0).Objects)
+	}
+	m.Left -= m.Objects
+	return m, nil
+}
+
+// slotsOf are the slots that each data shard serves, in the order of the routing.
+func slotsOf(routing meta.Routing) []shard.SlotSet {
+	slots := make([]shard.SlotSet, len(routing.Shards))
+	for _, g := range routing.Ranges {
+		for i, id := range routing.Shards {
+			if id == g.Shard {
+				slots[i].Add(g.First, g.Last)
+			}
+		}
+	}
+	return slots
+}
+
+// NextHost is the id that the first host of a new cluster gets.
+func (s *States) NextHost() shard.HostID {
+	last := shard.HostID(0)
+	for _, h := range s.Meta.Hosts() {
+		last = max(last, h.ID)
+	}
+	if t, founded := s.Meta.Topology(); founded {
+		last = t.Records.LastHost()
+	}
+	return last + 1
+}

@@ -1,0 +1,158 @@
+package simulation_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/simulation"
+)
+
+// restoredWorld is the world of a seed whose cluster is restored, made short: it costs a few seconds.
+func restoredWorld(seed uint64) simulation.Plan {
+	p := simulation.DrawRestored(seed)
+	p.Length = p.Restore.At + p.Restore.Gap + 40*time.Second
+	p.Clients = p.Clients[:2]
+	for i := range p.Clients {
+		p.Clients[i].Timeouts = p.Clients[i].Timeouts[:min(3, len(p.Clients[i].Timeouts))]
+		p.Clients[i].Think = 200 * time.Millisecond
+	}
+	var faults []simulation.Fault
+	for _, f := range p.Faults {
+		if f.Client < len(p.Clients) && f.At < p.Length {
+			faults = append(faults, f)
+		}
+	}
+	p.Faults = faults
+	return p
+}
+
+// TestAClusterIsRestoredInTheMiddleOfARun plays worlds whose cluster is saved shard by shard while it works, and is
+// replaced by one that is made of the backup, with as many shards and with another number of them.
+func TestAClusterIsRestoredInTheMiddleOfARun(t *testing.T) {
+	for _, seed := range restoredSeeds {
+		p := restoredWorld(seed)
+		sum := &totals{}
+		h := run(t, p, nil, sum)
+		check(t, p, h, sum)
+		if h.Restored == nil {
+			t.Errorf("seed %d: nothing was restored", seed)
+		}
+		t.Logf("%d shards, then %d: %v", p.Shards, p.Restore.Shards, sum)
+	}
+}
+
+// restoredSeeds are of a cluster that stays with its shards, and of one that gets another number of them.
+var restoredSeeds = []uint64{2, 4}
+
+// plantedInRestores are mistakes that are made where a cluster is saved and restored. Each must be noticed, in the
+// world of its seed.
+var plantedInRestores = []struct {
+	name string
+	seed uint64
+	make func() *simulation.Bug
+	// shape, if it is set, makes a world of the plan in which it matters.
+	shape func(*simulation.Plan)
+	// rule is the one that must notice it.
+	rule string
+}{
+	{"the meta shard is saved first", 1, metaFirst, nil, "notes"},
+	{"no counter is moved", 1, noJump, nil, "restored"},
+	{"sessions are kept", 1, sessionsKept, sameShards, "restored"},
+	{"what dead sessions have in other shards stays", 1, guestsKept, sameShards, "finals"},
+}
+
+// TestPlantedBugsInRestoresAreNoticed plays the worlds of the mistakes above.
+func TestPlantedBugsInRestoresAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many worlds, which take minutes under the race detector")
+	}
+	for i, x := range plantedInRestores {
+		if !isPlanted(i) {
+			continue
+		}
+		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {
+			t.Parallel() // the world of a bubble hardly occupies more than one core
+			for range restoreTries {
+				p := restoredWorld(x.seed)
+				if x.shape != nil {
+					x.shape(&p)
+				}
+				found, _ := history.Check(run(t, p, x.make(), &totals{}))
+				if f := noticedBy(found, x.rule); f != nil {
+					t.Log(f)
+					return
+				}
+			}
+			t.Errorf("not noticed in %d runs of seed %d", restoreTries, x.seed)
+		})
+	}
+}
+
+// restoreTries is how often the world of a seed is played.
+const restoreTries = 10
+
+// sameShards has two shards before and after.
+func sameShards(p *simulation.Plan) { p.Shards, p.Restore.Shards = 2, 2 }
+
+// metaFirst: the state of the meta shard is older than those of the data shards.
+func metaFirst() *simulation.Bug {
+	return &simulation.Bug{Save: func(save func() (*backup.States, error)) (*backup.States, error) {
+		first, err := save()
+		if err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Second)
+		later, err := save()
+		if err == nil {
+			later.Meta = first.Meta
+		}
+		return later, err
+	}}
+}
+
+// noJump: the new cluster goes on with the numbers of the backup.
+func noJump() *simulation.Bug {
+	return &simulation.Bug{Regenerate: func(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
+		r.Jump = 0
+		return s.Regenerate(r)
+	}}
+}
+
+// sessionsKept: data shards are as they were.
+func sessionsKept() *simulation.Bug {
+	return keeping(func(*shard.Machine) bool { return true })
+}
+
+// guestsKept: one of two shards is as it was, and the sessions in it whose home is the other one are never forgotten.
+func guestsKept() *simulation.Bug {
+	first := true
+	bug := keeping(func(*shard.Machine) bool {
+		kept := first
+		first = false
+		return kept
+	})
+	forget := withCommand(shard.CmdSessionsForget, func(c *shard.Command) { c.Sessions = nil })
+	bug.Config = forget.Config
+	return bug
+}
+
+// keeping: the data shards for which keep says so are as they were.
+func keeping(keep func(*shard.Machine) bool) *simulation.Bug {
+	return &simulation.Bug{Regenerate: func(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
+		m, err := s.Regenerate(r)
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range s.Shards() {
+			if keep(s.Data[id]) {
+				m.Data[i] = s.Data[id]
+			}
+		}
+		return m, nil
+	}}
+}

@@ -1,0 +1,191 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// Restore says when a backup is saved, and when a cluster that is made of it takes the place of the one that there is.
+type Restore struct {
+	Save time.Duration
+	// Pause is waited for after the state of each shard: so they are of different moments.
+	Pause time.Duration
+	At    time.Duration
+	// Gap is how long there is no cluster then.
+	Gap time.Duration
+	// Shards is the number of data shards of the new cluster.
+	Shards int
+}
+
+// calmBefore is how long before the restore no fault of a host lasts any more: what ends it would start a host again.
+const calmBefore = 5 * time.Second
+
+// furnishBefore is how long before the backup nodes are made.
+const furnishBefore = 5 * time.Second
+
+// faultsOfRestored are what goes wrong around a restore. Hosts that come and go have worlds of their own.
+var faultsOfRestored = []FaultKind{BadLinks, Isolation, Kill, Kill, PowerFailure, HostPause, Restart, Election, CutHost}
+
+// DrawRestored draws the plan of a world whose cluster is saved while it runs, and restored.
+func DrawRestored(seed uint64) Plan {
+	p := DrawMembers(seed)
+	random := rand.New(rand.NewPCG(seed, 5))
+	p.Operator = false // what it knows of nodes is not so any more
+	p.Shards = 1 + random.IntN(3)
+	p.Length = 3 * time.Minute
+	save := 20*time.Second + workload.UpTo(random, 20*time.Second)
+	p.Restore = &Restore{
+		Save: save, Pause: workload.Pick(random, 0, time.Second, 5*time.Second),
+		At:     save + 30*time.Second + workload.UpTo(random, 20*time.Second),
+		Gap:    workload.Pick(random, 100*time.Millisecond, 2*time.Second, 15*time.Second),
+		Shards: workload.Pick(random, p.Shards, 1+random.IntN(4)),
+	}
+	p.Faults = p.drawFaultsOfRestored(random)
+	return p
+}
+
+// drawFaultsOfRestored draws what goes wrong before the restore and after it, and has two hosts join the first.
+func (p *Plan) drawFaultsOfRestored(random *rand.Rand) (faults []Fault) {
+	back := p.Restore.At + p.Restore.Gap + 5*time.Second
+	for at := 10 * time.Second; at < p.Length; at += time.Second + workload.UpTo(random, 10*time.Second) {
+		f := Fault{
+			Kind: workload.Pick(random, faultsOfRestored...), At: at, For: workload.UpTo(random, 5*time.Second),
+			Host: shard.HostID(1 + random.IntN(room)), Other: shard.HostID(1 + random.IntN(room)),
+			Client: random.IntN(len(p.Clients)), Shard: uint64(random.IntN(p.Shards + 1)), Amount: random.Float64(),
+		}
+		if random.IntN(4) == 0 {
+			f.Kind = workload.Pick(random, clientFaults...)
+		}
+		if f.clientOnly() || f.At+f.For+calmBefore < p.Restore.At || f.At > back {
+			faults = append(faults, f)
+		}
+	}
+	for n := range 2 {
+		faults = append(faults, Fault{Kind: Join, At: back + time.Duration(15*n)*time.Second})
+	}
+	return faults
+}
+
+// restore has the cluster saved and restored.
+func (w *world) restore(ctx context.Context) {
+	p, x := w.plan.Restore, &history.Restoration{}
+	if !workload.Sleep(ctx, p.Save-furnishBefore) {
+		return
+	}
+	c := workload.Open(ctx, w.addresses(), client.WithDialer(w.cluster.Dial))
+	if c == nil {
+		return
+	}
+	defer c.Close()
+	furnishing, stop := context.WithCancel(ctx)
+	w.background.Go(func() { w.furnish(furnishing, c) })
+	workload.Sleep(ctx, furnishBefore)
+	x.From = w.record.Now()
+	states, err := w.bug.save(func() (*backup.States, error) { return w.save(ctx, c) })
+	x.To = w.record.Now()
+	if err != nil {
+		w.record.Note("no backup could be saved: %v", err)
+	}
+	workload.Sleep(ctx, p.At-time.Since(w.began))
+	stop()
+	if err != nil || ctx.Err() != nil {
+		return
+	}
+	w.checkBackup(states)
+	w.replace(states, x)
+	w.record.Restored(*x)
+}
+
+// save saves a backup, however often that takes.
+func (w *world) save(ctx context.Context, c *client.Client) (*backup.States, error) {
+	for {
+		var file bytes.Buffer
+		saved := 0
+		_, err := admin.Of(c).Backup(ctx, &file, func(b admin.Backup) {
+			if b.Saved > saved {
+				saved = b.Saved
+				time.Sleep(w.plan.Restore.Pause)
+			}
+		})
+		if err == nil {
+			return backup.Load(&file)
+		}
+		if !workload.Sleep(ctx, time.Second) {
+			return nil, err
+		}
+	}
+}
+
+// replace ends all hosts, and has another cluster take their place.
+func (w *world) replace(states *backup.States, x *history.Restoration) {
+	p := w.plan.Restore
+	over := w.record.Fault("the cluster is restored", -1)
+	defer over()
+	for _, id := range w.livingHosts() {
+		w.leaves(id)
+		w.cluster.Crash(id, false)
+	}
+	x.Down = w.record.Now()
+	time.Sleep(p.Gap)
+	w.times.forget()
+	x.Saved = savedStates(states)
+	x.Up = w.record.Now()
+	made, err := w.bug.regenerate(states, meta.Regeneration{
+		Draw: [16]byte{1}, Shards: p.Shards, Jump: shard.JumpOver(time.Since(states.Header.Begun)),
+		Wall: uint64(time.Now().UnixMilli()), By: "simulation", First: servertest.Founder(states.NextHost()),
+	})
+	if err == nil {
+		err = w.cluster.Remake(made)
+	}
+	if err != nil {
+		w.record.Note("the cluster cannot be restored: %v", err)
+		return
+	}
+	w.mu.Lock()
+	w.data, w.savedFrom = len(made.Data), x.From
+	w.mu.Unlock()
+	if err := w.cluster.WaitReady(time.Minute); err != nil {
+		w.record.Note("the restored cluster is not ready: %v", err)
+	}
+}
+
+// savedStates are the semaphores of programs as a backup has them.
+func savedStates(s *backup.States) (list []history.Final) {
+	n, _ := s.Meta.Node(path)
+	for _, t := range targets {
+		f := history.Final{Semaphore: of(t.Name)}
+		for _, m := range s.Data {
+			var d shard.Description
+			ref := shard.Ref{Kind: shard.KindSemaphore, Node: n.ID, Name: t.Name}
+			if m.Describe(ref, shard.DescribeOptions{Owners: true, Waiters: true}, &d) {
+				f.State = stateOf(&d)
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func stateOf(d *shard.Description) history.State {
+	s := history.State{Exists: true, Limit: d.Limit, Data: d.Data, Revision: uint64(d.Revision)}
+	for _, l := range d.Links {
+		link := history.Link{Session: uint64(l.Session), Order: uint64(l.Order), Count: l.Count}
+		if l.Owner {
+			s.Owners = append(s.Owners, link)
+		} else {
+			s.Waiters = append(s.Waiters, link)
+		}
+	}
+	return s
+}
