@@ -27,9 +27,9 @@ type Client struct {
 
 // Options say how a Client works. The zero value is good.
 type Options struct {
-	// PingEvery is the longest time between two pings over a connection that has sessions, where it is above zero: then
-	// Session.LeaseLeft is seldom further behind than that. How long a host may take to answer follows from the timeouts
-	// of the sessions.
+	// PingEvery is the longest time between two pings over a connection that has sessions, where it is above zero:
+	// then Session.LeaseLeft is seldom further behind than that. How long a host may take to answer follows from the
+	// timeouts of the sessions.
 	PingEvery time.Duration
 }
 

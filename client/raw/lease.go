@@ -20,8 +20,8 @@ func (s *Session) NodeID() uint64 { return s.node }
 // Timeout returns the timeout that the session has at its host.
 func (s *Session) Timeout() time.Duration { return s.timeout }
 
-// LeaseLeft returns for how long the session can be relied on from this moment: its timeout, less a tenth for clocks that
-// differ, from the sending of the latest request that its host has answered for it.
+// LeaseLeft returns for how long the session can be relied on from this moment: its timeout, less a tenth for clocks
+// that differ, from the sending of the latest request that its host has answered for it.
 func (s *Session) LeaseLeft() time.Duration {
 	return s.vouched().Add(s.timeout - s.timeout/10).Sub(s.client.scope.Now())
 }
@@ -127,8 +127,8 @@ func (s *Session) Err() error {
 	return s.over
 }
 
-// refusal makes an error of a host's answer to what a session asks for the error that the handle ends with, nil where it
-// does not end with it.
+// refusal makes an error of a host's answer to what a session asks for the error that the handle ends with, nil where
+// it does not end with it.
 func (s *Session) refusal(err error, from *conn.Conn) error {
 	switch failure.Refusal(err) {
 	case protocol.StatusSessionExpired:

@@ -159,7 +159,8 @@ func (h *handle) ends(want error) {
 	if !errors.Is(h.Err(), want) {
 		h.t.Fatalf("it says %v, want %v", h.Err(), want)
 	}
-	if err := h.Do(context.Background(), &protocol.SemaphoreDescribe{Name: []byte("x")}, nil, nil); !errors.Is(err, want) {
+	err := h.Do(context.Background(), &protocol.SemaphoreDescribe{Name: []byte("x")}, nil, nil)
+	if !errors.Is(err, want) {
 		h.t.Fatalf("a request after its end: %v, want %v", err, want)
 	}
 }

@@ -23,9 +23,9 @@ type Params struct {
 	// Key protects the session, Sequence is its owner's count of attaches.
 	Key      []byte
 	Sequence uint64
-	// Over is called once, when nothing comes any more for the handle that Start or Attach has returned, unless Detach or
-	// Stop has ended it. It must not block. The error is an Ended where the session is over, client.ErrBadSession where it
-	// was attached elsewhere, and else client.ErrUnavailable: attach again.
+	// Over is called once, when nothing comes any more for the handle that Start or Attach has returned, unless Detach
+	// or Stop has ended it. It must not block. The error is an Ended where the session is over, client.ErrBadSession
+	// where it was attached elsewhere, and else client.ErrUnavailable: attach again.
 	Over func(err error)
 }
 
