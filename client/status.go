@@ -36,6 +36,9 @@ type HostStatus struct {
 	FeatureLevel int
 	NewestLevel  int
 	LevelHeldBy  string
+	// Generation counts how often the cluster that the host is of was made of a backup, or of what a lost majority had
+	// left. Sessions and fencing tokens of an earlier one are good for nothing in it.
+	Generation uint64
 	// Refusal says why the host refuses changes that do not free room: its disk is nearly full, or where it leads those
 	// of too many others. It is empty where it takes them.
 	Refusal string
@@ -85,6 +88,7 @@ func statusOf(ctx context.Context, h *cluster.Host) HostStatus {
 	to, err := h.Conn(ctx, 0)
 	if err == nil {
 		err = to.RoundTrip(ctx, &protocol.HostStatus{}, func(a *protocol.Answer) { s.read(&a.HostStatus) })
+		s.Generation = to.Welcome().Generation
 	}
 	s.Err = err
 	return s

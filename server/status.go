@@ -12,9 +12,11 @@ type Status struct {
 	// Fresh: the host may speak for every shard that it leads and that has sessions.
 	Fresh          bool
 	RoutingVersion uint64
-	Level          Level
-	Hosts          []HostRecord // by id
-	Shards         []ShardStatus
+	// Generation counts how often the cluster was restored or recovered.
+	Generation uint64
+	Level      Level
+	Hosts      []HostRecord // by id
+	Shards     []ShardStatus
 }
 
 // HostRecord is what the cluster knows of one host.
@@ -44,7 +46,8 @@ type ShardStatus struct {
 // Status returns the state of the host now.
 func (h *Host) Status() Status {
 	now := h.now()
-	s := Status{Fresh: true, RoutingVersion: h.meta.RoutingVersion(), Level: h.Level()}
+	s := Status{Fresh: true, RoutingVersion: h.meta.RoutingVersion(), Level: h.Level(),
+		Generation: h.meta.Machine.Generation().Number}
 	for _, x := range h.meta.Machine.Hosts() {
 		s.Hosts = append(s.Hosts, HostRecord{
 			ID: x.ID, Name: x.Name, ClientAddress: x.ClientAddress, RaftAddress: x.RaftAddress,

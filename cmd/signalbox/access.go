@@ -167,7 +167,7 @@ func newAccessRevoke(f *cli.Frame) *cobra.Command {
 		Use:   "revoke PRINCIPAL [ROLE] [PATH]",
 		Short: "Take a role, or all roles",
 		Long: `Takes a role below a path from a principal, or all of its roles. Watches and sessions
-that are not allowed any more end at once. All roles of anonymous taken, nobody may
+that are not allowed any more end at once. All roles of anonymous taken, no client may
 do anything without a token or a certificate.`,
 		Example: `  signalbox access revoke token:ci write /prod/jobs
   signalbox access revoke anonymous`,

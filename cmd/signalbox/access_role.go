@@ -80,8 +80,8 @@ func newRoleDelete(f *cli.Frame) *cobra.Command {
 	var flags actFlags
 	c := &cobra.Command{
 		Use:     "delete NAME",
-		Short:   "Delete a role that nobody has",
-		Long:    `Deletes a role. It is refused while somebody has it.`,
+		Short:   "Delete a role that is not given",
+		Long:    `Deletes a role. It is refused while it is given.`,
 		Example: `  signalbox access role delete deploy`,
 		Args:    cli.Arguments("NAME"),
 		RunE: func(c *cobra.Command, args []string) error {

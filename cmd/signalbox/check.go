@@ -292,11 +292,27 @@ func judgeCluster(hosts []client.HostStatus, whole *admin.Cluster, x *findings) 
 	case s.FeatureLevel > 0:
 		x.well("feature level", "%d, and no host can follow a higher one", s.FeatureLevel)
 	}
+	judgeGenerations(hosts, s.Generation, x)
 	if len(versions) > 1 {
 		x.add(levelWarn, "versions", "this is as it should be while a cluster is being upgraded, and at no other time",
 			"the hosts differ: %s", joinKeys(versions))
 	} else if len(versions) == 1 {
 		x.well("versions", "all hosts that answer have the same: %s", joinKeys(versions))
+	}
+}
+
+// judgeGenerations judges whether hosts of an earlier cluster run beside those of the one that was made of it.
+func judgeGenerations(hosts []client.HostStatus, newest uint64, x *findings) {
+	var older []string
+	for i := range hosts {
+		if h := &hosts[i]; h.Err == nil && h.Generation < newest {
+			older = append(older, h.Name)
+		}
+	}
+	if newest > 0 {
+		x.none(levelFail, "generation", older, fmt.Sprintf("every host that answers is of generation %d", newest),
+			"an earlier one at %s", "the cluster was restored or recovered without them, and clients that reach them "+
+				"work in another cluster: stop them for good")
 	}
 }
 
@@ -313,7 +329,7 @@ func (f *findings) none(otherwise level, subject string, list []string, well, il
 func judgeRedundancy(hosts int, x *findings) {
 	switch hosts {
 	case 1:
-		x.well("redundancy", "one host: while it is away, nobody is served")
+		x.well("redundancy", "one host: while it is away, no client is served")
 	case 2:
 		x.add(levelWarn, "redundancy", "add a third host: a cluster of two stops when either of them does",
 			"there are two hosts")

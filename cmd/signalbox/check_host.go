@@ -102,8 +102,8 @@ var troubles = []struct{ series, subject, what, advice string }{
 	{
 		"signalbox_shard_stalls_total", "pauses", "times since its start it stood still for so long that it could " +
 			"not vouch for its clients",
-		"the machine is overloaded or was paused; nobody got what others own by that, but sessions ended later than " +
-			"they should",
+		"the machine is overloaded or was paused; no client got what others own by that, but sessions ended later " +
+			"than they should",
 	}, {
 		"signalbox_shard_slow_watches", "slow watchers", "watches do not read as fast as things change",
 		"they get what happened in larger pieces: look at what those clients do",

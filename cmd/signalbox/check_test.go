@@ -64,6 +64,14 @@ func TestCheckJudgesACluster(t *testing.T) {
 			h[1].Shards[0].Leader, h[1].Shards[0].Term = 0, 9
 			return h
 		}, "leaders", levelFail},
+		"an earlier cluster runs": {func(h []client.HostStatus) []client.HostStatus { h[0].Generation = 1; return h },
+			"generation", levelFail},
+		"restored": {func(h []client.HostStatus) []client.HostStatus {
+			for i := range h {
+				h[i].Generation = 1
+			}
+			return h
+		}, "generation", levelOK},
 	} {
 		var x findings
 		judgeCluster(c.change(healthy()), nil, &x)

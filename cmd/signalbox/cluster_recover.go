@@ -46,7 +46,7 @@ old cluster are refused by it and end with exit code 65: give them empty directo
 and let them join it.
 
 Exit codes: 0 made; 65 a directory or a file cannot be read or used; 64 the command
-line is wrong, or nobody could be asked.`,
+line is wrong, or there is no terminal to ask at.`,
 		Example: `  # where one host is left
   signalbox cluster recover --from /var/lib/signalbox --data-dir /var/lib/signalbox-new --name c
 
@@ -169,7 +169,7 @@ func (r *recoverFlags) confirm(f *cli.Frame, cluster string) error {
 		"now on",
 		cluster)
 	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
-		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, since nobody can be asked here: --yes does it "+
+		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, since there is no terminal to ask at: --yes does it "+
 			"without asking", what)
 	}
 	fmt.Fprintf(f.Err, "signalbox: %s.\nType the id of the cluster to go on: ", what)

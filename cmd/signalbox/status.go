@@ -81,6 +81,8 @@ type statusObject struct {
 	// rising.
 	FeatureLevel int    `json:"feature_level,omitempty"`
 	LevelHeldBy  string `json:"level_held_by,omitempty"`
+	// Generation is the highest that a host reports: how often the cluster was restored or recovered.
+	Generation uint64 `json:"generation,omitempty"`
 	// Tolerated is how many more voters every shard may lose, -1 where one has too few; nil where that is not known.
 	Tolerated *int            `json:"failures_tolerated,omitempty"`
 	Concerns  []concernObject `json:"concerns,omitempty"`
@@ -151,6 +153,7 @@ func newStatusObject(hosts []client.HostStatus) statusObject {
 	shards := make(map[uint64]*shardObject)
 	for i := range hosts {
 		names[hosts[i].ID] = hosts[i].Name
+		s.Generation = max(s.Generation, hosts[i].Generation)
 		if hosts[i].FeatureLevel > s.FeatureLevel {
 			s.FeatureLevel, s.LevelHeldBy = hosts[i].FeatureLevel, hosts[i].LevelHeldBy
 		}
@@ -282,7 +285,7 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus, whole *admin.Cluster) e
 		{Name: "shards", Cell: fmt.Sprintf("%d, %s", len(s.Shards), led)},
 	}
 	if s.Meta != nil {
-		fields = append(fields, cli.Field{Name: "meta shard", Cell: "led by " + cmp.Or(s.Meta.LeaderName, "nobody")})
+		fields = append(fields, cli.Field{Name: "meta shard", Cell: "led by " + cmp.Or(s.Meta.LeaderName, "no host")})
 	}
 	if s.FeatureLevel > 0 {
 		level := strconv.Itoa(s.FeatureLevel)
@@ -290,6 +293,9 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus, whole *admin.Cluster) e
 			level += "; " + s.LevelHeldBy
 		}
 		fields = append(fields, cli.Field{Name: "feature level", Cell: level})
+	}
+	if s.Generation > 0 {
+		fields = append(fields, cli.Field{Name: "generation", Cell: s.Generation})
 	}
 	if whole != nil {
 		fields = append(fields, cli.Field{Name: "failures tolerated", Cell: toleranceText(whole)})

@@ -67,6 +67,8 @@ type ClusterStatus struct {
 	ID string `json:"id"`
 	// RoutingVersion is that of the slot table that the host knows.
 	RoutingVersion uint64 `json:"routing_version,omitempty"`
+	// Generation counts how often the cluster was restored or recovered.
+	Generation uint64 `json:"generation,omitempty"`
 	// FeatureLevel is what all hosts of the cluster can follow; LevelHeldBy says which hosts keep it from rising.
 	FeatureLevel int          `json:"feature_level,omitempty"`
 	LevelHeldBy  string       `json:"level_held_by,omitempty"`

@@ -159,6 +159,7 @@ func (h *Host) records() (all []admin.HostRecord) {
 func (h *Host) addShards(status *admin.Status, host server.Status) {
 	status.Fresh, status.Cluster.RoutingVersion = &host.Fresh, host.RoutingVersion
 	status.Cluster.FeatureLevel, status.Cluster.LevelHeldBy = int(host.Level.Cluster), host.Level.Holders()
+	status.Cluster.Generation = host.Generation
 	status.Host.NewestLevel = int(host.Level.Newest)
 	for _, known := range host.Hosts {
 		for i := range status.Cluster.Hosts {

@@ -74,6 +74,9 @@ func NewBirth(name string, shards int, founders []Founder) Birth {
 	return Birth{Cluster: id, ClusterName: name, Shards: shards, Founders: founders}
 }
 
+// ClusterName returns the name that a cluster was made with, by its id.
+func ClusterName(id string) string { return id[:max(0, len(id)-len("-")-2*clusterIDBytes)] }
+
 // clusterIDBytes is the length of the part of a cluster's id that is not its name, before it is turned
 // into text. With a name of 32 bytes the id has 57, and 64 are possible.
 const clusterIDBytes = 12

@@ -123,7 +123,8 @@ func (m *maker) regenerate() error {
 	first := identity.Founder{ID: m.from.NextHost(), Name: id.HostName, Incarnation: id.Incarnation, Raft: m.Raft}
 	m.birth = identity.NewBirth(m.Cluster, shards, []identity.Founder{first})
 	if m.KeepID {
-		m.birth.Cluster, m.birth.ClusterName = m.from.Header.Cluster, m.from.Header.ClusterName
+		h := &m.from.Header
+		m.birth.Cluster, m.birth.ClusterName = h.Cluster, cmp.Or(h.ClusterName, identity.ClusterName(h.Cluster))
 	}
 	r.Cluster = m.birth.Cluster
 	if m.machines, err = m.from.Regenerate(r); err != nil {

@@ -30,7 +30,7 @@ func (c *client) coordinate(name, result string) error {
 		return err
 	}
 	head, err := c.processHead(name)
-	for err == nil && head.Epoch == 0 { // until its first epoch opens
+	for err == nil && head.Epoch < id { // until its first epoch opens: ids of both come from one counter
 		head, err = c.processHead(name)
 	}
 	if err != nil {

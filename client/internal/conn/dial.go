@@ -132,6 +132,8 @@ func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Con
 type Welcome struct {
 	HostID  uint64
 	Cluster string
+	// Generation counts how often the cluster was restored or recovered.
+	Generation uint64
 	// Since is for numbered requests; 0 where the cluster has no numbers yet.
 	Since uint64
 
@@ -165,7 +167,7 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	}
 	m := &a.Welcome
 	w = Welcome{
-		HostID: m.HostID, Cluster: string(m.ClusterID), Since: m.Since, limits: m.Limits,
+		HostID: m.HostID, Cluster: string(m.ClusterID), Generation: m.Generation, Since: m.Since, limits: m.Limits,
 		requests: protocol.ReadKinds(&m.RequestKinds), pingInterval: Millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)

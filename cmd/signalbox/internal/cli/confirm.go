@@ -51,7 +51,8 @@ func (f *Frame) Confirmed(c *cobra.Command, describe func(context.Context, *clie
 // confirm asks whether to do something.
 func (f *Frame) confirm(what string) error {
 	if !IsTerminal(f.In) || !IsTerminal(f.Err) {
-		return Errorf(ExitUsage, "%s; nothing was done, since nobody can be asked here: --yes does it without asking",
+		return Errorf(ExitUsage, "%s; nothing was done, since there is no terminal to ask at: --yes does it without "+
+			"asking",
 			what)
 	}
 	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))

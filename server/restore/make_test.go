@@ -1,0 +1,172 @@
+package restore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/backupfile"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/restore"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// semaphores is how many the states of a test have.
+const semaphores = 20
+
+// saved are the states of a cluster of two shards, as a running one is saved: without the name of the cluster.
+func saved(t *testing.T) *backup.States {
+	t.Helper()
+	birth := identity.NewBirth("prod", 2, nil)
+	s := backup.NewStates(backupfile.Header{Cluster: birth.Cluster, Begun: time.Now().Add(-time.Hour), Shards: 2,
+		Level: level.Newest, Version: "1"})
+	s.Meta = meta.New()
+	var done meta.Effects
+	for _, c := range []meta.Command{
+		{Kind: meta.CmdRoutingInit, Cluster: birth.Cluster, Shards: []meta.ShardID{1, 2}},
+		{Kind: meta.CmdHostRegister, Host: meta.Host{ID: 1, Name: "a", RaftAddress: "a:1", ClientAddress: "a:2",
+			Version: "1", Level: level.Newest}},
+		{Kind: meta.CmdClusterLevel, Raise: level.Newest}, {Kind: meta.CmdNodeCreate, Path: "/n"},
+	} {
+		s.Meta.Apply(&meta.Batch{Commands: []meta.Command{c}}, &done)
+	}
+	for _, g := range s.Meta.Routing().Ranges {
+		var slots shard.SlotSet
+		slots.Add(g.First, g.Last)
+		m := shard.New(shard.Options{Slots: slots})
+		var out shard.Effects
+		m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdLevel, Count: uint64(level.Newest)}}}, &out)
+		for i := range semaphores { // of those in other slots it makes none
+			m.Apply(&shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSemaphoreCreate, Level: 1, Node: 1,
+				Name: fmt.Append(nil, "s", i), Count: 1, Data: fmt.Append(nil, "data", i)}}}, &out)
+		}
+		s.Data[g.Shard] = m
+		s.Sections[g.Shard] = backupfile.Section{Shard: uint64(g.Shard), Term: 3, Index: 100}
+	}
+	return s
+}
+
+// made makes a cluster of states in a new directory, and reads what its first host begins with.
+func made(t *testing.T, s *backup.States, o restore.Options) (*restore.Made, *backup.States) {
+	t.Helper()
+	o.Dir, o.HostName = filepath.Join(t.TempDir(), "data"), "b"
+	m, err := restore.Make(t.Context(), o, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := restore.Read(t.Context(), o.Dir, filepath.Join(t.TempDir(), "scratch"), "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, read
+}
+
+// checkSemaphores checks that each is there once, with its data.
+func checkSemaphores(t *testing.T, s *backup.States) {
+	t.Helper()
+	there := make(map[string]string)
+	for _, id := range s.Shards() {
+		for _, x := range s.Data[id].State().Semaphores {
+			if _, twice := there[x.Name]; twice {
+				t.Errorf("%s is there twice", x.Name)
+			}
+			there[x.Name] = x.Data
+		}
+	}
+	for i := range semaphores {
+		if got := there[fmt.Sprint("s", i)]; got != fmt.Sprint("data", i) {
+			t.Errorf("s%d has %q", i, got)
+		}
+	}
+}
+
+// least is the smallest of the counters that the shards go on with.
+func least(s *backup.States) (order shard.OrderID, revision shard.Revision, session uint64) {
+	order, revision, session = 1<<62, 1<<62, 1<<62
+	for _, id := range s.Shards() {
+		x := s.Data[id].State()
+		order, revision, session = min(order, x.LastOrder), min(revision, x.LastRevision), min(session, x.LastSession)
+	}
+	return order, revision, session
+}
+
+// TestAClusterIsMadeWithOtherShards: as many as there were, fewer, and more. Every shard begins above all of before.
+func TestAClusterIsMadeWithOtherShards(t *testing.T) {
+	for asked, want := range map[int]int{0: 2, 1: 1, 3: 3} {
+		t.Run(fmt.Sprint(asked), func(t *testing.T) {
+			m, read := made(t, saved(t), restore.Options{Shards: asked})
+			if len(read.Shards()) != want || m.Identity.Shards != want || m.Objects != semaphores || m.Left != 0 ||
+				m.Nodes != 1 || m.Identity.HostID != 2 {
+				t.Errorf("%d shards: %+v", len(read.Shards()), m)
+			}
+			checkSemaphores(t, read)
+			if order, revision, session := least(read); order < 1<<40 || revision < 1<<40 || session < 1<<36 {
+				t.Errorf("counters begin at %d, %d, %d", order, revision, session)
+			}
+		})
+	}
+}
+
+// TestEachRestoreMovesTheCounters: of one file the one that is made a second later begins higher, and so does one that
+// is made of what was restored.
+func TestEachRestoreMovesTheCounters(t *testing.T) {
+	s := saved(t)
+	_, first := made(t, s, restore.Options{})
+	s.Header.Begun = s.Header.Begun.Add(-time.Second) // as if it were a second later now
+	_, second := made(t, s, restore.Options{})
+	_, next := made(t, second, restore.Options{})
+	o1, r1, _ := least(first)
+	o2, r2, s2 := least(second)
+	o3, r3, s3 := least(next)
+	if o2 < o1+1<<24 || r2 < r1+1<<24 || o3 < o2+1<<40 || r3 < r2+1<<40 || s3 <= s2 {
+		t.Errorf("order ids %d, %d, %d; revisions %d, %d, %d; sessions %d, %d", o1, o2, o3, r1, r2, r3, s2, s3)
+	}
+	if number := identity.Generation(next.Header.Generation).Number(); number != 2 {
+		t.Errorf("the second generation has the number %d", number)
+	}
+	checkSemaphores(t, next)
+}
+
+// TestADirectoryThatWasNotFinishedIsUsedAgain: no host is in it until all is there, and then it is not made again.
+func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
+	s, o := saved(t), restore.Options{Dir: filepath.Join(t.TempDir(), "data"), HostName: "b"}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := restore.Make(ended, o, s); !errors.Is(err, context.Canceled) {
+		t.Fatalf("it is %v", err)
+	}
+	if id, err := identity.Read(o.Dir); err != nil || id.Born() {
+		t.Errorf("a host would start in it: %v, %+v", err, id)
+	}
+	m, err := restore.Make(t.Context(), o, s)
+	if err != nil || m.Objects != semaphores {
+		t.Fatalf("%v: %+v", err, m)
+	}
+	_, err = restore.Make(t.Context(), o, s)
+	if err == nil || !strings.Contains(err.Error(), "name an empty directory") {
+		t.Errorf("over a host that is there: %v", err)
+	}
+}
+
+// TestTheIdOfTheOldClusterIsKeptWithItsName: hosts are started with the name that they always had.
+func TestTheIdOfTheOldClusterIsKeptWithItsName(t *testing.T) {
+	s := saved(t)
+	kept, _ := made(t, s, restore.Options{KeepID: true})
+	if kept.Identity.Cluster != s.Header.Cluster || kept.Identity.ClusterName != "prod" {
+		t.Errorf("cluster %q, named %q", kept.Identity.Cluster, kept.Identity.ClusterName)
+	}
+	if name := identity.ClusterName(identity.NewBirth("", 2, nil).Cluster); name != "" {
+		t.Errorf("a cluster without a name is named %q", name)
+	}
+	other, _ := made(t, s, restore.Options{Cluster: "drill"})
+	if other.Identity.Cluster == s.Header.Cluster || other.Identity.ClusterName != "drill" {
+		t.Errorf("cluster %q, named %q", other.Identity.Cluster, other.Identity.ClusterName)
+	}
+}
