@@ -14,7 +14,7 @@ import (
 // later is a request of the second block of kinds.
 type later struct{ *protocol.Routing }
 
-func (later) Kind() protocol.Kind { return 190 }
+func (later) Kind() protocol.Kind { return 191 }
 
 // TestARequestThatTheHostDidNotAnnounceIsNotSent: a host of before the second block would close the connection over the
 // request. It has announced nothing, so the client refuses it by itself, and the connection stays.
@@ -65,8 +65,8 @@ func TestAnAnswerOfAnUnknownKindEndsTheConnection(t *testing.T) {
 				return fault{}
 			}
 			confused = true
-			// Kind 254 with SUCCESS, for the acquire.
-			frame := binary.BigEndian.AppendUint64([]byte{0, 0, 0, 14, 0x94, 0xcc, 254, 0xcf}, r.ID)
+			// Kind 255 with SUCCESS, for the acquire.
+			frame := binary.BigEndian.AppendUint64([]byte{0, 0, 0, 14, 0x94, 0xcc, 255, 0xcf}, r.ID)
 			for conn := range h.conns {
 				conn.out.B = append(append(conn.out.B, frame...), 0, 0x90)
 				conn.flush()
