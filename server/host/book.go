@@ -16,6 +16,7 @@ import (
 type addressBook struct {
 	mu      sync.Mutex                        // guards what follows
 	written []identity.Known                  // by the records, or by what was written down of them
+	heard   []identity.Known                  // of others, as they have joined later than all of those
 	met     map[hosts.Incarnation]hosts.Start // in the life of this process
 }
 
@@ -23,7 +24,7 @@ type addressBook struct {
 func (h *Host) knownBy(written []identity.Known) []identity.Known {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
-	h.book.written = written
+	h.book.write(written)
 	if h.book.met == nil {
 		h.book.met = make(map[hosts.Incarnation]hosts.Start)
 	}
@@ -34,7 +35,7 @@ func (h *Host) knownBy(written []identity.Known) []identity.Known {
 
 // present returns where hosts are now. The lock of the book is held.
 func (h *Host) present() []identity.Known {
-	known := slices.Clone(h.book.written)
+	known := slices.Concat(h.book.written, h.book.heard)
 	for i := range known {
 		k := &known[i]
 		if met, is := h.book.met[k.Incarnation]; is && met == k.Start {
@@ -77,7 +78,7 @@ func (h *Host) hostsChanged(r *hosts.Records) {
 	written := bookOf(r)
 	h.book.mu.Lock()
 	same := slices.Equal(written, h.book.written)
-	h.book.written = written
+	h.book.write(written)
 	h.goByBook()
 	h.book.mu.Unlock()
 	if same {

@@ -67,6 +67,7 @@ type Host struct {
 	seen         *identity.Peers                         // of other hosts
 	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, as far as it is born
 	book         addressBook                             // from which those come
+	learning     learning                                // of hosts that are not in it
 	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with others
 	joining      atomic.Pointer[join.Runner]             // nil: the host is not to join others
 	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let others join yet

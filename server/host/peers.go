@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -128,6 +127,8 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 	switch {
 	case string(request) == startRequest:
 		return []byte(startRequest), nil
+	case string(request) == bookRequest:
+		return h.answerBook(&peer)
 	case join.IsRequest(request) && desk != nil:
 		caller := join.Caller{Transcript: join.Transcript(peer.Transcript), Certificate: peer.Certificate}
 		return desk.Answer(ctx, caller, request)
@@ -150,13 +151,15 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 
 // admit returns why a named host is no peer. A start that it lets in is on the disk.
 func (h *Host) admit(peer rafttransport.Peer) error {
-	members := *h.known.Load()
-	i := slices.IndexFunc(members, func(k identity.Known) bool { return k.ID == peer.Host })
-	if i < 0 {
+	member := h.member(peer.Host)
+	if member == nil {
+		h.learn(peer.Host)
+		member = h.member(peer.Host)
+	}
+	if member == nil {
 		return &rafttransport.Refused{Code: rafttransport.CodeNotNow,
 			Text: fmt.Sprintf("host %d is not on record here", peer.Host)}
 	}
-	member := &members[i]
 	if member.Incarnation != peer.Incarnation {
 		return &rafttransport.Refused{Code: rafttransport.CodeOtherIncarnation, Text: fmt.Sprintf("host %s had the "+
 			"incarnation %s, and this is %s, another data directory. %s", member.Name, member.Incarnation,

@@ -1,0 +1,75 @@
+package host
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// TestAHostLetsInWhoHasJoinedWithoutItsKnowledge: a host lost its replica of the meta shard before it heard of one that
+// joined, which leads that shard now. Else it would refuse the only one who could fill its next replica.
+func TestAHostLetsInWhoHasJoinedWithoutItsKnowledge(t *testing.T) {
+	t.Parallel() // most of the time it waits
+	a := newFirst(t, func(*settings.Settings) {})
+	b := startSome(t, joining(t, "b", a))[0]
+	c := startSome(t, joining(t, "c", a))[0]
+	awaitReady(t, a, b, c)
+	awaitRecords(t, b, "of three voters", allVote(3))
+	for end := within(t, time.Minute); ; {
+		b.forgets(c.Identity().HostID)
+		_, err := c.peers.Load().Call(end, b.Identity().HostID, []byte(startRequest))
+		if err == nil && b.hasHeardOf(c.Identity().HostID) {
+			return // otherwise its own records have come in between, or the others were slow to answer
+		}
+		select {
+		case <-end.Done():
+			t.Fatalf("it knows %v: %v", *b.known.Load(), err)
+		case <-time.After(readyPoll):
+		}
+	}
+}
+
+// forgets has a host know no more of another one than before that one joined.
+func (h *Host) forgets(id shard.HostID) {
+	h.book.mu.Lock()
+	defer h.book.mu.Unlock()
+	h.book.heard = nil
+	h.book.write(slices.DeleteFunc(slices.Clone(h.book.written), func(k identity.Known) bool { return k.ID >= id }))
+	h.goByBook()
+}
+
+func (h *Host) hasHeardOf(id shard.HostID) bool {
+	h.book.mu.Lock()
+	defer h.book.mu.Unlock()
+	return slices.ContainsFunc(h.book.heard, func(k identity.Known) bool { return k.ID == id })
+}
+
+// TestWhatWasHeardOfHostsEndsWithTheOwnRecords: ids are given once, so records that have a later host have, or had, all
+// before it.
+func TestWhatWasHeardOfHostsEndsWithTheOwnRecords(t *testing.T) {
+	known := func(ids ...shard.HostID) (book []identity.Known) {
+		for _, id := range ids {
+			book = append(book, identity.Known{Founder: identity.Founder{ID: id, Incarnation: hosts.Incarnation{byte(id)}}})
+		}
+		return book
+	}
+	for name, x := range map[string]struct {
+		heard, written []identity.Known
+		want           int
+	}{
+		"older records":            {known(5, 6), known(1, 2, 3), 2},
+		"records with one of them": {known(5, 6), known(1, 2, 5), 1},
+		"records with all":         {known(5, 6), known(1, 5, 6), 0},
+		"records that lost one":    {known(5, 6), known(1, 7), 0},
+	} {
+		b := addressBook{heard: x.heard}
+		if b.write(x.written); len(b.heard) != x.want {
+			t.Errorf("%s: %v is left", name, b.heard)
+		}
+	}
+}
