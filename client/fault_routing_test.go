@@ -122,6 +122,56 @@ func TestANewRoutingIsAskedForWhenAHostTells(t *testing.T) {
 	})
 }
 
+// TestAClientThatAsksForNothingHearsOfHostsThatCome: though its last connection was lost meanwhile. Else it would know
+// none that is left.
+func TestAClientThatAsksForNothingHearsOfHostsThatCome(t *testing.T) {
+	playFake(t, 2, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		check(t, c.Ping(t.Context()))
+		fake.cut()
+		time.Sleep(time.Minute)
+		fake.do(func() {
+			fake.hosts = append(fake.hosts, &fakeHost{
+				cluster: fake, id: 3, address: "host-3", conns: make(map[*fakeConn]struct{}),
+			})
+			fake.version++
+			for _, h := range fake.hosts {
+				for conn := range h.conns {
+					conn.push(0, &protocol.RoutingChanged{Version: fake.version})
+				}
+			}
+		})
+		time.Sleep(time.Minute)
+		fake.lead(2)
+		fake.take(0)
+		fake.take(1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		check(t, c.Node(path).Create(ctx, name, 1, nil))
+	})
+}
+
+// TestAClientThatIsAloneAsksSeldom: where no host is there it is not busy with that.
+func TestAClientThatIsAloneAsksSeldom(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		fake.take(0)
+		before := 0
+		fake.do(func() { before = fake.hosts[0].dials })
+		time.Sleep(10 * time.Minute)
+		fake.do(func() {
+			if n := fake.hosts[0].dials - before; n < 30 || n > 600 {
+				t.Errorf("it has tried %d times in ten minutes", n)
+			}
+		})
+		fake.bring(0)
+		time.Sleep(time.Minute)
+		fake.do(func() {
+			if len(fake.hosts[0].conns) != 1 {
+				t.Errorf("it has %d connections", len(fake.hosts[0].conns))
+			}
+		})
+	})
+}
+
 // relaxed reads the semaphore from whatever host the client likes.
 func relaxed(t *testing.T, c *client.Client) {
 	t.Helper()

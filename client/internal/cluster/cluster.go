@@ -59,6 +59,7 @@ type Cluster struct {
 	refreshing chan struct{}
 	refreshed  scope.Instant
 	failure    error // of the latest refresh
+	reconnects bool  // a goroutine makes a connection, as the last one was lost
 }
 
 // New returns a cluster of which some addresses are known.

@@ -213,6 +213,7 @@ func (h *Host) ConnectionLost(lost *conn.Conn, why error) {
 	h.mu.Unlock()
 	if known {
 		h.cluster.config.ConnectionChanged(Down, id, lost.Address(), why)
+		h.cluster.reconnect()
 	}
 }
 

@@ -1,0 +1,52 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/retry"
+)
+
+// reconnecting is how long a client waits that has no connection left, and is asked for nothing, before it makes one.
+var reconnecting = retry.Backoff{First: time.Second, Most: 10 * time.Second}
+
+// reconnect makes a connection in the background where the last one was lost. Over a connection the client hears of
+// hosts that come and go; without one for long it may know none that is still there.
+func (c *Cluster) reconnect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.reconnects && !c.connected() {
+		c.reconnects = c.scope.Go(c.untilConnected)
+	}
+}
+
+// connected reports whether there is a connection to any host. The lock is held.
+func (c *Cluster) connected() bool {
+	for _, h := range c.hosts {
+		if h.Up() != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// untilConnected asks all hosts for the routing, again and again, until one answers.
+func (c *Cluster) untilConnected() {
+	ctx := c.scope.Context()
+	for failures := 0; ; failures++ {
+		wait := time.NewTimer(reconnecting.Pause(failures))
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return
+		}
+		c.mu.Lock()
+		over := c.connected() || c.scope.Usable() != nil
+		c.reconnects = !over
+		c.mu.Unlock()
+		if over {
+			return
+		}
+		_ = c.refresh(ctx, nil, nil) // the next look shows whether that has made a connection
+	}
+}
