@@ -86,6 +86,8 @@ type RolloutFinal struct {
 	Locations []FinalLocation `json:"locations"` // in their order
 	Acts      []FinalAct      `json:"acts,omitempty"`
 	Versions  []FinalVersion  `json:"versions,omitempty"`
+	// Kept is how many versions the rollout keeps; 0 where that is not known.
+	Kept uint64 `json:"kept,omitempty"`
 	// Members are the sessions of the instances, as the rollout knows them.
 	Members []uint64 `json:"members,omitempty"`
 	// Participants are the instances of clients that believed then to have joined.

@@ -50,12 +50,29 @@ func checkVersions(f *RolloutFinal, asked map[string]*Request) (found findings) 
 		return found
 	}
 	for mark, r := range asked {
-		if _, ok := seqs[mark]; !ok && r.Kind != Act && r.Outcome == Done && r.Seq >= f.Versions[0].Seq {
+		if _, ok := seqs[mark]; !ok && r.Kind != Act && r.Outcome == Done && r.Seq >= f.firstKept() {
 			found.add(f.Rollout, "%q is not there, though it was acknowledged as version %d at %v",
 				mark, r.Seq, r.Returned)
 		}
 	}
 	return found
+}
+
+// firstKept is the version from which on all must be there. Where there were more than are kept some before it may be:
+// those that are in use, each of which takes the place of another one.
+func (f *RolloutFinal) firstKept() uint64 {
+	first := f.Versions[0].Seq
+	if f.Kept == 0 || f.LastSeq <= f.Kept {
+		return first
+	}
+	newest := f.LastSeq - f.Kept
+	first = newest + 1
+	for _, v := range f.Versions {
+		if v.Seq <= newest {
+			first++
+		}
+	}
+	return first
 }
 
 // checkActs compares the acts that a rollout remembers with what operators did.

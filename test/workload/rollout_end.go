@@ -33,7 +33,7 @@ func (o *RolloutOperator) read(ctx context.Context, name string) (f history.Roll
 	if err != nil {
 		return f, err
 	}
-	f = history.RolloutFinal{Rollout: history.Rollout{Node: o.Node, Name: name}, LastSeq: s.LastSeq}
+	f = history.RolloutFinal{Rollout: history.Rollout{Node: o.Node, Name: name}, LastSeq: s.LastSeq, Kept: maxKept}
 	for _, v := range s.Versions {
 		f.Versions = append(f.Versions, history.FinalVersion{Seq: v.Seq, Mark: v.Label})
 	}
