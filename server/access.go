@@ -108,7 +108,8 @@ var metaUnfilled = protocol.Result{
 	WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
 }
 
-// permitsIn is permits for a node that is named by its id.
+// permitsIn is permits for a node that is named by its id. One that is not known here is like any node: what asks for
+// something there is answered UNAVAILABLE before, and what is open is not ended for a copy that is being filled.
 func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
 	if c.unbound() {
 		return true

@@ -38,7 +38,7 @@ type attendance struct {
 	wakes chan struct{}
 	// booted: the start of the process is on record.
 	booted atomic.Bool
-	// entered is the revision of the records that the config was given last. Used by run alone.
+	// entered is the revision of the records that the host went by last. Used by run alone.
 	entered uint64
 }
 
@@ -70,14 +70,19 @@ func (a *attendance) run(ctx context.Context) {
 	}
 }
 
-// enter gives the config the records of the hosts where they are others than before.
+// enter has the host go by the records of the hosts where they are others than before.
 func (a *attendance) enter() {
 	h := a.host
-	if h.config.HostsChanged == nil || h.meta.Machine.RecordsRevision() == a.entered {
+	if h.meta.Machine.RecordsRevision() == a.entered {
 		return
 	}
-	if t, ok := h.meta.Machine.Topology(); ok {
-		a.entered = t.Records.Revision()
+	t, ok := h.meta.Machine.Topology()
+	if !ok {
+		return
+	}
+	a.entered = t.Records.Revision()
+	h.set.FitWindows(t.Records)
+	if h.config.HostsChanged != nil {
 		h.config.HostsChanged(t.Records)
 	}
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/overview"
@@ -56,6 +58,28 @@ func (h *Host) EnsureFounded() (founded bool) {
 
 // MetaLeader is who leads the meta shard, as far as this host knows.
 func (h *Host) MetaLeader() shard.HostID { return h.meta.Leader().Leader }
+
+// ForgetNodes has this host's copy of the meta shard be as it is before it is filled.
+func (h *Host) ForgetNodes() error {
+	saved, err := meta.New().PrepareSnapshot()
+	if err != nil {
+		return err
+	}
+	defer saved.Discard()
+	var data bytes.Buffer
+	if err := saved.Save(&data, nil); err != nil {
+		return err
+	}
+	return h.meta.Restore(&data)
+}
+
+// Windows is how many batches of each data shard this host has in flight at once.
+func (h *Host) Windows() (list []int) {
+	for _, r := range h.replicas {
+		list = append(list, r.Pipeline.Window())
+	}
+	return list
+}
 
 // MaxSavings is how many states a host has fixed for backups at once.
 const MaxSavings = maxSavings

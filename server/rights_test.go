@@ -3,6 +3,7 @@ package server_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
@@ -100,5 +101,35 @@ func TestANodeThatMayComeIsNotSaidToBeMissing(t *testing.T) {
 		if a.Result.Status != status || !strings.Contains(a.Result.Message, x.want) {
 			t.Errorf("%s: %v %s", x.what, a.Result.Status, a.Result.Message)
 		}
+	}
+}
+
+// TestASessionWhoseNodeMayComeIsNotSaidToBeOver: where the host's copy of the meta shard is being filled again, who comes
+// back with a session, or brings it along, is to come again.
+func TestASessionWhoseNodeMayComeIsNotSaidToBeOver(t *testing.T) {
+	for _, x := range []struct {
+		name         string
+		access       server.Access
+		attach, bind protocol.Status
+	}{
+		{"by tokens", tokens{}, protocol.StatusUnavailable, protocol.StatusUnavailable},
+		{"without tokens", nil, protocol.StatusUnavailable, protocol.StatusSuccess},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = x.access }))
+			first, second := enter(t, c, "admin"), enter(t, c, "admin")
+			first.node("/prod/jobs")
+			a := first.session("/prod/jobs", time.Minute)
+			if err := c.Host(1).ForgetNodes(); err != nil {
+				t.Fatal(err)
+			}
+			bound := second.ask(&protocol.SessionBind{SessionID: a.id, Key: []byte("key")})
+			want(t, "bind", bound.Result.Status, x.bind)
+			again := second.ask(&protocol.SessionAttach{SessionID: a.id, Key: []byte("key"), AttachSequence: 1})
+			want(t, "attach", again.Result.Status, x.attach)
+			if !strings.Contains(again.Result.Message, "being filled") {
+				t.Errorf("it says %q", again.Result.Message)
+			}
+		})
 	}
 }

@@ -23,7 +23,6 @@ import (
 // Its methods may be called from any goroutine.
 type Pipeline struct {
 	log      shard.Log
-	window   int // how many batches may be in flight
 	clock    func() time.Time
 	delay    time.Duration
 	proposer uint64        // distinguishes the batches of this run of this host from all others
@@ -31,6 +30,7 @@ type Pipeline struct {
 	wall     atomic.Int64  // the time of day at which the host's clock began, in nanoseconds; 0: not known yet
 
 	mu       sync.Mutex // guards what follows
+	window   int        // how many batches may be in flight
 	sequence uint64
 	queue    []Op
 	bytes    []byte // the queued commands, encoded
@@ -92,6 +92,20 @@ func (p *Pipeline) Open(log shard.Log) { p.log = log }
 
 // Level is the level of the shard's machine; nothing above it is queued.
 func (p *Pipeline) Level() level.Level { return level.Level(p.level.Load()) }
+
+// SetWindow says how many batches may be in flight from now on: Alone or Among.
+func (p *Pipeline) SetWindow(window int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.window = window
+}
+
+// Window is how many batches may be in flight.
+func (p *Pipeline) Window() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.window
+}
 
 // SetLevel is called where batches are applied, and at a restore.
 func (p *Pipeline) SetLevel(l level.Level) { p.level.Store(uint32(l)) }

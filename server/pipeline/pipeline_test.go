@@ -199,3 +199,29 @@ func TestABatchAllocatesNoMoreThanItsOutcome(t *testing.T) {
 		t.Fatalf("a batch takes %.0f allocations", each)
 	}
 }
+
+func TestFewerBatchesAreInFlightOnceOthersVote(t *testing.T) {
+	l := newHeld(t)
+	propose := func() int {
+		if !l.p.Add(Op{Done: func(*shard.Effect, protocol.Status) {}}, &shard.Command{Kind: shard.CmdContinue}) {
+			t.Fatal("a command is refused")
+		}
+		l.p.Flush()
+		return len(l.proposed)
+	}
+	l.p.SetWindow(WindowOf(1))
+	for want := range 3 {
+		if got := propose(); got != min(want+1, 2) {
+			t.Errorf("alone %d batches are in flight after %d commands", got, want+1)
+		}
+	}
+	l.p.SetWindow(WindowOf(3))
+	l.landOne()
+	if propose(); len(l.proposed) != 1 {
+		t.Errorf("among others %d batches are in flight", len(l.proposed))
+	}
+	l.landOne()
+	if propose(); len(l.proposed) != 1 || l.p.Window() != Among {
+		t.Errorf("%d batches are in flight, of %d", len(l.proposed), l.p.Window())
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -81,6 +82,22 @@ func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effe
 // Origin is who asks for a change of hosts, replicas or steps, and why.
 func (s *Set) Origin(by, why string) meta.Origin {
 	return meta.Origin{Wall: uint64(s.Now().UnixMilli()), By: by, Why: why}
+}
+
+// FitWindows has each shard propose as many batches at once as is best for the voters that it has by the records.
+func (s *Set) FitWindows(r *hosts.Records) {
+	for _, rp := range s.Replicas {
+		on, voters := r.Shard(hosts.ShardID(rp.ID)), 0
+		if on == nil {
+			continue
+		}
+		for i := range on.Replicas {
+			if on.Replicas[i].Role == hosts.RoleVoter {
+				voters++
+			}
+		}
+		rp.Pipeline.SetWindow(pipeline.WindowOf(voters))
+	}
 }
 
 // Topology returns the hosts, their replicas and the steps, with the time of the shard that a command would have which

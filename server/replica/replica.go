@@ -85,13 +85,9 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.Inboxes = inbox.New(inbox.Config{Machine: m})
 	r.waiters.init()
 	r.timers.init()
-	window := pipeline.Alone
-	if len(s.config.Hosts) > 1 {
-		window = pipeline.Among
-	}
 	r.Pipeline = pipeline.New(pipeline.Options{
-		Shard: int(id - 1), Proposer: s.proposer, Window: window, Delay: s.config.Delay,
-		Clock: s.config.Clock,
+		Shard: int(id - 1), Proposer: s.proposer, Window: pipeline.WindowOf(len(s.config.Hosts)),
+		Delay: s.config.Delay, Clock: s.config.Clock,
 	})
 	r.Pipeline.Open(r.log)
 	r.leader.init(r)
