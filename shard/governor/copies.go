@@ -58,7 +58,8 @@ func ruleCopies(v View) (f finding) {
 				continue
 			}
 			if v.Seen.full(h.ID) {
-				f.Reasons = append(f.Reasons, *g.reason(CodeFull, h.Name+" gets no replica: its disk is nearly full"))
+				f.Reasons = append(f.Reasons,
+					*g.reason(CodeFull, h.Name+" gets no replica: its disk is nearly full"))
 				continue
 			}
 			if len(filling) >= int(policy.Copies) || filling[h.Name] != "" {
