@@ -88,7 +88,8 @@ func startOfREADME(t *testing.T) (commands, prints []string) {
 type desk struct {
 	t           *testing.T
 	environment []string
-	normal      *strings.Replacer
+	normal      *strings.Replacer // of what is printed, into what pages say
+	actual      *strings.Replacer // of what pages say, into what is typed
 }
 
 // newDesk finds free ports and a folder for a host.
@@ -96,7 +97,7 @@ func newDesk(t *testing.T) *desk {
 	t.Helper()
 	folder := t.TempDir()
 	data := filepath.Join(folder, "data")
-	reserved, err := subprocess.ReservePorts(2)
+	reserved, err := subprocess.ReservePorts(3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +107,11 @@ func newDesk(t *testing.T) *desk {
 	return &desk{
 		t: t,
 		environment: append(others, "SIGNALBOX_DATA_DIR="+data, "SIGNALBOX_LISTEN="+ports[0],
-			"SIGNALBOX_ADMIN_LISTEN="+ports[1], "SIGNALBOX_ENDPOINTS="+ports[0],
+			"SIGNALBOX_ADMIN_LISTEN="+ports[1], "SIGNALBOX_HTTP_LISTEN="+ports[2], "SIGNALBOX_ENDPOINTS="+ports[0],
 			"SIGNALBOX_CONTEXTS="+filepath.Join(folder, "contexts.yaml")),
-		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7422"),
+		normal: strings.NewReplacer(data, "signalbox-data", ports[0], "127.0.0.1:7420", ports[1], "127.0.0.1:7422",
+			ports[2], "127.0.0.1:7424"),
+		actual: strings.NewReplacer("127.0.0.1:7424", ports[2]),
 	}
 }
 

@@ -150,7 +150,7 @@ func (d *demo) plan() error {
 		given, err := settings.Load(settings.Sources{Flags: d.flags, Environment: []string{
 			"SIGNALBOX_NAME=" + name, "SIGNALBOX_DATA_DIR=" + filepath.Join(d.dir, name),
 			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list), "SIGNALBOX_RAFT_SECRET_FILE=" + secret,
-			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2),
+			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2), "SIGNALBOX_HTTP_LISTEN=off",
 			"SIGNALBOX_LOG_LEVEL=warn",
 		}})
 		if err != nil {

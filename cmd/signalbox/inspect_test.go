@@ -23,6 +23,7 @@ func snapshotting(t *testing.T, p *place) (box *client.Client, stop func()) {
 	t.Helper()
 	given, err := settings.Load(settings.Sources{Environment: []string{
 		"SIGNALBOX_DATA_DIR=" + p.Dir, "SIGNALBOX_LISTEN=" + p.Client, "SIGNALBOX_ADMIN_LISTEN=off",
+		"SIGNALBOX_HTTP_LISTEN=off",
 	}})
 	if err != nil {
 		t.Fatal(err)

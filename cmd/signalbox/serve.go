@@ -35,7 +35,8 @@ func newServe(s cli.Streams) *cobra.Command {
 		Long: `Runs one host: by itself, or as one of a cluster.
 
 Without any settings it serves clients of this machine, keeps its data in
-./signalbox-data, and shows health, metrics and status at http://127.0.0.1:7422.
+./signalbox-data, shows health, metrics and status at http://127.0.0.1:7422, and
+serves the HTTP API at http://127.0.0.1:7424/v1/.
 Started again on the same directory it goes on where it was.
 
 A cluster is made of hosts that are all given the same list of names and
@@ -140,6 +141,11 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 		log.Info("stopped before the host had started", "signal", got.String())
 		return nil
 	}
+	api, err := serveHTTP(h, &given, log)
+	if err != nil {
+		h.Close()
+		return err
+	}
 	interrupted, interrupt := context.WithCancel(context.Background())
 	var got os.Signal
 	go func() {
@@ -148,10 +154,11 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	}()
 	if awaitReady(interrupted, h, &given, log) {
 		logReady(h, &given, log, time.Since(began))
-		fmt.Fprintln(s.Out, greeting(&given))
+		fmt.Fprintln(s.Out, greeting(&given)+api.greeting())
 	}
 	<-interrupted.Done()
 	log.Info("the host stops", "signal", got.String())
+	api.Close()
 	err = stopUnlessInterrupted(signals, h.Stop)
 	if err == nil {
 		log.Info("the host has stopped")

@@ -417,7 +417,8 @@ func TestAHostServesWithoutAReaderOfItsErrors(t *testing.T) {
 		c.Env = append(os.Environ(), program().Env...)
 		return c
 	}
-	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--admin-listen", p.Admin)
+	serve := command("serve", "--data-dir", p.Dir, "--listen", p.Client, "--admin-listen", p.Admin,
+		"--http-listen", "off")
 	serve.Stderr = full
 	host := launch(t, serve)
 	host.awaitLine(1) // it is ready

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"strings"
+
+	"github.com/signalbox/signalbox/internal/httpname"
 )
 
 // Options sets the pages up.
@@ -15,6 +17,9 @@ type Options struct {
 	// Names are those that the host is asked for by, besides addresses and localhost.
 	Names Names
 }
+
+// Names are the names that a host is asked for by, besides addresses and localhost.
+type Names = httpname.Names
 
 // Handler returns the pages of a host.
 func Handler(host Host, options Options) http.Handler {
@@ -34,7 +39,21 @@ func Handler(host Host, options Options) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return options.Names.guard(mux)
+	return guard(options.Names, mux)
+}
+
+// guard refuses requests for other names. Whether the process is alive is no secret, and a health check may use any
+// name for the host.
+func guard(names Names, pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != livePath && !names.Allow(r.Host) {
+			writeText(w, http.StatusMisdirectedRequest, fmt.Sprintf(
+				"this host is not asked for as %q: use its address or localhost, or start it with --http-names\n",
+				r.Host))
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
 }
 
 type pages struct {

@@ -12,8 +12,8 @@ func (c *checker) checkListeners() {
 	type listener struct{ setting, address string }
 	var all []listener
 	for _, l := range []listener{
-		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"raft-listen", s.RaftListen}, {"admin-listen",
-			s.AdminListen},
+		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"raft-listen", s.RaftListen},
+		{"admin-listen", s.AdminListen}, {"http-listen", s.HTTPListen},
 	} {
 		switch {
 		case c.rejected(l.setting):
@@ -39,6 +39,10 @@ func (c *checker) checkListeners() {
 			continue
 		}
 		for _, other := range all {
+			if clash(other.address, l.address) && l.setting == "http-listen" && s.httpByDefault {
+				s.HTTPListen = Off
+				break
+			}
 			if clash(other.address, l.address) {
 				c.reject(l.setting, c.subject(l.setting, l.address)+" clashes with "+other.setting+", "+other.address,
 					"give each a port of its own")
@@ -51,6 +55,13 @@ func (c *checker) checkListeners() {
 	}
 	if s.Pprof && !s.ServesAdmin() {
 		c.reject("pprof", "there is no listener for it", "give --admin-listen ADDRESS as well, or leave --pprof out")
+	}
+	if s.WantsHTTP() && s.TLSClientCA != "" && !c.rejected("http-listen") {
+		c.reject("http-listen", "a certificate that a client shows there cannot be shown to hosts for it",
+			"leave --http-listen or --tls-client-ca out")
+	}
+	if s.HTTPCA != "" && !s.ServesHTTP() {
+		c.reject("http-ca", "there is no listener for it", "give --http-listen ADDRESS as well")
 	}
 	c.checkClientAdvertise()
 	c.checkRaftAdvertise()

@@ -168,6 +168,12 @@ func (s *Settings) complete(c *checker) {
 		}
 	}
 	s.AdminListen = cmp.Or(s.AdminListen, Off)
+	if s.HTTPListen == "" {
+		s.httpByDefault, s.HTTPListen = true, DefaultHTTPListen
+		if s.TLSClientCA != "" {
+			s.HTTPListen = Off // a gateway cannot pass on what clients show there
+		}
+	}
 	if s.ClientAdvertise == "" {
 		s.ClientAdvertise = s.TLSListen
 		if s.TLSListen == Off {
@@ -206,8 +212,8 @@ func (s *Settings) AdminAdvertise() string {
 // in the addresses that other hosts and clients get.
 func (s *Settings) NamesOverHTTP() []string {
 	names := append(slices.Clone(s.HTTPNames), s.Name)
-	for _, address := range []string{s.AdminListen, s.ClientAdvertise, s.RaftAdvertise} {
-		if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
+	for _, address := range []string{s.AdminListen, s.HTTPListen, s.ClientAdvertise, s.RaftAdvertise} {
+		if host, _, err := net.SplitHostPort(address); err == nil && host != "" && !slices.Contains(names, host) {
 			names = append(names, host)
 		}
 	}

@@ -54,7 +54,7 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 	want := Defaults()
 	want.Name, want.Hosts, want.alone = "signalbox", []FirstHost{{Name: "signalbox"}}, true
 	want.Listen, want.ClientAdvertise = "127.0.0.1:7420", "127.0.0.1:7420"
-	want.RaftListen = Off
+	want.RaftListen, want.HTTPListen, want.httpByDefault = Off, DefaultHTTPListen, true
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("got  %+v\nwant %+v", s, want)
 	}

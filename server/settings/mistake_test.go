@@ -226,7 +226,7 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 			want: "--log-level loud: there is no such level; give debug, info, warn or error"},
 		"switch": {args: []string{"--pprof=maybe"},
 			want: "--pprof=maybe: it is neither true nor false; give true or false"},
-		"unknown part": {args: []string{"--insecure=clients,doors"}, want: `--insecure=clients,doors: "doors" is no part of a host; give clients, raft, admin or all, with commas between them`},
+		"unknown part": {args: []string{"--insecure=clients,doors"}, want: `--insecure=clients,doors: "doors" is no part of a host; give clients, raft, admin, http or all, with commas between them`},
 		"open to clients": {args: []string{"--listen", "10.0.0.1:7420"},
 			want: "--listen 10.0.0.1:7420: it can be reached from other machines, and whoever reaches it may do " +
 				"everything; use --tls-listen with --tls-cert and --tls-key, and --token-file, or listen on " +
@@ -241,6 +241,16 @@ func TestEveryMistakeIsNamedWithItsRemedy(t *testing.T) {
 				"everything; give --token-file FILE (signalbox token new makes tokens) or --tls-client-ca FILE, " +
 				"or say " +
 				"--insecure=clients where that network is trusted"},
+		"open HTTP API": {args: []string{"--http-listen", "10.0.0.1:7424"},
+			want: "--http-listen 10.0.0.1:7424: it can be reached from other machines, and whoever reaches it may do " +
+				"everything; give --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1, or say " +
+				"--insecure=http where that network is trusted"},
+		"HTTP API where clients show certificates": {args: []string{"--http-listen", "127.0.0.1:7424",
+			"--tls-listen", "127.0.0.1:7423", "--tls-cert", pem, "--tls-key", pem, "--tls-client-ca", pem},
+			want: "--http-listen 127.0.0.1:7424: a certificate that a client shows there cannot be shown to hosts " +
+				"for it; leave --http-listen or --tls-client-ca out"},
+		"authorities for no HTTP API": {args: []string{"--http-listen", "off", "--http-ca", pem},
+			want: "--http-ca " + pem + ": there is no listener for it; give --http-listen ADDRESS as well"},
 		"open Raft": {args: append(three[:6:6], "--name", "a", "--raft-listen", "10.0.0.7:7421"),
 			want: "--raft-listen 10.0.0.7:7421: it can be reached from other machines, and whoever reaches it can " +
 				"write to the log of the cluster; give --raft-tls-cert, --raft-tls-key and --raft-tls-ca, or at " +

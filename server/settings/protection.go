@@ -16,14 +16,15 @@ const (
 	PartClients Parts = 1 << iota
 	PartRaft
 	PartAdmin
+	PartHTTP
 
-	PartsAll = PartClients | PartRaft | PartAdmin
+	PartsAll = PartClients | PartRaft | PartAdmin | PartHTTP
 )
 
 var partNames = []struct {
 	name string
 	part Parts
-}{{"clients", PartClients}, {"raft", PartRaft}, {"admin", PartAdmin}}
+}{{"clients", PartClients}, {"raft", PartRaft}, {"admin", PartAdmin}, {"http", PartHTTP}}
 
 // ParseParts reads names with commas between them. A plain true means all of them, false and nothing
 // mean none.
@@ -160,6 +161,10 @@ func (c *checker) checkExposure() {
 		admin = "it shows everybody the memory of the process with what is in it"
 	}
 	expose("admin-listen", s.AdminListen, PartAdmin, admin, "listen on 127.0.0.1")
+	if s.TLSCert == "" || s.TokenFile == "" {
+		expose("http-listen", s.HTTPListen, PartHTTP, plain,
+			"give --tls-cert, --tls-key and --token-file, or listen on 127.0.0.1")
+	}
 }
 
 // checkFiles checks that the files that are named can be read, so that all that are missing are reported together.
@@ -168,6 +173,7 @@ func (c *checker) checkFiles() {
 	s := c.settings
 	for _, f := range []struct{ setting, path string }{
 		{"tls-cert", s.TLSCert}, {"tls-key", s.TLSKey}, {"tls-client-ca", s.TLSClientCA}, {"token-file", s.TokenFile},
+		{"http-ca", s.HTTPCA},
 		{"raft-tls-cert", s.RaftTLSCert}, {"raft-tls-key", s.RaftTLSKey}, {"raft-tls-ca", s.RaftTLSCA},
 		{"raft-secret-file", s.RaftSecretFile},
 	} {

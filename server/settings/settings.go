@@ -77,6 +77,13 @@ type Settings struct {
 
 	// AdminListen is where health, metrics and status are served over HTTP.
 	AdminListen string `yaml:"admin-listen"`
+	// HTTPListen is where the HTTP API is served. It is for programs that compose a host with a gateway, as signalbox
+	// serve does: a host by itself serves none.
+	HTTPListen string `yaml:"http-listen"`
+	// HTTPCA has the authorities by which a gateway knows other hosts over TLS; empty for those of the system.
+	HTTPCA string `yaml:"http-ca"`
+	// ConsoleActions lets browsers change something there without a token.
+	ConsoleActions bool `yaml:"console-actions"`
 	// HTTPNames are names that the host may be asked for by over HTTP, besides those of its own addresses.
 	HTTPNames []string `yaml:"http-names"`
 	// Pprof serves the Go profiler there as well.
@@ -120,6 +127,8 @@ type Settings struct {
 
 	// alone: no list of hosts was given, so this host makes the cluster.
 	alone bool
+	// httpByDefault: nothing was said about HTTPListen.
+	httpByDefault bool
 	// origins are where settings were given, by name.
 	origins map[string]string
 	// warnings are what is allowed and probably not meant: those of the sources, and those of the checks.
@@ -133,6 +142,7 @@ const (
 	DefaultListen      = "127.0.0.1:7420"
 	DefaultRaftListen  = "127.0.0.1:7421"
 	DefaultAdminListen = "127.0.0.1:7422"
+	DefaultHTTPListen  = "127.0.0.1:7424"
 
 	// DefaultShards is the number of data shards of a new cluster. Every further shard costs a small
 	// cluster speed, because fewer operations share an fsync and a message between hosts. Measured on two
@@ -205,7 +215,7 @@ func (s *Settings) ServesHosts() bool { return listens(s.RaftListen) }
 // IsLocal reports whether the host is alone on its machine: no other host can reach it, and clients only from there. An
 // empty directory is made into a cluster by itself then, since no other one can be taken for it.
 func (s *Settings) IsLocal() bool {
-	for _, address := range []string{s.Listen, s.TLSListen, s.AdminListen} {
+	for _, address := range []string{s.Listen, s.TLSListen, s.AdminListen, s.HTTPListen} {
 		if listens(address) && !isLoopback(address) {
 			return false
 		}
@@ -224,5 +234,11 @@ func (s *Settings) ServesTLS() bool { return listens(s.TLSListen) }
 
 // ServesAdmin reports whether there is a listener for health, metrics and status.
 func (s *Settings) ServesAdmin() bool { return listens(s.AdminListen) }
+
+// ServesHTTP reports whether there is a listener for the HTTP API.
+func (s *Settings) ServesHTTP() bool { return listens(s.HTTPListen) }
+
+// WantsHTTP reports whether a listener for the HTTP API was asked for, so that a host without it must not go on.
+func (s *Settings) WantsHTTP() bool { return s.ServesHTTP() && !s.httpByDefault }
 
 func listens(address string) bool { return address != "" && address != Off }

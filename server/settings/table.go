@@ -160,6 +160,24 @@ var table = []row{
 		field: func(s *Settings) value { return textValue{&s.AdminListen} },
 	},
 	{
+		name: "http-listen", group: groupAdmin, hint: "ADDRESS",
+		help: "where the HTTP API is served, by TLS where tls-cert is set; off for nowhere. The host goes on without " +
+			"where it is not set and another process listens there",
+		otherwise: DefaultHTTPListen + "; off where tls-client-ca is set",
+		field:     func(s *Settings) value { return textValue{&s.HTTPListen} },
+	},
+	{
+		name: "http-ca", group: groupAdmin, hint: "FILE",
+		help:      "the authorities that sign the certificates of the other hosts' tls-listen, PEM: for the HTTP API",
+		otherwise: "those of the system",
+		field:     func(s *Settings) value { return textValue{&s.HTTPCA} },
+	},
+	{
+		name: "console-actions", group: groupAdmin,
+		help:  "let pages of this host, in a browser, change something without a token",
+		field: func(s *Settings) value { return switchValue{&s.ConsoleActions} },
+	},
+	{
 		name: "http-names", group: groupAdmin, hint: "NAMES",
 		help: "names that browsers and tools may use for this host there, separated by commas, besides addresses, " +
 			"localhost " +
@@ -249,7 +267,7 @@ var table = []row{
 
 	{
 		name: "insecure", group: groupSafety, hint: "PARTS",
-		help: "let what is named be reached over a network without protection: clients, raft, admin, or all; " +
+		help: "let what is named be reached over a network without protection: clients, raft, admin, http, or all; " +
 			"without a value all",
 		field: func(s *Settings) value { return partsValue{&s.Insecure} },
 	},

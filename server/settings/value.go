@@ -142,7 +142,7 @@ type partsValue struct{ field *Parts }
 func (v partsValue) parse(texts []string) error {
 	parts, err := ParseParts(strings.Join(texts, ","))
 	if err != nil {
-		return bad(err.Error(), "give clients, raft, admin or all, with commas between them")
+		return bad(err.Error(), "give clients, raft, admin, http or all, with commas between them")
 	}
 	*v.field = parts
 	return nil

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ type Host struct {
 // wait until it is ready.
 func (p *Place) Start(more ...string) (*Host, error) {
 	cmd := exec.Command(p.Program.Path, append(append([]string{"serve"}, p.settings()...), more...)...)
-	cmd.Env = append([]string{}, p.Program.Env...)
+	cmd.Env = append([]string{"SIGNALBOX_HTTP_LISTEN=" + cmp.Or(p.HTTP, "off")}, p.Program.Env...)
 	started, err := Launch("host "+p.Name, cmd)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ type Place struct {
 	Name, Dir           string
 	Client, Raft, Admin string   // addresses
 	Args                []string // of serve, besides the directory and the addresses
+	HTTP                string   // the address of the HTTP API; empty for none
 
 	others bool              // it is one of several, and listens for them
 	ports  *subprocess.Ports // of all places of the cluster

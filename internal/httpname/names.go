@@ -1,9 +1,8 @@
-package admin
+// Package httpname says which names a host may be asked for by over HTTP.
+package httpname
 
 import (
-	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"strings"
 )
@@ -12,9 +11,9 @@ import (
 // that resolves to this address, says that name in its request and is refused: DNS rebinding.
 type Names []string
 
-// allows reports whether a request may say that it is for this host: by a number, as localhost, or by one of the names.
+// Allow reports whether a request may say that it is for this host: by a number, as localhost, or by one of the names.
 // No name at all comes from no browser.
-func (n Names) allows(host string) bool {
+func (n Names) Allow(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -31,18 +30,4 @@ func (n Names) allows(host string) bool {
 		}
 	}
 	return false
-}
-
-// guard refuses requests for other names. Whether the process is alive is no secret, and a health check may use any
-// name for the host.
-func (n Names) guard(pages http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != livePath && !n.allows(r.Host) {
-			writeText(w, http.StatusMisdirectedRequest, fmt.Sprintf(
-				"this host is not asked for as %q: use its address or localhost, or start it with --http-names\n",
-				r.Host))
-			return
-		}
-		pages.ServeHTTP(w, r)
-	})
 }

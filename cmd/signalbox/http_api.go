@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	gateway "github.com/signalbox/signalbox/gateway/http"
+	"github.com/signalbox/signalbox/server/host"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/server/transport"
+)
+
+// httpClient is what hosts know the HTTP API by, where they list clients.
+const httpClient = "signalbox-http"
+
+// httpAPI serves the HTTP API beside a host. A nil one serves nothing.
+type httpAPI struct {
+	server *gateway.Server
+	inside *transport.Memory // by which the API reaches its own host
+	scheme string
+}
+
+// serveHTTP serves the HTTP API of a host, nil where none is wanted. A default address that is taken is none: another
+// host of the machine serves the API there.
+func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, error) {
+	if !s.ServesHTTP() {
+		return nil, nil
+	}
+	dialer, err := newHostDialer(h, s)
+	if err != nil {
+		return nil, cli.ExitWith(cli.ExitUsage, err)
+	}
+	api := &httpAPI{inside: dialer.inside, scheme: "http"}
+	var certificate *tls.Config
+	if s.TLSCert != "" {
+		source, err := transport.LoadCertificates(s.TLSCert, s.TLSKey, "")
+		if err != nil {
+			return nil, cli.ExitWith(cli.ExitUsage, err)
+		}
+		api.scheme, certificate = "https", source.ServerConfig()
+	}
+	g := gateway.New(gateway.Config{
+		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
+	})
+	if api.server, err = gateway.Listen(s.HTTPListen, g, certificate, log); err == nil {
+		return api, nil
+	}
+	g.Close()
+	_ = api.inside.Close()
+	if !s.WantsHTTP() && errors.Is(err, syscall.EADDRINUSE) {
+		log.Info("the HTTP API is not served by this host: another process listens there; --http-listen gives it an "+
+			"address of its own", "address", s.HTTPListen)
+		return nil, nil
+	}
+	return nil, cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("--http-listen: %w", err))
+}
+
+// Close ends the API before its host.
+func (ha *httpAPI) Close() {
+	if ha != nil {
+		ha.server.Close()
+		_ = ha.inside.Close()
+	}
+}
+
+// greeting is where the API is, for a user who started the host by hand.
+func (ha *httpAPI) greeting() string {
+	if ha == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nThe HTTP API is at %s://%s/v1/", ha.scheme, ha.server.Addr())
+}
+
+// hostDialer connects the API to hosts: in memory to its own, and as any client to others.
+type hostDialer struct {
+	inside *transport.Memory
+	own    string
+	tls    *tls.Config // nil: the hosts speak without
+}
+
+func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
+	d := &hostDialer{own: h.Addresses().ClientAdvertise}
+	if s.ServesTLS() && s.ClientAdvertise == s.TLSListen || s.ServesTLS() && !s.ServesPlain() {
+		d.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if d.tls != nil && s.HTTPCA != "" {
+		pem, err := os.ReadFile(s.HTTPCA)
+		if err != nil {
+			return nil, fmt.Errorf("--http-ca: %w", err)
+		}
+		d.tls.RootCAs = x509.NewCertPool()
+		if !d.tls.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--http-ca %s: there is no certificate in it", s.HTTPCA)
+		}
+	}
+	d.inside = transport.NewMemory(h)
+	return d, nil
+}
+
+// open makes the client of one token.
+func (hd *hostDialer) open(ctx context.Context, token string) (*client.Client, error) {
+	return client.Open(ctx, cmp.Or(hd.own, httpClient), client.WithName(httpClient), client.WithToken(token),
+		client.WithDialer(hd.dial))
+}
+
+func (hd *hostDialer) dial(ctx context.Context, address string) (net.Conn, error) {
+	if address == cmp.Or(hd.own, httpClient) {
+		return hd.inside.Dial()
+	}
+	if hd.tls != nil {
+		return (&tls.Dialer{Config: hd.tls}).DialContext(ctx, "tcp", address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
+}

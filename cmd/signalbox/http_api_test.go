@@ -1,0 +1,97 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/access"
+)
+
+// TestEveryHostServesTheHTTPAPI by TLS, for the tokens that hosts let in: also what the leader on another host does.
+func TestEveryHostServesTheHTTPAPI(t *testing.T) {
+	t.Parallel()
+	ca, cert, key, pool := certificates(t)
+	writer := access.NewToken()
+	tokens := filepath.Join(t.TempDir(), "tokens.yaml")
+	line := access.NewEntry("writer", writer, []access.Role{access.RoleAdmin}, []string{"/prod"}).Line() + "\n"
+	if err := os.WriteFile(tokens, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var hosts []*hostProcess
+	for _, p := range newCluster(t, "a", "b", "c") {
+		p.HTTP = newPlace(t).Client // an address that is reserved
+		hosts = append(hosts, p.serve(t, "--listen", "off", "--tls-listen", p.Client, "--tls-cert", cert, "--tls-key",
+			key, "--token-file", tokens, "--http-ca", ca, "--raft-tls-cert", cert, "--raft-tls-key", key,
+			"--raft-tls-ca", ca))
+	}
+	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}, Timeout: patience}
+	defer browser.CloseIdleConnections()
+	for i, h := range hosts {
+		h.awaitReady()
+		h.awaitLine(2)
+		if want := "The HTTP API is at https://" + h.place.HTTP + "/v1/\n"; !strings.HasSuffix(h.Output(), want) {
+			t.Errorf("it says %s and not %s", h.Output(), want)
+		}
+		for _, c := range []struct {
+			token, route, body string
+			code               int
+		}{
+			{writer, "/v1/node/create", fmt.Sprintf(`{"node":"/prod/%d"}`, i), 200},
+			{writer, "/v1/node/create", fmt.Sprintf(`{"node":"/other/%d"}`, i), 403},
+			{writer, "/v1/semaphore/create", fmt.Sprintf(`{"node":"/prod/%d","name":"s","limit":1}`, i), 200},
+			{"", "/v1/node/create", `{"node":"/prod"}`, 401},
+			{"wrong", "/v1/node/create", `{"node":"/prod"}`, 401},
+		} {
+			if code, text := postJSON(t, browser, "https://"+h.place.HTTP+c.route, c.token, c.body); code != c.code {
+				t.Errorf("%s %s by %q at host %d: %d %s, want %d", c.route, c.body, c.token, i, code, text, c.code)
+			}
+		}
+	}
+	for _, h := range hosts {
+		h.stop()
+	}
+}
+
+// postJSON asks for a change.
+func postJSON(t *testing.T, by *http.Client, address, token, body string) (code int, text string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := by.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	all, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(all)
+}
+
+// TestAnAddressOfTheHTTPAPIThatIsTaken ends the start of a host that was given it.
+func TestAnAddressOfTheHTTPAPIThatIsTaken(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	p.HTTP = taken.Addr().String()
+	p.refused(t, cli.ExitUnavailable, []string{"--http-listen: ", "address already in use"})
+}

@@ -1,0 +1,262 @@
+package http
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/raw"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+type startRequest struct {
+	atNode
+	Timeout     time.Duration `about:"how long it lives without a request; 30000 where it is not given"`
+	Description string        `about:"what listings show of it"`
+}
+
+// startedSession is a session that was started.
+type startedSession struct {
+	ID      uint64
+	Session string        `about:"for the header Signalbox-Session; who knows it can use the session"`
+	Timeout time.Duration `about:"how long it lives without a request"`
+}
+
+type keptSession struct {
+	Left time.Duration `about:"how long it lives from the start of this request on"`
+}
+
+type acquireRequest struct {
+	named
+	Count     uint64         `about:"how much of the limit; 1 where it is not given"`
+	Limit     uint64         `about:"creates the semaphore with this limit where there is none"`
+	Ephemeral bool           `about:"it comes with its first owner and goes with its last"`
+	Data      []byte         `about:"for others to read: an address, for example"`
+	Wait      *time.Duration `name:"wait" about:"how long to stay in the queue; without it as long as the session lives"`
+	Poll      *time.Duration `name:"poll" about:"how long to wait for the answer, up to a third of the session's timeout"`
+}
+
+// acquisition is what has become of an acquire.
+type acquisition struct {
+	Outcome string `about:"acquired, waiting (ask again under the same number), or not_acquired"`
+	Fence   uint64 `about:"the fencing token, or the place in the queue"`
+}
+
+type releaseRequest struct {
+	named
+	Fence uint64 `about:"only what is owned under this fencing token"`
+}
+
+type released struct {
+	Released bool `about:"false: there was nothing"`
+}
+
+type guardedUpdateRequest struct {
+	named
+	Data       []byte
+	Fence      uint64 `need:"true" about:"only while the session owns it under this fencing token"`
+	IfRevision uint64 `about:"only if it has this revision"`
+}
+
+type updated struct{ Revision uint64 }
+
+const (
+	// defaultTimeout is that of a session of HTTP, minTimeout the smallest: requests come less often than pings.
+	defaultTimeout = 30 * time.Second
+	minTimeout     = 3 * time.Second
+	// pollParts is the part of a session's timeout that a request may wait for.
+	pollParts = 3
+)
+
+// ownSessionRoutes are about the caller's own sessions, and what those own.
+func ownSessionRoutes() []route {
+	const group = "Own sessions"
+	return []route{
+		post("/session/start", group, "acquire", "Starts a session", startSession),
+		post("/session/keep-alive", group, "acquire", "Keeps a session alive for its timeout from now on",
+			func(ctx context.Context, c *call, _ *none) (kept keptSession, err error) {
+				err = c.withSession(ctx, func(a *attached) error {
+					kept.Left = a.info.Timeout
+					return nil
+				})
+				return kept, err
+			}),
+		post("/session/end", group, "acquire", "Ends a session: what it owns is free", endSession),
+		waiting("/acquire", group, "Acquires a semaphore, or waits in its queue", acquire),
+		post("/release", group, "acquire", "Gives back what the session owns, or leaves the queue",
+			func(ctx context.Context, c *call, q *releaseRequest) (r released, err error) {
+				err = c.withSession(ctx, func(a *attached) error {
+					return a.change(ctx, c.r.Header, mutation{
+						message: func(m protocol.Mutation) protocol.RequestMessage {
+							return &protocol.Release{Mutation: m, Name: []byte(q.Name), OrderID: q.Fence}
+						},
+						read: func(answer *protocol.Answer) { r.Released = answer.Release.Released },
+					})
+				})
+				return r, err
+			}),
+		post("/update", group, "write", "Replaces the data of a semaphore that the session owns",
+			func(ctx context.Context, c *call, q *guardedUpdateRequest) (u updated, err error) {
+				err = c.withSession(ctx, func(a *attached) error {
+					return a.change(ctx, c.r.Header, mutation{
+						message: func(m protocol.Mutation) protocol.RequestMessage {
+							return &protocol.SemaphoreUpdate{Mutation: m, Name: []byte(q.Name), Data: q.Data,
+								OrderID: q.Fence, ExpectedRevision: q.IfRevision}
+						},
+						read: func(answer *protocol.Answer) { u.Revision = answer.SemaphoreUpdate.Revision },
+					})
+				})
+				return u, err
+			}),
+	}
+}
+
+func startSession(ctx context.Context, c *call, q *startRequest) (s startedSession, err error) {
+	s.Timeout = q.Timeout
+	if s.Timeout == 0 {
+		s.Timeout = defaultTimeout
+	}
+	if s.Timeout < minTimeout {
+		return s, refuse(protocol.StatusBadRequest, "the timeout is below "+minTimeout.String())
+	}
+	key := make([]byte, protocol.MaxKeyBytes)
+	_, _ = rand.Read(key) // it ends the program where there is no randomness
+	began := time.Now()
+	started, err := c.caller.raw.Start(ctx, raw.Params{
+		Path: q.Node, Timeout: s.Timeout, Description: q.Description, Key: key, Over: func(error) {},
+	})
+	if err != nil {
+		return s, err
+	}
+	s.ID, s.Session = started.ID(), credentials(started.ID(), key)
+	detach, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachTimeout)
+	defer cancel()
+	_ = started.Detach(detach, max(s.Timeout-time.Since(began), time.Millisecond))
+	return s, nil
+}
+
+func endSession(ctx context.Context, c *call, _ *none) (done, error) {
+	a, err := c.attach(ctx)
+	if errors.Is(err, client.ErrSessionExpired) {
+		return done{false}, nil
+	}
+	if err != nil {
+		return done{}, err
+	}
+	defer a.end()
+	return done{true}, a.Stop(ctx)
+}
+
+// acquire asks for a semaphore, and waits for it without the session: that is detached by then.
+func acquire(ctx context.Context, c *call, q *acquireRequest) (got acquisition, err error) {
+	var info *client.SessionInfo
+	var outcome protocol.AcquireOutcome
+	err = c.withSession(ctx, func(a *attached) error {
+		info = a.info
+		if err := c.prepare(ctx, a, q); err != nil {
+			return err
+		}
+		return a.change(ctx, c.r.Header, mutation{
+			name: q.Name, message: q.message,
+			read: func(answer *protocol.Answer) {
+				outcome, got.Fence = answer.Acquire.Outcome, answer.Acquire.OrderID
+			},
+			doubtful: func() bool { return outcome == protocol.NotAcquired },
+		})
+	})
+	if err != nil {
+		return got, err
+	}
+	got.Outcome = outcomeWords[outcome]
+	if outcome != protocol.Queued {
+		return got, nil
+	}
+	return c.awaitGrant(ctx, q, info, got)
+}
+
+var outcomeWords = map[protocol.AcquireOutcome]string{
+	protocol.NotAcquired: "not_acquired", protocol.Acquired: "acquired", protocol.Queued: "waiting",
+}
+
+// message is the acquire as the protocol has it.
+func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
+	wait := uint64(protocol.Forever)
+	if ar.Wait != nil {
+		wait = uint64(ar.Wait.Milliseconds())
+	}
+	return &protocol.Acquire{
+		Mutation: m, Name: []byte(ar.Name), Count: max(ar.Count, 1), TimeoutMillis: wait, Data: ar.Data,
+		Ephemeral: ar.Ephemeral,
+	}
+}
+
+// prepare checks that the session is one of the node, and creates the semaphore where that was asked for.
+func (c *call) prepare(ctx context.Context, a *attached, q *acquireRequest) error {
+	node, err := c.caller.DescribeNode(ctx, q.Node)
+	if err != nil {
+		return err
+	}
+	if node.ID != a.info.NodeID {
+		return refuse(protocol.StatusBadSession, "the session is one of another node than "+q.Node)
+	}
+	if q.Limit == 0 || q.Ephemeral {
+		return nil
+	}
+	_, err = c.caller.Node(q.Node).Describe(ctx, q.Name)
+	if errors.Is(err, client.ErrSemaphoreNotFound) {
+		err = c.caller.Node(q.Node).Create(ctx, q.Name, q.Limit, nil)
+	}
+	if errors.Is(err, client.ErrAlreadyExists) {
+		return nil
+	}
+	return err
+}
+
+// awaitGrant watches the semaphore until the session owns it, or the time is over that the request may wait.
+func (c *call) awaitGrant(
+	ctx context.Context, q *acquireRequest, s *client.SessionInfo, got acquisition,
+) (acquisition, error) {
+	poll := s.Timeout / pollParts
+	if q.Poll != nil {
+		poll = min(poll, *q.Poll)
+	}
+	if q.Wait != nil {
+		poll = min(poll, *q.Wait)
+	}
+	waiting, cancel := context.WithTimeout(ctx, poll)
+	defer cancel()
+	for v, err := range c.caller.Node(q.Node).Watch(waiting, q.Name, client.OwnersOnly()) {
+		if err != nil {
+			break // the time is over, or what is read next says the same
+		}
+		if o, ok := v.Owner(got.Fence); ok && o.SessionID == s.ID {
+			got.Outcome = outcomeWords[protocol.Acquired]
+			return got, nil
+		}
+	}
+	return c.standing(ctx, q, s.ID, got)
+}
+
+// standing reads whether the session owns, or waits.
+func (c *call) standing(ctx context.Context, q *acquireRequest, session uint64, got acquisition) (acquisition, error) {
+	d, err := c.caller.Node(q.Node).Describe(ctx, q.Name, client.WithOwners(), client.WithWaiters(),
+		client.WithConsistency(client.Strict))
+	if err != nil && !errors.Is(err, client.ErrSemaphoreNotFound) {
+		return got, err
+	}
+	if d != nil {
+		for _, o := range d.Owners {
+			if o.SessionID == session {
+				return acquisition{outcomeWords[protocol.Acquired], o.OrderID}, nil
+			}
+		}
+		for _, w := range d.Waiters {
+			if w.SessionID == session {
+				return acquisition{outcomeWords[protocol.Queued], w.OrderID}, nil
+			}
+		}
+	}
+	return acquisition{Outcome: outcomeWords[protocol.NotAcquired]}, nil
+}

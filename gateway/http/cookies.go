@@ -1,0 +1,137 @@
+package http
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+const (
+	// cookieAge is how long a sign-in lasts.
+	cookieAge = 8 * time.Hour
+	// maxCookies is how many sign-ins there are at the most: one more ends the oldest.
+	maxCookies = 1024
+)
+
+// cookies are the sign-ins of the console at this host. They are in its memory only, and do not outlast it.
+type cookies struct {
+	mu    sync.Mutex
+	known map[string]signIn
+}
+
+// signIn is a token that a browser has shown.
+type signIn struct {
+	token string
+	ends  time.Time
+}
+
+// add keeps a token, and returns the value of the cookie that stands for it.
+func (c *cookies) add(token string, now time.Time) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known == nil {
+		c.known = make(map[string]signIn)
+	}
+	var oldest string
+	for value, s := range c.known {
+		if !now.Before(s.ends) {
+			delete(c.known, value)
+		} else if oldest == "" || s.ends.Before(c.known[oldest].ends) {
+			oldest = value
+		}
+	}
+	if len(c.known) >= maxCookies {
+		delete(c.known, oldest)
+	}
+	value := rand.Text() + rand.Text()
+	c.known[value] = signIn{token, now.Add(cookieAge)}
+	return value
+}
+
+// token returns what a cookie stands for.
+func (c *cookies) token(value string, now time.Time) (token string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.known[value]
+	if !ok || !now.Before(s.ends) {
+		delete(c.known, value)
+		return "", false
+	}
+	return s.token, true
+}
+
+func (c *cookies) remove(value string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.known, value)
+}
+
+// cookieName is that of the cookie. With TLS a browser takes it over TLS only, and from no other host of the domain.
+func (g *Gateway) cookieName() string {
+	if g.config.Secure {
+		return "__Host-signalbox"
+	}
+	return "signalbox"
+}
+
+// token returns the token that a request shows: in its header, or by a cookie.
+func (g *Gateway) token(r *http.Request) (token string, byCookie bool, err error) {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, token, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") || token == "" {
+			return "", false, refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized,
+				"the header Authorization has another form", "write Authorization: Bearer TOKEN")
+		}
+		return strings.TrimSpace(token), false, nil
+	}
+	cookie, err := r.Cookie(g.cookieName())
+	if err != nil {
+		return "", false, nil
+	}
+	token, ok := g.cookies.token(cookie.Value, time.Now())
+	return token, ok, nil
+}
+
+// setCookie has the browser keep a value, or forget it where that is empty.
+func (g *Gateway) setCookie(w http.ResponseWriter, value string) {
+	cookie := &http.Cookie{
+		Name: g.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: g.config.Secure,
+		SameSite: http.SameSiteStrictMode, MaxAge: int(cookieAge.Seconds()),
+	}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// signInRequest is what the console sends to sign in.
+type signInRequest struct {
+	Token string `need:"true" about:"the access token"`
+}
+
+func (g *Gateway) signIn(ctx context.Context, c *call, q *signInRequest) (done, error) {
+	who, err := g.callers.acquire(ctx, strings.TrimSpace(q.Token))
+	if err != nil {
+		return done{}, err
+	}
+	defer g.callers.release(who)
+	g.setCookie(c.w, g.cookies.add(strings.TrimSpace(q.Token), time.Now()))
+	return done{true}, nil
+}
+
+func (g *Gateway) signOut(c *call) done { return done{g.forget(c.w, c.r)} }
+
+// forget ends the sign-in of a request's cookie, if it has one.
+func (g *Gateway) forget(w http.ResponseWriter, r *http.Request) bool {
+	cookie, err := r.Cookie(g.cookieName())
+	if err == nil {
+		g.cookies.remove(cookie.Value)
+	}
+	g.setCookie(w, "")
+	return err == nil
+}

@@ -1,0 +1,177 @@
+package http
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+const (
+	// maxViews is how many views one stream shows.
+	maxViews = 16
+	// heartbeat is how often a stream says that it is there, where nothing changes.
+	heartbeat = 15 * time.Second
+	// streamAge is how long a stream lasts. A browser begins another by itself, with what it had.
+	streamAge = 10 * time.Minute
+	// writeTimeout is how long a reader may take to read what was written, before its stream ends.
+	writeTimeout = 20 * time.Second
+)
+
+// eventsRequest asks for a stream.
+type eventsRequest struct {
+	Watch []string `need:"true" about:"the address of a route that reads, such as /v1/leader?node=/a&name=b, encoded"`
+}
+
+// eventStream is one stream under way.
+type eventStream struct {
+	changed chan struct{}
+	views   []*view
+	sent    []mark // by view
+}
+
+// wake has the stream look at its views.
+func (s *eventStream) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// events serves a stream of what other routes answer, now and whenever that has changed.
+func events(c *call, q *eventsRequest) error {
+	if len(q.Watch) == 0 || len(q.Watch) > maxViews {
+		return refuse(protocol.StatusBadRequest, fmt.Sprintf("a stream has 1 to %d parameters watch", maxViews))
+	}
+	leave, err := c.gateway.streams.enter(c.r)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s := &eventStream{changed: make(chan struct{}, 1), sent: resumed(c.r, len(q.Watch))}
+	for _, watched := range q.Watch {
+		of, address, err := c.gateway.followable(watched)
+		if err != nil {
+			return err
+		}
+		v := c.caller.views.show(c.gateway, of, address, s)
+		defer c.caller.views.hide(v, s)
+		s.views = append(s.views, v)
+	}
+	s.wake() // for what other streams have had read already
+	c.w.Header().Set("Content-Type", "text/event-stream")
+	c.w.Header().Set("Cache-Control", "no-store")
+	c.w.Header().Set("X-Accel-Buffering", "no")
+	return s.write(c)
+}
+
+// followable finds the route of an address that a stream is to show.
+func (g *Gateway) followable(watched string) (*route, *url.URL, error) {
+	address, err := url.Parse(watched)
+	if err == nil {
+		for i := range g.routes {
+			r := &g.routes[i]
+			if r.follow != nil && !r.changes() && r.path == address.Path && address.Host == "" {
+				return r, address, nil
+			}
+		}
+	}
+	return nil, nil, refuse(protocol.StatusBadRequest, "no route that reads has the address "+watched)
+}
+
+// resumed reads which answers the reader of an earlier stream had, from the id of the last event that it has read.
+func resumed(r *http.Request, views int) []mark {
+	sent := make([]mark, views)
+	for i, text := range strings.Split(r.Header.Get("Last-Event-ID"), ",") {
+		if i < views {
+			sent[i] = parseMark(text)
+		}
+	}
+	return sent
+}
+
+// write writes events until the reader, or the gateway, has had enough.
+func (s *eventStream) write(c *call) error {
+	control := http.NewResponseController(c.w)
+	_ = control.SetReadDeadline(time.Time{}) // its end would be taken for that of the reader
+	end, beat := time.NewTimer(streamAge), time.NewTicker(heartbeat)
+	defer end.Stop()
+	defer beat.Stop()
+	text := "retry: 1000\n\n"
+	for {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
+		if _, err := c.w.Write([]byte(text)); err != nil || control.Flush() != nil {
+			return nil
+		}
+		select {
+		case <-s.changed:
+			text = s.pending()
+		case <-beat.C:
+			text = ":\n\n"
+		case <-end.C:
+			return nil
+		case <-c.r.Context().Done():
+			return nil
+		}
+	}
+}
+
+// pending writes the events of the views that have changed since they were sent.
+func (s *eventStream) pending() string {
+	var b strings.Builder
+	for i, v := range s.views {
+		m, text, ok := v.newest(s.sent[i])
+		if !ok {
+			continue
+		}
+		s.sent[i] = m
+		fmt.Fprintf(&b, "id: %s\nevent: answer\ndata: {\"watch\":%d,\"answer\":%s}\n\n", s.id(), i, text)
+	}
+	return b.String()
+}
+
+// id is by which a later stream goes on.
+func (s *eventStream) id() string {
+	marks := make([]string, len(s.sent))
+	for i, m := range s.sent {
+		if m != (mark{}) {
+			marks[i] = m.String()
+		}
+	}
+	return strings.Join(marks, ",")
+}
+
+// streams counts those under way, and those of each address.
+type streams struct {
+	mu    sync.Mutex
+	all   int
+	known map[string]int
+}
+
+// enter counts a stream until the function that it returns is called.
+func (s *streams) enter(r *http.Request) (leave func(), err error) {
+	address, _, _ := net.SplitHostPort(r.RemoteAddr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= maxStreams || s.known[address] >= maxStreamsOfAddress {
+		return nil, refuse(protocol.StatusOverloaded, "too many event streams are open")
+	}
+	if s.known == nil {
+		s.known = make(map[string]int)
+	}
+	s.all++
+	s.known[address]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.known[address]--; s.known[address] == 0 {
+			delete(s.known, address)
+		}
+	}, nil
+}

@@ -1,0 +1,85 @@
+package http
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// actionHeader is in every change that the console asks for: a form of another site cannot send it.
+const actionHeader = "Signalbox-Console"
+
+// policy keeps the pages from running or loading anything that is not of this host.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// protect sets what all answers have.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// admit refuses requests that a page of another site makes a browser send, whatever they are for: they come under
+// another name, from another site, or as a form.
+func (g *Gateway) admit(r *http.Request) *problem {
+	if !g.config.Names.Allow(r.Host) {
+		return refuseCode(http.StatusMisdirectedRequest, protocol.StatusBadRequest,
+			"this host is not asked for as "+r.Host, "use its address or localhost, or start it with --http-names")
+	}
+	if !strings.HasPrefix(r.URL.Path, version+"/") {
+		return nil
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site == "cross-site" || site == "same-site" || !g.ownOrigin(r) {
+		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized, "a page of another site asks for this",
+			"ask from a page of this host, or from a program")
+	}
+	if r.Method == http.MethodPost {
+		if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+			return refuseCode(http.StatusUnsupportedMediaType, protocol.StatusBadRequest,
+				"the body of a change is JSON", "send the header Content-Type: application/json")
+		}
+	}
+	return nil
+}
+
+// ownOrigin reports whether the request comes from a page of this host, or from no page.
+func (g *Gateway) ownOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	at, err := url.Parse(origin)
+	scheme := "http"
+	if g.config.Secure {
+		scheme = "https"
+	}
+	return err == nil && at.Scheme == scheme && strings.EqualFold(at.Host, r.Host)
+}
+
+// byBrowser reports whether a browser has sent a request: browsers say so in headers that pages cannot set.
+func byBrowser(r *http.Request) bool {
+	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
+}
+
+// admitChange refuses changes that the console, or a page that acts as it, may not ask for.
+func (g *Gateway) admitChange(r *http.Request, token string, byCookie bool) error {
+	if byCookie && (r.Header.Get(actionHeader) == "" || r.Header.Get("Origin") == "") {
+		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized,
+			"a change by cookie needs the header "+actionHeader+" and the origin of this host",
+			"show a token in the header Authorization instead")
+	}
+	if token == "" && byBrowser(r) && !g.config.Actions {
+		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized,
+			"the console only reads where it has no token",
+			"sign in with a token, or start the host with --console-actions")
+	}
+	return nil
+}

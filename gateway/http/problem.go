@@ -1,0 +1,133 @@
+package http
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// problem is what is answered where a request is not carried out, by RFC 9457.
+type problem struct {
+	Type   string // urn:signalbox:status: and the status in small letters
+	Title  string
+	Code   int    `name:"status" about:"the HTTP code"`
+	Status string `name:"signalbox_status" about:"the status of the protocol"`
+	Detail string
+	Do     string `about:"what to do"`
+	// Wait is after how long the same request may be sent again.
+	Wait time.Duration `name:"wait" about:"after how long the same request may be sent again"`
+}
+
+// Error implements error.
+func (p *problem) Error() string { return p.Detail }
+
+// problemType is the media type of a problem.
+const problemType = "application/problem+json"
+
+// outcome is what a status is in HTTP, and what to do about it.
+type outcome struct {
+	code int
+	do   string
+}
+
+// outcomes has a row for each status that is no success.
+var outcomes = map[protocol.Status]outcome{
+	protocol.StatusBadRequest:         {http.StatusBadRequest, "correct the request; sent again it is refused again"},
+	protocol.StatusUnauthorized:       {http.StatusForbidden, "use a token that has the right, or have it granted"},
+	protocol.StatusNotFound:           {http.StatusNotFound, "check the node and the name, or create it first"},
+	protocol.StatusAlreadyExists:      {http.StatusConflict, "use what is there, or take another name"},
+	protocol.StatusPreconditionFailed: {http.StatusPreconditionFailed, "read it again, and decide again"},
+	protocol.StatusAborted:            {http.StatusConflict, "what waited was overtaken: read it, and ask again"},
+	protocol.StatusFenced:             {http.StatusConflict, "it is not yours any more: stop what depends on it"},
+	protocol.StatusBadSession: {http.StatusConflict,
+		"another client uses the session, or its key is wrong: start another"},
+	protocol.StatusSessionExpired: {http.StatusGone,
+		"what the session owned is not yours any more: stop what depends on it, and start another session"},
+	protocol.StatusStale: {http.StatusConflict, "send it under a number that is above all that were used"},
+	protocol.StatusMoved: {http.StatusServiceUnavailable, "send the same request again under the same number"},
+	protocol.StatusUnavailable: {http.StatusServiceUnavailable,
+		"the outcome is not known: a change with a number is sent again under it, others are looked at first"},
+	protocol.StatusOverloaded:    {http.StatusTooManyRequests, "nothing happened: send it again in a moment"},
+	protocol.StatusStorageFull:   {http.StatusInsufficientStorage, "make room on the disks of the hosts"},
+	protocol.StatusUnsupported:   {http.StatusNotImplemented, "upgrade all hosts of the cluster"},
+	protocol.StatusTimeout:       {http.StatusServiceUnavailable, "send the same request again under the same number"},
+	protocol.StatusInternal:      {http.StatusInternalServerError, "report it, with the log of the host"},
+	protocol.StatusQuotaExceeded: {http.StatusInsufficientStorage, "delete something, or have the quota raised"},
+}
+
+// refuse is a problem that this gateway finds by itself.
+func refuse(status protocol.Status, detail string) *problem {
+	o := outcomes[status]
+	return &problem{
+		Type:  "urn:signalbox:status:" + strings.ReplaceAll(strings.ToLower(status.String()), "_", "-"),
+		Title: titleOf(status), Code: o.code, Status: status.String(), Detail: detail, Do: o.do,
+	}
+}
+
+// refuseCode is a problem of this gateway that has another code than its status.
+func refuseCode(code int, status protocol.Status, detail, do string) *problem {
+	p := refuse(status, detail)
+	p.Code, p.Do = code, do
+	return p
+}
+
+// titleOf writes the name of a status for people: NOT_FOUND becomes Not found.
+func titleOf(status protocol.Status) string {
+	words := strings.ToLower(strings.ReplaceAll(status.String(), "_", " "))
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+// problemOf is what an error of the SDK becomes.
+func problemOf(err error) *problem {
+	var own *problem
+	var answer *protocol.Error
+	switch {
+	case errors.As(err, &own):
+		return own
+	case errors.Is(err, client.ErrUnavailable) && !errors.As(err, &answer):
+		return refuse(protocol.StatusUnavailable, err.Error())
+	case errors.As(err, &answer):
+		p := refuse(answer.Status, err.Error())
+		p.Wait = answer.Wait
+		return p
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, client.ErrClosed):
+		return refuse(protocol.StatusUnavailable, err.Error())
+	case errors.Is(err, client.ErrNotFound):
+		return refuse(protocol.StatusNotFound, err.Error())
+	}
+	return refuse(protocol.StatusInternal, err.Error())
+}
+
+// problemCode is the HTTP code of an error, 0 for none.
+func problemCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	return problemOf(err).Code
+}
+
+// write answers with the problem.
+func (p *problem) write(w http.ResponseWriter) {
+	text, err := encode(p)
+	if err != nil {
+		http.Error(w, p.Detail, http.StatusInternalServerError)
+		return
+	}
+	if p.Code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="signalbox"`)
+	}
+	writeBody(w, p.Code, problemType, text)
+}
+
+// writeBody writes a whole answer that no cache may keep.
+func writeBody(w http.ResponseWriter, code int, contentType string, text []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(text, '\n'))
+}

@@ -1,0 +1,48 @@
+package http
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// groupConsole has the routes that need no caller: they are for the sign-in.
+const groupConsole = "Sign-in"
+
+// table returns all routes. A row is the whole of a route: its handler, its place in the OpenAPI document and its line
+// in the docs come from it.
+func table() []route {
+	return slices.Concat(
+		nodeRoutes(), semaphoreRoutes(), ownSessionRoutes(), sessionRoutes(), lookupRoutes(), rolloutRoutes(),
+		processRoutes(), clusterRoutes(), historyRoutes(), eventRoutes(), signInRoutes(),
+	)
+}
+
+func eventRoutes() []route {
+	return []route{
+		stream(http.MethodGet, "/events", "Events", "see",
+			"Shows what other routes answer, now and whenever that has changed", "text/event-stream", events),
+	}
+}
+
+// signInRoutes are for browsers, which show a cookie in place of the token.
+func signInRoutes() []route {
+	in := post("/sign-in", groupConsole, "none", "Has the browser show a cookie in place of a token",
+		func(ctx context.Context, c *call, q *signInRequest) (done, error) { return c.gateway.signIn(ctx, c, q) })
+	out := post("/sign-out", groupConsole, "none", "Ends that",
+		func(_ context.Context, c *call, _ *none) (done, error) { return c.gateway.signOut(c), nil })
+	return []route{in, out}
+}
+
+// refuseUnknown answers requests for which there is no route.
+func refuseUnknown(w http.ResponseWriter, r *http.Request) {
+	detail := "there is no route " + r.Method + " " + r.URL.Path + ": GET " + version + "/openapi.json describes all"
+	refuse(protocol.StatusNotFound, detail).write(w)
+}
+
+// serveDocument answers with the OpenAPI document.
+func serveDocument(w http.ResponseWriter, _ *http.Request) {
+	writeBody(w, http.StatusOK, "application/json", document())
+}

@@ -1,0 +1,109 @@
+package http
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestRoutesReadAndChange: each route does what its line says, over a real cluster.
+func TestRoutesReadAndChange(t *testing.T) {
+	st := newStage(t, nil)
+	st.node("/a")
+	for _, step := range []struct {
+		request, body string
+		code          int
+		has           string
+	}{
+		{"POST /v1/node/create", `{"node":"/a"}`, 200, `"existed":true`},
+		{"GET /v1/nodes?prefix=/a", "", 200, `"path":"/a"`},
+		{"GET /v1/node?node=/a", "", 200, `"path":"/a"`},
+		{"GET /v1/node?node=/b", "", 404, `"signalbox_status":"NOT_FOUND"`},
+		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":"100"}}`, 200, `"quota_objects":"100"`},
+		{"POST /v1/node/alter", `{"node":"/a","config":{"quota_objects":9},"if_version":"999"}`, 412, "PRECONDITION_FAILED"},
+		{"POST /v1/semaphore/create", `{"node":"/a","name":"s","limit":3,"data":"x"}`, 200, `"changed":true`},
+		{"POST /v1/semaphore/create", `{"node":"/a","name":"s","limit":3}`, 409, "ALREADY_EXISTS"},
+		{"GET /v1/semaphores?node=/a&data", "", 200, `"data":"x"`},
+		{"GET /v1/semaphore?node=/a&name=s&strict=true", "", 200, `"limit":"3"`},
+		{"GET /v1/semaphore/owners?node=/a&name=s", "", 200, `"exists":true`},
+		{"POST /v1/semaphore/update", `{"node":"/a","name":"s","data_base64":"/w=="}`, 200, `"changed":true`},
+		{"GET /v1/semaphore?node=/a&name=s", "", 200, `"data_base64":"/w=="`},
+		{"POST /v1/semaphore/update", `{"node":"/a","name":"s","if_revision":"1"}`, 412, "PRECONDITION_FAILED"},
+		{"POST /v1/semaphore/resize", `{"node":"/a","name":"s","limit":"5"}`, 200, `"changed":true`},
+		{"GET /v1/locks?idle", "", 200, `"node":"/a"`},
+		{"GET /v1/sessions", "", 200, `"items":[]`},
+		{"GET /v1/session?id=1", "", 410, "SESSION_EXPIRED"},
+		{"POST /v1/semaphore/delete", `{"node":"/a","name":"s"}`, 200, `"changed":true`},
+		{"POST /v1/config/put", `{"node":"/a","name":"c","value":"1","if_revision":0}`, 200, `"changed":true`},
+		{"POST /v1/config/put", `{"node":"/a","name":"c","value":"2","if_revision":0}`, 412, "PRECONDITION_FAILED"},
+		{"GET /v1/config?node=/a&name=c", "", 200, `"value":"1"`},
+		{"GET /v1/endpoints?node=/a&name=e", "", 200, `"endpoints":[]`},
+		{"GET /v1/leader?node=/a&name=l", "", 200, `"leads":false`},
+		{"POST /v1/rollout/put", `{"node":"/a","name":"r","spec":{"locations":[{"name":"x"},{"name":"y","delay_ms":5}]}}`,
+			200, `"changed":true`},
+		{"POST /v1/rollout/publish", `{"node":"/a","name":"r","payload":"v","label":"one"}`, 200, `"seq":"1"`},
+		{"POST /v1/rollout/act", `{"node":"/a","name":"r","verb":"pause","author":"ann"}`, 200, `"changed":true`},
+		{"POST /v1/rollout/act", `{"node":"/a","name":"r","verb":"stop"}`, 400, "verb is not one of"},
+		{"GET /v1/rollout?node=/a&name=r", "", 200, `"phase":"paused"`},
+		{"GET /v1/rollout/acts?node=/a&name=r", "", 200, `"author":"ann"`},
+		{"GET /v1/rollout/instances?node=/a&name=r&location=x", "", 200, `"items":[]`},
+		{"GET /v1/rollouts?node=/a", "", 200, `"label":"one"`},
+		{"POST /v1/rollout/delete", `{"node":"/a","name":"r"}`, 200, `"changed":true`},
+		{"POST /v1/process/put", `{"node":"/a","name":"p","spec":{"min_members":2}}`, 200, `"changed":true`},
+		{"GET /v1/process?node=/a&name=p", "", 200, `"min_members":2`},
+		{"GET /v1/processes?node=/a", "", 200, `"name":"p"`},
+		{"GET /v1/process/acts?node=/a&name=p", "", 200, `"verb":"created"`},
+		{"POST /v1/process/restart", `{"node":"/a","name":"p"}`, 200, `"changed":true`},
+		{"POST /v1/process/kick", `{"node":"/a","name":"p","member":7}`, 404, "NOT_FOUND"},
+		{"POST /v1/process/delete", `{"node":"/a","name":"p"}`, 200, `"changed":true`},
+		{"GET /v1/cluster", "", 200, `"hosts":[`},
+		{"GET /v1/hosts", "", 200, `"items":[`},
+		{"GET /v1/plan", "", 200, "{"},
+		{"GET /v1/why", "", 200, "{"},
+		{"POST /v1/host/cordon", `{"host":"` + "nowhere" + `","reason":"a test"}`, 404, "NOT_FOUND"},
+		{"POST /v1/host/drain", `{"host":"x"}`, 400, "reason is missing"},
+		{"GET /v1/audit", "", 200, `"items":[`},
+		{"GET /v1/denials", "", 200, `"items":[`},
+		{"POST /v1/node/drop", `{"node":"/a"}`, 200, `"changed":true`},
+	} {
+		method, address, _ := strings.Cut(step.request, " ")
+		r := st.send(method, address, step.body, nil)
+		if r.code != step.code || !strings.Contains(r.text, step.has) {
+			t.Errorf("%s %s: %d %s, want %d with %s", step.request, step.body, r.code, r.text, step.code, step.has)
+		}
+		if !json.Valid([]byte(r.text)) {
+			t.Errorf("%s: not JSON: %s", step.request, r.text)
+		}
+	}
+}
+
+// TestProblemsSayWhatToDo in one form, whatever has refused.
+func TestProblemsSayWhatToDo(t *testing.T) {
+	st := newStage(t, nil)
+	for request, code := range map[string]int{
+		"GET /v1/nowhere":                http.StatusNotFound,
+		"GET /v1/node?node=/nowhere":     http.StatusNotFound,
+		"GET /v1/node":                   http.StatusBadRequest,
+		"GET /v1/node?node=/a&node=/b":   http.StatusBadRequest,
+		"GET /v1/node?node=/a&other=1":   http.StatusBadRequest,
+		"GET /v1/session?id=x":           http.StatusBadRequest,
+		"GET /v1/events?watch=/v1/other": http.StatusBadRequest,
+		"POST /v1/node/drop":             http.StatusBadRequest,
+	} {
+		method, address, _ := strings.Cut(request, " ")
+		r := st.send(method, address, "", nil)
+		var p struct {
+			Type, Title, Detail, Do string
+			Status                  int
+			SignalboxStatus         string `json:"signalbox_status"`
+		}
+		if err := json.Unmarshal([]byte(r.text), &p); err != nil || r.header.Get("Content-Type") != problemType {
+			t.Errorf("%s: %s %v", request, r.text, err)
+		}
+		if r.code != code || p.Status != code || p.Type == "" || p.Title == "" || p.Detail == "" || p.Do == "" ||
+			p.SignalboxStatus == "" {
+			t.Errorf("%s: %d %s", request, r.code, r.text)
+		}
+	}
+}

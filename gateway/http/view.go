@@ -1,0 +1,210 @@
+package http
+
+import (
+	"context"
+	"hash/fnv"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// follower publishes the answers of a route until the context ends. It returns why it cannot go on.
+type follower func(ctx context.Context, c *call, query url.Values, publish publisher) error
+
+// publisher is called with an answer and its revision, which is 0 where it has none.
+type publisher func(revision uint64, answer any)
+
+const (
+	// pollPause is how long a view that is polled rests at least between two readings, and pollShare how many times as
+	// long as a reading took: a view takes no more than that share of a processor.
+	pollPause = 2 * time.Second
+	pollShare = 20
+	// retryPause is how long a view rests that could not be read.
+	retryPause = 5 * time.Second
+)
+
+// polling follows a route by asking it again and again.
+func polling[Q, A any](f func(context.Context, *call, *Q) (A, error)) follower {
+	return func(ctx context.Context, c *call, query url.Values, publish publisher) error {
+		var q Q
+		if err := decodeQuery(query, &q); err != nil {
+			return err
+		}
+		for {
+			began := time.Now()
+			answer, err := f(ctx, c, &q)
+			if err != nil {
+				return err
+			}
+			publish(0, answer)
+			if err := rest(ctx, max(pollPause, pollShare*time.Since(began))); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// followed makes a route one that is not polled: the function publishes by itself.
+func followed[Q any](r route, f func(ctx context.Context, c *call, q *Q, publish publisher) error) route {
+	r.follow = func(ctx context.Context, c *call, query url.Values, publish publisher) error {
+		var q Q
+		if err := decodeQuery(query, &q); err != nil {
+			return err
+		}
+		return f(ctx, c, &q, publish)
+	}
+	return r
+}
+
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// mark says which answer of a view a stream has sent: by its revision, or by a sum of its text.
+type mark struct {
+	revision uint64
+	sum      uint64
+}
+
+// String writes the mark into the id of an event.
+func (m mark) String() string {
+	if m.revision > 0 {
+		return "r" + strconv.FormatUint(m.revision, 10)
+	}
+	return "s" + strconv.FormatUint(m.sum, 36)
+}
+
+// parseMark reads what String has written; anything else is no mark.
+func parseMark(text string) (m mark) {
+	if text == "" {
+		return m
+	}
+	switch text[0] {
+	case 'r':
+		m.revision, _ = strconv.ParseUint(text[1:], 10, 64)
+	case 's':
+		m.sum, _ = strconv.ParseUint(text[1:], 36, 64)
+	}
+	return m
+}
+
+// after reports whether a stream that has sent the other answer is to send this one. A host that is behind shows
+// revisions of the past, which are left out.
+func (m mark) after(sent mark) bool {
+	if m.revision > 0 && sent.revision > 0 {
+		return m.revision > sent.revision
+	}
+	return m != sent
+}
+
+// view is a route with its parameters as one caller sees it. It is read once for all streams that show it, and keeps
+// the newest answer only: a stream that is slow skips those in between.
+type view struct {
+	address string // of the route, with its query
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	mark    mark
+	text    []byte // of the newest answer, or of the problem; nil before the first
+	streams map[*eventStream]bool
+}
+
+// publish makes an answer the newest.
+func (v *view) publish(revision uint64, answer any) {
+	text, err := encode(answer)
+	if err != nil {
+		text, _ = encode(problemOf(err))
+	}
+	sum := fnv.New64a()
+	_, _ = sum.Write(text)
+	m := mark{revision: revision, sum: sum.Sum64()}
+	if revision > 0 {
+		m.sum = 0
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if m == v.mark && v.text != nil {
+		return
+	}
+	v.mark, v.text = m, text
+	for s := range v.streams {
+		s.wake()
+	}
+}
+
+// newest returns the newest answer if it is after the one with the mark.
+func (v *view) newest(sent mark) (m mark, text []byte, ok bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.mark, v.text, v.text != nil && v.mark.after(sent)
+}
+
+// views are those that streams of one caller show.
+type views struct {
+	caller *caller
+
+	mu    sync.Mutex
+	known map[string]*view
+}
+
+// show lets a stream show a view, which is begun where no other stream shows it.
+func (vi *views) show(g *Gateway, of *route, address *url.URL, s *eventStream) *view {
+	vi.mu.Lock()
+	defer vi.mu.Unlock()
+	key := address.String()
+	v := vi.known[key]
+	if v == nil {
+		ctx, cancel := context.WithCancel(g.ctx)
+		v = &view{address: key, cancel: cancel, streams: make(map[*eventStream]bool)}
+		if vi.known == nil {
+			vi.known = make(map[string]*view)
+		}
+		vi.known[key] = v
+		go v.follow(ctx, &call{gateway: g, caller: vi.caller}, of, address.Query())
+	}
+	v.mu.Lock()
+	v.streams[s] = true
+	v.mu.Unlock()
+	return v
+}
+
+// hide ends that, and the view with its last stream.
+func (vi *views) hide(v *view, s *eventStream) {
+	vi.mu.Lock()
+	defer vi.mu.Unlock()
+	v.mu.Lock()
+	delete(v.streams, s)
+	last := len(v.streams) == 0
+	v.mu.Unlock()
+	if last && vi.known[v.address] == v {
+		delete(vi.known, v.address)
+		v.cancel()
+	}
+}
+
+// follow reads the view until the context ends. What keeps it from being read is shown in its place.
+func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values) {
+	for {
+		err := of.follow(ctx, c, query, v.publish)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			v.publish(0, failure{problemOf(err)})
+		}
+		if rest(ctx, retryPause) != nil {
+			return
+		}
+	}
+}
+
+// failure is what is shown of a view that cannot be read.
+type failure struct{ Problem *problem }
