@@ -104,8 +104,8 @@ func TestANodeThatMayComeIsNotSaidToBeMissing(t *testing.T) {
 	}
 }
 
-// TestASessionWhoseNodeMayComeIsNotSaidToBeOver: where the host's copy of the meta shard is being filled again, who comes
-// back with a session, or brings it along, is to come again.
+// TestASessionWhoseNodeMayComeIsNotSaidToBeOver: where the host's copy of the meta shard is being filled again, who
+// comes back with a session, or brings it along, is to come again.
 func TestASessionWhoseNodeMayComeIsNotSaidToBeOver(t *testing.T) {
 	for _, x := range []struct {
 		name         string

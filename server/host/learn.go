@@ -23,7 +23,7 @@ const (
 var errNotNamed = errors.New("only the hosts of a cluster hear of one another")
 
 // learning is what a host has heard of hosts that are not in its own records. One that had no replica of the meta shard
-// for a while may have missed that a host has joined, and can get a replica from nobody but that one, if it leads.
+// for a while may have missed that a host has joined, and only that one can fill its next replica, if it leads.
 type learning struct {
 	mu    sync.Mutex // held while others are asked, and guards what follows
 	asked time.Time

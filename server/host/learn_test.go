@@ -54,7 +54,8 @@ func (h *Host) hasHeardOf(id shard.HostID) bool {
 func TestWhatWasHeardOfHostsEndsWithTheOwnRecords(t *testing.T) {
 	known := func(ids ...shard.HostID) (book []identity.Known) {
 		for _, id := range ids {
-			book = append(book, identity.Known{Founder: identity.Founder{ID: id, Incarnation: hosts.Incarnation{byte(id)}}})
+			founder := identity.Founder{ID: id, Incarnation: hosts.Incarnation{byte(id)}}
+			book = append(book, identity.Known{Founder: founder})
 		}
 		return book
 	}

@@ -77,8 +77,8 @@ func ruleCopies(v View) (f finding) {
 	return f
 }
 
-// fillings returns the hosts of which a learner is being filled, with what. One whose disk is nearly full takes nothing,
-// and keeps no other from being filled.
+// fillings returns the hosts of which a learner is being filled, with what. One whose disk is nearly full takes
+// nothing, and keeps no other from being filled.
 func fillings(all []*group) map[string]string {
 	list := make(map[string]string)
 	for _, g := range all {
