@@ -12,9 +12,9 @@ import (
 )
 
 // act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own,
-// ends sessions, and what operators do with rollouts and processes. Each is logged with its outcome on the host that
-// answered. So are refused attempts, but not all where they are many: the client that makes them could fill a disk with
-// lines.
+// ends sessions, saves all that a shard has, and what operators do with rollouts and processes. Each is logged with its
+// outcome on the host that answered. So are refused attempts, but not all where they are many: the client that makes
+// them could fill a disk with lines.
 type act struct {
 	verb, object string
 	details      []any // of the record, by name
@@ -35,6 +35,8 @@ func (c *conn) actOf(r *protocol.Request) *act {
 		return &act{verb: "drop node", object: c.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
 	case protocol.KindSessionDestroy:
 		return &act{verb: "end session", object: shard.SessionID(r.SessionDestroy.SessionID).String()}
+	case protocol.KindBackupBegin:
+		return &act{verb: "save backup", object: fmt.Sprintf("shard %d", r.BackupBegin.ShardID)}
 	case protocol.KindSemaphoreDelete:
 		if m := &r.SemaphoreDelete; m.Force {
 			return &act{verb: "delete semaphore by force", object: c.objectText(m.NodeID, m.Name)}

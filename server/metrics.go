@@ -25,6 +25,8 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	gauge := func(name string, v float64) { fmt.Fprintf(w, "%s %g\n", name, v) }
 	gauge("signalbox_connections", float64(h.connections()))
 	gauge("signalbox_requests_denied_total", float64(h.denials.count()))
+	gauge("signalbox_backup_states_saved_total", float64(h.saved.states.Load()))
+	gauge("signalbox_backup_last_timestamp_seconds", float64(h.saved.last.Load()))
 	gauge("signalbox_rights_age_seconds", h.knownRightsAge().Seconds())
 	pending := 0
 	h.eachConn(func(c *conn) { pending += c.peer.Pending() })

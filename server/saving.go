@@ -1,6 +1,7 @@
 package server
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -31,6 +32,7 @@ var noState = protocol.Result{
 // saving is one state of a shard that a client reads. Its goroutine saves it, piece by piece.
 type saving struct {
 	c       *conn
+	shard   uint64
 	id      uint64
 	kind    protocol.Kind // of the request that began it
 	request uint64
@@ -67,7 +69,8 @@ func (c *conn) backupBegin(r *protocol.Request) {
 	if !c.authorize(r, "/", "") {
 		return
 	}
-	s := &saving{c: c, kind: r.Kind, request: r.ID, asked: make(chan uint64, 1), stop: make(chan struct{})}
+	s := &saving{c: c, shard: r.BackupBegin.ShardID, kind: r.Kind, request: r.ID, asked: make(chan uint64, 1),
+		stop: make(chan struct{})}
 	if r.BackupBegin.ShardID == replica.MetaShard {
 		s.beginMeta(r)
 	} else if rp := c.shardToList(r, r.BackupBegin.ShardID); rp != nil {
@@ -176,8 +179,21 @@ func (s *saving) run() {
 func (s *saving) save(state shard.Snapshot) {
 	defer state.Discard()
 	s.since = time.Now()
-	if state.Save(s, s.stop) == nil {
-		_ = s.hand(true) // there is nothing left to stop
+	if state.Save(s, s.stop) == nil && s.hand(true) == nil {
+		s.c.host.saved.add(s.shard, time.Now())
+	}
+}
+
+// savedStates counts the states that clients have read to their end.
+type savedStates struct {
+	states atomic.Int64
+	last   atomic.Int64 // when that of the meta shard was, which a backup ends with; 0 for never
+}
+
+func (s *savedStates) add(shard uint64, at time.Time) {
+	s.states.Add(1)
+	if shard == replica.MetaShard {
+		s.last.Store(at.Unix())
 	}
 }
 

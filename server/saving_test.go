@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +63,30 @@ func TestAStateIsSavedAsItWasWhenItWasBegun(t *testing.T) {
 	m.Describe(shard.Ref{Kind: shard.KindSemaphore, Node: shard.NodeID(node), Name: "s7"}, shard.DescribeOptions{}, &d)
 	want(t, "bytes of data", len(d.Data), 60_000)
 	want(t, "after the end", s.ask(&protocol.BackupRead{StateID: of.StateID}).Result.Status, protocol.StatusNotFound)
+}
+
+// TestBackupsAreCountedAndOnRecord: a state that was read to its end counts, one that was given up does not. Who began
+// it is in the log in any case.
+func TestBackupsAreCountedAndOnRecord(t *testing.T) {
+	const last = "signalbox_backup_last_timestamp_seconds"
+	var log logbook
+	c := servertest.Start(t, log.option())
+	s := speak(t, c, 1)
+	furnish(s, 1)
+	s.must(s.ask(&protocol.BackupEnd{StateID: s.begin(1).StateID}))
+	for i, id := range []uint64{1, 0} {
+		want(t, "when the meta shard was saved", metric(t, c, last), 0)
+		s.readState(s.begin(id).StateID)
+		awaitThat(t, "it is counted", func() bool { return metric(t, c, "signalbox_backup_states_saved_total") == i+1 })
+	}
+	if at := metric(t, c, last); at < 1e9 {
+		t.Errorf("the meta shard was saved at %d", at)
+	}
+	lines := log.lines(`verb="save backup"`)
+	want(t, "records", len(lines), 3)
+	if !strings.Contains(lines[2], `object="shard 0" outcome=SUCCESS`) {
+		t.Errorf("on record: %s", lines[2])
+	}
 }
 
 // TestOneAsksForOnePieceAtATime: the second request is refused, and the first is answered.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
@@ -51,4 +52,33 @@ func Example() {
 	// cordoned again: false <nil>
 	// host-1 is cordoned, by ann: its disk is slow
 	// the last host stays
+}
+
+// ExampleAdmin_CreateToken gives a token that may work with the locks of one service below a path, and asks by which of
+// its grants it may. Who has the secret opens a client with client.WithToken.
+func ExampleAdmin_CreateToken() {
+	ctx := context.Background()
+	c, _, stop := clienttest.Connect(ctx, "/prod/jobs")
+	defer stop()
+	a, by := admin.Of(c), admin.By{Author: "ann", Reason: "the nightly jobs"}
+
+	grants := []admin.Grant{{Role: "write", Path: "/prod/jobs", Object: "nightly-"}}
+	expires := time.Now().Add(24 * time.Hour)
+	created, err := a.CreateToken(ctx, "ci", "a long random secret", expires, grants, by)
+	for errors.Is(err, client.ErrUnsupported) { // a cluster that was only just made keeps no rights yet
+		created, err = a.CreateToken(ctx, "ci", "a long random secret", expires, grants, by)
+	}
+	fmt.Println("created:", created, err)
+	d, err := a.Can(ctx, "token:ci", "acquire", "/prod/jobs", "nightly-1")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%s may, as %s of %s\n", d.Principal, d.Grant.Role, d.Grant.Path)
+	revoked, err := a.RevokeToken(ctx, "ci", by)
+	fmt.Println("revoked:", revoked, err)
+	// Output:
+	// created: true <nil>
+	// token:ci may, as write of /prod/jobs
+	// revoked: true <nil>
 }
