@@ -51,7 +51,8 @@ func (d *desk) elect(python string) {
 		d.t.Skip("there is no python3")
 	}
 	program := filepath.Join(d.t.TempDir(), "leader.py")
-	if err := os.WriteFile(program, []byte(strings.Replace(d.actual.Replace(python), "30.0", "1800.0", 1)), 0o600); err != nil {
+	python = strings.Replace(d.actual.Replace(python), "30.0", "1800.0", 1)
+	if err := os.WriteFile(program, []byte(python), 0o600); err != nil {
 		d.t.Fatal(err)
 	}
 	one := d.open("exec python3 " + program + " one")
