@@ -3,9 +3,10 @@ package pipeline
 import "time"
 
 const (
-	// Alone and Among are how many batches of one shard are in flight at once, where one host votes and where several
-	// do; the next batch gathers what arrives meanwhile. Alone a second one keeps the disk busy; among others a round
-	// costs so many messages that larger batches pay more.
+	// Alone and Among are how many batches of one shard are in flight at once, where one host votes for the only shard
+	// and where there are several of either; the next batch gathers what arrives meanwhile. Alone a second one keeps
+	// the disk busy, as other shards do where there are some; among other hosts a round costs so many messages that
+	// larger batches pay more.
 	Alone = 2
 	Among = 1 // see Alone
 	// maxBatchCommands and maxBatchBytes bound one batch: what comes when it has just gone waits until it is applied.
@@ -53,9 +54,9 @@ const (
 	keptOps   = 2 * maxBatchCommands
 )
 
-// WindowOf returns how many batches of a shard with so many voters are in flight at once.
-func WindowOf(voters int) int {
-	if voters > 1 {
+// WindowOf returns how many batches of a shard with so many voters, one of so many data shards, are in flight at once.
+func WindowOf(voters, shards int) int {
+	if voters > 1 || shards > 1 {
 		return Among
 	}
 	return Alone

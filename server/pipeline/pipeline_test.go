@@ -200,6 +200,14 @@ func TestABatchAllocatesNoMoreThanItsOutcome(t *testing.T) {
 	}
 }
 
+func TestOtherVotersAndOtherShardsKeepTheHostBusy(t *testing.T) {
+	for _, x := range []struct{ voters, shards, want int }{{1, 1, Alone}, {3, 1, Among}, {1, 4, Among}, {5, 4, Among}} {
+		if got := WindowOf(x.voters, x.shards); got != x.want {
+			t.Errorf("%d voters, %d shards: %d batches are in flight, want %d", x.voters, x.shards, got, x.want)
+		}
+	}
+}
+
 func TestFewerBatchesAreInFlightOnceOthersVote(t *testing.T) {
 	l := newHeld(t)
 	propose := func() int {
@@ -209,13 +217,13 @@ func TestFewerBatchesAreInFlightOnceOthersVote(t *testing.T) {
 		l.p.Flush()
 		return len(l.proposed)
 	}
-	l.p.SetWindow(WindowOf(1))
+	l.p.SetWindow(WindowOf(1, 1))
 	for want := range 3 {
 		if got := propose(); got != min(want+1, 2) {
 			t.Errorf("alone %d batches are in flight after %d commands", got, want+1)
 		}
 	}
-	l.p.SetWindow(WindowOf(3))
+	l.p.SetWindow(WindowOf(3, 1))
 	l.landOne()
 	if propose(); len(l.proposed) != 1 {
 		t.Errorf("among others %d batches are in flight", len(l.proposed))

@@ -96,7 +96,7 @@ func (s *Set) FitWindows(r *hosts.Records) {
 				voters++
 			}
 		}
-		rp.Pipeline.SetWindow(pipeline.WindowOf(voters))
+		rp.Pipeline.SetWindow(pipeline.WindowOf(voters, s.config.Shards))
 	}
 }
 

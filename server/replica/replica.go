@@ -86,7 +86,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	r.waiters.init()
 	r.timers.init()
 	r.Pipeline = pipeline.New(pipeline.Options{
-		Shard: int(id - 1), Proposer: s.proposer, Window: pipeline.WindowOf(len(s.config.Hosts)),
+		Shard: int(id - 1), Proposer: s.proposer, Window: pipeline.WindowOf(len(s.config.Hosts), s.config.Shards),
 		Delay: s.config.Delay, Clock: s.config.Clock,
 	})
 	r.Pipeline.Open(r.log)
