@@ -92,7 +92,7 @@ func fill(t *testing.T, r *Replica, held *countingLog) {
 		}
 		r.Pipeline.Flush()
 	}
-	for batches := 0; batches < pipeline.Alone; _, batches = r.Pipeline.Waiting() {
+	for batches := 0; batches < r.Pipeline.Window(); _, batches = r.Pipeline.Waiting() {
 		add()
 	}
 	add()
