@@ -48,6 +48,39 @@ func TestWhatWasCarriedOutIsNotCarriedOutAgain(t *testing.T) {
 	}
 }
 
+// TestAChangeWithoutSessionIsSentAgainWhereNothingWasDone: it has no number, so only a refusal that names a wait, which
+// says that nothing happened, lets it be sent again.
+func TestAChangeWithoutSessionIsSentAgainWhereNothingWasDone(t *testing.T) {
+	away := &protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 20}
+	for what, x := range map[string]struct {
+		refused *protocol.Result
+		want    error
+		creates int
+	}{
+		"a host that waits for a leader": {away, nil, 2},
+		"a host that does not know":      {unavailable, client.ErrUnavailable, 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+				sent := 0
+				fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+					if r.Kind != protocol.KindSemaphoreCreate {
+						return fault{}
+					}
+					if sent++; sent > 1 {
+						return fault{}
+					}
+					return fault{refuse: x.refused}
+				})
+				err := c.Node(path).Create(t.Context(), name, 1, nil)
+				if !errors.Is(err, x.want) || sent != x.creates {
+					t.Errorf("sent %d times, %v", sent, err)
+				}
+			})
+		})
+	}
+}
+
 func TestAQueuedAcquireSurvivesALostAnswer(t *testing.T) {
 	for what, x := range map[string]fault{"lost": lostAfter, "unavailable": {refuse: unavailable, after: true}} {
 		t.Run(what, func(t *testing.T) {

@@ -37,9 +37,11 @@ func (c *Cluster) DoOnce(
 	return cmp.Or(doubt, err)
 }
 
-// isDoubtful reports whether a request may have been carried out though it failed.
+// isDoubtful reports whether a request may have been carried out though it failed. A host that asks to wait has done
+// nothing.
 func isDoubtful(err error) bool {
-	return failure.IsTransport(err) || failure.Status(err) == protocol.StatusUnavailable
+	return failure.IsTransport(err) ||
+		failure.Status(err) == protocol.StatusUnavailable && failure.Wait(err) == 0
 }
 
 // Repeat calls try with a connection to the target's host, and again after a pause, until it succeeds or fails with
