@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -22,6 +23,8 @@ type Config struct {
 	Secure bool
 	// Actions lets browsers change something without a token.
 	Actions bool
+	// Files are the pages of the console; nil for none.
+	Files fs.FS
 	// Log receives what goes wrong. Nil means no log.
 	Log *slog.Logger
 }
@@ -70,7 +73,12 @@ func New(config Config) *Gateway {
 		})
 	}
 	g.mux.HandleFunc("GET "+version+"/openapi.json", serveDocument)
-	g.mux.HandleFunc("/", refuseUnknown)
+	g.mux.HandleFunc(version+"/", refuseUnknown)
+	if config.Files != nil {
+		g.mux.Handle("/", pages(config.Files))
+	} else {
+		g.mux.HandleFunc("/", refuseUnknown)
+	}
 	return g
 }
 

@@ -2,7 +2,9 @@ package http
 
 import (
 	"context"
+	"io/fs"
 	"net/http"
+	"path"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -34,6 +36,20 @@ func signInRoutes() []route {
 	out := post("/sign-out", groupConsole, "none", "Ends that",
 		func(_ context.Context, c *call, _ *none) (done, error) { return c.gateway.signOut(c), nil })
 	return []route{in, out}
+}
+
+// pages serves the files of the console. Every path without an extension is one of its pages, which the browser finds in
+// the one document that there is.
+func pages(files fs.FS) http.Handler {
+	served := http.FileServerFS(files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-cache")
+		if path.Ext(r.URL.Path) == "" {
+			http.ServeFileFS(w, r, files, "index.html")
+			return
+		}
+		served.ServeHTTP(w, r)
+	})
 }
 
 // refuseUnknown answers requests for which there is no route.

@@ -1,0 +1,22 @@
+// Package console has the pages that a browser shows of a cluster: plain modules and one style, without a step that
+// builds them and without anything from elsewhere. They read and change by the HTTP API alone.
+//
+// Start at files/main.js, which shows a page, and files/pages.js, which has one object for each.
+package console
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed files
+var embedded embed.FS
+
+// Files are what is served at the top of the HTTP API's address.
+func Files() fs.FS {
+	files, err := fs.Sub(embedded, "files")
+	if err != nil {
+		panic("the files of the console are not there: " + err.Error()) // they are embedded
+	}
+	return files
+}
