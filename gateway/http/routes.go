@@ -38,8 +38,8 @@ func signInRoutes() []route {
 	return []route{in, out}
 }
 
-// pages serves the files of the console. Every path without an extension is one of its pages, which the browser finds in
-// the one document that there is.
+// pages serves the files of the console. Every path without an extension is one of its pages, which the browser finds
+// in the one document that there is.
 func pages(files fs.FS) http.Handler {
 	served := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

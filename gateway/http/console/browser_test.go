@@ -58,7 +58,8 @@ func openBrowser(t *testing.T) *browser {
 	}
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu",
+		"--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--hide-scrollbars", "--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
 	if err := command.Start(); err != nil {
