@@ -16,7 +16,7 @@ ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine soak soak-members soak-restores chaos disk start trace
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console soak soak-members soak-restores chaos disk start trace
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -63,6 +63,9 @@ bench-peers: ## the race against etcd and ZooKeeper, an hour; flags in BENCH_PEE
 
 engine: ## after a change of the engine's version: what is set in it from outside must still be there
 	$(GO) test ./shard/raftlog -run 'TestTheEngine|TestABatchTakesLittleMemory' -count 1 -v
+
+console: ## the console in a real browser: Chromium, such as of the package chromium
+	$(GO) test ./gateway/http/console -count 1 -timeout 10m -args -browser
 
 soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 	$(GO) test ./test/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v

@@ -17,7 +17,7 @@ func TestThePageOfHTTPWorksAsTyped(t *testing.T) {
 		t.Skip("it builds the program and runs it")
 	}
 	d := newDesk(t)
-	d.open("go run ./cmd/signalbox serve").await("The HTTP API is at http://127.0.0.1:7424/v1/")
+	d.open("go run ./cmd/signalbox serve").await("The console is at http://127.0.0.1:7424")
 	for _, tool := range []string{"bash", "curl", "grep", "cut"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s", tool)

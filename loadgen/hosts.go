@@ -89,7 +89,7 @@ func startHosts(ctx context.Context, config *Config) (_ *hosts, err error) {
 func (ho *hosts) flags(h *host, config *Config) []string {
 	flags := []string{
 		"serve", "--name", h.name, "--data-dir", filepath.Join(ho.dir, h.name), "--listen", h.client,
-		"--admin-listen", h.admin, "--pprof", "--log-level", "warn",
+		"--admin-listen", h.admin, "--http-listen", "off", "--pprof", "--log-level", "warn",
 	}
 	for _, other := range ho.each {
 		if len(ho.each) > 1 {

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	gateway "github.com/signalbox/signalbox/gateway/http"
+	"github.com/signalbox/signalbox/gateway/http/console"
 	"github.com/signalbox/signalbox/server/host"
 	"github.com/signalbox/signalbox/server/settings"
 	"github.com/signalbox/signalbox/server/transport"
@@ -51,6 +52,7 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 	}
 	g := gateway.New(gateway.Config{
 		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
+		Files: console.Files(),
 	})
 	if api.server, err = gateway.Listen(s.HTTPListen, g, certificate, log); err == nil {
 		return api, nil
@@ -73,12 +75,12 @@ func (ha *httpAPI) Close() {
 	}
 }
 
-// greeting is where the API is, for a user who started the host by hand.
+// greeting is where console and API are, for a user who started the host by hand.
 func (ha *httpAPI) greeting() string {
 	if ha == nil {
 		return ""
 	}
-	return fmt.Sprintf("\nThe HTTP API is at %s://%s/v1/", ha.scheme, ha.server.Addr())
+	return fmt.Sprintf("\nThe console is at %s://%s, and the HTTP API below /v1/", ha.scheme, ha.server.Addr())
 }
 
 // hostDialer connects the API to hosts: in memory to its own, and as any client to others.

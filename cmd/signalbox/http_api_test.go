@@ -37,8 +37,16 @@ func TestEveryHostServesTheHTTPAPI(t *testing.T) {
 	for i, h := range hosts {
 		h.awaitReady()
 		h.awaitLine(2)
-		if want := "The HTTP API is at https://" + h.place.HTTP + "/v1/\n"; !strings.HasSuffix(h.Output(), want) {
+		want := "The console is at https://" + h.place.HTTP + ", and the HTTP API below /v1/\n"
+		if !strings.HasSuffix(h.Output(), want) {
 			t.Errorf("it says %s and not %s", h.Output(), want)
+		}
+		page, err := browser.Get("https://" + h.place.HTTP + "/locks")
+		if err != nil || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("the console of host %d: %+v %v", i, page, err)
+		}
+		if err == nil {
+			page.Body.Close()
 		}
 		for _, c := range []struct {
 			token, route, body string

@@ -36,7 +36,7 @@ func newServe(s cli.Streams) *cobra.Command {
 
 Without any settings it serves clients of this machine, keeps its data in
 ./signalbox-data, shows health, metrics and status at http://127.0.0.1:7422, and
-serves the HTTP API at http://127.0.0.1:7424/v1/.
+serves a console and the HTTP API at http://127.0.0.1:7424.
 Started again on the same directory it goes on where it was.
 
 A cluster is made of hosts that are all given the same list of names and

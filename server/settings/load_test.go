@@ -64,6 +64,27 @@ func TestNothingSaidIsOneHostOnThisMachine(t *testing.T) {
 	}
 }
 
+// TestAnEmptyAddressTurnsTheHTTPAPIOff where it is given; an empty variable says nothing, as of every setting.
+func TestAnEmptyAddressTurnsTheHTTPAPIOff(t *testing.T) {
+	for _, c := range []struct {
+		args, environment []string
+		file              string
+		serves            bool
+	}{
+		{nil, nil, "", true},
+		{[]string{"--http-listen", ""}, nil, "", false},
+		{[]string{"--http-listen="}, nil, "", false},
+		{[]string{"--http-listen", "off"}, nil, "", false},
+		{nil, nil, "http-listen: \"\"\n", false},
+		{nil, []string{"SIGNALBOX_HTTP_LISTEN="}, "", true},
+		{nil, []string{"SIGNALBOX_HTTP_LISTEN=off"}, "", false},
+	} {
+		if s := mustLoad(t, c.args, c.environment, c.file); s.ServesHTTP() != c.serves || s.WantsHTTP() {
+			t.Errorf("%q %q %q: the address is %q", c.args, c.environment, c.file, s.HTTPListen)
+		}
+	}
+}
+
 func TestWhatFollowsFromOtherSettings(t *testing.T) {
 	pem := filepath.Join(t.TempDir(), "some.pem")
 	kept := t.TempDir()

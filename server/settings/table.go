@@ -161,10 +161,10 @@ var table = []row{
 	},
 	{
 		name: "http-listen", group: groupAdmin, hint: "ADDRESS",
-		help: "where the HTTP API is served, by TLS where tls-cert is set; off for nowhere. The host goes on without " +
-			"where it is not set and another process listens there",
+		help: "where the console and the HTTP API are served, by TLS where tls-cert is set; off or an empty one for " +
+			"nowhere. The host goes on without where it is not set and another process listens there",
 		otherwise: DefaultHTTPListen + "; off where tls-client-ca is set",
-		field:     func(s *Settings) value { return textValue{&s.HTTPListen} },
+		field:     func(s *Settings) value { return listenerValue{textValue{&s.HTTPListen}} },
 	},
 	{
 		name: "http-ca", group: groupAdmin, hint: "FILE",

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,6 +39,14 @@ func (v textValue) parse(texts []string) error {
 }
 
 func (v textValue) text() string { return *v.field }
+
+// listenerValue is an address to listen at. An empty one that is given says that no listener is wanted.
+type listenerValue struct{ textValue }
+
+func (v listenerValue) parse(texts []string) error {
+	*v.field = cmp.Or(last(texts), Off)
+	return nil
+}
 
 type wordValue struct {
 	field   *string

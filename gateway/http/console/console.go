@@ -9,6 +9,8 @@ import (
 	"io/fs"
 )
 
+// embedded has the files of the folder files.
+//
 //go:embed files
 var embedded embed.FS
 

@@ -20,6 +20,8 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
+var inBrowser = flag.Bool("browser", false, "run the tests that need a browser")
+
 var shots = flag.String("shots", "", "a folder to save what every page looks like in")
 
 // maxWeight bounds what a browser loads, in bytes.
