@@ -1,0 +1,106 @@
+package ydb
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+)
+
+// call is who calls, and from where.
+type call struct {
+	ticket   string
+	database string
+	build    string // which SDK it is
+	address  string // without the port
+	from     *clientAddr
+}
+
+// callOf reads what a call says of its caller, and refuses a ticket that others could read on its way.
+func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	first := func(name string) string {
+		if v := md.Get(name); len(v) > 0 {
+			return v[0]
+		}
+		return ""
+	}
+	c = call{
+		ticket: first("x-ydb-auth-ticket"), database: strings.TrimRight(first("x-ydb-database"), "/"),
+		build: first("x-ydb-sdk-build-info"),
+	}
+	local := false
+	if p, ok := peer.FromContext(ctx); ok {
+		c.from, _ = p.Addr.(*clientAddr)
+		host, _, err := net.SplitHostPort(p.Addr.String())
+		if err != nil {
+			host = p.Addr.String()
+		}
+		c.address = host
+		ip := net.ParseIP(host)
+		local = ip != nil && ip.IsLoopback()
+	}
+	if c.ticket != "" && !g.config.Secure && !g.config.PlainTickets && !local {
+		return c, &failed{Ydb.StatusIds_UNAUTHORIZED, "a ticket came over a connection without TLS"}
+	}
+	return c, nil
+}
+
+// below returns whether a path lies below the database of the call. A call that names none reaches all.
+func (c *call) below(path string) bool {
+	return c.database == "" || strings.HasPrefix(path, c.database+"/") && len(path) > len(c.database)+1
+}
+
+// withTimeout bounds a call by what its operation's params say.
+func withTimeout(
+	ctx context.Context, p *Ydb_Operations.OperationParams,
+) (context.Context, context.CancelFunc) {
+	if d := p.GetOperationTimeout(); d != nil && d.AsDuration() > 0 {
+		return context.WithTimeout(ctx, d.AsDuration())
+	}
+	return context.WithCancel(ctx)
+}
+
+// Listener makes connections known to the gateway: it sees there whether a stream ended because its client cancelled
+// it, or because the connection was lost.
+func Listener(l net.Listener) net.Listener { return listener{l} }
+
+type listener struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (l listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &clientConn{Conn: c, address: &clientAddr{Addr: c.RemoteAddr()}}, nil
+}
+
+// clientAddr is the address of a client, and whether its connection is lost.
+type clientAddr struct {
+	net.Addr
+	lost atomic.Bool
+}
+
+// clientConn notes that nothing can be read any more before the server learns of it.
+type clientConn struct {
+	net.Conn
+	address *clientAddr
+}
+
+// Read implements net.Conn.
+func (c *clientConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.address.lost.Store(true)
+	}
+	return n, err
+}
+
+// RemoteAddr implements net.Conn.
+func (c *clientConn) RemoteAddr() net.Addr { return c.address }

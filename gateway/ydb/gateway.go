@@ -1,0 +1,108 @@
+package ydb
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Coordination_V1"
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Discovery_V1"
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Scheme_V1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
+)
+
+// Gateway answers the calls of YDB's SDKs. It is safe for use by many goroutines.
+type Gateway struct {
+	Ydb_Coordination_V1.UnimplementedCoordinationServiceServer
+	Ydb_Discovery_V1.UnimplementedDiscoveryServiceServer
+	Ydb_Scheme_V1.UnimplementedSchemeServiceServer
+
+	config   Config
+	tickets  tickets
+	draining atomic.Bool
+	drained  chan struct{} // closed when sessions are to end
+	once     sync.Once
+
+	mu        sync.Mutex // guards what follows
+	streams   int
+	addresses map[string]int // streams by address
+
+	counts counts
+}
+
+// New returns a Gateway.
+func New(c Config) (*Gateway, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Gateway{
+		config: c, tickets: tickets{open: c.Open, byTicket: make(map[string]*ticket)},
+		drained: make(chan struct{}), addresses: make(map[string]int),
+	}, nil
+}
+
+// What SDKs send at the most: data of the largest limit of hosts, and the rest of a message.
+const maxMessageBytes = 1<<20 + 64<<10
+
+// ServerOptions are those that a gRPC server of a Gateway needs.
+func ServerOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
+	}
+}
+
+// Register makes a server answer the calls.
+func (g *Gateway) Register(s grpc.ServiceRegistrar) {
+	Ydb_Coordination_V1.RegisterCoordinationServiceServer(s, g)
+	Ydb_Discovery_V1.RegisterDiscoveryServiceServer(s, g)
+	Ydb_Scheme_V1.RegisterSchemeServiceServer(s, g)
+}
+
+// Drain makes discovery name this gateway no more, where others are named, and ends the sessions that are there: their
+// SDKs come back to another gateway. It returns when they have left, or with the context.
+func (g *Gateway) Drain(ctx context.Context) error {
+	g.draining.Store(true)
+	g.once.Do(func() { close(g.drained) })
+	for {
+		g.mu.Lock()
+		left := g.streams
+		g.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close closes the clients of the cluster. The server must have been stopped.
+func (g *Gateway) Close() { g.tickets.close() }
+
+// enter counts a stream of an address in, and returns false where there are too many.
+func (g *Gateway) enter(address string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.draining.Load() || g.streams >= g.config.MaxStreams ||
+		g.addresses[address] >= g.config.MaxStreamsPerAddress {
+		return false
+	}
+	g.streams++
+	g.addresses[address]++
+	return true
+}
+
+func (g *Gateway) leave(address string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.streams--
+	if g.addresses[address]--; g.addresses[address] == 0 {
+		delete(g.addresses, address)
+	}
+}

@@ -1,0 +1,155 @@
+package ydb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Scheme"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// alterTries is how often a change of a config is begun anew because another one came between.
+const alterTries = 10
+
+// withCluster calls f with the client of the caller's ticket.
+func (g *Gateway) withCluster(ctx context.Context, f func(c call, t *ticket) error) error {
+	c, err := g.callOf(ctx)
+	if err != nil {
+		return err
+	}
+	t, err := g.tickets.use(ctx, c.ticket)
+	if err != nil {
+		return err
+	}
+	defer g.tickets.leave(c.ticket, t)
+	return f(c, t)
+}
+
+// onNode is withCluster for a call about a node. A node that does not exist, or lies outside of the database, is an
+// error of the scheme.
+func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket) error) error {
+	return g.withCluster(ctx, func(c call, t *ticket) error {
+		if !c.below(path) {
+			return &failed{Ydb.StatusIds_SCHEME_ERROR, "the path is not below the database " + c.database}
+		}
+		err := f(t)
+		if errors.Is(err, protocol.ErrNotFound) {
+			return &failed{Ydb.StatusIds_SCHEME_ERROR, "path does not exist: " + path}
+		}
+		return err
+	})
+}
+
+// CreateNode creates a node. One that exists stays as it is.
+func (g *Gateway) CreateNode(
+	ctx context.Context, r *Ydb_Coordination.CreateNodeRequest,
+) (*Ydb_Coordination.CreateNodeResponse, error) {
+	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
+	defer cancel()
+	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+		if r.GetConfig().GetPath() != "" {
+			return &failed{Ydb.StatusIds_BAD_REQUEST, "config.path is not for requests"}
+		}
+		m := &protocol.NodeCreate{Path: []byte(r.Path), Config: configOf(askedOf(r.Config))}
+		return t.raw.Do(ctx, m, nil)
+	})
+	return &Ydb_Coordination.CreateNodeResponse{Operation: operation(nil, err)}, nil
+}
+
+// AlterNode changes what is set in the config.
+func (g *Gateway) AlterNode(
+	ctx context.Context, r *Ydb_Coordination.AlterNodeRequest,
+) (*Ydb_Coordination.AlterNodeResponse, error) {
+	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
+	defer cancel()
+	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+		if r.GetConfig().GetPath() != "" {
+			return &failed{Ydb.StatusIds_BAD_REQUEST, "config.path is not for requests"}
+		}
+		for try := 1; ; try++ {
+			before, err := describe(ctx, t, r.Path)
+			if err != nil {
+				return err
+			}
+			err = t.raw.Do(ctx, &protocol.NodeAlter{
+				NodeID: before.ID, ConfigVersion: before.ConfigVersion,
+				Config: configOf(merge(shownOf(&before.Config), askedOf(r.Config))),
+			}, nil)
+			if !errors.Is(err, protocol.ErrPreconditionFailed) || try == alterTries {
+				return err
+			}
+		}
+	})
+	return &Ydb_Coordination.AlterNodeResponse{Operation: operation(nil, err)}, nil
+}
+
+// DropNode drops a node.
+func (g *Gateway) DropNode(
+	ctx context.Context, r *Ydb_Coordination.DropNodeRequest,
+) (*Ydb_Coordination.DropNodeResponse, error) {
+	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
+	defer cancel()
+	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+		n, err := describe(ctx, t, r.Path)
+		if err != nil {
+			return err
+		}
+		return t.raw.Do(ctx, &protocol.NodeDrop{Path: []byte(r.Path), NodeID: n.ID}, nil)
+	})
+	return &Ydb_Coordination.DropNodeResponse{Operation: operation(nil, err)}, nil
+}
+
+// DescribeNode describes a node, with its config as it was asked for.
+func (g *Gateway) DescribeNode(
+	ctx context.Context, r *Ydb_Coordination.DescribeNodeRequest,
+) (*Ydb_Coordination.DescribeNodeResponse, error) {
+	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
+	defer cancel()
+	result := &Ydb_Coordination.DescribeNodeResult{}
+	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+		n, err := describe(ctx, t, r.Path)
+		if err != nil {
+			return err
+		}
+		result.Self, result.Config = entryOf(r.Path), configShown(shownOf(&n.Config))
+		return nil
+	})
+	return &Ydb_Coordination.DescribeNodeResponse{Operation: operation(result, err)}, nil
+}
+
+// DescribePath says what a path is: a coordination node, or nothing.
+func (g *Gateway) DescribePath(
+	ctx context.Context, r *Ydb_Scheme.DescribePathRequest,
+) (*Ydb_Scheme.DescribePathResponse, error) {
+	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
+	defer cancel()
+	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+		_, err := describe(ctx, t, r.Path)
+		return err
+	})
+	result := &Ydb_Scheme.DescribePathResult{Self: entryOf(r.Path)}
+	return &Ydb_Scheme.DescribePathResponse{Operation: operation(result, err)}, nil
+}
+
+func entryOf(p string) *Ydb_Scheme.Entry {
+	return &Ydb_Scheme.Entry{Name: path.Base(p), Type: Ydb_Scheme.Entry_COORDINATION_NODE}
+}
+
+func describe(ctx context.Context, t *ticket, path string) (n protocol.Node, err error) {
+	err = t.raw.Do(ctx, &protocol.NodeDescribe{Path: []byte(path)}, func(a *protocol.Answer) {
+		n = a.NodeDescribe.Node
+		n.Path = nil // a view that ends here
+	})
+	return n, err
+}
+
+// isAnswer reports whether an error is what a host answered to one that it has let in.
+func isAnswer(err error) bool {
+	var answer *protocol.Error
+	return errors.As(err, &answer) && cmp.Or(answer.Status, protocol.StatusInternal) == protocol.StatusNotFound
+}

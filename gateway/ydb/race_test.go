@@ -1,0 +1,5 @@
+//go:build race
+
+package ydb_test
+
+const raceDetector = true

@@ -1,0 +1,79 @@
+package ydb_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/gateway/ydb"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// database is the one that SDKs name.
+const database = "/local"
+
+// rig is a cluster with a gateway to it.
+type rig struct {
+	t       *testing.T
+	cluster *servertest.Cluster
+	gateway *ydb.Gateway
+	server  *grpc.Server
+	address string
+}
+
+// newRig starts a cluster of so many hosts, and a gateway.
+func newRig(t *testing.T, hosts int) *rig {
+	t.Helper()
+	r := &rig{t: t, cluster: servertest.Start(t, servertest.Hosts(hosts), servertest.Shards(2))}
+	r.serve()
+	return r
+}
+
+// serve starts a gateway, which is that of the rig from then on.
+func (r *rig) serve() {
+	t := r.t
+	t.Helper()
+	g, err := ydb.New(ydb.Config{Open: func(ctx context.Context, token string) (*client.Client, error) {
+		return client.Open(ctx, r.cluster.Addresses(), client.WithDialer(r.cluster.Dial), client.WithToken(token))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.gateway, r.address = g, l.Addr().String()
+	r.server = grpc.NewServer(ydb.ServerOptions()...)
+	g.Register(r.server)
+	done := make(chan struct{})
+	server := r.server
+	go func() {
+		defer close(done)
+		_ = server.Serve(ydb.Listener(l)) // it ends with Stop
+	}()
+	t.Cleanup(func() {
+		server.Stop()
+		<-done
+		g.Close()
+	})
+}
+
+// dial connects to the gateway.
+func (r *rig) dial() *grpc.ClientConn {
+	r.t.Helper()
+	c, err := grpc.NewClient(r.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// limit is how long a test waits for what must come, on any machine.
+const limit = time.Minute

@@ -1,0 +1,17 @@
+//go:build integration
+
+package ydb_test
+
+// What the tests of ydb-go-sdk need, so that they can be built from this module as they are: see sdk_test.go.
+import (
+	_ "github.com/google/uuid"
+	_ "github.com/rekby/fixenv"
+	_ "github.com/stretchr/testify/assert"
+	_ "github.com/stretchr/testify/require"
+	_ "github.com/ydb-platform/ydb-go-sdk/v3"
+	_ "github.com/ydb-platform/ydb-go-sdk/v3/pkg/xtest"
+	_ "go.uber.org/goleak"
+	_ "go.uber.org/zap"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/xerrors"
+)

@@ -1,0 +1,42 @@
+package ydb_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+var rounds = flag.Int("sdk-rounds", 1, "how often the tests of the SDK run")
+
+const sdkTests = "github.com/ydb-platform/ydb-go-sdk/v3/tests/integration"
+
+// TestTheTestsOfTheSDKPass: those of ydb-go-sdk for coordination nodes, as they are in its module.
+func TestTheTestsOfTheSDKPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the SDK's tests")
+	}
+	program := filepath.Join(t.TempDir(), "integration.test")
+	args := []string{"test", "-c", "-tags", "integration", "-o", program}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, sdkTests)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, options := range map[string]string{"default balancer": "", "single connection": "?go_balancer=%7B%22type%22%3A%22disable%22%7D"} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, 1)
+			run := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^TestCoordination", "-test.count",
+				strconv.Itoa(*rounds))
+			run.Env = append(os.Environ(), "YDB_CONNECTION_STRING=grpc://"+r.address+database+options)
+			out, err := run.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Logf("%d bytes of output", len(out))
+		})
+	}
+}

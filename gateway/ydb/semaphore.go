@@ -1,0 +1,212 @@
+package ydb
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// handle carries a message of the client out. An error ends the stream.
+func (s *stream) handle(m *request) error {
+	switch {
+	case m.GetPong() != nil:
+		return s.ponged(m.GetPong().Opaque)
+	case m.GetPing() != nil:
+		s.send(&response{Response: &Ydb_Coordination.SessionResponse_Pong{
+			Pong: &Ydb_Coordination.SessionResponse_PingPong{Opaque: m.GetPing().Opaque},
+		}})
+	case m.GetSessionStop() != nil:
+	case m.GetAcquireSemaphore() != nil:
+		s.acquire(m.GetAcquireSemaphore())
+	case m.GetReleaseSemaphore() != nil:
+		s.release(m.GetReleaseSemaphore())
+	case m.GetDescribeSemaphore() != nil:
+		s.describe(m.GetDescribeSemaphore())
+	case m.GetCreateSemaphore() != nil:
+		s.create(m.GetCreateSemaphore())
+	case m.GetUpdateSemaphore() != nil:
+		s.update(m.GetUpdateSemaphore())
+	case m.GetDeleteSemaphore() != nil:
+		s.remove(m.GetDeleteSemaphore())
+	default:
+		return &failed{Ydb.StatusIds_BAD_REQUEST, "a message that is not known here, or a second session_start"}
+	}
+	return nil
+}
+
+// numbers are those of the mutations of one stream. A later stream of the session has higher ones.
+type numbers struct {
+	mu   sync.Mutex // guards what follows
+	last uint64
+	open []uint64 // those without an answer, in order
+}
+
+// begin sets the first number by the client's count of its attaches.
+func (n *numbers) begin(sequence uint64) { n.last = (sequence + 1) << 32 }
+
+// next numbers a mutation.
+func (n *numbers) next() protocol.Mutation {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	acknowledged := n.last
+	if len(n.open) > 0 {
+		acknowledged = n.open[0] - 1
+	}
+	n.last++
+	n.open = append(n.open, n.last)
+	return protocol.Mutation{Number: n.last, Acknowledged: acknowledged}
+}
+
+func (n *numbers) answered(number uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i, found := slices.BinarySearch(n.open, number); found {
+		n.open = slices.Delete(n.open, i, i+1)
+	}
+}
+
+// mutate sends a mutation, and again under a higher number where the host says that a later one came before it. done
+// gets the answer, and what follows it. It gets nothing where the stream has ended.
+func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, done func(a *protocol.Answer)) {
+	*number = s.numbers.next()
+	this := number.Number
+	s.session.Ask(m, func(a *protocol.Answer, err error) {
+		switch {
+		case err != nil:
+			if code, _ := statusOf(err); s.session.Err() == nil {
+				s.end(ending{failure: &Ydb_Coordination.SessionResponse_Failure{Status: code}})
+			}
+			return
+		case a.Kind.IsAnswer():
+			s.numbers.answered(this)
+		}
+		if a.Result.Status == protocol.StatusStale {
+			go s.mutate(m, number, done)
+			return
+		}
+		done(a)
+	})
+}
+
+// refused answers a semaphore's request that cannot be one, as a host would.
+func nameless(name string) error {
+	if name == "" || len(name) > protocol.MaxNameBytes {
+		return &failed{Ydb.StatusIds_BAD_REQUEST, "the name of a semaphore has 1 to 1024 bytes"}
+	}
+	return nil
+}
+
+func (s *stream) acquire(m *Ydb_Coordination.SessionRequest_AcquireSemaphore) {
+	result := func(acquired bool, err error) {
+		code, issues := statusOf(err)
+		s.send(&response{Response: &Ydb_Coordination.SessionResponse_AcquireSemaphoreResult_{
+			AcquireSemaphoreResult: &Ydb_Coordination.SessionResponse_AcquireSemaphoreResult{
+				ReqId: m.ReqId, Status: code, Issues: issues, Acquired: acquired,
+			},
+		}})
+	}
+	if err := nameless(m.Name); err != nil {
+		result(false, err)
+		return
+	}
+	a := &protocol.Acquire{
+		Name: []byte(m.Name), Count: m.Count, TimeoutMillis: m.TimeoutMillis, Data: m.Data, Ephemeral: m.Ephemeral,
+	}
+	if m.TimeoutMillis > protocol.MaxAcquireTimeoutMillis && m.TimeoutMillis != protocol.Forever {
+		result(false, &failed{Ydb.StatusIds_BAD_REQUEST, "the timeout of an acquire is at most a day, or forever"})
+		return
+	}
+	s.mutate(a, &a.Mutation, func(a *protocol.Answer) {
+		switch a.Kind {
+		case protocol.KindGranted:
+			result(true, nil)
+		case protocol.KindTimedOut:
+			result(false, nil)
+		case protocol.KindAborted:
+			result(false, a.Aborted.Result.Err())
+		default:
+			if a.Result.Status == protocol.StatusSuccess && a.Acquire.Outcome == protocol.Queued {
+				s.send(&response{Response: &Ydb_Coordination.SessionResponse_AcquireSemaphorePending_{
+					AcquireSemaphorePending: &Ydb_Coordination.SessionResponse_AcquireSemaphorePending{ReqId: m.ReqId},
+				}})
+				return
+			}
+			result(a.Acquire.Outcome == protocol.Acquired && a.Result.Status == protocol.StatusSuccess, a.Result.Err())
+		}
+	})
+}
+
+func (s *stream) release(m *Ydb_Coordination.SessionRequest_ReleaseSemaphore) {
+	result := func(released bool, err error) {
+		code, issues := statusOf(err)
+		s.send(&response{Response: &Ydb_Coordination.SessionResponse_ReleaseSemaphoreResult_{
+			ReleaseSemaphoreResult: &Ydb_Coordination.SessionResponse_ReleaseSemaphoreResult{
+				ReqId: m.ReqId, Status: code, Issues: issues, Released: released,
+			},
+		}})
+	}
+	if err := nameless(m.Name); err != nil {
+		result(false, err)
+		return
+	}
+	r := &protocol.Release{Name: []byte(m.Name)}
+	s.mutate(r, &r.Mutation, func(a *protocol.Answer) {
+		err := a.Result.Err()
+		result(err == nil && a.Release.Released, err)
+	})
+}
+
+func (s *stream) create(m *Ydb_Coordination.SessionRequest_CreateSemaphore) {
+	result := func(err error) {
+		code, issues := statusOf(err)
+		s.send(&response{Response: &Ydb_Coordination.SessionResponse_CreateSemaphoreResult_{
+			CreateSemaphoreResult: &Ydb_Coordination.SessionResponse_CreateSemaphoreResult{
+				ReqId: m.ReqId, Status: code, Issues: issues,
+			},
+		}})
+	}
+	if err := nameless(m.Name); err != nil {
+		result(err)
+		return
+	}
+	c := &protocol.SemaphoreCreate{Name: []byte(m.Name), Limit: m.Limit, Data: m.Data}
+	s.mutate(c, &c.Mutation, func(a *protocol.Answer) { result(a.Result.Err()) })
+}
+
+func (s *stream) update(m *Ydb_Coordination.SessionRequest_UpdateSemaphore) {
+	result := func(err error) {
+		code, issues := statusOf(err)
+		s.send(&response{Response: &Ydb_Coordination.SessionResponse_UpdateSemaphoreResult_{
+			UpdateSemaphoreResult: &Ydb_Coordination.SessionResponse_UpdateSemaphoreResult{
+				ReqId: m.ReqId, Status: code, Issues: issues,
+			},
+		}})
+	}
+	if err := nameless(m.Name); err != nil {
+		result(err)
+		return
+	}
+	u := &protocol.SemaphoreUpdate{Name: []byte(m.Name), Data: m.Data}
+	s.mutate(u, &u.Mutation, func(a *protocol.Answer) { result(a.Result.Err()) })
+}
+
+func (s *stream) remove(m *Ydb_Coordination.SessionRequest_DeleteSemaphore) {
+	result := func(err error) {
+		code, issues := statusOf(err)
+		s.send(&response{Response: &Ydb_Coordination.SessionResponse_DeleteSemaphoreResult_{
+			DeleteSemaphoreResult: &Ydb_Coordination.SessionResponse_DeleteSemaphoreResult{
+				ReqId: m.ReqId, Status: code, Issues: issues,
+			},
+		}})
+	}
+	if err := nameless(m.Name); err != nil {
+		result(err)
+		return
+	}
+	d := &protocol.SemaphoreDelete{Name: []byte(m.Name), Force: m.Force}
+	s.mutate(d, &d.Mutation, func(a *protocol.Answer) { result(a.Result.Err()) })
+}

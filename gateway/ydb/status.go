@@ -1,0 +1,84 @@
+package ydb
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Issue"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// accessDenied is the code of the issue that goes with UNAUTHORIZED.
+const accessDenied = 200_000 + 4
+
+// statuses are those of the cluster, as YDB has them. What is not here is INTERNAL_ERROR.
+var statuses = map[protocol.Status]Ydb.StatusIds_StatusCode{
+	protocol.StatusSuccess:            Ydb.StatusIds_SUCCESS,
+	protocol.StatusBadRequest:         Ydb.StatusIds_BAD_REQUEST,
+	protocol.StatusUnauthorized:       Ydb.StatusIds_UNAUTHORIZED,
+	protocol.StatusNotFound:           Ydb.StatusIds_NOT_FOUND,
+	protocol.StatusAlreadyExists:      Ydb.StatusIds_ALREADY_EXISTS,
+	protocol.StatusPreconditionFailed: Ydb.StatusIds_PRECONDITION_FAILED,
+	protocol.StatusAborted:            Ydb.StatusIds_ABORTED,
+	protocol.StatusBadSession:         Ydb.StatusIds_BAD_SESSION,
+	protocol.StatusSessionExpired:     Ydb.StatusIds_SESSION_EXPIRED,
+	protocol.StatusMoved:              Ydb.StatusIds_UNAVAILABLE,
+	protocol.StatusStale:              Ydb.StatusIds_UNAVAILABLE,
+	protocol.StatusFenced:             Ydb.StatusIds_PRECONDITION_FAILED,
+	protocol.StatusUnavailable:        Ydb.StatusIds_UNAVAILABLE,
+	protocol.StatusOverloaded:         Ydb.StatusIds_OVERLOADED,
+	protocol.StatusStorageFull:        Ydb.StatusIds_OVERLOADED,
+	protocol.StatusQuotaExceeded:      Ydb.StatusIds_OVERLOADED,
+	protocol.StatusUnsupported:        Ydb.StatusIds_UNSUPPORTED,
+	protocol.StatusTimeout:            Ydb.StatusIds_TIMEOUT,
+}
+
+// failed is an error of the gateway's own, with the status that an SDK is answered.
+type failed struct {
+	status  Ydb.StatusIds_StatusCode
+	message string
+}
+
+func (f *failed) Error() string { return f.message }
+
+// statusOf returns the status of an error, and the issues that go with it.
+func statusOf(err error) (Ydb.StatusIds_StatusCode, []*Ydb_Issue.IssueMessage) {
+	var own *failed
+	var answer *protocol.Error
+	code := Ydb.StatusIds_INTERNAL_ERROR
+	switch {
+	case err == nil:
+		return Ydb.StatusIds_SUCCESS, nil
+	case errors.As(err, &own):
+		code = own.status
+	case errors.Is(err, context.DeadlineExceeded):
+		code = Ydb.StatusIds_TIMEOUT
+	case errors.Is(err, protocol.ErrUnavailable), errors.Is(err, context.Canceled):
+		code = Ydb.StatusIds_UNAVAILABLE
+	case errors.As(err, &answer):
+		if known, ok := statuses[answer.Status]; ok {
+			code = known
+		}
+	}
+	issue := &Ydb_Issue.IssueMessage{Message: err.Error(), Severity: 1}
+	if code == Ydb.StatusIds_UNAUTHORIZED {
+		issue.IssueCode = accessDenied
+		issue.Message = "Access denied: " + issue.Message
+	}
+	return code, []*Ydb_Issue.IssueMessage{issue}
+}
+
+// operation is the outcome of a call that is not a stream: the status is within, and the call itself has succeeded.
+func operation(result proto.Message, err error) *Ydb_Operations.Operation {
+	o := &Ydb_Operations.Operation{Ready: true}
+	if err == nil && result != nil {
+		o.Result, err = anypb.New(result)
+	}
+	o.Status, o.Issues = statusOf(err)
+	return o
+}
