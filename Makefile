@@ -1,8 +1,10 @@
 # What a developer needs, in one place. `make` lists it.
 GO ?= go
-# The modules besides the main one. The light one is tested with it; the other has the requirements of its peers.
+# The modules besides the main one. The light one is tested with it; the heavy one has the requirements of its peers,
+# the gateway those of gRPC and of YDB's SDK.
 LIGHT := client/discovery/grpcresolver
 HEAVY := bench
+GATEWAY := gateway/ydb
 # How tests are built and run: no debugger reads their binaries and those that they build; vet has a run of its own, and
 # packages run two to a processor, as many of them wait for leases to end.
 GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
@@ -16,7 +18,7 @@ ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console soak soak-members soak-restores chaos disk start trace
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console soak soak-members soak-restores chaos disk start trace ydb
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -32,17 +34,21 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	cd .ci/tools && $(GO) build -o "$(CURDIR)/bin/staticcheck" honnef.co/go/tools/cmd/staticcheck
-	@for module in . $(LIGHT) $(HEAVY); do \
+	@for module in . $(LIGHT) $(HEAVY) $(GATEWAY); do \
 		echo "vet, staticcheck in $$module"; \
 		(cd $$module && $(GO) vet ./... && "$(CURDIR)/bin/staticcheck" ./...) || exit 1; \
 	done
 	cd $(HEAVY) && $(GO) test ./...
+	cd $(GATEWAY) && $(GOTEST) -short ./...
 	$(MAKE) race
 	$(MAKE) fuzz-short
 
 race: ## all tests under the race detector, the long ones shortened
 	$(GOTEST) -race -short -timeout 20m $$($(GO) list ./... | grep -v /test/tidy)
 	cd $(LIGHT) && $(GOTEST) -race -short -timeout 20m ./...
+
+ydb: ## the tests of the gateway for YDB's SDKs, and those of ydb-go-sdk 50 times, with the race detector
+	cd $(GATEWAY) && $(GO) test -race -timeout 60m ./... -sdk-rounds 50
 
 planted: ## every bug that is planted in the Go client's source, in worlds and in clusters, which tests have to notice
 	$(GO) test ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all

@@ -21,11 +21,27 @@ const (
 	maxPingPeriod = 5 * time.Second
 )
 
+// timing is what tests make slower, for machines that are.
+type timing struct {
+	slack     time.Duration
+	leastPing time.Duration // between two pings
+	unheeded  int           // how many pings in a row may have no answer when the next is due
+}
+
+var asYDB = timing{slack: slack, leastPing: minPingPeriod}
+
 // beliefOf returns for how long an SDK that asked for a timeout may rely on its session after it has got a message.
 func beliefOf(asked time.Duration) time.Duration { return max(asked, keepAlive) }
 
 // timeoutOf returns the timeout that a session has at its host.
-func timeoutOf(belief time.Duration) time.Duration { return belief + max(slack, belief/5) }
+func (t *timing) timeoutOf(belief time.Duration) time.Duration {
+	return belief + max(t.slack, belief/5)
+}
+
+// periodOf returns the time from ping to ping.
+func (t *timing) periodOf(asked time.Duration) time.Duration {
+	return min(max(asked/3, t.leastPing), maxPingPeriod)
+}
 
 // pings are those of one stream to its client, as YDB sends them.
 type pings struct {
@@ -34,7 +50,7 @@ type pings struct {
 	mu      sync.Mutex // guards what follows
 	timer   *time.Timer
 	opaque  uint64
-	waiting bool // for the pong
+	waiting int // how many pings in a row have no answer
 	stopped bool
 }
 
@@ -55,12 +71,12 @@ func (s *stream) ping() {
 	switch {
 	case p.stopped:
 		return
-	case p.waiting:
+	case p.waiting > s.gateway.timing.unheeded:
 		s.end(ending{failure: failureOf(&failed{Ydb.StatusIds_TIMEOUT, "a ping was not answered"}).GetFailure()})
 		return
 	}
 	p.opaque++
-	p.waiting = true
+	p.waiting++
 	s.send(&response{Response: &Ydb_Coordination.SessionResponse_Ping{
 		Ping: &Ydb_Coordination.SessionResponse_PingPong{Opaque: p.opaque},
 	}})
@@ -76,9 +92,9 @@ func (s *stream) ponged(opaque uint64) error {
 	p := &s.pings
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if opaque != p.opaque || !p.waiting {
+	if opaque > p.opaque || opaque+uint64(p.waiting) <= p.opaque {
 		return &failed{Ydb.StatusIds_BAD_REQUEST, "a pong to no ping"}
 	}
-	p.waiting = false
+	p.waiting = int(p.opaque - opaque)
 	return nil
 }

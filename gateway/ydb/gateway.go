@@ -2,6 +2,8 @@ package ydb
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +22,7 @@ type Gateway struct {
 	Ydb_Scheme_V1.UnimplementedSchemeServiceServer
 
 	config   Config
+	timing   timing
 	tickets  tickets
 	draining atomic.Bool
 	drained  chan struct{} // closed when sessions are to end
@@ -38,7 +41,7 @@ func New(c Config) (*Gateway, error) {
 		return nil, err
 	}
 	return &Gateway{
-		config: c, tickets: tickets{open: c.Open, byTicket: make(map[string]*ticket)},
+		config: c, timing: asYDB, tickets: tickets{open: c.Open, byTicket: make(map[string]*ticket)},
 		drained: make(chan struct{}), addresses: make(map[string]int),
 	}, nil
 }
@@ -106,3 +109,25 @@ func (g *Gateway) leave(address string) {
 		delete(g.addresses, address)
 	}
 }
+
+// counts are what a gateway counts.
+type counts struct {
+	streams  atomic.Int64 // that have a session
+	refused  atomic.Int64 // that were refused one
+	withheld atomic.Int64 // that were closed because their lease was too short to send over them
+}
+
+// WriteMetrics writes what the gateway counts, in the text form of Prometheus.
+func (g *Gateway) WriteMetrics(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `# TYPE signalbox_ydb_sessions gauge
+signalbox_ydb_sessions %d
+# TYPE signalbox_ydb_sessions_refused_total counter
+signalbox_ydb_sessions_refused_total %d
+# TYPE signalbox_ydb_streams_withheld_total counter
+signalbox_ydb_streams_withheld_total %d
+`, g.counts.streams.Load(), g.counts.refused.Load(), g.counts.withheld.Load())
+	return err
+}
+
+// Ready reports whether the gateway takes sessions.
+func (g *Gateway) Ready() bool { return !g.draining.Load() }

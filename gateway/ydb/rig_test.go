@@ -19,11 +19,13 @@ const database = "/local"
 
 // rig is a cluster with a gateway to it.
 type rig struct {
-	t       *testing.T
-	cluster *servertest.Cluster
-	gateway *ydb.Gateway
-	server  *grpc.Server
-	address string
+	t *testing.T
+	// heedPings: gateways end the streams of clients that do not answer pings.
+	heedPings bool
+	cluster   *servertest.Cluster
+	gateway   *ydb.Gateway
+	server    *grpc.Server
+	address   string
 }
 
 // newRig starts a cluster of so many hosts, and a gateway.
@@ -48,6 +50,7 @@ func (r *rig) serve() {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.BePatient(r.heedPings)
 	r.gateway, r.address = g, l.Addr().String()
 	r.server = grpc.NewServer(ydb.ServerOptions()...)
 	g.Register(r.server)

@@ -162,14 +162,17 @@ func TestAnEphemeralSemaphore(t *testing.T) {
 func TestAClientThatIsSilent(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
-	a := r.session(start{timeout: 300 * time.Millisecond, key: "key"})
-	a.acquired(a.acquire("lock", 1, 0, true), true, ok)
-	a.mute = true
+	r.heedPings = true
+	r.serve()
+	a := r.call()
+	a.mute.Store(true)
+	a.begin(start{timeout: 300 * time.Millisecond, key: "key"})
+	a.id = a.next().GetSessionStarted().GetSessionId()
 	a.fails(Ydb.StatusIds_TIMEOUT)
-	b := r.session(start{})
-	b.acquired(b.acquire("lock", 1, 0, true), true, ok) // ephemeral ones are shared
+	r.heedPings = false
+	r.serve()
 	again := r.session(start{session: a.id, key: "key", sequence: 1})
-	again.released(again.release("lock"), true)
+	again.stop()
 }
 
 // TestPingsOfClients are answered at once, and a pong to no ping ends the stream.

@@ -95,7 +95,7 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	s.asked = time.Duration(m.TimeoutMillis) * time.Millisecond
 	s.belief = beliefOf(s.asked)
 	p := raw.Params{
-		Path: m.Path, Timeout: timeoutOf(s.belief), Description: m.Description, Key: m.ProtectionKey, Sequence: m.SeqNo,
+		Path: m.Path, Timeout: s.gateway.timing.timeoutOf(s.belief), Description: m.Description, Key: m.ProtectionKey, Sequence: m.SeqNo,
 		Over: s.sessionOver,
 	}
 	s.numbers.begin(m.SeqNo)
@@ -108,7 +108,7 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 		s.gateway.tickets.leave(s.call.ticket, s.ticket)
 		return err
 	}
-	s.pings.period = min(max(s.asked/3, minPingPeriod), maxPingPeriod)
+	s.pings.period = s.gateway.timing.periodOf(s.asked)
 	s.send(&response{Response: &Ydb_Coordination.SessionResponse_SessionStarted_{
 		SessionStarted: &Ydb_Coordination.SessionResponse_SessionStarted{
 			SessionId: s.session.ID(), TimeoutMillis: m.TimeoutMillis,

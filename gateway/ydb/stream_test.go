@@ -2,6 +2,8 @@ package ydb_test
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,9 +41,12 @@ type caller struct {
 	t      *testing.T
 	rpc    Ydb_Coordination_V1.CoordinationService_SessionClient
 	cancel context.CancelFunc
-	mute   bool
+	mute   atomic.Bool
+	got    chan received
 	id     uint64
 	last   uint64 // request
+
+	sending sync.Mutex
 }
 
 // start is a first message.
@@ -61,11 +66,15 @@ func (r *rig) call() *caller {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return &caller{t: r.t, rpc: rpc, cancel: cancel}
+	c := &caller{t: r.t, rpc: rpc, cancel: cancel, got: make(chan received, 100)}
+	go c.listen()
+	return c
 }
 
 func (c *caller) send(m *request) {
 	c.t.Helper()
+	c.sending.Lock()
+	defer c.sending.Unlock()
 	if err := c.rpc.Send(m); err != nil {
 		c.t.Fatal(err)
 	}
@@ -100,6 +109,33 @@ func (r *rig) session(s start) *caller {
 	return c
 }
 
+// received is what came: a message that is no ping, or the end of the stream.
+type received struct {
+	m   *response
+	err error
+}
+
+// listen answers pings, and hands on everything else, until the stream is over.
+func (c *caller) listen() {
+	for {
+		m, err := c.rpc.Recv()
+		if err == nil && m.GetPing() != nil {
+			if !c.mute.Load() {
+				c.sending.Lock()
+				_ = c.rpc.Send(&request{Request: &Ydb_Coordination.SessionRequest_Pong{
+					Pong: &Ydb_Coordination.SessionRequest_PingPong{Opaque: m.GetPing().Opaque},
+				}})
+				c.sending.Unlock()
+			}
+			continue
+		}
+		c.got <- received{m, err}
+		if err != nil {
+			return
+		}
+	}
+}
+
 // next returns the next message that is no ping.
 func (c *caller) next() *response {
 	c.t.Helper()
@@ -111,28 +147,9 @@ func (c *caller) next() *response {
 }
 
 func (c *caller) receive() (*response, error) {
-	type received struct {
-		m   *response
-		err error
-	}
-	got := make(chan received, 1)
-	go func() {
-		for {
-			m, err := c.rpc.Recv()
-			if err == nil && m.GetPing() != nil {
-				if !c.mute {
-					_ = c.rpc.Send(&request{Request: &Ydb_Coordination.SessionRequest_Pong{
-						Pong: &Ydb_Coordination.SessionRequest_PingPong{Opaque: m.GetPing().Opaque},
-					}})
-				}
-				continue
-			}
-			got <- received{m, err}
-			return
-		}
-	}()
+	c.t.Helper()
 	select {
-	case r := <-got:
+	case r := <-c.got:
 		return r.m, r.err
 	case <-time.After(limit):
 		c.t.Fatal("nothing came")

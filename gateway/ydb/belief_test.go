@@ -1,0 +1,25 @@
+package ydb_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/gateway/ydb"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// TestASessionLastsLongerThanItsSDKBelieves: whatever timeout is asked for, there is room for two pings to the host
+// between what the gateway may count on and what the SDK believes, and it fits into what sessions may have.
+func TestASessionLastsLongerThanItsSDKBelieves(t *testing.T) {
+	for asked := time.Duration(0); asked <= ydb.MaxAsked; asked += 100 * time.Millisecond {
+		belief, timeout := ydb.Timeouts(asked)
+		switch {
+		case belief < asked || belief < 10*time.Second:
+			t.Fatalf("%v: belief is %v", asked, belief)
+		case timeout-timeout/10-belief < 2*time.Second:
+			t.Fatalf("%v: of %v, less a tenth, %v are believed", asked, timeout, belief)
+		case timeout > protocol.MaxSessionTimeoutMillis*time.Millisecond:
+			t.Fatalf("%v: the session would have %v", asked, timeout)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package ydb
+
+import "time"
+
+// BePatient makes a gateway bear with a machine that stands still for minutes: no stream ends because of that, but
+// over pings without an answer where these are heeded.
+func (g *Gateway) BePatient(heedPings bool) {
+	g.timing = timing{slack: 4 * time.Minute, leastPing: maxPingPeriod, unheeded: 1000}
+	if heedPings {
+		g.timing.leastPing, g.timing.unheeded = minPingPeriod, 0
+	}
+}
+
+// Timeouts returns what a session is given that is asked for with a timeout, and how long its SDK may believe.
+func Timeouts(asked time.Duration) (belief, timeout time.Duration) {
+	belief = beliefOf(asked)
+	return belief, asYDB.timeoutOf(belief)
+}
+
+// MaxAsked is the longest timeout that can be asked for.
+const MaxAsked = maxAsked
