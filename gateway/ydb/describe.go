@@ -57,7 +57,8 @@ func (d *description) add(a *protocol.SemaphoreDescribeAnswer) (next uint64) {
 	of := &a.Semaphore
 	if d.result == nil {
 		d.result = &Ydb_Coordination.SemaphoreDescription{
-			Name: d.request.Name, Data: slices.Clone(of.Data), Count: of.Count, Limit: of.Limit, Ephemeral: of.Ephemeral,
+			Name: d.request.Name, Data: slices.Clone(of.Data), Count: of.Count, Limit: of.Limit,
+			Ephemeral: of.Ephemeral,
 		}
 	}
 	for o := range a.Owners.All() {
@@ -77,7 +78,8 @@ func (d *description) add(a *protocol.SemaphoreDescribeAnswer) (next uint64) {
 // rest reads the pages behind the first.
 func (d *description) rest(first *protocol.SemaphoreDescribe, next uint64) {
 	m := &protocol.SemaphoreDescribe{
-		NodeID: first.NodeID, Name: first.Name, IncludeOwners: first.IncludeOwners, IncludeWaiters: first.IncludeWaiters,
+		NodeID: first.NodeID, Name: first.Name, IncludeOwners: first.IncludeOwners,
+		IncludeWaiters: first.IncludeWaiters,
 	}
 	s := d.stream
 	for next != 0 {

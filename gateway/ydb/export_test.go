@@ -12,9 +12,9 @@ func (g *Gateway) BePatient(heedPings bool) {
 }
 
 // Timeouts returns what a session is given that is asked for with a timeout, and how long its SDK may believe.
-func Timeouts(asked time.Duration) (belief, timeout time.Duration) {
-	belief = beliefOf(asked)
-	return belief, asYDB.timeoutOf(belief)
+func Timeouts(asked time.Duration) (reliance, timeout time.Duration) {
+	reliance = relianceOf(asked)
+	return reliance, asYDB.timeoutOf(reliance)
 }
 
 // MaxAsked is the longest timeout that can be asked for.

@@ -46,14 +46,16 @@ func New(c Config) (*Gateway, error) {
 	}, nil
 }
 
-// What SDKs send at the most: data of the largest limit of hosts, and the rest of a message.
+// maxMessageBytes is what SDKs send at the most: data of the largest limit of hosts, and the rest of a message.
 const maxMessageBytes = 1<<20 + 64<<10
 
 // ServerOptions are those that a gRPC server of a Gateway needs.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: 5 * time.Second, PermitWithoutStream: true,
+		}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 10 * time.Second, Timeout: 5 * time.Second}),
 	}
 }

@@ -2,6 +2,7 @@ package ydb_test
 
 import (
 	"flag"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +27,10 @@ func TestTheTestsOfTheSDKPass(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", append(args, sdkTests)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for name, options := range map[string]string{"default balancer": "", "single connection": "?go_balancer=%7B%22type%22%3A%22disable%22%7D"} {
+	for name, options := range map[string]string{
+		"default balancer":  "",
+		"single connection": "?go_balancer=" + url.QueryEscape(`{"type":"disable"}`),
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, 1)
 			run := exec.CommandContext(t.Context(), program, "-test.v", "-test.run", "^TestCoordination", "-test.count",

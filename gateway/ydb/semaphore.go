@@ -92,7 +92,7 @@ func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, do
 	})
 }
 
-// refused answers a semaphore's request that cannot be one, as a host would.
+// nameless returns what is wrong with the name of a semaphore.
 func nameless(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
 		return &failed{Ydb.StatusIds_BAD_REQUEST, "the name of a semaphore has 1 to 1024 bytes"}

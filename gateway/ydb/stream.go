@@ -29,15 +29,15 @@ type (
 // stream is one attach of one session of an SDK. The goroutine of the call sends, and decides when it is over; another
 // one receives.
 type stream struct {
-	gateway *Gateway
-	rpc     Ydb_Coordination_V1.CoordinationService_SessionServer
-	call    call
-	ticket  *ticket
-	session *raw.Session
-	belief  time.Duration // for how long an SDK may rely on the session after it has got a message
-	asked   time.Duration // the timeout that it asked for
-	pings   pings
-	ended   chan ending // holds the first reason to end
+	gateway  *Gateway
+	rpc      Ydb_Coordination_V1.CoordinationService_SessionServer
+	call     call
+	ticket   *ticket
+	session  *raw.Session
+	reliance time.Duration // for how long an SDK may rely on the session after it has got a message
+	asked    time.Duration // the timeout that it asked for
+	pings    pings
+	ended    chan ending // holds the first reason to end
 
 	mu      sync.Mutex // guards what follows
 	queue   []*response
@@ -93,10 +93,10 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 		return err
 	}
 	s.asked = time.Duration(m.TimeoutMillis) * time.Millisecond
-	s.belief = beliefOf(s.asked)
+	s.reliance = relianceOf(s.asked)
 	p := raw.Params{
-		Path: m.Path, Timeout: s.gateway.timing.timeoutOf(s.belief), Description: m.Description, Key: m.ProtectionKey, Sequence: m.SeqNo,
-		Over: s.sessionOver,
+		Path: m.Path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: m.Description,
+		Key: m.ProtectionKey, Sequence: m.SeqNo, Over: s.sessionOver,
 	}
 	s.numbers.begin(m.SeqNo)
 	if m.SessionId == 0 {
@@ -196,14 +196,14 @@ func (s *stream) run() error {
 }
 
 // flush sends what waits. It returns false where nothing may be sent any more: each message lets the SDK believe in
-// the session for as long as belief says, from its coming on.
+// the session for as long as reliance says, from its coming on.
 func (s *stream) flush() bool {
 	s.mu.Lock()
 	queue := s.queue
 	s.queue = nil
 	s.mu.Unlock()
 	for _, m := range queue {
-		if s.session.LeaseLeft() < s.belief {
+		if s.session.LeaseLeft() < s.reliance {
 			s.gateway.counts.withheld.Add(1)
 			return false
 		}

@@ -246,7 +246,7 @@ func (c *caller) changed(id uint64, data, owners bool) {
 	}
 }
 
-// create, update and remove expect a status.
+// createSemaphore expects a status, as the next two do.
 func (c *caller) createSemaphore(name string, count uint64, data string, want Ydb.StatusIds_StatusCode) {
 	c.t.Helper()
 	c.last++
@@ -264,7 +264,9 @@ func (c *caller) updateSemaphore(name, data string, want Ydb.StatusIds_StatusCod
 	c.t.Helper()
 	c.last++
 	c.send(&request{Request: &Ydb_Coordination.SessionRequest_UpdateSemaphore_{
-		UpdateSemaphore: &Ydb_Coordination.SessionRequest_UpdateSemaphore{ReqId: c.last, Name: name, Data: []byte(data)},
+		UpdateSemaphore: &Ydb_Coordination.SessionRequest_UpdateSemaphore{
+			ReqId: c.last, Name: name, Data: []byte(data),
+		},
 	}})
 	if m := c.next(); m.GetUpdateSemaphoreResult().GetStatus() != want {
 		c.t.Fatalf("update %s: %v, want %v", name, m, want)

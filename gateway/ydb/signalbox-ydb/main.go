@@ -49,7 +49,8 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.certificate, "tls-cert", "", "the certificate that SDKs see")
 	f.StringVar(&o.key, "tls-key", "", "its key")
 	f.StringVar(&o.clusterTLS, "cluster-tls", "off", "how hosts are called: off, on")
-	f.StringVar(&o.clusterCA, "cluster-ca", "", "the authority of the hosts' certificates; the system's where it is empty")
+	f.StringVar(&o.clusterCA, "cluster-ca", "", "the authority of the hosts' certificates; the system's where it is "+
+		"empty")
 	f.BoolVar(&o.plainTickets, "plain-tickets", false, "take tickets without TLS from other machines")
 	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "sessions at a time")
 	f.IntVar(&o.perAddress, "max-sessions-per-address", ydb.DefaultMaxStreams, "sessions at a time of one address")

@@ -12,12 +12,12 @@ import (
 // between what the gateway may count on and what the SDK believes, and it fits into what sessions may have.
 func TestASessionLastsLongerThanItsSDKBelieves(t *testing.T) {
 	for asked := time.Duration(0); asked <= ydb.MaxAsked; asked += 100 * time.Millisecond {
-		belief, timeout := ydb.Timeouts(asked)
+		reliance, timeout := ydb.Timeouts(asked)
 		switch {
-		case belief < asked || belief < 10*time.Second:
-			t.Fatalf("%v: belief is %v", asked, belief)
-		case timeout-timeout/10-belief < 2*time.Second:
-			t.Fatalf("%v: of %v, less a tenth, %v are believed", asked, timeout, belief)
+		case reliance < asked || reliance < 10*time.Second:
+			t.Fatalf("%v: %v are relied on", asked, reliance)
+		case timeout-timeout/10-reliance < 2*time.Second:
+			t.Fatalf("%v: of %v, less a tenth, %v are relied on", asked, timeout, reliance)
 		case timeout > protocol.MaxSessionTimeoutMillis*time.Millisecond:
 			t.Fatalf("%v: the session would have %v", asked, timeout)
 		}

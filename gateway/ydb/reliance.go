@@ -14,7 +14,7 @@ const (
 	keepAlive = 10 * time.Second
 	// slack is by how much a session lasts longer than an SDK may believe at the least; for long ones it is a fifth.
 	slack = 5 * time.Second
-	// maxAsked is the longest timeout of which belief and slack fit into the 30 minutes that a session may have.
+	// maxAsked is the longest timeout of which reliance and slack fit into the 30 minutes that a session may have.
 	maxAsked = 25 * time.Minute
 
 	minPingPeriod = 10 * time.Millisecond
@@ -30,12 +30,12 @@ type timing struct {
 
 var asYDB = timing{slack: slack, leastPing: minPingPeriod}
 
-// beliefOf returns for how long an SDK that asked for a timeout may rely on its session after it has got a message.
-func beliefOf(asked time.Duration) time.Duration { return max(asked, keepAlive) }
+// relianceOf returns for how long an SDK that asked for a timeout may rely on its session after it has got a message.
+func relianceOf(asked time.Duration) time.Duration { return max(asked, keepAlive) }
 
 // timeoutOf returns the timeout that a session has at its host.
-func (t *timing) timeoutOf(belief time.Duration) time.Duration {
-	return belief + max(t.slack, belief/5)
+func (t *timing) timeoutOf(reliance time.Duration) time.Duration {
+	return reliance + max(t.slack, reliance/5)
 }
 
 // periodOf returns the time from ping to ping.
