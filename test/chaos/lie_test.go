@@ -261,10 +261,19 @@ func forget(t *trial, f Fault) (end func()) {
 	}
 }
 
-// killUnrecorded kills a host without the knowledge of the cluster.
+// killUnrecorded kills a host without the knowledge of the cluster, until it is started again: an act that ends with a
+// host that is gone takes minutes.
 func killUnrecorded(t *trial, f Fault) (end func()) {
+	free, ok := t.cluster.claim(f.host())
+	if !ok {
+		return nil
+	}
 	_ = syscall.Kill(t.cluster.host(f.host()).PID(), syscall.SIGKILL)
-	return func() {}
+	return func() {
+		defer free()
+		<-t.cluster.host(f.host()).Gone()
+		t.up(f.host())
+	}
 }
 
 // TestAClusterThatBreaksItsPromisesIsFound has real clusters lie.
