@@ -1,0 +1,267 @@
+//go:build linux
+
+package ydb_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+var faultsToo = flag.Bool("faults", false, "run the tests that kill, stop and cut off real processes")
+
+// scene is a program on the SDK that holds a lock, the gateway that it uses, the host behind it, and what is between
+// them; and a client of the cluster that waits for the lock.
+type scene struct {
+	t         *testing.T
+	lock      string
+	place     *process.Place
+	host      *process.Host
+	toHost    *relay
+	toGateway *relay
+	gateway   *subprocess.Process
+	holder    *subprocess.Process
+}
+
+// fault is what becomes of a scene. Where the process of the holder is hit it cannot say when its belief ended.
+type fault struct {
+	name string
+	own  bool // the scene has a host of its own
+	do   func(s *scene)
+	// after is done when the holder has ceased to believe.
+	after func(s *scene)
+	// ends is for a holder that is killed: it believes until then. A holder that is stopped cannot know the time.
+	killed, stopped bool
+}
+
+var faults = []fault{
+	{name: "the SDK hears nothing", do: func(s *scene) { s.toGateway.silence() }},
+	{name: "the gateway hears nothing", do: func(s *scene) { s.toGateway.silence(); s.toHost.silence() }},
+	{name: "the host hears nothing", do: func(s *scene) { s.toHost.silence() }},
+	{name: "the SDK is cut off", do: func(s *scene) { s.toGateway.close() }},
+	{name: "the gateway is cut off", do: func(s *scene) { s.toGateway.close(); s.toHost.close() }},
+	{name: "the host is cut off", do: func(s *scene) { s.toHost.close() }},
+	{name: "the SDK is killed", do: func(s *scene) { s.holder.Kill() }, killed: true},
+	{name: "the gateway is killed", do: func(s *scene) { s.gateway.Kill() }},
+	{name: "the host is killed", own: true, do: func(s *scene) { s.host.Kill() }, after: (*scene).startHost},
+	{name: "the SDK is stopped", do: func(s *scene) { s.pause(s.holder) }, stopped: true},
+	{name: "the gateway is stopped", do: func(s *scene) { s.pause(s.gateway) },
+		after: func(s *scene) { s.resume(s.gateway) }},
+	{name: "the host is stopped", own: true, do: func(s *scene) { s.pause(s.host.Process) },
+		after: func(s *scene) { s.resume(s.host.Process) }},
+}
+
+// TestNoTwoHoldersWhateverFails: a program on the SDK never believes in a lock that another one has got, whichever of
+// SDK, gateway and host is killed, is stopped, is cut off or hears nothing. A machine that stands still in between says
+// nothing about it.
+func TestNoTwoHoldersWhateverFails(t *testing.T) {
+	if !*faultsToo {
+		t.Skip("it takes a minute; run it with -faults")
+	}
+	var stall stallMeter
+	go stall.run()
+	program := process.Program{Path: filepath.Join(t.TempDir(), "signalbox")}
+	build := exec.Command("go", "build", "-o", program.Path, "./cmd/signalbox")
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	place, host := newHost(t, program)
+	for i, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			s := &scene{t: t, lock: fmt.Sprintf("lock-%d", i), place: place, host: host}
+			if f.own {
+				s.place, s.host = newHost(t, program)
+			}
+			s.start()
+			s.play(f, &stall)
+		})
+	}
+}
+
+// newHost starts a host with the node of the tests.
+func newHost(t *testing.T, program process.Program) (*process.Place, *process.Host) {
+	t.Helper()
+	place, err := process.NewPlace(program, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := place.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { host.Kill() })
+	if err := host.AwaitReady(patience); err != nil {
+		t.Fatal(err)
+	}
+	c := nativeClient(t, place.Client)
+	if _, err := c.CreateNode(t.Context(), nodePath, client.NodeConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	return place, host
+}
+
+// patience is how long anything may take that must come some time.
+const patience = 5 * time.Minute
+
+func nativeClient(t *testing.T, address string) *client.Client {
+	t.Helper()
+	c, err := client.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// start starts a gateway, and the holder, which has the lock then.
+func (s *scene) start() {
+	s.t.Helper()
+	s.toHost = newRelay(s.t, "")
+	s.gateway = s.launch("gateway", s.toHost.address, s.place.Client)
+	s.await(s.gateway, "listens")
+	s.toGateway = newRelay(s.t, strings.TrimSpace(line(s.gateway.Output(), "listens")))
+	s.holder = s.launch("holder", "grpc://"+s.toGateway.address+database, s.lock)
+	s.await(s.holder, "holds")
+}
+
+// launch starts this program in a role.
+func (s *scene) launch(role, calls, lock string) *subprocess.Process {
+	s.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, callsVariable+"="+calls, aboutVariable+"="+lock)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p, err := subprocess.Launch(role, cmd)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = in.Close()
+		p.Kill()
+	})
+	return p
+}
+
+// await waits for a line that begins with a word.
+func (s *scene) await(p *subprocess.Process, word string) {
+	s.t.Helper()
+	if err := p.AwaitOutput(word, patience, func() bool { return line(p.Output(), word) != "" }); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) pause(p *subprocess.Process) {
+	s.t.Helper()
+	if err := p.Pause(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) resume(p *subprocess.Process) {
+	s.t.Helper()
+	if err := p.Signal(syscall.SIGCONT); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) startHost() {
+	s.t.Helper()
+	host, err := s.place.Start()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(host.Kill)
+}
+
+// stillness is how long a process may stand still in a test that says something: less than what a message may be
+// late by (DESIGN.md).
+const stillness = time.Second
+
+// play lets the fault happen, and compares when the holder ceased to believe with when another one had the lock.
+func (s *scene) play(f fault, stall *stallMeter) {
+	s.t.Helper()
+	granted := s.contend()
+	f.do(s)
+	var ended int64
+	var still time.Duration
+	switch {
+	case f.killed:
+		ended = time.Now().UnixNano()
+	case !f.stopped:
+		ended, still = s.belief()
+	}
+	if f.after != nil {
+		f.after(s)
+	}
+	var at int64
+	select {
+	case at = <-granted:
+	case <-time.After(patience):
+		s.t.Fatal("the lock is never free")
+	}
+	if f.stopped {
+		s.resume(s.holder)
+		_, _ = s.belief() // it ceases, once it can
+		return
+	}
+	between := time.Duration(at - ended)
+	s.t.Logf("another one has the lock %v after the holder ceased to believe", between)
+	if still = max(still, time.Duration(stall.longest.Load())); still > stillness {
+		s.t.Logf("processes stood still for %v: it says nothing", still)
+	} else if between <= 0 {
+		s.t.Errorf("another one had the lock %v before the holder ceased to believe", -between)
+	}
+}
+
+// contend waits for the lock, and returns when it has it.
+func (s *scene) contend() <-chan int64 {
+	s.t.Helper()
+	granted := make(chan int64, 1)
+	other, err := nativeClient(s.t, s.place.Client).Session(s.t.Context(), nodePath,
+		client.SessionTimeout(10*time.Minute))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	queued := make(chan struct{}, 1)
+	go func() {
+		_, err := other.Ephemeral(s.lock).Lock(s.t.Context(), client.OnQueued(func(uint64) { queued <- struct{}{} }))
+		if err == nil {
+			granted <- time.Now().UnixNano()
+		}
+	}()
+	select {
+	case <-queued:
+	case <-time.After(patience):
+		s.t.Fatal("the other one does not wait")
+	}
+	return granted
+}
+
+// belief returns when the holder ceased to believe, and for how long it stood still at the most.
+func (s *scene) belief() (at int64, still time.Duration) {
+	s.t.Helper()
+	s.await(s.holder, "ended")
+	var nanoseconds int64
+	if _, err := fmt.Sscan(line(s.holder.Output(), "ended"), &at, &nanoseconds); err != nil {
+		s.t.Fatal(err)
+	}
+	return at, time.Duration(nanoseconds)
+}

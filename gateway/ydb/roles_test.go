@@ -1,0 +1,125 @@
+//go:build linux
+
+package ydb_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
+	"github.com/ydb-platform/ydb-go-sdk/v3/balancers"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination/options"
+	"google.golang.org/grpc"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/gateway/ydb"
+)
+
+// Tests with real processes start this program again: as a gateway, or as a program on the SDK that holds a lock. These
+// variables say as what, and with whom it speaks.
+const (
+	roleVariable  = "SIGNALBOX_TEST_ROLE"
+	callsVariable = "SIGNALBOX_TEST_CALLS" // the address of a hosts' relay, or the connection string of the SDK
+	aboutVariable = "SIGNALBOX_TEST_ABOUT" // the hosts of a gateway, or the lock of a holder
+)
+
+func TestMain(m *testing.M) {
+	roles := map[string]func(calls string) error{"gateway": beGateway, "holder": beHolder}
+	be, has := roles[os.Getenv(roleVariable)]
+	if !has {
+		os.Exit(m.Run())
+	}
+	if err := be(os.Getenv(callsVariable)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// beGateway serves SDKs until it is killed. It reaches all hosts over a relay, and says where it listens.
+func beGateway(relay string) error {
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		var d net.Dialer
+		c, err := d.DialContext(ctx, "tcp", relay)
+		if err == nil {
+			_, err = fmt.Fprintln(c, address)
+		}
+		return c, err
+	}
+	g, err := ydb.New(ydb.Config{Open: func(ctx context.Context, token string) (*client.Client, error) {
+		return client.Open(ctx, os.Getenv(aboutVariable), client.WithDialer(dial), client.WithToken(token))
+	}})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer(ydb.ServerOptions()...)
+	g.Register(server)
+	fmt.Println("listens", l.Addr())
+	return server.Serve(ydb.Listener(l))
+}
+
+// beHolder holds a lock for as long as its lease lasts, and says when it is held and when it is not any more, with the
+// longest time for which the process stood still.
+func beHolder(dsn string) error {
+	var stall stallMeter
+	go stall.run()
+	ctx := context.Background()
+	db, err := sdk.Open(ctx, dsn, sdk.WithBalancer(balancers.SingleConn()))
+	if err != nil {
+		return err
+	}
+	s, err := db.Coordination().Session(ctx, nodePath, options.WithSessionTimeout(askedTimeout))
+	if err != nil {
+		return err
+	}
+	lease, err := s.AcquireSemaphore(ctx, os.Getenv(aboutVariable), coordination.Exclusive, options.WithEphemeral(true))
+	if err != nil {
+		return err
+	}
+	fmt.Println("holds")
+	<-lease.Context().Done()
+	fmt.Println("ended", time.Now().UnixNano(), stall.longest.Load())
+	_, err = bufio.NewReader(os.Stdin).ReadString('\n') // until the test has seen it
+	return errors.Join(err, db.Close(ctx))
+}
+
+// askedTimeout is what the holder asks for.
+const askedTimeout = 5 * time.Second
+
+// stallMeter measures for how long a process stood still.
+type stallMeter struct{ longest atomic.Int64 }
+
+// run measures until the process ends.
+func (m *stallMeter) run() {
+	const step = 20 * time.Millisecond
+	for last := time.Now(); ; {
+		time.Sleep(step)
+		now := time.Now()
+		if late := int64(now.Sub(last) - step); late > m.longest.Load() {
+			m.longest.Store(late)
+		}
+		last = now
+	}
+}
+
+// line returns what stands behind a word in an output, "" where it is not there yet.
+func line(output, word string) string {
+	for l := range strings.Lines(output) {
+		if rest, is := strings.CutPrefix(l, word); is && strings.HasSuffix(l, "\n") {
+			return strings.TrimSpace(rest) + " "
+		}
+	}
+	return ""
+}
