@@ -49,6 +49,8 @@ type Welcome struct {
 	Since uint64
 	// Generation counts how often the cluster was made of another one, of a backup or of what a lost majority has left.
 	Generation uint64
+	// KnownAs is the name of the token or certificate that let the client in; empty of an anonymous one.
+	KnownAs []byte
 }
 
 // Kind returns the kind of the answer to a Hello.
@@ -65,6 +67,7 @@ func (m *Welcome) answerFields(c *codec) {
 	m.RequestKinds.list(c, "request_kinds")
 	c.uint("since", &m.Since)
 	c.uint("generation", &m.Generation)
+	c.text("known_as", &m.KnownAs, MaxPrincipalBytes)
 }
 
 // CommonVersion returns the version to use with a client that sent h, the highest that both sides speak.

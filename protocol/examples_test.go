@@ -40,7 +40,7 @@ var examples = []example{
 	})},
 	{"welcome-since", answer(1, &Welcome{
 		Version: 1, HostID: 3, HostName: []byte("signal-3"), ClusterID: []byte("9d1f6a"), Since: 4711,
-		Generation: 2,
+		Generation: 2, KnownAs: []byte("ci"),
 	})},
 	{"welcome-no-common-version", failure(1, KindHello, Result{
 		Status: StatusUnsupported, Message: "versions 1 to 1 are spoken here",

@@ -44,3 +44,6 @@ func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
 
 // clipAddress returns an address as one that a session may keep.
 func clipAddress(address string) string { return address[:min(len(address), shard.MaxClientAddress)] }
+
+// clipName is the name of a client as it fits into a message.
+func clipName(name string) []byte { return []byte(name[:min(len(name), protocol.MaxPrincipalBytes)]) }

@@ -197,7 +197,7 @@ func (c *conn) welcome(id uint64, m *protocol.Hello, version uint64, e entry, pu
 		ClusterID: []byte(h.config.Cluster), RoutingVersion: routing,
 		Limits: h.config.Limits, PingIntervalMillis: uint64(h.config.PingInterval.Milliseconds()),
 		RequestKinds: protocol.RequestKinds(), Since: h.meta.Machine.NextAnswer(),
-		Generation: h.meta.Machine.Generation().Number,
+		Generation: h.meta.Machine.Generation().Number, KnownAs: clipName(e.name),
 	})
 	// A new routing is pushed only to connections that have been welcomed, lest it come before the Welcome.
 	c.welcomed.Store(true)

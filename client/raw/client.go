@@ -67,6 +67,16 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 	return c.cluster.Do(ctx, r.target, m, read)
 }
 
+// KnownAs returns the name of the token or certificate that lets the client in, empty where it is an anonymous one, or
+// hosts are of before level 4.
+func (c *Client) KnownAs(ctx context.Context) (string, error) {
+	to, _, err := c.cluster.Connect(ctx, cluster.MetaLeader, 0, nil)
+	if err != nil {
+		return "", err
+	}
+	return to.Welcome().KnownAs, nil
+}
+
 // seat is where the handles of one session follow each other: an attach, a detach and a stop of it wait for one
 // another. A detach that came behind a newer attach over the same connection would undo it.
 type seat struct {

@@ -18,6 +18,7 @@ type call struct {
 	database string
 	build    string // which SDK it is
 	address  string // without the port
+	local    bool // it comes from this machine
 	from     *clientAddr
 }
 
@@ -34,7 +35,6 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 		ticket: first("x-ydb-auth-ticket"), database: strings.TrimRight(first("x-ydb-database"), "/"),
 		build: first("x-ydb-sdk-build-info"),
 	}
-	local := false
 	if p, ok := peer.FromContext(ctx); ok {
 		c.from, _ = p.Addr.(*clientAddr)
 		host, _, err := net.SplitHostPort(p.Addr.String())
@@ -43,12 +43,17 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 		}
 		c.address = host
 		ip := net.ParseIP(host)
-		local = ip != nil && ip.IsLoopback()
+		c.local = ip != nil && ip.IsLoopback()
 	}
-	if c.ticket != "" && !g.config.Secure && !g.config.PlainTickets && !local {
-		return c, &failed{Ydb.StatusIds_UNAUTHORIZED, "a ticket came over a connection without TLS"}
+	return c, g.mayCarry(&c, c.ticket)
+}
+
+// mayCarry refuses a ticket that others could read on its way.
+func (g *Gateway) mayCarry(c *call, ticket string) error {
+	if ticket == "" || g.config.Secure || g.config.PlainTickets || c.local {
+		return nil
 	}
-	return c, nil
+	return &failed{Ydb.StatusIds_UNAUTHORIZED, "a ticket came over a connection without TLS"}
 }
 
 // below returns whether a path lies below the database of the call. A call that names none reaches all.

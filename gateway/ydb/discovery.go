@@ -7,12 +7,10 @@ import (
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Discovery"
 	"google.golang.org/grpc/metadata"
-
-	"github.com/signalbox/signalbox/protocol"
 )
 
 // services are those that an endpoint has, as SDKs name them.
-var services = []string{"discovery", "coordination", "scheme"}
+var services = []string{"discovery", "coordination", "scheme", "auth"}
 
 // ListEndpoints names the gateways.
 func (g *Gateway) ListEndpoints(
@@ -45,18 +43,4 @@ func calledAt(ctx context.Context) []Endpoint {
 		}
 	}
 	return nil
-}
-
-// WhoAmI answers the name of the ticket, as far as the cluster lets it be known.
-func (g *Gateway) WhoAmI(
-	ctx context.Context, _ *Ydb_Discovery.WhoAmIRequest,
-) (*Ydb_Discovery.WhoAmIResponse, error) {
-	result := &Ydb_Discovery.WhoAmIResult{}
-	err := g.withCluster(ctx, func(_ call, t *ticket) error {
-		return t.raw.Do(ctx, &protocol.NodeDescribe{Path: []byte("/signalbox/who-am-i")}, nil)
-	})
-	if known := isAnswer(err); known {
-		err = nil // the cluster has let the ticket in
-	}
-	return &Ydb_Discovery.WhoAmIResponse{Operation: operation(result, err)}, nil
 }

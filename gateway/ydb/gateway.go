@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Auth_V1"
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Coordination_V1"
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Discovery_V1"
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Scheme_V1"
@@ -20,6 +21,7 @@ type Gateway struct {
 	Ydb_Coordination_V1.UnimplementedCoordinationServiceServer
 	Ydb_Discovery_V1.UnimplementedDiscoveryServiceServer
 	Ydb_Scheme_V1.UnimplementedSchemeServiceServer
+	Ydb_Auth_V1.UnimplementedAuthServiceServer
 
 	config   Config
 	timing   timing
@@ -65,6 +67,7 @@ func (g *Gateway) Register(s grpc.ServiceRegistrar) {
 	Ydb_Coordination_V1.RegisterCoordinationServiceServer(s, g)
 	Ydb_Discovery_V1.RegisterDiscoveryServiceServer(s, g)
 	Ydb_Scheme_V1.RegisterSchemeServiceServer(s, g)
+	Ydb_Auth_V1.RegisterAuthServiceServer(s, g)
 }
 
 // Drain makes discovery name this gateway no more, where others are named, and ends the sessions that are there: their

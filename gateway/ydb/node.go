@@ -1,7 +1,6 @@
 package ydb
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -146,10 +145,4 @@ func describe(ctx context.Context, t *ticket, path string) (n protocol.Node, err
 		n.Path = nil // a view that ends here
 	})
 	return n, err
-}
-
-// isAnswer reports whether an error is what a host answered to one that it has let in.
-func isAnswer(err error) bool {
-	var answer *protocol.Error
-	return errors.As(err, &answer) && cmp.Or(answer.Status, protocol.StatusInternal) == protocol.StatusNotFound
 }

@@ -22,6 +22,7 @@ type rig struct {
 	t *testing.T
 	// heedPings: gateways end the streams of clients that do not answer pings.
 	heedPings bool
+	ticket    string // that calls show
 	cluster   *servertest.Cluster
 	gateway   *ydb.Gateway
 	server    *grpc.Server

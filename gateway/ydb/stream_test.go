@@ -32,7 +32,7 @@ func (r *rig) create() {
 
 // context is that of a call of an SDK.
 func (r *rig) context() context.Context {
-	return metadata.AppendToOutgoingContext(r.t.Context(), "x-ydb-database", database, "x-ydb-auth-ticket", "",
+	return metadata.AppendToOutgoingContext(r.t.Context(), "x-ydb-database", database, "x-ydb-auth-ticket", r.ticket,
 		"x-ydb-sdk-build-info", "ydb-go-sdk/3.156.1", "x-ydb-trace-id", "1")
 }
 

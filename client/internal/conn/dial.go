@@ -136,6 +136,8 @@ type Welcome struct {
 	Generation uint64
 	// Since is for numbered requests; 0 where the cluster has no numbers yet.
 	Since uint64
+	// KnownAs is the name of the token or certificate that let the client in; empty of an anonymous one.
+	KnownAs string
 
 	limits       protocol.Limits
 	requests     protocol.KindSet // of the second block of kinds; the host may close the connection over others
@@ -168,7 +170,7 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	m := &a.Welcome
 	w = Welcome{
 		HostID: m.HostID, Cluster: string(m.ClusterID), Generation: m.Generation, Since: m.Since, limits: m.Limits,
-		requests: protocol.ReadKinds(&m.RequestKinds), pingInterval: Millis(m.PingIntervalMillis),
+		requests: protocol.ReadKinds(&m.RequestKinds), KnownAs: string(m.KnownAs), pingInterval: Millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)
 	if w.limits.RequestFrameBytes == 0 {

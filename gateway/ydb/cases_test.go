@@ -1,0 +1,110 @@
+package ydb_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// TestDataThatIsTooLong is case 26: what hosts do not take is refused in the result, what no message may have ends
+// the stream, and other streams go on.
+func TestDataThatIsTooLong(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	a, b := r.session(start{}), r.session(start{})
+	a.createSemaphore("sem", 1, string(bytes.Repeat([]byte{'x'}, 100<<10)), Ydb.StatusIds_BAD_REQUEST)
+	a.createSemaphore("sem", 1, string(bytes.Repeat([]byte{'x'}, 60<<10)), ok)
+	a.send(&request{Request: &Ydb_Coordination.SessionRequest_UpdateSemaphore_{
+		UpdateSemaphore: &Ydb_Coordination.SessionRequest_UpdateSemaphore{ReqId: 99, Name: "sem", Data: make([]byte, 20<<20)},
+	}})
+	for {
+		m, err := a.receive()
+		if err != nil {
+			if status.Code(err) != codes.ResourceExhausted {
+				t.Errorf("it ended with %v", err)
+			}
+			break
+		}
+		t.Logf("before that came %v", m)
+	}
+	if d := b.described(b.describe("sem", false)).SemaphoreDescription; len(d.GetData()) != 60<<10 {
+		t.Errorf("another stream describes %d bytes", len(d.GetData()))
+	}
+}
+
+// TestALockAsThePythonSDKHasIt is case 29: its lock tries to acquire a semaphore, creates it where there is none, and
+// tries again; it is reconnected by a new stream with the next count of attaches.
+func TestALockAsThePythonSDKHasIt(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	a, b := r.session(start{key: "a"}), r.session(start{key: "b"})
+	for _, c := range []*caller{a, b} {
+		c.acquired(c.acquire("lock", 1, time.Hour, false), false, Ydb.StatusIds_NOT_FOUND)
+	}
+	a.createSemaphore("lock", 1, "", ok)
+	b.createSemaphore("lock", 1, "", Ydb.StatusIds_ALREADY_EXISTS)
+	a.acquired(a.acquire("lock", 1, time.Hour, false), true, ok)
+	a.acquired(a.acquire("lock", 1, time.Hour, false), true, ok) // twice is once
+	waits := b.acquire("lock", 1, time.Hour, false)
+	b.pending(waits)
+	a.updateSemaphore("lock", "new data", ok)
+	d := a.described(a.describe("lock", false)).SemaphoreDescription
+	if string(d.Data) != "new data" || d.Count != 1 || d.Limit != 1 || d.Ephemeral || len(d.Owners) != 1 ||
+		d.Owners[0].SessionId != a.id || len(d.Waiters) != 1 || d.Waiters[0].SessionId != b.id ||
+		d.Waiters[0].TimeoutMillis != uint64(time.Hour.Milliseconds()) || d.Waiters[0].OrderId <= d.Owners[0].OrderId {
+		t.Errorf("the description is %v", d)
+	}
+
+	a.cancel()
+	a = r.session(start{session: a.id, key: "a", sequence: 1})
+	a.acquired(a.acquire("lock", 1, time.Hour, false), true, ok) // it is still its own
+	a.released(a.release("lock"), true)
+	b.acquired(waits, true, ok)
+	b.released(b.release("lock"), true)
+	b.deleteSemaphore("lock", false, ok)
+	a.stop()
+	b.stop()
+}
+
+// TestAStreamStartsOneSession: a second start, and messages that are unknown, end it.
+func TestAStreamStartsOneSession(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	for name, m := range map[string]*request{
+		"a second start": {Request: &Ydb_Coordination.SessionRequest_SessionStart_{
+			SessionStart: &Ydb_Coordination.SessionRequest_SessionStart{Path: nodePath, TimeoutMillis: 5000},
+		}},
+		"an empty message": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := r.session(start{})
+			a.t = t
+			a.send(m)
+			a.fails(Ydb.StatusIds_BAD_REQUEST)
+		})
+	}
+}
+
+// TestAHostThatIsLost ends the streams of its sessions with UNAVAILABLE; they attach again and keep what they own, and
+// what was watched is watched no more.
+func TestAHostThatIsLost(t *testing.T) {
+	r := newRig(t, 3)
+	r.create()
+	a := r.session(start{key: "key", timeout: 5 * time.Minute})
+	a.acquired(a.acquire("lock", 1, 0, true), true, ok)
+	a.described(a.describe("lock", true))
+	for id := range 3 {
+		r.cluster.CutClients(shard.HostID(id + 1))
+	}
+	a.fails(Ydb.StatusIds_UNAVAILABLE)
+	b := r.session(start{session: a.id, key: "key", sequence: 1, timeout: 5 * time.Minute})
+	b.released(b.release("lock"), true)
+	b.stop()
+}

@@ -1,0 +1,153 @@
+package ydb
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Scheme"
+
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// eraseRole is the role of those who may delete semaphores, and nothing else: there is none built in.
+const eraseRole = "ydb-erase"
+
+// roles are those that stand for permissions of YDB, by their names without "ydb." before them.
+var roles = map[string][]string{
+	"granular.select_row": {"read"},
+	"granular.update_row": {"write"},
+	"granular.erase_row":  {eraseRole},
+	"generic.read":        {"read"},
+	"generic.write":       {"write", eraseRole},
+	"generic.use":         {"write", eraseRole},
+	"generic.manage":      {"admin"},
+	"generic.full":        {"admin"},
+}
+
+// ModifyPermissions grants and revokes roles at a path: below it they hold as well, as in YDB.
+func (g *Gateway) ModifyPermissions(
+	ctx context.Context, r *Ydb_Scheme.ModifyPermissionsRequest,
+) (*Ydb_Scheme.ModifyPermissionsResponse, error) {
+	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
+	defer cancel()
+	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+		if r.GetInterruptInheritance() {
+			return &failed{Ydb.StatusIds_UNSUPPORTED, "rights of the paths above always hold"}
+		}
+		p := permissions{path: r.Path, admin: admin.Of(t.client)}
+		if r.ClearPermissions {
+			if err := p.clear(ctx, "", nil); err != nil {
+				return err
+			}
+		}
+		for _, a := range r.Actions {
+			if err := p.act(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return &Ydb_Scheme.ModifyPermissionsResponse{Operation: operation(nil, err)}, nil
+}
+
+// permissions changes what is granted at a path.
+type permissions struct {
+	path  string
+	admin *admin.Admin
+}
+
+// by is who the history of the cluster has beside the name of the token.
+var by = admin.By{Reason: "ModifyPermissions of a program on YDB's SDK"}
+
+// act carries one action out.
+func (p *permissions) act(ctx context.Context, a *Ydb_Scheme.PermissionsAction) error {
+	of := cmp.Or(a.GetGrant(), a.GetRevoke(), a.GetSet())
+	if of == nil {
+		return &failed{Ydb.StatusIds_UNSUPPORTED, "nodes have no owners"}
+	}
+	names, err := rolesOf(of.PermissionNames)
+	if err != nil {
+		return err
+	}
+	subject := principalOf(of.Subject)
+	if a.GetSet() != nil {
+		if err := p.clear(ctx, subject, names); err != nil {
+			return err
+		}
+	}
+	for _, role := range names {
+		if a.GetRevoke() != nil {
+			_, err = p.admin.Revoke(ctx, subject, &admin.Grant{Role: role, Path: p.path}, by)
+		} else {
+			err = p.grant(ctx, subject, role)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grant gives a role, and makes that for deleting where it is not there yet.
+func (p *permissions) grant(ctx context.Context, subject, role string) error {
+	g := admin.Grant{Role: role, Path: p.path}
+	_, err := p.admin.Grant(ctx, subject, g, by)
+	if role != eraseRole || !errors.Is(err, protocol.ErrNotFound) {
+		return err
+	}
+	rule := admin.Rule{Path: "/", Rights: []string{"delete"}}
+	if _, err := p.admin.SetRole(ctx, admin.AccessRole{Name: role, Rules: []admin.Rule{rule}}, by); err != nil {
+		return err
+	}
+	_, err = p.admin.Grant(ctx, subject, g, by)
+	return err
+}
+
+// clear takes all roles that are granted at the path, but some: of one principal, or of all where it is "".
+func (p *permissions) clear(ctx context.Context, subject string, but []string) error {
+	all, _, err := p.admin.Principals(ctx)
+	if err != nil {
+		return err
+	}
+	for _, of := range all {
+		if subject != "" && of.Name != subject {
+			continue
+		}
+		for _, g := range of.Grants {
+			if g.Path != p.path || slices.Contains(but, g.Role) {
+				continue
+			}
+			if _, err := p.admin.Revoke(ctx, of.Name, &g, by); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// principalOf returns who a subject of YDB is: a token of that name, but where it names another kind of principal.
+func principalOf(subject string) string {
+	if subject == "anonymous" || strings.Contains(subject, ":") {
+		return subject
+	}
+	return "token:" + subject
+}
+
+// rolesOf returns the roles for names of permissions, each once.
+func rolesOf(names []string) (list []string, err error) {
+	for _, name := range names {
+		short := strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(name), "ydb."), "-", "_")
+		of, known := roles[short]
+		if !known {
+			return nil, &failed{Ydb.StatusIds_BAD_REQUEST, name + " is no permission here"}
+		}
+		list = append(list, of...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
