@@ -18,7 +18,7 @@ type call struct {
 	database string
 	build    string // which SDK it is
 	address  string // without the port
-	local    bool // it comes from this machine
+	local    bool   // it comes from this machine
 	from     *clientAddr
 }
 

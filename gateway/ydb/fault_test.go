@@ -70,12 +70,7 @@ func TestNoTwoHoldersWhateverFails(t *testing.T) {
 	}
 	var stall stallMeter
 	go stall.run()
-	program := process.Program{Path: filepath.Join(t.TempDir(), "signalbox")}
-	build := exec.Command("go", "build", "-o", program.Path, "./cmd/signalbox")
-	build.Dir = filepath.Join("..", "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")}
 	place, host := newHost(t, program)
 	for i, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
@@ -90,8 +85,20 @@ func TestNoTwoHoldersWhateverFails(t *testing.T) {
 	}
 }
 
+// build builds a program of a module.
+func build(t testing.TB, module, name string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), filepath.Base(name))
+	cmd := exec.Command("go", "build", "-o", path, name)
+	cmd.Dir = module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
 // newHost starts a host with the node of the tests.
-func newHost(t *testing.T, program process.Program) (*process.Place, *process.Host) {
+func newHost(t testing.TB, program process.Program) (*process.Place, *process.Host) {
 	t.Helper()
 	place, err := process.NewPlace(program, t.TempDir())
 	if err != nil {
@@ -115,7 +122,7 @@ func newHost(t *testing.T, program process.Program) (*process.Place, *process.Ho
 // patience is how long anything may take that must come some time.
 const patience = 5 * time.Minute
 
-func nativeClient(t *testing.T, address string) *client.Client {
+func nativeClient(t testing.TB, address string) *client.Client {
 	t.Helper()
 	c, err := client.Open(t.Context(), address)
 	if err != nil {

@@ -1,0 +1,238 @@
+//go:build linux
+
+package ydb_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Coordination_V1"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
+	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination/options"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+var idleStreams = flag.Int("idle-streams", 0, "measure what so many idle streams cost a gateway")
+
+// measuredSessions is how many sessions the callers of a benchmark share.
+const measuredSessions = 8
+
+// gatewayProcess is the command, in front of one host.
+type gatewayProcess struct {
+	*subprocess.Process
+	host, address string
+}
+
+func newGatewayProcess(t testing.TB, args ...string) *gatewayProcess {
+	t.Helper()
+	place, _ := newHost(t, process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")})
+	ports, err := subprocess.ReservePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gatewayProcess{host: place.Client, address: ports.Addresses[0]}
+	cmd := exec.Command(build(t, ".", "./signalbox-ydb"), append(args, "--listen", g.address, "--endpoints", g.host,
+		"--metrics", "off")...)
+	if g.Process, err = subprocess.Launch("signalbox-ydb", cmd); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Kill)
+	if err := g.AwaitOutput("it is ready", patience, func() bool {
+		return strings.Contains(g.Errors(), "is ready")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// locker locks and unlocks what one caller has for itself.
+type locker func(ctx context.Context, name string) error
+
+// BenchmarkLockAndUnlock is what callers of this process reach with the SDK through a gateway, and with the client of
+// Signalbox without one, each over 8 sessions; one operation is a lock and an unlock, each caller's of its own lock.
+func BenchmarkLockAndUnlock(b *testing.B) {
+	g := newGatewayProcess(b)
+	for _, callers := range []int{1, 64, 512} {
+		for name, open := range map[string]func(testing.TB, *gatewayProcess) []locker{
+			"native": nativeLockers, "sdk": sdkLockers,
+		} {
+			lockers := open(b, g)
+			b.Run(fmt.Sprintf("%s/%d", name, callers), func(b *testing.B) { lockAndUnlock(b, lockers, callers) })
+		}
+	}
+}
+
+func lockAndUnlock(b *testing.B, lockers []locker, callers int) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			name := fmt.Sprintf("lock-%d", i)
+			for left.Add(-1) >= 0 {
+				if err := lockers[i%len(lockers)](b.Context(), name); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
+}
+
+func nativeLockers(t testing.TB, g *gatewayProcess) (list []locker) {
+	c := nativeClient(t, g.host)
+	for range measuredSessions {
+		s, err := c.Session(t.Context(), nodePath, client.SessionTimeout(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, func(ctx context.Context, name string) error {
+			lease, err := s.Ephemeral(name).Lock(ctx)
+			if err != nil {
+				return err
+			}
+			return lease.Release(ctx)
+		})
+	}
+	return list
+}
+
+func sdkLockers(t testing.TB, g *gatewayProcess) (list []locker) {
+	db, err := sdk.Open(t.Context(), "grpc://"+g.address+database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	for range measuredSessions {
+		s, err := db.Coordination().Session(t.Context(), nodePath, options.WithSessionTimeout(time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, func(ctx context.Context, name string) error {
+			lease, err := s.AcquireSemaphore(ctx, name, coordination.Exclusive, options.WithEphemeral(true))
+			if err != nil {
+				return err
+			}
+			return lease.Release()
+		})
+	}
+	return list
+}
+
+// TestIdleStreams measures what streams that do nothing cost a gateway: case 25.
+func TestIdleStreams(t *testing.T) {
+	if *idleStreams == 0 {
+		t.Skip("it measures; run it with -idle-streams 10000")
+	}
+	const perConnection, second = 500, 20
+	g := newGatewayProcess(t)
+	before := g.memory(t)
+	var started sync.WaitGroup
+	var lost, pings atomic.Int64
+	for first := 0; first < *idleStreams; first += perConnection {
+		conn, err := grpc.NewClient(g.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		for range min(perConnection, *idleStreams-first) {
+			started.Add(1)
+			go func() {
+				if err := idle(t.Context(), conn, started.Done, &pings); err != nil && t.Context().Err() == nil {
+					lost.Add(1)
+				}
+			}()
+		}
+		started.Wait()
+	}
+	from, spent, pinged := time.Now(), g.processor(t), pings.Load()
+	time.Sleep(second * time.Second)
+	took := time.Since(from)
+	share := (g.processor(t) - spent).Seconds() / took.Seconds()
+	each := (g.memory(t) - before) / int64(*idleStreams)
+	t.Logf("%d streams: %.1f KiB each, %.1f %% of a core, %.0f pings/s, %d streams lost", *idleStreams,
+		float64(each)/1024, 100*share, float64(pings.Load()-pinged)/took.Seconds(), lost.Load())
+	if lost.Load() > 0 {
+		t.Error("streams were lost")
+	}
+}
+
+// idle has a session and answers pings, until the context ends.
+func idle(ctx context.Context, conn *grpc.ClientConn, started func(), pings *atomic.Int64) error {
+	done := sync.OnceFunc(started)
+	defer done()
+	s, err := Ydb_Coordination_V1.NewCoordinationServiceClient(conn).Session(ctx)
+	if err == nil {
+		err = s.Send(&request{Request: &Ydb_Coordination.SessionRequest_SessionStart_{
+			SessionStart: &Ydb_Coordination.SessionRequest_SessionStart{Path: nodePath, TimeoutMillis: 30_000},
+		}})
+	}
+	for err == nil {
+		var m *response
+		if m, err = s.Recv(); err != nil {
+			return err
+		}
+		switch {
+		case m.GetSessionStarted() != nil:
+			done()
+		case m.GetFailure() != nil:
+			return fmt.Errorf("%v", m.GetFailure())
+		case m.GetPing() != nil:
+			pings.Add(1)
+			err = s.Send(&request{Request: &Ydb_Coordination.SessionRequest_Pong{
+				Pong: &Ydb_Coordination.SessionRequest_PingPong{Opaque: m.GetPing().Opaque},
+			}})
+		}
+	}
+	return err
+}
+
+// memory is what the process has in memory, in bytes.
+func (g *gatewayProcess) memory(t testing.TB) (bytes int64) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", g.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	if _, err := fmt.Sscan(rest, &bytes); err != nil {
+		t.Fatal(err)
+	}
+	return bytes << 10
+}
+
+// processor is the time that processors have spent on the process.
+func (g *gatewayProcess) processor(t testing.TB) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", g.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	var user, system int64
+	if _, err := fmt.Sscan(fields[11], &user); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(fields[12], &system); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(user+system) * 10 * time.Millisecond // of a hundredth of a second, as everywhere on Linux
+}
