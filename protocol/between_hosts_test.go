@@ -20,6 +20,10 @@ var betweenHostsExamples = []example{
 		What: HostMoves, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
 		RaftAddress: []byte("e:7402"), ClientAddress: []byte("e:7400"), AdminAddress: []byte("e:7401"),
 	})},
+	{"host-say-saved", request(74, &HostSay{
+		What: HostSaved, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
+		ShardID: 1, Bytes: 56_012_345, By: []byte("ann (token ops)"),
+	})},
 	{"host-say-answer", answer(74, &HostSayAnswer{})},
 	{"shard-report", request(75, &ShardReport{
 		Term: 9, GovernorHostID: 3, Target: HostOffline, TargetEpoch: 4, Current: HostOnline, CurrentEpoch: 4,

@@ -57,6 +57,10 @@ type HostSay struct {
 	RaftAddress   []byte
 	ClientAddress []byte
 	AdminAddress  []byte
+	// ShardID, Bytes and By are of a state that is saved for a backup: how much of it the client has, and who that is.
+	ShardID uint64
+	Bytes   uint64
+	By      []byte
 }
 
 // Kind returns KindHostSay.
@@ -72,6 +76,9 @@ func (m *HostSay) requestFields(c *codec) {
 	c.text("raft_address", &m.RaftAddress, MaxAddressBytes)
 	c.text("client_address", &m.ClientAddress, MaxAddressBytes)
 	c.text("admin_address", &m.AdminAddress, MaxAddressBytes)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("bytes", &m.Bytes)
+	c.text("by", &m.By, MaxOperatorTextBytes)
 }
 
 // HostSayAnswer answers a HostSay that is on record.
@@ -92,9 +99,15 @@ const (
 	HostReturns HostWord = 2
 	// HostMoves: it is reached at other addresses.
 	HostMoves HostWord = 3
+	// HostSaves: a client begins to save the state of a shard from it.
+	HostSaves HostWord = 4
+	// HostSaved: that client has all of the state.
+	HostSaved HostWord = 5
+	// HostGaveUp: that client does not get the rest of the state.
+	HostGaveUp HostWord = 6
 )
 
 // String returns the word as the docs write it, or its number where it is not known here.
 func (w HostWord) String() string {
-	return nameOf(w, "HOST_WORD", "HOST_WORD_0", "STOPS", "RETURNS", "MOVES")
+	return nameOf(w, "HOST_WORD", "HOST_WORD_0", "STOPS", "RETURNS", "MOVES", "SAVES", "SAVED", "GAVE_UP")
 }

@@ -24,6 +24,7 @@ type governing struct {
 	agent      *executor.Agent
 	attendance attendance
 
+	ctx     context.Context // ends with the host
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -33,6 +34,7 @@ var errNoCalls = errors.New("server: this host reaches no others")
 
 func (g *governing) init(h *Host) {
 	g.host = h
+	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.agent = executor.NewAgent(h.config.ID, h.config.Incarnation, h.set,
 		func() bool { return h.config.Guard != nil && h.config.Guard() != nil })
 	calls := h.config.Calls
@@ -46,11 +48,9 @@ func (g *governing) init(h *Host) {
 
 // start begins all of it. The replicas are open.
 func (g *governing) start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	g.cancel = cancel
-	g.running.Go(func() { g.agent.Run(ctx) })
-	g.running.Go(func() { g.executor.Run(ctx) })
-	g.running.Go(func() { g.attendance.run(ctx) })
+	g.running.Go(func() { g.agent.Run(g.ctx) })
+	g.running.Go(func() { g.executor.Run(g.ctx) })
+	g.running.Go(func() { g.attendance.run(g.ctx) })
 }
 
 // close ends all of it.

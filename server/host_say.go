@@ -27,19 +27,28 @@ func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.Ho
 		Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress), Version: string(m.Version),
 		Level: level.Level(m.Level), Domain: domain,
 	}
-	return h.proposeSaid(ctx, from, protocol.KindHostBoot, &protocol.HostBootAnswer{}, &meta.HostBoot{Boot: boot})
+	return h.proposeSaid(ctx, h.nameOf(from), protocol.KindHostBoot, &protocol.HostBootAnswer{},
+		&meta.HostBoot{Boot: boot})
+}
+
+var savePhases = map[protocol.HostWord]meta.SavePhase{
+	protocol.HostSaves: meta.SaveBegun, protocol.HostSaved: meta.SaveDone, protocol.HostGaveUp: meta.SaveGivenUp,
 }
 
 // answerSay takes over what else a host says.
 func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.HostSay) []byte {
 	incarnation, known := incarnationOf(m.Incarnation)
-	start := hosts.Start{Number: m.StartNumber, Draw: m.StartDraw}
+	start, by := hosts.Start{Number: m.StartNumber, Draw: m.StartDraw}, h.nameOf(from)
 	var r meta.Request
 	switch m.What {
 	case protocol.HostStops:
 		r = &meta.HostShutdown{Host: from, Incarnation: incarnation, Start: start}
 	case protocol.HostReturns:
 		r = &meta.HostReturn{Host: from, Incarnation: incarnation, Epoch: m.Epoch}
+	case protocol.HostSaves, protocol.HostSaved, protocol.HostGaveUp:
+		r = &meta.BackupNote{Host: from, Incarnation: incarnation, Shard: meta.ShardID(m.ShardID),
+			Phase: savePhases[m.What], Bytes: m.Bytes}
+		by = string(m.By)
 	case protocol.HostMoves:
 		r = &meta.HostRename{Host: from, Incarnation: incarnation, Start: start,
 			Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress)}
@@ -47,7 +56,7 @@ func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.Hos
 	if r == nil || !known || shard.HostID(m.HostID) != from {
 		return badCall(protocol.KindHostSay, from, fmt.Errorf("it says %v", m.What))
 	}
-	return h.proposeSaid(ctx, from, protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
+	return h.proposeSaid(ctx, by, protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
 }
 
 func incarnationOf(b []byte) (i hosts.Incarnation, ok bool) {
@@ -69,13 +78,13 @@ func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 }
 
 // proposeSaid proposes what a host says, where this one leads the meta shard, and encodes what came of it.
-func (h *Host) proposeSaid(ctx context.Context, from shard.HostID, kind protocol.Kind, success protocol.AnswerMessage,
+func (h *Host) proposeSaid(ctx context.Context, by string, kind protocol.Kind, success protocol.AnswerMessage,
 	r meta.Request) []byte {
 	if l := h.meta.Leader(); l.Leader != h.config.ID {
 		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusMoved,
 			Moved: protocol.Moved{LeaderHostID: uint64(l.Leader)}})
 	}
-	e, err := h.meta.Do(ctx, r, h.set.Origin(h.nameOf(from), ""))
+	e, err := h.meta.Do(ctx, r, h.set.Origin(by, ""))
 	switch {
 	case err != nil:
 		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()})

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -18,10 +17,6 @@ const (
 	maxSavings = 4
 	// savingPatience is how long a state waits to be asked for more.
 	savingPatience = time.Minute
-	// savingShare: for each part of the time that saving takes it pauses for so many others.
-	savingShare = 3
-	// savingPause is the longest pause.
-	savingPause = 10 * time.Millisecond
 )
 
 // noState answers a request about a state that is not there, or not any more.
@@ -36,6 +31,7 @@ type saving struct {
 	id      uint64
 	kind    protocol.Kind // of the request that began it
 	request uint64
+	by      string // who saves it
 	machine interface {
 		PrepareSnapshot() (shard.Snapshot, error)
 	}
@@ -44,7 +40,8 @@ type saving struct {
 	asked chan uint64   // the request that waits for the next piece; sent to under the connection's lock
 	stop  chan struct{} // closed under the connection's lock, when the state has left its table
 	piece []byte
-	since time.Time // when the last part was begun
+	bytes uint64 // that were handed over
+	pace  pace
 }
 
 func (c *conn) backupDescribe(r *protocol.Request) {
@@ -69,8 +66,10 @@ func (c *conn) backupBegin(r *protocol.Request) {
 	if !c.authorize(r, "/", "") {
 		return
 	}
-	s := &saving{c: c, shard: r.BackupBegin.ShardID, kind: r.Kind, request: r.ID, asked: make(chan uint64, 1),
-		stop: make(chan struct{})}
+	s := &saving{
+		c: c, shard: r.BackupBegin.ShardID, kind: r.Kind, request: r.ID, by: c.origin(&protocol.Operation{}).By,
+		asked: make(chan uint64, 1), stop: make(chan struct{}), pace: pace{commands: c.host.metrics.Commands},
+	}
 	if r.BackupBegin.ShardID == replica.MetaShard {
 		s.beginMeta(r)
 	} else if rp := c.shardToList(r, r.BackupBegin.ShardID); rp != nil {
@@ -161,7 +160,12 @@ func (s *saving) run() {
 	} else {
 		c.Answer(s.request, &protocol.BackupBeginAnswer{StateID: s.id, Term: term, Index: index})
 		c.flush()
-		s.save(state)
+		words := make(chan noted, 2)
+		go s.keepNotes(words)
+		words <- noted{what: protocol.HostSaves}
+		what := s.save(state)
+		words <- noted{what, s.bytes}
+		close(words)
 	}
 	c.mu.Lock()
 	c.endSavings(s)
@@ -175,35 +179,24 @@ func (s *saving) run() {
 }
 
 // save hands a state over. One that is given up leaves its client without the last piece, and the next request for one
-// is refused.
-func (s *saving) save(state shard.Snapshot) {
+// is refused. It returns what has become of it.
+func (s *saving) save(state shard.Snapshot) protocol.HostWord {
 	defer state.Discard()
-	s.since = time.Now()
-	if state.Save(s, s.stop) == nil && s.hand(true) == nil {
-		s.c.host.saved.add(s.shard, time.Now())
+	s.pace.work()
+	if state.Save(s, s.stop) != nil || s.hand(true) != nil {
+		return protocol.HostGaveUp
 	}
+	s.c.host.saved.add(s.shard, time.Now())
+	return protocol.HostSaved
 }
 
-// savedStates counts the states that clients have read to their end.
-type savedStates struct {
-	states atomic.Int64
-	last   atomic.Int64 // when that of the meta shard was, which a backup ends with; 0 for never
-}
-
-func (s *savedStates) add(shard uint64, at time.Time) {
-	s.states.Add(1)
-	if shard == replica.MetaShard {
-		s.last.Store(at.Unix())
-	}
-}
-
-// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a part of a
-// processor only, and lets those go ahead who wait for the machine's lock.
+// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a small
+// part of a processor, and lets those go ahead who wait for the machine's lock.
 func (s *saving) Write(p []byte) (n int, err error) {
-	if err := s.pause(min(savingShare*time.Since(s.since), savingPause)); err != nil {
-		return 0, err
+	if !s.pace.pause(s.stop) {
+		return 0, shard.ErrSnapshotStopped
 	}
-	defer func() { s.since = time.Now() }()
+	defer s.pace.work()
 	for n < len(p) {
 		if len(s.piece) == protocol.PageBytes {
 			if err := s.hand(false); err != nil {
@@ -217,20 +210,6 @@ func (s *saving) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-func (s *saving) pause(d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-s.stop:
-		return shard.ErrSnapshotStopped
-	}
-}
-
 // hand sends the piece, once it is asked for.
 func (s *saving) hand(done bool) error {
 	patience := time.NewTimer(savingPatience)
@@ -239,6 +218,7 @@ func (s *saving) hand(done bool) error {
 	case id := <-s.asked:
 		s.c.Answer(id, &protocol.BackupReadAnswer{Piece: s.piece, Done: done})
 		s.c.flush()
+		s.bytes += uint64(len(s.piece))
 		s.piece = s.piece[:0]
 		return nil
 	case <-patience.C:

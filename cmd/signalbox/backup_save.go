@@ -155,7 +155,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 		return err
 	}
 	defer os.Remove(file.Name()) // which fails once it is in its place
-	err = write(file)
+	err = write(&synced{file: file})
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
@@ -167,6 +167,24 @@ func writeWhole(path string, write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(directory.Sync(), directory.Close())
+}
+
+// syncEvery is how many bytes of a file are made durable at a time: a host on the same disk would wait for all of them.
+const syncEvery = 4 << 20
+
+// synced makes a file durable while it is written.
+type synced struct {
+	file    *os.File
+	written int
+}
+
+// Write implements io.Writer.
+func (s *synced) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	if s.written += n; err == nil && s.written >= syncEvery {
+		s.written, err = 0, s.file.Sync()
+	}
+	return n, err
 }
 
 // source is the cluster that is saved.

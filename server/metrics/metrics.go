@@ -95,6 +95,9 @@ func (m *Metrics) Answered(k protocol.Kind, nanos int64) {
 // Unlogged counts a report or an ask of a rollout that was answered without the log, because it changed nothing.
 func (m *Metrics) Unlogged(k protocol.Kind) { m.unlogged[k].Inc() }
 
+// Commands is how many were applied.
+func (m *Metrics) Commands() uint64 { return m.commands.Get() }
+
 // Applied counts a batch and the time that it took to apply.
 func (m *Metrics) Applied(commands int, nanos int64) {
 	m.commands.Add(commands)

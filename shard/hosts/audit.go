@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
@@ -26,6 +27,7 @@ const (
 	EventStep       // an operator has ended a step, or a delay after failures
 	EventGeneration // the cluster was made of the state of another one
 	EventAccess     // a principal got other rights, or lost some
+	EventBackup     // a client saves the state of a shard
 	events
 )
 
@@ -33,6 +35,7 @@ var eventNames = [events]string{
 	EventJoin: "join", EventTarget: "target", EventCurrent: "current", EventReplica: "replica", EventAlter: "alter",
 	EventTransfer: "transfer", EventPolicy: "policy", EventToken: "token",
 	EventStep: "step", EventGeneration: "generation", EventAccess: "access",
+	EventBackup: "backup",
 }
 
 // String returns the event as people read it.
@@ -90,6 +93,17 @@ func (r *Records) NoteStep(at At, what string) {
 func (r *Records) NoteAccess(at At, what string) {
 	r.revision++
 	r.note(at, EventAccess, nil, "%s", what)
+}
+
+// NoteBackup writes down what has become of the state of a shard that a client saves from a host.
+func (r *Records) NoteBackup(at At, from shard.HostID, i Incarnation, what string) Answer {
+	h := r.Host(from)
+	if h == nil || h.Incarnation != i {
+		return refuse(protocol.StatusNotFound, "there is no host %d with incarnation %v", from, i)
+	}
+	r.revision++
+	r.note(at, EventBackup, h, "%s", what)
+	return Answer{}
 }
 
 // LastAudit is the number of the newest entry.

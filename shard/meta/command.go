@@ -92,6 +92,9 @@ const (
 	CmdAccessTokenRevoke CommandKind = 69
 )
 
+// CmdBackupNote is a request of hosts from which clients save backups.
+const CmdBackupNote CommandKind = 70
+
 // ShardID names a Raft group. Among data shards zero stands for "none".
 type ShardID = hosts.ShardID
 
@@ -165,6 +168,8 @@ var commandNames = [...]string{
 	CmdAccessGrant: "access-grant", CmdAccessRevoke: "access-revoke", CmdAccessRoleSet: "access-role-set",
 	CmdAccessRoleDelete: "access-role-delete", CmdAccessTokenCreate: "access-token-create",
 	CmdAccessTokenRevoke: "access-token-revoke",
+
+	CmdBackupNote: "backup-note",
 }
 
 // String returns the kind as logs and errors write it.

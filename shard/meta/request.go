@@ -65,6 +65,7 @@ var requests = func() map[CommandKind]func() Request {
 		func() Request { return &AccessRoleDelete{} },
 		func() Request { return &AccessTokenCreate{} },
 		func() Request { return &AccessTokenRevoke{} },
+		func() Request { return &BackupNote{} },
 	} {
 		kinds[make().kind()] = make
 	}

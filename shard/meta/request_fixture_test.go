@@ -195,7 +195,8 @@ func everyRequest() []Request {
 			Text: "why"},
 		&StepCancel{Step: 1, Hold: 2},
 		&StepForget{Subject: "shard/1"},
-	}, everyAccess()...)
+	}, append(everyAccess(),
+		&BackupNote{Host: 1, Incarnation: incarnation(2), Shard: 3, Phase: 200, Bytes: 1<<64 - 1})...)
 }
 
 // furnishedTopology has something of everything that the records of hosts and the plan have.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -234,4 +235,37 @@ func ExampleNewCommand() {
 	fmt.Println(c.Kind, LevelOf(&c), len(data), err)
 	// Output:
 	// host-drain 4 54 <nil>
+}
+
+// TestWhoSavesABackupIsWrittenDown: each word is one entry, also where it comes twice, and only of hosts on record.
+func TestWhoSavesABackupIsWrittenDown(t *testing.T) {
+	c := founded(t, "a")
+	a := c.records().Named("a")
+	note := BackupNote{Host: a.ID, Incarnation: a.Incarnation, Shard: 3, Phase: SaveBegun}
+	c.done(&note)
+	c.done(&note)
+	note.Phase, note.Bytes = SaveDone, 77
+	c.done(&note)
+	note.Phase = SaveGivenUp
+	c.done(&note)
+	note.Phase++
+	c.refused(protocol.StatusBadRequest, "phase 4", &note)
+	c.refused(protocol.StatusNotFound, "no host 9",
+		&BackupNote{Host: 9, Incarnation: a.Incarnation, Phase: SaveBegun})
+	c.refused(protocol.StatusNotFound, "no host 1 with incarnation",
+		&BackupNote{Host: a.ID, Incarnation: incarnation(200), Phase: SaveBegun})
+	var said []string
+	for _, e := range c.records().Audit(1, 100) {
+		if e.Event == hosts.EventBackup {
+			said = append(said, e.Name+": "+e.Text+", by "+e.By)
+		}
+	}
+	want := []string{
+		"a: the state of shard 3 is being saved, by op", "a: the state of shard 3 is being saved, by op",
+		"a: the state of shard 3 was saved, 77 bytes, by op",
+		"a: saving the state of shard 3 was given up after 77 bytes, by op",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("%q, want %q", said, want)
+	}
 }

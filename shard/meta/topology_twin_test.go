@@ -198,6 +198,8 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		return tt.records.Reach(at, r.Term, r.Host, r.Variant, r.Epoch)
 	case *ReplicasKnown:
 		return tt.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
+	case *BackupNote:
+		return tt.noteBackup(at, r)
 	case *ReplicaCleared:
 		return tt.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
 	}
@@ -205,6 +207,19 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		return tt.access(at, r)
 	}
 	return tt.step(at, r)
+}
+
+// noteBackup is one entry about a host that is on record, whatever has become of the state.
+func (tt *topologyTwin) noteBackup(at hosts.At, r *BackupNote) hosts.Answer {
+	text := map[SavePhase]string{
+		1: fmt.Sprintf("the state of shard %d is being saved", r.Shard),
+		2: fmt.Sprintf("the state of shard %d was saved, %d bytes", r.Shard, r.Bytes),
+		3: fmt.Sprintf("saving the state of shard %d was given up after %d bytes", r.Shard, r.Bytes),
+	}[r.Phase]
+	if text == "" {
+		return hosts.Answer{Status: protocol.StatusBadRequest}
+	}
+	return tt.records.NoteBackup(at, r.Host, r.Incarnation, text)
 }
 
 func (tt *topologyTwin) found(at hosts.At, r *HostsFound) hosts.Answer {

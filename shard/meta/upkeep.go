@@ -153,4 +153,10 @@ var upkeeps = [256]upkeep{
 		lost:     "the governor sees the same, and says it again",
 		work:     "the open steps",
 	},
+	CmdBackupNote: {
+		proposed: "by the leader, for a host from which a client saves the state of a shard",
+		late:     "it is one more entry of the history",
+		lost:     "the log of the host has who saves it",
+		work:     "one entry of the history",
+	},
 }
