@@ -45,11 +45,11 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 		ip := net.ParseIP(host)
 		c.local = ip != nil && ip.IsLoopback()
 	}
-	return c, g.mayCarry(&c, c.ticket)
+	return c, g.maySend(&c, c.ticket)
 }
 
-// mayCarry refuses a ticket that others could read on its way.
-func (g *Gateway) mayCarry(c *call, ticket string) error {
+// maySend refuses a ticket that others could read on its way.
+func (g *Gateway) maySend(c *call, ticket string) error {
 	if ticket == "" || g.config.Secure || g.config.PlainTickets || c.local {
 		return nil
 	}

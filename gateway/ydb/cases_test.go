@@ -22,7 +22,9 @@ func TestDataThatIsTooLong(t *testing.T) {
 	a.createSemaphore("sem", 1, string(bytes.Repeat([]byte{'x'}, 100<<10)), Ydb.StatusIds_BAD_REQUEST)
 	a.createSemaphore("sem", 1, string(bytes.Repeat([]byte{'x'}, 60<<10)), ok)
 	a.send(&request{Request: &Ydb_Coordination.SessionRequest_UpdateSemaphore_{
-		UpdateSemaphore: &Ydb_Coordination.SessionRequest_UpdateSemaphore{ReqId: 99, Name: "sem", Data: make([]byte, 20<<20)},
+		UpdateSemaphore: &Ydb_Coordination.SessionRequest_UpdateSemaphore{
+			ReqId: 99, Name: "sem", Data: make([]byte, 20<<20),
+		},
 	}})
 	for {
 		m, err := a.receive()

@@ -213,7 +213,7 @@ func (s *scene) play(f fault, stall *stallMeter) {
 	case f.killed:
 		ended = time.Now().UnixNano()
 	case !f.stopped:
-		ended, still = s.belief()
+		ended, still = s.reliance()
 	}
 	if f.after != nil {
 		f.after(s)
@@ -226,7 +226,7 @@ func (s *scene) play(f fault, stall *stallMeter) {
 	}
 	if f.stopped {
 		s.resume(s.holder)
-		_, _ = s.belief() // it ceases, once it can
+		_, _ = s.reliance() // it ceases, once it can
 		return
 	}
 	between := time.Duration(at - ended)
@@ -262,8 +262,8 @@ func (s *scene) contend() <-chan int64 {
 	return granted
 }
 
-// belief returns when the holder ceased to believe, and for how long it stood still at the most.
-func (s *scene) belief() (at int64, still time.Duration) {
+// reliance returns when the holder ceased to believe, and for how long it stood still at the most.
+func (s *scene) reliance() (at int64, still time.Duration) {
 	s.t.Helper()
 	s.await(s.holder, "ended")
 	var nanoseconds int64

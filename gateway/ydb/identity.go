@@ -35,7 +35,7 @@ func (g *Gateway) login(ctx context.Context, user, password string) error {
 	}
 	c, err := g.callOf(ctx)
 	if err == nil {
-		err = g.mayCarry(&c, password)
+		err = g.maySend(&c, password)
 	}
 	if err != nil {
 		return err

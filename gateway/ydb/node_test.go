@@ -118,7 +118,8 @@ func (r *rig) native() *client.Client {
 // nativeWith is a client of the cluster with a token.
 func (r *rig) nativeWith(token string) *client.Client {
 	r.t.Helper()
-	c, err := client.Open(r.t.Context(), r.cluster.Addresses(), client.WithDialer(r.cluster.Dial), client.WithToken(token))
+	c, err := client.Open(r.t.Context(), r.cluster.Addresses(), client.WithDialer(r.cluster.Dial),
+		client.WithToken(token))
 	if err != nil {
 		r.t.Fatal(err)
 	}

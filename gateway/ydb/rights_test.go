@@ -18,15 +18,16 @@ import (
 
 const denied = Ydb.StatusIds_UNAUTHORIZED
 
-// newGatedRig is a cluster that lets in who shows a token, with the node of the tests. "root" is the token of one who may
-// do everything; the tokens that are named may do what their role says.
+// newGatedRig is a cluster that lets in who shows a token, with the node of the tests. "root" is the token of one who
+// may do everything; the tokens that are named may do what their role says.
 func newGatedRig(t *testing.T, tokens map[string]string) *rig {
 	t.Helper()
 	r := newRig(t, 1)
 	r.ticket = "root"
 	open := admin.Of(r.native())
 	make := func(name, role, path string) error {
-		_, err := open.CreateToken(t.Context(), name, name, time.Time{}, []admin.Grant{{Role: role, Path: path}}, admin.By{})
+		grants := []admin.Grant{{Role: role, Path: path}}
+		_, err := open.CreateToken(t.Context(), name, name, time.Time{}, grants, admin.By{})
 		return err
 	}
 	until := time.Now().Add(limit)
@@ -60,7 +61,8 @@ func TestTicketsAreTokens(t *testing.T) {
 		if code != denied || failure.GetStatus() != denied {
 			t.Fatalf("with the ticket %q: %v, %v", ticket, code, failure)
 		}
-		if i := failure.Issues; len(i) != 1 || i[0].IssueCode != 200_004 || !strings.HasPrefix(i[0].Message, "Access denied") {
+		i := failure.Issues
+		if len(i) != 1 || i[0].IssueCode != 200_004 || !strings.HasPrefix(i[0].Message, "Access denied") {
 			t.Errorf("with the ticket %q: %v", ticket, i)
 		}
 	}

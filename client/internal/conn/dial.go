@@ -170,7 +170,8 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	m := &a.Welcome
 	w = Welcome{
 		HostID: m.HostID, Cluster: string(m.ClusterID), Generation: m.Generation, Since: m.Since, limits: m.Limits,
-		requests: protocol.ReadKinds(&m.RequestKinds), KnownAs: string(m.KnownAs), pingInterval: Millis(m.PingIntervalMillis),
+		requests: protocol.ReadKinds(&m.RequestKinds), KnownAs: string(m.KnownAs),
+		pingInterval: Millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)
 	if w.limits.RequestFrameBytes == 0 {
