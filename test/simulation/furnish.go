@@ -7,29 +7,82 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	rounds "github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// What there is besides the semaphores of programs: nodes that are made while a backup is saved.
+// What there is besides the semaphores of programs: nodes that are made while a backup is saved, some with a rollout and
+// a process.
 
-// furnishEvery is how often such a node is made.
-const furnishEvery = 100 * time.Millisecond
+const (
+	// furnishEvery is how often such a node is made, objectsEvery which of them have more than a semaphore.
+	furnishEvery = 100 * time.Millisecond
+	objectsEvery = 10
+
+	// The objects of a node.
+	madeRollout = "versions"
+	madeProcess = "rounds"
+	minMembers  = 2
+)
+
+// madeNode is a node that was made with all that is in it.
+type madeNode struct {
+	at history.Time
+	// seq is of the version of its rollout, 0 where it has none.
+	seq uint64
+}
 
 // furnish makes nodes with a semaphore each, until the context ends.
 func (w *world) furnish(ctx context.Context, c *client.Client) {
+	first := ""
 	for n := 1; workload.Sleep(ctx, furnishEvery); n++ {
 		name := fmt.Sprintf("/made/%d", n)
 		if _, err := c.CreateNode(ctx, name, client.NodeConfig{}); err != nil {
 			continue
 		}
-		if err := c.Node(name).Create(ctx, name, 1, []byte(name)); err == nil {
-			w.mu.Lock()
-			w.made[name] = w.record.Now()
-			w.mu.Unlock()
+		if c.Node(name).Create(ctx, name, 1, []byte(name)) != nil {
+			continue
 		}
+		made := madeNode{}
+		if n%objectsEvery == 0 {
+			seq, err := makeObjects(ctx, c, name)
+			if err != nil {
+				continue
+			}
+			made.seq = seq
+			if first == "" {
+				first = name
+			}
+			// What is published after the backup is lost; its number is not.
+			if seq, err := rollout.Of(c, first, madeRollout).Publish(ctx, []byte(name)); err == nil {
+				w.mu.Lock()
+				w.published[first] = max(w.published[first], seq)
+				w.mu.Unlock()
+			}
+		}
+		made.at = w.record.Now()
+		w.mu.Lock()
+		w.made[name] = made
+		w.mu.Unlock()
 	}
+}
+
+// makeObjects makes a rollout with a version and a process in a node.
+func makeObjects(ctx context.Context, c *client.Client, node string) (seq uint64, err error) {
+	r := rollout.Of(c, node, madeRollout)
+	spec := rollout.Spec{Locations: []rollout.Location{{Name: "one"}, {Name: "two", Delay: time.Hour}}}
+	if err := r.Create(ctx, spec, rollout.By{Reason: "made"}); err != nil {
+		return 0, err
+	}
+	if seq, err = r.Publish(ctx, []byte(node)); err != nil {
+		return 0, err
+	}
+	p := rounds.Of(c, node, madeProcess)
+	return seq, p.Create(ctx, rounds.Spec{MinMembers: minMembers}, rounds.By{Reason: "made"})
 }
 
 // checkBackup notes objects whose node the meta shard of a backup has never heard of: it was saved before they were.
@@ -46,18 +99,47 @@ func (w *world) checkBackup(s *backup.States) {
 	}
 }
 
-// checkMade notes what was made before the backup and is not there in the end.
+// checkMade notes what was made before the backup and is not there in the end, and versions whose number comes again.
 func (w *world) checkMade(ctx context.Context, c *client.Client) {
 	w.mu.Lock()
-	made, from := maps.Clone(w.made), w.savedFrom
+	made, published, from := maps.Clone(w.made), maps.Clone(w.published), w.savedFrom
 	w.mu.Unlock()
-	for name, at := range made {
-		if at >= from {
+	for name, x := range made {
+		if x.at >= from {
 			continue
 		}
 		d, err := c.Node(name).Describe(ctx, name, client.WithConsistency(client.Strict))
-		if err != nil || string(d.Data) != name {
-			w.record.Note("%s was there at %v, before the backup, and is not in the end: %v", name, at, err)
+		if err == nil && string(d.Data) != name {
+			err = fmt.Errorf("its data are %q", d.Data)
+		}
+		if err == nil && x.seq != 0 {
+			err = checkObjects(ctx, c, name, max(x.seq, published[name]), x.seq)
+		}
+		if err != nil {
+			w.record.Note("%s was there at %v, before the backup, and is not in the end: %v", name, x.at, err)
 		}
 	}
+}
+
+// checkObjects checks the rollout and the process of a node: the version of a seq is there, and a new one comes after the
+// last that was published.
+func checkObjects(ctx context.Context, c *client.Client, node string, last, seq uint64) error {
+	r := rollout.Of(c, node, madeRollout)
+	v, err := r.Payload(ctx, seq, rollout.Consistency(client.Strict))
+	if err != nil {
+		return err
+	}
+	next, err := r.Publish(ctx, []byte("later"))
+	if err != nil {
+		return err
+	}
+	p, err := rounds.Of(c, node, madeProcess).Describe(ctx, rounds.Consistency(client.Strict))
+	if err != nil {
+		return err
+	}
+	if string(v.Payload) != node || next <= last || p.Spec.MinMembers != minMembers {
+		return fmt.Errorf("version %d is %q, %d was published after %d, an epoch needs %d members", seq, v.Payload, next,
+			last, p.Spec.MinMembers)
+	}
+	return nil
 }

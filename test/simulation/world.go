@@ -48,9 +48,10 @@ type world struct {
 	// expelled are those that operators have tried to expel.
 	expelled map[shard.HostID]bool
 	data     int // data shards: a restore can change how many there are
-	// made are nodes with a semaphore each that were made before and while a backup was saved, and when. What was there
-	// when the saving began is in the restored cluster.
-	made      map[string]history.Time
+	// made are nodes that were made before and while a backup was saved. What was there when the saving began is in the
+	// restored cluster. published is the number of the last version of a node's rollout.
+	made      map[string]madeNode
+	published map[string]uint64
 	savedFrom history.Time
 }
 
@@ -58,7 +59,7 @@ type world struct {
 func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, did: o.Did, began: time.Now(), down: make(map[shard.HostID]bool),
 		gone: make(map[shard.HostID]bool), expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1),
-		data: p.Shards, made: make(map[string]history.Time)}
+		data: p.Shards, made: make(map[string]madeNode), published: make(map[string]uint64)}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, p.Again()), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
