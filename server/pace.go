@@ -6,10 +6,12 @@ import "time"
 // pauses for so many others. Work that waits for a processor counts too, so a host that has none to spare saves more
 // slowly.
 const (
-	busyShare = 19
+	busyShare = 39
 	idleShare = 3
+	// leastWork is after how much work it pauses: to wake costs a processor more than a few records.
+	leastWork = 500 * time.Microsecond
 	// maxPause is the longest pause.
-	maxPause = 50 * time.Millisecond
+	maxPause = 100 * time.Millisecond
 	// busyFor is how long a host counts as busy after a command.
 	busyFor = time.Second
 )
@@ -19,9 +21,10 @@ const (
 type pace struct {
 	commands func() uint64 // that the host has applied
 
-	began time.Time // when the part of the work began that is being done
-	seen  uint64
-	busy  time.Time // until then
+	began  time.Time     // when the part of the work began that is being done
+	worked time.Duration // since the last pause
+	seen   uint64
+	busy   time.Time // until then
 }
 
 // work says that a part of the work begins.
@@ -30,7 +33,11 @@ func (p *pace) work() { p.began = time.Now() }
 // pause pauses after a part of the work. It returns false where the work is to stop.
 func (p *pace) pause(stop <-chan struct{}) bool {
 	now := time.Now()
-	timer := time.NewTimer(p.after(now.Sub(p.began), now))
+	d := p.after(now.Sub(p.began), now)
+	if d == 0 {
+		return true // Save asks whether it is to stop, too
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -49,5 +56,9 @@ func (p *pace) after(worked time.Duration, now time.Time) time.Duration {
 	if now.Before(p.busy) {
 		share = busyShare
 	}
+	if p.worked += worked; p.worked < leastWork {
+		return 0
+	}
+	worked, p.worked = p.worked, 0
 	return min(share*worked, maxPause)
 }

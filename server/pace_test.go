@@ -19,11 +19,13 @@ func TestAStateIsSavedMoreSlowlyWhileTheHostIsBusy(t *testing.T) {
 		at, worked, want time.Duration
 	}{
 		{"idle", 0, 0, time.Millisecond, 3 * time.Millisecond},
-		{"a command", 1, 0, time.Millisecond, 19 * time.Millisecond},
-		{"no further one", 1, 999 * time.Millisecond, time.Millisecond, 19 * time.Millisecond},
+		{"a command", 1, 0, time.Millisecond, 39 * time.Millisecond},
+		{"no further one", 1, 999 * time.Millisecond, time.Millisecond, 39 * time.Millisecond},
 		{"a second later", 1, time.Second, time.Millisecond, 3 * time.Millisecond},
-		{"further commands", 9, 2 * time.Second, 2 * time.Millisecond, 38 * time.Millisecond},
-		{"it waited for a processor", 9, 2 * time.Second, time.Minute, 50 * time.Millisecond},
+		{"further commands", 9, 2 * time.Second, 2 * time.Millisecond, 78 * time.Millisecond},
+		{"it waited for a processor", 9, 2 * time.Second, time.Minute, 100 * time.Millisecond},
+		{"little work", 9, 2 * time.Second, 400 * time.Microsecond, 0},
+		{"more of it", 9, 2 * time.Second, 100 * time.Microsecond, 19500 * time.Microsecond},
 		{"no work", 9, 2 * time.Second, 0, 0},
 	} {
 		commands = step.commands
