@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination/options"
+
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/server/servertest/process"
@@ -33,14 +37,14 @@ type scene struct {
 	holder    *subprocess.Process
 }
 
-// fault is what becomes of a scene. Where the process of the holder is hit it cannot say when its belief ended.
+// fault is what becomes of a scene. A holder that is hit itself cannot say until when it relied on its lease.
 type fault struct {
 	name string
 	own  bool // the scene has a host of its own
 	do   func(s *scene)
-	// after is done when the holder has ceased to believe.
+	// after is done when the holder relies on its lease no more.
 	after func(s *scene)
-	// ends is for a holder that is killed: it believes until then. A holder that is stopped cannot know the time.
+	// killed is the holder, which relied on its lease until then; or it is stopped, and cannot know the time.
 	killed, stopped bool
 }
 
@@ -95,6 +99,62 @@ func build(t testing.TB, module, name string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return path
+}
+
+// TestAGatewayThatIsKilled: programs on the SDK come back with their sessions through another gateway, and keep what
+// they hold.
+func TestAGatewayThatIsKilled(t *testing.T) {
+	if !*faultsToo {
+		t.Skip("it starts processes; run it with -faults")
+	}
+	place, _ := newHost(t, process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")})
+	command := build(t, ".", "./signalbox-ydb")
+	ports, err := subprocess.ReservePorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve := func(at int) *subprocess.Process {
+		p, err := subprocess.Launch("signalbox-ydb", exec.Command(command, "--listen", ports.Addresses[at],
+			"--endpoints", place.Client, "--metrics", "off", "--advertise", strings.Join(ports.Addresses, ",")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(p.Kill)
+		if err := p.AwaitOutput("it is ready", patience, func() bool {
+			return strings.Contains(p.Errors(), "is ready")
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	first := serve(0)
+	serve(1)
+	db, err := sdk.Open(t.Context(), "grpc://"+ports.Addresses[0]+database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context())
+	var sessions []coordination.Session
+	var leases []coordination.Lease
+	for i := range 8 {
+		sessions = append(sessions, sessionOf(t, db))
+		lease, err := sessions[i].AcquireSemaphore(t.Context(), fmt.Sprintf("lock-%d", i), coordination.Exclusive,
+			options.WithEphemeral(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leases = append(leases, lease)
+	}
+	first.Kill()
+	for i, s := range sessions {
+		d, err := s.DescribeSemaphore(t.Context(), fmt.Sprintf("lock-%d", i), options.WithDescribeOwners(true))
+		if err != nil || len(d.Owners) != 1 || d.Owners[0].SessionID != s.SessionID() {
+			t.Errorf("lock-%d is %v, %v; want an owner of session %d", i, d, err, s.SessionID())
+		}
+		if err := leases[i].Context().Err(); err != nil {
+			t.Errorf("the lease of lock-%d has ended: %v", i, err)
+		}
+	}
 }
 
 // newHost starts a host with the node of the tests.
