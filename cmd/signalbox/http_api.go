@@ -52,7 +52,7 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 	}
 	g := gateway.New(gateway.Config{
 		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
-		Files: console.Files(),
+		Files: console.Files(), Measure: (&loadMeter{host: h}).measure,
 	})
 	if api.server, err = gateway.Listen(s.HTTPListen, g, certificate, log); err == nil {
 		return api, nil

@@ -70,6 +70,38 @@ type stepRequest struct {
 	act
 }
 
+// policyRequest has what is to be changed. Members are pointers, since 0 says something of its own.
+type policyRequest struct {
+	Voters       *int           `about:"how many replicas of a shard vote: 1, 3 or 5; 0 chooses by the number of hosts"`
+	OfflineAfter *time.Duration `name:"offline_after" about:"how long a host is silent before it counts as failed"`
+	ReplaceAfter *time.Duration `name:"replace_after" about:"how long a failed voter keeps its vote; 0 for ever"`
+	StableFor    *time.Duration `name:"stable_for" about:"how long a learner must have been up to date before it votes"`
+	BalanceEvery *time.Duration `name:"balance_every" about:"how long a leadership rests; 0 leaves leaders alone"`
+	Copies       *int           `about:"how many new replicas may be filled at once"`
+	act
+}
+
+// change puts what is given into a policy.
+func (q *policyRequest) change(p *admin.Policy) {
+	set(&p.Voters, q.Voters)
+	set(&p.OfflineAfter, q.OfflineAfter)
+	set(&p.ReplaceAfter, q.ReplaceAfter)
+	set(&p.StableFor, q.StableFor)
+	set(&p.BalanceEvery, q.BalanceEvery)
+	set(&p.Copies, q.Copies)
+}
+
+func set[T any](field, given *T) {
+	if given != nil {
+		*field = *given
+	}
+}
+
+type subjectRequest struct {
+	Subject string `need:"true" about:"that of a reason, such as shard/3"`
+	act
+}
+
 // hostList is how all hosts are that answer.
 type hostList struct{ Items []client.HostStatus }
 
@@ -118,6 +150,14 @@ func clusterRoutes() []route {
 			func(ctx context.Context, a *admin.Admin, q *stepRequest) (bool, error) {
 				return a.CancelStep(ctx, q.ID, q.Hold, q.by())
 			}),
+		changing("/step/retry", group, "Has the governor try again at once what has failed",
+			func(ctx context.Context, a *admin.Admin, q *subjectRequest) (bool, error) {
+				return true, a.EndDelay(ctx, q.Subject, q.by())
+			}),
+		post("/policy/set", group, "cluster", "Changes what is given of the policy of the governor",
+			func(ctx context.Context, c *call, q *policyRequest) (*admin.Policy, error) {
+				return c.caller.admin().SetPolicy(ctx, q.change, q.by())
+			}),
 	}
 }
 
@@ -125,10 +165,7 @@ func clusterRoutes() []route {
 func changing[Q any](
 	path, group, does string, f func(context.Context, *admin.Admin, *Q) (bool, error),
 ) route {
-	return post(path, group, "cluster", does, func(ctx context.Context, c *call, q *Q) (done, error) {
-		changed, err := f(ctx, c.caller.admin(), q)
-		return done{changed}, err
-	})
+	return governing(path, group, "cluster", does, f)
 }
 
 // onHost is changing for what is done with one host.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -23,6 +24,8 @@ type Config struct {
 	Secure bool
 	// Actions lets browsers change something without a token.
 	Actions bool
+	// Measure says what the host did since it was last called; nil where the gateway is beside no host.
+	Measure func() Load
 	// Files are the pages of the console; nil for none.
 	Files fs.FS
 	// Log receives what goes wrong. Nil means no log.
@@ -52,6 +55,8 @@ type Gateway struct {
 	callers callers
 	cookies cookies
 	streams streams
+	loads   loads
+	working sync.WaitGroup  // for what runs until Close
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 }
@@ -66,6 +71,9 @@ func New(config Config) *Gateway {
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.callers.open = config.Open
+	if config.Measure != nil {
+		g.working.Go(func() { g.loads.run(g.ctx, config.Measure) })
+	}
 	for i := range g.routes {
 		r := &g.routes[i]
 		g.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, request *http.Request) {
@@ -85,6 +93,7 @@ func New(config Config) *Gateway {
 // Close ends what is under way, and closes the clients.
 func (g *Gateway) Close() {
 	g.cancel()
+	g.working.Wait()
 	g.callers.close()
 }
 

@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/signalbox/signalbox/client"
@@ -54,6 +55,48 @@ func collect[T any](loop iter.Seq2[T, error], limit int) (l list[T], err error) 
 		l.Items = append(l.Items, item)
 	}
 	return l, nil
+}
+
+// overNodes makes a list of what one node has, or all nodes have. A node that is dropped meanwhile has nothing.
+func overNodes[T any](
+	ctx context.Context, c *call, q *objectsRequest, of func(node string) iter.Seq2[T, error],
+) (list[T], error) {
+	if q.Node != "" {
+		return collect(of(q.Node), q.Limit)
+	}
+	return collect(func(yield func(T, error) bool) {
+		for node, err := range c.caller.ListNodes(ctx, "") {
+			if err != nil {
+				var nothing T
+				yield(nothing, err)
+				return
+			}
+			for item, err := range of(node.Path) {
+				if errors.Is(err, client.ErrNodeNotFound) {
+					break
+				}
+				if !yield(item, err) || err != nil {
+					return
+				}
+			}
+		}
+	}, q.Limit)
+}
+
+// inNode changes the items of a loop.
+func inNode[S, T any](loop iter.Seq2[S, error], change func(S) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range loop {
+			if err != nil {
+				var nothing T
+				yield(nothing, err)
+				return
+			}
+			if !yield(change(item), nil) {
+				return
+			}
+		}
+	}
 }
 
 // nodeRequest is about a node and its config.

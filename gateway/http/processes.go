@@ -2,9 +2,16 @@ package http
 
 import (
 	"context"
+	"iter"
 
 	"github.com/signalbox/signalbox/client/process"
 )
+
+// nodeProcess is a process with the path of its node.
+type nodeProcess struct {
+	Node string
+	*process.Summary
+}
 
 type processPutRequest struct {
 	named
@@ -30,9 +37,12 @@ type restartRequest struct {
 func processRoutes() []route {
 	const group = "Processes"
 	return []route{
-		get("/processes", group, "see", "Lists the processes of a node",
-			func(ctx context.Context, c *call, q *objectsRequest) (list[*process.Summary], error) {
-				return collect(process.List(ctx, c.caller.Client, q.Node, process.Prefix(q.Prefix)), q.Limit)
+		get("/processes", group, "see", "Lists the processes of a node, or of all",
+			func(ctx context.Context, c *call, q *objectsRequest) (list[nodeProcess], error) {
+				return overNodes(ctx, c, q, func(node string) iter.Seq2[nodeProcess, error] {
+					found := process.List(ctx, c.caller.Client, node, process.Prefix(q.Prefix))
+					return inNode(found, func(s *process.Summary) nodeProcess { return nodeProcess{node, s} })
+				})
 			}),
 		followed(get("/process", group, "see", "Describes a process with its members, and why its round does not move",
 			func(ctx context.Context, c *call, q *semaphoreRequest) (*process.State, error) {

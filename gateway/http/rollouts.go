@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/signalbox/signalbox/client/rollout"
@@ -11,8 +12,14 @@ import (
 const screenPause = 2 * time.Second
 
 type objectsRequest struct {
-	atNode
+	Node string `about:"only those of this node"`
 	paged
+}
+
+// nodeRollout is a rollout with the path of its node.
+type nodeRollout struct {
+	Node string
+	*rollout.Summary
 }
 
 type rolloutPutRequest struct {
@@ -54,9 +61,12 @@ type published struct{ Seq uint64 }
 func rolloutRoutes() []route {
 	const group = "Rollouts"
 	return []route{
-		get("/rollouts", group, "see", "Lists the rollouts of a node",
-			func(ctx context.Context, c *call, q *objectsRequest) (list[*rollout.Summary], error) {
-				return collect(rollout.List(ctx, c.caller.Client, q.Node, rollout.Prefix(q.Prefix)), q.Limit)
+		get("/rollouts", group, "see", "Lists the rollouts of a node, or of all",
+			func(ctx context.Context, c *call, q *objectsRequest) (list[nodeRollout], error) {
+				return overNodes(ctx, c, q, func(node string) iter.Seq2[nodeRollout, error] {
+					found := rollout.List(ctx, c.caller.Client, node, rollout.Prefix(q.Prefix))
+					return inNode(found, func(s *rollout.Summary) nodeRollout { return nodeRollout{node, s} })
+				})
 			}),
 		followed(get("/rollout", group, "see", "Describes a rollout, and why it does not move",
 			func(ctx context.Context, c *call, q *semaphoreRequest) (*rollout.State, error) {

@@ -18,7 +18,8 @@ const groupConsole = "Sign-in"
 func table() []route {
 	return slices.Concat(
 		nodeRoutes(), semaphoreRoutes(), ownSessionRoutes(), sessionRoutes(), lookupRoutes(), rolloutRoutes(),
-		processRoutes(), clusterRoutes(), historyRoutes(), eventRoutes(), signInRoutes(),
+		processRoutes(), clusterRoutes(), joinRoutes(), accessRoutes(), historyRoutes(), searchRoutes(), loadRoutes(),
+		eventRoutes(), signInRoutes(),
 	)
 }
 

@@ -11,6 +11,7 @@ import (
 func TestRoutesReadAndChange(t *testing.T) {
 	st := newStage(t, nil)
 	st.node("/a")
+	hash := strings.Repeat("ab", 32)
 	for _, step := range []struct {
 		request, body string
 		code          int
@@ -65,6 +66,35 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"POST /v1/host/drain", `{"host":"x"}`, 400, "reason is missing"},
 		{"GET /v1/audit", "", 200, `"items":[`},
 		{"GET /v1/denials", "", 200, `"items":[`},
+		{"GET /v1/rollouts", "", 200, `"items":[]`},
+		{"GET /v1/processes", "", 200, `"items":[]`},
+		{"GET /v1/rollouts?node=/b", "", 404, "NOT_FOUND"},
+		{"GET /v1/lookups", "", 200, `"node":"/a","name":"c","what":"config","data":"1"`},
+		{"GET /v1/search?text=C", "", 200, `"what":"semaphore","node":"/a","name":"c"`},
+		{"GET /v1/search", "", 400, "text is missing"},
+		{"GET /v1/load", "", 200, `"items":[`},
+		{"POST /v1/policy/set", `{"offline_after_ms":70000,"reason":"a test"}`, 200, `"offline_after_ms":70000`},
+		{"GET /v1/cluster", "", 200, `"offline_after_ms":70000`},
+		{"POST /v1/policy/set", `{"voters":3}`, 400, "reason is missing"},
+		{"POST /v1/step/retry", `{"subject":"shard/99","reason":"a test"}`, 404, "does not wait"},
+		{"POST /v1/join-token/create", `{"id":"0123","sha256":"` + hash + `","valid_ms":60000,"reason":"a test"}`, 412,
+			"no other host can reach this cluster"},
+		{"GET /v1/join-tokens", "", 200, `"items":[]`},
+		{"POST /v1/join-token/revoke", `{"id":"0123","reason":"a test"}`, 200, `"changed":false`},
+		{"POST /v1/access/role/set", `{"role":"reader","rules":[{"path":"/","rights":["see"]}],"reason":"a test"}`,
+			200, `"changed":true`},
+		{"GET /v1/access/roles", "", 200, `"name":"reader"`},
+		{"POST /v1/access/grant", `{"principal":"anonymous","role":"admin","path":"/","reason":"a test"}`, 200,
+			`"changed":true`},
+		{"POST /v1/access/token/create", `{"name":"x","sha256":"` + hash + `","grants":[{"role":"reader","path":"/"}],` +
+			`"expires":"2099-01-02T03:04:05Z","reason":"a test"}`, 200, `"changed":true`},
+		{"POST /v1/access/token/create", `{"name":"x","sha256":"ab","reason":"a test"}`, 400, "not a SHA-256"},
+		{"GET /v1/access/principals", "", 200, `"name":"token:x","expires":"2099-01-02T03:04:05Z"`},
+		{"GET /v1/access/who-can?right=see&node=/a", "", 200, `"principal":"token:x"`},
+		{"POST /v1/access/revoke", `{"principal":"token:x","role":"reader","path":"/","reason":"a test"}`, 200,
+			`"changed":true`},
+		{"POST /v1/access/token/revoke", `{"name":"x","reason":"a test"}`, 200, `"changed":true`},
+		{"POST /v1/access/role/delete", `{"role":"reader","reason":"a test"}`, 200, `"changed":true`},
 		{"POST /v1/node/drop", `{"node":"/a"}`, 200, `"changed":true`},
 	} {
 		method, address, _ := strings.Cut(step.request, " ")

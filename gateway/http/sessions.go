@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"iter"
 
 	"github.com/signalbox/signalbox/client"
 )
@@ -23,16 +24,23 @@ type nodeSession struct {
 	*client.SessionInfo
 }
 
-type allSessionsRequest struct {
-	Node string `about:"only those of this node"`
-	paged
+type sessionsRequest struct {
+	Node  string `about:"only those of this node"`
+	Limit int    `about:"how many at the most: 1000 where it is not given, 10000 at the most"`
 }
 
 // sessionRoutes are about the sessions of all clients.
 func sessionRoutes() []route {
 	const group = "Sessions"
 	return []route{
-		get("/sessions", group, "see", "Lists the sessions of a node, or of all", listSessions),
+		get("/sessions", group, "see", "Lists the sessions of a node, or of all",
+			func(ctx context.Context, c *call, q *sessionsRequest) (list[nodeSession], error) {
+				within := objectsRequest{Node: q.Node, paged: paged{Limit: q.Limit}}
+				return overNodes(ctx, c, &within, func(node string) iter.Seq2[nodeSession, error] {
+					found := c.caller.Node(node).Sessions(ctx)
+					return inNode(found, func(s *client.SessionInfo) nodeSession { return nodeSession{node, s} })
+				})
+			}),
 		get("/session", group, "see", "Describes a session, with what it owns and waits for",
 			func(ctx context.Context, c *call, q *sessionRequest) (*heldSession, error) {
 				info, err := c.caller.DescribeSession(ctx, q.ID)
@@ -47,40 +55,4 @@ func sessionRoutes() []route {
 				return done{true}, c.caller.DestroySession(ctx, q.ID)
 			}),
 	}
-}
-
-func listSessions(ctx context.Context, c *call, q *allSessionsRequest) (l list[*nodeSession], err error) {
-	limit := min(max(q.Limit, 0), maxPage)
-	if limit == 0 {
-		limit = defaultPage
-	}
-	if q.Node != "" {
-		return sessionsOf(ctx, c, l, q.Node, limit)
-	}
-	for node, err := range c.caller.ListNodes(ctx, q.Prefix) {
-		if err != nil || l.More {
-			return l, err
-		}
-		if l, err = sessionsOf(ctx, c, l, node.Path, limit); err != nil {
-			return l, err
-		}
-	}
-	return l, nil
-}
-
-// sessionsOf adds the sessions of a node to a list.
-func sessionsOf(
-	ctx context.Context, c *call, l list[*nodeSession], path string, limit int,
-) (list[*nodeSession], error) {
-	for s, err := range c.caller.Node(path).Sessions(ctx) {
-		if err != nil {
-			return l, err
-		}
-		if len(l.Items) == limit {
-			l.More = true
-			break
-		}
-		l.Items = append(l.Items, &nodeSession{path, s})
-	}
-	return l, nil
 }
