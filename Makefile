@@ -18,7 +18,7 @@ ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console soak soak-members soak-restores chaos disk start trace ydb
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk start trace ydb
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -71,7 +71,13 @@ engine: ## after a change of the engine's version: what is set in it from outsid
 	$(GO) test ./shard/raftlog -run 'TestTheEngine|TestABatchTakesLittleMemory' -count 1 -v
 
 console: ## the console in a real browser: Chromium, such as of the package chromium
-	$(GO) test ./gateway/http/console -count 1 -timeout 10m -args -browser
+	$(GO) test ./gateway/http/console -run TestInABrowser -count 1 -timeout 10m -v -args -browser
+
+screenshots: ## what every page of the console looks like, into bin/screenshots, and three of them into docs
+	mkdir -p bin/screenshots
+	$(GO) test ./gateway/http/console -run TestInABrowser -count 1 -timeout 10m -args -browser -shots "$(CURDIR)/bin/screenshots"
+	cp bin/screenshots/overview-light-1280.png bin/screenshots/semaphore-dark-1280.png \
+		bin/screenshots/rollout-light-1280.png docs/console
 
 soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 	$(GO) test ./test/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v

@@ -114,6 +114,18 @@ type signInRequest struct {
 	Token string `need:"true" about:"the access token"`
 }
 
+// signedIn is what a page cannot find out by itself.
+type signedIn struct {
+	SignedIn  bool
+	ReadsOnly bool `about:"a browser may change nothing without a token"`
+}
+
+func (g *Gateway) signedIn(r *http.Request) signedIn {
+	_, known, err := g.token(r)
+	known = known && err == nil
+	return signedIn{known, !known && !g.config.Actions}
+}
+
 func (g *Gateway) signIn(ctx context.Context, c *call, q *signInRequest) (done, error) {
 	who, err := g.callers.acquire(ctx, strings.TrimSpace(q.Token))
 	if err != nil {

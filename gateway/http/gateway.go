@@ -131,6 +131,7 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 			defer g.callers.release(c.caller)
 		}
 		err = of.serve(c)
+		g.note(c, of, err)
 	}
 	if err != nil {
 		problemOf(err).write(w)

@@ -114,6 +114,9 @@ func TestTheCookieStandsForTheToken(t *testing.T) {
 	if r := st.send("GET", "/v1/nodes", "", page()); r.code != http.StatusOK {
 		t.Errorf("with the cookie: %d %s", r.code, r.text)
 	}
+	if r := st.send("GET", "/v1/sign-in", "", page()); !strings.Contains(r.text, `"signed_in":true,"reads_only":false`) {
+		t.Errorf("with the cookie: %s", r.text)
+	}
 	create := func(change func(*http.Request)) int {
 		return st.send("POST", "/v1/node/create", `{"node":"/a"}`, change).code
 	}

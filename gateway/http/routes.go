@@ -36,7 +36,10 @@ func signInRoutes() []route {
 		func(ctx context.Context, c *call, q *signInRequest) (done, error) { return c.gateway.signIn(ctx, c, q) })
 	out := post("/sign-out", groupConsole, "none", "Ends that",
 		func(_ context.Context, c *call, _ *none) (done, error) { return c.gateway.signOut(c), nil })
-	return []route{in, out}
+	is := get("/sign-in", groupConsole, "none", "Says whether a cookie stands for a token, and whether a browser may change",
+		func(_ context.Context, c *call, _ *none) (signedIn, error) { return c.gateway.signedIn(c.r), nil })
+	is.follow = nil // a stream of the caller has no cookie
+	return []route{in, out, is}
 }
 
 // pages serves the files of the console. Every path without an extension is one of its pages, which the browser finds

@@ -72,6 +72,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"GET /v1/lookups", "", 200, `"node":"/a","name":"c","what":"config","data":"1"`},
 		{"GET /v1/search?text=C", "", 200, `"what":"semaphore","node":"/a","name":"c"`},
 		{"GET /v1/search", "", 400, "text is missing"},
+		{"GET /v1/sign-in", "", 200, `"signed_in":false,"reads_only":true`},
 		{"GET /v1/load", "", 200, `"items":[`},
 		{"POST /v1/policy/set", `{"offline_after_ms":70000,"reason":"a test"}`, 200, `"offline_after_ms":70000`},
 		{"GET /v1/cluster", "", 200, `"offline_after_ms":70000`},

@@ -128,7 +128,10 @@ var document = sync.OnceValue(func() []byte {
 		} else if parameters := s.parameters(r); len(parameters) > 0 {
 			operation["parameters"] = parameters
 		}
-		paths[r.path] = schema{strings.ToLower(r.method): operation}
+		if paths[r.path] == nil {
+			paths[r.path] = schema{}
+		}
+		paths[r.path].(schema)[strings.ToLower(r.method)] = operation
 	}
 	text, err := json.MarshalIndent(schema{
 		"openapi": "3.0.3",

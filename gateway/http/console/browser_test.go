@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -59,12 +60,18 @@ func openBrowser(t *testing.T) *browser {
 	if program == "" {
 		t.Skip("there is no Chromium on this machine: apt-get install chromium")
 	}
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("", "console") // the browser may still write to it when it has ended
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	ctx, cancel := context.WithCancel(context.Background())
 	command := exec.CommandContext(ctx, program, "--headless", "--no-sandbox", "--disable-gpu",
 		"--disable-dev-shm-usage",
 		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 		"--hide-scrollbars", "--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	if err := command.Start(); err != nil {
 		t.Skipf("the browser does not start: %v", err)
 	}
@@ -88,7 +95,7 @@ func (b *browser) connect(file string) {
 		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "\n") {
 			address = "127.0.0.1:" + strings.SplitN(string(text), "\n", 2)[0]
 		} else if time.Now().After(end) {
-			b.Fatal("the browser has not started")
+			b.Skip("the browser of this machine does not start")
 		}
 	}
 	answer, err := http.Get("http://" + address + "/json/list")
@@ -244,7 +251,8 @@ func (b *browser) await(expression string) {
 	b.Helper()
 	for end := time.Now().Add(patience); b.evaluate(expression) != "true"; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			b.Fatalf("it does not come to %s; the page has\n%s", expression, b.evaluate("document.body.innerText"))
+			b.Fatalf("it does not come to %s; the page has\n%s\nand says %q", expression,
+				b.evaluate("document.body.innerText"), b.problems)
 		}
 	}
 }
@@ -259,7 +267,34 @@ func (b *browser) awaitText(text string) {
 func (b *browser) visit(address string) {
 	b.Helper()
 	b.do("Page.navigate", map[string]any{"url": address})
-	b.await("document.readyState === 'complete'")
+	b.await(fmt.Sprintf("location.href === %q && document.readyState === 'complete'", address))
+}
+
+// press presses a key, such as Tab, with the text that it types.
+func (b *browser) press(key, text string) {
+	b.Helper()
+	code := map[string]int{"Tab": 9, "Enter": 13}[key]
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		b.do("Input.dispatchKeyEvent", map[string]any{
+			"type": kind, "key": key, "code": key, "text": text, "windowsVirtualKeyCode": code,
+		})
+	}
+}
+
+// fill types into a field of the dialog, and goes on by the button that carries it out.
+func (b *browser) fill(field, text string) {
+	b.Helper()
+	b.await(fmt.Sprintf("!!document.querySelector('dialog [name=%s]')", field))
+	b.evaluate(fmt.Sprintf("document.querySelector('dialog [name=%s]').value = %q", field, text))
+	b.evaluate("document.querySelector('dialog button[type=submit]').click()")
+}
+
+// click clicks the first button of the page that has a word on it.
+func (b *browser) click(word string) {
+	b.Helper()
+	button := fmt.Sprintf("[...document.querySelectorAll('main button')].find((one) => one.textContent === %q)", word)
+	b.await("!!" + button)
+	b.evaluate(button + ".click()")
 }
 
 // look sets the theme and the width of the page.

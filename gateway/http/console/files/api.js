@@ -1,26 +1,35 @@
 // What the console asks its host: one stream of events for all that a page shows, and changes one by one.
 
+/** What a host answers that does not carry a request out: its problem says why, and what to do. */
 export class Refused extends Error {
   constructor(problem) {
     super(problem.detail);
     this.problem = problem;
   }
+
+  /** In words, for people. */
+  get words() { return `${this.problem.detail}. ${this.problem.do ?? ""}`; }
 }
 
 async function answer(response) {
-  const body = await response.json().catch(() => ({ detail: response.statusText, do: "try again" }));
-  if (!response.ok) throw new Refused(body);
-  return body;
+  if (response.ok) return response;
+  throw new Refused(await response.json().catch(() => ({ title: "No answer", detail: response.statusText, do: "try again" })));
 }
 
 /** Reads a route once. */
-export const read = async (address) => answer(await fetch(address, { headers: { Accept: "application/json" } }));
+export const read = async (address) => (await answer(await fetch(address, { headers: { Accept: "application/json" } }))).json();
 
-/** Asks for a change. */
-export const change = async (route, body = {}) => answer(await fetch(route, {
+/** Asks for a change, or for a file. The reason is for the log of the host. */
+export const send = async (route, body, reason) => answer(await fetch(route, {
   method: "POST", body: JSON.stringify(body),
-  headers: { "Content-Type": "application/json", "Signalbox-Console": "1" },
+  headers: {
+    "Content-Type": "application/json", "Signalbox-Console": "1",
+    ...(reason ? { "Signalbox-Reason": encodeURIComponent(reason) } : {}),
+  },
 }));
+
+/** Asks for a change, and returns what the host says to it. */
+export const change = async (route, body = {}, reason = body.reason) => (await send(route, body, reason)).json();
 
 /** The address of a route with its parameters. */
 export function address(route, parameters = {}) {
@@ -32,29 +41,34 @@ export function address(route, parameters = {}) {
 export function follow(addresses, show, state) {
   const answers = addresses.map(() => undefined);
   const query = new URLSearchParams(addresses.map((one) => ["watch", one]));
-  let source, again, pause = 1000, frame;
+  let source, again, frame, ended = false, pause = 1000;
   const draw = () => { frame = undefined; show(answers); };
+  const refused = async () => {
+    try { await read(addresses[0]); } catch (error) {
+      if (error instanceof Refused && !ended) state("refused", error.problem);
+    }
+  };
+  const retry = async () => {
+    state("lost");
+    if (source.readyState === EventSource.CONNECTING) return; // the browser tries again by itself
+    await refused();
+    if (ended) return;
+    again = setTimeout(open, pause);
+    pause = Math.min(pause * 2, 15000);
+  };
   const open = () => {
     source = new EventSource(`/v1/events?${query}`);
     source.addEventListener("open", () => { pause = 1000; state("live"); });
     source.addEventListener("answer", (event) => {
-      const { watch, answer } = JSON.parse(event.data);
-      answers[watch] = answer;
+      const { watch, answer: newest } = JSON.parse(event.data);
+      answers[watch] = newest;
       frame ??= requestAnimationFrame(draw);
     });
-    source.addEventListener("error", async () => {
-      if (source.readyState === EventSource.CONNECTING) return state("lost");
-      // The host has refused the stream: it says why where it is asked once.
-      state("lost");
-      try { await read(addresses[0]); } catch (refused) {
-        if (refused instanceof Refused) state("refused", refused.problem);
-      }
-      again = setTimeout(open, pause);
-      pause = Math.min(pause * 2, 15000);
-    });
+    source.addEventListener("error", retry);
   };
   if (addresses.length) open();
   return () => {
+    ended = true;
     clearTimeout(again);
     cancelAnimationFrame(frame);
     source?.close();

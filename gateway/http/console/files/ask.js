@@ -3,31 +3,40 @@
 import { Refused } from "/api.js";
 import { h } from "/dom.js";
 
-/** Returns the values once it was carried out, or nothing where it was given up. */
+const input = (field) => (field.choices
+  ? h("select", { id: `ask-${field.name}`, name: field.name }, field.choices.map((one) => h("option", { value: one }, one)))
+  : h("input", {
+    id: `ask-${field.name}`, name: field.name, type: field.kind ?? "text", required: !field.optional, autocomplete: "off",
+    value: field.value,
+  }));
+
+/** Asks, and returns the values once it was carried out, or nothing where it was given up. What carryOut returns is shown. */
 export function ask({ title, does, fields = [], word, harm, carryOut }) {
   const dialog = document.getElementById("dialog");
   return new Promise((resolve) => {
-    const inputs = fields.map((field) => h("input", {
-      id: `ask-${field.name}`, name: field.name, type: field.kind ?? "text", required: !field.optional,
-      autocomplete: "off", value: field.value,
-    }));
-    const problem = h("p", { class: "note bad", role: "alert", hidden: true });
-    const form = h("form", {
-      onsubmit: async (event) => {
-        event.preventDefault();
-        const values = Object.fromEntries(new FormData(form));
-        try {
-          await carryOut(values);
-          finish(values);
-        } catch (refused) {
-          problem.hidden = false;
-          problem.textContent = refused instanceof Refused ? `${refused.problem.detail}. ${refused.problem.do}.` : String(refused);
-        }
-      },
-    }, h("h1", { id: "dialog-title" }, title), h("p", {}, does),
-      fields.map((field, i) => [h("label", { for: `ask-${field.name}` }, field.label), inputs[i]]), problem,
-      h("div", { class: "row" }, h("button", { type: "button", onclick: () => finish() }, "Cancel"),
-        h("button", { class: harm ? "harm" : "main", type: "submit" }, word)));
+    const inputs = fields.map(input);
+    const said = h("p", { class: "note", role: "alert", hidden: true });
+    const main = h("button", { class: harm ? "harm" : "main", type: "submit" }, word);
+    const cancel = h("button", { type: "button", onclick: () => finish() }, "Cancel");
+    const say = (kind, text) => { said.hidden = false; said.className = `note ${kind}`; said.textContent = text; };
+    const submit = async (event) => {
+      event.preventDefault();
+      main.disabled = true;
+      const values = Object.fromEntries(new FormData(form));
+      try {
+        const result = await carryOut(values);
+        if (typeof result !== "string") return finish(values);
+        say("good", result);
+        main.hidden = true;
+        cancel.textContent = "Close";
+      } catch (error) {
+        say("bad", error instanceof Refused ? error.words : `The host does not answer: ${error.message}`);
+        main.disabled = false;
+      }
+    };
+    const form = h("form", { onsubmit: submit }, h("h1", { id: "dialog-title" }, title), h("p", {}, does),
+      fields.map((field, i) => [h("label", { for: `ask-${field.name}` }, field.label), inputs[i]]), said,
+      h("div", { class: "row" }, cancel, main));
     const finish = (values) => {
       dialog.onclose = null;
       if (dialog.open) dialog.close();
@@ -37,6 +46,6 @@ export function ask({ title, does, fields = [], word, harm, carryOut }) {
     dialog.replaceChildren(form);
     dialog.onclose = () => finish();
     dialog.showModal();
-    (inputs[0] ?? form.querySelector("button")).focus();
+    (inputs[0] ?? cancel).focus();
   });
 }

@@ -1,8 +1,12 @@
 // Elements of the page, and how a new drawing replaces the one before without losing focus, selection or scroll.
 
 /** Makes an element: h("a", {href: "/"}, "text", other). What is null or false is left out. */
-export function h(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+export const h = (tag, attributes, ...children) => make(document.createElement(tag), attributes, children);
+
+/** Makes an element of a drawing. */
+export const svg = (tag, attributes, ...children) => make(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+function make(element, attributes = {}, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element[name] = value;
@@ -19,16 +23,25 @@ function add(element, children) {
   }
 }
 
-/** Makes the children of one element those of another, and keeps what is alike. */
+/** Makes the children of one element those of another, and keeps what is alike, or has the same key. */
 export function replace(old, drawn) {
-  const before = [...old.childNodes], after = [...drawn.childNodes];
-  after.forEach((next, i) => {
-    const present = before[i];
-    if (!present) old.append(next);
-    else if (!alike(present, next)) present.replaceWith(next);
-    else renew(present, next);
-  });
-  before.slice(after.length).forEach((node) => node.remove());
+  const keyed = new Map([...old.children].filter((one) => one.dataset?.key).map((one) => [one.dataset.key, one]));
+  let place = old.firstChild;
+  for (const next of [...drawn.childNodes]) {
+    const same = keyed.get(next.dataset?.key) ?? (place && alike(place, next) ? place : undefined);
+    if (!same) {
+      old.insertBefore(next, place);
+      continue;
+    }
+    if (same === place) place = place.nextSibling;
+    else old.insertBefore(same, place);
+    renew(same, next);
+  }
+  while (place) {
+    const gone = place;
+    place = place.nextSibling;
+    gone.remove();
+  }
 }
 
 function alike(a, b) {
@@ -46,14 +59,30 @@ function renew(old, next) {
   replace(old, next);
 }
 
-/** Draws a table: columns are [heading, value of a row, "number" for those on the right]. */
-export function table(rows, columns, { empty = "Nothing here.", most = 500, key } = {}) {
+/** How many rows of a table are drawn at a time. */
+const pageRows = 200;
+
+/**
+ * Draws a table: columns are [heading, value of a row, class of the cells]. Long ones are drawn in pages; which one is shown
+ * is kept in local, under the name.
+ */
+export function table(rows, columns, { empty = "Nothing here.", key, local, name = "table" } = {}) {
   if (rows.length === 0) return h("div", { class: "scroll" }, h("p", { class: "empty" }, empty));
-  const head = columns.map(([name, , kind]) => h("th", { scope: "col", class: kind }, name));
-  const body = rows.slice(0, most).map((row) => h("tr", { "data-key": key?.(row) },
-    columns.map(([name, value, kind]) => h("td", { class: kind, "data-head": name }, value(row)))));
-  const more = rows.length > most && h("p", { class: "empty" }, `${rows.length - most} more: search for a part of the name.`);
-  return h("div", { class: "scroll", tabindex: "0" }, h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)), more);
+  const last = Math.ceil(rows.length / pageRows) - 1;
+  const at = Math.min(local?.[name] ?? 0, last);
+  const body = rows.slice(at * pageRows, (at + 1) * pageRows).map((row) => h("tr", { "data-key": key?.(row) },
+    columns.map(([heading, value, kind]) => h("td", { class: kind, "data-head": heading }, value(row)))));
+  const head = h("tr", {}, columns.map(([heading, , kind]) => h("th", { scope: "col", class: kind }, heading)));
+  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, body)),
+    last > 0 && pager(at, last, rows.length, (to) => { local[name] = to; local.redraw(); }));
+}
+
+function pager(at, last, rows, go) {
+  const button = (word, to, can) => h("button", { type: "button", disabled: !can, onclick: () => go(to) }, word);
+  const from = at * pageRows + 1;
+  return h("div", { class: "pager" },
+    h("span", {}, `${from} to ${Math.min(rows, from + pageRows - 1)} of ${rows}`),
+    button("Previous", at - 1, at > 0), button("Next", at + 1, at < last));
 }
 
 /** A word in a coloured shape; the word alone says what it is. */
@@ -74,8 +103,12 @@ export function span(ms) {
   return rest && next ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
 }
 
-/** A time, as the time since then; the exact one is in the title. */
+/** A time, as the time since then; the exact one is in the title. It grows by itself. */
 export function since(time) {
   if (!time) return h("span", { class: "dim" }, "not known");
   return h("time", { datetime: time, title: time }, span(Date.now() - Date.parse(time)));
 }
+
+setInterval(() => {
+  for (const one of document.querySelectorAll("main time")) one.textContent = span(Date.now() - Date.parse(one.dateTime));
+}, 1000);

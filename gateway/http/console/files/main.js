@@ -1,13 +1,15 @@
 // The console: which page is shown, what it follows, and what is drawn of it.
 
-import { follow, read, change, Refused } from "/api.js";
-import { h, replace, note } from "/dom.js";
+import { change, follow, read } from "/api.js";
+import { h, note, replace } from "/dom.js";
 import { ask } from "/ask.js";
 import { pages } from "/pages.js";
 
 const place = document.getElementById("page");
 const link = document.getElementById("link");
-let stop = () => {};
+const sign = document.getElementById("sign");
+let stop = () => {}, goOn = () => {};
+let signed = { signed_in: false, reads_only: false };
 
 /** Shows the page of the present address. */
 function show() {
@@ -16,23 +18,34 @@ function show() {
   const given = Object.fromEntries(new URLSearchParams(location.search));
   document.title = `${page.title} · Signalbox`;
   drawNavigation(page);
-  const local = { filter: "", given, redraw: () => {} };
   const watched = page.watch(given);
-  let answers = watched.map(() => undefined);
+  const local = { filter: given.filter ?? "", given, redraw: () => {} };
+  let answers = watched.map(() => undefined), lost, heard;
   const draw = () => {
-    const drawn = h("div", {}, head(page, given), body(page, answers, local));
-    replace(place, drawn);
+    replace(place, h("div", {}, head(page, given), lost && disconnected(heard),
+      h("div", { class: lost ? "stale" : null }, body(page, answers, local))));
+    document.body.classList.toggle("reads-only", signed.reads_only);
   };
   local.redraw = draw;
   draw();
-  stop = follow(watched, (got) => { answers = got; draw(); }, (state, problem) => {
-    link.textContent = { live: "live", lost: "disconnected, trying again", refused: "refused" }[state];
+  const followed = () => follow(watched, (got) => { answers = got; heard = new Date(); draw(); }, (state, problem) => {
+    link.textContent = { live: "live", lost: "disconnected", refused: "refused" }[state];
     link.className = `link ${state === "live" ? "live" : "lost"}`;
-    if (state !== "refused") return;
-    answers = watched.map(() => ({ problem }));
+    lost = state !== "live";
+    if (state !== "lost") drawSign();
+    if (problem) answers = watched.map(() => ({ problem }));
+    if (problem) lost = false;
     draw();
-    if (problem.status === 401) signIn();
+    if (problem?.status === 401) signIn();
   });
+  goOn = () => { stop(); stop = followed(); };
+  goOn();
+}
+
+/** What is said while the host is not there. */
+function disconnected(heard) {
+  return note("bad", h("p", {}, h("b", {}, "This host does not answer. "), "The console tries again by itself."),
+    heard && h("p", { class: "next" }, `What is shown is from ${heard.toLocaleTimeString()}.`));
 }
 
 function head(page, given) {
@@ -40,15 +53,20 @@ function head(page, given) {
     h("p", { class: "command" }, "The same: ", h("code", {}, page.command(given))));
 }
 
-/** Draws the states that every page has, or the page. */
+/** Draws the states that every page has, or the page. What the token does not let see beside it is left out. */
 function body(page, answers, local) {
-  const refused = answers.find((one) => one?.problem);
-  if (refused) {
-    return note("bad", h("p", {}, h("b", {}, refused.problem.title), ": ", refused.problem.detail),
-      h("p", {}, refused.problem.do));
+  if (answers.length === 0) return page.draw([], local);
+  const [first] = answers;
+  if (first === undefined) {
+    return h("div", { class: "bones", role: "status", "aria-label": "Reading" }, [1, 2, 3, 4].map(() => h("span")));
   }
-  if (answers[0] === undefined) return h("p", { class: "loading", role: "status" }, "Reading …");
-  return page.draw(answers, local);
+  if (first.problem) {
+    return note("bad", h("p", {}, h("b", {}, first.problem.title), ": ", first.problem.detail),
+      h("p", { class: "next" }, "What to do: ", first.problem.do));
+  }
+  const missing = answers.filter((one) => one?.problem);
+  return h("div", {}, page.draw(answers.map((one) => (one?.problem ? undefined : one)), local),
+    missing.map((one) => note("", h("p", { class: "dim" }, `Not shown: ${one.problem.detail}`))));
 }
 
 function drawNavigation(shown) {
@@ -56,39 +74,57 @@ function drawNavigation(shown) {
     href: one.path, "aria-current": one.path === shown.path || one.path === shown.under ? "page" : null,
   }, one.nav));
   replace(document.getElementById("nav"), h("nav", {}, links));
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 async function signIn() {
   if (document.getElementById("dialog").open) return;
   const given = await ask({
-    title: "Sign in", does: "An access token says what you may see and do. It is kept by this host, for eight hours.",
+    title: "Sign in", does: "An access token says what you may see and do. This host keeps it in its memory, for eight hours.",
     fields: [{ name: "token", label: "Access token", kind: "password" }], word: "Sign in",
-    carryOut: (values) => change("/v1/sign-in", values),
+    carryOut: async ({ token }) => { await change("/v1/sign-in", { token }); },
   });
-  if (given) { drawSign(true); show(); }
+  if (given) show();
 }
 
-let signedIn = false;
-function drawSign(is) {
-  signedIn = is;
-  document.getElementById("sign").textContent = is ? "Sign out" : "Sign in";
+/** Asks the host whether this browser is signed in, which a script cannot see. */
+async function drawSign() {
+  signed = await read("/v1/sign-in").catch(() => signed);
+  sign.textContent = signed.signed_in ? "Sign out" : "Sign in";
+  document.body.classList.toggle("reads-only", signed.reads_only);
 }
 
-document.getElementById("sign").onclick = async () => {
-  if (!signedIn) return signIn();
+sign.onclick = async () => {
+  if (!signed.signed_in) return signIn();
   await change("/v1/sign-out");
-  drawSign(false);
+  await drawSign();
   show();
 };
 
-document.addEventListener("click", (event) => {
-  const to = event.target.closest?.("a[href]");
-  if (!to || to.origin !== location.origin || event.metaKey || event.ctrlKey || to.hash) return;
-  event.preventDefault();
-  history.pushState(null, "", to.href);
+function go(address) {
+  history.pushState(null, "", address);
   show();
   place.focus();
   scrollTo(0, 0);
+}
+
+document.addEventListener("click", (event) => {
+  const to = event.target.closest?.("a[href]");
+  if (!to || to.origin !== location.origin || event.metaKey || event.ctrlKey || to.hash || to.download) return;
+  event.preventDefault();
+  go(to.href);
 });
+
+document.getElementById("search").onsubmit = (event) => {
+  event.preventDefault();
+  const text = document.getElementById("search-text").value.trim();
+  if (text) go(`/search?${new URLSearchParams({ text })}`);
+};
+
 addEventListener("popstate", show);
+
+// A browser has six connections to a host for all its tabs. So a tab that is not seen has no stream.
+addEventListener("pagehide", () => stop());
+addEventListener("pageshow", (event) => { if (event.persisted) goOn(); });
+document.addEventListener("visibilitychange", () => (document.hidden ? stop() : goOn()));
 show();

@@ -1,0 +1,99 @@
+// The hosts, and what the governor does with them.
+
+import { badge, h, span, table } from "/dom.js";
+import { act, action, number, reason, row } from "/parts.js";
+
+function standing(host) {
+  const state = host.current?.state ?? "unknown", wanted = host.target?.state ?? state;
+  const kind = { online: host.alive === false ? "bad" : "good", offline: "warn", expelled: "bad" }[state] ?? "";
+  return [badge(state, kind), wanted !== state && badge(`becomes ${wanted}`, "warn"), host.cordoned && badge("cordoned", "warn"),
+    host.alive === false && state !== "expelled" && badge(`silent for ${span(host.silent_for_ms ?? 0)}`, "bad")];
+}
+
+export function hostTable(cluster, all, acts) {
+  const of = (id) => (all?.items ?? []).find((one) => one.id === id) ?? {};
+  const led = (id) => (cluster.shards ?? []).filter((one) => one.leader === id).length;
+  const columns = [
+    ["host", (one) => h("b", {}, one.name)], ["state", standing], ["failure domain", (one) => one.domain ?? ""],
+    ["leads", (one) => String(led(one.id)), "number"], ["connections", (one) => number(of(one.id).connections), "number"],
+    ["up for", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : of(one.id).err ? "does not answer" : ""), "number"],
+    ["version", (one) => one.version ?? ""], ["clients connect to", (one) => h("code", {}, one.client_address ?? "")],
+  ];
+  if (acts) columns.push(["", acts, "acts"]);
+  return table(cluster.hosts ?? [], columns, { empty: "No host is on record.", key: (one) => one.id });
+}
+
+const acts = (one) => {
+  const button = (word, does, harm) => action(word, {
+    title: `${word} host ${one.name}`, does, fields: [reason], carryOut: act(`/v1/host/${word.toLowerCase()}`, { host: one.name }),
+  }, harm);
+  if (one.target?.state === "expelled") return "";
+  return row(
+    one.target?.state === "offline" ? button("Undrain", "It takes part again.", false)
+      : button("Drain", "It hands over all that it leads and votes in, and goes offline.", true),
+    one.cordoned ? button("Uncordon", "It may get replicas and votes again.", false)
+      : button("Cordon", "It keeps what it has, and gets no more.", false),
+    button("Expel", "It leaves for ever: its replicas are removed everywhere. It is refused while the host is online.", true));
+};
+
+const cancel = (step) => action("Cancel", {
+  title: `Cancel step ${step.id}`, does: `${step.text}. What it has done until now stays.`, fields: [reason],
+  carryOut: act("/v1/step/cancel", { id: step.id }),
+});
+
+const policyText = (p) => [
+  `${p.voters || "as many as fit"} voters`, `a host is offline after ${span(p.offline_after_ms ?? 0)} of silence`,
+  p.replace_after_ms ? `a failed voter is replaced after ${span(p.replace_after_ms)}` : "a failed voter is not replaced",
+].join(", ");
+
+const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
+  title: "Change the policy", does: "The governor goes by it from now on.",
+  fields: [
+    { name: "voters", label: "Voters of each shard (0: by the number of hosts)", value: p.voters ?? 0 },
+    { name: "offline", label: "A host is offline after so many seconds of silence", value: (p.offline_after_ms ?? 0) / 1000 },
+    { name: "replace", label: "A failed voter is replaced after so many seconds (0: never)", value: (p.replace_after_ms ?? 0) / 1000 },
+    reason,
+  ],
+  carryOut: ({ voters, offline, replace, reason: why }) => act("/v1/policy/set", {
+    voters: Number(voters), offline_after_ms: Number(offline) * 1000, replace_after_ms: Number(replace) * 1000, reason: why,
+  })({}),
+}, false));
+
+const replicas = (name) => (one) => (one.replicas ?? []).map((r) => badge(
+  `${name(r.host)} ${r.role}${r.snapshot_percent ? ` ${r.snapshot_percent} %` : ""}`, r.role === "voter" ? "good" : "warn"));
+
+const move = (cluster) => (shard) => action("Move leader", {
+  title: `Another leader of ${shard.id ? `shard ${shard.id}` : "the meta shard"}`, does: "Changes wait for some milliseconds meanwhile.",
+  fields: [{ name: "host", label: "Host", choices: (cluster.hosts ?? []).map((one) => one.name) }, reason],
+  carryOut: act("/v1/shard/transfer", { shard: shard.id ?? "0" }),
+}, false);
+
+export const hosts = {
+  path: "/hosts", nav: "Hosts", title: "Hosts", lead: "States, failure domains, replicas, and what comes next.",
+  command: () => "signalbox host list && signalbox cluster plan",
+  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/plan", "/v1/why", "/v1/join-tokens"],
+  draw([cluster, all, plan, why, tokens], local) {
+    const name = (id) => (cluster.hosts ?? []).find((one) => one.id === id)?.name ?? id;
+    return h("div", {}, hostTable(cluster, all, acts),
+      h("h2", {}, "Open steps"), table(why?.steps ?? [], [
+        ["step", (one) => one.text], ["for", (one) => span(one.age_ms ?? 0), "number"], ["last error", (one) => one.last_error ?? ""],
+        ["", cancel, "acts"],
+      ], { empty: "No step is open.", key: (one) => one.id }),
+      h("h2", {}, "What comes next"), table(plan?.steps ?? [], [["step", (one) => one.text], ["rule", (one) => one.rule ?? ""]],
+        { empty: "Nothing is to be changed." }),
+      h("h2", {}, "Shards"), table(cluster.shards ?? [], [
+        ["shard", (one) => one.id ?? "meta"], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
+        ["replicas", replicas(name)],
+        ["may lose", (one) => (cluster.observed ? String(one.tolerated ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
+      ], { key: (one) => one.id ?? "meta", local, name: "shards" }),
+      h("h2", {}, "Policy"), policy(cluster.policy ?? {}),
+      tokens && [h("h2", {}, "Join tokens"), table(tokens.items ?? [], [
+        ["token", (one) => h("code", {}, one.id)], ["by", (one) => one.by ?? ""], ["good for", (one) => span(one.left_ms ?? 0), "number"],
+        ["used by", (one) => one.used ?? ""],
+        ["", (one) => action("Revoke", {
+          title: `Revoke join token ${one.id}`, does: "No host can join by it any more.", fields: [reason],
+          carryOut: act("/v1/join-token/revoke", { id: one.id }),
+        }), "acts"],
+      ], { empty: "No host may join. signalbox host join-token makes a token.", key: (one) => one.id })]);
+  },
+};

@@ -1,0 +1,72 @@
+// Who has it, and who waits.
+
+import { address } from "/api.js";
+import { badge, h, note, since, table } from "/dom.js";
+import {
+  action, asks, client, count, data, endSession, link, matches, number, reason, row, search, session, tile, tiles,
+} from "/parts.js";
+
+const owner = (one) => {
+  if (one.owner) return client(one.owner.client);
+  return one.owner_count ? `${one.owner_count} owners` : h("span", { class: "dim" }, "free");
+};
+
+export const locks = {
+  path: "/locks", nav: "Locks", title: "Locks", lead: "Who waits for what, over all nodes, the longest wait first.",
+  command: () => "signalbox who", watch: () => ["/v1/locks?idle=true&limit=10000"],
+  draw([found], local) {
+    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, client(one.owner?.client)));
+    return h("div", {}, search(local, "Search nodes, names and owners"), table(rows, [
+      ["semaphore", (one) => link("/semaphore", { node: one.node, name: one.name }, one.name)],
+      ["node", (one) => one.node],
+      ["waiting", (one) => (one.waiter_count ? badge(number(one.waiter_count), "warn") : ""), "number"],
+      ["longest wait", (one) => (one.waiter ? since(one.waiter.since) : ""), "number"],
+      ["owned", (one) => `${count(one)} of ${one.ephemeral || one.limit === "18446744073709551615" ? "all" : number(one.limit)}`, "number"],
+      ["owner", owner],
+      ["since", (one) => (one.owner ? since(one.owner.since) : ""), "number"],
+    ], {
+      empty: local.filter ? "No name has this in it." : "There is no semaphore yet. signalbox lock NODE NAME -- COMMAND takes one.",
+      key: (one) => `${one.node} ${one.name}`, local,
+    }), found.more && note("", h("p", {}, "There are more than are listed.")));
+  },
+};
+
+const sides = (node, kind) => [
+  ["session", (one) => session(one.session_id, node)], ["client", (one) => client(one.client)],
+  ["since", (one) => since(one.since), "number"], [kind, (one) => one.order_id, "number"],
+  ["count", count, "number"], ["data", (one) => data(one)],
+  ["", (one) => endSession(one.session_id), "acts"],
+];
+
+function acts({ node, name }, found) {
+  const remove = action("Delete", {
+    title: `Delete ${name}`, does: "Its owners lose it, and those who wait stop waiting. It cannot be taken back.", fields: [reason],
+    carryOut: asks("/v1/semaphore/delete", { node, name, force: true }),
+  });
+  if (found.ephemeral) return row(remove);
+  return row(action("Resize", {
+    title: `Another limit for ${name}`, does: "A higher one lets in those who wait. A lower one takes nothing from owners.",
+    fields: [{ name: "limit", label: "Limit", value: found.limit }, reason],
+    carryOut: asks("/v1/semaphore/resize", { node, name }),
+  }, false), remove);
+}
+
+export const semaphore = {
+  path: "/semaphore", under: "/locks", title: "Semaphore", lead: "Owners and queue, as they change.",
+  heading: (given) => given.name, command: (given) => `signalbox semaphore describe ${given.node} ${given.name}`,
+  watch: ({ node, name }) => [address("/v1/semaphore", { node, name }), address("/v1/semaphore/owners", { node, name })],
+  draw([found], local) {
+    const { node } = local.given;
+    const unlimited = found.limit === "18446744073709551615";
+    return h("div", {},
+      tiles(tile(count(found), unlimited || found.ephemeral ? "owned" : `of ${number(found.limit)} owned`),
+        tile(number(found.waiter_count), "waiting"), tile(number(found.revision), "revision")),
+      h("p", {}, "In ", h("code", {}, node), " ", found.ephemeral && badge("ephemeral"),
+        (found.data || found.data_base64) && [" with the data ", data(found)]),
+      acts(local.given, found),
+      h("h2", {}, "Owners"), table(found.owners ?? [], sides(node, "fence"),
+        { empty: "It is free.", key: (one) => one.order_id, local, name: "owners" }),
+      h("h2", {}, "Queue"), table(found.waiters ?? [], sides(node, "place"),
+        { empty: "No session waits.", key: (one) => one.order_id, local, name: "waiters" }));
+  },
+};

@@ -1,0 +1,59 @@
+// Is it well?
+
+import { badge, h, note, span, table } from "/dom.js";
+import { number, tile, tiles } from "/parts.js";
+import { plot } from "/plot.js";
+import { hostTable } from "/pages/hosts.js";
+
+const gigabytes = (bytes) => `${(Number(bytes ?? 0) / 2 ** 30).toFixed(1)} GB`;
+
+/** The largest of what hosts have of something: each has the same shards, and some are behind. */
+const most = (hosts, name) => Math.max(0, ...(hosts?.items ?? []).map((one) => (one.shards ?? [])
+  .reduce((all, shard) => all + Number(shard[name] ?? 0), 0)));
+
+function figures(cluster, hosts) {
+  const members = cluster.hosts ?? [], shards = cluster.shards ?? [];
+  const alive = members.filter((one) => one.alive).length, led = shards.filter((one) => one.leader).length;
+  const spare = Math.min(...shards.map((one) => one.tolerated ?? 0));
+  return tiles(
+    tile(`${alive} / ${members.length}`, "hosts are heard", alive < members.length ? "bad" : ""),
+    tile(`${led} / ${shards.length}`, "shards have a leader", led < shards.length ? "bad" : ""),
+    tile(cluster.observed ? (spare < 0 ? "no majority" : String(spare)) : "not known", "hosts may fail", spare < 0 ? "bad" : ""),
+    tile(number(most(hosts, "sessions")), "sessions"), tile(number(most(hosts, "semaphores")), "semaphores"),
+    tile(number(most(hosts, "waiters")), "waiting"));
+}
+
+function concerns(list) {
+  if (list.length === 0) return note("good", h("p", {}, "All is well."));
+  return list.map((one) => note(one.severity?.toLowerCase() === "failure" ? "bad" : "warn", h("p", {}, h("b", {}, one.text)),
+    one.mend && h("p", { class: "next" }, "What to do: ", one.mend)));
+}
+
+function plots(load) {
+  const points = load?.items ?? [];
+  if (points.length === 0) return null;
+  const of = (name) => points.map((one) => one[name] ?? 0);
+  const from = `${span(Math.max(0, Date.now() - Date.parse(points[0].at)))} ago`;
+  const disk = points.at(-1);
+  return h("div", {}, h("h2", {}, "This host"), h("div", { class: "plots" },
+    plot("Requests", "/s", [["now", of("per_second")]], from),
+    plot("Answers", "ms", [["half", of("p50_ms")], ["99 %", of("p99_ms")]], from),
+    plot("Commits", "ms", [["99 %", of("commit_p99_ms")]], from)),
+  disk?.disk_total && h("p", { class: "dim" }, `Its disk has ${gigabytes(disk.disk_free)} free of ${gigabytes(disk.disk_total)}.`));
+}
+
+export const overview = {
+  path: "/", nav: "Overview", title: "Overview", lead: "Is it well, what can it lose, and what does the governor wait for.",
+  command: () => "signalbox check && signalbox cluster why",
+  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/load"],
+  draw([cluster, hosts, why, load]) {
+    return h("div", {}, figures(cluster, hosts), concerns(cluster.concerns ?? []), plots(load),
+      h("h2", {}, "The governor"),
+      table([...(why?.steps ?? []), ...(why?.reasons ?? [])], [
+        ["does or waits for", (one) => [one.text, one.failures && badge(`failed ${one.failures} times`, "bad")]],
+        ["for", (one) => span(one.age_ms ?? one.since_ms ?? 0), "number"],
+        ["last error", (one) => one.last_error ?? ""],
+      ], { empty: "It waits for nothing: all is as it should be." }),
+      h("h2", {}, "Hosts"), hostTable(cluster, hosts));
+  },
+};

@@ -1,0 +1,66 @@
+// Where a coordination process is, and who has not answered.
+
+import { address } from "/api.js";
+import { badge, h, table } from "/dom.js";
+import { act, action, ago, link, matches, number, phase, reason, reasons, row, search, session, tile, tiles, when } from "/parts.js";
+
+export const processes = {
+  path: "/processes", nav: "Processes", title: "Processes", lead: "Coordination processes, and where their rounds are.",
+  command: () => "signalbox process list NODE", watch: () => ["/v1/processes?limit=10000"],
+  draw([found], local) {
+    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.coordinator));
+    return h("div", {}, search(local, "Search nodes, names and coordinators"), table(rows, [
+      ["process", (one) => link("/process", { node: one.node, name: one.name }, one.name)], ["node", (one) => one.node],
+      ["phase", (one) => phase(one.phase)], ["epoch", (one) => number(one.epoch), "number"],
+      ["members", (one) => `${one.prepared ?? 0} of ${one.members ?? 0} prepared`, "number"],
+      ["coordinator", (one) => one.coordinator || h("span", { class: "dim" }, "none")],
+    ], {
+      empty: local.filter ? "No name has this in it." : "There is no process. signalbox process create NODE NAME makes one.",
+      key: (one) => `${one.node} ${one.name}`, local,
+    }));
+  },
+};
+
+/** Whether a member has answered what the epoch asks of it. */
+function standing(one, found) {
+  if (!one.of) return badge("waits for the next epoch");
+  if (found.epoch && one.completed === found.epoch) return badge("completed", "good");
+  return one.prepared === found.epoch ? badge("prepared", "good") : badge("has not answered", "warn");
+}
+
+function acts({ node, name }) {
+  return row(action("Restart", {
+    title: `Restart ${name}`, does: "The round ends without a result, and another epoch opens with the members that are there.",
+    fields: [reason], carryOut: act("/v1/process/restart", { node, name }),
+  }));
+}
+
+const kick = ({ node, name }) => (one) => action("Kick", {
+  title: `Remove ${one.name || one.id}`, does: "It is no member any more. The round goes on without it, or another one begins.",
+  fields: [reason], carryOut: act("/v1/process/kick", { node, name, member: one.id }),
+});
+
+export const oneProcess = {
+  path: "/process", under: "/processes", title: "Process", lead: "The epoch, its members, and who has not answered.",
+  heading: (given) => given.name, command: ({ node, name }) => `signalbox process status ${node} ${name}`,
+  watch: ({ node, name }) => [address("/v1/process", { node, name }), address("/v1/process/acts", { node, name })],
+  draw([found, acted], local) {
+    const members = found.members ?? [];
+    const prepared = members.filter((one) => one.of && one.prepared === found.epoch).length;
+    return h("div", {},
+      h("p", {}, phase(found.phase), " in ", h("code", {}, local.given.node), ", since ", ago(found.since)),
+      tiles(tile(number(found.epoch), "epoch"), tile(`${prepared} / ${found.of ?? 0}`, "members are prepared"),
+        tile(number(members.length), "members are there"), tile(number(found.last_result), "last completed epoch")),
+      acts(local.given), reasons(found.reasons),
+      table(members, [
+        ["member", (one) => [h("b", {}, one.name || one.id), " ", one.id === found.coordinator && badge("coordinates", "good")]],
+        ["state", (one) => standing(one, found)], ["session", (one) => session(one.session_id, local.given.node)],
+        ["unread", (one) => number(one.unread), "number"], ["joined", (one) => ago(one.joined), "number"],
+        ["", kick(local.given), "acts"],
+      ], { empty: "It has no member.", key: (one) => one.id, local, name: "members" }),
+      h("h2", {}, "What was done"), table([...(acted?.items ?? [])].reverse(), [
+        ["when", (one) => when(one.at)], ["what", (one) => one.verb ?? ""], ["member", (one) => one.member ?? ""],
+        ["by", (one) => one.by?.author ?? ""], ["why", (one) => one.by?.reason ?? ""],
+      ], { empty: "Nothing was done by hand.", local, name: "acts" }));
+  },
+};

@@ -1,0 +1,62 @@
+// Who may do what.
+
+import { change } from "/api.js";
+import { badge, h, note, since, table } from "/dom.js";
+import { act, action, matches, reason, row, search } from "/parts.js";
+
+const below = (grant) => [grant.path, grant.object && `${grant.object}…`].filter(Boolean).join(" ");
+
+const revoke = (principal, grant) => action("Take back", {
+  title: `Take ${grant.role} from ${principal}`, does: `It may not act as ${grant.role} below ${below(grant)} any more.`, fields: [reason],
+  carryOut: act("/v1/access/revoke", { principal, role: grant.role, path: grant.path, ...(grant.object ? { object: grant.object } : {}) }),
+});
+
+const hex = (bytes) => [...new Uint8Array(bytes)].map((one) => one.toString(16).padStart(2, "0")).join("");
+
+/** Makes a token of a secret that this page draws; the host gets its hash. */
+async function makeToken({ name, role, path, reason: why }) {
+  const secret = `sb_${hex(crypto.getRandomValues(new Uint8Array(24)))}`;
+  const sha256 = hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));
+  await change("/v1/access/token/create", { name, sha256, grants: [{ role, path }], reason: why });
+  return `The token of ${name} is ${secret} It is shown once: keep it now.`;
+}
+
+const grants = (words) => [
+  { name: "role", label: "Role", value: "reader" }, { name: "path", label: `Below the path ${words}`, value: "/" }, reason,
+];
+
+const acts = () => row(
+  action("Grant a role", {
+    title: "Grant a role", does: "Who is named may do what the role allows, below the path.",
+    fields: [{ name: "principal", label: "token:NAME, cn:NAME, san:NAME or anonymous" }, ...grants("of a node, or what it begins with")],
+    carryOut: act("/v1/access/grant", {}),
+  }, false),
+  action("Make a token", {
+    title: "Make an access token", does: "This page draws its secret and shows it once; the cluster keeps the hash of it.",
+    fields: [{ name: "name", label: "Name" }, ...grants("of a node, or what it begins with")], carryOut: makeToken,
+  }, false));
+
+const endToken = (one) => (one.name.startsWith("token:") ? action("Revoke token", {
+  title: `Revoke ${one.name}`, does: "The token is good for nothing any more, and its connections are closed.", fields: [reason],
+  carryOut: act("/v1/access/token/revoke", { name: one.name.slice("token:".length) }),
+}) : "");
+
+export const rights = {
+  path: "/rights", nav: "Rights", title: "Rights", lead: "Who may do what, and where.", command: () => "signalbox access list",
+  watch: () => ["/v1/access/principals", "/v1/access/roles"],
+  draw([found, roles], local) {
+    const rows = (found.items ?? []).filter((one) => matches(local, one.name, one.by, ...(one.grants ?? []).map((g) => `${g.role} ${g.path}`)));
+    return h("div", {},
+      !found.decided && note("warn", h("p", {}, "It was not said yet what clients may do that show no token: they may do everything.")),
+      acts(), search(local, "Search names, roles and paths"), table(rows, [
+        ["who", (one) => h("b", {}, one.name)],
+        ["roles", (one) => (one.grants ?? []).map((g) => h("div", { class: "row" }, badge(g.role), h("code", {}, below(g)), revoke(one.name, g)))],
+        ["made by", (one) => one.by ?? ""], ["made", (one) => since(one.created), "number"],
+        ["ends", (one) => (one.expires ? new Date(one.expires).toLocaleString() : "never"), "number"], ["", endToken, "acts"],
+      ], { empty: local.filter ? "No name has this in it." : "No role is granted.", key: (one) => one.name, local }),
+      h("h2", {}, "Roles"), table(roles?.items ?? [], [
+        ["role", (one) => h("b", {}, one.name)],
+        ["rules", (one) => (one.rules ?? []).map((rule) => h("div", {}, h("code", {}, below(rule)), " ", (rule.rights ?? []).map((word) => badge(word))))],
+      ], { empty: "No role was made; reader, writer and admin are there by themselves.", key: (one) => one.name, local, name: "roles" }));
+  },
+};

@@ -1,0 +1,245 @@
+package console_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/config"
+	"github.com/signalbox/signalbox/client/rollout"
+)
+
+var testLog = slog.New(slog.DiscardHandler)
+
+// TestInABrowser drives all pages in one browser.
+func TestInABrowser(t *testing.T) {
+	b := openBrowser(t)
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, *browser)
+	}{
+		{"a lock is handed over, and a session is ended", handOver},
+		{"who has no token signs in", signIn},
+		{"a rollout is paused and resumed", pauseAndResume},
+		{"a host dies and comes back", dieAndComeBack},
+		{"the console is there again after a restart of its host", reconnect},
+		{"every action is reached by keyboard", reachByKeyboard},
+		{"a table of ten thousand rows is drawn in pages", drawLongTables},
+		{"pages fit every width and theme", fit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.mu.Lock()
+			b.T, b.problems, b.asked = t, nil, nil
+			b.mu.Unlock()
+			b.look("light", 1280)
+			c.test(t, b)
+		})
+		b.T = t
+	}
+}
+
+func handOver(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	_, second, lease, granted := st.lock("nightly")
+	b.visit(st.url + "/locks")
+	b.awaitText("nightly")
+	b.evaluate("document.querySelector('tbody a').click()")
+	b.awaitText("Queue")
+	b.await("document.querySelectorAll('tbody')[0]?.innerText.includes('one')")
+	b.await("document.querySelectorAll('tbody')[1]?.innerText.includes('two')")
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := await(t, "the grant", granted); err != nil {
+		t.Fatal(err)
+	}
+	b.await("document.querySelectorAll('tbody')[0]?.innerText.includes('two')")
+	b.awaitText("No session waits.")
+	b.click("End")
+	b.awaitText(fmt.Sprintf("End session %d", second.ID()))
+	b.fill("reason", "a test")
+	await(t, "the end of the session", second.Context().Done())
+	b.awaitText("It is free.")
+	b.checkQuiet(st.url)
+}
+
+func signIn(t *testing.T, b *browser) {
+	st := newStage(t, true)
+	b.visit(st.url + "/locks")
+	b.fill("token", "another token")
+	b.await("document.querySelector('dialog').innerText.includes('token')")
+	b.await("document.querySelector('dialog .note.bad')?.hidden === false")
+	b.fill("token", token)
+	b.awaitText("There is no semaphore yet.")
+	b.await("document.getElementById('sign').textContent === 'Sign out'")
+	if cookie := b.evaluate("document.cookie"); cookie != "" {
+		t.Errorf("a script sees the cookie %q", cookie)
+	}
+	b.evaluate("document.getElementById('sign').click()")
+	b.await("!!document.querySelector('dialog[open] [name=token]')")
+	b.await("document.getElementById('sign').textContent === 'Sign in'")
+}
+
+func pauseAndResume(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	st.objects()
+	b.visit(st.url + "/rollout?" + url.Values{"node": {node}, "name": {"dns"}}.Encode())
+	b.awaitText("SAS")
+	for _, step := range []struct {
+		word, next string
+		phase      bool
+	}{{"Pause", "Resume", true}, {"Resume", "Pause", false}} {
+		b.click(step.word)
+		b.fill("reason", "a test of "+step.word)
+		b.awaitText("a test of " + step.word)
+		b.await(fmt.Sprintf("[...document.querySelectorAll('main button')].some((one) => one.textContent === %q)", step.next))
+		state, err := rollout.Of(st.client, node, "dns").Describe(t.Context(), rollout.Consistency(client.Strict))
+		if err != nil || state.Paused.Since.Happened != step.phase {
+			t.Errorf("after %s: %+v %v", step.word, state, err)
+		}
+	}
+	b.checkQuiet(st.url)
+}
+
+func dieAndComeBack(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	b.visit(st.url + "/")
+	b.awaitText("3 / 3")
+	st.cluster.Crash(3, false)
+	b.awaitText("2 / 3")
+	if err := st.cluster.Restart(3); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitText("3 / 3")
+	b.checkQuiet(st.url)
+}
+
+func reconnect(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	_, _, lease, granted := st.lock("nightly")
+	b.visit(st.url + "/semaphore?" + url.Values{"node": {node}, "name": {"nightly"}}.Encode())
+	b.await("document.querySelectorAll('tbody')[1]?.innerText.includes('two')")
+	st.server.Close()
+	b.awaitText("This host does not answer.")
+	b.save("disconnected")
+	if err := lease.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := await(t, "the grant", granted); err != nil {
+		t.Fatal(err)
+	}
+	st.serve(strings.TrimPrefix(st.url, "http://"), false)
+	b.await("document.querySelectorAll('tbody')[0]?.innerText.includes('two')")
+	b.await("!document.body.innerText.includes('This host does not answer.')")
+}
+
+func reachByKeyboard(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	_, _, _, _ = st.lock("nightly")
+	b.visit(st.url + "/semaphore?" + url.Values{"node": {node}, "name": {"nightly"}}.Encode())
+	b.await("document.querySelectorAll('main button').length === 4") // Resize, Delete, and an End for each session
+	b.evaluate("document.body.focus(); window.reached = new Set(); " +
+		"addEventListener('focusin', (event) => reached.add(event.target.textContent + event.target.closest('tr')?.dataset.key))")
+	for range 40 {
+		b.press("Tab", "")
+	}
+	b.await("[...document.querySelectorAll('main button')].every((one) => " +
+		"reached.has(one.textContent + one.closest('tr')?.dataset.key))")
+	b.evaluate("[...document.querySelectorAll('main button')].find((one) => one.textContent === 'Delete').focus()")
+	b.press("Enter", "\r")
+	b.await("document.activeElement?.name === 'reason'") // the dialog has the focus
+	for _, letter := range "why" {
+		b.press(string(letter), string(letter))
+	}
+	b.press("Enter", "\r")
+	b.awaitText("there is no such semaphore")
+}
+
+func drawLongTables(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	b.visit(st.url + "/locks")
+	b.awaitText("There is no semaphore yet.")
+	b.evaluate(`import("/dom.js").then(({ table, replace, h }) => {
+		const rows = [...Array(10000).keys()], place = h("div", { id: "long" }), local = {};
+		local.redraw = () => replace(place, h("div", {}, table(rows, [["n", (one) => one + 1]], { key: (one) => one, local })));
+		local.redraw();
+		document.body.append(place);
+	})`)
+	shown := func() string { return b.evaluate("document.querySelectorAll('#long tbody tr').length") }
+	if got := shown(); got != "200" {
+		t.Errorf("%s rows are drawn", got)
+	}
+	b.await("document.querySelector('#long .pager').innerText.includes('1 to 200 of 10000')")
+	b.evaluate("[...document.querySelectorAll('#long button')].find((one) => one.textContent === 'Next').click()")
+	b.await("document.querySelector('#long .pager').innerText.includes('201 to 400 of 10000')")
+	if got := shown(); got != "200" || b.evaluate("document.querySelector('#long td').textContent") != "201" {
+		t.Errorf("%s rows are drawn on the next page", got)
+	}
+}
+
+// fit visits every page: none is wider than the screen, in both themes, also on a phone.
+func fit(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	st.objects()
+	s, _, _, _ := st.lock("nightly")
+	long := strings.Repeat("a-long-name-", 7)
+	if _, err := s.Semaphore(long, client.Limit(3)).Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := config.Put(t.Context(), st.client, node, "limits", []byte("rate=100")); err != nil {
+		t.Fatal(err)
+	}
+	at := func(path, name string) string {
+		return path + "?" + url.Values{"node": {node}, "name": {name}}.Encode()
+	}
+	for name, page := range map[string]string{
+		"overview": "/", "locks": "/locks", "semaphore": at("/semaphore", "nightly"), "sessions": "/sessions",
+		"session": fmt.Sprintf("/session?id=%d", s.ID()), "lookups": "/lookups", "lookup": at("/lookup", "limits"),
+		"rollouts": "/rollouts", "rollout": at("/rollout", "dns"), "processes": "/processes",
+		"process": at("/process", "rebalance"), "hosts": "/hosts", "history": "/history", "backups": "/backups",
+		"rights": "/rights", "search": "/search?text=n", "missing": at("/semaphore", "none"),
+	} {
+		b.visit(st.url + page)
+		b.await("!document.querySelector('.bones') && document.querySelector('#link').textContent === 'live'")
+		for _, theme := range []string{"light", "dark"} {
+			for _, width := range []int{1280, 360} {
+				b.look(theme, width)
+				if wide := b.evaluate("document.documentElement.scrollWidth"); wide != strconv.Itoa(width) {
+					t.Errorf("%s, %s: %s wide on a screen of %d", name, theme, wide, width)
+				}
+				b.save(fmt.Sprintf("%s-%s-%d", name, theme, width))
+			}
+		}
+	}
+}
+
+// save saves what the page looks like, where that was asked for.
+func (b *browser) save(name string) {
+	b.Helper()
+	if *shots != "" {
+		b.shoot(filepath.Join(*shots, name+".png"))
+	}
+}
+
+// checkQuiet checks that the page has complained of nothing, and has asked for nothing from elsewhere.
+func (b *browser) checkQuiet(own string) {
+	b.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, problem := range b.problems {
+		b.Errorf("the page says %s", problem)
+	}
+	for _, address := range b.asked {
+		if !strings.HasPrefix(address, own+"/") && !strings.HasPrefix(address, "data:") {
+			b.Errorf("the page has asked for %s", address)
+		}
+	}
+	if len(b.asked) == 0 {
+		b.Error("no request was seen")
+	}
+}

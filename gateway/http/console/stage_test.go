@@ -1,0 +1,154 @@
+package console_test
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/client/rollout"
+	gateway "github.com/signalbox/signalbox/gateway/http"
+	"github.com/signalbox/signalbox/gateway/http/console"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+const (
+	node  = "/prod/jobs"
+	token = "the token of a test"
+)
+
+// stage is a console in front of a cluster of three hosts.
+type stage struct {
+	*testing.T
+	cluster *servertest.Cluster
+	client  *client.Client
+	url     string
+	server  *gateway.Server
+}
+
+func newStage(t *testing.T, tokens bool) *stage {
+	t.Helper()
+	cluster := servertest.Start(t, servertest.Hosts(3))
+	st := &stage{T: t, cluster: cluster}
+	address := st.serve("127.0.0.1:0", tokens)
+	t.Cleanup(func() { st.server.Close() })
+	st.url = "http://" + address
+	var err error
+	if st.client, err = st.open(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.client.Close() })
+	if _, err := st.client.CreateNode(t.Context(), node, client.NodeConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func (st *stage) open(ctx context.Context, _ string) (*client.Client, error) {
+	return client.Open(ctx, st.cluster.Addresses(), client.WithDialer(st.cluster.Dial), client.WithName("worker"))
+}
+
+// openByToken lets only the token of the test in.
+func (st *stage) openByToken(ctx context.Context, shown string) (*client.Client, error) {
+	if shown != token {
+		return nil, &protocol.Error{Status: protocol.StatusUnauthorized, Message: "the token is not known"}
+	}
+	return st.open(ctx, shown)
+}
+
+// serve serves the console at an address, and returns which one that is.
+func (st *stage) serve(address string, tokens bool) string {
+	st.Helper()
+	config := gateway.Config{
+		Open: st.open, Actions: !tokens, Files: console.Files(),
+		Measure: func() gateway.Load {
+			return gateway.Load{At: time.Now(), PerSecond: 120, Half: 0.4, Most: 2.5, Commit: 1.5, DiskFree: 1 << 36,
+				DiskTotal: 1 << 38}
+		},
+	}
+	if tokens {
+		config.Open = st.openByToken
+	}
+	var err error
+	if st.server, err = gateway.Listen(address, gateway.New(config), nil, testLog); err != nil {
+		st.Fatal(err)
+	}
+	return st.server.Addr().(*net.TCPAddr).String()
+}
+
+// session starts a session.
+func (st *stage) session(description string) *client.Session {
+	st.Helper()
+	s, err := st.client.Session(st.Context(), node, client.Description(description), client.SessionTimeout(10*time.Minute))
+	if err != nil {
+		st.Fatal(err)
+	}
+	return s
+}
+
+// lock has two sessions ask for a semaphore: the first owns it, and the second waits until the channel has an end.
+func (st *stage) lock(name string) (first, second *client.Session, lease *client.Lease, granted chan error) {
+	st.Helper()
+	first, second, granted = st.session("the first"), st.session("the second"), make(chan error, 1)
+	lease, err := first.Semaphore(name, client.Limit(1)).Acquire(st.Context(), client.Data([]byte("one")))
+	if err != nil {
+		st.Fatal(err)
+	}
+	go func() {
+		_, err := second.Semaphore(name).Acquire(st.Context(), client.Data([]byte("two")))
+		granted <- err
+	}()
+	return first, second, lease, granted
+}
+
+// await waits for what must come over a channel.
+func await[T any](t *testing.T, what string, from <-chan T) (got T) {
+	t.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(patience):
+		t.Fatal("it does not come: " + what)
+	}
+	return got
+}
+
+// objects makes a rollout of three locations with a version, and a process.
+func (st *stage) objects() {
+	st.Helper()
+	s, by := st.session("dns"), rollout.By{Author: "ann", Reason: "a test"}
+	spec := rollout.Spec{Locations: []rollout.Location{
+		{Name: "SAS"}, {Name: "MAN", Delay: time.Hour}, {Name: "VLA", Delay: time.Hour},
+	}}
+	err := rollout.In(s, "dns").Create(st.Context(), spec, by)
+	if err == nil {
+		_, err = rollout.Publish(st.Context(), s, "dns", []byte("example.org"), rollout.Label("2026-11-22"))
+	}
+	if err == nil {
+		err = st.reach(s)
+	}
+	if err == nil {
+		_, err = process.Of(st.client, node, "rebalance").Put(st.Context(), process.Spec{MinMembers: 2},
+			process.By{Author: "ann", Reason: "a test"})
+	}
+	if err != nil {
+		st.Fatal(err)
+	}
+}
+
+// reach has an instance in the first location use the version.
+func (st *stage) reach(s *client.Session) error {
+	m, err := rollout.Join(st.Context(), s, "dns", rollout.Instance{Name: "a.sas", Location: "SAS"})
+	if err != nil {
+		return err
+	}
+	for target, err := range m.Targets(st.Context()) {
+		if err != nil {
+			return err
+		}
+		return m.Reached(st.Context(), target)
+	}
+	return st.Context().Err()
+}
