@@ -82,13 +82,13 @@ type policyRequest struct {
 }
 
 // change puts what is given into a policy.
-func (q *policyRequest) change(p *admin.Policy) {
-	set(&p.Voters, q.Voters)
-	set(&p.OfflineAfter, q.OfflineAfter)
-	set(&p.ReplaceAfter, q.ReplaceAfter)
-	set(&p.StableFor, q.StableFor)
-	set(&p.BalanceEvery, q.BalanceEvery)
-	set(&p.Copies, q.Copies)
+func (pr *policyRequest) change(p *admin.Policy) {
+	set(&p.Voters, pr.Voters)
+	set(&p.OfflineAfter, pr.OfflineAfter)
+	set(&p.ReplaceAfter, pr.ReplaceAfter)
+	set(&p.StableFor, pr.StableFor)
+	set(&p.BalanceEvery, pr.BalanceEvery)
+	set(&p.Copies, pr.Copies)
 }
 
 func set[T any](field, given *T) {

@@ -36,7 +36,7 @@ func signInRoutes() []route {
 		func(ctx context.Context, c *call, q *signInRequest) (done, error) { return c.gateway.signIn(ctx, c, q) })
 	out := post("/sign-out", groupConsole, "none", "Ends that",
 		func(_ context.Context, c *call, _ *none) (done, error) { return c.gateway.signOut(c), nil })
-	is := get("/sign-in", groupConsole, "none", "Says whether a cookie stands for a token, and whether a browser may change",
+	is := get("/sign-in", groupConsole, "none", "Says whether there is a cookie, and if a browser may change anything",
 		func(_ context.Context, c *call, _ *none) (signedIn, error) { return c.gateway.signedIn(c.r), nil })
 	is.follow = nil // a stream of the caller has no cookie
 	return []route{in, out, is}

@@ -60,7 +60,8 @@ func TestTheTableIsWhole(t *testing.T) {
 		if r.does == "" || strings.HasSuffix(r.does, ".") || r.group == "" || !slices.Contains(rights, r.right) {
 			t.Errorf("%s: %q %q %q", where, r.does, r.group, r.right)
 		}
-		if (r.answer == nil) != (r.streams != "") || r.serve == nil || r.follow == nil && r.answer != nil && r.group != groupConsole {
+		followed := r.follow != nil || r.group == groupConsole
+		if (r.answer == nil) != (r.streams != "") || r.serve == nil || !followed && r.answer != nil {
 			t.Errorf("%s has no answer", where)
 		}
 		if names[r.name()] {

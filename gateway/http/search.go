@@ -46,8 +46,9 @@ func searchRoutes() []route {
 	return []route{
 		get("/lookups", group, "see", "Lists the names under which endpoints and config are, of a node or of all",
 			func(ctx context.Context, c *call, q *objectsRequest) (list[*lookup], error) {
+				options := []client.ListOption{client.Prefix(q.Prefix), client.WithData()}
 				return overNodes(ctx, c, q, func(node string) iter.Seq2[*lookup, error] {
-					return lookupsOf(c.caller.Node(node).Semaphores(ctx, client.Prefix(q.Prefix), client.WithData()), node)
+					return lookupsOf(c.caller.Node(node).Semaphores(ctx, options...), node)
 				})
 			}),
 		get("/search", group, "see", "Finds nodes, objects, sessions and hosts by a part of their names", search),
@@ -62,7 +63,8 @@ func lookupsOf(all iter.Seq2[*client.SemaphoreInfo, error], node string) iter.Se
 			switch {
 			case err != nil:
 			case s.Limit == client.All && !s.Ephemeral:
-				found = &lookup{Node: node, Name: s.Name, What: "endpoints", Endpoints: s.OwnerCount, Revision: s.Revision}
+				found = &lookup{Node: node, Name: s.Name, What: "endpoints", Endpoints: s.OwnerCount,
+					Revision: s.Revision}
 			case len(s.Data) > 0:
 				found = &lookup{Node: node, Name: s.Name, What: "config", Data: s.Data, Revision: s.Revision}
 			default:

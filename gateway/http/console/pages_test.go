@@ -97,7 +97,8 @@ func pauseAndResume(t *testing.T, b *browser) {
 		b.click(step.word)
 		b.fill("reason", "a test of "+step.word)
 		b.awaitText("a test of " + step.word)
-		b.await(fmt.Sprintf("[...document.querySelectorAll('main button')].some((one) => one.textContent === %q)", step.next))
+		b.await(fmt.Sprintf("[...document.querySelectorAll('main button')].some((one) => one.textContent === %q)",
+			step.next))
 		state, err := rollout.Of(st.client, node, "dns").Describe(t.Context(), rollout.Consistency(client.Strict))
 		if err != nil || state.Paused.Since.Happened != step.phase {
 			t.Errorf("after %s: %+v %v", step.word, state, err)
@@ -143,8 +144,8 @@ func reachByKeyboard(t *testing.T, b *browser) {
 	_, _, _, _ = st.lock("nightly")
 	b.visit(st.url + "/semaphore?" + url.Values{"node": {node}, "name": {"nightly"}}.Encode())
 	b.await("document.querySelectorAll('main button').length === 4") // Resize, Delete, and an End for each session
-	b.evaluate("document.body.focus(); window.reached = new Set(); " +
-		"addEventListener('focusin', (event) => reached.add(event.target.textContent + event.target.closest('tr')?.dataset.key))")
+	b.evaluate("document.body.focus(); window.reached = new Set(); addEventListener('focusin', " +
+		"({ target }) => reached.add(target.textContent + target.closest('tr')?.dataset.key))")
 	for range 40 {
 		b.press("Tab", "")
 	}
@@ -166,7 +167,8 @@ func drawLongTables(t *testing.T, b *browser) {
 	b.awaitText("There is no semaphore yet.")
 	b.evaluate(`import("/dom.js").then(({ table, replace, h }) => {
 		const rows = [...Array(10000).keys()], place = h("div", { id: "long" }), local = {};
-		local.redraw = () => replace(place, h("div", {}, table(rows, [["n", (one) => one + 1]], { key: (one) => one, local })));
+		const draw = () => table(rows, [["n", (one) => one + 1]], { key: (one) => one, local });
+		local.redraw = () => replace(place, h("div", {}, draw()));
 		local.redraw();
 		document.body.append(place);
 	})`)

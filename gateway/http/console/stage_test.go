@@ -82,7 +82,8 @@ func (st *stage) serve(address string, tokens bool) string {
 // session starts a session.
 func (st *stage) session(description string) *client.Session {
 	st.Helper()
-	s, err := st.client.Session(st.Context(), node, client.Description(description), client.SessionTimeout(10*time.Minute))
+	s, err := st.client.Session(st.Context(), node, client.Description(description),
+		client.SessionTimeout(10*time.Minute))
 	if err != nil {
 		st.Fatal(err)
 	}
