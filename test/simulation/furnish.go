@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/test/workload"
 )
 
-// What there is besides the semaphores of programs: nodes that are made while a backup is saved, some with a rollout and
-// a process.
+// What there is besides the semaphores of programs: nodes that are made while a backup is saved, some with a rollout
+// and a process.
 
 const (
 	// furnishEvery is how often such a node is made, objectsEvery which of them have more than a semaphore.
@@ -121,8 +121,8 @@ func (w *world) checkMade(ctx context.Context, c *client.Client) {
 	}
 }
 
-// checkObjects checks the rollout and the process of a node: the version of a seq is there, and a new one comes after the
-// last that was published.
+// checkObjects checks the rollout and the process of a node: the version of a seq is there, and a new one comes after
+// the last that was published.
 func checkObjects(ctx context.Context, c *client.Client, node string, last, seq uint64) error {
 	r := rollout.Of(c, node, madeRollout)
 	v, err := r.Payload(ctx, seq, rollout.Consistency(client.Strict))
@@ -138,8 +138,8 @@ func checkObjects(ctx context.Context, c *client.Client, node string, last, seq 
 		return err
 	}
 	if string(v.Payload) != node || next <= last || p.Spec.MinMembers != minMembers {
-		return fmt.Errorf("version %d is %q, %d was published after %d, an epoch needs %d members", seq, v.Payload, next,
-			last, p.Spec.MinMembers)
+		return fmt.Errorf("version %d is %q, %d was published after %d, an epoch needs %d members", seq, v.Payload,
+			next, last, p.Spec.MinMembers)
 	}
 	return nil
 }

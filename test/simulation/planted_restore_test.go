@@ -62,6 +62,7 @@ var plantedInRestores = []struct {
 }{
 	{"the meta shard is saved first", 1, metaFirst, nil, "notes"},
 	{"no counter is moved", 1, noJump, nil, "restored"},
+	{"numbers of versions are given again", 1, noJump, nil, "notes"},
 	{"sessions are kept", 1, sessionsKept, sameShards, "restored"},
 	{"what dead sessions have in other shards stays", 1, guestsKept, sameShards, "finals"},
 }
