@@ -63,7 +63,8 @@ func TestFlagsOfTheUnit(t *testing.T) {
 				continue
 			}
 			found++
-			if _, err := parse([]string{"--" + name[1], "1"}); err != nil && strings.Contains(err.Error(), "not defined") {
+			_, err := parse([]string{"--" + name[1], "1"})
+			if err != nil && strings.Contains(err.Error(), "not defined") {
 				t.Errorf("%s: there is no --%s", file, name[1])
 			}
 		}
