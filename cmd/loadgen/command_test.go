@@ -99,7 +99,8 @@ func TestARunThroughTheCommandLine(t *testing.T) {
 		report.Started.Before(began.Truncate(time.Second)) {
 		t.Errorf("%+v", report)
 	}
-	if text, err := os.ReadFile(page); err != nil || !bytes.Contains(text, []byte("<svg")) {
+	if text, err := os.ReadFile(page); err != nil || !bytes.Contains(text, []byte("<svg")) ||
+		!bytes.Contains(text, []byte("--accent: #")) {
 		t.Errorf("the page: %v, %s", err, text)
 	}
 }

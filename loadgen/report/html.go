@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/signalbox/signalbox/gateway/http/console"
 )
 
 // pageText is the template of the page.
@@ -33,7 +35,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	}
 	return pageTemplate.Execute(w, map[string]any{
 		"Title": r.Workload, "Command": r.Command, "Started": r.Started, "Text": text.String(), "Charts": charts,
-		"Latency": r.latencyTable(),
+		"Latency": r.latencyTable(), "Palette": template.CSS(console.Palette()),
 	})
 }
 

@@ -18,7 +18,7 @@ var floors = map[string][]string{
 	"server":   {"internal", "protocol", "shard"},
 	"client":   {"internal", "protocol"},
 	"gateway":  {"client", "internal", "protocol"},
-	"loadgen":  {"client", "internal", "protocol"},
+	"loadgen":  {"client", "gateway", "internal", "protocol"},
 	"bench":    {"client", "internal", "loadgen", "protocol", "server", "shard", "test"},
 	"test":     {"client", "internal", "loadgen", "protocol", "server", "shard"},
 	"cmd":      {"client", "gateway", "internal", "loadgen", "protocol", "server", "shard"},

@@ -22,3 +22,12 @@ func Files() fs.FS {
 	}
 	return files
 }
+
+// Palette is the style that pages share with the console: colours of both themes, sizes and fonts. It is embedded.
+func Palette() string {
+	text, err := fs.ReadFile(Files(), "palette.css")
+	if err != nil {
+		panic("the palette of the console is not there: " + err.Error()) // it is embedded
+	}
+	return string(text)
+}
