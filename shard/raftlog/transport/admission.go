@@ -95,6 +95,10 @@ func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 			kept = append(kept, *m)
 		case reason == RefusedFull: // the host says so itself when it begins and ends
 			e.refusals.count(reason)
+		case reason == RefusedShard: // a host that starts has it soon, one that has left it is asked for a while
+			e.refusals.count(reason)
+			e.refusals.config.Logger.Debug("dropped a message about a shard that is not here",
+				"host", from.HostID, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
 		case reason == RefusedSender:
 			return refuse(reason, "host %d sent a message in the name of replica %d of shard %d", from.HostID, m.From,
 				m.ShardID)

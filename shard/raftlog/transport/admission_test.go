@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/lni/dragonboat/v4/client"
@@ -64,6 +65,9 @@ func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 			}
 			if e.refused[test.reason].Load() != 1 {
 				t.Errorf("it was not counted as %v", test.reason)
+			}
+			if warned := strings.Contains(e.log.String(), "level=WARN"); warned == (test.reason == RefusedShard) {
+				t.Errorf("%v, and the log has %q", test.reason, e.log.String()) // hosts that start lack shards
 			}
 		})
 	}
