@@ -37,8 +37,8 @@ function plots(load) {
   const disk = points.at(-1);
   return h("div", {}, h("h2", {}, "This host"), h("div", { class: "plots" },
     plot("Requests", "/s", [["now", of("per_second")]], from),
-    plot("Answers", "ms", [["half", of("p50_ms")], ["99 %", of("p99_ms")]], from),
-    plot("Commits", "ms", [["99 %", of("commit_p99_ms")]], from)),
+    plot("Answers", "ms", [["p50", of("p50_ms")], ["p99", of("p99_ms")]], from),
+    plot("Commits", "ms", [["p99", of("commit_p99_ms")]], from)),
   disk?.disk_total && h("p", { class: "dim" }, `Its disk has ${gigabytes(disk.disk_free)} free of ${gigabytes(disk.disk_total)}.`));
 }
 
