@@ -58,8 +58,15 @@ func (c *counter) acquire() {
 // write writes down a value.
 func (c *counter) write(value string) {
 	c.t.Helper()
-	if err := c.box.Node("/three").Create(c.t.Context(), "written-"+value, 1, []byte(value)); err != nil {
-		c.t.Fatal(err)
+	for {
+		err := c.box.Node("/three").Create(c.t.Context(), "written-"+value, 1, []byte(value))
+		switch {
+		case errors.Is(err, sdk.ErrUnavailable): // it may have been sent to a host that was killed
+		case err == nil, errors.Is(err, sdk.ErrAlreadyExists):
+			return
+		default:
+			c.t.Fatal(err)
+		}
 	}
 }
 
