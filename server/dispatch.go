@@ -139,12 +139,12 @@ func (c *conn) hello(r *protocol.Request) bool {
 	}
 	e, refused := h.enter(r.Hello.Token, c.certificateOf())
 	switch {
+	case e.unknown:
+		c.enterLater(r, version)
+		return true
 	case refused == nil:
 		c.welcome(r.ID, &r.Hello, version, e, protocol.ReadKinds(&r.Hello.PushKinds))
 		c.greeted = true
-		return true
-	case len(r.Hello.Token) > 0 && h.meta.Rights().Revision() > 0:
-		c.enterLater(r, version)
 		return true
 	}
 	c.deniedEntry()
@@ -159,8 +159,11 @@ func (c *conn) enterLater(r *protocol.Request, version uint64) {
 	pushes := protocol.ReadKinds(&hello.PushKinds)
 	hello.Token, hello.ClientName = slices.Clone(hello.Token), slices.Clone(hello.ClientName)
 	hello.ClientVersion, hello.PushKinds = slices.Clone(hello.ClientVersion), protocol.Kinds{}
-	c.host.meta.Confirm(func(bool) {
+	c.host.meta.Confirm(func(sure bool) {
 		e, refused := c.host.enter(hello.Token, certificate)
+		if e.unknown && !sure {
+			refused = &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging, WaitMillis: lagWait}
+		}
 		if refused != nil {
 			c.deniedEntry()
 			c.Fail(id, protocol.KindHello, refused)

@@ -27,6 +27,8 @@ const grave = protocol.RightOperate | protocol.RightAdmin | protocol.RightCluste
 type entry struct {
 	rights Rights
 	name   string // of the owner of its token or certificate; empty for an anonymous client
+	// unknown: it has shown a token that this host has not applied; the cluster may know it.
+	unknown bool
 }
 
 // enter finds out who a client is by what its HELLO and its connection show: by the host's own Access first, which
@@ -35,7 +37,7 @@ type entry struct {
 func (h *Host) enter(token []byte, certificate *x509.Certificate) (e entry, refused *protocol.Result) {
 	if h.config.Access != nil {
 		if own, name, ok := h.config.Access.Authenticate(token); ok {
-			return entry{own, name}, nil
+			return entry{rights: own, name: name}, nil
 		}
 	}
 	k := &kept{host: h}
@@ -45,22 +47,22 @@ func (h *Host) enter(token []byte, certificate *x509.Certificate) (e entry, refu
 		k.who = append(k.who, t.Principal)
 	}
 	k.who = appendCertificate(k.who, book, certificate)
-	name := ""
+	e = entry{rights: k, unknown: len(token) > 0 && k.token == nil}
 	if len(k.who) > 0 {
-		name = k.who[0].Name
+		e.name = k.who[0].Name
 	}
 	k.who = append(k.who, rights.Principal{Kind: rights.Anonymous})
 	switch {
 	case k.current().all:
 	case h.rightsAge() > rightsLag:
 		return e, &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging}
-	case len(token) > 0 && k.token == nil:
+	case e.unknown:
 		return e, &protocol.Result{Status: protocol.StatusUnauthorized, Message: "the token is not known here"}
 	case !k.Valid():
 		return e, &protocol.Result{Status: protocol.StatusUnauthorized,
 			Message: "a client without a token may do nothing here"}
 	}
-	return entry{k, name}, nil
+	return e, nil
 }
 
 const lagging = "this host cannot make sure at the moment who may do what"

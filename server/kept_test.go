@@ -25,6 +25,21 @@ type keeping struct {
 
 func keepRights(t *testing.T, hosts int) *keeping {
 	t.Helper()
+	k := found(t, hosts)
+	k.protect()
+	return k
+}
+
+// protect makes the token root and takes everything from anonymous clients.
+func (k *keeping) protect() {
+	k.create(k.anybody(), "root", 0, grant("root", "/"))
+	k.root = k.enterAt(k.metaLeader(), "root")
+	k.root.must(k.root.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("anonymous")}))
+}
+
+// found starts a cluster that can keep rights and has none yet.
+func found(t *testing.T, hosts int) *keeping {
+	t.Helper()
 	if level.Newest < meta.RightsLevel {
 		t.Skip("this build cannot follow the level that keeps rights")
 	}
@@ -35,10 +50,6 @@ func keepRights(t *testing.T, hosts int) *keeping {
 			founded = k.Host(id+1).EnsureFounded() && founded
 		}
 	}
-	anybody := k.anybody()
-	k.create(anybody, "root", 0, grant("root", "/"))
-	k.root = k.enterAt(k.metaLeader(), "root")
-	k.root.must(k.root.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("anonymous")}))
 	return k
 }
 
@@ -178,6 +189,26 @@ func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
 			_, r := k.knock(lags, "ci")
 			return r.Status == protocol.StatusSuccess
 		})
+	})
+}
+
+// TestAHostThatDoesNotKnowATokenMakesSureFirst: what it knows may be of before the cluster kept rights, when every
+// client was let in. One let in so would be cut off as a stranger a moment later, for a token that is good.
+func TestAHostThatDoesNotKnowATokenMakesSureFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := found(t, 3)
+		lags := k.metaLeader()%3 + 1
+		k.Isolate(lags)
+		k.protect()
+		_, refused := k.knock(lags, "root")
+		want(t, "a token made without this host", refused.Status, protocol.StatusUnavailable)
+		k.Heal()
+		within(t, "that it lets in again", time.Minute, func() bool {
+			_, r := k.knock(lags, "root")
+			return r.Status == protocol.StatusSuccess
+		})
+		_, refused = k.knock(lags, "nobody's")
+		want(t, "a token that there is not", refused.Status, protocol.StatusUnauthorized)
 	})
 }
 
