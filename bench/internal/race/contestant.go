@@ -49,11 +49,18 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 	case t.grows():
 		return s.growth(ctx, t)
 	}
+	if t.Watchers == 0 {
+		t.Settings.Connections = min(t.Settings.Connections, max(1, t.Callers/callersPerConnection))
+	}
 	command := slices.Concat([]string{s.Loadgen, "run"}, t.planFlags(), t.Flags,
 		[]string{"--binary", s.Binary, "--format", "json"})
 	result, err := output(ctx, t, "loadgen", command)
 	return result, [][]string{command}, err
 }
+
+// callersPerConnection is for how many callers Signalbox has a connection, as loadgen has where nothing else is asked for:
+// a program has one client, and few callers do worse over many connections, other than with peers.
+const callersPerConnection = 64
 
 // output runs a load generator to its end. Whatever it writes to temporary files goes to the directory of
 // the race.
