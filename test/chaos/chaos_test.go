@@ -163,8 +163,8 @@ func TestAClusterThatIsTakenApartKeepsItsPromises(t *testing.T) {
 	if len(missing) > 3 {
 		t.Errorf("%v did not happen", missing)
 	}
-	// A machine with much else to do gets on slowly. That a snapshot is seen while it is saved is a matter of luck; a start
-	// that has one to load is not.
+	// A machine with much else to do gets on slowly. That a snapshot is seen while it is saved is a matter of luck; a
+	// start that has one to load is not.
 	sum := r.Summary
 	for what, n := range map[string]int{
 		"acquires that were granted": sum.Operations["acquire"]["done"], "targets of rollouts shown": sum.Targets,

@@ -58,8 +58,8 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 	return result, [][]string{command}, err
 }
 
-// callersPerConnection is for how many callers Signalbox has a connection, as loadgen has where nothing else is asked for:
-// a program has one client, and few callers do worse over many connections, other than with peers.
+// callersPerConnection is for how many callers Signalbox has a connection, as loadgen has where nothing else is asked
+// for: a program has one client, and few callers do worse over many connections, other than with peers.
 const callersPerConnection = 64
 
 // output runs a load generator to its end. Whatever it writes to temporary files goes to the directory of
