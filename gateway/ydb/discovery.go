@@ -2,6 +2,8 @@ package ydb
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"net"
 	"strconv"
 
@@ -12,25 +14,39 @@ import (
 // services are those that an endpoint has, as SDKs name them.
 var services = []string{"discovery", "coordination", "scheme", "auth"}
 
-// ListEndpoints names the gateways.
+// ListEndpoints names the gateways: those of the config, else those of the cluster's list, else this one. The number of
+// a gateway stays the same whichever others there are, as SDKs keep their connections by it.
 func (g *Gateway) ListEndpoints(
 	ctx context.Context, _ *Ydb_Discovery.ListEndpointsRequest,
 ) (*Ydb_Discovery.ListEndpointsResponse, error) {
 	endpoints := g.config.Endpoints
 	if len(endpoints) == 0 {
+		endpoints = g.publication.known(g.draining.Load())
+	}
+	if len(endpoints) == 0 {
 		endpoints = calledAt(ctx)
 	}
 	result := &Ydb_Discovery.ListEndpointsResult{}
-	for i, e := range endpoints {
+	if g.publication != nil {
+		result.SelfLocation = g.publication.own.Location
+	}
+	for _, e := range endpoints {
 		result.Endpoints = append(result.Endpoints, &Ydb_Discovery.EndpointInfo{
 			Address: e.Address, Port: e.Port, Ssl: g.config.Secure, Service: services, Location: e.Location,
-			NodeId: uint32(i + 1),
+			NodeId: numberOf(e),
 		})
 		if result.SelfLocation == "" {
 			result.SelfLocation = e.Location
 		}
 	}
 	return &Ydb_Discovery.ListEndpointsResponse{Operation: operation(result, nil)}, nil
+}
+
+// numberOf is the number of a gateway, made of its address; never 0.
+func numberOf(e Endpoint) uint32 {
+	h := fnv.New32a()
+	_, _ = fmt.Fprintf(h, "%s %d", e.Address, e.Port) // it never fails
+	return max(h.Sum32(), 1)
 }
 
 // calledAt is the address that the caller has called.

@@ -5,7 +5,6 @@ package ydb_test
 import (
 	"flag"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -72,8 +71,6 @@ func TestNoTwoHoldersWhateverFails(t *testing.T) {
 	if !*faultsToo {
 		t.Skip("it takes a minute; run it with -faults")
 	}
-	var stall stallMeter
-	go stall.run()
 	program := process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")}
 	place, host := newHost(t, program)
 	for i, f := range faults {
@@ -84,7 +81,7 @@ func TestNoTwoHoldersWhateverFails(t *testing.T) {
 				s.place, s.host = newHost(t, program)
 			}
 			s.start()
-			s.play(f, &stall)
+			s.play(f)
 		})
 	}
 }
@@ -101,6 +98,23 @@ func build(t testing.TB, module, name string) string {
 	return path
 }
 
+// startGateway starts the command in front of hosts.
+func startGateway(t testing.TB, command, listen, hosts string, args ...string) *subprocess.Process {
+	t.Helper()
+	args = append(args, "--listen", listen, "--endpoints", hosts, "--metrics", "off")
+	p, err := subprocess.Launch("signalbox-ydb", exec.Command(command, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	if err := p.AwaitOutput("it is ready", patience, func() bool {
+		return strings.Contains(p.Errors(), "is ready")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // TestAGatewayThatIsKilled: programs on the SDK come back with their sessions through another gateway, and keep what
 // they hold.
 func TestAGatewayThatIsKilled(t *testing.T) {
@@ -113,22 +127,9 @@ func TestAGatewayThatIsKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve := func(at int) *subprocess.Process {
-		p, err := subprocess.Launch("signalbox-ydb", exec.Command(command, "--listen", ports.Addresses[at],
-			"--endpoints", place.Client, "--metrics", "off", "--advertise", strings.Join(ports.Addresses, ",")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(p.Kill)
-		if err := p.AwaitOutput("it is ready", patience, func() bool {
-			return strings.Contains(p.Errors(), "is ready")
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
-	first := serve(0)
-	serve(1)
+	all := strings.Join(ports.Addresses, ",")
+	first := startGateway(t, command, ports.Addresses[0], place.Client, "--advertise", all)
+	startGateway(t, command, ports.Addresses[1], place.Client, "--advertise", all)
 	db, err := sdk.Open(t.Context(), "grpc://"+ports.Addresses[0]+database)
 	if err != nil {
 		t.Fatal(err)
@@ -196,43 +197,11 @@ func nativeClient(t testing.TB, address string) *client.Client {
 func (s *scene) start() {
 	s.t.Helper()
 	s.toHost = newRelay(s.t, "")
-	s.gateway = s.launch("gateway", s.toHost.address, s.place.Client)
-	s.await(s.gateway, "listens")
+	s.gateway = launch(s.t, "gateway", s.toHost.address, s.place.Client)
+	await(s.t, s.gateway, "listens")
 	s.toGateway = newRelay(s.t, strings.TrimSpace(line(s.gateway.Output(), "listens")))
-	s.holder = s.launch("holder", "grpc://"+s.toGateway.address+database, s.lock)
-	s.await(s.holder, "holds")
-}
-
-// launch starts this program in a role.
-func (s *scene) launch(role, calls, lock string) *subprocess.Process {
-	s.t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd := exec.Command(program)
-	cmd.Env = append(os.Environ(), roleVariable+"="+role, callsVariable+"="+calls, aboutVariable+"="+lock)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	p, err := subprocess.Launch(role, cmd)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() {
-		_ = in.Close()
-		p.Kill()
-	})
-	return p
-}
-
-// await waits for a line that begins with a word.
-func (s *scene) await(p *subprocess.Process, word string) {
-	s.t.Helper()
-	if err := p.AwaitOutput(word, patience, func() bool { return line(p.Output(), word) != "" }); err != nil {
-		s.t.Fatal(err)
-	}
+	s.holder = launch(s.t, "holder", "grpc://"+s.toGateway.address+database, s.lock)
+	await(s.t, s.holder, "holds")
 }
 
 func (s *scene) pause(p *subprocess.Process) {
@@ -263,8 +232,10 @@ func (s *scene) startHost() {
 const stillness = time.Second
 
 // play lets the fault happen, and compares when the holder ceased to believe with when another one had the lock.
-func (s *scene) play(f fault, stall *stallMeter) {
+func (s *scene) play(f fault) {
 	s.t.Helper()
+	var stall stallMeter
+	defer stall.run()()
 	granted := s.contend()
 	f.do(s)
 	var ended int64
@@ -325,7 +296,7 @@ func (s *scene) contend() <-chan int64 {
 // reliance returns when the holder ceased to believe, and for how long it stood still at the most.
 func (s *scene) reliance() (at int64, still time.Duration) {
 	s.t.Helper()
-	s.await(s.holder, "ended")
+	await(s.t, s.holder, "ended")
 	var nanoseconds int64
 	if _, err := fmt.Sscan(line(s.holder.Output(), "ended"), &at, &nanoseconds); err != nil {
 		s.t.Fatal(err)

@@ -30,6 +30,8 @@ type Gateway struct {
 	drained  chan struct{} // closed when sessions are to end
 	once     sync.Once
 
+	publication *publication // nil for none
+
 	mu        sync.Mutex // guards what follows
 	streams   int
 	addresses map[string]int // streams by address
@@ -51,10 +53,18 @@ func New(c Config) (*Gateway, error) {
 // maxMessageBytes is what SDKs send at the most: data of the largest limit of hosts, and the rest of a message.
 const maxMessageBytes = 1<<20 + 64<<10
 
+// How much a client may send before the gateway has read it, over one stream and over one connection.
+const (
+	streamWindowBytes = 64 << 10
+	connWindowBytes   = 1 << 20
+)
+
 // ServerOptions are those that a gRPC server of a Gateway needs.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),
+		// Messages are small: to measure what a connection could bear would cost a ping for each batch of them.
+		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connWindowBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: 5 * time.Second, PermitWithoutStream: true,
 		}),
@@ -70,10 +80,11 @@ func (g *Gateway) Register(s grpc.ServiceRegistrar) {
 	Ydb_Auth_V1.RegisterAuthServiceServer(s, g)
 }
 
-// Drain makes discovery name this gateway no more, where others are named, and ends the sessions that are there: their
-// SDKs come back to another gateway. It returns when they have left, or with the context.
+// Drain takes the gateway from its cluster's list, and then ends the sessions that are there: their SDKs come back to
+// another gateway. It returns when they have left, or with the context.
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.draining.Store(true)
+	g.publication.end(ctx)
 	g.once.Do(func() { close(g.drained) })
 	for {
 		g.mu.Lock()
@@ -91,7 +102,10 @@ func (g *Gateway) Drain(ctx context.Context) error {
 }
 
 // Close closes the clients of the cluster. The server must have been stopped.
-func (g *Gateway) Close() { g.tickets.close() }
+func (g *Gateway) Close() {
+	g.publication.end(context.Background())
+	g.tickets.close()
+}
 
 // enter counts a stream of an address in, and returns false where there are too many.
 func (g *Gateway) enter(address string) bool {

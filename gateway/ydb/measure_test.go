@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -36,49 +35,61 @@ const measuredSessions = 8
 // gatewayProcess is the command, in front of one host.
 type gatewayProcess struct {
 	*subprocess.Process
+	behind        *process.Host
 	host, address string
 }
 
-func newGatewayProcess(t testing.TB, args ...string) *gatewayProcess {
+func newGatewayProcess(t testing.TB) *gatewayProcess {
 	t.Helper()
-	place, _ := newHost(t, process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")})
+	place, host := newHost(t, process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")})
 	ports, err := subprocess.ReservePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gatewayProcess{host: place.Client, address: ports.Addresses[0]}
-	cmd := exec.Command(build(t, ".", "./signalbox-ydb"), append(args, "--listen", g.address, "--endpoints", g.host,
-		"--metrics", "off")...)
-	if g.Process, err = subprocess.Launch("signalbox-ydb", cmd); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(g.Kill)
-	if err := g.AwaitOutput("it is ready", patience, func() bool {
-		return strings.Contains(g.Errors(), "is ready")
-	}); err != nil {
-		t.Fatal(err)
-	}
+	g := &gatewayProcess{behind: host, host: place.Client, address: ports.Addresses[0]}
+	g.Process = startGateway(t, build(t, ".", "./signalbox-ydb"), g.address, g.host)
 	return g
 }
 
 // locker locks and unlocks what one caller has for itself.
 type locker func(ctx context.Context, name string) error
 
-// BenchmarkLockAndUnlock is what callers of this process reach with the SDK through a gateway, and with the client of
-// Signalbox without one, each over 8 sessions; one operation is a lock and an unlock, each caller's of its own lock.
+// BenchmarkLockAndUnlock is what callers of this process reach with the SDK through a gateway, with the SDK and a
+// server that says yes at once, and with the client of Signalbox without a gateway, each over 8 sessions; one operation
+// is a lock and an unlock, each caller's of its own lock. It shows what each process spends on one.
 func BenchmarkLockAndUnlock(b *testing.B) {
 	g := newGatewayProcess(b)
+	yes := newInstantServer(b)
+	host, gateway := spender{"host", g.behind.PID()}, spender{"gateway", g.PID()}
 	for _, callers := range []int{1, 64, 512} {
-		for name, open := range map[string]func(testing.TB, *gatewayProcess) []locker{
-			"native": nativeLockers, "sdk": sdkLockers,
+		for _, way := range []struct {
+			name     string
+			lockers  []locker
+			spenders []spender
+		}{
+			{"native", nativeLockers(b, g), []spender{host}},
+			{"sdk", sdkLockers(b, g.address), []spender{gateway, host}},
+			{"sdk-alone", sdkLockers(b, yes.address), []spender{{"server", yes.PID()}}},
 		} {
-			lockers := open(b, g)
-			b.Run(fmt.Sprintf("%s/%d", name, callers), func(b *testing.B) { lockAndUnlock(b, lockers, callers) })
+			b.Run(fmt.Sprintf("%s/%d", way.name, callers), func(b *testing.B) {
+				lockAndUnlock(b, way.lockers, callers, append(way.spenders, spender{"callers", os.Getpid()}))
+			})
 		}
 	}
 }
 
-func lockAndUnlock(b *testing.B, lockers []locker, callers int) {
+// spender is a process that does a part of the work.
+type spender struct {
+	name string
+	pid  int
+}
+
+func lockAndUnlock(b *testing.B, lockers []locker, callers int, spenders []spender) {
+	before := make([]time.Duration, len(spenders))
+	for i, s := range spenders {
+		before[i] = processor(b, s.pid)
+	}
+	b.ResetTimer()
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var all sync.WaitGroup
@@ -95,6 +106,10 @@ func lockAndUnlock(b *testing.B, lockers []locker, callers int) {
 	}
 	all.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
+	for i, s := range spenders {
+		spent := processor(b, s.pid) - before[i]
+		b.ReportMetric(float64(spent.Microseconds())/float64(b.N), s.name+"-µs/op")
+	}
 }
 
 func nativeLockers(t testing.TB, g *gatewayProcess) (list []locker) {
@@ -115,8 +130,8 @@ func nativeLockers(t testing.TB, g *gatewayProcess) (list []locker) {
 	return list
 }
 
-func sdkLockers(t testing.TB, g *gatewayProcess) (list []locker) {
-	db, err := sdk.Open(t.Context(), "grpc://"+g.address+database)
+func sdkLockers(t testing.TB, address string) (list []locker) {
+	db, err := sdk.Open(t.Context(), "grpc://"+address+database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +178,10 @@ func TestIdleStreams(t *testing.T) {
 		}
 		started.Wait()
 	}
-	from, spent, pinged := time.Now(), g.processor(t), pings.Load()
+	from, spent, pinged := time.Now(), processor(t, g.PID()), pings.Load()
 	time.Sleep(second * time.Second)
 	took := time.Since(from)
-	share := (g.processor(t) - spent).Seconds() / took.Seconds()
+	share := (processor(t, g.PID()) - spent).Seconds() / took.Seconds()
 	each := (g.memory(t) - before) / int64(*idleStreams)
 	t.Logf("%d streams: %.1f KiB each, %.1f %% of a core, %.0f pings/s, %d streams lost", *idleStreams,
 		float64(each)/1024, 100*share, float64(pings.Load()-pinged)/took.Seconds(), lost.Load())
@@ -219,10 +234,10 @@ func (g *gatewayProcess) memory(t testing.TB) (bytes int64) {
 	return bytes << 10
 }
 
-// processor is the time that processors have spent on the process.
-func (g *gatewayProcess) processor(t testing.TB) time.Duration {
+// processor is the time that processors have spent on a process.
+func processor(t testing.TB, pid int) time.Duration {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", g.PID()))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		t.Fatal(err)
 	}

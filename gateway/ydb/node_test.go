@@ -1,16 +1,13 @@
 package ydb_test
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Coordination_V1"
-	"github.com/ydb-platform/ydb-go-genproto/Ydb_Discovery_V1"
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Scheme_V1"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
-	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Discovery"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Scheme"
 	"google.golang.org/protobuf/proto"
@@ -142,28 +139,5 @@ func TestAMissingNodeIsAnErrorOfTheScheme(t *testing.T) {
 		if got := done(t, a, err); got != Ydb.StatusIds_SCHEME_ERROR {
 			t.Errorf("describe path %s: %v", path, got)
 		}
-	}
-}
-
-// TestDiscoveryNamesTheGateway is case 1.
-func TestDiscoveryNamesTheGateway(t *testing.T) {
-	r := newRig(t, 1)
-	c := Ydb_Discovery_V1.NewDiscoveryServiceClient(r.dial())
-	a, err := c.ListEndpoints(r.context(), &Ydb_Discovery.ListEndpointsRequest{Database: database})
-	if got := done(t, a, err); got != ok {
-		t.Fatalf("%v", got)
-	}
-	list := &Ydb_Discovery.ListEndpointsResult{}
-	if err := a.Operation.Result.UnmarshalTo(list); err != nil {
-		t.Fatal(err)
-	}
-	host, _, _ := strings.Cut(r.address, ":")
-	if len(list.Endpoints) != 1 || list.Endpoints[0].Address != host || list.Endpoints[0].Ssl ||
-		!strings.HasSuffix(r.address, ":"+strconv.Itoa(int(list.Endpoints[0].Port))) {
-		t.Errorf("the endpoints are %v, and the gateway is at %s", list.Endpoints, r.address)
-	}
-	w, err := c.WhoAmI(r.context(), &Ydb_Discovery.WhoAmIRequest{})
-	if got := done(t, w, err); got != ok {
-		t.Errorf("who am I: %v", got)
 	}
 }

@@ -23,10 +23,14 @@ type rig struct {
 	// heedPings: gateways end the streams of clients that do not answer pings.
 	heedPings bool
 	ticket    string // that calls show
-	cluster   *servertest.Cluster
-	gateway   *ydb.Gateway
-	server    *grpc.Server
-	address   string
+	// Of gateways that are started from then on: callers seem to be elsewhere, tickets are taken from there, and where
+	// it is in the cluster's list.
+	elsewhere, plainTickets bool
+	published               string
+	cluster                 *servertest.Cluster
+	gateway                 *ydb.Gateway
+	server                  *grpc.Server
+	address                 string
 }
 
 // newRig starts a cluster of so many hosts, and a gateway.
@@ -41,9 +45,10 @@ func newRig(t *testing.T, hosts int) *rig {
 func (r *rig) serve() {
 	t := r.t
 	t.Helper()
-	g, err := ydb.New(ydb.Config{Open: func(ctx context.Context, token string) (*client.Client, error) {
+	open := func(ctx context.Context, token string) (*client.Client, error) {
 		return client.Open(ctx, r.cluster.Addresses(), client.WithDialer(r.cluster.Dial), client.WithToken(token))
-	}})
+	}
+	g, err := ydb.New(ydb.Config{Open: open, PlainTickets: r.plainTickets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +58,12 @@ func (r *rig) serve() {
 	}
 	g.BePatient(r.heedPings)
 	r.gateway, r.address = g, l.Addr().String()
+	if r.elsewhere {
+		l = remote{l}
+	}
+	if r.published != "" {
+		g.Publish(ydb.Endpoint{Address: r.published, Port: 2136, Location: "in-" + r.published}, r.ticket)
+	}
 	r.server = grpc.NewServer(ydb.ServerOptions()...)
 	g.Register(r.server)
 	done := make(chan struct{})
@@ -67,6 +78,20 @@ func (r *rig) serve() {
 		g.Close()
 	})
 }
+
+// remote is a listener whose callers seem to be on another machine.
+type remote struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (r remote) Accept() (net.Conn, error) {
+	c, err := r.Listener.Accept()
+	return remoteConn{c}, err
+}
+
+type remoteConn struct{ net.Conn }
+
+// RemoteAddr implements net.Conn.
+func (remoteConn) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 4711} }
 
 // dial connects to the gateway.
 func (r *rig) dial() *grpc.ClientConn {

@@ -78,6 +78,38 @@ func TestTicketsAreTokens(t *testing.T) {
 	s.fails(denied)
 }
 
+// TestTicketsFromElsewhereNeedTLS: others could read them on their way, unless it is said that none can.
+func TestTicketsFromElsewhereNeedTLS(t *testing.T) {
+	r := newGatedRig(t, nil)
+	r.elsewhere = true
+	for _, c := range []struct {
+		name   string
+		plain  bool
+		ticket string
+		want   Ydb.StatusIds_StatusCode
+	}{
+		{name: "a ticket", ticket: "root", want: denied},
+		{name: "a ticket, and plain ones are taken", ticket: "root", plain: true, want: ok},
+		{name: "a wrong ticket, and plain ones are taken", ticket: "wrong", plain: true, want: denied},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r.plainTickets, r.ticket = c.plain, c.ticket
+			r.serve()
+			if _, code := r.describe(nodePath); code != c.want {
+				t.Errorf("describe: %v, want %v", code, c.want)
+			}
+			if _, code := login(t, r, "root", c.ticket); code != c.want {
+				t.Errorf("login: %v, want %v", code, c.want)
+			}
+			s := r.call()
+			s.begin(start{})
+			if code := s.next().GetFailure().GetStatus(); c.want == denied && code != denied {
+				t.Errorf("a session: %v, want %v", code, c.want)
+			}
+		})
+	}
+}
+
 // TestEachRequestNeedsItsRight: a request without it is refused in its result, and the stream goes on.
 func TestEachRequestNeedsItsRight(t *testing.T) {
 	r := newGatedRig(t, map[string]string{"writer": "write", "operator": "operator"})
@@ -93,29 +125,32 @@ func TestEachRequestNeedsItsRight(t *testing.T) {
 	o.deleteSemaphore("sem", false, ok)
 }
 
+// login asks for a ticket.
+func login(t *testing.T, r *rig, user, password string) (*Ydb_Auth.LoginResult, Ydb.StatusIds_StatusCode) {
+	t.Helper()
+	a, err := Ydb_Auth_V1.NewAuthServiceClient(r.dial()).Login(t.Context(),
+		&Ydb_Auth.LoginRequest{User: user, Password: password})
+	code := done(t, a, err)
+	result := &Ydb_Auth.LoginResult{}
+	if code == ok {
+		if err := a.Operation.Result.UnmarshalTo(result); err != nil {
+			t.Fatal(err)
+		}
+	} else if a.Operation.Result != nil {
+		t.Errorf("%s was refused and got %v", user, a.Operation.Result)
+	}
+	return result, code
+}
+
 // TestLogin: the name of a token and the token are user and password, and the answer is a ticket.
 func TestLogin(t *testing.T) {
 	r := newGatedRig(t, map[string]string{"writer": "write"})
-	login := func(user, password string) (*Ydb_Auth.LoginResult, Ydb.StatusIds_StatusCode) {
-		a, err := Ydb_Auth_V1.NewAuthServiceClient(r.dial()).Login(t.Context(),
-			&Ydb_Auth.LoginRequest{User: user, Password: password})
-		code := done(t, a, err)
-		result := &Ydb_Auth.LoginResult{}
-		if code == ok {
-			if err := a.Operation.Result.UnmarshalTo(result); err != nil {
-				t.Fatal(err)
-			}
-		} else if a.Operation.Result != nil {
-			t.Errorf("%s was refused and got %v", user, a.Operation.Result)
-		}
-		return result, code
-	}
 	for _, c := range []struct{ user, password string }{{"writer", "wrong"}, {"root", "writer"}, {"writer", ""}} {
-		if _, code := login(c.user, c.password); code != denied {
+		if _, code := login(t, r, c.user, c.password); code != denied {
 			t.Errorf("%v: %v", c, code)
 		}
 	}
-	got, code := login("writer", "writer")
+	got, code := login(t, r, "writer", "writer")
 	if code != ok {
 		t.Fatalf("login: %v", code)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/gateway/ydb"
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 // Tests with real processes start this program again: as a gateway, or as a program on the SDK that holds a lock. These
@@ -33,7 +35,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	roles := map[string]func(calls string) error{"gateway": beGateway, "holder": beHolder}
+	roles := map[string]func(calls string) error{"gateway": beGateway, "holder": beHolder, "instant": beInstant}
 	be, has := roles[os.Getenv(roleVariable)]
 	if !has {
 		os.Exit(m.Run())
@@ -41,6 +43,38 @@ func TestMain(m *testing.M) {
 	if err := be(os.Getenv(callsVariable)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// launch starts this program in a role.
+func launch(t testing.TB, role, calls, about string) *subprocess.Process {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), roleVariable+"="+role, callsVariable+"="+calls, aboutVariable+"="+about)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := subprocess.Launch(role, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		p.Kill()
+	})
+	return p
+}
+
+// await waits for a line that begins with a word.
+func await(t testing.TB, p *subprocess.Process, word string) {
+	t.Helper()
+	if err := p.AwaitOutput(word, patience, func() bool { return line(p.Output(), word) != "" }); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -60,12 +94,17 @@ func beGateway(relay string) error {
 	if err != nil {
 		return err
 	}
+	server := grpc.NewServer(ydb.ServerOptions()...)
+	g.Register(server)
+	return serveHere(server)
+}
+
+// serveHere serves until the process is killed, and says where it listens.
+func serveHere(server *grpc.Server) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	server := grpc.NewServer(ydb.ServerOptions()...)
-	g.Register(server)
 	fmt.Println("listens", l.Addr())
 	return server.Serve(ydb.Listener(l))
 }
@@ -74,7 +113,7 @@ func beGateway(relay string) error {
 // longest time for which the process stood still.
 func beHolder(dsn string) error {
 	var stall stallMeter
-	go stall.run()
+	defer stall.run()()
 	ctx := context.Background()
 	db, err := sdk.Open(ctx, dsn, sdk.WithBalancer(balancers.SingleConn()))
 	if err != nil {
@@ -101,17 +140,26 @@ const askedTimeout = 5 * time.Second
 // stallMeter measures for how long a process stood still.
 type stallMeter struct{ longest atomic.Int64 }
 
-// run measures until the process ends.
-func (m *stallMeter) run() {
+// run measures until stop is called.
+func (m *stallMeter) run() (stop func()) {
 	const step = 20 * time.Millisecond
-	for last := time.Now(); ; {
-		time.Sleep(step)
-		now := time.Now()
-		if late := int64(now.Sub(last) - step); late > m.longest.Load() {
-			m.longest.Store(late)
+	tick, done := time.NewTicker(step), make(chan struct{})
+	go func() {
+		for last := time.Now(); ; {
+			select {
+			case <-tick.C:
+			case <-done:
+				tick.Stop()
+				return
+			}
+			now := time.Now()
+			if late := int64(now.Sub(last) - step); late > m.longest.Load() {
+				m.longest.Store(late)
+			}
+			last = now
 		}
-		last = now
-	}
+	}()
+	return func() { close(done) }
 }
 
 // line returns what stands behind a word in an output, "" where it is not there yet.

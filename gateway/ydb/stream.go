@@ -18,8 +18,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// maxQueued is how many messages may wait to be sent over one stream.
-const maxQueued = 4096
+const (
+	// maxQueued is how many messages may wait to be sent over one stream.
+	maxQueued = 4096
+	// maxSpare is for how many of them a stream keeps room.
+	maxSpare = 64
+)
 
 type (
 	request  = Ydb_Coordination.SessionRequest
@@ -38,9 +42,11 @@ type stream struct {
 	asked    time.Duration // the timeout that it asked for
 	pings    pings
 	ended    chan ending // holds the first reason to end
+	orphan   bool        // the session was made for this stream, and nothing about it was sent yet
 
 	mu      sync.Mutex // guards what follows
 	queue   []*response
+	spare   []*response   // that was sent, and is empty
 	wake    chan struct{} // there is something to send; holds one
 	numbers numbers
 }
@@ -100,6 +106,7 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	}
 	s.numbers.begin(m.SeqNo)
 	if m.SessionId == 0 {
+		s.orphan = true
 		s.session, err = s.ticket.raw.Start(ctx, p)
 	} else {
 		s.session, err = s.ticket.raw.Attach(ctx, m.SessionId, p)
@@ -200,7 +207,7 @@ func (s *stream) run() error {
 func (s *stream) flush() bool {
 	s.mu.Lock()
 	queue := s.queue
-	s.queue = nil
+	s.queue, s.spare = s.spare, nil
 	s.mu.Unlock()
 	for _, m := range queue {
 		if s.session.LeaseLeft() < s.reliance {
@@ -210,8 +217,21 @@ func (s *stream) flush() bool {
 		if s.rpc.Send(m) != nil {
 			return false
 		}
+		s.orphan = false
 	}
+	s.keep(queue)
 	return true
+}
+
+// keep leaves the room of a queue that was sent to the next one, where it is not much.
+func (s *stream) keep(sent []*response) {
+	if cap(sent) > maxSpare {
+		return
+	}
+	clear(sent)
+	s.mu.Lock()
+	s.spare = sent[:0]
+	s.mu.Unlock()
 }
 
 // leave lets go of the session, and sends what is to be the last.
@@ -227,7 +247,11 @@ func (s *stream) leave(why ending) error {
 			SessionStopped: &Ydb_Coordination.SessionResponse_SessionStopped{SessionId: s.session.ID()},
 		}})
 	}
-	_ = s.session.Detach(ctx, why.left) // a session that is over already needs none
+	if s.orphan {
+		_ = s.session.Stop(ctx) // its client does not know it, and asks for another one
+	} else {
+		_ = s.session.Detach(ctx, why.left) // a session that is over already needs none
+	}
 	if why.failure == nil {
 		return nil
 	}

@@ -33,6 +33,7 @@ const (
 
 type options struct {
 	listen, endpoints, metrics, advertise   string
+	publish, tokenFile                      string
 	certificate, key, clusterCA, clusterTLS string
 	plainTickets                            bool
 	streams, perAddress                     int
@@ -45,6 +46,9 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.endpoints, "endpoints", "127.0.0.1:7420", "hosts of the cluster, separated by commas")
 	f.StringVar(&o.advertise, "advertise", "", "gateways that discovery names, host:port[/location], separated by "+
 		"commas; where it is empty each caller finds the address that it has called")
+	f.StringVar(&o.publish, "publish", "", "where SDKs reach this gateway, host:port[/location]: it is kept in the "+
+		"cluster, and discovery names all gateways that are")
+	f.StringVar(&o.tokenFile, "token-file", "", "a file with the token by which --publish lets the cluster keep it")
 	f.StringVar(&o.metrics, "metrics", "127.0.0.1:2137", "where /metrics, /livez and /readyz are; off for nowhere")
 	f.StringVar(&o.certificate, "tls-cert", "", "the certificate that SDKs see")
 	f.StringVar(&o.key, "tls-key", "", "its key")
@@ -63,6 +67,9 @@ func parse(args []string) (o options, err error) {
 	}
 	if (o.certificate == "") != (o.key == "") {
 		return o, errors.New("--tls-cert and --tls-key go together")
+	}
+	if o.publish != "" && o.advertise != "" {
+		return o, errors.New("--publish and --advertise exclude each other: discovery names those of one list")
 	}
 	return o, nil
 }
@@ -95,6 +102,9 @@ func serve(ctx context.Context, o options, log *slog.Logger) error {
 		return err
 	}
 	defer g.Close()
+	if err := publish(o, g); err != nil {
+		return err
+	}
 	server, err := newServer(o)
 	if err != nil {
 		return err
@@ -129,6 +139,28 @@ func serve(ctx context.Context, o options, log *slog.Logger) error {
 	return nil
 }
 
+// publish has the cluster keep the gateway in its list, if it is asked for.
+func publish(o options, g *ydb.Gateway) error {
+	if o.publish == "" {
+		return nil
+	}
+	own, err := endpointsOf("publish", o.publish)
+	if err != nil {
+		return err
+	}
+	if len(own) != 1 || own[0].Address == "" || own[0].Port == 0 {
+		return fmt.Errorf("--publish: %q is not one address", o.publish)
+	}
+	var token []byte
+	if o.tokenFile != "" {
+		if token, err = os.ReadFile(o.tokenFile); err != nil {
+			return fmt.Errorf("--token-file: %w", err)
+		}
+	}
+	g.Publish(own[0], strings.TrimSpace(string(token)))
+	return nil
+}
+
 func newServer(o options) (*grpc.Server, error) {
 	all := ydb.ServerOptions()
 	if o.certificate != "" {
@@ -160,7 +192,7 @@ func configOf(o options, log *slog.Logger) (c ydb.Config, err error) {
 	} else if o.clusterTLS != "off" {
 		return c, fmt.Errorf("--cluster-tls is %q; on or off", o.clusterTLS)
 	}
-	endpoints, err := advertised(o.advertise)
+	endpoints, err := endpointsOf("advertise", o.advertise)
 	return ydb.Config{
 		Endpoints: endpoints, Secure: o.certificate != "", PlainTickets: o.plainTickets, MaxStreams: o.streams,
 		MaxStreamsPerAddress: o.perAddress, Log: log,
@@ -174,8 +206,8 @@ func configOf(o options, log *slog.Logger) (c ydb.Config, err error) {
 	}, err
 }
 
-// advertised reads host:port[/location], separated by commas.
-func advertised(list string) (all []ydb.Endpoint, err error) {
+// endpointsOf reads host:port[/location], separated by commas, of a flag.
+func endpointsOf(flag, list string) (all []ydb.Endpoint, err error) {
 	for item := range strings.SplitSeq(list, ",") {
 		if item = strings.TrimSpace(item); item == "" {
 			continue
@@ -183,11 +215,11 @@ func advertised(list string) (all []ydb.Endpoint, err error) {
 		address, location, _ := strings.Cut(item, "/")
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
-			return nil, fmt.Errorf("--advertise: %w", err)
+			return nil, fmt.Errorf("--%s: %w", flag, err)
 		}
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil {
-			return nil, fmt.Errorf("--advertise: the port of %s: %w", address, err)
+			return nil, fmt.Errorf("--%s: the port of %s: %w", flag, address, err)
 		}
 		all = append(all, ydb.Endpoint{Address: host, Port: uint32(n), Location: location})
 	}

@@ -21,12 +21,12 @@ func TestWhatDiscoveryNames(t *testing.T) {
 		"a.example:2136":  {{Address: "a.example", Port: 2136}},
 		"[::1]:1/a, b:2,": {{Address: "::1", Port: 1, Location: "a"}, {Address: "b", Port: 2}},
 	} {
-		if got, err := advertised(list); err != nil || !slices.Equal(got, want) {
+		if got, err := endpointsOf("advertise", list); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q names %v, %v; want %v", list, got, err, want)
 		}
 	}
 	for _, list := range []string{"a", "a:x", "a:70000", "a:1,b"} {
-		if got, err := advertised(list); err == nil {
+		if got, err := endpointsOf("advertise", list); err == nil {
 			t.Errorf("%q names %v", list, got)
 		}
 	}
@@ -35,10 +35,14 @@ func TestWhatDiscoveryNames(t *testing.T) {
 // TestFlagsThatAreWrong are refused before anything starts.
 func TestFlagsThatAreWrong(t *testing.T) {
 	for _, args := range []string{"--tls-cert x", "--tls-key x", "more", "--cluster-tls maybe", "--advertise a",
-		"--cluster-tls on --cluster-ca /is/not/there"} {
+		"--cluster-tls on --cluster-ca /is/not/there", "--publish a:1 --advertise a:1", "--publish a",
+		"--publish a:1,b:1", "--publish a:0", "--publish :1", "--publish a:1 --token-file /is/not/there"} {
 		o, err := parse(strings.Fields(args))
 		if err == nil {
 			_, err = configOf(o, slog.New(slog.DiscardHandler))
+		}
+		if err == nil {
+			err = publish(o, nil)
 		}
 		if err == nil || errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%s: %v", args, err)
@@ -47,12 +51,12 @@ func TestFlagsThatAreWrong(t *testing.T) {
 }
 
 // flags finds what looks like a flag with a value.
-var flags = regexp.MustCompile(`(?m) --([a-z-]+) [^-]`)
+var flags = regexp.MustCompile(`(?m) --([a-z-]+)[ =][^-]`)
 
-// TestFlagsOfTheUnit: those that the unit and the comment of the image name are flags of this program.
+// TestFlagsOfTheUnit: those that the unit, the comment of the image and the manifest name are flags of this program.
 func TestFlagsOfTheUnit(t *testing.T) {
 	deploy := filepath.Join("..", "..", "..", "deploy")
-	for _, file := range []string{"systemd/signalbox-ydb.service", "ydb.Dockerfile"} {
+	for _, file := range []string{"systemd/signalbox-ydb.service", "ydb.Dockerfile", "kubernetes/ydb.yaml"} {
 		text, err := os.ReadFile(filepath.Join(deploy, file))
 		if err != nil {
 			t.Fatal(err)

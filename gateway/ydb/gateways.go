@@ -1,0 +1,139 @@
+package ydb
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/discovery"
+)
+
+// A cluster has a list of its gateways: entries of package client/discovery, each for as long as its gateway runs.
+// Those that SDKs call over TLS have a list of their own, as SDKs that use TLS take no others.
+const (
+	gatewaysNode  = "/signalbox/ydb"
+	plainGateways = "gateways"
+	tlsGateways   = "gateways-tls"
+
+	locationKey = "location" // of the metadata of an entry
+
+	// publishPause is how long a gateway that is not in the list waits before it tries again.
+	publishPause = time.Second
+)
+
+// publication is the part of a gateway in the list of its cluster.
+type publication struct {
+	own   Endpoint
+	token string
+	list  atomic.Pointer[[]Endpoint] // the latest that is known; nil for none
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the gateway has left the list
+}
+
+// Publish puts the gateway into its cluster's list of gateways, which discovery answers from then on, until Drain or
+// Close. It goes on in the background, through failures of the cluster. own is where SDKs reach this gateway; the token
+// is the gateway's, for the cluster. It is called once at the most, before the gateway is registered.
+func (g *Gateway) Publish(own Endpoint, token string) {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &publication{own: own, token: token, stop: stop, done: make(chan struct{})}
+	g.publication = p
+	go func() {
+		defer close(p.done)
+		for ctx.Err() == nil {
+			err := g.publish(ctx, p)
+			if ctx.Err() != nil {
+				return
+			}
+			g.config.Log.Warn("the gateway is not in the list of its cluster", "node", gatewaysNode, "error", err)
+			select {
+			case <-time.After(publishPause):
+			case <-ctx.Done():
+			}
+		}
+	}()
+}
+
+// publish keeps the gateway in the list, and follows the list, until the context ends or that cannot go on.
+func (g *Gateway) publish(ctx context.Context, p *publication) (err error) {
+	c, err := g.config.Open(ctx, p.token)
+	if err != nil {
+		return err
+	}
+	defer c.Close() // takes the entry back with the session
+	s, err := gatewaysSession(ctx, c)
+	if err != nil {
+		return err
+	}
+	name := plainGateways
+	if g.config.Secure {
+		name = tlsGateways
+	}
+	entry := discovery.Endpoint{Address: net.JoinHostPort(p.own.Address, strconv.Itoa(int(p.own.Port)))}
+	if p.own.Location != "" {
+		entry.Metadata = map[string]string{locationKey: p.own.Location}
+	}
+	r, err := discovery.Register(ctx, s, name, entry)
+	if err != nil {
+		return err
+	}
+	err = discovery.Follow(ctx, c, gatewaysNode, name, func(all []discovery.Endpoint) {
+		list := endpointsOf(all)
+		p.list.Store(&list)
+	})
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	return errors.Join(err, r.Close(leaving), s.Close(leaving))
+}
+
+// gatewaysSession starts a session in the node of the list, which is made where there is none.
+func gatewaysSession(ctx context.Context, c *client.Client) (*client.Session, error) {
+	s, err := c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Renew())
+	if !errors.Is(err, client.ErrNotFound) {
+		return s, err
+	}
+	_, err = c.CreateNode(ctx, gatewaysNode, client.NodeConfig{})
+	if err != nil && !errors.Is(err, client.ErrAlreadyExists) {
+		return nil, err
+	}
+	return c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Renew())
+}
+
+// endpointsOf leaves out what is no address.
+func endpointsOf(entries []discovery.Endpoint) (list []Endpoint) {
+	for _, e := range entries {
+		host, port, err := net.SplitHostPort(e.Address)
+		if n, bad := strconv.ParseUint(port, 10, 16); err == nil && bad == nil && host != "" && n > 0 {
+			list = append(list, Endpoint{Address: host, Port: uint32(n), Location: e.Metadata[locationKey]})
+		}
+	}
+	return list
+}
+
+// known are the gateways of the list; one that leaves is not among them.
+func (p *publication) known(leaves bool) (list []Endpoint) {
+	if p == nil || p.list.Load() == nil {
+		return nil
+	}
+	for _, e := range *p.list.Load() {
+		if !leaves || e != p.own {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// end takes the gateway from the list. It returns when others see that, or with the context.
+func (p *publication) end(ctx context.Context) {
+	if p == nil {
+		return
+	}
+	p.stop()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,235 @@
+//go:build linux
+
+package ydb_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination/options"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+var leaderKills = flag.Int("leader-kills", 2, "with -faults: how many leaders are killed, one every 10 seconds")
+
+const (
+	killPause = 10 * time.Second
+	// killRounds is how many rounds every program does between two kills at the least.
+	killRounds = 20
+)
+
+// TestLeadersThatAreKilled: programs on the SDK go on while leaders are killed, one after the other. They see nothing of
+// it but outcomes of creates and deletes that are unknown.
+func TestLeadersThatAreKilled(t *testing.T) {
+	if !*faultsToo {
+		t.Skip("it starts processes; run it with -faults")
+	}
+	hosts := startHosts(t, 3)
+	ports, err := subprocess.ReservePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := ports.Addresses[0]
+	startGateway(t, build(t, ".", "./signalbox-ydb"), address, strings.Join(process.Addresses(placesOf(hosts)), ","))
+	db, err := sdk.Open(t.Context(), "grpc://"+address+database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	programs := &programs{t: t, db: db, stop: make(chan struct{})}
+	programs.start("locker", 3, programs.lock)
+	programs.start("worker", 3, programs.work)
+	programs.start("maker", 2, programs.remake)
+	for range *leaderKills {
+		programs.awaitRounds(killRounds)
+		i := mostLeading(t, hosts)
+		hosts[i].Kill()
+		programs.awaitRounds(killRounds)
+		if hosts[i], err = hosts[i].Place.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(hosts[i].Kill)
+		if err := hosts[i].AwaitReady(patience); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(killPause) // so that it is a kill every 10 seconds; nothing waits for it
+	}
+	programs.awaitRounds(killRounds)
+	programs.end()
+	t.Logf("%d leaders were killed, %d outcomes of creates and deletes were unknown", *leaderKills,
+		programs.unknown.Load())
+}
+
+// startHosts starts a cluster of so many hosts, with the node of the tests.
+func startHosts(t *testing.T, n int) (hosts []*process.Host) {
+	t.Helper()
+	program := process.Program{Path: build(t, filepath.Join("..", ".."), "./cmd/signalbox")}
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("host-%d", i))
+	}
+	places, err := process.Places(program, t.TempDir(), names)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range places {
+		host, err := p.Start()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(host.Kill)
+		hosts = append(hosts, host)
+	}
+	for _, h := range hosts {
+		if err := h.AwaitReady(patience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := nativeClient(t, strings.Join(process.Addresses(places), ","))
+	if _, err := c.CreateNode(t.Context(), nodePath, client.NodeConfig{}); err != nil {
+		t.Fatal(err)
+	}
+	return hosts
+}
+
+func placesOf(hosts []*process.Host) (places []*process.Place) {
+	for _, h := range hosts {
+		places = append(places, h.Place)
+	}
+	return places
+}
+
+// mostLeading is the host that leads the most shards.
+func mostLeading(t *testing.T, hosts []*process.Host) (most int) {
+	t.Helper()
+	leads := -1
+	for i, h := range hosts {
+		n, err := h.Led()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > leads {
+			most, leads = i, n
+		}
+	}
+	return most
+}
+
+// programs run on the SDK, round after round, until they are stopped.
+type programs struct {
+	t       *testing.T
+	db      *sdk.Driver
+	stop    chan struct{}
+	all     sync.WaitGroup
+	rounds  []*atomic.Int64
+	inside  atomic.Int64
+	unknown atomic.Int64
+}
+
+// start starts programs, each with a session of its own that outlasts every change of leader.
+func (p *programs) start(name string, n int, round func(s coordination.Session, name string) error) {
+	p.t.Helper()
+	for i := range n {
+		s := sessionOf(p.t, p.db)
+		done := new(atomic.Int64)
+		p.rounds = append(p.rounds, done)
+		p.all.Go(func() {
+			for {
+				select {
+				case <-p.stop:
+					return
+				default:
+				}
+				if err := round(s, fmt.Sprintf("%s-%d", name, i)); err != nil {
+					p.t.Errorf("%s %d, round %d: %v", name, i, done.Load(), err)
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+}
+
+// awaitRounds waits until each program has done so many rounds from now on.
+func (p *programs) awaitRounds(n int64) {
+	p.t.Helper()
+	until := time.Now().Add(patience)
+	for _, done := range p.rounds {
+		for want := done.Load() + n; done.Load() < want; time.Sleep(10 * time.Millisecond) {
+			if p.t.Failed() || time.Now().After(until) {
+				p.t.Fatalf("programs do not go on: %d of %d rounds", done.Load(), want)
+			}
+		}
+	}
+}
+
+func (p *programs) end() {
+	close(p.stop)
+	p.all.Wait()
+}
+
+// lock has a lock that all such programs share, for a moment.
+func (p *programs) lock(s coordination.Session, _ string) error {
+	lease, err := s.AcquireSemaphore(p.t.Context(), "lock", coordination.Exclusive, options.WithEphemeral(true))
+	if err != nil {
+		return err
+	}
+	if n := p.inside.Add(1); n != 1 {
+		return fmt.Errorf("%d have the lock", n)
+	}
+	if err := lease.Context().Err(); err != nil {
+		return fmt.Errorf("the lease: %w", err)
+	}
+	p.inside.Add(-1)
+	return lease.Release()
+}
+
+// work owns a task of its own for a moment, and finds itself its only owner.
+func (p *programs) work(s coordination.Session, task string) error {
+	lease, err := s.AcquireSemaphore(p.t.Context(), task, coordination.Exclusive, options.WithEphemeral(true))
+	if err != nil {
+		return err
+	}
+	d, err := s.DescribeSemaphore(p.t.Context(), task, options.WithDescribeOwners(true))
+	if err != nil {
+		return err
+	}
+	if len(d.Owners) != 1 || d.Owners[0].SessionID != s.SessionID() {
+		return fmt.Errorf("%s is %v; want an owner of session %d", task, d, s.SessionID())
+	}
+	return lease.Release()
+}
+
+// remake makes a semaphore of its own, writes to it and removes it.
+func (p *programs) remake(s coordination.Session, name string) error {
+	ctx := p.t.Context()
+	if err := p.orUnknown(s.CreateSemaphore(ctx, name, 1)); err != nil {
+		return err
+	}
+	if err := s.UpdateSemaphore(ctx, name, options.WithUpdateData([]byte(name))); err != nil {
+		return err
+	}
+	return p.orUnknown(s.DeleteSemaphore(ctx, name, options.WithForceDelete(true)))
+}
+
+// orUnknown lets an outcome that is unknown pass.
+func (p *programs) orUnknown(err error) error {
+	if errors.Is(err, coordination.ErrOperationStatusUnknown) {
+		p.unknown.Add(1)
+		return nil
+	}
+	return err
+}
