@@ -31,8 +31,8 @@ const (
 	killRounds = 20
 )
 
-// TestLeadersThatAreKilled: programs on the SDK go on while leaders are killed, one after the other. They see nothing of
-// it but outcomes of creates and deletes that are unknown.
+// TestLeadersThatAreKilled: programs on the SDK go on while leaders are killed, one after the other. They see nothing
+// of it but outcomes of creates and deletes that are unknown.
 func TestLeadersThatAreKilled(t *testing.T) {
 	if !*faultsToo {
 		t.Skip("it starts processes; run it with -faults")
