@@ -11,7 +11,9 @@ import (
 // listen where the service, the probes and the NetworkPolicy expect it.
 func TestTheGatewaysInKubernetesFindTheHosts(t *testing.T) {
 	var set statefulSet
-	var deployment struct{ Spec struct{ Template podTemplate } }
+	var deployment struct {
+		Spec struct{ Template podTemplate }
+	}
 	var policy networkPolicy
 	var service struct {
 		Metadata struct{ Name, Namespace string }
