@@ -22,7 +22,13 @@ var betweenHostsExamples = []example{
 	})},
 	{"host-say-saved", request(74, &HostSay{
 		What: HostSaved, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
-		ShardID: 1, Bytes: 56_012_345, By: []byte("ann (token ops)"),
+		ShardID: 1, Bytes: 56_012_345, Asked: HostAsked{By: []byte("ann (token ops)")},
+	})},
+	{"host-say-notes", request(74, &HostSay{
+		What: HostNotes, HostID: 4, Incarnation: exampleIncarnation(), StartNumber: 12, StartDraw: 7,
+		Asked: HostAsked{
+			By: []byte("ann (token ops)"), What: []byte("session destroy: id 4711"), Reason: []byte("it hangs"),
+		},
 	})},
 	{"host-say-answer", answer(74, &HostSayAnswer{})},
 	{"shard-report", request(75, &ShardReport{

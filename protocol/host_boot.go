@@ -57,10 +57,25 @@ type HostSay struct {
 	RaftAddress   []byte
 	ClientAddress []byte
 	AdminAddress  []byte
-	// ShardID, Bytes and By are of a state that is saved for a backup: how much of it the client has, and who that is.
+	// ShardID and Bytes are of a state that is saved for a backup: how much of it the client has.
 	ShardID uint64
 	Bytes   uint64
-	By      []byte
+	// Asked is what the host does, or has done, for a client.
+	Asked HostAsked
+}
+
+// HostAsked is who has asked a host for something that goes into the history of the cluster.
+type HostAsked struct {
+	By []byte
+	// What was asked for, and why: empty for a state that is saved.
+	What   []byte
+	Reason []byte
+}
+
+func (a *HostAsked) fields(c *codec) {
+	c.text("by", &a.By, MaxOperatorTextBytes)
+	c.text("what", &a.What, MaxOperatorTextBytes)
+	c.text("reason", &a.Reason, MaxOperatorTextBytes)
 }
 
 // Kind returns KindHostSay.
@@ -78,7 +93,7 @@ func (m *HostSay) requestFields(c *codec) {
 	c.text("admin_address", &m.AdminAddress, MaxAddressBytes)
 	c.uint("shard_id", &m.ShardID)
 	c.uint("bytes", &m.Bytes)
-	c.text("by", &m.By, MaxOperatorTextBytes)
+	c.record("asked", m.Asked.fields)
 }
 
 // HostSayAnswer answers a HostSay that is on record.
@@ -105,9 +120,11 @@ const (
 	HostSaved HostWord = 5
 	// HostGaveUp: that client does not get the rest of the state.
 	HostGaveUp HostWord = 6
+	// HostNotes: a client has changed something through it, and said why.
+	HostNotes HostWord = 7
 )
 
 // String returns the word as the docs write it, or its number where it is not known here.
 func (w HostWord) String() string {
-	return nameOf(w, "HOST_WORD", "HOST_WORD_0", "STOPS", "RETURNS", "MOVES", "SAVES", "SAVED", "GAVE_UP")
+	return nameOf(w, "HOST_WORD", "HOST_WORD_0", "STOPS", "RETURNS", "MOVES", "SAVES", "SAVED", "GAVE_UP", "NOTES")
 }

@@ -33,18 +33,26 @@ func (c *conn) operate(
 
 // origin is who asks for something, and why.
 func (c *conn) origin(o *protocol.Operation) meta.Origin {
-	by := string(o.Author)
-	switch {
-	case by == "" && c.name == "":
-		by = "a client at " + c.client.Address
-	case by == "":
-		by = c.name
-	case c.name != "":
-		by = fmt.Sprintf("%s (token %s)", by, c.name)
-	}
-	by = strings.ToValidUTF8(by[:min(len(by), hosts.MaxText)], "")
+	by := asker(string(o.Author), c.name, c.client.Address)
 	return meta.Origin{Wall: uint64(time.Now().UnixMilli()), By: by, Why: string(o.Reason)}
 }
+
+// asker is who asks for something as the history has it: by the name that is given, that of the token, or else the
+// address.
+func asker(author, token, address string) string {
+	switch {
+	case author == "" && token == "":
+		author = "a client at " + address
+	case author == "":
+		author = token
+	case token != "":
+		author = fmt.Sprintf("%s (token %s)", author, token)
+	}
+	return entryText(author)
+}
+
+// entryText cuts a text to what an entry of the history has room for.
+func entryText(s string) string { return strings.ToValidUTF8(s[:min(len(s), hosts.MaxText)], "") }
 
 func (c *conn) hostOperate(r *protocol.Request) {
 	m := &r.HostOperate

@@ -27,7 +27,7 @@ func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.Ho
 		Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress), Version: string(m.Version),
 		Level: level.Level(m.Level), Domain: domain,
 	}
-	return h.proposeSaid(ctx, h.nameOf(from), protocol.KindHostBoot, &protocol.HostBootAnswer{},
+	return h.proposeSaid(ctx, h.set.Origin(h.nameOf(from), ""), protocol.KindHostBoot, &protocol.HostBootAnswer{},
 		&meta.HostBoot{Boot: boot})
 }
 
@@ -38,7 +38,7 @@ var savePhases = map[protocol.HostWord]meta.SavePhase{
 // answerSay takes over what else a host says.
 func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.HostSay) []byte {
 	incarnation, known := incarnationOf(m.Incarnation)
-	start, by := hosts.Start{Number: m.StartNumber, Draw: m.StartDraw}, h.nameOf(from)
+	start, by, why := hosts.Start{Number: m.StartNumber, Draw: m.StartDraw}, h.nameOf(from), ""
 	var r meta.Request
 	switch m.What {
 	case protocol.HostStops:
@@ -48,7 +48,10 @@ func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.Hos
 	case protocol.HostSaves, protocol.HostSaved, protocol.HostGaveUp:
 		r = &meta.BackupNote{Host: from, Incarnation: incarnation, Shard: meta.ShardID(m.ShardID),
 			Phase: savePhases[m.What], Bytes: m.Bytes}
-		by = string(m.By)
+		by = string(m.Asked.By)
+	case protocol.HostNotes:
+		r = &meta.ActNote{Host: from, Incarnation: incarnation, What: string(m.Asked.What)}
+		by, why = string(m.Asked.By), string(m.Asked.Reason)
 	case protocol.HostMoves:
 		r = &meta.HostRename{Host: from, Incarnation: incarnation, Start: start,
 			Addresses: addresses(m.RaftAddress, m.ClientAddress, m.AdminAddress)}
@@ -56,7 +59,7 @@ func (h *Host) answerSay(ctx context.Context, from shard.HostID, m *protocol.Hos
 	if r == nil || !known || shard.HostID(m.HostID) != from {
 		return badCall(protocol.KindHostSay, from, fmt.Errorf("it says %v", m.What))
 	}
-	return h.proposeSaid(ctx, by, protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
+	return h.proposeSaid(ctx, h.set.Origin(by, why), protocol.KindHostSay, &protocol.HostSayAnswer{}, r)
 }
 
 func incarnationOf(b []byte) (i hosts.Incarnation, ok bool) {
@@ -78,13 +81,13 @@ func badCall(kind protocol.Kind, from shard.HostID, why error) []byte {
 }
 
 // proposeSaid proposes what a host says, where this one leads the meta shard, and encodes what came of it.
-func (h *Host) proposeSaid(ctx context.Context, by string, kind protocol.Kind, success protocol.AnswerMessage,
+func (h *Host) proposeSaid(ctx context.Context, by meta.Origin, kind protocol.Kind, success protocol.AnswerMessage,
 	r meta.Request) []byte {
 	if l := h.meta.Leader(); l.Leader != h.config.ID {
 		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusMoved,
 			Moved: protocol.Moved{LeaderHostID: uint64(l.Leader)}})
 	}
-	e, err := h.meta.Do(ctx, r, h.set.Origin(by, ""))
+	e, err := h.meta.Do(ctx, r, by)
 	switch {
 	case err != nil:
 		return hostcall.Failure(kind, protocol.Result{Status: protocol.StatusUnavailable, Message: err.Error()})

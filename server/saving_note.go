@@ -43,7 +43,7 @@ func (s *saving) keepNotes(words <-chan noted) {
 		}
 		ctx, cancel := context.WithTimeout(h.governing.ctx, noteWithin)
 		err := h.governing.attendance.say(ctx, protocol.HostSay{
-			What: w.what, ShardID: s.shard, Bytes: w.bytes, By: []byte(s.by),
+			What: w.what, ShardID: s.shard, Bytes: w.bytes, Asked: protocol.HostAsked{By: []byte(s.by)},
 		})
 		cancel()
 		if err != nil {

@@ -44,7 +44,7 @@ func loadBetween(before, now pages.Metrics, seconds float64) gateway.Load {
 		return 1000 * now.Times(name).Since(before.Times(name)).Below(part)
 	}
 	load.PerSecond, load.Failed = grown("signalbox_requests_total"), grown("signalbox_requests_failed_total")
-	load.Half, load.Most = below("signalbox_request_seconds", 0.5), below("signalbox_request_seconds", 0.99)
-	load.Commit = below("signalbox_commit_seconds", 0.99)
+	load.P50, load.P99 = below("signalbox_request_seconds", 0.5), below("signalbox_request_seconds", 0.99)
+	load.CommitP99 = below("signalbox_commit_seconds", 0.99)
 	return load
 }

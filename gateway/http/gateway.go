@@ -26,6 +26,8 @@ type Config struct {
 	Actions bool
 	// Measure says what the host did since it was last called; nil where the gateway is beside no host.
 	Measure func() Load
+	// Note has the history of the cluster say what was done for a reason; nil where there is no history to write to.
+	Note func(ctx context.Context, act Act) error
 	// Files are the pages of the console; nil for none.
 	Files fs.FS
 	// Log receives what goes wrong. Nil means no log.
@@ -56,6 +58,7 @@ type Gateway struct {
 	cookies cookies
 	streams streams
 	loads   loads
+	acts    acts
 	working sync.WaitGroup  // for what runs until Close
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -73,6 +76,10 @@ func New(config Config) *Gateway {
 	g.callers.open = config.Open
 	if config.Measure != nil {
 		g.working.Go(func() { g.loads.run(g.ctx, config.Measure) })
+	}
+	if config.Note != nil {
+		g.acts.queue = make(chan Act, actsAtOnce)
+		g.working.Go(g.runActs)
 	}
 	for i := range g.routes {
 		r := &g.routes[i]
@@ -141,6 +148,7 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 // identify finds out whose request it is.
 func (g *Gateway) identify(c *call, of *route) error {
 	token, byCookie, err := g.token(c.r)
+	c.token = token
 	if err != nil || of.group == groupConsole {
 		return err
 	}

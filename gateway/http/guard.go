@@ -69,19 +69,6 @@ func byBrowser(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
 }
 
-// reasonHeader is why a change is asked for by a browser, escaped as in an address. It is for the log.
-const reasonHeader = "Signalbox-Reason"
-
-// note writes to the log what a browser has changed, by whom and why.
-func (g *Gateway) note(c *call, of *route, err error) {
-	if !of.changes() || !byBrowser(c.r) {
-		return
-	}
-	reason, _ := url.PathUnescape(c.r.Header.Get(reasonHeader))
-	g.log.Info("a change was asked for in a browser", "route", of.path, "from", c.r.RemoteAddr, "reason", reason,
-		"error", err)
-}
-
 // admitChange refuses changes that the console, or a page that acts as it, may not ask for.
 func (g *Gateway) admitChange(r *http.Request, token string, byCookie bool) error {
 	if byCookie && (r.Header.Get(actionHeader) == "" || r.Header.Get("Origin") == "") {

@@ -18,11 +18,11 @@ type Load struct {
 	// PerSecond is how many requests it answered, Failed how many of them with another status than SUCCESS.
 	PerSecond float64
 	Failed    float64 `name:"failed_per_second"`
-	// Half and Most are how long an answer took: the median, and of all but one in a hundred.
-	Half float64 `name:"p50_ms"`
-	Most float64 `name:"p99_ms"`
-	// Commit is how long a batch took to take effect, of all but one in a hundred.
-	Commit float64 `name:"commit_p99_ms"`
+	// P50 and P99 are how long an answer took: the median, and of all but one in a hundred.
+	P50 float64 `name:"p50_ms"`
+	P99 float64 `name:"p99_ms"`
+	// CommitP99 is how long a batch took to take effect, of all but one in a hundred.
+	CommitP99 float64 `name:"commit_p99_ms"`
 	// DiskFree and DiskTotal are bytes of the file system of its data.
 	DiskFree  uint64
 	DiskTotal uint64

@@ -24,7 +24,7 @@ func TestLoadsAreOfTheLastHalfHour(t *testing.T) {
 // TestTheLoadIsThatOfTheHost which serves the API, and is measured from its start on.
 func TestTheLoadIsThatOfTheHost(t *testing.T) {
 	st := newStage(t, func(c *Config) {
-		c.Measure = func() Load { return Load{PerSecond: 7, Half: 0.5, Most: 2, DiskFree: 1 << 40} }
+		c.Measure = func() Load { return Load{PerSecond: 7, P50: 0.5, P99: 2, DiskFree: 1 << 40} }
 	})
 	await(t, "the host is measured", func() bool {
 		r := st.get("/v1/load")

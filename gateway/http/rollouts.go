@@ -45,6 +45,16 @@ type actRequest struct {
 	Reason    string
 }
 
+type judgeRequest struct {
+	named
+	Location string         `need:"true"`
+	Gate     string         `need:"true"`
+	Seq      uint64         `need:"true" about:"the version that was checked"`
+	Result   rollout.Result `need:"true"`
+	Text     string         `about:"what was found"`
+	Author   string         `about:"who has checked it"`
+}
+
 type publishRequest struct {
 	named
 	Payload []byte
@@ -93,6 +103,13 @@ func rolloutRoutes() []route {
 				return done{true}, rollout.Of(c.caller.Client, q.Node, q.Name).Act(ctx, rollout.Act{
 					Verb: q.Verb, Locations: q.Locations, Seq: q.Seq, Fast: q.Fast,
 					By: rollout.By{Author: q.Author, Reason: q.Reason},
+				})
+			}),
+		post("/rollout/judge", group, "write", "Says at a gate of a location whether a version has passed it",
+			func(ctx context.Context, c *call, q *judgeRequest) (done, error) {
+				return done{true}, rollout.Of(c.caller.Client, q.Node, q.Name).Judge(ctx, rollout.Judgement{
+					Location: q.Location, Gate: q.Gate, Seq: q.Seq, By: q.Author,
+					Verdict: rollout.Verdict{Result: q.Result, Text: q.Text},
 				})
 			}),
 		post("/rollout/publish", group, "write", "Publishes a version", publishVersion),

@@ -44,6 +44,8 @@ func (r *route) changes() bool { return r.method == http.MethodPost }
 type call struct {
 	gateway *Gateway
 	caller  *caller
+	token   string // empty for none
+	asked   any    // the request, once it is read
 	w       http.ResponseWriter
 	r       *http.Request
 }
@@ -149,6 +151,7 @@ func (c *call) answer(v any) error {
 // read reads what is asked for: of a GET from the query, else from the body.
 func (c *call) read(into any) error {
 	var err error
+	c.asked = into
 	if c.r.Method == http.MethodGet {
 		err = decodeQuery(c.r.URL.Query(), into)
 	} else {

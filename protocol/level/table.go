@@ -76,7 +76,7 @@ var rows = []struct {
 	{4, MetaRecord, []string{"State.Records", "State.Plan", "State.Seen", "HostSeen.ID", "HostSeen.Version"}},
 	{4, MetaCommand, []string{
 		"access-grant", "access-revoke", "access-role-set", "access-role-delete", "access-token-create",
-		"access-token-revoke", "backup-note",
+		"access-token-revoke", "backup-note", "act-note",
 	}},
 	{4, MetaRecord, []string{"State.Rights"}},
 	{4, MetaRecord, []string{"State.Term", "State.Now", "State.TimeBase"}},

@@ -172,6 +172,15 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 	return core.Opened(c)
 }
 
+// NoteAct has the history of the cluster say who has done something through a door of this host, and why.
+func (h *Host) NoteAct(ctx context.Context, a server.Act) error {
+	core := h.core.Load()
+	if core == nil {
+		return errors.New("host: it is not started")
+	}
+	return core.NoteAct(ctx, a)
+}
+
 // reserveName is the file in the data directory that holds room on its disk.
 const reserveName = "reserve"
 

@@ -28,6 +28,7 @@ const (
 	EventGeneration // the cluster was made of the state of another one
 	EventAccess     // a principal got other rights, or lost some
 	EventBackup     // a client saves the state of a shard
+	EventAct        // a client has changed something that is not of hosts, and said why
 	events
 )
 
@@ -35,7 +36,7 @@ var eventNames = [events]string{
 	EventJoin: "join", EventTarget: "target", EventCurrent: "current", EventReplica: "replica", EventAlter: "alter",
 	EventTransfer: "transfer", EventPolicy: "policy", EventToken: "token",
 	EventStep: "step", EventGeneration: "generation", EventAccess: "access",
-	EventBackup: "backup",
+	EventBackup: "backup", EventAct: "act",
 }
 
 // String returns the event as people read it.
@@ -97,12 +98,22 @@ func (r *Records) NoteAccess(at At, what string) {
 
 // NoteBackup writes down what has become of the state of a shard that a client saves from a host.
 func (r *Records) NoteBackup(at At, from shard.HostID, i Incarnation, what string) Answer {
+	return r.noteOf(at, EventBackup, from, i, what)
+}
+
+// NoteAct writes down what a client has changed through a host.
+func (r *Records) NoteAct(at At, through shard.HostID, i Incarnation, what string) Answer {
+	return r.noteOf(at, EventAct, through, i, what)
+}
+
+// noteOf writes down what a host says was done through it.
+func (r *Records) noteOf(at At, event Event, from shard.HostID, i Incarnation, what string) Answer {
 	h := r.Host(from)
 	if h == nil || h.Incarnation != i {
 		return refuse(protocol.StatusNotFound, "there is no host %d with incarnation %v", from, i)
 	}
 	r.revision++
-	r.note(at, EventBackup, h, "%s", what)
+	r.note(at, event, h, "%s", what)
 	return Answer{}
 }
 

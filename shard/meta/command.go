@@ -92,8 +92,12 @@ const (
 	CmdAccessTokenRevoke CommandKind = 69
 )
 
-// CmdBackupNote is a request of hosts from which clients save backups.
-const CmdBackupNote CommandKind = 70
+// The commands that only write something into the history: from which host a client saves a backup, and what was asked
+// for through a host with a reason.
+const (
+	CmdBackupNote CommandKind = 70
+	CmdActNote    CommandKind = 71
+)
 
 // ShardID names a Raft group. Among data shards zero stands for "none".
 type ShardID = hosts.ShardID
@@ -169,7 +173,7 @@ var commandNames = [...]string{
 	CmdAccessRoleDelete: "access-role-delete", CmdAccessTokenCreate: "access-token-create",
 	CmdAccessTokenRevoke: "access-token-revoke",
 
-	CmdBackupNote: "backup-note",
+	CmdBackupNote: "backup-note", CmdActNote: "act-note",
 }
 
 // String returns the kind as logs and errors write it.

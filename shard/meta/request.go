@@ -66,6 +66,7 @@ var requests = func() map[CommandKind]func() Request {
 		func() Request { return &AccessTokenCreate{} },
 		func() Request { return &AccessTokenRevoke{} },
 		func() Request { return &BackupNote{} },
+		func() Request { return &ActNote{} },
 	} {
 		kinds[make().kind()] = make
 	}

@@ -53,3 +53,27 @@ func (bn *BackupNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	}
 	return m.topology.records.NoteBackup(at, bn.Host, bn.Incarnation, what)
 }
+
+// ActNote writes down a change that was asked for through a host with a reason, and that leaves no trace in the history
+// by itself. Who asked for it and why is the origin.
+type ActNote struct {
+	Host        shard.HostID
+	Incarnation hosts.Incarnation
+	What        string
+}
+
+func (*ActNote) kind() CommandKind { return CmdActNote }
+
+func (an *ActNote) code(c *form.Coder) {
+	c.Number((*uint64)(&an.Host))
+	fixed(c, an.Incarnation[:])
+	c.Text(&an.What, anyLength)
+}
+
+func (an *ActNote) apply(m *Machine, at hosts.At) hosts.Answer {
+	if an.What == "" || !form.FitText(hosts.MaxText, an.What, at.Why) || at.Why == "" {
+		return refusal(protocol.StatusBadRequest, "a change is noted by what it was and why, of at most %d bytes each",
+			hosts.MaxText)
+	}
+	return m.topology.records.NoteAct(at, an.Host, an.Incarnation, an.What)
+}

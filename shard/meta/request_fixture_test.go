@@ -196,7 +196,8 @@ func everyRequest() []Request {
 		&StepCancel{Step: 1, Hold: 2},
 		&StepForget{Subject: "shard/1"},
 	}, append(everyAccess(),
-		&BackupNote{Host: 1, Incarnation: incarnation(2), Shard: 3, Phase: 200, Bytes: 1<<64 - 1})...)
+		&BackupNote{Host: 1, Incarnation: incarnation(2), Shard: 3, Phase: 200, Bytes: 1<<64 - 1},
+		&ActNote{Host: 1, Incarnation: incarnation(2), What: "session destroy: id 7"})...)
 }
 
 // furnishedTopology has something of everything that the records of hosts and the plan have.

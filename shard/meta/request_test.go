@@ -237,6 +237,28 @@ func ExampleNewCommand() {
 	// host-drain 4 54 <nil>
 }
 
+// TestWhatWasDoneForAReasonIsWrittenDown: with its reason, and only through hosts on record.
+func TestWhatWasDoneForAReasonIsWrittenDown(t *testing.T) {
+	c := founded(t, "a")
+	a := c.records().Named("a")
+	note := ActNote{Host: a.ID, Incarnation: a.Incarnation, What: "session destroy: id 7"}
+	before := c.records().LastAudit()
+	c.done(&note)
+	c.refused(protocol.StatusNotFound, "no host 9", &ActNote{Host: 9, Incarnation: a.Incarnation, What: "something"})
+	for _, what := range []string{"", strings.Repeat("x", hosts.MaxText+1)} {
+		note.What = what
+		c.refused(protocol.StatusBadRequest, "of at most 256 bytes", &note)
+	}
+	list := c.records().Audit(before+1, 100)
+	if len(list) != 1 {
+		t.Fatalf("%d entries: %v", len(list), list)
+	}
+	e := &list[0]
+	if e.Event != hosts.EventAct || e.Name != "a" || e.Text != "session destroy: id 7" || e.By != "op" || e.Why == "" {
+		t.Errorf("%v", e)
+	}
+}
+
 // TestWhoSavesABackupIsWrittenDown: each word is one entry, also where it comes twice, and only of hosts on record.
 func TestWhoSavesABackupIsWrittenDown(t *testing.T) {
 	c := founded(t, "a")

@@ -113,6 +113,8 @@ func (f *fleet) request() Request {
 	case 23:
 		return &BackupNote{Host: h.ID, Incarnation: h.Incarnation, Shard: id, Phase: SavePhase(f.IntN(5)),
 			Bytes: f.Uint64N(9)}
+	case 24:
+		return &ActNote{Host: h.ID, Incarnation: h.Incarnation, What: strings.Repeat("w", f.IntN(4)*100)}
 	default:
 		return f.operate(id)
 	}
@@ -305,7 +307,7 @@ func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 		}
 	}
 	t.Log(tally)
-	for kind := CmdHostsFound; kind <= CmdBackupNote; kind++ {
+	for kind := CmdHostsFound; kind <= CmdActNote; kind++ {
 		if tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)] < 12 {
 			t.Errorf("%v changed something %d times: the commands show too little of it", kind,
 				tally[fmt.Sprint(kind, " SUCCESS ", FlagChanged)])
@@ -314,7 +316,7 @@ func TestRequestsDoWhatTheTwinForetells(t *testing.T) {
 	for _, what := range []string{"host-reach STALE 0", "replicas-known STALE 0", "step-begin STALE 0",
 		"step-begin FENCED 0", "step-begin PRECONDITION_FAILED 0", "step-report STALE 0", "host-drain UNAVAILABLE 0",
 		"host-join SUCCESS 4", "access-grant OVERLOADED 0", "access-role-delete PRECONDITION_FAILED 0",
-		"access-token-revoke SUCCESS 1", "backup-note BAD_REQUEST 0",
+		"access-token-revoke SUCCESS 1", "backup-note BAD_REQUEST 0", "act-note BAD_REQUEST 0",
 		"host-seen SUCCESS 2", "host-seen NOT_FOUND 0", "host-register PRECONDITION_FAILED 0",
 		"lead SUCCESS 0", "lead STALE 0", "host-expel SUCCESS 1", "host-join UNAUTHORIZED 0"} {
 		if tally[what] == 0 {

@@ -200,6 +200,11 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		return tt.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 	case *BackupNote:
 		return tt.noteBackup(at, r)
+	case *ActNote:
+		if r.What == "" || at.Why == "" || len(r.What) > 256 {
+			return hosts.Answer{Status: protocol.StatusBadRequest}
+		}
+		return tt.records.NoteAct(at, r.Host, r.Incarnation, r.What)
 	case *ReplicaCleared:
 		return tt.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
 	}

@@ -159,4 +159,10 @@ var upkeeps = [256]upkeep{
 		lost:     "the log of the host has who saves it",
 		work:     "one entry of the history",
 	},
+	CmdActNote: {
+		proposed: "by the leader, for a host through which a client has changed something and said why",
+		late:     "it is one more entry of the history",
+		lost:     "the log of the host has it",
+		work:     "one entry of the history",
+	},
 }

@@ -25,7 +25,7 @@ func TestInABrowser(t *testing.T) {
 	}{
 		{"a lock is handed over, and a session is ended", handOver},
 		{"who has no token signs in", signIn},
-		{"a rollout is paused and resumed", pauseAndResume},
+		{"a rollout is approved, paused and resumed", pauseAndResume},
 		{"a host dies and comes back", dieAndComeBack},
 		{"the console is there again after a restart of its host", reconnect},
 		{"every action is reached by keyboard", reachByKeyboard},
@@ -65,6 +65,9 @@ func handOver(t *testing.T, b *browser) {
 	b.fill("reason", "a test")
 	await(t, "the end of the session", second.Context().Done())
 	b.awaitText("It is free.")
+	b.visit(st.url + "/history")
+	b.awaitText(fmt.Sprintf("session destroy: id %d", second.ID()))
+	b.awaitText("a test")
 	b.checkQuiet(st.url)
 }
 
@@ -89,7 +92,11 @@ func pauseAndResume(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	st.objects()
 	b.visit(st.url + "/rollout?" + url.Values{"node": {node}, "name": {"dns"}}.Encode())
-	b.awaitText("SAS")
+	b.awaitText("errors: pending")
+	b.click("Approve")
+	b.fill("reason", "it looks good")
+	b.awaitText("errors: passed")
+	b.awaitText("it looks good")
 	for _, step := range []struct {
 		word, next string
 		phase      bool

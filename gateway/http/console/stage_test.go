@@ -12,6 +12,7 @@ import (
 	gateway "github.com/signalbox/signalbox/gateway/http"
 	"github.com/signalbox/signalbox/gateway/http/console"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -64,8 +65,11 @@ func (st *stage) serve(address string, tokens bool) string {
 	st.Helper()
 	config := gateway.Config{
 		Open: st.open, Actions: !tokens, Files: console.Files(),
+		Note: func(ctx context.Context, a gateway.Act) error {
+			return st.cluster.Host(1).NoteAct(ctx, server.Act{Address: a.From, What: a.What, Why: a.Why})
+		},
 		Measure: func() gateway.Load {
-			return gateway.Load{At: time.Now(), PerSecond: 120, Half: 0.4, Most: 2.5, Commit: 1.5, DiskFree: 1 << 36,
+			return gateway.Load{At: time.Now(), PerSecond: 120, P50: 0.4, P99: 2.5, CommitP99: 1.5, DiskFree: 1 << 36,
 				DiskTotal: 1 << 38}
 		},
 	}
@@ -121,7 +125,7 @@ func (st *stage) objects() {
 	st.Helper()
 	s, by := st.session("dns"), rollout.By{Author: "ann", Reason: "a test"}
 	spec := rollout.Spec{Locations: []rollout.Location{
-		{Name: "SAS"}, {Name: "MAN", Delay: time.Hour}, {Name: "VLA", Delay: time.Hour},
+		{Name: "SAS", Gates: []string{"errors"}}, {Name: "MAN", Delay: time.Hour}, {Name: "VLA", Delay: time.Hour},
 	}}
 	err := rollout.In(s, "dns").Create(st.Context(), spec, by)
 	if err == nil {

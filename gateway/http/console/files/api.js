@@ -19,7 +19,7 @@ async function answer(response) {
 /** Reads a route once. */
 export const read = async (address) => (await answer(await fetch(address, { headers: { Accept: "application/json" } }))).json();
 
-/** Asks for a change, or for a file. The reason is for the log of the host. */
+/** Asks for a change, or for a file. The reason is for the history of the cluster. */
 export const send = async (route, body, reason) => answer(await fetch(route, {
   method: "POST", body: JSON.stringify(body),
   headers: {

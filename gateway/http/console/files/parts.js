@@ -54,7 +54,7 @@ export const endSession = (id, what = "All that it owns is free at once, and its
 /** Carries out a change that keeps its reason in the history. */
 export const act = (route, body) => async (values) => { await change(route, { ...body, ...values }); };
 
-/** Carries out a change whose reason is for the log of the host: no history has it. */
+/** Carries out a change whose request has no place for the reason: the host has the history keep it. */
 export const asks = (route, body) => async ({ reason: why, ...values }) => { await change(route, { ...body, ...values }, why); };
 
 /** The words of a state in their colour. */

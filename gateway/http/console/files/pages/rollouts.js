@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h, table } from "/dom.js";
-import { act, action, ago, link, matches, number, phase, reason, reasons, row, search, tile, tiles, when } from "/parts.js";
+import { act, action, ago, asks, link, matches, number, phase, reason, reasons, row, search, tile, tiles, when } from "/parts.js";
 
 export const rollouts = {
   path: "/rollouts", nav: "Rollouts", title: "Rollouts", lead: "Versions on their way through locations.",
@@ -34,6 +34,18 @@ function cell(location, version) {
     " ", leaders > 0 && h("progress", { max: leaders, value: location.reached ?? 0, "aria-label": `${location.name}: leaders that have it` })];
 }
 
+/** The gates of a location, with a button for each that a person may judge. */
+const gates = ({ node, name }, location) => (location.gates ?? []).map((gate) => h("div", { class: "row" },
+  badge(`${gate.name}: ${gate.verdict?.result ?? "pending"}`, { passed: "good", failed: "bad" }[gate.verdict?.result]),
+  gate.verdict?.text && h("span", { class: "dim" }, gate.verdict.text),
+  location.target && gate.verdict?.result !== "passed" && action("Approve", {
+    title: `Approve version ${location.target.seq} in ${location.name}`,
+    does: `The gate ${gate.name} is passed without its check: locations after this one may get the version.`, fields: [reason],
+    carryOut: ({ reason: text }) => asks("/v1/rollout/judge", {
+      node, name, location: location.name, gate: gate.name, seq: location.target.seq, result: "passed", text, author: "the console",
+    })({ reason: text }),
+  }, false)));
+
 function matrix(found, local) {
   const versions = (found.versions ?? []).slice(-6).reverse();
   const blocks = (name) => (found.reasons ?? []).filter((one) => one.location === name).map((one) => one.text).join("; ");
@@ -42,7 +54,7 @@ function matrix(found, local) {
     ...versions.map((version) => [words(version), (one) => cell(one, version)]),
     ["since", (one) => ago(one.target?.assigned), "number"],
     ["instances", (one) => `${number(one.instances)}${one.failing ? `, ${one.failing} failing` : ""}`, "number"],
-    ["gates", (one) => (one.gates ?? []).map((gate) => badge(`${gate.name}: ${gate.verdict?.result ?? "waits"}`))],
+    ["gates", (one) => gates(local.given, one)],
     ["who holds it up", (one) => blocks(one.name)],
   ], { empty: "It has no location.", key: (one) => one.name, local, name: "locations" });
 }

@@ -1,0 +1,137 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Changes whose request has a place for a reason keep it in the history by themselves. For all others the reason comes
+// in a header, and the gateway has it written into the history of the cluster.
+
+// reasonHeader is why a change is asked for, escaped as in an address.
+const reasonHeader = "Signalbox-Reason"
+
+// Act is a change that was asked for with a reason.
+type Act struct {
+	Token string // by which it was asked for; empty for none
+	From  string // the address of who has asked
+	What  string // in words
+	Why   string
+}
+
+const (
+	// noteTimeout is for how long the gateway tries to have an act in the history.
+	noteTimeout = 30 * time.Second
+	// actsAtOnce is how many acts are written into the history one after the other, and actEvery after what time one
+	// more may be: reasons of one client do not push the rest out of it.
+	actsAtOnce = 64
+	actEvery   = 30 * time.Second
+)
+
+// acts are those that are to be written into the history.
+type acts struct {
+	queue chan Act
+
+	mu   sync.Mutex
+	next time.Time // from when on one more is allowed, less what actsAtOnce allows
+}
+
+// admit reports whether one more may be written.
+func (a *acts) admit(now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if earliest := now.Add(-(actsAtOnce - 1) * actEvery); a.next.Before(earliest) {
+		a.next = earliest
+	}
+	if a.next.After(now) {
+		return false
+	}
+	a.next = a.next.Add(actEvery)
+	return true
+}
+
+// runActs writes acts into the history until the gateway is closed.
+func (g *Gateway) runActs() {
+	for {
+		select {
+		case <-g.ctx.Done():
+			return
+		case act := <-g.acts.queue:
+			ctx, cancel := context.WithTimeout(g.ctx, noteTimeout)
+			if err := g.config.Note(ctx, act); err != nil {
+				g.log.Warn("the history of the cluster has no entry of an act", "what", act.What, "why", act.Why,
+					"from", act.From, "error", err)
+			}
+			cancel()
+		}
+	}
+}
+
+// note has the log say what a browser has changed, and what was changed for a reason. The history gets the latter,
+// unless nothing happened.
+func (g *Gateway) note(c *call, of *route, err error) {
+	reason, _ := url.PathUnescape(c.r.Header.Get(reasonHeader))
+	reason = strings.TrimSpace(strings.ToValidUTF8(reason, ""))
+	if !of.changes() || of.group == groupConsole || reason == "" && !byBrowser(c.r) {
+		return
+	}
+	what := describe(of, c.asked)
+	g.log.Info("a change was asked for", "what", what, "from", c.r.RemoteAddr, "reason", reason, "error", err)
+	if reason == "" || g.config.Note == nil || of.keepsReason() || of.right == "acquire" {
+		return
+	}
+	switch unknown := problemCode(err) == http.StatusServiceUnavailable; {
+	case err != nil && !unknown:
+		return
+	case unknown:
+		what = "perhaps " + what
+	}
+	act := Act{Token: c.token, From: c.r.RemoteAddr, What: what, Why: reason}
+	if !g.acts.admit(time.Now()) {
+		g.log.Warn("the history gets no entry of an act: there were too many", "what", what)
+		return
+	}
+	select {
+	case g.acts.queue <- act:
+	default:
+		g.log.Warn("the history gets no entry of an act: too many wait", "what", what)
+	}
+}
+
+// keepsReason reports whether the request has a place for the reason.
+func (r *route) keepsReason() bool {
+	return slices.ContainsFunc(fieldsOf(r.request), func(f field) bool { return f.name == "reason" })
+}
+
+// describe says what is asked for: the words of the route, and the members of the request that people read.
+func describe(of *route, asked any) string {
+	words := strings.ReplaceAll(strings.TrimPrefix(of.path, version+"/"), "/", " ")
+	v := reflect.ValueOf(asked)
+	if !v.IsValid() {
+		return words
+	}
+	var members []string
+	for _, f := range fieldsOf(v.Elem().Type()) {
+		value, err := v.Elem().FieldByIndexErr(f.index)
+		if err != nil || value.IsZero() {
+			continue
+		}
+		switch value.Kind() {
+		case reflect.Bool:
+			members = append(members, f.name)
+		case reflect.String, reflect.Int, reflect.Uint64, reflect.Int64:
+			members = append(members, fmt.Sprintf("%s %v", f.name, value.Interface()))
+		}
+	}
+	if len(members) == 0 {
+		return words
+	}
+	return words + ": " + strings.Join(members, ", ")
+}

@@ -1,0 +1,173 @@
+package http
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/server"
+)
+
+// noting writes acts into the history by the first host.
+func noting(st **stage) func(*Config) {
+	return func(c *Config) {
+		c.Note = func(ctx context.Context, a Act) error {
+			return (*st).cluster.Host(1).NoteAct(ctx, server.Act{
+				Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why,
+			})
+		}
+	}
+}
+
+// because sends a reason.
+func because(reason string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(reasonHeader, reason) }
+}
+
+// TestWhatIsDoneForAReasonIsInTheHistory, with who and why. What had no reason, was refused, only reads, or keeps
+// its reason itself is not.
+func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
+	var st *stage
+	st = newStage(t, noting(&st))
+	st.node("/a")
+	st.post("/v1/semaphore/create", `{"node":"/a","name":"s","limit":3}`)
+	session := st.start("/a", time.Minute).ID
+	for _, step := range []struct{ method, address, body, reason string }{
+		{"POST", "/v1/semaphore/resize", `{"node":"/a","name":"s","limit":5}`, "more%20work"},
+		{"POST", "/v1/semaphore/resize", `{"node":"/a","name":"s","limit":6}`, ""},
+		{"POST", "/v1/semaphore/resize", `{"node":"/a","name":"other","limit":6}`, "not there"},
+		{"GET", "/v1/semaphore?node=/a&name=s", "", "only looking"},
+		{"POST", "/v1/policy/set", `{"offline_after_ms":70000,"reason":"slow hosts"}`, "slow hosts"},
+		{"POST", "/v1/config/put", `{"node":"/a","name":"c","value":"secret"}`, "%d0%b4%d0%b0"},
+		{"POST", "/v1/session/destroy", `{"id":` + session + `}`, strings.Repeat("x", 300)},
+		{"POST", "/v1/semaphore/delete", `{"node":"/a","name":"s","force":true}`, "the end"},
+	} {
+		st.send(step.method, step.address, step.body, because(step.reason))
+	}
+	want := []string{
+		"semaphore resize: node /a, name s, limit 5: more work",
+		"config put: node /a, name c: да",
+		"session destroy: id " + session + ": " + strings.Repeat("x", 256),
+		"semaphore delete: node /a, name s, force: the end",
+	}
+	var got []string
+	await(t, "the last act is in the history", func() bool {
+		got = nil
+		for e, err := range admin.Of(st.client).Audit(t.Context(), 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Event != "act" {
+				continue
+			}
+			if got = append(got, e.Text+": "+e.Why); !strings.HasPrefix(e.By, "a client at 127.0.0.1:") {
+				t.Errorf("%+v", e)
+			}
+		}
+		got = slices.Compact(got) // a word that was lost on its way may be there twice
+		return len(got) >= len(want)
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("in the history: %q, want %q", got, want)
+	}
+}
+
+// TestAPersonPassesAGate: the location has reached the version then.
+func TestAPersonPassesAGate(t *testing.T) {
+	st := newStage(t, nil)
+	st.node("/a")
+	s, err := st.client.Session(t.Context(), "/a", client.SessionTimeout(10*time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := rollout.Spec{Locations: []rollout.Location{{Name: "SAS", Gates: []string{"errors"}}}}
+	if err = rollout.In(s, "r").Create(t.Context(), spec, rollout.By{}); err == nil {
+		_, err = rollout.Publish(t.Context(), s, "r", []byte("one"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := rollout.Join(t.Context(), s, "r", rollout.Instance{Name: "a", Location: "SAS"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for target, err := range m.Targets(t.Context()) {
+		if err == nil {
+			err = m.Reached(t.Context(), target)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	r := st.post("/v1/rollout/judge", `{"node":"/a","name":"r","location":"SAS","gate":"errors","seq":1,`+
+		`"result":"passed","author":"ann","text":"it looks good"}`)
+	if r.code != http.StatusOK {
+		t.Fatalf("%d %s", r.code, r.text)
+	}
+	state := st.get("/v1/rollout?node=/a&name=r&strict=true").text
+	if !strings.Contains(state, `"verdict":{"result":"passed","text":"it looks good"},"by":"ann"`) {
+		t.Errorf("%s", state)
+	}
+	if !strings.Contains(state, `"reached":{"happened":true`) {
+		t.Errorf("the location has not reached it: %s", state)
+	}
+}
+
+// TestActsArePromisedNoMoreThanTheirShare of the history: many at once, and then one in a while.
+func TestActsArePromisedNoMoreThanTheirShare(t *testing.T) {
+	var a acts
+	now := time.Now()
+	admitted := func() (n int) {
+		for a.admit(now) {
+			n++
+		}
+		return n
+	}
+	for i, step := range []struct {
+		after time.Duration
+		want  int
+	}{{0, actsAtOnce}, {actEvery - 1, 0}, {1, 1}, {3 * actEvery, 3}, {1000 * actEvery, actsAtOnce}} {
+		now = now.Add(step.after)
+		if got := admitted(); got != step.want {
+			t.Errorf("step %d: %d, want %d", i, got, step.want)
+		}
+	}
+}
+
+// TestAnActWithAnOutcomeThatIsNotKnownIsInTheHistory as one that perhaps was.
+func TestAnActWithAnOutcomeThatIsNotKnownIsInTheHistory(t *testing.T) {
+	noted := make(chan Act, 1)
+	st := newStage(t, func(c *Config) {
+		c.Note = func(_ context.Context, a Act) error {
+			noted <- a
+			return fmt.Errorf("there is no history")
+		}
+	})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/session/destroy", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(reasonHeader, "it hangs")
+	for i := range st.gateway.routes {
+		if of := &st.gateway.routes[i]; of.path == "/v1/session/destroy" {
+			c := &call{gateway: st.gateway, r: r, asked: &sessionRequest{ID: 7}}
+			st.gateway.note(c, of, context.DeadlineExceeded)
+		}
+	}
+	select {
+	case a := <-noted:
+		if a.What != "perhaps session destroy: id 7" || a.Why != "it hangs" {
+			t.Errorf("%+v", a)
+		}
+	case <-time.After(patience):
+		t.Fatal("it is not noted")
+	}
+}
