@@ -28,6 +28,9 @@ const (
 	demoPort     = 7420
 	demoPortStep = 10
 	demoAddress  = "127.0.0.1"
+	// demoPorts is how many ports a host takes, one after the other: for clients, for the other hosts, for the admin
+	// pages, and for the console.
+	demoPorts = 4
 )
 
 // demoNames are the hosts of a demonstration.
@@ -48,12 +51,13 @@ type demo struct {
 	log   *mutableWriter // to lines
 
 	running []*host.Host // those that have started
+	apis    []*httpAPI   // of those
 }
 
 // addDemoFlags adds what makes serve a demonstration.
 func addDemoFlags(set *pflag.FlagSet) (on *bool, port *int) {
 	on = set.Bool("demo", false, "run three hosts of one cluster in this process, with data that goes when it ends")
-	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take three each, from here and 10 "+
+	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take four each, from here and 10 "+
 		"and 20 higher; 0 for any that are free")
 	return on, port
 }
@@ -65,7 +69,7 @@ A demonstration:
         three hosts of one cluster in this process, with data that goes when it ends; only --shards,
         --pprof and the settings of the log go with it
   --demo-port NUMBER
-        the first port; the hosts take three each, from here and 10 and 20 higher; 0 for any that are
+        the first port; the hosts take four each, from here and 10 and 20 higher; 0 for any that are
         free (default 7420)
 `
 
@@ -80,7 +84,8 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself", f.Name)
 		}
 	})
-	if last := port + (len(demoNames)-1)*demoPortStep + 2; err == nil && on && port != 0 && (port < 1 || last > 65535) {
+	last := port + (len(demoNames)-1)*demoPortStep + demoPorts - 1
+	if err == nil && on && port != 0 && (port < 1 || last > 65535) {
 		err = fmt.Errorf("--demo-port %d: there are no such ports; give one to %d, or 0 for any that are free", port,
 			65535-(last-port))
 	}
@@ -136,7 +141,7 @@ func (d *demo) plan() error {
 		return err
 	}
 	at := func(host, which int) string {
-		return net.JoinHostPort(demoAddress, strconv.Itoa(ports[3*host+which]))
+		return net.JoinHostPort(demoAddress, strconv.Itoa(ports[demoPorts*host+which]))
 	}
 	var list []settings.FirstHost
 	for i, name := range demoNames {
@@ -150,8 +155,8 @@ func (d *demo) plan() error {
 		given, err := settings.Load(settings.Sources{Flags: d.flags, Environment: []string{
 			"SIGNALBOX_NAME=" + name, "SIGNALBOX_DATA_DIR=" + filepath.Join(d.dir, name),
 			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list), "SIGNALBOX_RAFT_SECRET_FILE=" + secret,
-			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2), "SIGNALBOX_HTTP_LISTEN=off",
-			"SIGNALBOX_LOG_LEVEL=warn",
+			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2), "SIGNALBOX_HTTP_LISTEN=" + at(i, 3),
+			"SIGNALBOX_CONSOLE_ACTIONS=true", "SIGNALBOX_LOG_LEVEL=warn",
 		}})
 		if err != nil {
 			return cli.ExitWith(cli.ExitUsage, err)
@@ -161,11 +166,11 @@ func (d *demo) plan() error {
 	return nil
 }
 
-// ports are three for each host: for clients, for the other hosts, and for the admin pages.
+// ports are demoPorts for each host.
 func (d *demo) ports() ([]int, error) {
 	var ports []int
 	for host := range demoNames {
-		for which := range 3 {
+		for which := range demoPorts {
 			if d.port != 0 {
 				ports = append(ports, d.port+host*demoPortStep+which)
 				continue
@@ -185,19 +190,26 @@ func (d *demo) ports() ([]int, error) {
 func (d *demo) start() error {
 	var all sync.WaitGroup
 	started, failed := make([]*host.Host, len(d.hosts)), make([]error, len(d.hosts))
+	apis := make([]*httpAPI, len(d.hosts))
 	for i := range d.hosts {
 		log := newLogger(d.log, &d.hosts[i])
 		if i == 0 {
 			prepareProcess(log)
 		}
-		all.Go(func() { started[i], failed[i] = startHost(d.hosts[i], log, d.lines) })
+		all.Go(func() {
+			if started[i], failed[i] = startHost(d.hosts[i], log, d.lines); failed[i] == nil {
+				apis[i], failed[i] = serveHTTP(started[i], &d.hosts[i], log)
+			}
+		})
 	}
 	all.Wait()
 	var problems []error
 	code := 0
 	for i, err := range failed {
+		if started[i] != nil {
+			d.running, d.apis = append(d.running, started[i]), append(d.apis, apis[i])
+		}
 		if err == nil {
-			d.running = append(d.running, started[i])
 			continue
 		}
 		problems = append(problems, fmt.Errorf("host %s: %w", d.hosts[i].Name, err))
@@ -228,8 +240,11 @@ func (d *demo) stop(ctx context.Context) error {
 	go func() {
 		defer close(stopped)
 		var all sync.WaitGroup
-		for _, h := range d.running {
-			all.Go(h.Close)
+		for i, h := range d.running {
+			all.Go(func() {
+				d.apis[i].Close()
+				h.Close()
+			})
 		}
 		all.Wait()
 	}()
@@ -269,11 +284,11 @@ func (d *demo) greeting() string {
 	var b strings.Builder
 	var clients, admin []string
 	fmt.Fprintf(&b, "signalbox demo: a cluster of %d hosts is ready, in this process\n\n", len(d.hosts))
-	fmt.Fprintf(&b, "  HOST  CLIENTS           HEALTH, METRICS AND STATUS\n")
+	fmt.Fprintf(&b, "  HOST  CLIENTS           CONSOLE                  HEALTH, METRICS AND STATUS\n")
 	for i := range d.hosts {
 		s := &d.hosts[i]
 		clients, admin = append(clients, s.Listen), append(admin, s.AdminListen)
-		fmt.Fprintf(&b, "  %-4s  %-16s  http://%s\n", s.Name, s.Listen, s.AdminListen)
+		fmt.Fprintf(&b, "  %-4s  %-16s  http://%-16s  http://%s\n", s.Name, s.Listen, s.HTTPListen, s.AdminListen)
 	}
 	fmt.Fprintf(&b, "\nIts data is in %s and goes when it ends, by Ctrl-C. In another terminal:\n\n", d.dir)
 	fmt.Fprintf(&b, "  export SIGNALBOX_ENDPOINTS=%s\n", strings.Join(clients, ","))

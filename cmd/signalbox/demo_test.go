@@ -2,6 +2,7 @@ package main
 
 import (
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,6 +45,16 @@ func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
 			t.Errorf("over %s: %s", h, c.Output())
 		}
 	}
+	for _, console := range consoles(t, s.Output()) {
+		page, err := http.Get(console)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page.Body.Close()
+		if page.StatusCode != http.StatusOK || !strings.HasPrefix(page.Header.Get("Content-Type"), "text/html") {
+			t.Errorf("the console at %s: %s, %v", console, page.Status, page.Header)
+		}
+	}
 	s.signal(syscall.SIGTERM)
 	if code := s.wait(patience); code != cli.ExitDone {
 		t.Errorf("exit code %d", code)
@@ -54,6 +65,20 @@ func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
 	if s.Errors() != "" {
 		t.Errorf("it complains: %s", s.Errors())
 	}
+}
+
+// consoles are the addresses that the table of hosts has in its third column.
+func consoles(t *testing.T, said string) (list []string) {
+	t.Helper()
+	for line := range strings.Lines(said) {
+		if columns := strings.Fields(line); len(columns) == 4 && strings.HasPrefix(columns[2], "http://") {
+			list = append(list, columns[2])
+		}
+	}
+	if len(list) != 3 {
+		t.Fatalf("not three consoles: %q in %s", list, said)
+	}
+	return list
 }
 
 // golden compares what is said with a file of testdata.
@@ -98,7 +123,7 @@ func TestWhatDoesNotGoWithADemonstration(t *testing.T) {
 			"--listen does not go with --demo, which sets up its three hosts itself"},
 		{[]string{"--demo-port", "1"}, "--demo-port goes with --demo"},
 		{[]string{"--demo", "--demo-port", "65514"},
-			"--demo-port 65514: there are no such ports; give one to 65513, or 0 for any that are free"},
+			"--demo-port 65514: there are no such ports; give one to 65512, or 0 for any that are free"},
 	} {
 		code, _, err := command(nil, append([]string{"serve"}, c.args...)...)
 		if want := "signalbox: " + c.want + "; signalbox serve --help tells more\n"; code != cli.ExitUsage ||
