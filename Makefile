@@ -75,7 +75,7 @@ console: ## the console in a real browser: Chromium, such as of the package chro
 
 screenshots: ## what every page of the console looks like, into bin/screenshots, and three of them into docs
 	mkdir -p bin/screenshots
-	$(GO) test ./gateway/http/console -run TestInABrowser -count 1 -timeout 10m -args -browser -shots "$(CURDIR)/bin/screenshots"
+	$(GO) test ./gateway/http/console -run 'TestInABrowser|TestPictures' -count 1 -timeout 10m -args -browser -shots "$(CURDIR)/bin/screenshots"
 	cp bin/screenshots/overview-light-1280.png bin/screenshots/semaphore-dark-1280.png \
 		bin/screenshots/rollout-light-1280.png docs/console
 

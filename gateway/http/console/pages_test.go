@@ -191,6 +191,23 @@ func drawLongTables(t *testing.T, b *browser) {
 	}
 }
 
+// drawn is true of a page that shows what its host has answered.
+const drawn = "!document.querySelector('.bones') && document.querySelector('#link').textContent === 'live'"
+
+// allPages are the addresses of all pages, by the names of their pictures.
+func allPages(session uint64) map[string]string {
+	at := func(path, name string) string {
+		return path + "?" + url.Values{"node": {node}, "name": {name}}.Encode()
+	}
+	return map[string]string{
+		"overview": "/", "locks": "/locks", "semaphore": at("/semaphore", "nightly"), "sessions": "/sessions",
+		"session": fmt.Sprintf("/session?id=%d", session), "lookups": "/lookups", "lookup": at("/lookup", "limits"),
+		"rollouts": "/rollouts", "rollout": at("/rollout", "dns"), "processes": "/processes",
+		"process": at("/process", "rebalance"), "hosts": "/hosts", "history": "/history", "backups": "/backups",
+		"rights": "/rights", "search": "/search?text=n", "missing": at("/semaphore", "none"),
+	}
+}
+
 // fit visits every page: none is wider than the screen, in both themes, also on a phone.
 func fit(t *testing.T, b *browser) {
 	st := newStage(t, false)
@@ -203,18 +220,12 @@ func fit(t *testing.T, b *browser) {
 	if err := config.Put(t.Context(), st.client, node, "limits", []byte("rate=100")); err != nil {
 		t.Fatal(err)
 	}
-	at := func(path, name string) string {
-		return path + "?" + url.Values{"node": {node}, "name": {name}}.Encode()
-	}
-	for name, page := range map[string]string{
-		"overview": "/", "locks": "/locks", "semaphore": at("/semaphore", "nightly"), "sessions": "/sessions",
-		"session": fmt.Sprintf("/session?id=%d", s.ID()), "lookups": "/lookups", "lookup": at("/lookup", "limits"),
-		"rollouts": "/rollouts", "rollout": at("/rollout", "dns"), "processes": "/processes",
-		"process": at("/process", "rebalance"), "hosts": "/hosts", "history": "/history", "backups": "/backups",
-		"rights": "/rights", "search": "/search?text=n", "missing": at("/semaphore", "none"),
-	} {
+	for name, page := range allPages(s.ID()) {
 		b.visit(st.url + page)
-		b.await("!document.querySelector('.bones') && document.querySelector('#link').textContent === 'live'")
+		b.await(drawn)
+		if name == "overview" && *shots != "" {
+			b.await("document.querySelector('.plot path')?.getAttribute('d').split('L').length > 6")
+		}
 		for _, theme := range []string{"light", "dark"} {
 			for _, width := range []int{1280, 360} {
 				b.look(theme, width)

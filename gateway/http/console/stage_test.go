@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ type stage struct {
 	client  *client.Client
 	url     string
 	server  *gateway.Server
+
+	measured int // how often, by the gateway that serves
 }
 
 func newStage(t *testing.T, tokens bool) *stage {
@@ -69,8 +72,10 @@ func (st *stage) serve(address string, tokens bool) string {
 			return st.cluster.Host(1).NoteAct(ctx, server.Act{Address: a.From, What: a.What, Why: a.Why})
 		},
 		Measure: func() gateway.Load {
-			return gateway.Load{At: time.Now(), PerSecond: 120, P50: 0.4, P99: 2.5, CommitP99: 1.5, DiskFree: 1 << 36,
-				DiskTotal: 1 << 38}
+			st.measured++
+			wave := math.Sin(float64(st.measured))
+			return gateway.Load{At: time.Now(), PerSecond: 120 + 40*wave, P50: 0.4, P99: 2.5 + wave/2,
+				CommitP99: 1.5 + wave/4, DiskFree: 1 << 36, DiskTotal: 1 << 38}
 		},
 	}
 	if tokens {

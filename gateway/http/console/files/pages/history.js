@@ -5,7 +5,7 @@ import { badge, h, note, since, table } from "/dom.js";
 import { action, link, matches, reason, row, search, session } from "/parts.js";
 
 const changes = [
-  ["when", (one) => since(one.at)], ["what", (one) => one.text], ["host", (one) => one.host_name ?? ""],
+  ["when", (one) => since(one.at)], ["what", (one) => one.text], ["host", (one) => one.host_name ?? "", "word"],
   ["by", (one) => one.by ?? ""], ["why", (one) => one.why ?? ""],
 ];
 

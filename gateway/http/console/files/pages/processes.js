@@ -11,7 +11,7 @@ export const processes = {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.coordinator));
     return h("div", {}, search(local, "Search nodes, names and coordinators"), table(rows, [
       ["process", (one) => link("/process", { node: one.node, name: one.name }, one.name)], ["node", (one) => one.node],
-      ["phase", (one) => phase(one.phase)], ["epoch", (one) => number(one.epoch), "number"],
+      ["phase", (one) => phase(one.phase ?? "forming")], ["epoch", (one) => number(one.epoch), "number"],
       ["members", (one) => `${one.prepared ?? 0} of ${one.members ?? 0} prepared`, "number"],
       ["coordinator", (one) => one.coordinator || h("span", { class: "dim" }, "none")],
     ], {
@@ -45,10 +45,11 @@ export const oneProcess = {
   heading: (given) => given.name, command: ({ node, name }) => `signalbox process status ${node} ${name}`,
   watch: ({ node, name }) => [address("/v1/process", { node, name }), address("/v1/process/acts", { node, name })],
   draw([found, acted], local) {
+    if (!found.exists) return h("p", { class: "empty" }, "There is no process of this name.");
     const members = found.members ?? [];
     const prepared = members.filter((one) => one.of && one.prepared === found.epoch).length;
     return h("div", {},
-      h("p", {}, phase(found.phase), " in ", h("code", {}, local.given.node), ", since ", ago(found.since)),
+      h("p", {}, phase(found.phase ?? "forming"), " in ", h("code", {}, local.given.node), ", since ", ago(found.since)),
       tiles(tile(number(found.epoch), "epoch"), tile(`${prepared} / ${found.of ?? 0}`, "members are prepared"),
         tile(number(members.length), "members are there"), tile(number(found.last_result), "last completed epoch")),
       acts(local.given), reasons(found.reasons),

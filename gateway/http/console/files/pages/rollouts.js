@@ -11,7 +11,7 @@ export const rollouts = {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.label));
     return h("div", {}, search(local, "Search nodes, names and versions"), table(rows, [
       ["rollout", (one) => link("/rollout", { node: one.node, name: one.name }, one.name)], ["node", (one) => one.node],
-      ["phase", (one) => phase(one.phase)], ["newest version", (one) => one.label || one.last_seq || "none"],
+      ["phase", (one) => phase(one.phase ?? "idle")], ["newest version", (one) => one.label || one.last_seq || "none"],
       ["locations", (one) => `${one.reached ?? 0} of ${one.locations ?? 0} have it`, "number"],
       ["instances", (one) => number(one.instances), "number"],
     ], {
@@ -83,9 +83,10 @@ export const oneRollout = {
   heading: (given) => given.name, command: ({ node, name }) => `signalbox rollout status ${node} ${name}`,
   watch: ({ node, name }) => [address("/v1/rollout", { node, name }), address("/v1/rollout/acts", { node, name })],
   draw([found, acted], local) {
+    if (!found.exists) return h("p", { class: "empty" }, "There is no rollout of this name.");
     const there = (found.locations ?? []).filter((one) => one.target?.seq === found.last_seq && one.target?.reached?.happened);
     return h("div", {},
-      h("p", {}, phase(found.phase), " in ", h("code", {}, local.given.node)),
+      h("p", {}, phase(found.phase ?? "idle"), " in ", h("code", {}, local.given.node)),
       tiles(tile(`${there.length} / ${(found.locations ?? []).length}`, "locations have the newest version"),
         tile(found.last_seq ?? "none", "newest version"), tile(number((found.versions ?? []).length), "versions are kept"),
         tile(number((found.sources ?? []).length), "sources")),
