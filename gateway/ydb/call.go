@@ -32,7 +32,7 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 		return ""
 	}
 	c = call{
-		ticket: first("x-ydb-auth-ticket"), database: strings.TrimRight(first("x-ydb-database"), "/"),
+		ticket: first("x-ydb-auth-ticket"), database: strings.TrimSuffix(pathOf(first("x-ydb-database")), "/"),
 		build: first("x-ydb-sdk-build-info"),
 	}
 	if p, ok := peer.FromContext(ctx); ok {
@@ -54,6 +54,11 @@ func (g *Gateway) maySend(c *call, ticket string) error {
 		return nil
 	}
 	return &failed{Ydb.StatusIds_UNAUTHORIZED, "a ticket came over a connection without TLS"}
+}
+
+// pathOf is a path as the cluster has it: of all its ways to be written with more slashes, or one less, YDB makes one.
+func pathOf(p string) string {
+	return "/" + strings.Join(strings.FieldsFunc(p, func(r rune) bool { return r == '/' }), "/")
 }
 
 // below returns whether a path lies below the database of the call. A call that names none reaches all.

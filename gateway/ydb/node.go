@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strings"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
@@ -29,14 +30,15 @@ func (g *Gateway) withCluster(ctx context.Context, f func(c call, t *ticket) err
 	return f(c, t)
 }
 
-// onNode is withCluster for a call about a node. A node that does not exist, or lies outside of the database, is an
-// error of the scheme.
-func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket) error) error {
+// onNode is withCluster for a call about a node, whose path f gets as the cluster has it. A node that does not exist, or
+// lies outside of the database, is an error of the scheme.
+func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket, path string) error) error {
 	return g.withCluster(ctx, func(c call, t *ticket) error {
+		path := pathOf(path)
 		if !c.below(path) {
 			return &failed{Ydb.StatusIds_SCHEME_ERROR, "the path is not below the database " + c.database}
 		}
-		err := f(t)
+		err := f(t, path)
 		if errors.Is(err, protocol.ErrNotFound) {
 			return &failed{Ydb.StatusIds_SCHEME_ERROR, "path does not exist: " + path}
 		}
@@ -50,14 +52,33 @@ func (g *Gateway) CreateNode(
 ) (*Ydb_Coordination.CreateNodeResponse, error) {
 	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
 	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket) error {
-		if r.GetConfig().GetPath() != "" {
+	err := g.withCluster(ctx, func(c call, t *ticket) error {
+		path := pathOf(r.Path)
+		switch {
+		case r.GetConfig().GetPath() != "":
 			return &failed{Ydb.StatusIds_BAD_REQUEST, "config.path is not for requests"}
+		case !c.below(path):
+			return &failed{Ydb.StatusIds_BAD_REQUEST, "the path is not below the database " + c.database}
+		case !isName(path):
+			return &failed{Ydb.StatusIds_SCHEME_ERROR, "a part of the path is no name: " + path}
 		}
-		m := &protocol.NodeCreate{Path: []byte(r.Path), Config: configOf(askedOf(r.Config))}
-		return t.raw.Do(ctx, m, nil)
+		return t.raw.Do(ctx, &protocol.NodeCreate{Path: []byte(path), Config: configOf(askedOf(r.Config))}, nil)
 	})
 	return &Ydb_Coordination.CreateNodeResponse{Operation: operation(nil, err)}, nil
+}
+
+// maxPartBytes is how long a part of a path may be.
+const maxPartBytes = 255
+
+// isName returns whether each part of a path is one that YDB takes for a name.
+func isName(path string) bool {
+	for part := range strings.SplitSeq(path[1:], "/") {
+		strange := func(r rune) bool { return r <= ' ' || r > '~' }
+		if len(part) > maxPartBytes || strings.Trim(part, ".") == "" || strings.ContainsFunc(part, strange) {
+			return false
+		}
+	}
+	return true
 }
 
 // AlterNode changes what is set in the config.
@@ -66,12 +87,12 @@ func (g *Gateway) AlterNode(
 ) (*Ydb_Coordination.AlterNodeResponse, error) {
 	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
 	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
 		if r.GetConfig().GetPath() != "" {
 			return &failed{Ydb.StatusIds_BAD_REQUEST, "config.path is not for requests"}
 		}
 		for try := 1; ; try++ {
-			before, err := describe(ctx, t, r.Path)
+			before, err := describe(ctx, t, path)
 			if err != nil {
 				return err
 			}
@@ -93,12 +114,12 @@ func (g *Gateway) DropNode(
 ) (*Ydb_Coordination.DropNodeResponse, error) {
 	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
 	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket) error {
-		n, err := describe(ctx, t, r.Path)
+	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
+		n, err := describe(ctx, t, path)
 		if err != nil {
 			return err
 		}
-		return t.raw.Do(ctx, &protocol.NodeDrop{Path: []byte(r.Path), NodeID: n.ID}, nil)
+		return t.raw.Do(ctx, &protocol.NodeDrop{Path: []byte(path), NodeID: n.ID}, nil)
 	})
 	return &Ydb_Coordination.DropNodeResponse{Operation: operation(nil, err)}, nil
 }
@@ -110,12 +131,12 @@ func (g *Gateway) DescribeNode(
 	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
 	defer cancel()
 	result := &Ydb_Coordination.DescribeNodeResult{}
-	err := g.onNode(ctx, r.Path, func(t *ticket) error {
-		n, err := describe(ctx, t, r.Path)
+	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
+		n, err := describe(ctx, t, path)
 		if err != nil {
 			return err
 		}
-		result.Self, result.Config = entryOf(r.Path), configShown(shownOf(&n.Config))
+		result.Self, result.Config = entryOf(path), configShown(shownOf(&n.Config))
 		return nil
 	})
 	return &Ydb_Coordination.DescribeNodeResponse{Operation: operation(result, err)}, nil
@@ -127,8 +148,8 @@ func (g *Gateway) DescribePath(
 ) (*Ydb_Scheme.DescribePathResponse, error) {
 	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
 	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket) error {
-		_, err := describe(ctx, t, r.Path)
+	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
+		_, err := describe(ctx, t, path)
 		return err
 	})
 	result := &Ydb_Scheme.DescribePathResult{Self: entryOf(r.Path)}

@@ -35,11 +35,11 @@ func (g *Gateway) ModifyPermissions(
 ) (*Ydb_Scheme.ModifyPermissionsResponse, error) {
 	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
 	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket) error {
+	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
 		if r.GetInterruptInheritance() {
 			return &failed{Ydb.StatusIds_UNSUPPORTED, "rights of the paths above always hold"}
 		}
-		p := permissions{path: r.Path, admin: admin.Of(t.client)}
+		p := permissions{path: path, admin: admin.Of(t.client)}
 		if r.ClearPermissions {
 			if err := p.clear(ctx, "", nil); err != nil {
 				return err

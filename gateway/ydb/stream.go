@@ -91,7 +91,8 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	if err := checkStart(m); err != nil {
 		return err
 	}
-	if !s.call.below(m.Path) {
+	path := pathOf(m.Path)
+	if !s.call.below(path) {
 		return &failed{Ydb.StatusIds_NOT_FOUND, "the path is not below the database " + s.call.database}
 	}
 	ctx := s.rpc.Context()
@@ -101,7 +102,7 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	s.asked = time.Duration(m.TimeoutMillis) * time.Millisecond
 	s.reliance = relianceOf(s.asked)
 	p := raw.Params{
-		Path: m.Path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: m.Description,
+		Path: path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: m.Description,
 		Key: m.ProtectionKey, Sequence: m.SeqNo, Over: s.sessionOver,
 	}
 	s.numbers.begin(m.SeqNo)
