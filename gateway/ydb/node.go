@@ -30,8 +30,8 @@ func (g *Gateway) withCluster(ctx context.Context, f func(c call, t *ticket) err
 	return f(c, t)
 }
 
-// onNode is withCluster for a call about a node, whose path f gets as the cluster has it. A node that does not exist, or
-// lies outside of the database, is an error of the scheme.
+// onNode is withCluster for a call about a node, whose path f gets as the cluster has it. A node that does not exist,
+// or lies outside of the database, is an error of the scheme.
 func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket, path string) error) error {
 	return g.withCluster(ctx, func(c call, t *ticket) error {
 		path := pathOf(path)
