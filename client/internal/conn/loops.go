@@ -59,7 +59,9 @@ func (c *Conn) read() {
 			continue
 		}
 		if c.lend() {
-			c.awaitToken()
+			if !c.awaitToken() {
+				return // a caller may have it still
+			}
 			continue
 		}
 		// Callers that were just answered go on before the connection is read again: what they send next may be

@@ -105,24 +105,24 @@ func (c *Conn) recall() {
 	}
 }
 
-// awaitToken waits until the reader has its token again, or the connection is down.
-func (c *Conn) awaitToken() {
+// awaitToken waits until the reader has its token again. It returns false where the connection is down.
+func (c *Conn) awaitToken() bool {
 	t := &c.token
 	t.ticker.Reset(lendTime)
 	defer t.ticker.Stop()
 	for {
 		select {
 		case <-t.returned:
-			return
+			return true
 		case <-c.down:
-			return
+			return false
 		case <-t.ticker.C:
 		}
 		c.mu.Lock()
 		if unused := t.lent == t.checked; unused && t.holder == noHolder {
 			t.holder = reader
 			c.mu.Unlock()
-			return
+			return true
 		} else if unused && t.holder == caller && !t.recalled {
 			t.recalled = true
 			_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // a connection that is closed cannot be read either

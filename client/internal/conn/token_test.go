@@ -1,0 +1,69 @@
+package conn
+
+import (
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+
+	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// source sends a push, and then nothing. It notes when it is asked for more.
+type source struct {
+	push []byte
+	more bool
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (n int, err error) {
+	if len(s.push) == 0 {
+		s.more = true
+		return 0, io.EOF
+	}
+	n = copy(p, s.push)
+	s.push = s.push[n:]
+	return n, nil
+}
+
+// follower is an owner that hears of the routing.
+type follower struct{ Owner }
+
+// RoutingChanged implements Owner.
+func (follower) RoutingChanged(*Conn, uint64) {}
+
+// ConnectionLost implements Owner.
+func (follower) ConnectionLost(*Conn, error) {}
+
+// TestTheReaderLeavesALostConnectionToTheCallerThatReadsIt: a caller that has the token when the connection is lost
+// reads until it sees that, and nothing else may read beside it.
+func TestTheReaderLeavesALostConnectionToTheCallerThatReadsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		var push bytebufferpool.ByteBuffer
+		protocol.NewEncoder().Push(&push, 0, &protocol.RoutingChanged{Version: 1})
+		from := &source{push: push.B}
+		c := &Conn{
+			conn: near, from: newFrames(from), decoder: protocol.NewAnswerDecoder(), token: newReadToken(),
+			owner: follower{}, down: make(chan struct{}), handlers: make(map[uint64]Handler), dialer: &Dialer{},
+		}
+		c.pinger.conn = c
+		c.token.answeredAlone = true
+		go c.read()
+		synctest.Wait() // it has lent the token
+		c.mu.Lock()
+		borrowed := c.borrow()
+		c.mu.Unlock()
+		if !borrowed {
+			t.Fatal("the token is not free")
+		}
+		c.Fail(io.ErrClosedPipe)
+		synctest.Wait()
+		if from.more {
+			t.Error("the reader has read while a caller had the token")
+		}
+	})
+}
