@@ -16,7 +16,6 @@ import (
 type call struct {
 	ticket   string
 	database string
-	build    string // which SDK it is
 	address  string // without the port
 	local    bool   // it comes from this machine
 	from     *clientAddr
@@ -33,7 +32,6 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 	}
 	c = call{
 		ticket: first("x-ydb-auth-ticket"), database: strings.TrimSuffix(pathOf(first("x-ydb-database")), "/"),
-		build: first("x-ydb-sdk-build-info"),
 	}
 	if p, ok := peer.FromContext(ctx); ok {
 		c.from, _ = p.Addr.(*clientAddr)

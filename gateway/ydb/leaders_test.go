@@ -26,7 +26,7 @@ import (
 var leaderKills = flag.Int("leader-kills", 2, "with -faults: how many leaders are killed, one every 10 seconds")
 
 const (
-	killPause = 10 * time.Second
+	killEvery = 10 * time.Second
 	// killRounds is how many rounds every program does between two kills at the least.
 	killRounds = 20
 )
@@ -49,12 +49,15 @@ func TestLeadersThatAreKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close(context.Background())
-	programs := &programs{t: t, db: db, stop: make(chan struct{})}
+	programs := &programs{t: t, db: db, stop: make(chan struct{}), went: make(chan struct{}, 1)}
 	programs.start("locker", 3, programs.lock)
 	programs.start("worker", 3, programs.work)
 	programs.start("maker", 2, programs.remake)
+	kills := time.NewTicker(killEvery)
+	defer kills.Stop()
 	for range *leaderKills {
 		programs.awaitRounds(killRounds)
+		<-kills.C
 		i := mostLeading(t, hosts)
 		hosts[i].Kill()
 		programs.awaitRounds(killRounds)
@@ -65,7 +68,6 @@ func TestLeadersThatAreKilled(t *testing.T) {
 		if err := hosts[i].AwaitReady(patience); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(killPause) // so that it is a kill every 10 seconds; nothing waits for it
 	}
 	programs.awaitRounds(killRounds)
 	programs.end()
@@ -133,6 +135,7 @@ type programs struct {
 	t       *testing.T
 	db      *sdk.Driver
 	stop    chan struct{}
+	went    chan struct{} // a program has done a round, or has failed; holds one
 	all     sync.WaitGroup
 	rounds  []*atomic.Int64
 	inside  atomic.Int64
@@ -153,11 +156,19 @@ func (p *programs) start(name string, n int, round func(s coordination.Session, 
 					return
 				default:
 				}
-				if err := round(s, fmt.Sprintf("%s-%d", name, i)); err != nil {
+				err := round(s, fmt.Sprintf("%s-%d", name, i))
+				if err != nil {
 					p.t.Errorf("%s %d, round %d: %v", name, i, done.Load(), err)
+				} else {
+					done.Add(1)
+				}
+				select {
+				case p.went <- struct{}{}:
+				default:
+				}
+				if err != nil {
 					return
 				}
-				done.Add(1)
 			}
 		})
 	}
@@ -166,11 +177,16 @@ func (p *programs) start(name string, n int, round func(s coordination.Session, 
 // awaitRounds waits until each program has done so many rounds from now on.
 func (p *programs) awaitRounds(n int64) {
 	p.t.Helper()
-	until := time.Now().Add(patience)
+	tooLong := time.After(patience)
 	for _, done := range p.rounds {
-		for want := done.Load() + n; done.Load() < want; time.Sleep(10 * time.Millisecond) {
-			if p.t.Failed() || time.Now().After(until) {
+		for want := done.Load() + n; done.Load() < want; {
+			select {
+			case <-p.went:
+			case <-tooLong:
 				p.t.Fatalf("programs do not go on: %d of %d rounds", done.Load(), want)
+			}
+			if p.t.Failed() {
+				p.t.FailNow()
 			}
 		}
 	}

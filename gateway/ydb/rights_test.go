@@ -103,7 +103,7 @@ func TestTicketsFromElsewhereNeedTLS(t *testing.T) {
 			}
 			s := r.call()
 			s.begin(start{})
-			if code := s.next().GetFailure().GetStatus(); c.want == denied && code != denied {
+			if code := s.next().GetFailure().GetStatus(); (code == denied) != (c.want == denied) {
 				t.Errorf("a session: %v, want %v", code, c.want)
 			}
 		})

@@ -79,7 +79,7 @@ func TestWhatIsEphemeralIsNotPersistent(t *testing.T) {
 	}
 }
 
-// TestAWatchSeesWhatItAsksFor: data or owners, and the one who makes the change gets its result first.
+// TestAWatchSeesWhatItAsksFor: changes of data, or of owners.
 func TestAWatchSeesWhatItAsksFor(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
