@@ -103,8 +103,16 @@ func (c *conn) processActOf(r *protocol.Request) *act {
 
 // clusterActOf is actOf for hosts, and what governs them.
 func (c *conn) clusterActOf(r *protocol.Request) *act {
-	a := &act{}
-	var o *protocol.Operation
+	a, o := c.clusterAct(r)
+	if o == nil {
+		return nil
+	}
+	return &act{a.verb, a.object, append(a.details, whoDetails(o.Author, o.Reason)...)}
+}
+
+// clusterAct returns an act on hosts without its author, and the operation that has the author; nil where it is none. It
+// allocates nothing where it is none: every request comes here.
+func (c *conn) clusterAct(r *protocol.Request) (a act, o *protocol.Operation) {
 	switch r.Kind {
 	case protocol.KindHostOperate:
 		m := &r.HostOperate
@@ -130,16 +138,11 @@ func (c *conn) clusterActOf(r *protocol.Request) *act {
 		m := &r.Policy
 		a.verb, a.object, o = "set policy", fmt.Sprintf("%+v", m.To), &m.Operation
 	case protocol.KindToken:
-		m := &r.Token
-		if m.Verb == protocol.TokenList {
-			return nil
+		if m := &r.Token; m.Verb != protocol.TokenList {
+			a.verb, a.object, o = strings.ToLower(m.Verb.String())+" join token", string(m.ID), &m.Operation
 		}
-		a.verb, a.object, o = strings.ToLower(m.Verb.String())+" join token", string(m.ID), &m.Operation
-	default:
-		return nil
 	}
-	a.details = append(a.details, whoDetails(o.Author, o.Reason)...)
-	return a
+	return a, o
 }
 
 func deleteVerb(kind string, force bool) string {

@@ -65,10 +65,10 @@ func (s *sink) exchange(c *conn, bytes []byte, frames int64) {
 }
 
 // benchHost is a host on a log in memory, with one greeted connection.
-func benchHost(b *testing.B) (*Host, *conn, *sink) {
-	b.Helper()
-	h := openAlone(b)
-	b.Cleanup(h.Close)
+func benchHost(t testing.TB) (*Host, *conn, *sink) {
+	t.Helper()
+	h := openAlone(t)
+	t.Cleanup(h.Close)
 	s := newSink()
 	c := h.Opened(s).(*conn)
 	send(c, s, &protocol.Hello{VersionMin: 1, VersionMax: 1})
@@ -84,12 +84,14 @@ func send(c *conn, s *sink, m protocol.RequestMessage) {
 	s.exchange(c, buf.B, 1)
 }
 
-// BenchmarkRequestThroughTheHost: a hundred sessions lock and unlock a semaphore of their own: 200 requests arrive in
-// one read, go through the pipeline, the log in memory and the machine, and 200 answers leave. Reported per request.
-func BenchmarkRequestThroughTheHost(b *testing.B) {
-	h, c, s := benchHost(b)
-	const sessions = 100
-	for range sessions {
+// lockRequests is how many requests a round of lockRounds has.
+const lockRequests = 200
+
+// lockRounds returns a round: each of a hundred sessions locks and unlocks a semaphore of its own. The requests arrive
+// in one read, go through the pipeline, the log in memory and the machine, and as many answers leave.
+func lockRounds(t testing.TB) (round func()) {
+	h, c, s := benchHost(t)
+	for range lockRequests / 2 {
 		send(c, s, &protocol.SessionStart{Path: []byte("/bench"), TimeoutMillis: 600_000})
 	}
 	var ids []uint64
@@ -99,13 +101,12 @@ func BenchmarkRequestThroughTheHost(b *testing.B) {
 	number, request := uint64(0), uint64(0)
 	var acquire protocol.Acquire
 	var release protocol.Release
-	names := make([][]byte, sessions)
+	names := make([][]byte, len(ids))
 	for i := range names {
 		names[i] = fmt.Appendf(nil, "lock/%d", i)
 		send(c, s, &protocol.SemaphoreCreate{NodeID: 1, Name: names[i], Limit: 1})
 	}
-	b.ReportAllocs()
-	for b.Loop() {
+	return func() {
 		buf.Reset()
 		for i, id := range ids {
 			request++
@@ -122,9 +123,25 @@ func BenchmarkRequestThroughTheHost(b *testing.B) {
 			encoder.Request(buf, request, &release)
 		}
 		number += 2
-		s.exchange(c, buf.B, 2*sessions)
+		s.exchange(c, buf.B, lockRequests)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*sessions), "ns/request")
+}
+
+// TestARequestThroughTheHostAllocatesNothing: but for what a batch takes, and the log in memory.
+func TestARequestThroughTheHostAllocatesNothing(t *testing.T) {
+	if each := testing.AllocsPerRun(50, lockRounds(t)) / lockRequests; each > 0.25 {
+		t.Errorf("%.2f allocations a request", each)
+	}
+}
+
+// BenchmarkRequestThroughTheHost reports per request.
+func BenchmarkRequestThroughTheHost(b *testing.B) {
+	round := lockRounds(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		round()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/lockRequests, "ns/request")
 }
 
 // BenchmarkRelaxedDescribe: a relaxed describe, answered on the event loop.

@@ -188,8 +188,9 @@ func (c *conn) refuseLagging(r *protocol.Request) bool {
 	if !is || need&protocol.RightAll == 0 || r.Kind == protocol.KindHostStatus {
 		return false
 	}
-	age, all := c.host.rightsAge(), k.current().all
-	if all && c.host.meta.CaughtUp() || !all && (age <= rightsLag || need&grave == 0) {
+	// Every request comes here: the clock is read only for what is grave.
+	all := k.current().all
+	if all && c.host.meta.CaughtUp() || !all && (need&grave == 0 || c.host.rightsAge() <= rightsLag) {
 		return false
 	}
 	c.Fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging,
