@@ -20,7 +20,7 @@ const First Level = 1
 // newest is Newest as a text, which the linker can replace: with -ldflags "-X MODULE/protocol/level.newest=N" for one
 // level less the program is what it was before the newest level came, as far as a cluster can see. The tests of rolling
 // upgrades start such hosts.
-var newest = "4"
+var newest = "5"
 
 // Newest is the highest level that this build can follow. It never changes.
 var Newest = parse(newest)
@@ -47,9 +47,10 @@ const (
 	Record
 	// Rule is a rule by which commands of a data shard do something else than they did at the level before.
 	Rule
-	// MetaCommand and MetaRecord are those of the meta shard.
+	// MetaCommand, MetaRecord and MetaRule are those of the meta shard.
 	MetaCommand
 	MetaRecord
+	MetaRule
 	// MessageField is a field of a record in messages between clients and hosts, or of a message that was there before.
 	// The level of a message stands in the table of messages, protocol/operations.go.
 	MessageField
@@ -61,7 +62,7 @@ const (
 
 var kindNames = [kinds]string{
 	Command: "command", Flag: "flag", Field: "field", Record: "record", Rule: "rule", MetaCommand: "meta command",
-	MetaRecord: "meta record", MessageField: "message field", Object: "object",
+	MetaRecord: "meta record", MetaRule: "meta rule", MessageField: "message field", Object: "object",
 }
 
 // String returns the kind as errors and tables write it.

@@ -150,4 +150,8 @@ var rows = []struct {
 		"WELCOME.since", "NODE_CREATE_ANSWER.since", "NODE_ALTER_ANSWER.since", "NODE_DROP_ANSWER.since",
 		"Detail.since",
 	}},
+	{5, MetaRule, []string{
+		// A host that is to be expelled is let in while it has replicas.
+		"leavers-boot",
+	}},
 }

@@ -25,7 +25,12 @@ type Boot struct {
 	Domain Domain
 }
 
-// Boot takes a start of a host over: it is to be online from now on, drained or not.
+// leaversBoot is the level from which a host that is to be expelled is let in while it has replicas: they may be needed
+// for the majority that takes them from their shards.
+var leaversBoot = rule("leavers-boot")
+
+// Boot takes a start of a host over: it is to be online from now on, drained or not. One that is to be expelled stays
+// so.
 func (r *Records) Boot(at At, b Boot) Answer {
 	if err := cmp.Or(b.Addresses.check(), b.Domain.check(),
 		checkWord("the version", b.Version, 0, MaxVersion)); err != nil {
@@ -43,7 +48,8 @@ func (r *Records) Boot(at At, b Boot) Answer {
 		adopted.Incarnation = b.Incarnation
 		h = &adopted
 	}
-	if a := identify(h, b.Host, b.Incarnation); a.Status != protocol.StatusSuccess {
+	leaving := at.Level >= leaversBoot && r.isLeaving(h, &b)
+	if a := identify(h, b.Host, b.Incarnation); a.Status != protocol.StatusSuccess && !leaving {
 		return a
 	}
 	next := *h
@@ -63,8 +69,19 @@ func (r *Records) Boot(at At, b Boot) Answer {
 		r.checkAddresses(&b.Addresses, own)); err != nil {
 		return forbid("%v", err)
 	}
+	if leaving {
+		r.put(&next)
+		return Answer{Host: h.ID}
+	}
 	r.aim(at, &next, protocol.HostOnline, ReasonStarted, fmt.Sprintf("start %d", b.Start.Number))
 	return Answer{Host: h.ID}
+}
+
+// isLeaving reports whether a host that says that it was started is to be expelled and has a replica still. One whose
+// addresses another host has by now is not waited for.
+func (r *Records) isLeaving(h *Host, b *Boot) bool {
+	return h != nil && h.Incarnation == b.Incarnation && !h.Living() && r.Holds(h.ID) &&
+		r.checkAddresses(&b.Addresses, h) == nil
 }
 
 // identify refuses a host that is not what it says it is, or no longer belongs to the cluster.

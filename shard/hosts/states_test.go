@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/level/leveltest"
 )
 
 func TestAnOlderDirectoryIsRefused(t *testing.T) {
@@ -40,6 +42,39 @@ func TestAnOlderDirectoryIsRefused(t *testing.T) {
 	f.refused(protocol.StatusPreconditionFailed, "feature level", func() Answer { return f.Boot(f.at(), newer) })
 	newer.Level, newer.Addresses = bootOf(1, "", 1).Level, addresses("a")
 	f.refused(protocol.StatusPreconditionFailed, "addresses of its own", func() Answer { return f.Boot(f.at(), newer) })
+}
+
+// TestAHostThatIsToBeExpelledServesUntilItHasNoReplica: its vote may be needed for the membership without it. Below the
+// level of the rule it was turned away at once.
+func TestAHostThatIsToBeExpelledServesUntilItHasNoReplica(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.done(f.Expel(f.at(), "b", true, 0))
+	again := bootOf(2, "b", 2)
+	again.Addresses = addresses("x")
+	before := f.at()
+	before.Level = leaversBoot - 1
+	f.refused(protocol.StatusPreconditionFailed, "was expelled", func() Answer { return f.Boot(before, again) })
+	target := f.Host(2).Target
+	f.done(f.Boot(f.at(), again))
+	f.existed(f.Boot(f.at(), again))
+	if h := f.Host(2); h.Target != target || h.Start != again.Start || h.Addresses != again.Addresses {
+		t.Errorf("after the start: %+v", h)
+	}
+	f.refused(protocol.StatusPreconditionFailed, "older copy", func() Answer { return f.Boot(f.at(), bootOf(2, "b", 1)) })
+	other := bootOf(2, "b", 3)
+	other.Incarnation = incarnation(9)
+	f.refused(protocol.StatusPreconditionFailed, "--replace b", func() Answer { return f.Boot(f.at(), other) })
+	taken := again
+	taken.Addresses = addresses("a")
+	f.refused(protocol.StatusPreconditionFailed, "was expelled", func() Answer { return f.Boot(f.at(), taken) })
+	f.done(f.known(0, 1, []uint64{1, 3}, nil))
+	f.existed(f.Boot(f.at(), again)) // in shard 1 it votes
+	f.done(f.known(1, 1, []uint64{1, 3}, nil))
+	f.refused(protocol.StatusPreconditionFailed, "was expelled", func() Answer { return f.Boot(f.at(), again) })
+}
+
+func TestEveryRuleHasItsLevel(t *testing.T) {
+	leveltest.Check(t, map[level.Kind][]string{level.MetaRule: rules})
 }
 
 // TestARestartThatWasNotNoticedIsAStep: the target stays Online and has a new epoch, so that the current state follows.

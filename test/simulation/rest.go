@@ -65,22 +65,32 @@ func (w *world) isLed(n int) bool {
 			voters = append(voters, m.Host)
 		}
 	}
-	apart := func(a, b shard.HostID) bool {
-		return w.cluster.Host(a) == nil || w.cluster.Host(b) == nil || !net.Connected(a, b)
-	}
-	for _, id := range voters {
-		reached := slices.DeleteFunc(slices.Clone(voters), func(o shard.HostID) bool { return apart(id, o) })
-		if 2*len(reached) > len(voters) && w.allConnected(reached) {
-			return slices.ContainsFunc(reached, func(o shard.HostID) bool { return leads[o] })
-		}
-	}
-	return true
+	return hasLeader(voters, leads, func(a, b shard.HostID) bool {
+		return w.cluster.Host(a) != nil && w.cluster.Host(b) != nil && net.Connected(a, b)
+	})
 }
 
-func (w *world) allConnected(list []shard.HostID) bool {
+// hasLeader reports whether a majority of voters that are all connected with each other has a leader among them, or there
+// is no such majority. Where some are connected with some only, there may be several.
+func hasLeader(voters []shard.HostID, leads map[shard.HostID]bool, connected func(a, b shard.HostID) bool) bool {
+	majorities := 0
+	for _, id := range voters {
+		reached := slices.DeleteFunc(slices.Clone(voters), func(o shard.HostID) bool { return !connected(id, o) })
+		if 2*len(reached) <= len(voters) || !allConnected(reached, connected) {
+			continue
+		}
+		if slices.ContainsFunc(reached, func(o shard.HostID) bool { return leads[o] }) {
+			return true
+		}
+		majorities++
+	}
+	return majorities == 0
+}
+
+func allConnected(list []shard.HostID, connected func(a, b shard.HostID) bool) bool {
 	for i, a := range list {
 		for _, b := range list[:i] {
-			if !w.cluster.Net().Connected(a, b) {
+			if !connected(a, b) {
 				return false
 			}
 		}
