@@ -169,7 +169,7 @@ func TestProcessesAreUnsupportedBelowTheirLevel(t *testing.T) {
 				t.Errorf("%v: %v %q", request.Kind(), got.Status, got.Message)
 			}
 		}
-	}, servertest.Config(func(c *server.Config) { c.Level = level.Newest - 1 }))
+	}, servertest.Config(func(c *server.Config) { c.Level = level.Of(level.Object, "process") - 1 }))
 }
 
 // TestRightsOnProcesses is case 35: readers read, writers take part, admins make, kick, restart and delete. What admins

@@ -210,7 +210,7 @@ func TestRolloutsAreUnsupportedBelowTheirLevel(t *testing.T) {
 				t.Errorf("%v: %v %q", request.Kind(), got.Status, got.Message)
 			}
 		}
-	}, servertest.Config(func(c *server.Config) { c.Level = level.Newest - 1 }))
+	}, servertest.Config(func(c *server.Config) { c.Level = level.Of(level.Object, "rollout") - 1 }))
 }
 
 // TestRightsOnRollouts: readers read, writers publish and take part, and admins make, change and delete. Acts are

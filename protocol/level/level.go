@@ -17,9 +17,9 @@ type Level uint8
 // First is the level that clusters are born with: all that there was when levels came.
 const First Level = 1
 
-// newest is Newest as a text, which the linker can replace: with -ldflags "-X MODULE/protocol/level.newest=N" for one
-// level less the program is what it was before the newest level came, as far as a cluster can see. The tests of rolling
-// upgrades start such hosts.
+// newest is Newest as a text, which the linker can replace: with -ldflags "-X MODULE/protocol/level.newest=N" for a
+// lower level the program is what it was when that level was the newest, as far as a cluster can see. The tests of
+// rolling upgrades start such hosts.
 var newest = "5"
 
 // Newest is the highest level that this build can follow. It never changes.

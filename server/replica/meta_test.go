@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts: clients that ask for more than the meta shard carries out are
 // refused for the moment, and what hosts say of themselves is not.
 func TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts(t *testing.T) {
-	h := standaloneAt(t, 1, level.Newest-1) // hosts without records register
+	h := standaloneAt(t, 1, meta.TopologyLevel-1) // hosts without records register
 	_, cluster := counting(h)
 	cluster.hold()
 	const asked = 3 * maxRequests

@@ -353,7 +353,7 @@ func TestWhatTheQueueHadNoRoomForIsProposedAgain(t *testing.T) {
 
 // TestALevelThatTheQueueHadNoRoomForRisesLater: as the others, for a shard of a lower level.
 func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
-	h := standaloneAt(t, 1, level.Newest-1)
+	h := standaloneAt(t, 1, meta.TopologyLevel-1)
 	r := h.Replicas[0]
 	h.config.Self.Level = level.Newest
 	until(t, "the cluster is of the newest level", h, h.Meta.upkeep,
@@ -371,7 +371,7 @@ func TestALevelThatTheQueueHadNoRoomForRisesLater(t *testing.T) {
 // TestWhatTheMetaShardHadNoRoomForIsSaidAgain: a log that is busy refuses what hosts say to the meta shard, and each
 // of that is said again.
 func TestWhatTheMetaShardHadNoRoomForIsSaidAgain(t *testing.T) {
-	h := standaloneAt(t, 1, level.Newest-1)
+	h := standaloneAt(t, 1, meta.TopologyLevel-1)
 	r := h.Replicas[0]
 	_, cluster := counting(h)
 	const times = 3

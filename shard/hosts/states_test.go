@@ -60,7 +60,9 @@ func TestAHostThatIsToBeExpelledServesUntilItHasNoReplica(t *testing.T) {
 	if h := f.Host(2); h.Target != target || h.Start != again.Start || h.Addresses != again.Addresses {
 		t.Errorf("after the start: %+v", h)
 	}
-	f.refused(protocol.StatusPreconditionFailed, "older copy", func() Answer { return f.Boot(f.at(), bootOf(2, "b", 1)) })
+	f.refused(protocol.StatusPreconditionFailed, "older copy", func() Answer {
+		return f.Boot(f.at(), bootOf(2, "b", 1))
+	})
 	other := bootOf(2, "b", 3)
 	other.Incarnation = incarnation(9)
 	f.refused(protocol.StatusPreconditionFailed, "--replace b", func() Answer { return f.Boot(f.at(), other) })

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/workload"
 )
 
@@ -25,8 +27,10 @@ type Plan struct {
 	// Quotas are those of the shards, so small that they are used up at times; zeros for the defaults.
 	Quotas shard.Limits
 
-	// Upgrades are when the hosts get a build that can follow the newest feature level, in place of one of the level
-	// before. A host begins to follow when it is started the next time.
+	// Before is the feature level that hosts can follow before they are upgraded.
+	Before level.Level
+	// Upgrades are when the hosts get a build that can follow the newest feature level. A host begins to follow when it
+	// is started the next time.
 	Upgrades []time.Duration
 
 	Clients []ClientPlan
@@ -141,6 +145,7 @@ func (p *Plan) drawUpgrades(random *rand.Rand) {
 	for i := range p.Upgrades {
 		p.Upgrades[i] = time.Duration(1 + random.Int64N(int64(p.Length/2)))
 	}
+	p.Before = workload.Pick(random, meta.TopologyLevel-1, level.Newest-1)
 }
 
 // drawQuotas gives the shards quotas that leave room for the semaphores which are there from the beginning, and not for

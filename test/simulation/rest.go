@@ -70,8 +70,8 @@ func (w *world) isLed(n int) bool {
 	})
 }
 
-// hasLeader reports whether a majority of voters that are all connected with each other has a leader among them, or there
-// is no such majority. Where some are connected with some only, there may be several.
+// hasLeader reports whether a majority of voters that are all connected with each other has a leader among them, or
+// there is no such majority. Where some are connected with some only, there may be several.
 func hasLeader(voters []shard.HostID, leads map[shard.HostID]bool, connected func(a, b shard.HostID) bool) bool {
 	majorities := 0
 	for _, id := range voters {

@@ -9,6 +9,7 @@ import (
 // TestLeadersAreAskedForWhereTheyCanBe: who is cut off from whom decides whether a shard must have a leader.
 func TestLeadersAreAskedForWhereTheyCanBe(t *testing.T) {
 	type pair [2]shard.HostID
+	voters := []shard.HostID{1, 2, 3}
 	for name, c := range map[string]struct {
 		apart  []pair
 		leader shard.HostID
@@ -30,7 +31,8 @@ func TestLeadersAreAskedForWhereTheyCanBe(t *testing.T) {
 			return true
 		}
 		leads := map[shard.HostID]bool{c.leader: c.leader != 0}
-		if got := hasLeader([]shard.HostID{1, 2, 3}, leads, connected); got != c.want {
+		got := hasLeader(voters, leads, connected)
+		if got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -102,7 +102,7 @@ func (w *world) open(o Options) error {
 			c.AcquireDelay = server.DefaultAcquireDelay
 			c.Clock = clockAt(p.Rates[c.ID-1])
 			if i := int(c.ID) - 1; i < len(p.Upgrades) && time.Since(w.began) < p.Upgrades[i] {
-				c.Level = level.Newest - 1
+				c.Level = p.Before
 			}
 			c.DigestInterval = digestInterval
 			c.ShardObjects, c.ShardBytes = p.Quotas.Objects, p.Quotas.Bytes

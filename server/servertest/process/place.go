@@ -20,10 +20,10 @@ type Program struct {
 // Build builds the signalbox of this repository into a directory.
 func Build(dir string) (Program, error) { return build(filepath.Join(dir, "signalbox")) }
 
-// BuildPrevious builds one that is what it was before the newest feature level came, as far as a cluster can see.
-func BuildPrevious(dir string) (Program, error) {
-	flag := fmt.Sprintf("-ldflags=-X github.com/signalbox/signalbox/protocol/level.newest=%d", level.Newest-1)
-	return build(filepath.Join(dir, "signalbox-previous"), flag)
+// BuildAt builds one that is what it was when a feature level was the newest, as far as a cluster can see.
+func BuildAt(dir string, at level.Level) (Program, error) {
+	flag := fmt.Sprintf("-ldflags=-X github.com/signalbox/signalbox/protocol/level.newest=%d", at)
+	return build(filepath.Join(dir, fmt.Sprintf("signalbox-%d", at)), flag)
 }
 
 func build(path string, flags ...string) (Program, error) {
