@@ -6,7 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// TestLeadersAreAskedForWhereTheyCanBe: who is cut off from whom decides whether a shard must have a leader.
+// TestLeadersAreAskedForWhereTheyCanBe: who is cut off from whom decides whether a shard must have a leader. Of two
+// majorities that overlap, one is enough that has it.
 func TestLeadersAreAskedForWhereTheyCanBe(t *testing.T) {
 	type pair [2]shard.HostID
 	voters := []shard.HostID{1, 2, 3}
@@ -33,7 +34,7 @@ func TestLeadersAreAskedForWhereTheyCanBe(t *testing.T) {
 		leads := map[shard.HostID]bool{c.leader: c.leader != 0}
 		got := hasLeader(voters, leads, connected)
 		if got != c.want {
-			t.Errorf("%s: %t", name, got)
+			t.Errorf("%s: has a leader where there can be one: %t", name, got)
 		}
 	}
 }
