@@ -110,8 +110,8 @@ func (c *conn) clusterActOf(r *protocol.Request) *act {
 	return &act{a.verb, a.object, append(a.details, whoDetails(o.Author, o.Reason)...)}
 }
 
-// clusterAct returns an act on hosts without its author, and the operation that has the author; nil where it is none. It
-// allocates nothing where it is none: every request comes here.
+// clusterAct returns an act on hosts without its author, and the operation that has the author; nil where it is none.
+// Then it allocates nothing: every request comes here.
 func (c *conn) clusterAct(r *protocol.Request) (a act, o *protocol.Operation) {
 	switch r.Kind {
 	case protocol.KindHostOperate:
