@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/simulation"
 )
@@ -112,4 +113,32 @@ func TestAHostThatIsExpelledWhileItIsCutOffCounts(t *testing.T) {
 	if sum.faults[simulation.LowerGrace] == 0 {
 		t.Error("the grace was not lowered")
 	}
+}
+
+// twoAreExpelled has a cluster of five expel two of its three voters, one after the other.
+func twoAreExpelled(p *simulation.Plan) {
+	p.Hosts, p.Shards, p.Rates = 3, 1, []float64{1, 1, 1, 1, 1, 1, 1, 1, 1}
+	p.Upgrades, p.Operator, p.Policy.Voters = nil, false, 3
+	p.Length = time.Minute
+	p.Faults = []simulation.Fault{
+		{Kind: simulation.Join, At: 5 * time.Second},
+		{Kind: simulation.Join, At: 10 * time.Second},
+		{Kind: simulation.Expel, At: 30 * time.Second, Host: 1},
+		{Kind: simulation.Expel, At: 30 * time.Second, Host: 2},
+	}
+}
+
+// expelledEnd: a host ends as soon as it is to be expelled, though it may vote still.
+func expelledEnd() *simulation.Bug {
+	return &simulation.Bug{Config: func(c *server.Config) {
+		changed := c.HostsChanged
+		c.HostsChanged = func(r *hosts.Records) {
+			if changed != nil {
+				changed(r)
+			}
+			if h := r.Host(c.ID); h != nil && !h.Living() {
+				c.Halt(server.ErrRefused)
+			}
+		}
+	}}
 }

@@ -32,6 +32,7 @@ var plantedInMembers = []struct {
 		return withFullLog(func(_ uint64, l *fullLog) { l.sameID = true })
 	}, nil},
 	{"hosts that are to be expelled have confirmed everything", 1, expelledConfirm, expelledWhileCutOff},
+	{"hosts that are to be expelled end at once", 1, expelledEnd, twoAreExpelled},
 }
 
 // TestPlantedBugsInMembersAreNoticed plays the worlds of the mistakes above.
