@@ -1,0 +1,133 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/test/chaos"
+)
+
+// throttled has all that others send a host pass over a wire: it tells them the wire's address. It is to be called
+// before the host is started.
+func (p *place) throttled(t *testing.T) *chaos.Wire {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire := chaos.NewWire(p.Raft)
+	var connections sync.WaitGroup
+	connections.Go(func() {
+		for c, err := listener.Accept(); err == nil; c, err = listener.Accept() {
+			connections.Go(func() { wire.Forward(c.(*net.TCPConn)) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		wire.Reset()
+		connections.Wait()
+	})
+	p.Args = append(p.Args, "--raft-advertise", listener.Addr().String())
+	return wire
+}
+
+// TestALearnerThatCannotCatchUpStaysOne: what it is sent passes more slowly than what is written. It never votes, the
+// governor says by how much it lags, and callers notice nothing. When its line is as fast as any, it votes.
+func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
+	const (
+		data    = 60_000
+		allowed = 100 << 10 // bytes a second
+		objects = 20
+		writing = 50 * time.Millisecond
+	)
+	places, a := growing(t, "a", "b", "c")
+	hosts := []*host{a, places[1].serve(t)}
+	hosts[1].awaitReady()
+	wire := places[2].throttled(t)
+	release := wire.Throttle(allowed)
+	l := newLoadAt(t, addresses(hosts), "/growing", sessions, 4, 2)
+	newNode(t, hosts, "/written", protocol.NodeConfig{})
+	writer, err := start(addresses(hosts), "/written", 30*time.Second, newRecord(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.disconnect()
+	for i := range objects {
+		if err := writer.create(fmt.Sprint("object-", i), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	written := make(chan error, 1)
+	go func() {
+		pace := time.NewTicker(writing) // more than passes the line, and not as much as can be
+		defer pace.Stop()
+		var err error
+		for n := 0; err == nil && ctx.Err() == nil; n++ {
+			err = writer.update(fmt.Sprint("object-", n%objects), strings.Repeat("x", data))
+			select {
+			case <-ctx.Done():
+			case <-pace.C:
+			}
+		}
+		written <- err
+	}()
+
+	hosts = append(hosts, places[2].serve(t))
+	desk := admin.Of(newCounter(t, places[:2]).box)
+	lags := func() bool {
+		why, err := desk.Why(t.Context())
+		return err == nil && slices.ContainsFunc(why.Reasons, func(r admin.Reason) bool {
+			return strings.Contains(r.Text, "shard 1: adding c waits") && (r.Code == "behind" || r.Code == "snapshot")
+		})
+	}
+	for range 3 {
+		a.await("the governor says that c lags", lags)
+		l.progress(20)
+		if role := roleOf(t, desk, 1, "c"); role != admin.Learner && role != admin.None {
+			t.Fatalf("c lags and is a %v", role)
+		}
+	}
+	release()
+	a.await("c votes", func() bool { return roleOf(t, desk, 1, "c") == admin.Voter })
+	stop()
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	l.check()
+	l.record.checkNoSessionEnded()
+}
+
+// roleOf returns the role of the replica that a host has of a shard.
+func roleOf(t *testing.T, desk *admin.Admin, shard uint64, host string) (role admin.Role) {
+	t.Helper()
+	c, err := desk.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var id uint64
+	for i := range c.Hosts {
+		if c.Hosts[i].Name == host {
+			id = c.Hosts[i].ID
+		}
+	}
+	for i := range c.Shards {
+		for _, r := range c.Shards[i].Replicas {
+			if c.Shards[i].ID == shard && r.Host == id {
+				role = r.Role
+			}
+		}
+	}
+	return role
+}
