@@ -17,8 +17,10 @@ SEED ?= 0
 ACT ?= 0
 # How many semaphores the host of `make start` has.
 OBJECTS ?= 1000000
+# How many turns `make joins` measures.
+TURNS ?= 5
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk start trace ydb
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk joins start trace ydb
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -96,6 +98,9 @@ disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION
 
 start: ## how long a host with OBJECTS (default 1000000) semaphores takes from a kill -9 until it serves, five times
 	$(GO) test ./test/survival -run '^TestTheStartAfterAKill$$' -objects $(OBJECTS) -count 1 -timeout 0 -v
+
+joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (default 5)
+	$(GO) test ./test/survival -run '^(TestLocksBesideAJoin|TestLocksWithCopies)$$' -joins $(TURNS) -count 1 -timeout 0 -v
 
 trace: ## one caller's acquires and releases hop by hop, in microseconds; flags in BENCH_TRACE
 	cd $(HEAVY) && $(GO) build -o ../bin/bench . && ../bin/bench trace $(BENCH_TRACE)

@@ -1,0 +1,164 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/loadgen"
+	"github.com/signalbox/signalbox/loadgen/report"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/servertest/process"
+)
+
+var joinTurns = flag.Int("joins", 0,
+	"how many turns TestLocksBesideAJoin and TestLocksWithCopies measure; 0: they are skipped")
+
+// What is measured: so many callers lock and unlock, over one connection.
+const (
+	joinCallers = 64
+	joinTime    = 10 * time.Second
+	joinObjects = 200_000
+	// joinLine is what passes a line that is slow.
+	joinLine = 1 << 20
+)
+
+// TestLocksBesideAJoin measures locks on three hosts at a quarter of what they can do: alone, while a fourth joins, and
+// when it is there; and once more where what it is sent passes slowly. Each turn has a cluster of its own.
+func TestLocksBesideAJoin(t *testing.T) {
+	if *joinTurns == 0 {
+		t.Skip("make joins runs it")
+	}
+	for _, slow := range []bool{false, true} {
+		p50, p99 := make(map[string][]float64), make(map[string][]float64)
+		const alone, beside, after = "three hosts", "while a fourth joins", "with a fourth"
+		for range *joinTurns {
+			places, hosts := grown(t, 3, "a", "b", "c", "d")
+			newNode(t, hosts, "/start", protocol.NodeConfig{})
+			fillWithObjects(t, hosts, joinObjects)
+			most := locks(t, hosts, 0, joinTime/2)
+			for _, when := range []string{alone, beside, after} {
+				ready := make(chan *host, 1)
+				if when == beside {
+					if slow {
+						places[3].throttled(t).Throttle(joinLine)
+					}
+					began := time.Now()
+					d := places[3].serve(t)
+					go func() {
+						if d.AwaitReady(patience) == nil {
+							t.Logf("it was ready after %v", time.Since(began).Round(time.Millisecond))
+						}
+						ready <- d
+					}()
+				}
+				q := locks(t, hosts, most.PerSecond/4, joinTime).LatencyUS
+				p50[when], p99[when] = append(p50[when], q.P50), append(p99[when], q.P99)
+				if when == beside {
+					hosts = append(hosts, <-ready)
+				}
+			}
+			for _, h := range hosts {
+				h.stop()
+			}
+		}
+		for _, when := range []string{alone, beside, after} {
+			t.Logf("slow line %t, medians of %d turns, %s: p50 %.2f ms, p99 %.2f ms, %.2f times that of three", slow,
+				*joinTurns, when, middle(p50[when])/1000, middle(p99[when])/1000, middle(p99[when])/middle(p99[alone]))
+		}
+	}
+}
+
+// TestLocksWithCopies measures locks on clusters of several sizes, and what they cost the host that leads.
+func TestLocksWithCopies(t *testing.T) {
+	if *joinTurns == 0 {
+		t.Skip("make joins runs it")
+	}
+	sizes := []int{1, 3, 5, 9}
+	rate, p50, cost := make(map[int][]float64), make(map[int][]float64), make(map[int][]float64)
+	for range *joinTurns {
+		for _, n := range sizes {
+			_, hosts := grown(t, n, "a", "b", "c", "d", "e", "f", "g", "h", "i")
+			r := locks(t, hosts, 0, joinTime/2)
+			rate[n], p50[n] = append(rate[n], r.PerSecond), append(p50[n], r.LatencyUS.P50)
+			cost[n] = append(cost[n], 1e6**r.ServerCPUSeconds/float64(r.Operations))
+			for _, h := range hosts {
+				h.stop()
+			}
+		}
+	}
+	for _, n := range sizes {
+		t.Logf("%d hosts: medians of %d turns: %.0f locks a second, p50 %.2f ms, %.1f us of processor at the leader for one",
+			n, *joinTurns, middle(rate[n]), middle(p50[n])/1000, middle(cost[n]))
+	}
+}
+
+// grown starts the first hosts of a cluster of one data shard, and waits until those that are to vote do.
+func grown(t *testing.T, n int, names ...string) (places []*place, hosts []*host) {
+	t.Helper()
+	dir, err := os.MkdirTemp(scratch, "joins-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	found, err := process.Growing(program, dir, names, "--shards", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range found {
+		places = append(places, &place{p})
+	}
+	hosts = []*host{places[0].begin(t)}
+	for _, p := range places[1:n] {
+		hosts = append(hosts, p.serve(t))
+	}
+	for _, h := range hosts {
+		h.awaitReady()
+	}
+	votes := []int{0, 1, 1, 3, 3, 5}[min(n, 5)]
+	if n > 2 {
+		awaitVotes(hosts, 2*(votes-1))
+	}
+	return places, hosts
+}
+
+// locks measures locks; at a rate of 0, as many as can be.
+func locks(t *testing.T, hosts []*host, rate float64, during time.Duration) *report.Report {
+	t.Helper()
+	r, err := loadgen.Run(t.Context(), loadgen.Config{
+		Workload: "lock", Callers: joinCallers, Connections: 1, Rate: rate, Warmup: time.Second, Duration: during,
+		Endpoints: strings.Join(addresses(hosts), ","), Admin: []string{"http://" + leading(t, hosts).Place.Admin},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// leading returns the host that leads the data shard.
+func leading(t *testing.T, hosts []*host) (leader *host) {
+	t.Helper()
+	hosts[0].await("a host leads the data shard", func() bool {
+		for _, h := range hosts {
+			status, err := h.Status()
+			if err == nil && slices.ContainsFunc(status.Shards, func(s admin.ShardStatus) bool {
+				return s.ID == 1 && s.Leads
+			}) {
+				leader = h
+			}
+		}
+		return leader != nil
+	})
+	return leader
+}
+
+func middle(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[len(sorted)/2]
+}
