@@ -3,6 +3,7 @@
 package survival_test
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/loadgen"
 	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/protocol"
@@ -41,7 +43,7 @@ func TestLocksBesideAJoin(t *testing.T) {
 		for range *joinTurns {
 			places, hosts := grown(t, 3, "a", "b", "c", "d")
 			newNode(t, hosts, "/start", protocol.NodeConfig{})
-			fillWithObjects(t, hosts, joinObjects)
+			furnish(t, places[:3], joinObjects)
 			most := locks(t, hosts, 0, joinTime/2)
 			for _, when := range []string{alone, beside, after} {
 				ready := make(chan *host, 1)
@@ -139,6 +141,34 @@ func locks(t *testing.T, hosts []*host, rate float64, during time.Duration) *rep
 		t.Fatal(err)
 	}
 	return r
+}
+
+// furnish makes semaphores, many at a time.
+func furnish(t *testing.T, places []*place, n int) {
+	t.Helper()
+	const callers = 256
+	node := newCounter(t, places).box.Node("/start")
+	failed := make(chan error, callers)
+	for i := range callers {
+		go func() {
+			var err error
+			for at := i; at < n && err == nil; at += callers {
+				err = node.Create(t.Context(), objectName(at), 1, nil)
+				if errors.Is(err, sdk.ErrUnavailable) { // its outcome is not known: the leader has changed
+					at, err = at-callers, nil
+				}
+				if errors.Is(err, sdk.ErrAlreadyExists) {
+					err = nil
+				}
+			}
+			failed <- err
+		}()
+	}
+	for range callers {
+		if err := <-failed; err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // leading returns the host that leads the data shard.

@@ -212,7 +212,8 @@ func (p *part) prepare(ctx context.Context, r *process.Round) error {
 		for _, peer := range peers {
 			c.View = append(c.View, peer.ID)
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrUnavailable) {
+		over := errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrClosed)
+		if err != nil && ctx.Err() == nil && !over {
 			p.Recorder.Note("%v: the members of epoch %d cannot be read: %v", p.inProcess(), r.Epoch(), err)
 		}
 	}
