@@ -25,7 +25,7 @@ var joinTurns = flag.Int("joins", 0,
 // What is measured: so many callers lock and unlock, over one connection.
 const (
 	joinCallers = 64
-	joinTime    = 10 * time.Second
+	joinTime    = 5 * time.Second
 	joinObjects = 200_000
 	// joinLine is what passes a line that is slow.
 	joinLine = 1 << 20
