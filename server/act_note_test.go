@@ -1,0 +1,80 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// actsIn are the entries of the history about acts: by whom, what and why.
+func actsIn(r *hosts.Records) (said [][3]string) {
+	for _, e := range r.Audit(1, hosts.MaxAudit) {
+		if e.Event == hosts.EventAct {
+			said = append(said, [3]string{e.By, e.Text, e.Why})
+		}
+	}
+	return said
+}
+
+// TestAnActIsNotedByTheNameOfItsToken, through the host that leads the meta shard and through one that does not. Who
+// has no token, or one that is not known, is noted by the address.
+func TestAnActIsNotedByTheNameOfItsToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepRights(t, 3)
+		k.create(k.root, "ci", 0, grant("read", "/"))
+		leader := k.metaLeader()
+		other := leader%3 + 1
+		var expected [][3]string
+		for _, through := range []*server.Host{k.Host(leader), k.Host(other)} {
+			for _, c := range []struct{ token, by string }{
+				{"ci", "ci"}, {"", "a client at 192.0.2.1:5"}, {"not known", "a client at 192.0.2.1:5"},
+			} {
+				what := "semaphore delete: name s" + c.token
+				act := server.Act{Token: []byte(c.token), Address: "192.0.2.1:5", What: what, Why: "a test"}
+				if err := through.NoteAct(t.Context(), act); err != nil {
+					t.Fatal(err)
+				}
+				expected = append(expected, [3]string{c.by, what, "a test"})
+			}
+		}
+		got := actsIn(recordsOf(k.Cluster, leader))
+		want(t, "entries", len(got), len(expected))
+		for i := range got {
+			want(t, "an entry", got[i], expected[i])
+		}
+		want(t, "who leads the meta shard all the time", k.metaLeader(), leader)
+	})
+}
+
+// TestAnActIsNotedOnceTheLeaderIsReached: a host that does not lead the meta shard tries until its call passes, and not
+// for longer than it may.
+func TestAnActIsNotedOnceTheLeaderIsReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var off atomic.Bool
+		c, _ := operated(t, servertest.Config(func(c *server.Config) { c.Calls = muted{c.Calls, &off} }))
+		act := server.Act{Address: "192.0.2.1:5", What: "session destroy: id 7", Why: "a test"}
+		off.Store(true)
+		brief, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := c.Host(2).NoteAct(brief, act); err == nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("while no call passes: %v, want why", err)
+		}
+		noted := make(chan error)
+		go func() { noted <- c.Host(2).NoteAct(t.Context(), act) }()
+		time.Sleep(time.Minute) // of the bubble: it has tried often
+		want(t, "entries while no call passes", len(actsIn(recordsOf(c, 1))), 0)
+		off.Store(false)
+		if err := <-noted; err != nil {
+			t.Fatal(err)
+		}
+		want(t, "the entry", actsIn(recordsOf(c, 1))[0],
+			[3]string{"a client at 192.0.2.1:5", "session destroy: id 7", "a test"})
+	})
+}
