@@ -19,8 +19,10 @@ ACT ?= 0
 OBJECTS ?= 1000000
 # How many turns `make joins` measures.
 TURNS ?= 5
+# How many consoles `make consoles` opens.
+CONSOLES ?= 200
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk joins start trace ydb
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk joins start consoles trace ydb
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -101,6 +103,9 @@ start: ## how long a host with OBJECTS (default 1000000) semaphores takes from a
 
 joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (default 5)
 	$(GO) test ./test/survival -run '^(TestLocksBesideAJoin|TestLocksWithCopies)$$' -joins $(TURNS) -count 1 -timeout 0 -v
+
+consoles: ## what those who lock notice of CONSOLES (default 200) open consoles, in five turns
+	$(GO) test ./test/survival -run '^TestOpenConsolesAndThoseWhoLock$$' -consoles $(CONSOLES) -count 1 -timeout 0 -v
 
 trace: ## one caller's acquires and releases hop by hop, in microseconds; flags in BENCH_TRACE
 	cd $(HEAVY) && $(GO) build -o ../bin/bench . && ../bin/bench trace $(BENCH_TRACE)
