@@ -42,6 +42,32 @@ type HostStatus struct {
 	// Refusal says why the host refuses changes that do not free room: its disk is nearly full, or where it leads those
 	// of too many others. It is empty where it takes them.
 	Refusal string
+	// Load is what the host did when it last measured itself; nil from a host that does not say, such as one of an
+	// earlier build.
+	Load *HostLoad
+}
+
+// HostLoad is what a host did while it was measured. Requests are counted, so that those of many hosts add up.
+type HostLoad struct {
+	Span     time.Duration // how long it was measured; 0 where the host does not know yet
+	Requests uint64        // that it answered in that time
+	Failed   uint64        // of them, with an error
+	// P50 and P99 are how long an answer took: the median, and of all but one in a hundred.
+	P50 time.Duration
+	P99 time.Duration
+	// CommitP99 is how long a batch of changes took to take effect, of all but one in a hundred.
+	CommitP99 time.Duration
+	// DiskFree and DiskTotal are bytes of the file system of its data; both are 0 where the host does not say.
+	DiskFree  uint64
+	DiskTotal uint64
+}
+
+// PerSecond is how many requests the host answered a second, and how many of them with an error.
+func (l *HostLoad) PerSecond() (requests, failed float64) {
+	if l.Span <= 0 {
+		return 0, 0
+	}
+	return float64(l.Requests) / l.Span.Seconds(), float64(l.Failed) / l.Span.Seconds()
 }
 
 // ShardStatus is how a shard is on one of its hosts.
@@ -90,8 +116,30 @@ func statusOf(ctx context.Context, h *cluster.Host) HostStatus {
 		err = to.RoundTrip(ctx, &protocol.HostStatus{}, func(a *protocol.Answer) { s.read(&a.HostStatus) })
 		s.Generation = to.Welcome().Generation
 	}
+	if err == nil {
+		s.Load = loadOf(ctx, to)
+	}
 	s.Err = err
 	return s
+}
+
+// loadOf asks a host for its load. One that is too old for the question, or is gone since it was asked how it is, says
+// nothing.
+func loadOf(ctx context.Context, to *conn.Conn) (load *HostLoad) {
+	_ = to.RoundTrip(ctx, &protocol.HostLoad{}, func(a *protocol.Answer) {
+		l := &a.HostLoad
+		load = &HostLoad{
+			Span: conn.Millis(l.SpanMillis), Requests: l.Requests, Failed: l.Failed, P50: micros(l.P50Micros),
+			P99: micros(l.P99Micros), CommitP99: micros(l.CommitP99Micros), DiskFree: l.DiskFreeBytes,
+			DiskTotal: l.DiskTotalBytes,
+		}
+	})
+	return load
+}
+
+// micros is so many microseconds, at most a day: a number that is larger was not measured.
+func micros(n uint64) time.Duration {
+	return min(time.Duration(min(n, 1<<40))*time.Microsecond, 24*time.Hour)
 }
 
 func (s *HostStatus) read(a *protocol.HostStatusAnswer) {

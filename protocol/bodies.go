@@ -85,6 +85,7 @@ type Request struct {
 	ShardReport       ShardReport
 	StepEffect        StepEffect
 	SessionDetach     SessionDetach
+	HostLoad          HostLoad
 }
 
 // Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
@@ -176,6 +177,7 @@ type Answer struct {
 	ShardReport       ShardReportAnswer
 	StepEffect        StepEffectAnswer
 	SessionDetach     SessionDetachAnswer
+	HostLoad          HostLoadAnswer
 
 	Granted         Granted
 	TimedOut        TimedOut

@@ -86,6 +86,11 @@ var examples = []example{
 	{"host-status-answer-refusal", answer(5, &HostStatusAnswer{
 		HostID: 3, HostName: []byte("signal-3"), Version: []byte("1.0.0"), Refusal: []byte("the disk is nearly full"),
 	})},
+	{"host-load", request(5, &HostLoad{})},
+	{"host-load-answer", answer(5, &HostLoadAnswer{
+		SpanMillis: 5004, Requests: 61_200, Failed: 12, P50Micros: 410, P99Micros: 2900, CommitP99Micros: 1800,
+		DiskFreeBytes: 64 << 30, DiskTotalBytes: 256 << 30,
+	})},
 	{"node-create", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"),
 		Config: NodeConfig{

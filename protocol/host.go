@@ -27,6 +27,45 @@ type HostStatusAnswer struct {
 	Refusal []byte
 }
 
+// HostLoad asks the host what it does.
+type HostLoad struct{}
+
+// Kind returns KindHostLoad.
+func (*HostLoad) Kind() Kind { return KindHostLoad }
+
+func (*HostLoad) requestFields(*codec) {}
+
+// HostLoadAnswer answers a HostLoad with the latest measurement. Requests are counted, so that those of many hosts add
+// up; divided by the span they are a rate.
+type HostLoadAnswer struct {
+	// SpanMillis is how long the host was measured, 0 where it does not know yet: then all but the disk is 0.
+	SpanMillis uint64
+	Requests   uint64 // that were answered in that time
+	Failed     uint64 // of them, with another status than SUCCESS
+	// P50Micros and P99Micros are how long an answer took: the median, and of all but one in a hundred.
+	P50Micros uint64
+	P99Micros uint64
+	// CommitP99Micros is how long a batch took to take effect, of all but one in a hundred.
+	CommitP99Micros uint64
+	// DiskFreeBytes and DiskTotalBytes are of the file system of its data. Both are 0 where it does not say.
+	DiskFreeBytes  uint64
+	DiskTotalBytes uint64
+}
+
+// Kind returns the kind of the answer to a HostLoad.
+func (*HostLoadAnswer) Kind() Kind { return KindHostLoad.Answer() }
+
+func (m *HostLoadAnswer) answerFields(c *codec) {
+	c.uint("span_ms", &m.SpanMillis)
+	c.uint("requests", &m.Requests)
+	c.uint("failed", &m.Failed)
+	c.uint("p50_us", &m.P50Micros)
+	c.uint("p99_us", &m.P99Micros)
+	c.uint("commit_p99_us", &m.CommitP99Micros)
+	c.uint("disk_free_bytes", &m.DiskFreeBytes)
+	c.uint("disk_total_bytes", &m.DiskTotalBytes)
+}
+
 // FeatureLevel is what a host knows of the feature level of its cluster.
 type FeatureLevel struct {
 	Cluster uint64

@@ -57,6 +57,8 @@ const (
 	KindAccessAsk     Kind = 146
 	KindAccessDenials Kind = 147
 
+	KindHostLoad Kind = 148
+
 	KindBackupDescribe Kind = 152
 	KindBackupBegin    Kind = 153
 	KindBackupRead     Kind = 154
@@ -276,6 +278,9 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindAccessDenials: {"ACCESS_DENIALS", 4, RightAdmin,
 		func(r *Request) RequestMessage { return &r.AccessDenials },
 		func(a *Answer) AnswerMessage { return &a.AccessDenials }},
+	KindHostLoad: {"HOST_LOAD", 5, RightSee,
+		func(r *Request) RequestMessage { return &r.HostLoad },
+		func(a *Answer) AnswerMessage { return &a.HostLoad }},
 	KindBackupDescribe: {"BACKUP_DESCRIBE", 4, RightBackup,
 		func(r *Request) RequestMessage { return &r.BackupDescribe },
 		func(a *Answer) AnswerMessage { return &a.BackupDescribe }},

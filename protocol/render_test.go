@@ -79,6 +79,7 @@ func wireName(name string) string {
 	name = strings.Replace(name, "IDs", "Ids", 1)
 	name = strings.Replace(name, "ID", "Id", 1)
 	name = strings.Replace(name, "Millis", "Ms", 1)
+	name = strings.Replace(name, "Micros", "Us", 1)
 	var b strings.Builder
 	for i, r := range name {
 		if r >= 'A' && r <= 'Z' {

@@ -63,6 +63,7 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindPing:              func(c *conn, r *protocol.Request) { c.ping(r.ID) },
 	protocol.KindRouting:           func(c *conn, r *protocol.Request) { c.routing(r.ID, &r.Routing) },
 	protocol.KindHostStatus:        (*conn).hostStatus,
+	protocol.KindHostLoad:          (*conn).hostLoad,
 	protocol.KindNodeCreate:        (*conn).nodeCreate,
 	protocol.KindNodeDescribe:      (*conn).nodeDescribe,
 	protocol.KindNodeAlter:         (*conn).nodeAlter,

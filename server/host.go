@@ -45,7 +45,8 @@ type Host struct {
 	governor overview.Governor // answers questions about what is changed among the hosts
 	asking   chan struct{}     // has a place for each question about the cluster that is being answered
 	saved    savedStates
-	saving   chan struct{} // has a place for each state that is saved for a backup
+	saving   chan struct{}        // has a place for each state that is saved for a backup
+	load     atomic.Pointer[Load] // nil before the first report
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -52,4 +53,21 @@ func TestAHostTellsOfTheMetaShardToo(t *testing.T) {
 		want(t, "its leader", shard.HostID(a.Meta.LeaderHostID), c.Leader(0))
 		want(t, "data shards", a.Shards.Len(), 1)
 	}
+}
+
+// TestAHostAnswersTheLatestReportOfItsLoad: before the first report it says that it does not know.
+func TestAHostAnswersTheLatestReportOfItsLoad(t *testing.T) {
+	c := servertest.Start(t)
+	s := speak(t, c, 1)
+	said := func() protocol.HostLoadAnswer { return s.must(s.ask(&protocol.HostLoad{})).HostLoad }
+	want(t, "before a report", said(), protocol.HostLoadAnswer{})
+	c.Host(1).ReportLoad(server.Load{Span: time.Second, Requests: 1})
+	c.Host(1).ReportLoad(server.Load{
+		Span: 5 * time.Second, Requests: 1000, Failed: 3, P50: 400 * time.Microsecond, P99: 3 * time.Millisecond,
+		CommitP99: 2 * time.Millisecond, DiskFree: 7, DiskTotal: 9,
+	})
+	want(t, "the latest", said(), protocol.HostLoadAnswer{
+		SpanMillis: 5000, Requests: 1000, Failed: 3, P50Micros: 400, P99Micros: 3000, CommitP99Micros: 2000,
+		DiskFreeBytes: 7, DiskTotalBytes: 9,
+	})
 }

@@ -52,6 +52,7 @@ type demo struct {
 
 	running []*host.Host // those that have started
 	apis    []*httpAPI   // of those
+	meters  []*loadMeter // of those
 }
 
 // addDemoFlags adds what makes serve a demonstration.
@@ -208,6 +209,7 @@ func (d *demo) start() error {
 	for i, err := range failed {
 		if started[i] != nil {
 			d.running, d.apis = append(d.running, started[i]), append(d.apis, apis[i])
+			d.meters = append(d.meters, startLoadMeter(started[i], apis[i]))
 		}
 		if err == nil {
 			continue
@@ -242,6 +244,7 @@ func (d *demo) stop(ctx context.Context) error {
 		var all sync.WaitGroup
 		for i, h := range d.running {
 			all.Go(func() {
+				d.meters[i].Close()
 				d.apis[i].Close()
 				h.Close()
 			})

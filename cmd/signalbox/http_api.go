@@ -27,9 +27,10 @@ const httpClient = "signalbox-http"
 
 // httpAPI serves the HTTP API beside a host. A nil one serves nothing.
 type httpAPI struct {
-	server *gateway.Server
-	inside *transport.Memory // by which the API reaches its own host
-	scheme string
+	server  *gateway.Server
+	gateway *gateway.Gateway  // that it serves
+	inside  *transport.Memory // by which the API reaches its own host
+	scheme  string
 }
 
 // serveHTTP serves the HTTP API of a host, nil where none is wanted. A default address that is taken is none: another
@@ -53,12 +54,13 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 	}
 	g := gateway.New(gateway.Config{
 		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
-		Files: console.Files(), Measure: (&loadMeter{host: h}).measure,
+		Files: console.Files(),
 		Note: func(ctx context.Context, a gateway.Act) error {
 			return h.NoteAct(ctx, server.Act{Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why})
 		},
 	})
 	if api.server, err = gateway.Listen(s.HTTPListen, g, certificate, log); err == nil {
+		api.gateway = g
 		return api, nil
 	}
 	g.Close()
@@ -76,6 +78,13 @@ func (ha *httpAPI) Close() {
 	if ha != nil {
 		ha.server.Close()
 		_ = ha.inside.Close()
+	}
+}
+
+// addLoad has the console show what the host did.
+func (ha *httpAPI) addLoad(l client.HostLoad) {
+	if ha != nil {
+		ha.gateway.AddLoad(l)
 	}
 }
 

@@ -146,6 +146,7 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 		h.Close()
 		return err
 	}
+	meter := startLoadMeter(h, api)
 	interrupted, interrupt := context.WithCancel(context.Background())
 	var got os.Signal
 	go func() {
@@ -158,6 +159,7 @@ func serve(flags *settings.Flags, s cli.Streams) error {
 	}
 	<-interrupted.Done()
 	log.Info("the host stops", "signal", got.String())
+	meter.Close()
 	api.Close()
 	err = stopUnlessInterrupted(signals, h.Stop)
 	if err == nil {

@@ -118,6 +118,20 @@ type hostObject struct {
 	Sessions    int                 `json:"sessions"`
 	Leads       []uint64            `json:"leads"`
 	Shards      []shardOnHostObject `json:"shards"`
+	// Load is what the host did lately; nil where it does not say.
+	Load *loadObject `json:"load,omitempty"`
+}
+
+// loadObject is what a host did while it was measured, as JSON. All but the disk is 0 where the span is.
+type loadObject struct {
+	SpanMS      int64   `json:"span_ms"`
+	Requests    float64 `json:"requests_per_second"`
+	Failed      float64 `json:"failed_per_second"`
+	HalfMS      float64 `json:"p50_ms"`
+	MostMS      float64 `json:"p99_ms"`
+	CommitMS    float64 `json:"commit_p99_ms"`
+	FreeOnDisk  uint64  `json:"disk_free_bytes"`
+	TotalOnDisk uint64  `json:"disk_total_bytes"`
 }
 
 // shardOnHostObject is how a shard is on one host, as JSON.
@@ -231,6 +245,11 @@ func newHostObject(h *client.HostStatus, shards map[uint64]*shardObject) hostObj
 	if h.Err != nil {
 		o.Error = h.Err.Error()
 	}
+	if l := h.Load; l != nil {
+		requests, failed := l.PerSecond()
+		o.Load = &loadObject{cli.Millis(l.Span), requests, failed, fineMillis(l.P50), fineMillis(l.P99),
+			fineMillis(l.CommitP99), l.DiskFree, l.DiskTotal}
+	}
 	for _, x := range h.Shards {
 		if known := shards[x.ID]; known.Leader == h.ID {
 			o.Leads = append(o.Leads, x.ID)
@@ -241,6 +260,9 @@ func newHostObject(h *client.HostStatus, shards map[uint64]*shardObject) hostObj
 	}
 	return o
 }
+
+// fineMillis is a time in milliseconds and parts of them.
+func fineMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // leaderless are the shards without a leader.
 func (s *statusObject) leaderless() (ids []string) {

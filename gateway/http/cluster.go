@@ -102,8 +102,20 @@ type subjectRequest struct {
 	act
 }
 
-// hostList is how all hosts are that answer.
-type hostList struct{ Items []client.HostStatus }
+// hostStatus is how a host is. Its load has the form that loads have everywhere.
+type hostStatus struct {
+	client.HostStatus
+	Load *Load `about:"what it did lately; not there where it does not say"`
+}
+
+func newHostStatus(of client.HostStatus) hostStatus {
+	h := hostStatus{HostStatus: of}
+	if of.Load != nil {
+		load := newLoad(of.Load)
+		h.Load = &load
+	}
+	return h
+}
 
 // clusterRoutes are about hosts, and what governs them.
 func clusterRoutes() []route {
@@ -118,9 +130,12 @@ func clusterRoutes() []route {
 				return c.caller.admin().Describe(ctx, options...)
 			}),
 		get("/hosts", group, "see", "Asks all hosts how they are",
-			func(ctx context.Context, c *call, _ *none) (hostList, error) {
+			func(ctx context.Context, c *call, _ *none) (l list[hostStatus], err error) {
 				hosts, err := c.caller.Status(ctx)
-				return hostList{hosts}, err
+				for i := range hosts {
+					l.Items = append(l.Items, newHostStatus(hosts[i]))
+				}
+				return l, err
 			}),
 		get("/plan", group, "see", "Shows what the governor would do next",
 			func(ctx context.Context, c *call, _ *none) (*admin.Plan, error) { return c.caller.admin().Plan(ctx) }),

@@ -24,8 +24,6 @@ type Config struct {
 	Secure bool
 	// Actions lets browsers change something without a token.
 	Actions bool
-	// Measure says what the host did since it was last called; nil where the gateway is beside no host.
-	Measure func() Load
 	// Note has the history of the cluster say what was done for a reason; nil where there is no history to write to.
 	Note func(ctx context.Context, act Act) error
 	// Files are the pages of the console; nil for none.
@@ -58,6 +56,7 @@ type Gateway struct {
 	cookies cookies
 	streams streams
 	loads   loads
+	whole   wholeLoads
 	acts    acts
 	working sync.WaitGroup  // for what runs until Close
 	ctx     context.Context // ends with Close
@@ -74,9 +73,6 @@ func New(config Config) *Gateway {
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.callers.open = config.Open
-	if config.Measure != nil {
-		g.working.Go(func() { g.loads.run(g.ctx, config.Measure) })
-	}
 	if config.Note != nil {
 		g.acts.queue = make(chan Act, actsAtOnce)
 		g.working.Go(g.runActs)

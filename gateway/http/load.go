@@ -2,14 +2,20 @@ package http
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/signalbox/signalbox/client"
 )
 
 const (
 	// loadEvery is how often a host is measured, and loadKept for how many times that is kept: half an hour.
 	loadEvery = 5 * time.Second
 	loadKept  = 360
+	// loadGap is how far apart two loads of all hosts may be. After more than that nobody has looked, and they begin
+	// anew.
+	loadGap = 3 * loadEvery
 )
 
 // Load is what a host did between two measurements.
@@ -28,6 +34,23 @@ type Load struct {
 	DiskTotal uint64
 }
 
+// newLoad returns the form that a load has in JSON.
+func newLoad(l *client.HostLoad) Load {
+	millis := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	load := Load{P50: millis(l.P50), P99: millis(l.P99), CommitP99: millis(l.CommitP99), DiskFree: l.DiskFree,
+		DiskTotal: l.DiskTotal}
+	load.PerSecond, load.Failed = l.PerSecond()
+	return load
+}
+
+// AddLoad says what the host beside the gateway did lately. It is to be called every five seconds, and not at all where
+// the gateway is beside no host.
+func (g *Gateway) AddLoad(l client.HostLoad) {
+	load := newLoad(&l)
+	load.At = time.Now()
+	g.loads.add(load)
+}
+
 // loads are the latest measurements of a host.
 type loads struct {
 	mu   sync.Mutex
@@ -37,10 +60,7 @@ type loads struct {
 func (l *loads) add(one Load) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.kept) >= loadKept {
-		l.kept = append(l.kept[:0], l.kept[1:]...)
-	}
-	l.kept = append(l.kept, one)
+	l.kept = addLoad(l.kept, one)
 }
 
 func (l *loads) all() []Load {
@@ -49,17 +69,65 @@ func (l *loads) all() []Load {
 	return append([]Load{}, l.kept...)
 }
 
-// run measures until the context ends.
-func (l *loads) run(ctx context.Context, measure func() Load) {
-	for {
-		l.add(measure())
-		if rest(ctx, loadEvery) != nil {
-			return
-		}
+// addLoad appends a load, and forgets the oldest where there are too many.
+func addLoad[L any](kept []L, one L) []L {
+	if len(kept) >= loadKept {
+		kept = append(kept[:0], kept[1:]...)
 	}
+	return append(kept, one)
 }
 
-// loadRoutes are about the host that answers.
+// WholeLoad is what all hosts did: requests are those of all of them together, the times those of the slowest, and the
+// disk that of the host with the least room on it for its size.
+type WholeLoad struct {
+	Load
+	Hosts int `about:"how many hosts have said what they did"`
+}
+
+// newWholeLoad adds up what hosts say; hosts is 0 where none does.
+func newWholeLoad(hosts []client.HostStatus) (w WholeLoad) {
+	for i := range hosts {
+		if hosts[i].Load == nil {
+			continue
+		}
+		one := newLoad(hosts[i].Load)
+		w.PerSecond += one.PerSecond
+		w.Failed += one.Failed
+		w.P50, w.P99, w.CommitP99 = max(w.P50, one.P50), max(w.P99, one.P99), max(w.CommitP99, one.CommitP99)
+		if w.DiskTotal == 0 || one.DiskTotal > 0 && one.freeShare() < w.freeShare() {
+			w.DiskFree, w.DiskTotal = one.DiskFree, one.DiskTotal
+		}
+		w.Hosts++
+	}
+	return w
+}
+
+func (l *Load) freeShare() float64 { return float64(l.DiskFree) / float64(l.DiskTotal) }
+
+// wholeLoads are the latest loads of all hosts. They are known of the time in which somebody asked.
+type wholeLoads struct {
+	mu   sync.Mutex
+	kept []WholeLoad
+}
+
+// add keeps a load unless the one before is too young, and returns what is kept.
+func (l *wholeLoads) add(one WholeLoad) []WholeLoad {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	since := loadGap + 1
+	if len(l.kept) > 0 {
+		since = one.At.Sub(l.kept[len(l.kept)-1].At)
+	}
+	if since > loadGap {
+		l.kept = nil
+	}
+	if since >= loadEvery && one.Hosts > 0 {
+		l.kept = addLoad(l.kept, one)
+	}
+	return slices.Clone(l.kept)
+}
+
+// loadRoutes are about what hosts do.
 func loadRoutes() []route {
 	return []route{
 		get("/load", "Hosts", "see", "Shows what the host that answers did, every five seconds of the last half hour",
@@ -69,5 +137,24 @@ func loadRoutes() []route {
 				}
 				return list[Load]{Items: c.gateway.loads.all()}, nil
 			}),
+		get("/load/all", "Hosts", "see", "Shows what all hosts did, every five seconds of the last half hour in "+
+			"which somebody asked again and again", readWholeLoad),
 	}
+}
+
+func readWholeLoad(ctx context.Context, c *call, _ *none) (l list[WholeLoad], err error) {
+	hosts, err := c.caller.Status(ctx)
+	if err != nil {
+		return l, err
+	}
+	silent := func(h client.HostStatus) bool { return h.Err != nil }
+	if i := slices.IndexFunc(hosts, silent); i >= 0 && !slices.ContainsFunc(hosts, func(h client.HostStatus) bool {
+		return h.Err == nil
+	}) {
+		return l, hosts[i].Err // a token that may see no host sees not what all of them do either
+	}
+	load := newWholeLoad(hosts)
+	load.At = time.Now()
+	l.Items = c.gateway.whole.add(load)
+	return l, nil
 }

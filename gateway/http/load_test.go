@@ -3,6 +3,13 @@ package http
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // TestLoadsAreOfTheLastHalfHour: the newest are kept, in their order, and no more.
@@ -21,14 +28,84 @@ func TestLoadsAreOfTheLastHalfHour(t *testing.T) {
 	}
 }
 
-// TestTheLoadIsThatOfTheHost which serves the API, and is measured from its start on.
+// TestTheLoadIsThatOfTheHost which serves the API.
 func TestTheLoadIsThatOfTheHost(t *testing.T) {
-	st := newStage(t, func(c *Config) {
-		c.Measure = func() Load { return Load{PerSecond: 7, P50: 0.5, P99: 2, DiskFree: 1 << 40} }
+	st := newStage(t, nil)
+	st.gateway.AddLoad(client.HostLoad{
+		Span: 2 * time.Second, Requests: 14, P50: 500 * time.Microsecond, P99: 2 * time.Millisecond, DiskFree: 1 << 40,
 	})
-	await(t, "the host is measured", func() bool {
-		r := st.get("/v1/load")
-		return r.code == 200 && strings.Contains(r.text,
-			`{"per_second":7,"p50_ms":0.5,"p99_ms":2,"disk_free":"1099511627776"}`)
-	})
+	r := st.get("/v1/load")
+	const want = `"per_second":7,"p50_ms":0.5,"p99_ms":2,"disk_free":"1099511627776"}`
+	if r.code != 200 || !strings.Contains(r.text, want) {
+		t.Errorf("%d %s", r.code, r.text)
+	}
 }
+
+// TestTheLoadOfAllHosts is in the list of hosts, and added up. A host that does not know yet adds nothing.
+func TestTheLoadOfAllHosts(t *testing.T) {
+	st := newStage(t, nil, servertest.Hosts(3))
+	for id, l := range map[shard.HostID]server.Load{
+		1: {Span: 5 * time.Second, Requests: 500, Failed: 5, P50: 300 * time.Microsecond, P99: 9 * time.Millisecond,
+			DiskFree: 50, DiskTotal: 100},
+		2: {Span: 10 * time.Second, Requests: 500, P50: 400 * time.Microsecond, P99: 2 * time.Millisecond,
+			CommitP99: 1500 * time.Microsecond, DiskFree: 60, DiskTotal: 600},
+	} {
+		st.cluster.Host(id).ReportLoad(l)
+	}
+	var hosts struct {
+		Items []struct {
+			ID   string
+			Load struct {
+				PerSecond float64 `json:"per_second"`
+				P99       float64 `json:"p99_ms"`
+			}
+		}
+	}
+	st.get("/v1/hosts").in(t, &hosts)
+	for _, h := range hosts.Items {
+		want := map[string]float64{"1": 100, "2": 50}[h.ID]
+		if h.Load.PerSecond != want {
+			t.Errorf("%+v, want %v a second", h, want)
+		}
+	}
+	r := st.get("/v1/load/all")
+	if len(hosts.Items) != 3 || r.code != 200 || !strings.Contains(r.text, `"per_second":150,"failed_per_second":1,`+
+		`"p50_ms":0.4,"p99_ms":9,"commit_p99_ms":1.5,"disk_free":"60","disk_total":"600","hosts":3}`) {
+		t.Errorf("%d hosts; %d %s", len(hosts.Items), r.code, r.text)
+	}
+}
+
+// TestLoadsOfAllHostsAreFarEnoughApart: whoever asks more often adds none, and after a gap they begin anew.
+func TestLoadsOfAllHostsAreFarEnoughApart(t *testing.T) {
+	var l wholeLoads
+	began := time.Now()
+	for _, step := range []struct {
+		after time.Duration
+		hosts int
+		kept  int
+	}{
+		{0, 3, 1}, {loadEvery - 1, 3, 1}, {loadEvery, 3, 2}, {2 * loadEvery, 0, 2}, {3 * loadEvery, 3, 3},
+		{3*loadEvery + loadGap, 3, 4}, {3*loadEvery + 2*loadGap + 1, 3, 1}, {3*loadEvery + 4*loadGap, 0, 0},
+	} {
+		got := l.add(WholeLoad{Load: Load{At: began.Add(step.after)}, Hosts: step.hosts})
+		if len(got) != step.kept {
+			t.Errorf("after %v: %d are kept, want %d", step.after, len(got), step.kept)
+		}
+	}
+}
+
+// TestWhoMaySeeNoHostSeesNoLoad of all hosts either.
+func TestWhoMaySeeNoHostSeesNoLoad(t *testing.T) {
+	st := newStage(t, nil, servertest.Config(func(c *server.Config) { c.Access = blind{} }))
+	if r := st.get("/v1/load/all"); r.code != 401 && r.code != 403 {
+		t.Errorf("%d %s", r.code, r.text)
+	}
+}
+
+// blind lets everybody in, and nobody see anything.
+type blind struct{ server.Rights }
+
+func (blind) Authenticate([]byte) (server.Rights, string, bool) { return blind{}, "nobody", true }
+func (blind) Allows(_, _ string, _ protocol.Right) bool         { return false }
+func (blind) Valid() bool                                       { return true }
+func (blind) Version() uint64                                   { return 0 }

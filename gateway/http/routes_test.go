@@ -78,6 +78,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"GET /v1/search", "", 400, "text is missing"},
 		{"GET /v1/sign-in", "", 200, `"signed_in":false,"reads_only":true`},
 		{"GET /v1/load", "", 200, `"items":[`},
+		{"GET /v1/load/all", "", 200, `"items":[`},
 		{"POST /v1/policy/set", `{"offline_after_ms":70000,"reason":"a test"}`, 200, `"offline_after_ms":70000`},
 		{"GET /v1/cluster", "", 200, `"offline_after_ms":70000`},
 		{"POST /v1/policy/set", `{"voters":3}`, 400, "reason is missing"},

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
 )
 
 const (
@@ -29,8 +30,6 @@ type stage struct {
 	client  *client.Client
 	url     string
 	server  *gateway.Server
-
-	measured int // how often, by the gateway that serves
 }
 
 func newStage(t *testing.T, tokens bool) *stage {
@@ -45,6 +44,9 @@ func newStage(t *testing.T, tokens bool) *stage {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.client.Close() })
+	for id := range shard.HostID(3) {
+		cluster.Host(id + 1).ReportLoad(loadAt(int(id)))
+	}
 	if _, err := st.client.CreateNode(t.Context(), node, client.NodeConfig{}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,21 +73,32 @@ func (st *stage) serve(address string, tokens bool) string {
 		Note: func(ctx context.Context, a gateway.Act) error {
 			return st.cluster.Host(1).NoteAct(ctx, server.Act{Address: a.From, What: a.What, Why: a.Why})
 		},
-		Measure: func() gateway.Load {
-			st.measured++
-			wave := math.Sin(float64(st.measured))
-			return gateway.Load{At: time.Now(), PerSecond: 120 + 40*wave, P50: 0.4, P99: 2.5 + wave/2,
-				CommitP99: 1.5 + wave/4, DiskFree: 1 << 36, DiskTotal: 1 << 38}
-		},
 	}
 	if tokens {
 		config.Open = st.openByToken
 	}
 	var err error
-	if st.server, err = gateway.Listen(address, gateway.New(config), nil, testLog); err != nil {
+	g := gateway.New(config)
+	if st.server, err = gateway.Listen(address, g, nil, testLog); err != nil {
 		st.Fatal(err)
 	}
+	for i := range measured {
+		g.AddLoad(client.HostLoad(loadAt(i)))
+	}
 	return st.server.Addr().(*net.TCPAddr).String()
+}
+
+// measured is how often the host that serves the console was measured.
+const measured = 60
+
+// loadAt is a load of a host, which differs from one time to the next.
+func loadAt(i int) server.Load {
+	wave := math.Sin(float64(i))
+	return server.Load{
+		Span: 5 * time.Second, Requests: uint64(600 + 200*wave), P50: 400 * time.Microsecond,
+		P99:       time.Duration((2.5 + wave/2) * float64(time.Millisecond)),
+		CommitP99: time.Duration((1.5 + wave/4) * float64(time.Millisecond)), DiskFree: 1 << 36, DiskTotal: 1 << 38,
+	}
 }
 
 // session starts a session.

@@ -3,12 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
-	gateway "github.com/signalbox/signalbox/gateway/http"
+	"github.com/signalbox/signalbox/server"
 )
 
-// TestTheLoadOfAHost is the difference of two readings of its metrics, by the second.
+// TestTheLoadOfAHost is the difference of two readings of its metrics.
 func TestTheLoadOfAHost(t *testing.T) {
 	t.Parallel()
 	reading := func(text string) pages.Metrics {
@@ -30,16 +31,17 @@ signalbox_disk_free_bytes 7
 signalbox_disk_total_bytes 9
 `)
 	for _, c := range []struct {
-		name    string
-		before  pages.Metrics
-		seconds float64
-		want    gateway.Load
+		name   string
+		before pages.Metrics
+		span   time.Duration
+		want   server.Load
 	}{
-		{"since five seconds", before, 5, gateway.Load{PerSecond: 20, Failed: 2, DiskFree: 7, DiskTotal: 9}},
-		{"of the first reading", nil, 5, gateway.Load{DiskFree: 7, DiskTotal: 9}},
-		{"after no time", before, 0, gateway.Load{DiskFree: 7, DiskTotal: 9}},
+		{"since five seconds", before, 5 * time.Second,
+			server.Load{Span: 5 * time.Second, Requests: 100, Failed: 10, DiskFree: 7, DiskTotal: 9}},
+		{"of the first reading", nil, 5 * time.Second, server.Load{DiskFree: 7, DiskTotal: 9}},
+		{"after no time", before, 0, server.Load{DiskFree: 7, DiskTotal: 9}},
 	} {
-		if got := loadBetween(c.before, now, c.seconds); got != c.want {
+		if got := loadBetween(c.before, now, c.span); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
