@@ -156,6 +156,14 @@ func (b *browser) do(method string, parameters any) json.RawMessage {
 	return nil
 }
 
+// into is do for a command whose result is read.
+func (b *browser) into(method string, parameters, result any) {
+	b.Helper()
+	if err := json.Unmarshal(b.do(method, parameters), result); err != nil {
+		b.Fatal(err)
+	}
+}
+
 // writeFrame writes a text to a websocket, as a client has to: masked, here with zeros.
 func writeFrame(w io.Writer, text []byte) error {
 	frame := []byte{0x81, 0x80 | 127}

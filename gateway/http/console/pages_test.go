@@ -30,6 +30,13 @@ func TestInABrowser(t *testing.T) {
 		{"the console is there again after a restart of its host", reconnect},
 		{"every action is reached by keyboard", reachByKeyboard},
 		{"a table of ten thousand rows is drawn in pages", drawLongTables},
+		{"the load of all hosts is shown", showLoads},
+		{"names in command lines are quoted", quoteNames},
+		{"who gives up signing in is not asked again", giveUpSigningIn},
+		{"a dialog that was closed does nothing to the next", leaveADialog},
+		{"a value of several lines keeps them", keepLines},
+		{"a host without a place for a stream says so", tellOfTooManyStreams},
+		{"a tab that is not seen reads nothing", readNothingUnseen},
 		{"pages fit every width and theme", fit},
 	} {
 		t.Run(c.name, func(t *testing.T) {

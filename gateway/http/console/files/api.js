@@ -37,16 +37,23 @@ export function address(route, parameters = {}) {
   return query.size ? `${route}?${query}` : route;
 }
 
-/** Follows addresses by one stream: show is called with all answers, in their order, whenever one has changed. */
-export function follow(addresses, show, state) {
-  const answers = addresses.map(() => undefined);
-  const query = new URLSearchParams(addresses.map((one) => ["watch", one]));
+/**
+ * Follows addresses by one stream: show is called with all answers, in their order, whenever one has changed. Known are the
+ * answers that are shown already.
+ */
+export function follow(addresses, show, state, known = []) {
+  const answers = addresses.map((_, i) => known[i]);
+  const stream = `/v1/events?${new URLSearchParams(addresses.map((one) => ["watch", one]))}`;
   let source, again, frame, ended = false, pause = 1000;
   const draw = () => { frame = undefined; show(answers); };
-  const refused = async () => {
-    try { await read(addresses[0]); } catch (error) {
+  const refused = async () => { // an event source does not say why it has failed
+    const asked = new AbortController();
+    try {
+      await answer(await fetch(stream, { headers: { Accept: "text/event-stream" }, signal: asked.signal }));
+    } catch (error) {
       if (error instanceof Refused && !ended) state("refused", error.problem);
     }
+    asked.abort();
   };
   const retry = async () => {
     state("lost");
@@ -57,7 +64,7 @@ export function follow(addresses, show, state) {
     pause = Math.min(pause * 2, 15000);
   };
   const open = () => {
-    source = new EventSource(`/v1/events?${query}`);
+    source = new EventSource(stream);
     source.addEventListener("open", () => { pause = 1000; state("live"); });
     source.addEventListener("answer", (event) => {
       const { watch, answer: newest } = JSON.parse(event.data);

@@ -3,17 +3,20 @@
 import { Refused } from "/api.js";
 import { h } from "/dom.js";
 
-const input = (field) => (field.choices
-  ? h("select", { id: `ask-${field.name}`, name: field.name }, field.choices.map((one) => h("option", { value: one }, one)))
-  : h("input", {
-    id: `ask-${field.name}`, name: field.name, type: field.kind ?? "text", required: !field.optional, autocomplete: "off",
-    value: field.value,
-  }));
+function input({ name, kind, value, choices, optional }) {
+  const id = `ask-${name}`;
+  if (choices) return h("select", { id, name }, choices.map((one) => h("option", { value: one }, one)));
+  if (kind === "lines") return h("textarea", { id, name, rows: 6, required: !optional }, value);
+  return h("input", {
+    id, name, value, type: kind ?? "text", required: !optional, autocomplete: "off", ...(kind === "number" ? { min: 0, step: "any" } : {}),
+  });
+}
 
 /** Asks, and returns the values once it was carried out, or nothing where it was given up. What carryOut returns is shown. */
 export function ask({ title, does, fields = [], word, harm, carryOut }) {
   const dialog = document.getElementById("dialog");
   return new Promise((resolve) => {
+    let over = false; // what is carried out may end after that
     const inputs = fields.map(input);
     const said = h("p", { class: "note", role: "alert", hidden: true });
     const main = h("button", { class: harm ? "harm" : "main", type: "submit" }, word);
@@ -29,6 +32,7 @@ export function ask({ title, does, fields = [], word, harm, carryOut }) {
         say("good", result);
         main.hidden = true;
         cancel.textContent = "Close";
+        cancel.focus();
       } catch (error) {
         say("bad", error instanceof Refused ? error.words : `The host does not answer: ${error.message}`);
         main.disabled = false;
@@ -38,6 +42,8 @@ export function ask({ title, does, fields = [], word, harm, carryOut }) {
       fields.map((field, i) => [h("label", { for: `ask-${field.name}` }, field.label), inputs[i]]), said,
       h("div", { class: "row" }, cancel, main));
     const finish = (values) => {
+      if (over) return;
+      over = true;
       dialog.onclose = null;
       if (dialog.open) dialog.close();
       dialog.replaceChildren();

@@ -20,7 +20,7 @@ function show() {
   drawNavigation(page);
   const watched = page.watch(given);
   const local = { filter: given.filter ?? "", given, redraw: () => {} };
-  let answers = watched.map(() => undefined), lost, heard;
+  let answers = watched.map(() => undefined), lost, heard, asked = false;
   const draw = () => {
     replace(place, h("div", {}, head(page, given), lost && disconnected(heard),
       h("div", { class: lost ? "stale" : null }, body(page, answers, local))));
@@ -36,9 +36,13 @@ function show() {
     if (problem) answers = watched.map(() => ({ problem }));
     if (problem) lost = false;
     draw();
-    if (problem?.status === 401) signIn();
-  });
-  goOn = () => { stop(); stop = followed(); };
+    if (state === "live") asked = false;
+    if (problem?.status === 401 && !asked) { // who gives up is not asked again and again
+      asked = true;
+      signIn();
+    }
+  }, answers);
+  goOn = () => { stop(); stop = document.hidden ? () => {} : followed(); };
   goOn();
 }
 
@@ -96,7 +100,13 @@ async function drawSign() {
 
 sign.onclick = async () => {
   if (!signed.signed_in) return signIn();
-  await change("/v1/sign-out");
+  try {
+    await change("/v1/sign-out");
+  } catch {
+    link.textContent = "not signed out";
+    link.className = "link lost";
+    return;
+  }
   await drawSign();
   show();
 };
@@ -110,7 +120,8 @@ function go(address) {
 
 document.addEventListener("click", (event) => {
   const to = event.target.closest?.("a[href]");
-  if (!to || to.origin !== location.origin || event.metaKey || event.ctrlKey || to.hash || to.download) return;
+  if (!to || to.origin !== location.origin || to.hash || to.download) return;
+  if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return; // it goes to another tab, or to a file
   event.preventDefault();
   go(to.href);
 });
@@ -126,5 +137,5 @@ addEventListener("popstate", show);
 // A browser has six connections to a host for all its tabs. So a tab that is not seen has no stream.
 addEventListener("pagehide", () => stop());
 addEventListener("pageshow", (event) => { if (event.persisted) goOn(); });
-document.addEventListener("visibilitychange", () => (document.hidden ? stop() : goOn()));
+document.addEventListener("visibilitychange", () => goOn());
 show();

@@ -6,6 +6,11 @@ import { badge, h, since, span } from "/dom.js";
 
 export const reason = { name: "reason", label: "Reason, for the history" };
 export const link = (route, parameters, text) => h("a", { href: address(route, parameters) }, text);
+
+/** A command line that can be pasted into a shell, whatever is in the names. */
+export const command = (words, ...names) => String.raw({ raw: words }, ...names.map((name = "") => (
+  /^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`)));
+
 export const number = (text) => Number(text ?? 0).toLocaleString("en");
 export const client = (one) => [one?.name, one?.address].filter(Boolean).join(" · ") || "not known";
 export const count = (one) => (one.count === "18446744073709551615" ? "all" : number(one.count));

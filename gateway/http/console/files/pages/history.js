@@ -6,7 +6,7 @@ import { action, link, matches, reason, row, search, session } from "/parts.js";
 
 const changes = [
   ["when", (one) => since(one.at)], ["what", (one) => one.text], ["host", (one) => one.host_name ?? "", "word"],
-  ["by", (one) => one.by ?? ""], ["why", (one) => one.why ?? ""],
+  ["by", (one) => one.by ?? "", "word"], ["why", (one) => one.why ?? ""],
 ];
 
 export const history = {
@@ -61,7 +61,7 @@ const target = (one) => ({
 
 export const found = {
   path: "/search", title: "Search", lead: "Nodes, semaphores, rollouts, processes, sessions and hosts.",
-  heading: ({ text }) => `“${text ?? ""}”`, command: ({ node }) => `signalbox semaphore list ${node ?? "NODE"}`,
+  heading: ({ text }) => `“${text ?? ""}”`, command: () => "signalbox semaphore list && signalbox session list",
   watch: ({ text }) => [address("/v1/search", { text })],
   draw([hits], local) {
     return h("div", {}, table(hits.items ?? [], [

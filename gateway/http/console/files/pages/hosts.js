@@ -2,6 +2,13 @@
 
 import { badge, h, span, table } from "/dom.js";
 import { act, action, number, reason, row } from "/parts.js";
+import { short } from "/plot.js";
+
+export const gigabytes = (bytes) => `${(Number(bytes ?? 0) / 2 ** 30).toFixed(1)} GB`;
+export const freeShare = ({ disk_free: free = 0, disk_total: total }) => Number(free) / Number(total);
+
+/** How much room a disk has; a share of it in words where that is little. */
+const freeOf = (load) => (freeShare(load) < 0.1 ? badge(gigabytes(load.disk_free), "bad") : gigabytes(load.disk_free));
 
 function standing(host) {
   const state = host.current?.state ?? "unknown", wanted = host.target?.state ?? state;
@@ -10,17 +17,22 @@ function standing(host) {
     host.alive === false && state !== "expelled" && badge(`silent for ${span(host.silent_for_ms ?? 0)}`, "bad")];
 }
 
-export function hostTable(cluster, all, acts) {
+export function hostTable(cluster, all, local, acts) {
   const of = (id) => (all?.items ?? []).find((one) => one.id === id) ?? {};
+  const loadOf = (one, words) => { const { load } = of(one.id); return load ? words(load) : h("span", { class: "dim" }, "not known"); };
   const led = (id) => (cluster.shards ?? []).filter((one) => one.leader === id).length;
   const columns = [
     ["host", (one) => h("b", {}, one.name)], ["state", standing], ["failure domain", (one) => one.domain ?? ""],
-    ["leads", (one) => String(led(one.id)), "number"], ["connections", (one) => number(of(one.id).connections), "number"],
+    ["leads", (one) => String(led(one.id)), "number"],
+    ["requests", (one) => loadOf(one, (load) => `${short(load.per_second ?? 0)} /s`), "number"],
+    ["p99", (one) => loadOf(one, (load) => `${short(load.p99_ms ?? 0)} ms`), "number"],
+    ["disk free", (one) => loadOf(one, (load) => load.disk_total && freeOf(load)), "number"],
+    ["connections", (one) => number(of(one.id).connections), "number"],
     ["up for", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : of(one.id).err ? "does not answer" : ""), "number"],
     ["version", (one) => one.version ?? ""], ["clients connect to", (one) => h("code", {}, one.client_address ?? "")],
   ];
   if (acts) columns.push(["", acts, "acts"]);
-  return table(cluster.hosts ?? [], columns, { empty: "No host is on record.", key: (one) => one.id });
+  return table(cluster.hosts ?? [], columns, { empty: "No host is on record.", key: (one) => one.id, local, name: "hosts" });
 }
 
 const acts = (one) => {
@@ -49,13 +61,16 @@ const policyText = (p) => [
 const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
   title: "Change the policy", does: "The governor goes by it from now on.",
   fields: [
-    { name: "voters", label: "Voters of each shard (0: by the number of hosts)", value: p.voters ?? 0 },
-    { name: "offline", label: "A host is offline after so many seconds of silence", value: (p.offline_after_ms ?? 0) / 1000 },
-    { name: "replace", label: "A failed voter is replaced after so many seconds (0: never)", value: (p.replace_after_ms ?? 0) / 1000 },
+    { name: "voters", label: "Voters of each shard (0: by the number of hosts)", kind: "number", value: p.voters ?? 0 },
+    { name: "offline", label: "A host is offline after so many seconds of silence", kind: "number", value: (p.offline_after_ms ?? 0) / 1000 },
+    {
+      name: "replace", label: "A failed voter is replaced after so many seconds (0: never)", kind: "number",
+      value: (p.replace_after_ms ?? 0) / 1000,
+    },
     reason,
   ],
   carryOut: ({ voters, offline, replace, reason: why }) => act("/v1/policy/set", {
-    voters: Number(voters), offline_after_ms: Number(offline) * 1000, replace_after_ms: Number(replace) * 1000, reason: why,
+    voters: Number(voters), offline_after_ms: Math.round(offline * 1000), replace_after_ms: Math.round(replace * 1000), reason: why,
   })({}),
 }, false));
 
@@ -74,13 +89,13 @@ export const hosts = {
   watch: () => ["/v1/cluster", "/v1/hosts", "/v1/plan", "/v1/why", "/v1/join-tokens"],
   draw([cluster, all, plan, why, tokens], local) {
     const name = (id) => (cluster.hosts ?? []).find((one) => one.id === id)?.name ?? id;
-    return h("div", {}, hostTable(cluster, all, acts),
+    return h("div", {}, hostTable(cluster, all, local, acts),
       h("h2", {}, "Open steps"), table(why?.steps ?? [], [
         ["step", (one) => one.text], ["for", (one) => span(one.age_ms ?? 0), "number"], ["last error", (one) => one.last_error ?? ""],
         ["", cancel, "acts"],
-      ], { empty: "No step is open.", key: (one) => one.id }),
+      ], { empty: "No step is open.", key: (one) => one.id, local, name: "steps" }),
       h("h2", {}, "What comes next"), table(plan?.steps ?? [], [["step", (one) => one.text], ["rule", (one) => one.rule ?? ""]],
-        { empty: "Nothing is to be changed." }),
+        { empty: "Nothing is to be changed.", local, name: "plan" }),
       h("h2", {}, "Shards"), table(cluster.shards ?? [], [
         ["shard", (one) => one.id ?? "meta"], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
         ["replicas", replicas(name)],
@@ -94,6 +109,8 @@ export const hosts = {
           title: `Revoke join token ${one.id}`, does: "No host can join by it any more.", fields: [reason],
           carryOut: act("/v1/join-token/revoke", { id: one.id }),
         }), "acts"],
-      ], { empty: "No host may join. signalbox host join-token makes a token.", key: (one) => one.id })]);
+      ], {
+        empty: "No host may join. signalbox host join-token makes a token.", key: (one) => one.id, local, name: "tokens",
+      })]);
   },
 };

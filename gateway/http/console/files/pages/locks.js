@@ -3,7 +3,7 @@
 import { address } from "/api.js";
 import { badge, h, note, since, table } from "/dom.js";
 import {
-  action, asks, client, count, data, endSession, link, matches, number, reason, row, search, session, tile, tiles,
+  action, asks, client, command, count, data, endSession, link, matches, number, reason, row, search, session, tile, tiles,
 } from "/parts.js";
 
 const owner = (one) => {
@@ -53,7 +53,7 @@ function acts({ node, name }, found) {
 
 export const semaphore = {
   path: "/semaphore", under: "/locks", title: "Semaphore", lead: "Owners and queue, as they change.",
-  heading: (given) => given.name, command: (given) => `signalbox semaphore describe ${given.node} ${given.name}`,
+  heading: (given) => given.name, command: (given) => command`signalbox semaphore describe ${given.node} ${given.name}`,
   watch: ({ node, name }) => [address("/v1/semaphore", { node, name }), address("/v1/semaphore/owners", { node, name })],
   draw([found], local) {
     const { node } = local.given;

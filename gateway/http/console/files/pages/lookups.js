@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h, table } from "/dom.js";
-import { action, asks, data, link, matches, number, reason, row, search, session } from "/parts.js";
+import { action, asks, command, data, link, matches, number, reason, row, search, session } from "/parts.js";
 
 export const lookups = {
   path: "/lookups", nav: "Discovery, config", title: "Discovery and config",
@@ -34,14 +34,14 @@ function value({ node, name }, found) {
     found.exists ? h("pre", { class: "note" }, h("code", {}, found.value ?? found.value_base64 ?? "")) : h("p", {}, "There is none."),
     row(action("Change", {
       title: `Change ${name}`, does: "All that watch it get the new value. It is refused if it was changed meanwhile.",
-      fields: [{ name: "value", label: "Value", value: found.value ?? "" }, reason],
+      fields: [{ name: "value", label: "Value", kind: "lines", optional: true, value: found.value ?? "" }, reason],
       carryOut: asks("/v1/config/put", { node, name, if_revision: found.revision ?? "0" }),
     }, false)));
 }
 
 export const lookup = {
   path: "/lookup", under: "/lookups", title: "Name", lead: "As those see it that look it up.", heading: (given) => given.name,
-  command: ({ node, name, what }) => (what === "endpoints" ? `signalbox discover list ${node} ${name}` : `signalbox config get ${node} ${name}`),
+  command: ({ node, name, what }) => (what === "endpoints" ? command`signalbox discover list ${node} ${name}` : command`signalbox config get ${node} ${name}`),
   watch: ({ node, name, what }) => [address(what === "endpoints" ? "/v1/endpoints" : "/v1/config", { node, name })],
   draw([found], local) {
     const { node, name, what } = local.given;

@@ -2,10 +2,8 @@
 
 import { badge, h, note, span, table } from "/dom.js";
 import { number, tile, tiles } from "/parts.js";
-import { plot } from "/plot.js";
-import { hostTable } from "/pages/hosts.js";
-
-const gigabytes = (bytes) => `${(Number(bytes ?? 0) / 2 ** 30).toFixed(1)} GB`;
+import { plot, short } from "/plot.js";
+import { freeShare, gigabytes, hostTable } from "/pages/hosts.js";
 
 /** The largest of what hosts have of something: each has the same shards, and some are behind. */
 const most = (hosts, name) => Math.max(0, ...(hosts?.items ?? []).map((one) => (one.shards ?? [])
@@ -23,37 +21,50 @@ function figures(cluster, hosts) {
     tile(number(most(hosts, "waiters")), "waiting"));
 }
 
+/** What all hosts do together, the slowest of them, and the fullest disk. */
+function loads(hosts) {
+  const all = (hosts?.items ?? []).map((one) => one.load).filter(Boolean);
+  if (all.length === 0) return null;
+  const fullest = all.filter((one) => one.disk_total).sort((a, b) => freeShare(a) - freeShare(b))[0];
+  return tiles(
+    tile(short(all.reduce((sum, one) => sum + (one.per_second ?? 0), 0)), "requests a second"),
+    tile(short(all.reduce((sum, one) => sum + (one.failed_per_second ?? 0), 0)), "of them fail"),
+    tile(short(Math.max(...all.map((one) => one.p99_ms ?? 0))), "ms, p99 of the slowest host"),
+    fullest && tile(gigabytes(fullest.disk_free), "free on the fullest disk", freeShare(fullest) < 0.1 ? "bad" : ""));
+}
+
 function concerns(list) {
   if (list.length === 0) return note("good", h("p", {}, "All is well."));
   return list.map((one) => note(one.severity?.toLowerCase() === "failure" ? "bad" : "warn", h("p", {}, h("b", {}, one.text)),
     one.mend && h("p", { class: "next" }, "What to do: ", one.mend)));
 }
 
-function plots(load) {
+function plots(title, load, words) {
   const points = load?.items ?? [];
   if (points.length === 0) return null;
   const of = (name) => points.map((one) => one[name] ?? 0);
   const from = `${span(Math.max(0, Date.now() - Date.parse(points[0].at)))} ago`;
-  const disk = points.at(-1);
-  return h("div", {}, h("h2", {}, "This host"), h("div", { class: "plots" },
+  return h("div", {}, h("h2", {}, title), h("p", { class: "lead" }, words), h("div", { class: "plots" },
     plot("Requests", "/s", [["now", of("per_second")]], from),
     plot("Answers", "ms", [["p50", of("p50_ms")], ["p99", of("p99_ms")]], from),
-    plot("Commits", "ms", [["p99", of("commit_p99_ms")]], from)),
-  disk?.disk_total && h("p", { class: "dim" }, `Its disk has ${gigabytes(disk.disk_free)} free of ${gigabytes(disk.disk_total)}.`));
+    plot("Commits", "ms", [["p99", of("commit_p99_ms")]], from)));
 }
 
 export const overview = {
   path: "/", nav: "Overview", title: "Overview", lead: "Is it well, what can it lose, and what does the governor wait for.",
   command: () => "signalbox check && signalbox cluster why",
-  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/load"],
-  draw([cluster, hosts, why, load]) {
-    return h("div", {}, figures(cluster, hosts), concerns(cluster.concerns ?? []), plots(load),
+  watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/load", "/v1/load/all"],
+  draw([cluster, hosts, why, load, whole], local) {
+    return h("div", {}, figures(cluster, hosts), loads(hosts), concerns(cluster.concerns ?? []),
+      (cluster.hosts ?? []).length > 1 && plots("All hosts", whole,
+        "The requests of all of them together, and the times of the slowest, since somebody looks."),
+      plots("This host", load, "The one that serves this page."),
       h("h2", {}, "The governor"),
       table([...(why?.steps ?? []), ...(why?.reasons ?? [])], [
         ["does or waits for", (one) => [one.text, one.failures && badge(`failed ${one.failures} times`, "bad")]],
         ["for", (one) => span(one.age_ms ?? one.since_ms ?? 0), "number"],
         ["last error", (one) => one.last_error ?? ""],
-      ], { empty: "It waits for nothing: all is as it should be." }),
-      h("h2", {}, "Hosts"), hostTable(cluster, hosts));
+      ], { empty: "It waits for nothing: all is as it should be.", local, name: "governor" }),
+      h("h2", {}, "Hosts"), hostTable(cluster, hosts, local));
   },
 };

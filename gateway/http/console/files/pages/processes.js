@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h, table } from "/dom.js";
-import { act, action, ago, link, matches, number, phase, reason, reasons, row, search, session, tile, tiles, when } from "/parts.js";
+import { act, action, ago, command, link, matches, number, phase, reason, reasons, row, search, session, tile, tiles, when } from "/parts.js";
 
 export const processes = {
   path: "/processes", nav: "Processes", title: "Processes", lead: "Coordination processes, and where their rounds are.",
@@ -42,7 +42,7 @@ const kick = ({ node, name }) => (one) => action("Kick", {
 
 export const oneProcess = {
   path: "/process", under: "/processes", title: "Process", lead: "The epoch, its members, and who has not answered.",
-  heading: (given) => given.name, command: ({ node, name }) => `signalbox process status ${node} ${name}`,
+  heading: (given) => given.name, command: ({ node, name }) => command`signalbox process status ${node} ${name}`,
   watch: ({ node, name }) => [address("/v1/process", { node, name }), address("/v1/process/acts", { node, name })],
   draw([found, acted], local) {
     if (!found.exists) return h("p", { class: "empty" }, "There is no process of this name.");

@@ -1,6 +1,6 @@
 // Who may do what.
 
-import { change } from "/api.js";
+import { change, Refused } from "/api.js";
 import { badge, h, note, since, table } from "/dom.js";
 import { act, action, matches, reason, row, search } from "/parts.js";
 
@@ -15,6 +15,9 @@ const hex = (bytes) => [...new Uint8Array(bytes)].map((one) => one.toString(16).
 
 /** Makes a token of a secret that this page draws; the host gets its hash. */
 async function makeToken({ name, role, path, reason: why }) {
+  if (!crypto.subtle) { // browsers keep it from pages that come over a network in the clear
+    throw new Refused({ detail: "A page that comes without TLS cannot make a token", do: "use signalbox access token create NAME." });
+  }
   const secret = `sb_${hex(crypto.getRandomValues(new Uint8Array(24)))}`;
   const sha256 = hex(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret)));
   await change("/v1/access/token/create", { name, sha256, grants: [{ role, path }], reason: why });

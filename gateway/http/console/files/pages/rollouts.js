@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { badge, h, table } from "/dom.js";
-import { act, action, ago, asks, link, matches, number, phase, reason, reasons, row, search, tile, tiles, when } from "/parts.js";
+import { act, action, ago, asks, command, link, matches, number, phase, reason, reasons, row, search, tile, tiles, when } from "/parts.js";
 
 export const rollouts = {
   path: "/rollouts", nav: "Rollouts", title: "Rollouts", lead: "Versions on their way through locations.",
@@ -80,7 +80,7 @@ function acts({ node, name }, found) {
 
 export const oneRollout = {
   path: "/rollout", under: "/rollouts", title: "Rollout", lead: "Locations by versions, and who holds them up.",
-  heading: (given) => given.name, command: ({ node, name }) => `signalbox rollout status ${node} ${name}`,
+  heading: (given) => given.name, command: ({ node, name }) => command`signalbox rollout status ${node} ${name}`,
   watch: ({ node, name }) => [address("/v1/rollout", { node, name }), address("/v1/rollout/acts", { node, name })],
   draw([found, acted], local) {
     if (!found.exists) return h("p", { class: "empty" }, "There is no rollout of this name.");

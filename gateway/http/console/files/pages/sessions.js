@@ -2,7 +2,7 @@
 
 import { address } from "/api.js";
 import { h, note, since, span, table } from "/dom.js";
-import { attached, client, endSession, link, matches, number, row, search, session } from "/parts.js";
+import { attached, client, command, endSession, link, matches, number, row, search, session } from "/parts.js";
 
 export const sessions = {
   path: "/sessions", nav: "Sessions", title: "Sessions", lead: "Clients by name and address, with what they own and wait for.",
@@ -27,7 +27,7 @@ const held = (node) => (one) => {
 
 export const oneSession = {
   path: "/session", under: "/sessions", title: "Session", lead: "What it owns, and what it waits for.",
-  heading: (given) => `Session ${given.id}`, command: (given) => `signalbox session show ${given.id}`,
+  heading: (given) => `Session ${given.id}`, command: (given) => command`signalbox session show ${given.id}`,
   watch: ({ id }) => [address("/v1/session", { id })],
   draw([found], local) {
     return h("div", {},

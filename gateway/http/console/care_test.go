@@ -1,0 +1,167 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/config"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// showLoads: the overview adds up what hosts do and shows the worst of them, the page of hosts each by itself. A host
+// that says nothing yet is not shown as one that does nothing.
+func showLoads(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	report := func(id shard.HostID, requests uint64, p99 time.Duration, free uint64) {
+		st.cluster.Host(id).ReportLoad(server.Load{
+			Span: 5 * time.Second, Requests: requests, Failed: requests / 100, P99: p99, DiskFree: free,
+			DiskTotal: 100 << 30,
+		})
+	}
+	report(1, 1500, 3*time.Millisecond, 50<<30)
+	report(2, 500, 8*time.Millisecond, 5<<30)
+	report(3, 100, time.Millisecond, 70<<30)
+	b.visit(st.url + "/")
+	b.awaitText("420\nrequests a second")
+	b.awaitText("4.2\nof them fail")
+	b.awaitText("8\nms, p99 of the slowest host")
+	b.await("document.querySelector('.tile.bad').innerText === '5.0 GB\\nfree on the fullest disk'")
+	b.awaitText("All hosts")
+	b.await("[...document.querySelectorAll('figure')].some((one) => one.innerText.includes('420 /s'))")
+	b.visit(st.url + "/hosts")
+	row := func(of string) string {
+		return fmt.Sprintf("[...document.querySelectorAll('tbody tr')].find((one) => "+
+			"one.innerText.includes(%q))?.innerText.replaceAll('\\t', ' ')", of)
+	}
+	b.await(row("100 /s") + ".includes('8 ms')")
+	b.await(row("20 /s") + ".includes('70.0 GB')")
+	b.checkQuiet(st.url)
+}
+
+// quoteNames: what is pasted into a shell runs no part of a name.
+func quoteNames(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	const name = "it's; <b>true</b> $(id)"
+	if _, err := st.session("x").Semaphore(name, client.Limit(1)).Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.visit(st.url + "/semaphore?" + url.Values{"node": {node}, "name": {name}}.Encode())
+	b.awaitText(`signalbox semaphore describe /prod/jobs 'it'\''s; <b>true</b> $(id)'`)
+	b.await(fmt.Sprintf("document.querySelector('h1').textContent === %q", name))
+}
+
+// giveUpSigningIn: who closes the dialog is left alone, and can still ask for it.
+func giveUpSigningIn(t *testing.T, b *browser) {
+	st := newStage(t, true)
+	b.visit(st.url + "/locks")
+	b.await("!!document.querySelector('dialog[open] [name=token]')")
+	b.evaluate("document.querySelector('dialog').close()")
+	streams := func() (n int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, asked := range b.asked {
+			if strings.Contains(asked, "/v1/events") {
+				n++
+			}
+		}
+		return n
+	}
+	before := streams() // each try is a stream, and a question why it failed
+	for end := time.Now().Add(patience); streams() < before+4; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the page does not try again")
+		}
+	}
+	b.await("!document.querySelector('dialog[open]')")
+	b.evaluate("document.getElementById('sign').click()")
+	b.fill("token", token)
+	b.awaitText("There is no semaphore yet.")
+}
+
+// leaveADialog: what was begun in a dialog that was closed since does nothing to the one after it.
+func leaveADialog(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	b.visit(st.url + "/locks")
+	b.await(drawn)
+	b.evaluate(`import("/ask.js").then(({ ask }) => {
+		const carryOut = () => new Promise((resolve) => { window.carriedOut = resolve; });
+		const one = { title: "One", does: "", word: "Do", carryOut };
+		window.first = ask(one);
+		document.querySelector("dialog button[type=submit]").click();
+		document.querySelector("dialog").close();
+		return window.first.then(() => { ask({ ...one, title: "Two" }); });
+	})`)
+	b.await("document.querySelector('dialog[open] h1')?.textContent === 'Two'")
+	b.evaluate("carriedOut(); new Promise((resolve) => setTimeout(resolve))")
+	b.await("document.querySelector('dialog[open] h1')?.textContent === 'Two'")
+}
+
+// keepLines: a value of several lines has them still when another one was added.
+func keepLines(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	if err := config.Put(t.Context(), st.client, node, "limits", []byte("a=1\nb=2\n")); err != nil {
+		t.Fatal(err)
+	}
+	b.visit(st.url + "/lookup?" + url.Values{"node": {node}, "name": {"limits"}, "what": {"config"}}.Encode())
+	b.click("Change")
+	b.evaluate("document.querySelector('dialog [name=value]').value += 'c=3\\n'")
+	b.fill("reason", "a test")
+	b.awaitText("c=3")
+	value, _, err := config.Get(t.Context(), st.client, node, "limits")
+	if err != nil || string(value) != "a=1\nb=2\nc=3\n" {
+		t.Errorf("the value is %q, %v", value, err)
+	}
+}
+
+// tellOfTooManyStreams: a host that has no place for another stream is not shown as one that is gone.
+func tellOfTooManyStreams(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	const places = 256 // of one address
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range places {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, st.url+"/v1/events?watch=/v1/locks", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%v %v", answer, err)
+		}
+		defer answer.Body.Close()
+	}
+	b.visit(st.url + "/locks")
+	b.awaitText("too many event streams are open")
+	b.await("!document.body.innerText.includes('This host does not answer.')")
+	cancel()
+	b.awaitText("There is no semaphore yet.")
+}
+
+// readNothingUnseen: a tab that was opened behind another one begins to read when it is seen.
+func readNothingUnseen(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	b.visit(st.url + "/icon.svg")
+	var script struct{ Identifier string }
+	b.into("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": "window.unseen = true; " +
+		"Object.defineProperty(document, 'hidden', { get: () => window.unseen });"}, &script)
+	defer b.do("Page.removeScriptToEvaluateOnNewDocument", map[string]any{"identifier": script.Identifier})
+	b.visit(st.url + "/locks")
+	b.await("document.querySelector('h1')?.textContent === 'Locks'")
+	b.evaluate("new Promise((resolve) => setTimeout(resolve))") // what the page begins it has begun
+	b.mu.Lock()
+	for _, asked := range b.asked {
+		if strings.Contains(asked, "/v1/events") {
+			t.Errorf("it has asked for %s", asked)
+		}
+	}
+	b.mu.Unlock()
+	b.evaluate("window.unseen = false; document.dispatchEvent(new Event('visibilitychange'))")
+	b.awaitText("There is no semaphore yet.")
+}
