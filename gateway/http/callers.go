@@ -44,30 +44,46 @@ type callers struct {
 
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*caller
-	opening int
+	opening map[[sha256.Size]byte]chan struct{} // tokens whose clients are being made; each ends with that
 	closed  bool
 }
 
 // acquire returns the caller of a token, for use until release. Hosts are asked whether they accept a token that was
-// not used lately.
+// not used lately, once for all requests that show it at that time.
 func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
 	key := sha256.Sum256([]byte(token))
-	c.mu.Lock()
-	if found := c.known[key]; found != nil {
-		found.uses++
+	for {
+		c.mu.Lock()
+		if found := c.known[key]; found != nil {
+			found.uses++
+			c.mu.Unlock()
+			return found, nil
+		}
+		being := c.opening[key]
+		if being == nil {
+			break
+		}
 		c.mu.Unlock()
-		return found, nil
+		select {
+		case <-being:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	if c.closed || c.opening >= maxOpening {
+	if c.closed || len(c.opening) >= maxOpening {
 		c.mu.Unlock()
 		return nil, refuse(protocol.StatusOverloaded, "too many tokens are being shown at once")
 	}
-	c.opening++
+	if c.opening == nil {
+		c.opening = make(map[[sha256.Size]byte]chan struct{})
+	}
+	c.opening[key] = make(chan struct{})
 	c.mu.Unlock()
 	opened, err := c.open(ctx, token)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.opening--
+	close(c.opening[key])
+	delete(c.opening, key)
 	if err != nil {
 		return nil, unknownToken(err, token)
 	}
@@ -86,13 +102,8 @@ func unknownToken(err error, token string) error {
 	return refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized, err.Error(), do)
 }
 
-// add adds a client that was opened, unless another request was faster. mu is held.
+// add adds a client that was opened. mu is held.
 func (c *callers) add(key [sha256.Size]byte, opened *client.Client) (*caller, error) {
-	if found := c.known[key]; found != nil {
-		go func() { _ = opened.Close() }()
-		found.uses++
-		return found, nil
-	}
 	c.closeIdle(time.Now())
 	if c.closed || len(c.known) >= maxCallers {
 		go func() { _ = opened.Close() }()

@@ -1,13 +1,16 @@
 package http
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol/backupfile"
 )
 
@@ -63,6 +66,36 @@ func TestStreamsAreLimited(t *testing.T) {
 	last()
 	enter("10.0.0.4", 1)
 	refused("10.0.0.4")
+}
+
+// TestATokenIsOpenedOnce for all requests that show it at the same time, such as those of many consoles after a restart
+// of their host.
+func TestATokenIsOpenedOnce(t *testing.T) {
+	const requests = 4 * maxOpening
+	var opened atomic.Int32
+	begun := make(chan struct{})
+	st := newStage(t, func(c *Config) {
+		open := c.Open
+		c.Open = func(ctx context.Context, token string) (*client.Client, error) {
+			opened.Add(1)
+			<-begun
+			return open(ctx, token)
+		}
+	})
+	answers := make(chan reply, requests)
+	for range requests {
+		go func() { answers <- st.get("/v1/load") }()
+	}
+	await(t, "all are under way", func() bool { return len(st.gateway.calls) == requests })
+	close(begun)
+	for range requests {
+		if r := <-answers; r.code != http.StatusOK {
+			t.Errorf("%d %s", r.code, r.text)
+		}
+	}
+	if n := opened.Load(); n != 1 {
+		t.Errorf("%d clients were opened", n)
+	}
 }
 
 // TestABackupOverHTTP is a whole file.
