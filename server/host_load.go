@@ -21,7 +21,7 @@ type Load struct {
 	DiskTotal uint64
 }
 
-// ReportLoad says what the host did lately. Whoever asks the host for its load is answered with the latest report.
+// ReportLoad says what the host did lately. A client that asks for it is answered with the latest report.
 // It may be called at any time, by any goroutine.
 func (h *Host) ReportLoad(l Load) { h.load.Store(&l) }
 

@@ -13,8 +13,8 @@ const (
 	// loadEvery is how often a host is measured, and loadKept for how many times that is kept: half an hour.
 	loadEvery = 5 * time.Second
 	loadKept  = 360
-	// loadGap is how far apart two loads of all hosts may be. After more than that nobody has looked, and they begin
-	// anew.
+	// loadGap is how far apart two loads of all hosts may be. After more than that no console was open, and they
+	// begin anew.
 	loadGap = 3 * loadEvery
 )
 
@@ -104,7 +104,7 @@ func newWholeLoad(hosts []client.HostStatus) (w WholeLoad) {
 
 func (l *Load) freeShare() float64 { return float64(l.DiskFree) / float64(l.DiskTotal) }
 
-// wholeLoads are the latest loads of all hosts. They are known of the time in which somebody asked.
+// wholeLoads are the latest loads of all hosts. They are known of the time in which callers asked.
 type wholeLoads struct {
 	mu   sync.Mutex
 	kept []WholeLoad

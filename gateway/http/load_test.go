@@ -75,7 +75,7 @@ func TestTheLoadOfAllHosts(t *testing.T) {
 	}
 }
 
-// TestLoadsOfAllHostsAreFarEnoughApart: whoever asks more often adds none, and after a gap they begin anew.
+// TestLoadsOfAllHostsAreFarEnoughApart: a caller that asks more often adds none, and after a gap they begin anew.
 func TestLoadsOfAllHostsAreFarEnoughApart(t *testing.T) {
 	var l wholeLoads
 	began := time.Now()
@@ -102,7 +102,7 @@ func TestWhoMaySeeNoHostSeesNoLoad(t *testing.T) {
 	}
 }
 
-// blind lets everybody in, and nobody see anything.
+// blind lets all clients in, and lets them see nothing.
 type blind struct{ server.Rights }
 
 func (blind) Authenticate([]byte) (server.Rights, string, bool) { return blind{}, "nobody", true }

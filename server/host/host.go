@@ -181,7 +181,7 @@ func (h *Host) NoteAct(ctx context.Context, a server.Act) error {
 	return core.NoteAct(ctx, a)
 }
 
-// ReportLoad says what the host did lately, for those who ask. Before the host has started nobody can ask, and the
+// ReportLoad says what the host did lately, for those who ask. Before the host has started no client can ask, and the
 // report is lost. A program that embeds a host and never calls it has one that says that it does not know.
 func (h *Host) ReportLoad(l server.Load) {
 	if core := h.core.Load(); core != nil {

@@ -120,8 +120,8 @@ func keepLines(t *testing.T, b *browser) {
 	}
 }
 
-// tellOfTooManyStreams: a host that has no place for another stream is not shown as one that is gone.
-func tellOfTooManyStreams(t *testing.T, b *browser) {
+// reportTooManyStreams: a host that has no place for another stream is not shown as one that is gone.
+func reportTooManyStreams(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	const places = 256 // of one address
 	ctx, cancel := context.WithCancel(t.Context())

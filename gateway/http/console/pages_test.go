@@ -35,7 +35,7 @@ func TestInABrowser(t *testing.T) {
 		{"who gives up signing in is not asked again", giveUpSigningIn},
 		{"a dialog that was closed does nothing to the next", leaveADialog},
 		{"a value of several lines keeps them", keepLines},
-		{"a host without a place for a stream says so", tellOfTooManyStreams},
+		{"a host without a place for a stream says so", reportTooManyStreams},
 		{"a tab that is not seen reads nothing", readNothingUnseen},
 		{"pages fit every width and theme", fit},
 	} {
