@@ -52,9 +52,6 @@ func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*L
 	}
 	m := in.mutation(q)
 	m.useAcquire(r.Count, r.Data, r.Ephemeral, r.millis())
-	in.mu.Lock()
-	m.changes = q.lease != nil
-	in.mu.Unlock()
 	if err := m.sendUntilAnswered(ctx); err != nil {
 		in.abandonAcquire(m)
 		return nil, failure.Overtaken(err)
@@ -62,19 +59,26 @@ func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*L
 	in.mu.Lock()
 	in.beginNext(q)
 	phase, order, limit := m.phase, m.order, m.limit
+	waits := phase == queued || phase == unobserved
+	var lease *Lease
+	if !waits {
+		lease, err = in.outcome(m)
+	}
 	in.mu.Unlock()
 	if r.NamedLimit != 0 && limit != 0 && limit != r.NamedLimit {
 		in.owner.OtherLimit(name, r.NamedLimit, limit)
 	}
-	if phase == queued || phase == unobserved {
+	if waits {
 		if r.OnQueued != nil {
 			r.OnQueued(order)
 		}
 		if err := in.wait(ctx, m); err != nil {
 			return nil, err
 		}
+		in.mu.Lock()
+		lease, err = in.outcome(m)
+		in.mu.Unlock()
 	}
-	lease, err := in.outcome(m)
 	m.recycle()
 	return lease, err
 }
@@ -87,10 +91,8 @@ func (m *mutation) useAcquire(count uint64, data []byte, ephemeral bool, timeout
 	a.Count, a.Data, a.Ephemeral, a.TimeoutMillis = count, data, ephemeral, timeoutMillis
 }
 
-// outcome is what an acquire returns once it is known.
+// outcome is what an acquire returns once it is known. The lock is held.
 func (in *Incarnation) outcome(m *mutation) (*Lease, error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
 	switch {
 	case m.phase == ended && errors.Is(m.err, failure.ErrNotAcquired):
 		return nil, nil

@@ -6,49 +6,39 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// messages are the memory of what mutations of semaphores are sent as.
-type messages struct {
-	acquire protocol.Acquire
-	release protocol.Release
-	create  protocol.SemaphoreCreate
-	update  protocol.SemaphoreUpdate
-	resize  protocol.SemaphoreResize
-	remove  protocol.SemaphoreDelete
-}
-
 // Create creates a semaphore.
 func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, data []byte) error {
 	return in.change(ctx, name, func(m *mutation) {
-		m.message, m.numbers = &m.create, &m.create.Mutation
-		m.create.NodeID, m.create.Name = in.nodeID, protocol.View(m.queue.name)
-		m.create.Limit, m.create.Data = limit, data
+		c := &protocol.SemaphoreCreate{NodeID: in.nodeID, Name: protocol.View(m.queue.name), Limit: limit, Data: data}
+		m.message, m.numbers = c, &c.Mutation
 	})
 }
 
 // Update replaces the data of a semaphore. An order id or a revision that is not 0 guards it.
 func (in *Incarnation) Update(ctx context.Context, name string, data []byte, order, revision uint64) error {
 	return in.change(ctx, name, func(m *mutation) {
-		m.message, m.numbers = &m.update, &m.update.Mutation
-		m.update.NodeID, m.update.Name = in.nodeID, protocol.View(m.queue.name)
-		m.update.Data, m.update.OrderID, m.update.ExpectedRevision = data, order, revision
+		u := &protocol.SemaphoreUpdate{
+			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Data: data, OrderID: order, ExpectedRevision: revision,
+		}
+		m.message, m.numbers = u, &u.Mutation
 	})
 }
 
 // Resize gives a semaphore another limit. A revision that is not 0 guards it.
 func (in *Incarnation) Resize(ctx context.Context, name string, limit, revision uint64) error {
 	return in.change(ctx, name, func(m *mutation) {
-		m.message, m.numbers = &m.resize, &m.resize.Mutation
-		m.resize.NodeID, m.resize.Name = in.nodeID, protocol.View(m.queue.name)
-		m.resize.Limit, m.resize.ExpectedRevision = limit, revision
+		r := &protocol.SemaphoreResize{
+			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Limit: limit, ExpectedRevision: revision,
+		}
+		m.message, m.numbers = r, &r.Mutation
 	})
 }
 
 // Delete deletes a semaphore, with force though it is in use.
 func (in *Incarnation) Delete(ctx context.Context, name string, force bool) error {
 	return in.change(ctx, name, func(m *mutation) {
-		m.message, m.numbers = &m.remove, &m.remove.Mutation
-		m.remove.NodeID, m.remove.Name = in.nodeID, protocol.View(m.queue.name)
-		m.remove.Force = force
+		d := &protocol.SemaphoreDelete{NodeID: in.nodeID, Name: protocol.View(m.queue.name), Force: force}
+		m.message, m.numbers = d, &d.Mutation
 	})
 }
 

@@ -33,12 +33,13 @@ const (
 type mutation struct {
 	in      *Incarnation
 	queue   *keyQueue
-	message protocol.RequestMessage // one of messages
+	message protocol.RequestMessage // acquire, release, or one of its own
 	// impatient: it is not sent again to a host that is overloaded.
 	impatient bool
 	numbers   *protocol.Mutation // of the message
 	wake      chan struct{}      // something has happened to it; holds one
-	messages
+	acquire   protocol.Acquire
+	release   protocol.Release
 
 	// read copies what is wanted out of the answer of a success; nil for nothing. Guarded as what follows is.
 	read func(a *protocol.Answer)
@@ -47,12 +48,12 @@ type mutation struct {
 	phase    phase
 	conn     *conn.Conn // that it was sent over
 	id       uint64
-	tries    int
+	tries    int // set by the goroutine that sends
 	result   protocol.Result
 	err      error  // of a broken one; of an ended one what it ends with
 	doubt    bool   // some try may have been carried out though it was not answered
 	waited   bool   // it was queued once
-	changes  bool   // an acquire by an owner: there is a lease that it is about
+	changes  bool   // when it was sent first there was a lease
 	order    uint64 // of an acquire that owns or waits
 	limit    uint64 // of an acquire: what the semaphore has; 0 where the host does not say
 	lease    *Lease // of an acquire that owns
@@ -71,9 +72,8 @@ func (m *mutation) recycle() {
 	if m.tries != 1 || m.waited || m.phase == sent || m.phase == broken {
 		return
 	}
-	select {
-	case <-m.wake:
-	default:
+	if len(m.wake) > 0 {
+		<-m.wake
 	}
 	pool := &m.in.group.mutations
 	*m = mutation{wake: m.wake}
@@ -98,10 +98,27 @@ func (m *mutation) at() phase {
 // sendUntilAnswered sends the mutation until it is answered for good. It returns nil for a success, the host's
 // refusal, or why it was given up: the context's cause, or that of the end of the session. After those two the outcome
 // may be open: the caller, whose place in the queue it is, must resolve it.
+//
+// The first try, which is nearly always the only one, has little on the stack: where many wait, what each of them touches
+// is not in the cache any more when it goes on.
 func (m *mutation) sendUntilAnswered(ctx context.Context) error {
+	to, h, err := m.sendOnce(ctx, nil)
+	if err == nil {
+		return nil
+	}
+	return m.sendAgain(ctx, to, h, err)
+}
+
+// sendAgain is what sendUntilAnswered does after a first try that failed.
+func (m *mutation) sendAgain(ctx context.Context, to *conn.Conn, h *cluster.Host, err error) error {
 	var refused error
-	err := m.in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
-		to, h, err := m.sendOnce(ctx, tried)
+	first := true
+	err = m.in.repeat(ctx, func(tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
+		to, h, err := to, h, err
+		if !first {
+			to, h, err = m.sendOnce(ctx, tried)
+		}
+		first = false
 		switch failure.Refusal(err) {
 		case protocol.StatusSessionExpired:
 			m.in.End(Unknown, "")
@@ -155,7 +172,7 @@ func (in *Incarnation) repeat(
 // sendOnce sends the mutation once and waits for the answer. If it is under way already it only waits.
 func (m *mutation) sendOnce(ctx context.Context, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
 	in := m.in
-	if m.at() == sent {
+	if m.tries > 0 && m.at() == sent {
 		return m.conn, cluster.HostOf(m.conn), m.await(ctx)
 	}
 	to, h, err := in.connTo(ctx, in.slot(m.queue.name), tried)
@@ -197,6 +214,7 @@ func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err er
 	m.numbers.SessionID = in.id
 	m.numbers.Acknowledged = in.numbers.acknowledged(m.numbers.Number)
 	m.phase, m.conn = sent, to
+	m.changes = m.changes || m.tries == 0 && m.queue.lease != nil
 	m.tries++
 	if m.id, w, err = to.SendAwaited(m, m.message); err != nil {
 		m.phase = idle
