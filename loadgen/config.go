@@ -117,7 +117,7 @@ func (c Config) complete() (Config, error) {
 		k.defaults(&c)
 	}
 	orElse(&c.Callers, DefaultCallers)
-	orElse(&c.Connections, max(1, min(8, c.Callers/64)))
+	orElse(&c.Connections, max(1, min(8, c.Callers/128)))
 	return c, c.validate()
 }
 

@@ -39,7 +39,7 @@ func TestDefaultsAreThoseOfTheWorkload(t *testing.T) {
 		give, want Config
 	}{
 		{Config{Workload: "lock"}, Config{Callers: 64, Connections: 1}},
-		{Config{Workload: "lock", Callers: 512}, Config{Callers: 512, Connections: 8}},
+		{Config{Workload: "lock", Callers: 512}, Config{Callers: 512, Connections: 4}},
 		{Config{Workload: "handoff"}, Config{Callers: 32, Connections: 1}},
 		{Config{Workload: "idle", Callers: 300}, Config{Callers: 300, Sessions: 300, Connections: 100}},
 		{Config{Workload: "idle", Sessions: 20}, Config{Callers: 20, Sessions: 20, Connections: 20}},

@@ -89,7 +89,7 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&c.Callers, "callers", 0,
 		"how many do it at the same time (default what is usual for the workload, mostly 64)")
 	flags.IntVar(&c.Connections, "connections", 0,
-		"over how many connections they are spread (default one for 64 callers, up to 8)")
+		"over how many connections they are spread (default one for 128 callers, up to 8)")
 	flags.DurationVar(&c.Duration, "duration", loadgen.DefaultDuration, "how long is measured")
 	flags.DurationVar(&c.Warmup, "warmup", 0, "how long the same is done before, without being measured")
 	flags.Float64Var(&c.Rate, "rate", 0,
