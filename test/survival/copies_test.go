@@ -96,7 +96,7 @@ func TestLocksWithCopies(t *testing.T) {
 		}
 	}
 	for _, n := range sizes {
-		t.Logf("%d hosts: medians of %d turns: %.0f locks a second, p50 %.2f ms, %.1f us of processor at the leader for one",
+		t.Logf("%d hosts, medians of %d turns: %.0f locks a second, p50 %.2f ms, %.1f us of the leader's time each",
 			n, *joinTurns, middle(rate[n]), middle(p50[n])/1000, middle(cost[n]))
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/signalbox/signalbox/test/chaos"
 )
 
-// throttled has all that others send a host pass over a wire: it tells them the wire's address. It is to be called
-// before the host is started.
+// throttled has all that others send a host pass over a wire, whose address it advertises. It is to be called before
+// the host is started.
 func (p *place) throttled(t *testing.T) *chaos.Wire {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

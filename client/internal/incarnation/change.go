@@ -9,7 +9,9 @@ import (
 // Create creates a semaphore.
 func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, data []byte) error {
 	return in.change(ctx, name, func(m *mutation) {
-		c := &protocol.SemaphoreCreate{NodeID: in.nodeID, Name: protocol.View(m.queue.name), Limit: limit, Data: data}
+		c := &protocol.SemaphoreCreate{
+			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Limit: limit, Data: data,
+		}
 		m.message, m.numbers = c, &c.Mutation
 	})
 }
@@ -18,7 +20,8 @@ func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, da
 func (in *Incarnation) Update(ctx context.Context, name string, data []byte, order, revision uint64) error {
 	return in.change(ctx, name, func(m *mutation) {
 		u := &protocol.SemaphoreUpdate{
-			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Data: data, OrderID: order, ExpectedRevision: revision,
+			NodeID: in.nodeID, Name: protocol.View(m.queue.name), Data: data, OrderID: order,
+			ExpectedRevision: revision,
 		}
 		m.message, m.numbers = u, &u.Mutation
 	})

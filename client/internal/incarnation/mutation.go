@@ -99,8 +99,8 @@ func (m *mutation) at() phase {
 // refusal, or why it was given up: the context's cause, or that of the end of the session. After those two the outcome
 // may be open: the caller, whose place in the queue it is, must resolve it.
 //
-// The first try, which is nearly always the only one, has little on the stack: where many wait, what each of them touches
-// is not in the cache any more when it goes on.
+// The first try, which is nearly always the only one, has little on the stack: where many wait, what each of them
+// touches is not in the cache any more when it goes on.
 func (m *mutation) sendUntilAnswered(ctx context.Context) error {
 	to, h, err := m.sendOnce(ctx, nil)
 	if err == nil {
