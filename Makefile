@@ -15,14 +15,14 @@ DURATION ?= 10m
 # What `make chaos` plays again: the acts of a seed, or one of them; 0 for new ones, and for all.
 SEED ?= 0
 ACT ?= 0
-# How many semaphores the host of `make start` has.
+# How many semaphores the host of `make start` and `make beside` has.
 OBJECTS ?= 1000000
 # How many turns `make joins` measures.
 TURNS ?= 5
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk joins start consoles trace ydb
+.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk joins start beside consoles trace ydb
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -106,6 +106,9 @@ joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (defau
 
 consoles: ## what those who lock notice of CONSOLES (default 200) open consoles, in five turns
 	$(GO) test ./test/survival -run '^TestOpenConsolesAndThoseWhoLock$$' -consoles $(CONSOLES) -count 1 -timeout 0 -v
+
+beside: ## locks on a host with OBJECTS (default 1000000) semaphores beside backups and snapshots, in turns: six minutes on a quiet machine
+	$(GO) test ./test/survival -run '^TestLocksBesideBackups$$' -beside $(OBJECTS) -count 1 -timeout 0 -v
 
 trace: ## one caller's acquires and releases hop by hop, in microseconds; flags in BENCH_TRACE
 	cd $(HEAVY) && $(GO) build -o ../bin/bench . && ../bin/bench trace $(BENCH_TRACE)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,9 +14,6 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
-
-// partialSuffix marks a backup that is not whole.
-const partialSuffix = ".partial"
 
 // progressEvery is how often it is said how far a backup has come.
 const progressEvery = 5 * time.Second
@@ -28,10 +24,11 @@ type saveCommand struct {
 	every  time.Duration
 	keep   int
 	listen string
+	rate   sizeFlag
 }
 
 func newBackupSave(f *cli.Frame) *cobra.Command {
-	s := &saveCommand{Frame: f}
+	s := &saveCommand{Frame: f, rate: defaultRate}
 	c := f.Command(&cobra.Command{
 		Use:   "save FILE|DIR|-",
 		Short: "Save the state of a running cluster",
@@ -39,6 +36,9 @@ func newBackupSave(f *cli.Frame) *cobra.Command {
 of them into FILE, or to the standard output. Everything is in it that was acknowledged
 before the command was started. The token needs the right backup for the path /, which
 the role root has.
+
+It reads no more than --rate in a second, so that hosts and clients notice little of it,
+also where FILE is on the disk of a host.
 
 FILE is there when it is whole, and not before: until then its name ends in ` + partialSuffix + `.
 Where a leader is lost, its shard is begun again at the next one. It is given up
@@ -73,7 +73,7 @@ right.`,
 				if err != nil {
 					return err
 				}
-				source := source{admin.Of(box), timeout, f.Say}
+				source := source{admin.Of(box), timeout, uint64(s.rate), f.Say}
 				if s.every > 0 || c.Flags().Changed("keep") {
 					return s.series(ctx, args[0], &source)
 				}
@@ -83,6 +83,7 @@ right.`,
 	})
 	c.Flags().DurationVar(&s.every, "every", 0, "stay, and save each `TIME`, such as 1h, into a directory")
 	c.Flags().IntVar(&s.keep, "keep", 24, "`NUMBER` of backups that stay in the directory")
+	c.Flags().Var(&s.rate, "rate", "how much is read in a second: `SIZE`, such as 64MiB; 0 for all that goes")
 	c.Flags().StringVar(&s.listen, "metrics-listen", "", "`HOST:PORT` at which metrics of the backups are served")
 	return c
 }
@@ -147,50 +148,11 @@ func newSavedObject(path string, b *admin.Backup) savedObject {
 	return savedObject{path, b.Cluster, b.Generation, b.Begun.UTC().Format(time.RFC3339), b.Shards, b.Bytes, b.Again}
 }
 
-// writeWhole makes a file of what write writes, or none.
-func writeWhole(path string, write func(io.Writer) error) error {
-	// Only its user may read it.
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+partialSuffix)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // which fails once it is in its place
-	err = write(&synced{file: file})
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	directory, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(directory.Sync(), directory.Close())
-}
-
-// syncEvery is how many bytes of a file are made durable at a time: a host on the same disk would wait for all of them.
-const syncEvery = 4 << 20
-
-// synced makes a file durable while it is written.
-type synced struct {
-	file    *os.File
-	written int
-}
-
-// Write implements io.Writer.
-func (s *synced) Write(p []byte) (int, error) {
-	n, err := s.file.Write(p)
-	if s.written += n; err == nil && s.written >= syncEvery {
-		s.written, err = 0, s.file.Sync()
-	}
-	return n, err
-}
-
 // source is the cluster that is saved.
 type source struct {
 	admin    *admin.Admin
 	patience time.Duration
+	rate     uint64
 	say      func(format string, args ...any)
 }
 
@@ -204,6 +166,7 @@ func (s *source) save(ctx context.Context, w io.Writer) (admin.Backup, error) {
 	stalled := time.AfterFunc(s.patience, func() { cancel(errNothingCame) })
 	defer stalled.Stop()
 	said := time.Now()
+	w = &steady{ctx: ctx, w: w, rate: s.rate}
 	paused := &pausing{w: w, stop: func() { stalled.Stop() }, resume: func() { stalled.Reset(s.patience) }}
 	done, err := s.admin.Backup(ctx, paused, func(b admin.Backup) {
 		if now := time.Now(); now.Sub(said) >= progressEvery {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -10,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
@@ -54,6 +58,8 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--keep", "3")
 	x.fails(cli.ExitNotFound, "no such file", "backup", "save", filepath.Join(dir, "none"), "--every", "1h")
 	x.fails(cli.ExitUsage, "must be a directory", "backup", "save", file, "--every", "1h")
+	x.fails(cli.ExitUsage, "not a number of bytes", "backup", "save", file, "--rate", "fast")
+	x.ok("backup", "save", file, "--rate", "0")
 }
 
 // TestABackupThatFailsLeavesNoFile: nor does it take the place of the one that is there.
@@ -129,5 +135,49 @@ func TestTheNewestBackupsOfASeriesStay(t *testing.T) {
 		if got := names(t, dir); !slices.Equal(got, want) {
 			t.Errorf("of %d there are %v, want %v", keep, got, want)
 		}
+	}
+}
+
+// pieces counts what is written to it, and keeps the largest piece.
+type pieces struct{ bytes, most int }
+
+// Write implements io.Writer.
+func (p *pieces) Write(b []byte) (int, error) {
+	p.bytes, p.most = p.bytes+len(b), max(p.most, len(b))
+	return len(b), nil
+}
+
+// TestABackupIsWrittenAtItsRate: piece by piece, and what was not written for a while is not made up for.
+func TestABackupIsWrittenAtItsRate(t *testing.T) {
+	const second = 4 * pieceBytes
+	for _, c := range []struct {
+		rate uint64
+		want time.Duration
+	}{{0, 0}, {second, 3 * time.Second}, {2 * second, 3 * time.Second / 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			got := new(pieces)
+			s := &steady{ctx: t.Context(), w: got, rate: c.rate}
+			began := time.Now()
+			for range 3 {
+				time.Sleep(time.Minute)
+				if n, err := s.Write(make([]byte, second+pieceBytes)); n != second+pieceBytes || err != nil {
+					t.Fatalf("%d, %v", n, err)
+				}
+			}
+			if took := time.Since(began) - 3*time.Minute; took != c.want || got.most != pieceBytes ||
+				got.bytes != 3*(second+pieceBytes) {
+				t.Errorf("at %d: %v, want %v; %+v", c.rate, took, c.want, got)
+			}
+		})
+	}
+}
+
+// TestABackupThatWaitsForItsRateCanBeEnded: at once, and with the cause.
+func TestABackupThatWaitsForItsRateCanBeEnded(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := &steady{ctx: ctx, w: new(pieces), rate: 1}
+	cancel(errNothingCame)
+	if n, err := s.Write(make([]byte, 2*pieceBytes)); n > pieceBytes || !errors.Is(err, errNothingCame) {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }

@@ -38,7 +38,7 @@ func TestTheStartAfterAKill(t *testing.T) {
 	hosts := serveAll(t, []*place{at})
 	newNode(t, hosts, "/start", protocol.NodeConfig{})
 	began := time.Now()
-	fillWithObjects(t, hosts, *startObjects)
+	fillWithObjects(t, hosts, *startObjects, "")
 	t.Logf("%d semaphores were made in %v", *startObjects, time.Since(began).Round(time.Second))
 	var took []time.Duration
 	for range rounds {
@@ -56,8 +56,8 @@ func TestTheStartAfterAKill(t *testing.T) {
 
 func objectName(i int) string { return fmt.Sprint("object-", i) }
 
-// fillWithObjects makes semaphores, many at a time.
-func fillWithObjects(t *testing.T, hosts []*host, n int) {
+// fillWithObjects makes semaphores with data, many at a time.
+func fillWithObjects(t *testing.T, hosts []*host, n int, data string) {
 	t.Helper()
 	const clients, callers = 4, 64
 	var next atomic.Int64
@@ -71,7 +71,7 @@ func fillWithObjects(t *testing.T, hosts []*host, n int) {
 		for range callers {
 			running.Go(func() {
 				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-					c.createPlain(objectName(i))
+					c.createPlain(objectName(i), data)
 				}
 			})
 		}
@@ -80,9 +80,9 @@ func fillWithObjects(t *testing.T, hosts []*host, n int) {
 }
 
 // createPlain makes a semaphore outside of any session, unless it is there.
-func (c *client) createPlain(name string) {
+func (c *client) createPlain(name, data string) {
 	for {
-		if status := c.tryCreate(name, ""); status == protocol.StatusSuccess || status == protocol.StatusAlreadyExists {
+		if status := c.tryCreate(name, data); status == protocol.StatusSuccess || status == protocol.StatusAlreadyExists {
 			return
 		}
 	}
