@@ -22,8 +22,8 @@ func writeWhole(path string, write func(io.Writer) error) error {
 		return err
 	}
 	defer os.Remove(file.Name()) // which fails once it is in its place
-	// What is written waits for no sync until the end, but the disk gets it piece by piece: a host on the same disk would
-	// wait for all of it.
+	// What is written waits for no sync until the end, but the disk gets it piece by piece: a host on the same disk
+	// would wait for all of it.
 	err = write(vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: pieceBytes}))
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err

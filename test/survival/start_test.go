@@ -82,7 +82,8 @@ func fillWithObjects(t *testing.T, hosts []*host, n int, data string) {
 // createPlain makes a semaphore outside of any session, unless it is there.
 func (c *client) createPlain(name, data string) {
 	for {
-		if status := c.tryCreate(name, data); status == protocol.StatusSuccess || status == protocol.StatusAlreadyExists {
+		status := c.tryCreate(name, data)
+		if status == protocol.StatusSuccess || status == protocol.StatusAlreadyExists {
 			return
 		}
 	}
