@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/config"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/shard"
 )
 
 var testLog = slog.New(slog.DiscardHandler)
@@ -233,7 +234,7 @@ func fit(t *testing.T, b *browser) {
 		b.visit(st.url + page)
 		b.await(drawn)
 		if name == "overview" && *shots != "" {
-			b.await("document.querySelector('.plot path')?.getAttribute('d').split('L').length > 6")
+			st.plotHosts(b)
 		}
 		for _, theme := range []string{"light", "dark"} {
 			for _, width := range []int{1280, 360} {
@@ -244,6 +245,17 @@ func fit(t *testing.T, b *browser) {
 				b.save(fmt.Sprintf("%s-%s-%d", name, theme, width))
 			}
 		}
+	}
+}
+
+// plotHosts has the hosts do more and less, until the page has a line of that.
+func (st *stage) plotHosts(b *browser) {
+	for i := range 8 {
+		for id := range shard.HostID(3) {
+			st.cluster.Host(id + 1).ReportLoad(loadAt(2*i + int(id)))
+		}
+		const points = "(document.querySelector('.plot path:not(.area)')?.getAttribute('d').split('L').length ?? 1)"
+		b.await(fmt.Sprintf("%s > %d", points, i))
 	}
 }
 

@@ -33,5 +33,5 @@ export function plot(title, unit, lines, from) {
       [0, 0.5, 1].map((at) => svg("line", { x1: 0, x2: width, y1: height - at * (height - 4), y2: height - at * (height - 4) })),
       enough && lines.length === 1 && svg("path", { class: "area", d: `${first}L${width} ${height}L0 ${height}Z` }),
       enough && lines.map(([, values], i) => svg("path", { class: i ? "second" : null, d: path(values, scale) }))),
-    h("p", { class: "axis" }, h("span", {}, from), h("span", {}, `up to ${short(scale)} ${unit}`)));
+    h("p", { class: "axis" }, h("span", {}, enough ? from : "one reading so far"), h("span", {}, `up to ${short(scale)} ${unit}`)));
 }

@@ -22,15 +22,17 @@ export function hostTable(cluster, all, local, acts) {
   const loadOf = (one, words) => { const { load } = of(one.id); return load ? words(load) : h("span", { class: "dim" }, "not known"); };
   const led = (id) => (cluster.shards ?? []).filter((one) => one.leader === id).length;
   const columns = [
-    ["host", (one) => h("b", {}, one.name)], ["state", standing], ["failure domain", (one) => one.domain ?? ""],
+    ["host", (one) => h("div", {}, h("b", {}, one.name), h("code", { class: "below" }, one.client_address ?? "")), "word"],
+    ["state", standing],
     ["leads", (one) => String(led(one.id)), "number"],
     ["requests", (one) => loadOf(one, (load) => `${short(load.per_second ?? 0)} /s`), "number"],
     ["p99", (one) => loadOf(one, (load) => `${short(load.p99_ms ?? 0)} ms`), "number"],
     ["disk free", (one) => loadOf(one, (load) => load.disk_total && freeOf(load)), "number"],
     ["connections", (one) => number(of(one.id).connections), "number"],
     ["up for", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : of(one.id).err ? "does not answer" : ""), "number"],
-    ["version", (one) => one.version ?? ""], ["clients connect to", (one) => h("code", {}, one.client_address ?? "")],
+    ["version", (one) => one.version ?? ""],
   ];
+  if ((cluster.hosts ?? []).some((one) => one.domain)) columns.splice(2, 0, ["failure domain", (one) => one.domain ?? ""]);
   if (acts) columns.push(["", acts, "acts"]);
   return table(cluster.hosts ?? [], columns, { empty: "No host is on record.", key: (one) => one.id, local, name: "hosts" });
 }
