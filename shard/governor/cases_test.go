@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -225,7 +226,7 @@ var cases = []struct {
 		s := newScene(t, "a", "b", "c")
 		s.done(s.State.Boot(s.at(), hosts.Boot{Host: 2, Incarnation: hosts.Incarnation{2},
 			Start:     hosts.Start{Number: 1},
-			Addresses: addressesOf("b"), Level: 4}))
+			Addresses: addressesOf("b"), Level: level.Newest}))
 		s.Now += 1000
 		return s
 	}, `

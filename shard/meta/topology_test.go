@@ -213,8 +213,8 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestASnapshotOfTheHostsIsWhatItWas reads a snapshot of the newest level and writes it again. Until the level is
-// released the file may be written anew, with -snapshot.write.
+// TestASnapshotOfTheHostsIsWhatItWas reads snapshots of all levels, and writes that of the newest again. Until the level
+// is released its file may be written anew, with -snapshot.write.
 func TestASnapshotOfTheHostsIsWhatItWas(t *testing.T) {
 	c := furnishedTopology(t)
 	path := filepath.Join("testdata", "snapshots", fmt.Sprint("level", level.Newest))
@@ -223,20 +223,24 @@ func TestASnapshotOfTheHostsIsWhatItWas(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := New()
-	if err := m.Restore(bytes.NewReader(want)); err != nil {
-		t.Fatalf("a snapshot of level %d cannot be read any more: %v", level.Newest, err)
-	}
-	if got := saved(t, m); !bytes.Equal(got, want) {
-		t.Errorf("a snapshot of level %d has other bytes now", level.Newest)
-	}
-	mustEqual(t, m, c.Machine)
-	if s := m.State(); len(s.Records.Hosts()) != 4 || len(s.Plan.Steps()) != 1 || len(s.Seen) != 2 ||
-		len(s.Plan.Backoffs()) != 1 || len(s.Records.Tokens()) != 1 {
-		t.Errorf("there is little in the file: %+v", s)
+	for at := TopologyLevel; at <= level.Newest; at++ {
+		want, err := os.ReadFile(filepath.Join("testdata", "snapshots", fmt.Sprint("level", at)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := New()
+		if err := m.Restore(bytes.NewReader(want)); err != nil {
+			t.Fatalf("a snapshot of level %d cannot be read any more: %v", at, err)
+		}
+		if got := saved(t, m); !bytes.Equal(got, want) {
+			t.Errorf("a snapshot of level %d has other bytes now", at)
+		}
+		if s := m.State(); s.Level != at || len(s.Records.Hosts()) != 4 || len(s.Plan.Steps()) != 1 ||
+			len(s.Seen) != 2 || len(s.Plan.Backoffs()) != 1 || len(s.Records.Tokens()) != 1 {
+			t.Errorf("level %d: there is little in the file: %+v", at, s)
+		}
+		if at == level.Newest {
+			mustEqual(t, m, c.Machine)
+		}
 	}
 }
