@@ -254,7 +254,8 @@ func (st *stage) plotHosts(b *browser) {
 		for id := range shard.HostID(3) {
 			st.cluster.Host(id + 1).ReportLoad(loadAt(2*i + int(id)))
 		}
-		const points = "(document.querySelector('.plot path:not(.area)')?.getAttribute('d').split('L').length ?? 1)"
+		const points = "(document.querySelector('.plot').querySelector('path:not(.area)')" +
+			"?.getAttribute('d').split('L').length ?? 1)"
 		b.await(fmt.Sprintf("%s > %d", points, i))
 	}
 }
