@@ -84,7 +84,7 @@ func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
 		written <- err
 	}()
 
-	hosts = append(hosts, places[2].serve(t))
+	places[2].serve(t)
 	desk := admin.Of(newCounter(t, places[:2]).box)
 	lags := func() bool {
 		why, err := desk.Why(t.Context())
