@@ -118,6 +118,29 @@ func TestASeriesOfBackups(t *testing.T) {
 	}
 }
 
+// TestASeriesGoesOnAfterABackupThatFailed: its directory is away for a while.
+func TestASeriesGoesOnAfterABackupThatFailed(t *testing.T) {
+	x, _ := sharedTool(t)
+	dir := filepath.Join(t.TempDir(), "backups")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := x.start("backup", "save", dir, "--every", "1s")
+	s.says("data shards of cluster")
+	if err := os.Rename(dir, dir+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	s.remarks("this backup failed, and is tried again in 1s: ")
+	before := strings.Count(s.Output(), "data shards of cluster")
+	if err := os.Rename(dir+"-away", dir); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitOutput("it saves again", func() bool {
+		return strings.Count(s.Output(), "data shards of cluster") > before
+	})
+	s.endsBy(os.Interrupt, 0)
+}
+
 // TestTheNewestBackupsOfASeriesStay: by the time in their names; other files are left alone.
 func TestTheNewestBackupsOfASeriesStay(t *testing.T) {
 	all := []string{"signalbox-20260101T000000Z.backup", "signalbox-20260101T010000Z.backup",
