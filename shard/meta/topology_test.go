@@ -213,8 +213,8 @@ func TestAViewStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestASnapshotOfTheHostsIsWhatItWas reads snapshots of all levels, and writes that of the newest again. Until the level
-// is released its file may be written anew, with -snapshot.write.
+// TestASnapshotOfTheHostsIsWhatItWas reads snapshots of all levels, and writes that of the newest again. Until the
+// level is released its file may be written anew, with -snapshot.write.
 func TestASnapshotOfTheHostsIsWhatItWas(t *testing.T) {
 	c := furnishedTopology(t)
 	path := filepath.Join("testdata", "snapshots", fmt.Sprint("level", level.Newest))
