@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,8 +78,7 @@ func mediansOf(of [][3]float64) (m [3]float64) {
 		for _, figures := range of {
 			all = append(all, figures[i])
 		}
-		slices.Sort(all)
-		m[i] = all[len(all)/2]
+		m[i] = median(all)
 	}
 	return m
 }

@@ -72,7 +72,7 @@ func TestLocksBesideAJoin(t *testing.T) {
 		}
 		for _, when := range []string{alone, beside, after} {
 			t.Logf("slow line %t, medians of %d turns, %s: p50 %.2f ms, p99 %.2f ms, %.2f times that of three", slow,
-				*joinTurns, when, middle(p50[when])/1000, middle(p99[when])/1000, middle(p99[when])/middle(p99[alone]))
+				*joinTurns, when, median(p50[when])/1000, median(p99[when])/1000, median(p99[when])/median(p99[alone]))
 		}
 	}
 }
@@ -97,7 +97,7 @@ func TestLocksWithCopies(t *testing.T) {
 	}
 	for _, n := range sizes {
 		t.Logf("%d hosts, medians of %d turns: %.0f locks a second, p50 %.2f ms, %.1f us of the leader's time each",
-			n, *joinTurns, middle(rate[n]), middle(p50[n])/1000, middle(cost[n]))
+			n, *joinTurns, median(rate[n]), median(p50[n])/1000, median(cost[n]))
 	}
 }
 
@@ -186,9 +186,4 @@ func leading(t *testing.T, hosts []*host) (leader *host) {
 		return leader != nil
 	})
 	return leader
-}
-
-func middle(of []float64) float64 {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[len(sorted)/2]
 }

@@ -34,8 +34,9 @@ type browser struct {
 	mu       sync.Mutex
 	next     int
 	waiting  map[int]chan reply
-	problems []string // what the console of the page, and the requests of it, complain of
-	asked    []string // the addresses of all requests
+	problems []string      // what the console of the page, and the requests of it, complain of
+	asked    []string      // the addresses of all requests
+	asks     chan struct{} // has one when a request was added
 }
 
 // reply is what the browser answers to a command.
@@ -79,7 +80,7 @@ func openBrowser(t *testing.T) *browser {
 		cancel()
 		_ = command.Wait()
 	})
-	b := &browser{T: t, waiting: make(map[int]chan reply)}
+	b := &browser{T: t, waiting: make(map[int]chan reply), asks: make(chan struct{}, 1)}
 	b.connect(filepath.Join(dir, "DevToolsActivePort"))
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		b.do(domain+".enable", nil)
@@ -227,6 +228,10 @@ func (b *browser) read() {
 			}
 		case "Network.requestWillBeSent":
 			b.asked = append(b.asked, m.Params.Request.URL)
+			select {
+			case b.asks <- struct{}{}:
+			default:
+			}
 		case "Log.entryAdded":
 			if m.Params.Entry.Level == "error" {
 				b.problems = append(b.problems, m.Params.Entry.Text+" "+m.Params.Entry.URL)
