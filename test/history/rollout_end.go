@@ -6,19 +6,24 @@ import (
 
 // Converged checks that in the end, when all faults are over and nothing stands in the way, every location with
 // instances has reached the newest version, every instance was shown it, and the instances are those that believe so:
-// none of sessions that are over.
+// none of sessions that are over. A location without instances holds up those after it, unless it is bypassed.
 func Converged(h *History) []string {
 	var found findings
 	for i := range h.Rollouts {
 		f := &h.Rollouts[i]
+		heldUp := false
 		for j := range f.Locations {
 			l := &f.Locations[j]
+			t := l.last()
 			used := slices.ContainsFunc(f.Participants, func(p Participant) bool { return p.Location == l.Name })
-			switch t := l.last(); {
-			case !used || l.Bypassed:
+			switch {
+			case l.Bypassed || t != nil && t.Seq == f.LastSeq && t.Reached != 0:
+			case !used:
+				heldUp = true
+			case heldUp:
 			case t == nil:
 				found.add(f.Rollout, "in the end %s has no target", l.Name)
-			case t.Seq != f.LastSeq || t.Reached == 0:
+			default:
 				found.add(f.Rollout, "in the end %s, with %d leaders, has %+v, and there is version %d",
 					l.Name, l.Leaders, *t, f.LastSeq)
 			}

@@ -103,6 +103,16 @@ func second(h *history.History) (inSasToo *history.FinalTarget) {
 	return &(*targets)[1]
 }
 
+// empty takes the instance of sas away before it reached anything, so that man, which has one, got nothing.
+func empty(change func(*history.RolloutFinal)) func(*history.History, *history.RolloutFinal) {
+	return func(h *history.History, f *history.RolloutFinal) {
+		h.Requests, h.Targets = h.Requests[:3], h.Targets[:1]
+		f.Members, f.Participants = f.Members[1:], f.Participants[1:]
+		f.Locations[0].Targets[0].Reached, f.Locations[1].Targets = 0, nil
+		change(f)
+	}
+}
+
 // TestRulesOfRollouts has histories that break the rule that is named, or none.
 func TestRulesOfRollouts(t *testing.T) {
 	for _, c := range []struct {
@@ -289,6 +299,11 @@ func TestRulesOfRollouts(t *testing.T) {
 		{"a target is not reached in the end", "converged", func(_ *history.History, f *history.RolloutFinal) {
 			f.Locations[1].Targets[0].Reached = 0
 		}},
+		{"a location without instances holds up the next", "", empty(func(f *history.RolloutFinal) {})},
+		{"a location without instances has all, and the next has not", "converged",
+			empty(func(f *history.RolloutFinal) { f.Locations[0].Targets[0].Reached = 110 })},
+		{"a location without instances is bypassed, and the next has not", "converged",
+			empty(func(f *history.RolloutFinal) { f.Locations[0].Bypassed = true })},
 		{"a session that is over is an instance", "converged",
 			func(_ *history.History, f *history.RolloutFinal) { f.Members = append(f.Members, 3) }},
 		{"an instance is none any more", "converged",
