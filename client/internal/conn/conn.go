@@ -49,7 +49,8 @@ type Owner interface {
 //
 // One goroutine reads it and one writes it. Requests are encoded by those who send them, into one buffer that is
 // written in one go, so that many requests share a system call. A request that is alone is written by its sender,
-// which saves the way over another goroutine, and its answer is read by the same (see readToken).
+// which saves the way over another goroutine, and its answer is read by the same (see readToken). Where the latest
+// answers came together it is left to the writer: those who got them are about to send too.
 type Conn struct {
 	dialer  *Dialer
 	owner   Owner
@@ -65,6 +66,7 @@ type Conn struct {
 	// For the holder of the read token, which comes with the lock.
 	from    *frames
 	decoder *protocol.AnswerDecoder
+	brought int // how many messages the latest read has brought so far
 
 	mu       sync.Mutex // guards what follows
 	encoder  *protocol.Encoder
@@ -73,6 +75,7 @@ type Conn struct {
 	lastID   uint64
 	handlers map[uint64]Handler
 	open     int           // requests that are not answered
+	together bool          // the latest answer did not come by itself: other callers are about to send too
 	held     []heldRequest // that the host would refuse, because too many are open
 	sessions map[uint64]Session
 	unhook   func() bool // from the end of the client
@@ -115,7 +118,7 @@ func (c *Conn) SendAwaited(h Handler, m protocol.RequestMessage) (id uint64, w W
 		return 0, Work{}, err
 	}
 	// Everything before was answered, so the host has read it.
-	if c.buffers && c.open == 1 && len(c.held) == 0 && len(c.out.B) <= smallWrite {
+	if c.buffers && c.open == 1 && !c.together && len(c.held) == 0 && len(c.out.B) <= smallWrite {
 		c.token.alone = id
 		return id, Work{write: true, read: c.borrow()}, nil
 	}

@@ -72,10 +72,14 @@ func (c *Conn) read() {
 
 // readNext hands on one message. It is for the holder of the read token.
 func (c *Conn) readNext() error {
+	if c.from.empty() {
+		c.brought = 0
+	}
 	payload, err := c.from.next()
 	if err != nil {
 		return err
 	}
+	c.brought++
 	a, err := c.decoder.Decode(payload)
 	if err != nil {
 		var bad *protocol.DecodeError
@@ -95,6 +99,7 @@ func (c *Conn) readNext() error {
 // deliver gives a message to the handler of its request.
 func (c *Conn) deliver(a *protocol.Answer) {
 	c.mu.Lock()
+	c.together = c.brought > 1 || !c.from.empty()
 	h := c.handlers[a.ID]
 	if !moreFollows(a) {
 		delete(c.handlers, a.ID)
