@@ -1,15 +1,6 @@
 package rollout
 
-import "fmt"
-
-// Clone returns a rollout that shares nothing with this one, and that no instance has joined.
-func (r *Rollout) Clone() *Rollout {
-	c, err := Load(r.Save(nil))
-	if err != nil {
-		panic(fmt.Sprintf("a rollout cannot be loaded as it was saved: %v", err))
-	}
-	return c
-}
+import "slices"
 
 // Planned is one step of a dry run: a location gets a version.
 type Planned struct {
@@ -31,17 +22,9 @@ type Rehearsal struct {
 	steps    []Planned
 }
 
-// Rehearse begins a dry run at a time of the shard. The copy has no payloads, so that it is made soon.
+// Rehearse begins a dry run at a time of the shard.
 func (r *Rollout) Rehearse(now uint64) *Rehearsal {
-	bare := *r
-	bare.audit = nil
-	bare.versions = make([]*Version, len(r.versions))
-	for k, v := range r.versions {
-		copied := *v
-		copied.Payload = nil
-		bare.versions[k] = &copied
-	}
-	d := &Rehearsal{Rollout: bare.Clone(), now: now}
+	d := &Rehearsal{Rollout: r.bare(), now: now}
 	d.rules.Source = SourcePublished // no source is asked in earnest
 	for k, l := range r.locations {
 		if l.Counts.Instances > 0 {
@@ -49,6 +32,26 @@ func (r *Rollout) Rehearse(now uint64) *Rehearsal {
 		}
 	}
 	return d
+}
+
+// bare returns a rollout that shares nothing with this one that is ever changed, without payloads and acts, and that no
+// instance has joined. It is made while the shard stands still.
+func (r *Rollout) bare() *Rollout {
+	c := *r
+	c.byName, c.audit, c.payloads, c.sources = make(map[string]*Instance), nil, 0, slices.Clone(r.sources)
+	c.versions, c.locations = make([]*Version, len(r.versions)), make([]*Location, len(r.locations))
+	for k, v := range r.versions {
+		copied := *v
+		copied.Payload, copied.Abandoned = nil, slices.Clone(v.Abandoned)
+		c.versions[k] = &copied
+	}
+	for k, l := range r.locations {
+		copied := *l
+		copied.History, copied.Gates = slices.Clone(l.History), slices.Clone(l.Gates)
+		copied.Counts, copied.explicit, copied.suspects = Counts{}, [roles]int{}, [roles]suspects{}
+		c.locations[k] = &copied
+	}
+	return &c
 }
 
 // place lets an instance stand for those of a location.

@@ -266,6 +266,12 @@ func (ra *random) reload() error {
 			return fmt.Errorf("%s has other counts after a restart: %+v, %+v", l.Spec.Name, l.Counts, old.Counts)
 		}
 	}
+	if was, is := ra.rehearsed(ra.rollout), ra.rehearsed(loaded); !slices.Equal(was, is) {
+		return fmt.Errorf("a dry run gives %v, and after a restart %v", was, is)
+	}
+	if now := ra.rollout.Save(nil); !bytes.Equal(saved, now) {
+		return fmt.Errorf("a dry run changes the rollout")
+	}
 	if again := loaded.Save(nil); !bytes.Equal(saved, again) || loaded.size != ra.rollout.size ||
 		loaded.payloads != ra.rollout.payloads {
 		return fmt.Errorf("it is saved in another way after a restart")
@@ -273,4 +279,15 @@ func (ra *random) reload() error {
 	ra.rollout = loaded
 	ra.tally["loaded"]++
 	return nil
+}
+
+// rehearsed returns what a dry run of a rollout comes to after some acts.
+func (ra *random) rehearsed(r *Rollout) []Planned {
+	d := r.Rehearse(ra.now)
+	d.Act(Act{Verb: VerbAbort})
+	d.Act(Act{Verb: VerbResume})
+	d.Act(Act{Verb: VerbRollback, Seq: r.lastSeq, Fast: true})
+	d.Publish()
+	d.Act(Act{Verb: VerbPromote})
+	return d.Run(7)
 }

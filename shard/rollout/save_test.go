@@ -85,7 +85,7 @@ func TestLoadIsStrict(t *testing.T) {
 		"a delay that nothing passed on": func(r *Rollout) { r.locations[1].Inherited = 1 << 60 },
 		"an act without a verb":          func(r *Rollout) { r.audit[0].Verb = 0 },
 	} {
-		copied := s.Clone()
+		copied := s.reloaded(t)
 		spoil(copied)
 		if _, err := Load(copied.Save(nil)); !errors.Is(err, ErrForm) {
 			t.Errorf("%s: %v", name, err)
@@ -116,10 +116,20 @@ func TestLoadIsStrict(t *testing.T) {
 	} {
 		copied := *i
 		spoil(&copied)
-		if err := s.Clone().Attach(&copied); !errors.Is(err, ErrForm) {
+		if err := s.reloaded(t).Attach(&copied); !errors.Is(err, ErrForm) {
 			t.Errorf("an instance %s: %v", name, err)
 		}
 	}
+}
+
+// reloaded is the rollout as it is loaded after it was saved, without its instances.
+func (s *script) reloaded(t *testing.T) *Rollout {
+	t.Helper()
+	loaded, err := Load(s.Save(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
 }
 
 // FuzzLoad: whatever bytes are loaded, they are the one form of what they say, and the rollout works.

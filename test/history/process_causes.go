@@ -62,6 +62,7 @@ func (ca *cause) lastOf(opened []*ProcessCall, earliest map[epochKey]Time) uint6
 // it prepared for, and has gone after the last.
 func causesOf(h *History) map[Process][]cause {
 	causes, ends, removed := make(map[Process][]cause), removedBy(h), learnedOf(h)
+	joined := joinsOf(h)
 	first, last := make(map[memberKey]uint64), make(map[memberKey]uint64)
 	for k := range preparedOf(h) {
 		m := memberKey{k.process, k.member}
@@ -92,7 +93,12 @@ func causesOf(h *History) map[Process][]cause {
 				}
 				causes[c.Process] = append(causes[c.Process], end)
 			}
-		case MemberLeaves, MemberIsOut, OperatorKicks:
+		case MemberLeaves:
+			x.above = last[m]
+			if join := joined[m]; join != nil { // it may have been put out before, and does not hear of it
+				x.from = join.Called
+			}
+		case MemberIsOut, OperatorKicks:
 			x.above = last[m]
 		case MemberFails:
 			x.above = c.Epoch

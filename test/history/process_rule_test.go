@@ -313,6 +313,16 @@ func TestRulesOfProcesses(t *testing.T) {
 			h.Changes[2] = changed(history.MemberJoins, 150, history.ProcessChange{Member: 5, Session: 15})
 			h.Sessions = append(h.Sessions, history.Session{ID: 15, From: 3, To: 8000, End: history.Closed})
 		}},
+		{"a member that was put out before it left causes an epoch", "", func(h *history.History) {
+			h.Changes[2] = changed(history.MemberJoins, 150, history.ProcessChange{Member: 5, Session: 15})
+			h.Changes = append(h.Changes,
+				changed(history.MemberLeaves, 3000, history.ProcessChange{Member: 5, Session: 15}))
+		}},
+		{"a member that joins and leaves later causes no epoch", "causes", func(h *history.History) {
+			h.Changes[2] = changed(history.MemberJoins, 2900, history.ProcessChange{Member: 5, Session: 15})
+			h.Changes = append(h.Changes,
+				changed(history.MemberLeaves, 3000, history.ProcessChange{Member: 5, Session: 15}))
+		}},
 		{"a member that is still there causes no epoch by its end", "causes", func(h *history.History) {
 			h.Changes = slices.Delete(h.Changes, 2, 3)
 			h.Sessions[1].To, h.Sessions[1].End = 8000, history.Closed

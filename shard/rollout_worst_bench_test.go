@@ -1,0 +1,103 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/process"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+// fullRollout is a bed of a rollout with as many locations and versions as there may be, whose histories are as long as
+// they get, with the longest words.
+func fullRollout(b *testing.B) *bed {
+	b.Helper()
+	spec := twoLocations()
+	spec.Rules.KeepVersions, spec.Locations = rollout.MaxKeep, nil
+	for i := range rollout.MaxLocations {
+		spec.Locations = append(spec.Locations, rollout.LocationSpec{Name: fmt.Sprintf("%0*d", rollout.MaxWord, i)})
+	}
+	t := newestBed(rollout.MaxLocations)
+	t.do(Command{Kind: CmdLead, Term: 1})
+	if e := t.put("dns", rollout.Put{Spec: spec}); e.Status != protocol.StatusSuccess {
+		b.Fatal(e)
+	}
+	for i, l := range spec.Locations {
+		if e := t.joinRollout(i, fmt.Sprintf("%0*d", rollout.MaxText, i), l.Name); e.Status != protocol.StatusSuccess {
+			b.Fatal(e)
+		}
+		t.lead(i)
+	}
+	for n := range uint64(rollout.MaxKeep) {
+		t.publish(rollout.Publication{Label: strings.Repeat("l", rollout.MaxWord)})
+		for i, l := range spec.Locations {
+			at := t.target(b, l.Name)
+			t.report(i, rollout.Report{Current: at.Seq, Generation: at.Generation})
+		}
+		if at := t.target(b, spec.Locations[rollout.MaxLocations-1].Name); at.Seq != n+1 {
+			b.Fatalf("the last location has %+v", at)
+		}
+	}
+	return t
+}
+
+// BenchmarkWorstReads: how long what is read of the largest rollouts and processes holds the machine's lock, in the
+// median and at the worst.
+func BenchmarkWorstReads(b *testing.B) {
+	full := fullRollout(b)
+	many := newestBed(1)
+	many.do(Command{Kind: CmdLead, Term: 1})
+	for i := range rolloutsInOneGo {
+		spec := twoLocations()
+		spec.Locations[1].Delay = rollout.MaxDelay
+		many.put(fmt.Sprint("rollout-", i), rollout.Put{Spec: spec})
+	}
+	inboxes := running(b, process.MaxMembers, processSpec)
+	inboxes.fillInboxes()
+	for _, c := range []struct {
+		name string
+		read func()
+	}{
+		{"a dry run's copy", func() {
+			if r, _ := full.m.RehearseRollout(1, "dns", 0); r == nil {
+				b.Fatal("there is no rollout")
+			}
+		}},
+		{"a rollout and why", func() {
+			var d RolloutDescription
+			full.m.DescribeRollout(1, "dns", PartOptions{Why: true}, &d)
+		}},
+		{"a history", func() {
+			var d RolloutDescription
+			part := historyPart + fmt.Sprintf("%0*d", rollout.MaxWord, 3)
+			if full.m.DescribeRollout(1, "dns", PartOptions{Part: part}, &d); len(d.Rows) == 0 {
+				b.Fatal("it is empty")
+			}
+		}},
+		{"a walk over rollouts", func() { many.m.WalkRollouts(0, 0, func(*RolloutView) {}) }},
+		{"a process and why", func() {
+			var d ProcessDescription
+			inboxes.m.DescribeProcess(1, "p", PartOptions{Why: true}, &d)
+		}},
+		{"an inbox", func() {
+			inboxes.m.Inbox(1, []byte("p"), inboxes.ids[0], inboxes.members[0], 0, process.MaxUnreadBytes, nil)
+		}},
+		{"a walk over processes", func() { inboxes.m.WalkProcesses(0, 0, func(*ProcessView) {}) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var all []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				c.read()
+				all = append(all, time.Since(began))
+			}
+			slices.Sort(all)
+			b.ReportMetric(float64(all[len(all)/2].Microseconds())/1000, "median-ms")
+			b.ReportMetric(float64(all[len(all)-1].Microseconds())/1000, "worst-ms")
+		})
+	}
+}
