@@ -28,7 +28,11 @@ func (t *trial) unrest(ctx context.Context) string {
 	if err != nil {
 		return fmt.Sprintf("the hosts cannot be described: %v", err)
 	}
-	members := t.cluster.members()
+	return t.unrestOf(c, t.cluster.members())
+}
+
+// unrestOf says what is not as it should be where there are these members.
+func (t *trial) unrestOf(c *admin.Cluster, members []int) string {
 	var living []int
 	for i := range c.Hosts {
 		h := &c.Hosts[i]
