@@ -2,6 +2,8 @@ package ydb_test
 
 import (
 	"bytes"
+	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,4 +111,73 @@ func TestAHostThatIsLost(t *testing.T) {
 	b := r.session(start{session: a.id, key: "key", sequence: 1, timeout: 5 * time.Minute})
 	b.released(b.release("lock"), true)
 	b.stop()
+}
+
+// TestWorkersThatReconnectUnderLoad is case 29 too: three workers race for a lock, and each loses its stream time and
+// again, while it waits, and while it has the lock. It repeats its acquire over the next stream then, and at no time two
+// of them have the lock.
+func TestWorkersThatReconnectUnderLoad(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	r.session(start{}).createSemaphore("lock", 1, "", ok)
+	var inside atomic.Int64
+	for i := range 3 {
+		t.Run(fmt.Sprintf("worker %d", i), func(t *testing.T) {
+			t.Parallel()
+			mine := *r
+			mine.t = t
+			w := &worker{rig: &mine, key: fmt.Sprintf("worker-%d", i)}
+			w.caller = w.session(start{key: w.key, timeout: 5 * time.Minute})
+			for round := range 8 {
+				id := w.acquire("lock", 1, -1, false)
+				if round%2 == 0 {
+					id = w.reconnect() // with the acquire under way
+				}
+				w.await(id)
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d have the lock", n)
+				}
+				if round%4 < 2 {
+					w.await(w.reconnect()) // it has the lock still
+				}
+				inside.Add(-1)
+				w.released(w.release("lock"), true)
+			}
+			w.stop()
+		})
+	}
+}
+
+// worker is a caller that comes back.
+type worker struct {
+	*rig
+	*caller
+	key      string
+	sequence uint64
+}
+
+// reconnect goes on over another stream, and repeats the acquire.
+func (w *worker) reconnect() (id uint64) {
+	w.rig.t.Helper()
+	w.cancel()
+	w.sequence++
+	w.caller = w.session(start{session: w.id, key: w.key, sequence: w.sequence, timeout: 5 * time.Minute})
+	return w.acquire("lock", 1, -1, false)
+}
+
+// await waits until an acquire has got the lock.
+func (w *worker) await(id uint64) {
+	w.rig.t.Helper()
+	for {
+		m := w.next()
+		if result := m.GetAcquireSemaphoreResult(); result != nil {
+			if result.ReqId != id || result.Status != ok || !result.Acquired {
+				w.rig.t.Fatalf("got %v, want the lock", m)
+			}
+			return
+		}
+		if m.GetAcquireSemaphorePending().GetReqId() != id {
+			w.rig.t.Fatalf("got %v, want the lock", m)
+		}
+	}
 }

@@ -1,6 +1,12 @@
 package ydb
 
-import "time"
+import (
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+
+	"github.com/signalbox/signalbox/protocol"
+)
 
 // BePatient makes a gateway bear with a machine that stands still for minutes: no stream ends because of that, but
 // over pings without an answer where these are heeded.
@@ -19,3 +25,19 @@ func Timeouts(asked time.Duration) (reliance, timeout time.Duration) {
 
 // MaxAsked is the longest timeout that can be asked for.
 const MaxAsked = maxAsked
+
+// StatusOf returns what SDKs are answered for a status of hosts, and the message of its issue.
+func StatusOf(s protocol.Status) (code Ydb.StatusIds_StatusCode, issue string) {
+	var err error
+	if s != protocol.StatusSuccess {
+		err = &protocol.Error{Status: s, Message: "why"}
+	}
+	code, issues := statusOf(err)
+	for _, i := range issues {
+		issue += i.Message
+	}
+	return code, issue
+}
+
+// PingPeriod returns how often a session is pinged that was asked for with a timeout.
+func PingPeriod(asked time.Duration) time.Duration { return asYDB.periodOf(asked) }

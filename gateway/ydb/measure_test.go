@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +31,7 @@ import (
 var idleStreams = flag.Int("idle-streams", 0, "measure what so many idle streams cost a gateway")
 
 // measuredSessions is how many sessions the callers of a benchmark share.
-const measuredSessions = 8
+var measuredSessions = flag.Int("measured-sessions", 8, "sessions that the callers of a benchmark share")
 
 // gatewayProcess is the command, in front of one host.
 type gatewayProcess struct {
@@ -55,8 +56,9 @@ func newGatewayProcess(t testing.TB) *gatewayProcess {
 type locker func(ctx context.Context, name string) error
 
 // BenchmarkLockAndUnlock is what callers of this process reach with the SDK through a gateway, with the SDK and a
-// server that says yes at once, and with the client of Signalbox without a gateway, each over 8 sessions; one operation
-// is a lock and an unlock, each caller's of its own lock. It shows what each process spends on one.
+// server that says yes at once, and with the client of Signalbox without a gateway, each over as many sessions; one operation
+// is a lock and an unlock, each caller's of its own lock. It shows what each process spends on one, for which share of
+// the time the processors had nothing to do, and of how many commands the host's batches were.
 func BenchmarkLockAndUnlock(b *testing.B) {
 	g := newGatewayProcess(b)
 	yes := newInstantServer(b)
@@ -72,10 +74,39 @@ func BenchmarkLockAndUnlock(b *testing.B) {
 			{"sdk-alone", sdkLockers(b, yes.address), []spender{{"server", yes.PID()}}},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", way.name, callers), func(b *testing.B) {
+				before, idle := countsOf(b, g.behind), idleTime(b)
 				lockAndUnlock(b, way.lockers, callers, append(way.spenders, spender{"callers", os.Getpid()}))
+				elapsed := b.Elapsed().Seconds() * float64(runtime.NumCPU())
+				b.ReportMetric(100*(idleTime(b)-idle).Seconds()/elapsed, "idle-%")
+				after := countsOf(b, g.behind)
+				if batches := after.batches - before.batches; batches > float64(b.N)/1000 {
+					b.ReportMetric((after.commands-before.commands)/batches, "commands/batch")
+					b.ReportMetric(1e6*(after.syncing-before.syncing)/batches, "sync-µs")
+				}
 			})
 		}
 	}
+}
+
+// logCounts are what a host's metrics say of its log.
+type logCounts struct {
+	commands, batches float64
+	syncing           float64 // in seconds
+}
+
+func countsOf(t testing.TB, host *process.Host) (c logCounts) {
+	t.Helper()
+	_, text := host.Get("/metrics")
+	for series, v := range map[string]*float64{
+		"signalbox_commands_applied_total": &c.commands, "signalbox_batches_applied_total": &c.batches,
+		"signalbox_log_sync_seconds_sum": &c.syncing,
+	} {
+		_, rest, _ := strings.Cut(text, "\n"+series+" ")
+		if _, err := fmt.Sscan(rest, v); err != nil {
+			t.Fatalf("%s: %v", series, err)
+		}
+	}
+	return c
 }
 
 // spender is a process that does a part of the work.
@@ -114,7 +145,7 @@ func lockAndUnlock(b *testing.B, lockers []locker, callers int, spenders []spend
 
 func nativeLockers(t testing.TB, g *gatewayProcess) (list []locker) {
 	c := nativeClient(t, g.host)
-	for range measuredSessions {
+	for range *measuredSessions {
 		s, err := c.Session(t.Context(), nodePath, client.SessionTimeout(time.Minute))
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +167,7 @@ func sdkLockers(t testing.TB, address string) (list []locker) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close(context.Background()) })
-	for range measuredSessions {
+	for range *measuredSessions {
 		s, err := db.Coordination().Session(t.Context(), nodePath, options.WithSessionTimeout(time.Minute))
 		if err != nil {
 			t.Fatal(err)
@@ -151,6 +182,13 @@ func sdkLockers(t testing.TB, address string) (list []locker) {
 	}
 	return list
 }
+
+// What an idle stream may cost at the most, and how often it is pinged at the least.
+const (
+	idleStreamKiB   = 32
+	idleStreamShare = 0.1 / 10_000 // of a core
+	idleStreamPings = 0.8 / 5      // a second: one is due every 5 seconds
+)
 
 // TestIdleStreams measures what streams that do nothing cost a gateway: case 25.
 func TestIdleStreams(t *testing.T) {
@@ -183,10 +221,15 @@ func TestIdleStreams(t *testing.T) {
 	took := time.Since(from)
 	share := (processor(t, g.PID()) - spent).Seconds() / took.Seconds()
 	each := (g.memory(t) - before) / int64(*idleStreams)
+	rate := float64(pings.Load()-pinged) / took.Seconds()
 	t.Logf("%d streams: %.1f KiB each, %.1f %% of a core, %.0f pings/s, %d streams lost", *idleStreams,
-		float64(each)/1024, 100*share, float64(pings.Load()-pinged)/took.Seconds(), lost.Load())
+		float64(each)/1024, 100*share, rate, lost.Load())
 	if lost.Load() > 0 {
 		t.Error("streams were lost")
+	}
+	if n := float64(*idleStreams); each >= idleStreamKiB<<10 || share >= idleStreamShare*n || rate < idleStreamPings*n {
+		t.Errorf("wanted are less than %d KiB each, %.1f %% of a core, and %.0f pings/s", idleStreamKiB,
+			100*idleStreamShare*n, idleStreamPings*n)
 	}
 }
 
@@ -232,6 +275,21 @@ func (g *gatewayProcess) memory(t testing.TB) (bytes int64) {
 		t.Fatal(err)
 	}
 	return bytes << 10
+}
+
+// idleTime is for how long the processors of the machine have had nothing to do, all of them together.
+func idleTime(t testing.TB) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var name string
+	var user, nice, system, idle, waiting int64
+	if _, err := fmt.Sscan(string(stat), &name, &user, &nice, &system, &idle, &waiting); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(idle+waiting) * 10 * time.Millisecond
 }
 
 // processor is the time that processors have spent on a process.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Discovery_V1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -27,6 +28,8 @@ type rig struct {
 	// it is in the cluster's list.
 	elsewhere, plainTickets bool
 	published               string
+	perAddress              int           // sessions of one address; 0 for the default
+	discovered              chan struct{} // gets one each time that discovery was asked for, while there is room
 	cluster                 *servertest.Cluster
 	gateway                 *ydb.Gateway
 	server                  *grpc.Server
@@ -36,7 +39,10 @@ type rig struct {
 // newRig starts a cluster of so many hosts, and a gateway.
 func newRig(t *testing.T, hosts int) *rig {
 	t.Helper()
-	r := &rig{t: t, cluster: servertest.Start(t, servertest.Hosts(hosts), servertest.Shards(2))}
+	r := &rig{
+		t: t, cluster: servertest.Start(t, servertest.Hosts(hosts), servertest.Shards(2)),
+		discovered: make(chan struct{}, 10),
+	}
 	r.serve()
 	return r
 }
@@ -48,7 +54,7 @@ func (r *rig) serve() {
 	open := func(ctx context.Context, token string) (*client.Client, error) {
 		return client.Open(ctx, r.cluster.Addresses(), client.WithDialer(r.cluster.Dial), client.WithToken(token))
 	}
-	g, err := ydb.New(ydb.Config{Open: open, PlainTickets: r.plainTickets})
+	g, err := ydb.New(ydb.Config{Open: open, PlainTickets: r.plainTickets, MaxStreamsPerAddress: r.perAddress})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +70,7 @@ func (r *rig) serve() {
 	if r.published != "" {
 		g.Publish(ydb.Endpoint{Address: r.published, Port: 2136, Location: "in-" + r.published}, r.ticket)
 	}
-	r.server = grpc.NewServer(ydb.ServerOptions()...)
+	r.server = grpc.NewServer(append(ydb.ServerOptions(), grpc.UnaryInterceptor(r.count))...)
 	g.Register(r.server)
 	done := make(chan struct{})
 	server := r.server
@@ -77,6 +83,19 @@ func (r *rig) serve() {
 		<-done
 		g.Close()
 	})
+}
+
+// count counts what is asked for.
+func (r *rig) count(
+	ctx context.Context, m any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (any, error) {
+	if info.FullMethod == Ydb_Discovery_V1.DiscoveryService_ListEndpoints_FullMethodName {
+		select {
+		case r.discovered <- struct{}{}:
+		default:
+		}
+	}
+	return handler(ctx, m)
 }
 
 // remote is a listener whose callers seem to be on another machine.

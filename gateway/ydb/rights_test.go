@@ -110,7 +110,7 @@ func TestTicketsFromElsewhereNeedTLS(t *testing.T) {
 	}
 }
 
-// TestEachRequestNeedsItsRight: a request without it is refused in its result, and the stream goes on.
+// TestEachRequestNeedsItsRight is case 28 too: a request without it is refused in its result, and the stream goes on.
 func TestEachRequestNeedsItsRight(t *testing.T) {
 	r := newGatedRig(t, map[string]string{"writer": "write", "operator": "operator"})
 	r.ticket = "writer"

@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Scheme_V1"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Scheme"
+	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -142,6 +144,12 @@ func TestPathsAsYDBReadsThem(t *testing.T) {
 	d, code := r.describe("/local/app//locks/")
 	if code != ok || d.Self.Name != "locks" || d.Self.Type != Ydb_Scheme.Entry_COORDINATION_NODE {
 		t.Errorf("it is %v, %v", d, code)
+	}
+	a, err := Ydb_Scheme_V1.NewSchemeServiceClient(r.dial()).DescribePath(r.context(),
+		&Ydb_Scheme.DescribePathRequest{Path: "/local/app//locks/"})
+	of := &Ydb_Scheme.DescribePathResult{}
+	if got := done(t, a, err); got != ok || a.Operation.Result.UnmarshalTo(of) != nil || !proto.Equal(of.Self, d.Self) {
+		t.Errorf("the path is %v, %v", of, got)
 	}
 	r.session(start{path: "local/other"}).stop()
 	if got := r.drop("/local/other/"); got != ok {

@@ -1,6 +1,7 @@
 package ydb_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ func TestASessionThatIsRefusedWaits(t *testing.T) {
 		"a timeout that is too long": {start{timeout: 26 * time.Minute}, Ydb.StatusIds_BAD_REQUEST},
 		"a key that is too long":     {start{key: "12345678901234567"}, Ydb.StatusIds_BAD_REQUEST},
 		"an unknown session":         {start{session: 1 << 40}, Ydb.StatusIds_SESSION_EXPIRED},
+		"a long description":         {start{description: strings.Repeat("d", 1025)}, Ydb.StatusIds_BAD_REQUEST},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := r.call()
@@ -100,7 +102,10 @@ func TestAcquireAnswersAsYDB(t *testing.T) {
 	b.acquired(waits, true, ok)
 	b.acquired(b.acquire("sem", 3, 0, false), false, Ydb.StatusIds_BAD_REQUEST)
 	b.acquired(b.acquire("missing", 1, 0, false), false, Ydb.StatusIds_NOT_FOUND)
-	b.acquired(b.acquire("", 1, 0, false), false, Ydb.StatusIds_BAD_REQUEST)
+	for _, name := range []string{"", strings.Repeat("n", 1025)} {
+		b.acquired(b.acquire(name, 1, 0, false), false, Ydb.StatusIds_BAD_REQUEST)
+	}
+	b.acquired(b.acquire(strings.Repeat("n", 1024), 1, 0, false), false, Ydb.StatusIds_NOT_FOUND)
 	b.acquired(b.acquire("sem", 1, 48*time.Hour, false), false, Ydb.StatusIds_BAD_REQUEST)
 	short := a.acquire("sem", 2, 50*time.Millisecond, false)
 	a.pending(short)
@@ -158,7 +163,7 @@ func TestAnEphemeralSemaphore(t *testing.T) {
 	}
 }
 
-// TestAClientThatIsSilent is case 14: its stream ends within two periods of pings, and its session lives on.
+// TestAClientThatIsSilent is case 14: its stream ends when the second ping is due, and its session lives on.
 func TestAClientThatIsSilent(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()
@@ -169,6 +174,9 @@ func TestAClientThatIsSilent(t *testing.T) {
 	a.begin(start{timeout: 300 * time.Millisecond, key: "key"})
 	a.id = a.next().GetSessionStarted().GetSessionId()
 	a.fails(Ydb.StatusIds_TIMEOUT)
+	if n := a.pings.Load(); n != 1 {
+		t.Errorf("it was sent %d pings", n)
+	}
 	r.heedPings = false
 	r.serve()
 	again := r.session(start{session: a.id, key: "key", sequence: 1})

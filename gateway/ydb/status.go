@@ -48,12 +48,13 @@ func (f *failed) Error() string { return f.message }
 
 // statusOf returns the status of an error, and the issues that go with it.
 func statusOf(err error) (Ydb.StatusIds_StatusCode, []*Ydb_Issue.IssueMessage) {
+	if err == nil {
+		return Ydb.StatusIds_SUCCESS, nil
+	}
 	var own *failed
 	var answer *protocol.Error
 	code := Ydb.StatusIds_INTERNAL_ERROR
 	switch {
-	case err == nil:
-		return Ydb.StatusIds_SUCCESS, nil
 	case errors.As(err, &own):
 		code = own.status
 	case errors.Is(err, context.DeadlineExceeded):

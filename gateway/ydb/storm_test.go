@@ -11,7 +11,7 @@ import (
 	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
 )
 
-// TestAnSDKInItsLoopIsHeldBack: against a node that is missing, ydb-go-sdk opens the next stream as soon as the one
+// TestAnSDKInItsLoopIsHeldBack is case 10: against a node that is missing, ydb-go-sdk opens the next stream as soon as the one
 // before has failed, for as long as its caller waits.
 func TestAnSDKInItsLoopIsHeldBack(t *testing.T) {
 	r := newRig(t, 1)
@@ -28,13 +28,13 @@ func TestAnSDKInItsLoopIsHeldBack(t *testing.T) {
 		t.Fatal("a session in a missing node")
 	}
 	took := time.Since(began)
-	if n := r.count("signalbox_ydb_sessions_refused_total"); n < 1 || n > 5*(took.Seconds()+1) {
+	if n := r.counted("signalbox_ydb_sessions_refused_total"); n < 1 || n > 5*(took.Seconds()+1) {
 		t.Errorf("%v streams in %v", n, took)
 	}
 }
 
-// count is what the gateway counts under a name.
-func (r *rig) count(name string) float64 {
+// counted is what the gateway counts under a name.
+func (r *rig) counted(name string) float64 {
 	r.t.Helper()
 	var out bytes.Buffer
 	if err := r.gateway.WriteMetrics(&out); err != nil {

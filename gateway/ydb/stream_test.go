@@ -1,6 +1,7 @@
 package ydb_test
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -42,6 +43,7 @@ type caller struct {
 	rpc    Ydb_Coordination_V1.CoordinationService_SessionClient
 	cancel context.CancelFunc
 	mute   atomic.Bool
+	pings  atomic.Int64 // that came
 	got    chan received
 	id     uint64
 	last   uint64 // request
@@ -56,6 +58,8 @@ type start struct {
 	timeout  time.Duration
 	sequence uint64
 	key      string
+
+	description string
 }
 
 func (r *rig) call() *caller {
@@ -91,7 +95,7 @@ func (c *caller) begin(s start) {
 	c.send(&request{Request: &Ydb_Coordination.SessionRequest_SessionStart_{
 		SessionStart: &Ydb_Coordination.SessionRequest_SessionStart{
 			Path: s.path, SessionId: s.session, TimeoutMillis: uint64(s.timeout.Milliseconds()), SeqNo: s.sequence,
-			ProtectionKey: []byte(s.key), Description: "test",
+			ProtectionKey: []byte(s.key), Description: cmp.Or(s.description, "test"),
 		},
 	}})
 }
@@ -120,6 +124,7 @@ func (c *caller) listen() {
 	for {
 		m, err := c.rpc.Recv()
 		if err == nil && m.GetPing() != nil {
+			c.pings.Add(1)
 			if !c.mute.Load() {
 				c.sending.Lock()
 				_ = c.rpc.Send(&request{Request: &Ydb_Coordination.SessionRequest_Pong{

@@ -1,17 +1,35 @@
 package main
 
 import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"flag"
+	"io"
 	"log/slog"
+	"math/big"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Discovery_V1"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Discovery"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/signalbox/signalbox/gateway/ydb"
+	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
 // TestWhatDiscoveryNames is read from --advertise.
@@ -76,4 +94,83 @@ func TestFlagsOfTheUnit(t *testing.T) {
 			t.Errorf("%s names %d flags", file, found)
 		}
 	}
+}
+
+// TestItServes over TLS, says how it is while it does, and stops when it is told to.
+func TestItServes(t *testing.T) {
+	ports, err := subprocess.ReservePorts(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, key, pool := selfSigned(t)
+	o, err := parse([]string{"--listen", ports.Addresses[0], "--metrics", ports.Addresses[1], "--tls-cert", certificate,
+		"--tls-key", key, "--endpoints", "127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- serve(ctx, o, slog.New(slog.DiscardHandler)) }()
+	over, err := grpc.NewClient(o.listen, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer over.Close()
+	a, err := Ydb_Discovery_V1.NewDiscoveryServiceClient(over).ListEndpoints(t.Context(),
+		&Ydb_Discovery.ListEndpointsRequest{}, grpc.WaitForReady(true))
+	list := &Ydb_Discovery.ListEndpointsResult{}
+	if err != nil || a.Operation.Result.UnmarshalTo(list) != nil || len(list.Endpoints) != 1 || !list.Endpoints[0].Ssl {
+		t.Errorf("discovery answers %v, %v", a, err)
+	}
+	for page, want := range map[string]string{
+		"/livez": "ok\n", "/readyz": "ok\n", "/metrics": "signalbox_ydb_sessions 0\n",
+	} {
+		r, err := http.Get("http://" + o.metrics + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %d, %q, %v", page, r.StatusCode, text, err)
+		}
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+// selfSigned writes a certificate of this machine and its key, and returns who trusts it.
+func selfSigned(t *testing.T) (certificate, key string, pool *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool = x509.NewCertPool()
+	write := func(name, kind string, bytes []byte) string {
+		path := filepath.Join(t.TempDir(), name)
+		text := pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes})
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		pool.AppendCertsFromPEM(text)
+		return path
+	}
+	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", secret), pool
 }

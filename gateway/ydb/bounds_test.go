@@ -1,0 +1,161 @@
+package ydb_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
+	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
+	"github.com/ydb-platform/ydb-go-sdk/v3/coordination"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/signalbox/signalbox/gateway/ydb"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// TestAnSDKDiscoversAgain is case 1 with the SDK: with its default balancer it asks when it is opened, and again each
+// time its interval has passed.
+func TestAnSDKDiscoversAgain(t *testing.T) {
+	r := newRig(t, 1)
+	db, err := sdk.Open(t.Context(), "grpc://"+r.address+database, sdk.WithDiscoveryInterval(100*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(context.Background())
+	for range 3 {
+		select {
+		case <-r.discovered:
+		case <-time.After(limit):
+			t.Fatal("it does not ask again")
+		}
+	}
+	if err := db.Coordination().CreateNode(t.Context(), nodePath, coordination.NodeConfig{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStreamsOfOneAddressAreLimited: one more than there may be is refused, until another one has left.
+func TestStreamsOfOneAddressAreLimited(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	r.perAddress = 2
+	r.serve()
+	first := r.session(start{})
+	r.session(start{})
+	c := r.call()
+	if m, err := c.receive(); status.Code(err) != codes.Unavailable {
+		t.Fatalf("a third one got %v, %v", m, err)
+	}
+	first.stop()
+	for until := time.Now().Add(limit); ; {
+		c := r.call()
+		c.begin(start{})
+		if m, err := c.receive(); m.GetSessionStarted() != nil {
+			return
+		} else if time.Now().After(until) {
+			t.Fatalf("with room for it, it got %v, %v", m, err)
+		}
+	}
+}
+
+// TestASessionThatIsEnded by an operator ends its stream with SESSION_EXPIRED.
+func TestASessionThatIsEnded(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	a := r.session(start{})
+	if err := r.native().DestroySession(t.Context(), a.id); err != nil {
+		t.Fatal(err)
+	}
+	a.fails(Ydb.StatusIds_SESSION_EXPIRED)
+}
+
+// TestADescriptionOfManyPages: hosts answer it page by page, the SDK gets it as one.
+func TestADescriptionOfManyPages(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	const waiters, bytes = 7, 60 << 10
+	if waiters*bytes < protocol.PageBytes*3/2 {
+		t.Fatal("one page holds them")
+	}
+	a := r.session(start{})
+	a.createSemaphore("sem", 1, "", ok)
+	a.acquired(a.acquire("sem", 1, 0, false), true, ok)
+	var want []uint64
+	for i := range waiters {
+		w := r.session(start{})
+		w.last++
+		w.send(&request{Request: &Ydb_Coordination.SessionRequest_AcquireSemaphore_{
+			AcquireSemaphore: &Ydb_Coordination.SessionRequest_AcquireSemaphore{
+				ReqId: w.last, Name: "sem", Count: 1, TimeoutMillis: all,
+				Data: []byte(strings.Repeat(string(rune('a'+i)), bytes)),
+			},
+		}})
+		w.pending(w.last)
+		want = append(want, w.id)
+	}
+	d := a.described(a.describe("sem", true))
+	if s := d.SemaphoreDescription; !d.WatchAdded || len(s.Owners) != 1 || len(s.Waiters) != waiters {
+		t.Fatalf("it has %d owners and %d waiters; a watch: %v", len(s.Owners), len(s.Waiters), d.WatchAdded)
+	}
+	for i, w := range d.SemaphoreDescription.Waiters {
+		if w.SessionId != want[i] || string(w.Data) != strings.Repeat(string(rune('a'+i)), bytes) {
+			t.Errorf("waiter %d is session %d with %d bytes; want session %d", i, w.SessionId, len(w.Data), want[i])
+		}
+	}
+}
+
+// TestAnOperationHasItsTimeout: the one in its params bounds the call.
+func TestAnOperationHasItsTimeout(t *testing.T) {
+	r := newRig(t, 1)
+	for timeout, want := range map[time.Duration]Ydb.StatusIds_StatusCode{
+		time.Nanosecond: Ydb.StatusIds_TIMEOUT,
+		limit:           ok,
+	} {
+		a, err := r.coordination().CreateNode(r.context(), &Ydb_Coordination.CreateNodeRequest{
+			Path: nodePath, OperationParams: &Ydb_Operations.OperationParams{OperationTimeout: durationpb.New(timeout)},
+		})
+		if got := done(t, a, err); got != want {
+			t.Errorf("with %v: %v, want %v", timeout, got, want)
+		}
+	}
+}
+
+// TestStatusesAreYDBs: each that a host answers is one of YDB's, which says to SDKs what it has to.
+func TestStatusesAreYDBs(t *testing.T) {
+	want := map[protocol.Status]Ydb.StatusIds_StatusCode{
+		protocol.StatusSuccess: 400_000, protocol.StatusBadRequest: 400_010, protocol.StatusUnauthorized: 400_020,
+		protocol.StatusInternal: 400_030, protocol.StatusAborted: 400_040, protocol.StatusUnavailable: 400_050,
+		protocol.StatusMoved: 400_050, protocol.StatusStale: 400_050, protocol.StatusOverloaded: 400_060,
+		protocol.StatusStorageFull: 400_060, protocol.StatusQuotaExceeded: 400_060, protocol.StatusTimeout: 400_090,
+		protocol.StatusBadSession: 400_100, protocol.StatusPreconditionFailed: 400_120, protocol.StatusFenced: 400_120,
+		protocol.StatusAlreadyExists: 400_130, protocol.StatusNotFound: 400_140,
+		protocol.StatusSessionExpired: 400_150, protocol.StatusUnsupported: 400_180,
+	}
+	for s := protocol.StatusSuccess; s <= protocol.StatusQuotaExceeded; s++ {
+		got, issue := ydb.StatusOf(s)
+		if got != want[s] {
+			t.Errorf("%v is %v, want %v", s, got, want[s])
+		}
+		if (issue == "") != (s == protocol.StatusSuccess) {
+			t.Errorf("%v has the issue %q", s, issue)
+		}
+	}
+}
+
+// TestPingsComeAsOftenAsYDBs: every third of the timeout, and every 5 seconds at the least.
+func TestPingsComeAsOftenAsYDBs(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{
+		0: 10 * time.Millisecond, 15 * time.Millisecond: 10 * time.Millisecond, 3 * time.Second: time.Second,
+		15 * time.Second: 5 * time.Second, ydb.MaxAsked: 5 * time.Second,
+	} {
+		if got := ydb.PingPeriod(asked); got != want {
+			t.Errorf("for a timeout of %v they come every %v, want %v", asked, got, want)
+		}
+	}
+}
