@@ -52,7 +52,8 @@ race: ## all tests under the race detector, the long ones shortened
 	cd $(LIGHT) && $(GOTEST) -race -short -timeout 20m ./...
 
 ydb: ## the tests of the gateway for YDB's SDKs, with faults of processes and leaders that are killed, and those of ydb-go-sdk 50 times, with the race detector
-	cd $(GATEWAY) && $(GO) test -race -timeout 60m -parallel 16 ./... -sdk-rounds 50 -faults -leader-kills 6
+	cd $(GATEWAY) && $(GO) test -race ./signalbox-ydb
+	cd $(GATEWAY) && $(GO) test -race -timeout 60m -parallel 16 . -sdk-rounds 50 -faults -leader-kills 6
 
 planted: ## every bug that is planted in the Go client's source, in worlds and in clusters, which tests have to notice
 	$(GO) test ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all

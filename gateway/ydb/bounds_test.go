@@ -2,6 +2,7 @@ package ydb_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -157,5 +158,32 @@ func TestPingsComeAsOftenAsYDBs(t *testing.T) {
 		if got := ydb.PingPeriod(asked); got != want {
 			t.Errorf("for a timeout of %v they come every %v, want %v", asked, got, want)
 		}
+	}
+}
+
+// TestRequestsThatOvertakeEachOther: a stream that has just begun acts at a host that its session is not known at yet.
+// What is asked for meanwhile reaches it in any order. A request whose number it does not take any more is sent again
+// under another one, and all are carried out.
+func TestRequestsThatOvertakeEachOther(t *testing.T) {
+	r := newRig(t, 3)
+	if err := r.cluster.Elect(2, r.cluster.Leader(1)%3+1); err != nil {
+		t.Fatal(err)
+	}
+	r.create()
+	const streams, requests = 5, 100
+	for n := range streams {
+		a := r.session(start{timeout: 5 * time.Minute})
+		waits := make(map[uint64]bool)
+		for i := range requests {
+			waits[a.acquire(fmt.Sprintf("lock-%d-%d", n, i), all, 0, true)] = true
+		}
+		for len(waits) > 0 {
+			m := a.next()
+			if got := m.GetAcquireSemaphoreResult(); !waits[got.GetReqId()] || got.Status != ok || !got.Acquired {
+				t.Fatalf("got %v, want that one of %d locks is acquired", m, len(waits))
+			}
+			delete(waits, m.GetAcquireSemaphoreResult().ReqId)
+		}
+		a.stop()
 	}
 }

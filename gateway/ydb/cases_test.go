@@ -114,8 +114,8 @@ func TestAHostThatIsLost(t *testing.T) {
 }
 
 // TestWorkersThatReconnectUnderLoad is case 29 too: three workers race for a lock, and each loses its stream time and
-// again, while it waits, and while it has the lock. It repeats its acquire over the next stream then, and at no time two
-// of them have the lock.
+// again, while it waits, and while it has the lock. It repeats its acquire over the next stream then, and at no time
+// two of them have the lock.
 func TestWorkersThatReconnectUnderLoad(t *testing.T) {
 	r := newRig(t, 1)
 	r.create()

@@ -65,8 +65,8 @@ var faults = []fault{
 }
 
 // TestNoTwoHoldersWhateverFails: a program on the SDK never believes in a lock that another one has got, whichever of
-// SDK, gateway and host is killed, is stopped, is cut off or hears nothing (case 13, where it is silent). A machine that stands still in between says
-// nothing about it.
+// SDK, gateway and host is killed, is stopped, is cut off or hears nothing (case 13, where the network is silent). A
+// machine that stands still in between says nothing about it.
 func TestNoTwoHoldersWhateverFails(t *testing.T) {
 	if !*faultsToo {
 		t.Skip("it takes a minute; run it with -faults")

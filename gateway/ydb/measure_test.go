@@ -56,9 +56,9 @@ func newGatewayProcess(t testing.TB) *gatewayProcess {
 type locker func(ctx context.Context, name string) error
 
 // BenchmarkLockAndUnlock is what callers of this process reach with the SDK through a gateway, with the SDK and a
-// server that says yes at once, and with the client of Signalbox without a gateway, each over as many sessions; one operation
-// is a lock and an unlock, each caller's of its own lock. It shows what each process spends on one, for which share of
-// the time the processors had nothing to do, and of how many commands the host's batches were.
+// server that says yes at once, and with the client of Signalbox without a gateway, each over as many sessions; one
+// operation is a lock and an unlock, each caller's of its own lock. It shows what each process spends on one, for which
+// share of the time the processors had nothing to do, and of how many commands the host's batches were.
 func BenchmarkLockAndUnlock(b *testing.B) {
 	g := newGatewayProcess(b)
 	yes := newInstantServer(b)

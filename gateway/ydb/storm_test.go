@@ -11,8 +11,8 @@ import (
 	sdk "github.com/ydb-platform/ydb-go-sdk/v3"
 )
 
-// TestAnSDKInItsLoopIsHeldBack is case 10: against a node that is missing, ydb-go-sdk opens the next stream as soon as the one
-// before has failed, for as long as its caller waits.
+// TestAnSDKInItsLoopIsHeldBack is case 10: against a node that is missing, ydb-go-sdk opens the next stream as soon as
+// the one before has failed, for as long as its caller waits.
 func TestAnSDKInItsLoopIsHeldBack(t *testing.T) {
 	r := newRig(t, 1)
 	db, err := sdk.Open(t.Context(), "grpc://"+r.address+database)

@@ -96,7 +96,7 @@ func TestFlagsOfTheUnit(t *testing.T) {
 	}
 }
 
-// TestItServes over TLS, says how it is while it does, and stops when it is told to.
+// TestItServes over TLS, answers what operators ask, and stops when its context ends.
 func TestItServes(t *testing.T) {
 	ports, err := subprocess.ReservePorts(2)
 	if err != nil {
