@@ -123,6 +123,7 @@ func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time
 			continue
 		}
 		h := &seen.Hosts[i]
+		h.Unheard = !h.Tried && m.Index == 0 // it has answered neither calls nor messages
 		h.Tried, h.SilentFor = m.Tried, m.SilentMillis+age
 		last := t.taken[p.Host]
 		if last.since.IsZero() || m.Index != last.index {

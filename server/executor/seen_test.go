@@ -183,3 +183,30 @@ func TestQuestionsAreAnsweredByTheGovernor(t *testing.T) {
 		}
 	})
 }
+
+// TestANewGovernorTakesNoDeadVoterForALiveOne: the leader of the meta shard is expelled while another of three voters
+// is dead. Who leads next has heard of none, and must not remove the former leader: no majority would be left.
+func TestANewGovernorTakesNoDeadVoterForALiveOne(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		f.converge()
+		f.join("d", "")
+		f.converge()
+		f.policy(func(p *hosts.Policy) { p.ReplaceAfter, p.StableFor = 600_000, 30_000 })
+		from := f.leader(hosts.Meta)
+		dead := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[from.name])
+		f.named("d").kill() // so that it cannot vote soon
+		f.until(20*time.Second, "d has failed", func() bool { return !f.records().Named("d").Online() })
+		f.named("d").start()
+		f.until(20*time.Second, "d is back", func() bool { return f.records().Named("d").Online() })
+		dead.kill()
+		f.until(20*time.Second, "it has failed", func() bool { return !f.records().Host(dead.id).Online() })
+		f.must("expel", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Expel(at, from.name, true, 1000) })
+		f.until(2*time.Minute, "it has left", func() bool {
+			r := f.records()
+			return r != nil && r.Host(from.id).Current.Variant == protocol.HostExpelled
+		})
+		dead.start()
+		f.converge()
+	})
+}

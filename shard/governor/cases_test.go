@@ -410,6 +410,22 @@ func TestWhy(t *testing.T) {
 			"no-spare: shard 1: c is away and keeps its vote, as no learner can have it"},
 		{"no leader", func(s *scene) { s.Seen.Shards[1].Leader = 0 }, "no-leader: shard 1: it has no leader"},
 		{"no report", func(s *scene) { s.Seen.Shards[1].Age = 6000 }, "no-report: shard 1: no report from its leader"},
+		{"a dead voter, and who governs has heard of nobody yet", func(s *scene) {
+			s.Seen.Shards[1].Leader = 1
+			s.learner("d", "")
+			s.Seen.host(4).FreshFor = 1
+			s.offline("c", 1000)
+			*s.Seen.host(3) = HostSeen{Host: 3, Tried: true, SilentFor: 300, Unheard: true}
+			s.done(s.State.Expel(s.at(), "b", true, 1000))
+		}, "no-report: shard 0: nothing was heard of c yet"},
+		{"a host that stops, and who governs has not heard of another yet", func(s *scene) {
+			s.stops("b")
+			*s.Seen.host(3) = HostSeen{Host: 3, Tried: true, SilentFor: 300, Unheard: true}
+		}, "no-report: shard 1: nothing was heard of c yet"},
+		{"a host that stops, of which nothing was heard yet", func(s *scene) {
+			s.stops("b")
+			*s.Seen.host(2) = HostSeen{Host: 2, Tried: true, SilentFor: 300, Unheard: true}
+		}, "no-report: shard 1: nothing was heard of b yet"},
 		{"a membership of others", func(s *scene) { s.Seen.Shards[1].Change = 9 },
 			"membership: shard 1: its membership has changed and is not on record yet"},
 		{"a drain that would cost the quorum", func(s *scene) {

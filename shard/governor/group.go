@@ -123,6 +123,17 @@ func (g *group) liveVoters(except uint64) int {
 	return n
 }
 
+// unheard returns a voter of which it is not known yet whether it lives, nil where there is none. Who governs anew has
+// heard of none of them, and would take one that is dead for a live one.
+func (g *group) unheard() *member {
+	for i := range g.voters {
+		if m := &g.voters[i]; m.host != nil && g.v.Seen.unheard(m.Host) {
+			return m
+		}
+	}
+	return nil
+}
+
 // quorum reports whether enough voters are alive to decide anything.
 func (g *group) quorum() bool { return g.liveVoters(0) >= hosts.Majority(len(g.voters)) }
 
@@ -135,6 +146,8 @@ func (g *group) unusable() *plan.Reason {
 		return g.reason(CodeNoLeader, "it has no leader")
 	case g.seen.Change != g.shard.Change:
 		return g.reason(CodeMembership, "its membership has changed and is not on record yet")
+	case g.unheard() != nil:
+		return g.reason(CodeNoReport, "nothing was heard of "+g.unheard().name()+" yet")
 	case !g.quorum():
 		return g.reason(CodeQuorum, fmt.Sprintf("%d of %d voters are alive", g.liveVoters(0), len(g.voters)))
 	}

@@ -25,6 +25,9 @@ type HostSeen struct {
 	Tried bool
 	// SilentFor is how long it has not been heard; where it never was, how long that has been tried.
 	SilentFor uint64
+	// Unheard is set where nothing was heard of it since the leader leads: it may live or not, until it is heard or has
+	// been silent for too long.
+	Unheard bool
 	// StuckFor is how long it has taken none of the meta shard's entries although there were some; 0 where it goes on.
 	StuckFor uint64
 	// FreshFor is how long its own barriers on the meta shard have succeeded without a gap, 0 where they do not.
@@ -98,12 +101,18 @@ func (s *ShardSeen) replica(id uint64) *ReplicaSeen {
 }
 
 // live reports whether a host was heard lately.
-func (s *Seen) live(id shard.HostID) bool {
-	if id == s.Self {
-		return true
-	}
+func (s *Seen) live(id shard.HostID) bool { return s.mayLive(id) && !s.unheard(id) }
+
+// mayLive reports whether a host was heard lately, or has not been tried for long enough to say that it was not.
+func (s *Seen) mayLive(id shard.HostID) bool {
 	h := s.host(id)
-	return h != nil && h.Tried && h.SilentFor < liveMillis
+	return id == s.Self || h != nil && h.Tried && h.SilentFor < liveMillis
+}
+
+// unheard reports whether it is not known yet whether a host lives.
+func (s *Seen) unheard(id shard.HostID) bool {
+	h := s.host(id)
+	return id != s.Self && h != nil && h.Unheard && s.mayLive(id)
 }
 
 // freshFor is how long a host's own barriers have succeeded.

@@ -25,7 +25,7 @@ func ruleLeaving(v View) (f finding) {
 // hands over the meta shard last: the next one begins by asking all others what there is.
 func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 	if !v.Seen.live(h.ID) {
-		return false
+		return v.Seen.unheard(h.ID)
 	}
 	var last *group
 	for _, g := range all {
@@ -47,7 +47,7 @@ func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 	}
 	must := h.Target.Reason == hosts.ReasonDrained // what stops does not wait for what is impossible
 	if g.unusable() != nil {
-		return must
+		return must || g.unheard() != nil
 	}
 	if m.leaving() && f.replace(g, m) {
 		return true
