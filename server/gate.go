@@ -193,6 +193,9 @@ func (c *conn) refuseLagging(r *protocol.Request) bool {
 	if all && c.host.meta.CaughtUp() || !all && (need&grave == 0 || c.host.rightsAge() <= rightsLag) {
 		return false
 	}
+	if !all { // where all may do everything the host has only just started
+		c.denied(r.Kind, "", "")
+	}
 	c.Fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging,
 		WaitMillis: lagWait})
 	return true

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -189,6 +190,15 @@ func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
 			_, r := k.knock(lags, "ci")
 			return r.Status == protocol.StatusSuccess
 		})
+		root := k.enterAt(lags, "root")
+		denials := root.must(root.ask(&protocol.AccessDenials{})).AccessDenials
+		var all []string
+		for d := range denials.Denials.All() {
+			all = append(all, string(d.Who)+" "+string(d.Request))
+		}
+		if !slices.Contains(all, "token:ci SEMAPHORE_DELETE") || !slices.Contains(all, "unknown HELLO") {
+			t.Errorf("the host remembers that it refused %q", slices.Compact(all))
+		}
 	})
 }
 
