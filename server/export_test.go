@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
@@ -84,9 +83,3 @@ func (h *Host) Windows() (list []int) {
 
 // MaxSavings is how many states a host has fixed for backups at once.
 const MaxSavings = maxSavings
-
-// Pace returns how long the saving of a state pauses after a part of its work, on a host that has applied so many
-// commands.
-func Pace(commands func() uint64) func(worked time.Duration, now time.Time) time.Duration {
-	return (&pace{commands: commands}).after
-}

@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"github.com/signalbox/signalbox/internal/pace"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
@@ -41,7 +42,7 @@ type saving struct {
 	stop  chan struct{} // closed under the connection's lock, when the state has left its table
 	piece []byte
 	bytes uint64 // that were handed over
-	pace  pace
+	pace  *pace.Pace
 }
 
 func (c *conn) backupDescribe(r *protocol.Request) {
@@ -68,7 +69,7 @@ func (c *conn) backupBegin(r *protocol.Request) {
 	}
 	s := &saving{
 		c: c, shard: r.BackupBegin.ShardID, kind: r.Kind, request: r.ID, by: c.origin(&protocol.Operation{}).By,
-		asked: make(chan uint64, 1), stop: make(chan struct{}), pace: pace{commands: c.host.metrics.Commands},
+		asked: make(chan uint64, 1), stop: make(chan struct{}), pace: pace.New(c.host.metrics.Commands, nil),
 	}
 	if r.BackupBegin.ShardID == replica.MetaShard {
 		s.beginMeta(r)
@@ -182,7 +183,7 @@ func (s *saving) run() {
 // is refused. It returns what has become of it.
 func (s *saving) save(state shard.Snapshot) protocol.HostWord {
 	defer state.Discard()
-	s.pace.work()
+	s.pace.Work()
 	if state.Save(s, s.stop) != nil || s.hand(true) != nil {
 		return protocol.HostGaveUp
 	}
@@ -193,10 +194,10 @@ func (s *saving) save(state shard.Snapshot) protocol.HostWord {
 // Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a small
 // part of a processor, and lets those go ahead who wait for the machine's lock.
 func (s *saving) Write(p []byte) (n int, err error) {
-	if !s.pace.pause(s.stop) {
+	if !s.pace.Pause(s.stop) {
 		return 0, shard.ErrSnapshotStopped
 	}
-	defer s.pace.work()
+	defer s.pace.Work()
 	for n < len(p) {
 		if len(s.piece) == protocol.PageBytes {
 			if err := s.hand(false); err != nil {

@@ -3,6 +3,7 @@ package raftlog
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 )
@@ -49,6 +50,50 @@ func TestCloseStopsASnapshotUnderWay(t *testing.T) {
 	}
 	one.open()
 	one.machine.awaitBatches(t, want)
+}
+
+// TestCloseStopsASnapshotThatPauses: however much of it is left.
+func TestCloseStopsASnapshotThatPauses(t *testing.T) {
+	one := newCluster(t, 1, fewEntries)[0]
+	machine := newRecorder()
+	machine.endless, machine.saving = true, make(chan struct{})
+	one.openWith(machine)
+	machine.awaitLeader(t, anyLeader)
+	want := one.mustPropose(0, 15)
+	<-machine.saving
+	began := time.Now()
+	one.close()
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	one.open()
+	one.machine.awaitBatches(t, want)
+}
+
+// TestShrinkWaitsForTheSnapshotThatIsBeingSaved: and has it saved without pauses.
+func TestShrinkWaitsForTheSnapshotThatIsBeingSaved(t *testing.T) {
+	one := newCluster(t, 1, fewEntries)[0]
+	machine := newRecorder()
+	machine.holdSave, machine.saving = make(chan struct{}), make(chan struct{})
+	one.openWith(machine)
+	machine.awaitLeader(t, anyLeader)
+	one.mustPropose(0, 15)
+	<-machine.saving
+	one.mustPropose(15, 17) // fewer than make one due
+	hurried := &one.host.log(testShard).machine.hurried
+	shrunk := make(chan error, 1)
+	go func() { shrunk <- one.host.Shrink() }()
+	eventually(t, "hurry", func() bool { return hurried.Load() > 0 || len(shrunk) > 0 })
+	close(machine.holdSave)
+	if err := <-shrunk; err != nil {
+		t.Error(err)
+	}
+	if s := one.host.Status()[0]; s.SnapshotIndex < s.AppliedIndex {
+		t.Errorf("the snapshot is of entry %d, and entry %d is applied", s.SnapshotIndex, s.AppliedIndex)
+	}
+	if n := hurried.Load(); n != 0 {
+		t.Errorf("%d wait for it still", n)
+	}
 }
 
 func TestASnapshotThatCannotBeSavedIsGivenUp(t *testing.T) {

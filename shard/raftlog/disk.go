@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/raftio"
@@ -76,7 +77,28 @@ func (d *disk) Create(name string) (vfs.File, error) {
 	if isWhole(name) {
 		return createWhole(d.FS, name)
 	}
-	return d.FS.Create(name)
+	file, err := d.FS.Create(name)
+	if err == nil && strings.HasSuffix(name, snapshotSuffix) {
+		file = piecewise{vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: snapshotPiece})}
+	}
+	return file, err
+}
+
+// snapshotPiece is how many bytes of a snapshot are given to the disk at a time: a sync of the log would wait for all of
+// them.
+const snapshotPiece = 128 << 10
+
+// piecewise is a file that is written in pieces, however much the engine writes at once.
+type piecewise struct{ vfs.File }
+
+// Write implements vfs.File.
+func (f piecewise) Write(p []byte) (n int, err error) {
+	for len(p) > n && err == nil {
+		var written int
+		written, err = f.File.Write(p[n:min(len(p), n+snapshotPiece)])
+		n += written
+	}
+	return n, err
 }
 
 // Open implements vfs.FS.

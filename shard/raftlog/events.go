@@ -107,7 +107,12 @@ func (e *events) SendSnapshotCompleted(i raftio.SnapshotInfo) { e.transfers.Snap
 func (e *events) SendSnapshotAborted(i raftio.SnapshotInfo) { e.transfers.SnapshotNotSent(i.ShardID) }
 
 // SnapshotReceived implements raftio.ISystemEventListener.
-func (e *events) SnapshotReceived(i raftio.SnapshotInfo) { e.transfers.SnapshotReceived(i.ShardID) }
+func (e *events) SnapshotReceived(i raftio.SnapshotInfo) {
+	if l := e.host.log(i.ShardID); l != nil {
+		l.machine.supersede()
+	}
+	e.transfers.SnapshotReceived(i.ShardID)
+}
 
 // noTransfers is for a host whose owner does not want to know of snapshots between hosts.
 type noTransfers struct{}

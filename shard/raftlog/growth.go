@@ -70,10 +70,31 @@ func (g *growth) add(first, last uint64, bytes int) {
 	}
 }
 
-func (g *growth) isDue() bool {
-	every := g.every
-	every.bytes = max(every.bytes, g.size)
-	return every.isBehind(g.saved, g.last)
+func (g *growth) isDue() bool { return g.interval().isBehind(g.saved, g.last) }
+
+// interval is what lies between two snapshots.
+func (g *growth) interval() extent {
+	return extent{g.every.entries, max(g.every.bytes, g.size)}
+}
+
+// outruns reports whether the log grows faster than the snapshot that is being saved, of which so many bytes are
+// written. That is to be whole when the log has grown by half of the entries or an eighth of the bytes that lie between
+// two snapshots since it was prepared: the log must not be much longer because snapshots are saved slowly, and the next
+// one not be due before this one is there. The size is taken to be that of the last one, and a quarter more.
+func (g *growth) outruns(written uint64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	size := g.size + g.size/4
+	if g.size == 0 {
+		size = g.prepared.bytes - g.saved.bytes
+	}
+	if written >= size {
+		return true // nothing is known of what is left
+	}
+	most := g.interval()
+	grown := max(float64(g.last.index-g.prepared.index)*2/float64(most.entries),
+		float64(g.last.bytes-g.prepared.bytes)*8/float64(most.bytes))
+	return grown > float64(written)/float64(size)
 }
 
 // check reports whether a snapshot is due: who was woken may find that one has been saved meanwhile.

@@ -90,3 +90,47 @@ func TestWhatIsKeptIsBoundedByEntriesAndByBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestASnapshotIsWholeBeforeTheLogHasGrownByMuch: by half of the entries that make the next one due, or an eighth of the
+// bytes. Until then it may be as far as the log.
+func TestASnapshotIsWholeBeforeTheLogHasGrownByMuch(t *testing.T) {
+	const entry = 1000
+	for _, c := range []struct {
+		every extent
+		size  uint64 // of the snapshot before
+		want  uint64 // the entries by which the log grows while the next one is written
+	}{
+		{extent{10, 1 << 30}, 400, 5},
+		{extent{1 << 30, 40 * (entry + entryBytes)}, 400, 5},
+		{extent{1 << 30, 40 * (entry + entryBytes)}, 80 * (entry + entryBytes), 10},
+	} {
+		g := newGrowth(c.every, extent{1, 1})
+		g.add(1, 100, 1)
+		g.prepare()
+		g.save(c.size)
+		g.add(101, 200, 100*entry)
+		g.prepare()
+		expected := c.size + c.size/4
+		for n := uint64(0); n <= c.want; n++ {
+			written := expected * n / c.want
+			if written > 0 && g.outruns(written-1) != true {
+				t.Errorf("%v: %d entries do not outrun a snapshot of which %d bytes are written", c.every, n, written-1)
+			}
+			if g.outruns(written+1) != (n == c.want) {
+				t.Errorf("%v: %d entries outrun a snapshot of which %d bytes are written: %t", c.every, n, written+1,
+					n != c.want)
+			}
+			g.add(201+n, 201+n, entry)
+		}
+	}
+}
+
+// TestTheFirstSnapshotIsTakenToBeAsLargeAsTheLog: no other is known.
+func TestTheFirstSnapshotIsTakenToBeAsLargeAsTheLog(t *testing.T) {
+	g := newGrowth(extent{10, 1 << 30}, extent{1, 1})
+	g.add(1, 1, 1000)
+	g.prepare()
+	if g.outruns(1000) || !g.outruns(1000+entryBytes) {
+		t.Error("it is not")
+	}
+}

@@ -27,6 +27,7 @@ type Host struct {
 	// followers and sendings are filled by the transport.
 	followers *followers
 	sendings  sendings
+	saves     *saves
 	// own is the transport of a host that was given none.
 	own *transport.Transport
 
@@ -56,7 +57,7 @@ func Open(config Config) (*Host, error) {
 func open(c Config, disk *disk) (_ *Host, err error) {
 	h := &Host{
 		config: c, followers: newFollowers(), sendings: sendings{all: make(map[followerKey]sending)},
-		stopped: make(map[uint64]time.Time), stop: make(chan struct{}),
+		saves: newSaves(), stopped: make(map[uint64]time.Time), stop: make(chan struct{}),
 	}
 	h.logs.Store(&map[uint64]*Log{})
 	lock, err := claimDirectory(c, disk.FS)

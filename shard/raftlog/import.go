@@ -91,6 +91,10 @@ func exportStates(ctx context.Context, scratch string, config Config, states map
 // That needs no leader. The engine refuses while it saves a snapshot for itself, or has only just started.
 func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uint64) (uint64, error) {
 	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
+	if l := h.log(shardID); l != nil {
+		l.machine.hurried.Add(1)
+		defer l.machine.hurried.Add(-1)
+	}
 	for {
 		if h.hasMembers(shardID) {
 			attempt, cancel := context.WithTimeout(ctx, snapshotTimeout) // the engine needs a deadline

@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lni/dragonboat/v4/statemachine"
+	"github.com/signalbox/signalbox/internal/pace"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -21,6 +23,7 @@ type machine struct {
 	target  shard.StateMachine
 	logger  *slog.Logger
 	growth  *growth
+	saves   *saves
 	room    func() error // returns why the disk has no room for more of a snapshot
 
 	// newest returns the index of the newest snapshot in the log, false where that is not known.
@@ -33,24 +36,29 @@ type machine struct {
 	prepared *preparedSnapshot // prepared and not discarded yet
 
 	saveFailures atomic.Uint64
-	restored     atomic.Bool // the target is not older than the newest snapshot
+	hurried      atomic.Int32 // so many wait for a snapshot, which is saved without pauses meanwhile
+	restored     atomic.Bool  // the target is not older than the newest snapshot
 
 	closed chan struct{} // closed when the engine makes no more calls
 }
 
 // preparedSnapshot is what the engine holds between preparing a snapshot and saving it. Snapshots are distinguished by
 // their pointers: those of a state machine may be of a type whose values cannot be compared.
-type preparedSnapshot struct{ shard.Snapshot }
+type preparedSnapshot struct {
+	shard.Snapshot
+	superseded atomic.Bool // one of another host has arrived: the replica waits for this one only to end
+}
 
 // errAssertion is the error of an assertion about what the engine hands over. It stops the process: the replica would
 // go on with a state that is not that of its log.
 var errAssertion = errors.New("assertion failed")
 
 func newMachine(
-	shardID uint64, target shard.StateMachine, logger *slog.Logger, growth *growth, newest func() (uint64, bool),
+	shardID uint64, target shard.StateMachine, logger *slog.Logger, growth *growth, saves *saves,
+	newest func() (uint64, bool),
 ) *machine {
 	return &machine{
-		shardID: shardID, target: target, logger: logger, growth: growth, newest: newest,
+		shardID: shardID, target: target, logger: logger, growth: growth, saves: saves, newest: newest,
 		room: func() error { return nil }, closed: make(chan struct{}),
 	}
 }
@@ -75,6 +83,7 @@ func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, 
 	m.applied.Store(last)
 	if len(entries) > 0 {
 		m.growth.add(entries[0].Index, last, bytes)
+		m.saves.applied.Add(uint64(len(entries)))
 	}
 	clear(entries)
 	m.entries = entries
@@ -101,7 +110,7 @@ func (m *machine) PrepareSnapshot() (any, error) {
 		return nil, fmt.Errorf("raftlog: shard %d: prepare a snapshot: %w", m.shardID, err)
 	}
 	m.growth.prepare()
-	p := &preparedSnapshot{snapshot}
+	p := &preparedSnapshot{Snapshot: snapshot}
 	m.mu.Lock()
 	m.prepared = p
 	m.mu.Unlock()
@@ -121,7 +130,9 @@ func (m *machine) SaveSnapshot(
 		return m.stop("saves a snapshot", fmt.Errorf("%w: it is not the one that was prepared last", errAssertion))
 	}
 	defer m.discard()
-	counted := &snapshotWriter{w: w, room: m.room}
+	counted := &snapshotWriter{w: w, room: m.room, stop: stop, superseded: &snapshot.superseded}
+	counted.pace = pace.New(m.saves.applied.Load, m.hurry(counted))
+	counted.pace.Work()
 	err := snapshot.Save(counted, stop)
 	switch {
 	case err == nil:
@@ -133,6 +144,27 @@ func (m *machine) SaveSnapshot(
 	m.saveFailures.Add(1)
 	m.logger.Error("a snapshot could not be saved; the log grows until one can", "shard", m.shardID, "error", err)
 	return statemachine.ErrSnapshotAborted
+}
+
+// maxSave is how long pauses draw out the saving of a snapshot: while it is under way, what changes is kept in its old
+// form too, and one that another host sends may have to wait for it.
+const maxSave = 5 * time.Minute
+
+// hurry returns what reports whether a snapshot that is being saved is saved without pauses.
+func (m *machine) hurry(s *snapshotWriter) func() bool {
+	end := time.Now().Add(maxSave)
+	return func() bool {
+		return m.hurried.Load() > 0 || m.saves.waiting.Load() > 0 || m.growth.outruns(s.bytes) || time.Now().After(end)
+	}
+}
+
+// supersede has the snapshot given up that is being saved: the engine restores no other one before it ends.
+func (m *machine) supersede() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.prepared != nil {
+		m.prepared.superseded.Store(true)
+	}
 }
 
 // RecoverFromSnapshot replaces the state. An error stops the process, unless the shard is being closed. The snapshot
@@ -215,15 +247,23 @@ func (s *stoppableReader) Read(p []byte) (int, error) {
 // roomStep is after how many bytes of a snapshot the room for more is looked at.
 const roomStep = 1 << 20
 
-// snapshotWriter counts what is written of a snapshot, and ends it before it takes the room of the log.
+// snapshotWriter counts what is written of a snapshot, and ends it before it takes the room of the log. It pauses, so
+// that those who wait for the log and for the machine notice little of it.
 type snapshotWriter struct {
-	w     io.Writer
-	room  func() error
-	bytes uint64
-	next  uint64 // where the room is looked at next
+	w          io.Writer
+	room       func() error
+	pace       *pace.Pace
+	stop       <-chan struct{}
+	superseded *atomic.Bool
+	bytes      uint64
+	next       uint64 // where the room is looked at next
 }
 
 func (s *snapshotWriter) Write(p []byte) (int, error) {
+	if !s.pace.Pause(s.stop) || s.superseded.Load() {
+		return 0, shard.ErrSnapshotStopped
+	}
+	defer s.pace.Work()
 	if s.bytes >= s.next {
 		if err := s.room(); err != nil {
 			return 0, err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/lni/dragonboat/v4/statemachine"
 	"github.com/signalbox/signalbox/shard"
@@ -27,7 +29,7 @@ func (s shortReader) Restore(r io.Reader) error {
 func newTestMachine(t *testing.T, newest uint64) (*machine, *recorder) {
 	r := newRecorder()
 	g := newGrowth(extent{1, 1}, extent{1, 1})
-	return newMachine(testShard, r, testLogger(t), g, func() (uint64, bool) { return newest, newest > 0 }), r
+	return newMachine(testShard, r, testLogger(t), g, newSaves(), func() (uint64, bool) { return newest, newest > 0 }), r
 }
 
 func entries(indices ...uint64) (all []statemachine.Entry) {
@@ -121,5 +123,122 @@ func TestASnapshotThatIsNotReadToItsEndStopsTheReplica(t *testing.T) {
 		if err := m.RecoverFromSnapshot(strings.NewReader(snapshot), nil, nil); !errors.Is(err, want) {
 			t.Errorf("%d of %d bytes are read: %v", read, len(snapshot), err)
 		}
+	}
+}
+
+// slowSaver is a state machine whose snapshots take a millisecond for each of some writes.
+type slowSaver struct {
+	shard.StateMachine
+	writes    int
+	meanwhile func() // is called with each write
+}
+
+const slowPart = "part"
+
+func (s slowSaver) PrepareSnapshot() (shard.Snapshot, error) { return s, nil }
+
+func (s slowSaver) Save(w io.Writer, _ <-chan struct{}) error {
+	for range s.writes {
+		time.Sleep(time.Millisecond)
+		s.meanwhile()
+		if _, err := w.Write([]byte(slowPart)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (slowSaver) Discard() {}
+
+// TestASnapshotLeavesTimeToWhatIsApplied: the more where something is, by any shard of the host, and none where it is
+// waited for, or where the log outruns it. One that nobody needs ends at once.
+func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
+	const ms = time.Millisecond
+	closed := make(chan struct{})
+	close(closed)
+	apply := func(t *testing.T, m *machine) {
+		if _, err := m.Update(entries(m.applied.Load() + 1)); err != nil {
+			t.Error(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		every  uint64 // entries between two snapshots
+		writes int
+		first  func(*machine)
+		each   func(*testing.T, *machine)
+		stop   chan struct{}
+		want   time.Duration
+		err    error
+	}{
+		"nothing is applied":  {writes: 10, want: 40 * ms},
+		"entries are":         {writes: 10, each: apply, want: ms + 9*40*ms},
+		"other shards do":     {writes: 10, each: func(_ *testing.T, m *machine) { m.saves.applied.Add(1) }, want: 400 * ms},
+		"they outrun a part":  {every: 40, writes: 10, each: apply, want: 2*ms + 8*40*ms},
+		"they outrun it":      {every: 10, writes: 10, each: apply, want: 10 * ms},
+		"it is waited for":    {writes: 10, first: func(m *machine) { m.hurried.Add(1) }, each: apply, want: 10 * ms},
+		"its place is":        {writes: 10, first: func(m *machine) { m.saves.waiting.Add(1) }, each: apply, want: 10 * ms},
+		"it is large":         {writes: 10_000, each: apply, want: maxSave + 2500*ms},
+		"its shard is closed": {writes: 10, stop: closed, want: ms, err: statemachine.ErrSnapshotStopped},
+		"another one arrives": {writes: 10, each: func(_ *testing.T, m *machine) { m.supersede() }, want: 4 * ms,
+			err: statemachine.ErrSnapshotStopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m, r := newTestMachine(t, 0)
+				every := extent{1 << 40, 1 << 40}
+				if c.every > 0 {
+					every.entries = c.every
+				}
+				m.growth = newGrowth(every, extent{1, 1})
+				apply(t, m)
+				m.growth.prepare()
+				m.growth.save(uint64(c.writes * len(slowPart)))
+				m.target = slowSaver{r, c.writes, func() {
+					if c.each != nil {
+						c.each(t, m)
+					}
+				}}
+				snapshot, err := m.PrepareSnapshot()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.first != nil {
+					c.first(m)
+				}
+				began := time.Now()
+				if err := m.SaveSnapshot(snapshot, io.Discard, nil, c.stop); !errors.Is(err, c.err) {
+					t.Errorf("got %v, want %v", err, c.err)
+				}
+				if took := time.Since(began); took != c.want {
+					t.Errorf("it took %v, want %v", took, c.want)
+				}
+			})
+		})
+	}
+}
+
+// TestOneOfManyThatSaveWaitsAndHasTheOthersHurry: who restores a snapshot finds workers of the engine.
+func TestOneOfManyThatSaveWaitsAndHasTheOthersHurry(t *testing.T) {
+	s := newSaves()
+	for range maxSaves {
+		if !s.begin(nil) || s.waiting.Load() != 0 {
+			t.Fatal("one that may begin waits")
+		}
+	}
+	stop, began := make(chan struct{}), make(chan bool)
+	for range 2 {
+		go func() { began <- s.begin(stop) }()
+	}
+	eventually(t, "two that wait", func() bool { return s.waiting.Load() == 2 })
+	s.end()
+	if !<-began {
+		t.Error("nobody begins where another one has ended")
+	}
+	close(stop)
+	if <-began {
+		t.Error("one begins whose shard is closed")
+	}
+	if n := s.waiting.Load(); n != 0 {
+		t.Errorf("%d wait", n)
 	}
 }

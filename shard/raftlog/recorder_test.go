@@ -34,7 +34,8 @@ type recorder struct {
 	snapshots atomic.Int32 // prepared and not discarded
 	saved     atomic.Int32
 	holdSave  chan struct{} // Save waits for it, or for its stop, where not nil
-	saving    chan struct{} // closed when such a Save waits
+	saving    chan struct{} // closed when such a Save waits, or such a one writes
+	endless   bool          // Save writes until it is refused
 	failSave  atomic.Bool
 	hold      *heldApply // guarded by mu: the next Apply waits for its release
 }
@@ -142,8 +143,17 @@ func (s *recorderSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	if s.r.closed.Load() {
 		s.r.fault("Save was called after Close")
 	}
+	for n := 0; s.r.endless; n++ {
+		time.Sleep(time.Millisecond)
+		if _, err := w.Write([]byte{0}); err != nil {
+			return err
+		}
+		if n == 0 {
+			close(s.r.saving)
+		}
+	}
 	if s.r.holdSave != nil {
-		close(s.r.saving)
+		signalOnce(s.r.saving)
 		select {
 		case <-s.r.holdSave:
 		case <-stop:
@@ -164,6 +174,14 @@ func (s *recorderSnapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	defer s.r.mu.Unlock()
 	s.r.changed.Broadcast()
 	return err
+}
+
+func signalOnce(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
 }
 
 func (s *recorderSnapshot) Discard() {

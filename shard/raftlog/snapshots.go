@@ -3,9 +3,11 @@ package raftlog
 import (
 	"errors"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/lni/dragonboat/v4"
+	"github.com/signalbox/signalbox/shard"
 )
 
 const (
@@ -30,12 +32,45 @@ func (l *Log) takeSnapshots() {
 		case <-l.machine.growth.due:
 		}
 		for l.machine.growth.check() {
-			if !l.wait(l.takeSnapshot()) {
+			if !l.host.saves.begin(l.stop) {
+				return
+			}
+			pause := l.takeSnapshot()
+			l.host.saves.end()
+			if !l.wait(pause) {
 				return
 			}
 		}
 	}
 }
+
+// maxSaves is how many shards of a host save snapshots that are due at the same time. They pause, and those that other
+// hosts send need workers of the engine too.
+const maxSaves = snapshotWorkers / 2
+
+// saves are what the shards of a host know of each other when they save snapshots. Any goroutine may use it.
+type saves struct {
+	applied atomic.Uint64 // entries, by all shards
+	waiting atomic.Int32  // shards that may not begin
+	places  chan struct{}
+}
+
+func newSaves() *saves { return &saves{places: make(chan struct{}, maxSaves)} }
+
+// begin waits until a snapshot may be saved, and returns false where the log is closed first. Those that are being
+// saved hurry meanwhile.
+func (s *saves) begin(stop <-chan struct{}) bool {
+	s.waiting.Add(1)
+	defer s.waiting.Add(-1)
+	select {
+	case s.places <- struct{}{}:
+		return true
+	case <-stop:
+		return false
+	}
+}
+
+func (s *saves) end() { <-s.places }
 
 // takeSnapshot saves a snapshot that is due, and returns after which time another one may be tried.
 func (l *Log) takeSnapshot() time.Duration {
@@ -106,11 +141,23 @@ func (h *Host) Shrink() error {
 		if l.machine.growth.sinceSnapshot() == 0 {
 			continue
 		}
-		if err := l.saveSnapshot(dropAll); err != nil && !errors.Is(err, errNothingNew) {
+		if err := l.shrink(); err != nil && !errors.Is(err, errNothingNew) {
 			failed = errors.Join(failed, err)
 		}
 	}
 	return failed
+}
+
+// shrink saves a snapshot without pauses, after the one that is being saved.
+func (l *Log) shrink() error {
+	l.machine.hurried.Add(1)
+	defer l.machine.hurried.Add(-1)
+	for {
+		err := l.saveSnapshot(dropAll)
+		if !errors.Is(err, shard.ErrLogBusy) || !l.wait(busyPause) {
+			return err
+		}
+	}
 }
 
 // ShrinkBytes is how much room Shrink takes, at most: that of the largest snapshot, which has what the one before had

@@ -7,10 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,17 +22,22 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest/process"
+	"github.com/signalbox/signalbox/server/settings"
 )
 
-var besideObjects = flag.Int("beside", 0,
-	"how many semaphores the host of TestLocksBesideBackups has; 0: it is skipped")
+// TestLocksBesideBackups, which measures rather than tests, runs where its host has objects.
+var (
+	besideObjects = flag.Int("beside", 0, "how many semaphores the host of TestLocksBesideBackups has; 0: it is skipped")
+	besideTurns   = flag.Int("beside-turns", 4, "how many turns TestLocksBesideBackups takes")
+	besideTime    = flag.Duration("beside-time", 10*time.Second, "how long it measures each time")
+	besideOnly    = flag.String("beside-only", "", "which disturbances it measures besides: those whose names match")
+	besideRates   = flag.String("beside-rates", "", "at which rates backups are saved besides, such as 4MiB,8MiB")
+)
 
 // What is measured: so many callers lock and unlock at a quarter of the rate that the machine reaches.
 const (
 	besideCallers = 64
 	besideShare   = 4
-	besideTurns   = 4
-	besideTime    = 10 * time.Second
 )
 
 // disturbance is something that goes on while locks are measured.
@@ -40,8 +48,8 @@ type disturbance struct {
 }
 
 // TestLocksBesideBackups measures locks on a host with many semaphores, in turns: alone, while backups are saved into a
-// pipe, while they are saved onto the disk that the host's log is on, and while the host saves snapshots one after the
-// other. It prints the medians of the turns.
+// pipe, while they are saved onto the disk that the host's log is on, while the host saves snapshots as it does by
+// default, and while it saves them more often. It prints the medians of the turns.
 func TestLocksBesideBackups(t *testing.T) {
 	if *besideObjects == 0 {
 		t.Skip("make beside runs it")
@@ -63,17 +71,27 @@ func TestLocksBesideBackups(t *testing.T) {
 	newNode(t, hosts, "/start", protocol.NodeConfig{})
 	fillWithObjects(t, hosts, *besideObjects, strings.Repeat("d", 26))
 	file := filepath.Join(dir, "signalbox.backup")
-	b.compare([]disturbance{
-		{name: "alone"},
-		{name: "backups into a pipe", once: func(ctx context.Context) error { return b.save(ctx, "-") }},
-		{name: "backups onto the disk of the log", once: func(ctx context.Context) error { return b.save(ctx, file) }},
-		{name: "snapshots of the host", args: []string{"--raft-snapshot-batches", "20000"}},
-	})
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
+	saving := func(to string, flags ...string) func(context.Context) error {
+		return func(ctx context.Context) error { return b.save(ctx, to, flags...) }
 	}
-	t.Logf("a backup has %d MiB", info.Size()>>20)
+	all := []disturbance{
+		{name: "alone"},
+		{name: "backups into a pipe", once: saving("-")},
+		{name: "backups onto the disk of the log", once: saving(file)},
+	}
+	for rate := range strings.FieldsFuncSeq(*besideRates, func(r rune) bool { return r == ',' }) {
+		all = append(all, disturbance{name: "backups onto the disk, " + rate, once: saving(file, "--rate", rate)})
+	}
+	all = append(all,
+		disturbance{name: "snapshots by default", args: []string{
+			"--raft-snapshot-batches", strconv.Itoa(settings.DefaultRaftSnapshotBatches),
+			"--raft-snapshot-bytes", strconv.Itoa(settings.DefaultRaftSnapshotBytes)}},
+		disturbance{name: "snapshots of 20,000 batches", args: []string{"--raft-snapshot-batches", "20000"}})
+	only := regexp.MustCompile(*besideOnly)
+	b.compare(slices.DeleteFunc(all, func(d disturbance) bool { return d.name != "alone" && !only.MatchString(d.name) }))
+	if info, err := os.Stat(file); err == nil {
+		t.Logf("a backup has %d MiB", info.Size()>>20)
+	}
 }
 
 // besideLocks is a host whose locks are measured.
@@ -85,8 +103,9 @@ type besideLocks struct {
 }
 
 // save saves a backup by the program.
-func (b *besideLocks) save(ctx context.Context, to string) error {
-	cmd := exec.CommandContext(ctx, program.Path, "backup", "save", to, "--endpoints", b.at.Client)
+func (b *besideLocks) save(ctx context.Context, to string, flags ...string) error {
+	args := append([]string{"backup", "save", to, "--endpoints", b.at.Client}, flags...)
+	cmd := exec.CommandContext(ctx, program.Path, args...)
 	cmd.Stdout = struct{ io.Writer }{io.Discard} // no file: the process gets a pipe
 	said := new(lastWords)
 	cmd.Stderr = said
@@ -113,7 +132,7 @@ func (b *besideLocks) compare(all []disturbance) {
 	rate := most.PerSecond / besideShare
 	b.t.Logf("%.0f locks a second are possible; they are measured at %.0f", most.PerSecond, rate)
 	p50, p99 := make([][]float64, len(all)), make([][]float64, len(all))
-	for range besideTurns {
+	for range *besideTurns {
 		for i, d := range all {
 			q := b.measure(rate, d).LatencyUS
 			p50[i], p99[i] = append(p50[i], q.P50), append(p99[i], q.P99)
@@ -122,8 +141,8 @@ func (b *besideLocks) compare(all []disturbance) {
 	}
 	quiet := median(p99[0])
 	for i, d := range all {
-		b.t.Logf("medians of %d turns, %s: p50 %.2f ms, p99 %.2f ms, %.2f times that of the first", besideTurns, d.name,
-			median(p50[i])/1000, median(p99[i])/1000, median(p99[i])/quiet)
+		b.t.Logf("medians of %d turns, %s: p50 %.2f ms, p99 %.2f ms, %.2f times that of the first", *besideTurns,
+			d.name, median(p50[i])/1000, median(p99[i])/1000, median(p99[i])/quiet)
 	}
 }
 
@@ -135,12 +154,11 @@ func median(of []float64) float64 {
 // measure measures locks beside a disturbance, which is begun again and again; at a rate of 0, as many as can be.
 func (b *besideLocks) measure(rate float64, d disturbance) *report.Report {
 	b.t.Helper()
-	b.restart(d.args)
 	warmup := 2 * time.Second
-	if d.args != nil {
-		warmup = 8 * time.Second // the first snapshot has to make up for those that were not saved before
+	if b.restart(d.args) {
+		warmup = 8 * time.Second // it has applied its log, and has a snapshot to save
 	}
-	saved := b.snapshots()
+	saved, before := b.snapshots(), b.figures()
 	ctx, stop := context.WithCancel(b.t.Context())
 	ended, times := make(chan error, 1), 0
 	go func() {
@@ -153,7 +171,7 @@ func (b *besideLocks) measure(rate float64, d disturbance) *report.Report {
 	}()
 	r, err := loadgen.Run(ctx, loadgen.Config{
 		Workload: "lock", Callers: besideCallers, Connections: 1, Rate: rate, Warmup: warmup,
-		Duration: besideTime, Endpoints: b.at.Client,
+		Duration: *besideTime, Endpoints: b.at.Client,
 	})
 	stop()
 	if failed := <-ended; err == nil {
@@ -168,20 +186,22 @@ func (b *besideLocks) measure(rate float64, d disturbance) *report.Report {
 	if n := b.snapshots() - saved; n > 0 {
 		b.t.Logf("%d snapshots were saved", n)
 	}
+	b.logFigures(before, b.figures())
 	return r
 }
 
-// restart starts the host again where it has other arguments.
-func (b *besideLocks) restart(args []string) {
+// restart starts the host again where it has other arguments, and reports whether it does.
+func (b *besideLocks) restart(args []string) bool {
 	b.t.Helper()
 	if slices.Equal(args, b.args) {
-		return
+		return false
 	}
 	b.host.stop()
 	with := *b.at.Place
 	with.Args = append(slices.Clone(with.Args), args...)
 	b.host, b.args = (&place{&with}).serve(b.t), args
 	b.host.awaitReady()
+	return true
 }
 
 // snapshots is how many the host has saved since its start, of the data shard.
@@ -194,4 +214,46 @@ func (b *besideLocks) snapshots() (n int) {
 		b.t.Fatalf("the metrics have no %s", series)
 	}
 	return n
+}
+
+// besideFigures are those of a host since its start.
+type besideFigures struct {
+	syncs     map[float64]float64 // of the log, by their longest time in seconds
+	processor float64             // seconds
+	garbage   float64             // seconds of them
+	collected int                 // times
+}
+
+func (b *besideLocks) figures() besideFigures {
+	b.t.Helper()
+	_, text := b.host.Get("/metrics")
+	f := besideFigures{syncs: make(map[float64]float64)}
+	for line := range strings.Lines(text) {
+		var within, n float64
+		if _, err := fmt.Sscanf(line, `signalbox_log_sync_seconds_bucket{le="%g"} %g`, &within, &n); err == nil {
+			f.syncs[within] = n
+		}
+		_, _ = fmt.Sscanf(line, "process_cpu_seconds_total %g", &f.processor)
+		_, _ = fmt.Sscanf(line, "go_gc_cpu_seconds_total %g", &f.garbage)
+		_, _ = fmt.Sscanf(line, "go_gc_duration_seconds_count %d", &f.collected)
+	}
+	return f
+}
+
+// logFigures says what the host has done between two moments.
+func (b *besideLocks) logFigures(from, to besideFigures) {
+	within := slices.Sorted(maps.Keys(to.syncs))
+	syncs := func(le float64) float64 { return to.syncs[le] - from.syncs[le] }
+	quantile := func(q float64) float64 {
+		for _, le := range within {
+			if syncs(le) >= q*syncs(within[len(within)-1]) {
+				return le * 1000
+			}
+		}
+		return 0
+	}
+	b.t.Logf("%.0f syncs of the log, half within %.2f ms, 99 of 100 within %.2f ms, 9,999 of 10,000 within %.0f ms, "+
+		"all within %.0f ms; %.1f s of the host's processors, %.1f s of them for %d collections of garbage",
+		syncs(within[len(within)-1]), quantile(0.5), quantile(0.99), quantile(0.9999), quantile(1),
+		to.processor-from.processor, to.garbage-from.garbage, to.collected-from.collected)
 }

@@ -1,0 +1,59 @@
+package raftlog
+
+import (
+	"testing"
+
+	"github.com/lni/vfs"
+)
+
+// syncCounter is a file system that counts what of its files the disk was not given yet.
+type syncCounter struct {
+	vfs.FS
+	unsynced, most int
+}
+
+func (s *syncCounter) Create(name string) (vfs.File, error) {
+	file, err := s.FS.Create(name)
+	return countedFile{file, s}, err
+}
+
+type countedFile struct {
+	vfs.File
+	of *syncCounter
+}
+
+func (c countedFile) Write(p []byte) (int, error) {
+	c.of.unsynced += len(p)
+	c.of.most = max(c.of.most, c.of.unsynced)
+	return c.File.Write(p)
+}
+
+func (c countedFile) Sync() error {
+	c.of.unsynced = 0
+	return c.File.Sync()
+}
+
+// TestASnapshotGoesToTheDiskPieceByPiece: the log of the host is on the same disk, and would wait for all of it.
+func TestASnapshotGoesToTheDiskPieceByPiece(t *testing.T) {
+	const block, blocks = 2 << 20, 8
+	counter := &syncCounter{FS: vfs.NewMem()}
+	d := disk{FS: counter}
+	for name, most := range map[string]int{"snapshot-1.gbsnap": 1<<20 + 2*snapshotPiece, "other": block * blocks} {
+		counter.unsynced, counter.most = 0, 0
+		file, err := d.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range blocks {
+			if _, err := file.Write(make([]byte, block)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if counter.most > most {
+			t.Errorf("%s: at most %d bytes wait for the disk, want %d", name, counter.most, most)
+		}
+		if err := file.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
