@@ -29,8 +29,8 @@ type Pace struct {
 	busy   time.Time // until then
 }
 
-// New returns the pace of work on a host that has applied so many commands. Where hurry is given and true, the work does
-// not pause.
+// New returns the pace of work on a host that has applied so many commands. Where hurry is given and true, the work
+// does not pause.
 func New(commands func() uint64, hurry func() bool) *Pace {
 	return &Pace{commands: commands, hurry: hurry, seen: commands()}
 }

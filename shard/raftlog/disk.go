@@ -84,18 +84,18 @@ func (d *disk) Create(name string) (vfs.File, error) {
 	return file, err
 }
 
-// snapshotPiece is how many bytes of a snapshot are given to the disk at a time: a sync of the log would wait for all of
-// them.
+// snapshotPiece is how many bytes of a snapshot are given to the disk at a time: a sync of the log would wait for all
+// of them.
 const snapshotPiece = 128 << 10
 
 // piecewise is a file that is written in pieces, however much the engine writes at once.
 type piecewise struct{ vfs.File }
 
 // Write implements vfs.File.
-func (f piecewise) Write(p []byte) (n int, err error) {
-	for len(p) > n && err == nil {
+func (p piecewise) Write(all []byte) (n int, err error) {
+	for len(all) > n && err == nil {
 		var written int
-		written, err = f.File.Write(p[n:min(len(p), n+snapshotPiece)])
+		written, err = p.File.Write(all[n:min(len(all), n+snapshotPiece)])
 		n += written
 	}
 	return n, err

@@ -91,8 +91,8 @@ func TestWhatIsKeptIsBoundedByEntriesAndByBytes(t *testing.T) {
 	}
 }
 
-// TestASnapshotIsWholeBeforeTheLogHasGrownByMuch: by half of the entries that make the next one due, or an eighth of the
-// bytes. Until then it may be as far as the log.
+// TestASnapshotIsWholeBeforeTheLogHasGrownByMuch: by half of the entries that make the next one due, or an eighth of
+// the bytes. Until then it may be as far as the log.
 func TestASnapshotIsWholeBeforeTheLogHasGrownByMuch(t *testing.T) {
 	const entry = 1000
 	for _, c := range []struct {

@@ -29,7 +29,8 @@ func (s shortReader) Restore(r io.Reader) error {
 func newTestMachine(t *testing.T, newest uint64) (*machine, *recorder) {
 	r := newRecorder()
 	g := newGrowth(extent{1, 1}, extent{1, 1})
-	return newMachine(testShard, r, testLogger(t), g, newSaves(), func() (uint64, bool) { return newest, newest > 0 }), r
+	known := func() (uint64, bool) { return newest, newest > 0 }
+	return newMachine(testShard, r, testLogger(t), g, newSaves(), known), r
 }
 
 func entries(indices ...uint64) (all []statemachine.Entry) {
@@ -151,9 +152,10 @@ func (s slowSaver) Save(w io.Writer, _ <-chan struct{}) error {
 func (slowSaver) Discard() {}
 
 // TestASnapshotLeavesTimeToWhatIsApplied: the more where something is, by any shard of the host, and none where it is
-// waited for, or where the log outruns it. One that nobody needs ends at once.
+// waited for, or where the log outruns it. One that is not needed ends at once.
 func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
 	const ms = time.Millisecond
+	stopped := statemachine.ErrSnapshotStopped
 	closed := make(chan struct{})
 	close(closed)
 	apply := func(t *testing.T, m *machine) {
@@ -161,6 +163,9 @@ func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	others := func(_ *testing.T, m *machine) { m.saves.applied.Add(1) }
+	await := func(m *machine) { m.hurried.Add(1) }
+	awaitPlace := func(m *machine) { m.saves.waiting.Add(1) }
 	for name, c := range map[string]struct {
 		every  uint64 // entries between two snapshots
 		writes int
@@ -172,15 +177,15 @@ func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
 	}{
 		"nothing is applied":  {writes: 10, want: 40 * ms},
 		"entries are":         {writes: 10, each: apply, want: ms + 9*40*ms},
-		"other shards do":     {writes: 10, each: func(_ *testing.T, m *machine) { m.saves.applied.Add(1) }, want: 400 * ms},
+		"other shards do":     {writes: 10, each: others, want: 400 * ms},
 		"they outrun a part":  {every: 40, writes: 10, each: apply, want: 2*ms + 8*40*ms},
 		"they outrun it":      {every: 10, writes: 10, each: apply, want: 10 * ms},
-		"it is waited for":    {writes: 10, first: func(m *machine) { m.hurried.Add(1) }, each: apply, want: 10 * ms},
-		"its place is":        {writes: 10, first: func(m *machine) { m.saves.waiting.Add(1) }, each: apply, want: 10 * ms},
+		"it is waited for":    {writes: 10, first: await, each: apply, want: 10 * ms},
+		"its place is":        {writes: 10, first: awaitPlace, each: apply, want: 10 * ms},
 		"it is large":         {writes: 10_000, each: apply, want: maxSave + 2500*ms},
-		"its shard is closed": {writes: 10, stop: closed, want: ms, err: statemachine.ErrSnapshotStopped},
+		"its shard is closed": {writes: 10, stop: closed, want: ms, err: stopped},
 		"another one arrives": {writes: 10, each: func(_ *testing.T, m *machine) { m.supersede() }, want: 4 * ms,
-			err: statemachine.ErrSnapshotStopped},
+			err: stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -232,7 +237,7 @@ func TestOneOfManyThatSaveWaitsAndHasTheOthersHurry(t *testing.T) {
 	eventually(t, "two that wait", func() bool { return s.waiting.Load() == 2 })
 	s.end()
 	if !<-began {
-		t.Error("nobody begins where another one has ended")
+		t.Error("none begins where another one has ended")
 	}
 	close(stop)
 	if <-began {

@@ -27,7 +27,7 @@ import (
 
 // TestLocksBesideBackups, which measures rather than tests, runs where its host has objects.
 var (
-	besideObjects = flag.Int("beside", 0, "how many semaphores the host of TestLocksBesideBackups has; 0: it is skipped")
+	besideObjects = flag.Int("beside", 0, "how many semaphores the host of TestLocksBesideBackups has; 0: none runs")
 	besideTurns   = flag.Int("beside-turns", 4, "how many turns TestLocksBesideBackups takes")
 	besideTime    = flag.Duration("beside-time", 10*time.Second, "how long it measures each time")
 	besideOnly    = flag.String("beside-only", "", "which disturbances it measures besides: those whose names match")
@@ -88,7 +88,9 @@ func TestLocksBesideBackups(t *testing.T) {
 			"--raft-snapshot-bytes", strconv.Itoa(settings.DefaultRaftSnapshotBytes)}},
 		disturbance{name: "snapshots of 20,000 batches", args: []string{"--raft-snapshot-batches", "20000"}})
 	only := regexp.MustCompile(*besideOnly)
-	b.compare(slices.DeleteFunc(all, func(d disturbance) bool { return d.name != "alone" && !only.MatchString(d.name) }))
+	b.compare(slices.DeleteFunc(all, func(d disturbance) bool {
+		return d.name != "alone" && !only.MatchString(d.name)
+	}))
 	if info, err := os.Stat(file); err == nil {
 		t.Logf("a backup has %d MiB", info.Size()>>20)
 	}
