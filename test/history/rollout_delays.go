@@ -101,11 +101,12 @@ func newestBefore(h *History, f *RolloutFinal) map[string]uint64 {
 	return newest
 }
 
-// lastRollback returns the last roll-back of a location before a moment, nil where there was none.
-func (d *delays) lastRollback(l *FinalLocation, before uint64) (last *FinalAct) {
+// lastRollback returns the last roll-back of a location up to a moment, nil where there was none. What another one had
+// held back comes in the moment of one to a later version.
+func (d *delays) lastRollback(l *FinalLocation, upTo uint64) (last *FinalAct) {
 	for i := range d.Acts {
 		a := &d.Acts[i]
-		if a.Verb == verbRollback && a.Moment < before && a.about(l.Name) {
+		if a.Verb == verbRollback && a.Moment <= upTo && a.about(l.Name) {
 			last = a
 		}
 	}

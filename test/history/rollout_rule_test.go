@@ -240,6 +240,16 @@ func TestRulesOfRollouts(t *testing.T) {
 				Seq: 2, Generation: 4, Assigned: 9200, Automatic: true, Cause: "next",
 			})
 		}},
+		{"a version comes back by a roll-back to a later one", "", func(h *history.History, f *history.RolloutFinal) {
+			second(h)
+			act(h, "rollback", history.FinalAct{Moment: 9150, Seq: 1}, manTime+350)
+			act(h, "rollback", history.FinalAct{Moment: 9200, Seq: 2}, manTime+360)
+			f.Locations[0].Targets = append(f.Locations[0].Targets, history.FinalTarget{
+				Seq: 2, Generation: 4, Assigned: 9200, Reached: 9250, Automatic: true, Cause: "next",
+			})
+			h.Targets = append(h.Targets, shownTarget(inSas, sas, 4, 2, manTime+400))
+			h.Requests = append(h.Requests, reach(inSas, sas, 4, 2, manTime+450))
+		}},
 
 		{"it moves in a pause", "pauses", func(h *history.History, _ *history.RolloutFinal) {
 			act(h, "pause", history.FinalAct{Moment: 7000}, manTime-50)
