@@ -187,8 +187,10 @@ func (e *engineEnd) GetConnection(ctx context.Context, target string) (raftio.IC
 	for until := time.Now().Add(e.redialFor); ; {
 		d, err := e.dialTarget(ctx, to)
 		if err == nil {
-			redial := func() (*dialled, error) { return e.dialTarget(ctx, to) }
-			return &sender{dialled: d, redial: redial, sending: e.replicas.Sending}, nil
+			s := newSender(ctx, d)
+			s.redial = func() (*dialled, error) { return e.dialTarget(ctx, to) }
+			s.sending = e.replicas.Sending
+			return s, nil
 		}
 		if time.Now().After(until) || isLasting(err) {
 			return nil, err

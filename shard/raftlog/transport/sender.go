@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -11,14 +12,19 @@ import (
 const (
 	// writeTimeout is after how long a connection ends whose other end reads nothing.
 	writeTimeout = 10 * time.Second
+	// pieceBytes is how much of a frame it must read within that time: a frame may take longer on a slow line.
+	pieceBytes = 256 << 10
 	// keepBufferBytes is the largest buffer that a connection keeps for the next frame.
 	keepBufferBytes = 1 << 20
 )
 
-// sender is this host's end of a connection that it dialled. The engine uses it from one goroutine.
+// sender is this host's end of a connection that it dialled. It ends with its context at the latest: the engine waits
+// for what is being sent when it closes. The engine uses it from one goroutine.
 type sender struct {
 	*dialled
-	buffer []byte
+	ctx     context.Context
+	unwatch func() bool // ends the watch of ctx
+	buffer  []byte
 	// sending is called with messages before they are sent.
 	sending func([]raftpb.Message)
 	// redial, where set, makes the connection anew, once for each frame that could not be written: the other host may
@@ -27,8 +33,20 @@ type sender struct {
 	redial func() (*dialled, error)
 }
 
+func newSender(ctx context.Context, d *dialled) *sender {
+	s := &sender{ctx: ctx}
+	s.use(d)
+	return s
+}
+
+// use has it send over a connection.
+func (s *sender) use(d *dialled) { s.dialled, s.unwatch = d, context.AfterFunc(s.ctx, d.close) }
+
 // Close ends the connection. What was sent is delivered nevertheless.
-func (s *sender) Close() { s.close() }
+func (s *sender) Close() {
+	s.unwatch()
+	s.close()
+}
 
 // SendMessageBatch sends messages, without the batches that the engine forwards by itself.
 func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
@@ -68,7 +86,7 @@ func withoutEngineForwards(messages []raftpb.Message) []raftpb.Message {
 	return kept
 }
 
-// send writes a frame with one system call.
+// send writes a frame, with one system call where it is short.
 func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, error)) error {
 	s.buffer = slices.Grow(s.buffer[:0], frameHeaderSize+sizeLimit+macSize)
 	frame := s.buffer[:frameHeaderSize+sizeLimit]
@@ -89,8 +107,8 @@ func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, err
 	if failed != nil {
 		return err
 	}
-	s.close()
-	s.dialled = again
+	s.Close()
+	s.use(again)
 	return s.write(frame, kind)
 }
 
@@ -99,9 +117,13 @@ func (s *sender) write(frame []byte, kind byte) error {
 	if s.out != nil {
 		frame = s.out.seal(frame, kind)
 	}
-	if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return err
+	for piece := range slices.Chunk(frame, pieceBytes) {
+		if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+			return err
+		}
+		if _, err := s.conn.Write(piece); err != nil {
+			return err
+		}
 	}
-	_, err := s.conn.Write(frame)
-	return err
+	return nil
 }

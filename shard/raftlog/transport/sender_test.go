@@ -2,9 +2,12 @@ package transport
 
 import (
 	"context"
+	"io"
 	"net"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/lni/dragonboat/v4/raftpb"
@@ -89,4 +92,50 @@ func TestOnlyForwardedBatchesPassBetweenHosts(t *testing.T) {
 	if string(given[3].Entries[0].Cmd) != "stray" || len(given[3].Entries) != 4 {
 		t.Error("the given messages were changed")
 	}
+}
+
+// pipedSender sends into a pipe, whose other end is returned.
+func pipedSender(t *testing.T, ctx context.Context) (s *sender, far net.Conn) {
+	near, far := net.Pipe()
+	t.Cleanup(func() { far.Close() })
+	s = newSender(ctx, &dialled{conn: near, close: func() { near.Close() }})
+	s.sending = func([]raftpb.Message) {}
+	return s, far
+}
+
+// TestALongFrameIsSentOverASlowLine: the other end reads all the time, and the whole takes longer than it may read
+// nothing.
+func TestALongFrameIsSentOverASlowLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, far := pipedSender(t, context.Background())
+		const perSecond = 64 << 10
+		go func() {
+			for buffer := make([]byte, perSecond); ; time.Sleep(time.Second) {
+				if _, err := io.ReadFull(far, buffer); err != nil {
+					return
+				}
+			}
+		}()
+		began := time.Now()
+		err := s.SendMessageBatch(goodBatch(strings.Repeat("x", 4*perSecond*int(writeTimeout/time.Second))))
+		if took := time.Since(began); err != nil || took < 3*writeTimeout {
+			t.Errorf("after %v: %v", took, err)
+		}
+		s.Close()
+	})
+}
+
+// TestWhatIsBeingSentEndsWithTheEngine: though the other end reads nothing.
+func TestWhatIsBeingSentEndsWithTheEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		s, _ := pipedSender(t, ctx)
+		began, sent := time.Now(), make(chan error, 1)
+		go func() { sent <- s.SendMessageBatch(goodBatch("of an engine that closes")) }()
+		synctest.Wait()
+		cancel()
+		if err := <-sent; err == nil || time.Since(began) != 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }

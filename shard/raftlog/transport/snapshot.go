@@ -90,7 +90,6 @@ type snapshotSender struct {
 	ctx      context.Context
 	end      *engineEnd
 	to       Target
-	stop     func() bool // ends the watch of ctx
 	taken    *frameReader
 	of       raftio.NodeInfo // the replica that it is for
 	delivery *delivery       // nil: none
@@ -116,20 +115,15 @@ func (s *snapshotSender) dial() error {
 	if err != nil {
 		return err
 	}
-	s.sender, s.stop = &sender{dialled: d}, context.AfterFunc(s.ctx, d.close)
+	s.sender = newSender(s.ctx, d)
 	s.taken = newFrameReader(d.conn, d.in, framesOfTaken)
 	s.taken.silence = takeTimeout
 	return nil
 }
 
-func (s *snapshotSender) hangUp() {
-	s.stop()
-	s.sender.Close()
-}
-
 // Close ends the connection.
 func (s *snapshotSender) Close() {
-	s.hangUp()
+	s.sender.Close()
 	s.leave()
 }
 
@@ -150,7 +144,7 @@ func (s *snapshotSender) begin(first *raftpb.Chunk) (err error) {
 	if s.arrived = s.delivery.delivered == first.Index; s.arrived {
 		return nil
 	}
-	s.hangUp() // the other host may have given it up meanwhile
+	s.sender.Close() // the other host may have given it up meanwhile
 	return s.dial()
 }
 
