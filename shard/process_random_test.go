@@ -3,6 +3,7 @@ package shard
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +111,8 @@ func (r *processRun) readInboxes() error {
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("notified are %q, not %q", got, want)
 	}
-	for _, mp := range r.model.processes {
+	for _, name := range slices.Sorted(maps.Keys(r.model.processes)) { // a seed is always the same run
+		mp := r.model.processes[name]
 		for _, m := range mp.members {
 			if r.IntN(6) == 0 {
 				if err := r.readInbox(mp, m, 1+r.IntN(2000)); err != nil {

@@ -138,3 +138,22 @@ func TestFollowersBarrierSurvivesLossAndAChangeOfLeader(t *testing.T) {
 		t.Errorf("host 3 believes %v", l)
 	}
 }
+
+// TestBarrierGoesOnWhereTheVoterItWaitsForIsRemoved: the answer to the round that is out never comes, and is not needed
+// any more.
+func TestBarrierGoesOnWhereTheVoterItWaitsForIsRemoved(t *testing.T) {
+	for after := range 5 {
+		c := newGroup(t, memlog.Config{Path: memlog.Path{Delay: memlog.Exactly(time.Millisecond)}}, 2, 1, 2)
+		c.led(1)
+		change := c.change(1, memlog.ChangeRemove, 2, 0)
+		c.net.Advance(time.Duration(after) * time.Millisecond / 2)
+		first := c.barrier(1)
+		c.must(change)
+		c.net.Isolate(2)
+		for k, b := range []*pending[error]{first, c.barrier(1)} {
+			if err := await(c, b); err != nil {
+				t.Errorf("%d half milliseconds after the change was begun, barrier %d: %v", after, k, err)
+			}
+		}
+	}
+}

@@ -206,6 +206,7 @@ func (l *Log) tick() {
 		busy = true
 		l.sendAppend(r, true) // where an earlier message was lost it does not connect, and the reply says so
 	}
+	l.confirmReads() // one whose answer was waited for may have been removed
 	if l.net.cfg.CheckQuorum && l.lostMajority() {
 		l.setLeadership(0, ld.term)
 		l.stepDown()
