@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/lni/vfs"
+
+	"github.com/signalbox/signalbox/internal/freeing"
 )
 
 // partialSuffix marks a backup that is not whole.
@@ -28,7 +30,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
+	if err := freeing.Rename(file.Name(), path); err != nil {
 		return err
 	}
 	directory, err := os.Open(filepath.Dir(path))
@@ -40,9 +42,9 @@ func writeWhole(path string, write func(io.Writer) error) error {
 
 const (
 	// pieceBytes is how much of a backup is written at a time.
-	pieceBytes = 256 << 10
+	pieceBytes = 64 << 10
 	// defaultRate is how much is in a second.
-	defaultRate = 16 << 20
+	defaultRate = 8 << 20
 )
 
 // steady writes no faster than so many bytes a second, piece by piece: what others do on the same machine, and on the

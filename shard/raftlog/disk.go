@@ -9,6 +9,7 @@ import (
 	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/internal/freeing"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
@@ -27,7 +28,7 @@ type disk struct {
 	segmentBytes int64
 }
 
-func systemDisk() *disk { return &disk{FS: vfs.Default, openData: direct.Open} }
+func systemDisk() *disk { return &disk{FS: freeing.FS{FS: vfs.Default}, openData: direct.Open} }
 
 // store returns what opens the log store of a host.
 func (d *disk) store(c Config) *storeFactory {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/internal/freeing"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
@@ -32,7 +33,7 @@ type Disk struct {
 }
 
 // SystemDisk is the disk of the operating system, written past its cache where the file system can do that.
-func SystemDisk() Disk { return Disk{FS: vfs.Default, OpenData: direct.Open} }
+func SystemDisk() Disk { return Disk{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open} }
 
 // syncDirectory makes the names in a directory durable.
 func (d Disk) syncDirectory(dir string) error {
