@@ -122,6 +122,62 @@ func TestANewRoutingIsAskedForWhenAHostTells(t *testing.T) {
 	})
 }
 
+// TestWhoWaitsForALeaderComesWhenThereIsOne: all do soon, and not one after the other as their pauses end. What a host
+// says of an earlier term counts for nothing.
+func TestWhoWaitsForALeaderComesWhenThereIsOne(t *testing.T) {
+	playFake(t, 3, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		announce := func(term uint64, leader int) {
+			fake.do(func() {
+				for _, h := range fake.hosts {
+					for conn := range h.conns {
+						conn.push(0, &protocol.RoutingChanged{
+							Version: fake.version, ShardID: 1, LeaderHostID: fake.hosts[leader].id, Term: term,
+						})
+					}
+				}
+			})
+		}
+		s := session(t, c)
+		locked := make(chan error)
+		fake.take(0)
+		time.Sleep(time.Second) // the session waits for its leader
+		const callers = 20
+		for i := range callers {
+			go func() {
+				_, err := s.Semaphore(string(rune('a'+i)), client.Limit(1)).Acquire(t.Context())
+				locked <- err
+			}()
+		}
+		time.Sleep(5 * time.Second)
+		fake.lead(1)
+		announce(8, 1)
+		began := time.Now()
+		for range callers {
+			check(t, <-locked)
+		}
+		if took := time.Since(began); took > 200*time.Millisecond {
+			t.Errorf("the last has its lock %v after there is a leader", took)
+		}
+		fake.bring(0)
+		asked := 0
+		fake.on(func(h *fakeHost, r *protocol.Request) fault {
+			if r.Kind == protocol.KindRelease && h.id == 1 {
+				asked++
+			}
+			return fault{}
+		})
+		announce(7, 0)
+		synctest.Wait()
+		for i := range callers {
+			_, err := s.Semaphore(string(rune('a' + i))).Release(t.Context())
+			check(t, err)
+		}
+		if asked > 0 {
+			t.Errorf("the leader of an earlier term is asked %d times", asked)
+		}
+	})
+}
+
 // TestAClientThatAsksForNothingHearsOfHostsThatCome: though its last connection was lost meanwhile. Else it would know
 // none that is left.
 func TestAClientThatAsksForNothingHearsOfHostsThatCome(t *testing.T) {

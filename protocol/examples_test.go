@@ -323,6 +323,7 @@ var examples = []example{
 	})},
 	{"session-ended", push(0, &SessionEnded{SessionID: exampleSession, Reason: EndExpired})},
 	{"routing-changed", push(0, &RoutingChanged{Version: 43})},
+	{"routing-changed-leader", push(0, &RoutingChanged{Version: 43, ShardID: 2, LeaderHostID: 3, Term: 17})},
 	{"going-away", push(0, &GoingAway{Result: Result{
 		Status: StatusUnavailable, Message: "the host is being restarted", WaitMillis: 500,
 	}})},

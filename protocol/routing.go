@@ -108,9 +108,13 @@ func (r *SlotRange) fields(c *codec) {
 	c.uint("shard_id", &r.ShardID)
 }
 
-// RoutingChanged is pushed, with id 0, when the host has a newer routing than the client has from it.
+// RoutingChanged is pushed, with id 0, when the host has a newer routing than the client has from it, and when it has
+// heard who leads a shard in a new term.
 type RoutingChanged struct {
-	Version uint64
+	Version      uint64
+	ShardID      uint64
+	LeaderHostID uint64 // 0: this is not about a leader
+	Term         uint64
 }
 
 // Kind returns KindRoutingChanged.
@@ -118,6 +122,9 @@ func (*RoutingChanged) Kind() Kind { return KindRoutingChanged }
 
 func (m *RoutingChanged) pushFields(c *codec) {
 	c.uint("version", &m.Version)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("leader_host_id", &m.LeaderHostID)
+	c.uint("term", &m.Term)
 }
 
 const (

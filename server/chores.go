@@ -8,6 +8,7 @@ import (
 
 // chores are what a round of the loop does for connections.
 func (h *Host) chores(now time.Time, changed bool) {
+	h.routes.announceLeaders()
 	if changed {
 		h.routes.announce()
 		h.governing.changed()

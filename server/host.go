@@ -65,7 +65,7 @@ func Open(config Config) (*Host, error) {
 		metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
 		asking: make(chan struct{}, maxQuestions), saving: make(chan struct{}, maxSavings),
 	}
-	h.routes.host = h
+	h.routes = routes{host: h, led: make(map[uint64]uint64)}
 	h.pending.limit = int64(config.PendingBytes)
 	h.partial.limit = int64(config.PartialBytes)
 	h.metrics.Set.NewGauge(`signalbox_feature_level`, func() float64 { return float64(h.meta.Machine.Level()) })

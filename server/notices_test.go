@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,34 @@ func TestAWaiterIsSentToTheNewLeader(t *testing.T) {
 		case protocol.StatusUnavailable: // it heard that it leads no more before it heard who does
 		default:
 			t.Fatal(aborted.Result)
+		}
+	})
+}
+
+// TestEveryHostAnnouncesWhoLeads: to those who have been welcomed, once for the term.
+func TestEveryHostAnnouncesWhoLeads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3))
+		time.Sleep(time.Second)
+		old := c.Leader(1)
+		var clients []*speaker
+		for h := range shard.HostID(3) {
+			clients = append(clients, speak(t, c, h+1))
+		}
+		next := old%3 + 1
+		if err := c.Elect(1, next); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		for h, s := range clients {
+			s.must(s.ask(&protocol.Ping{})) // behind what was pushed before
+			announced := 0
+			for _, m := range s.routings {
+				if m.LeaderHostID == uint64(next) && m.ShardID == 1 && m.Term > 1 {
+					announced++
+				}
+			}
+			want(t, fmt.Sprintf("announcements of host %d", h+1), announced, 1)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -12,6 +13,8 @@ import (
 type routes struct {
 	host      *Host
 	announced atomic.Uint64 // the version that was last announced to clients
+	// led has by shard in which term who leads was last announced. It is used on the host's loop only.
+	led map[uint64]uint64
 }
 
 // announce pushes to all connections that there is a newer routing, once for each version.
@@ -20,10 +23,32 @@ func (r *routes) announce() {
 	if r.announced.Swap(v) == v {
 		return
 	}
-	push := protocol.RoutingChanged{Version: v}
+	r.push(&protocol.RoutingChanged{Version: v})
+}
+
+// announceLeaders pushes to all connections who leads, once for each term of a shard: who waits for a leader need not
+// ask again and again.
+func (r *routes) announceLeaders() {
+	r.announceLeader(replica.MetaShard, r.host.meta.Leader())
+	for _, rp := range r.host.replicas {
+		r.announceLeader(rp.ID, rp.Leader())
+	}
+}
+
+func (r *routes) announceLeader(id uint64, l shard.Leadership) {
+	if l.Leader == 0 || l.Term <= r.led[id] {
+		return
+	}
+	r.led[id] = l.Term
+	r.push(&protocol.RoutingChanged{
+		Version: r.host.meta.RoutingVersion(), ShardID: id, LeaderHostID: uint64(l.Leader), Term: l.Term,
+	})
+}
+
+func (r *routes) push(m *protocol.RoutingChanged) {
 	r.host.eachConn(func(c *conn) {
 		if c.welcomed.Load() {
-			c.Push(0, &push)
+			c.Push(0, m)
 			c.flush()
 		}
 	})

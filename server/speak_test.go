@@ -26,6 +26,8 @@ type speaker struct {
 	in      []byte
 	next    uint64
 	kept    []kept // messages that came while another one was awaited
+	// routings are the news of where the hosts are that came.
+	routings []protocol.RoutingChanged
 }
 
 // kept is a message with its own bytes.
@@ -119,6 +121,7 @@ func (s *speaker) read(limit time.Duration) ([]byte, error) {
 			out := append([]byte(nil), payload...)
 			s.in = s.in[size:]
 			if len(out) > 1 && out[1] == byte(protocol.KindRoutingChanged) {
+				s.routings = append(s.routings, s.decode(out).RoutingChanged)
 				continue
 			}
 			return out, nil

@@ -138,6 +138,7 @@ func (r *request) sendUntilSent(err error) {
 		if err != nil && !r.pause(err, to, h) {
 			return
 		}
+		r.retries.Leaders = s.client.cluster.Leaders()
 		if to, h, err = s.connTo(r.slot, h); err != nil {
 			continue
 		}

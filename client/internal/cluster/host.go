@@ -235,8 +235,10 @@ func (h *Host) TokenExpiring(from *conn.Conn, token string, left time.Duration) 
 }
 
 // RoutingChanged implements conn.Owner.
-func (h *Host) RoutingChanged(from *conn.Conn, version uint64) {
-	if version > h.cluster.routes.Load().version {
+func (h *Host) RoutingChanged(from *conn.Conn, m *protocol.RoutingChanged) {
+	if m.LeaderHostID != 0 {
+		h.cluster.led(m, from)
+	} else if m.Version > h.cluster.routes.Load().version {
 		h.cluster.refreshSoon(from)
 	}
 }

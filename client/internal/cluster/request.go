@@ -55,6 +55,7 @@ func (c *Cluster) Repeat(ctx context.Context, t Target, try func(to *conn.Conn) 
 func (c *Cluster) RepeatBy(ctx context.Context, r *retry.Retries, t Target, try func(to *conn.Conn) error) error {
 	var tried *Host
 	for {
+		r.Leaders = c.Leaders()
 		to, h, err := c.Connect(ctx, t, c.NextStripe(), tried)
 		if err == nil {
 			err = try(to)

@@ -37,7 +37,8 @@ type Session interface {
 
 // Owner made the connection, and gets what is about the host and not about a request or a session.
 type Owner interface {
-	RoutingChanged(from *Conn, version uint64)
+	// RoutingChanged gets what is good for the call only.
+	RoutingChanged(from *Conn, push *protocol.RoutingChanged)
 	GoingAway(from *Conn, why error)
 	// TokenExpiring says after which time the host closes the connection, because the token of that name expires.
 	TokenExpiring(from *Conn, token string, left time.Duration)

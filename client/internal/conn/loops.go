@@ -161,7 +161,7 @@ func (c *Conn) pushed(a *protocol.Answer) {
 			s.Inbox(c, &a.Inbox)
 		}
 	case protocol.KindRoutingChanged:
-		c.owner.RoutingChanged(c, a.RoutingChanged.Version)
+		c.owner.RoutingChanged(c, &a.RoutingChanged)
 	case protocol.KindExpiring:
 		c.owner.TokenExpiring(c, string(a.Expiring.Token), Millis(a.Expiring.LeftMillis))
 	case protocol.KindGoingAway:

@@ -32,7 +32,7 @@ func (s *source) Read(p []byte) (n int, err error) {
 type follower struct{ Owner }
 
 // RoutingChanged implements Owner.
-func (follower) RoutingChanged(*Conn, uint64) {}
+func (follower) RoutingChanged(*Conn, *protocol.RoutingChanged) {}
 
 // ConnectionLost implements Owner.
 func (follower) ConnectionLost(*Conn, error) {}

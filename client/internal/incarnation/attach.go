@@ -43,6 +43,7 @@ func (in *Incarnation) attachUntilDone() {
 			return
 		}
 		in.mu.Unlock()
+		r.Leaders = in.group.cluster.Leaders()
 		ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
 		to, h, err := in.attach(ctx, tried)
 		cancel()

@@ -146,6 +146,7 @@ func (in *Incarnation) repeat(
 	var r retry.Retries
 	var tried *cluster.Host
 	for {
+		r.Leaders = in.group.cluster.Leaders()
 		to, h, err := try(tried)
 		if err == nil {
 			return nil

@@ -31,6 +31,7 @@ func (in *Incarnation) Stop(ctx context.Context) error {
 		return nil
 	}
 	for {
+		s.retries.Leaders = in.group.cluster.Leaders()
 		over, err := s.try(ctx)
 		if over {
 			return err

@@ -39,6 +39,7 @@ func (in *Incarnation) verifyUntilDone() {
 		in.mu.Lock()
 		gaps := in.gaps
 		in.mu.Unlock()
+		r.Leaders = in.group.cluster.Leaders()
 		err := in.verifyAll()
 		if err != nil && !in.pauseAfter(&r, err, nil, nil) {
 			return

@@ -19,6 +19,8 @@ const (
 	// unknownTries is how often a request is sent again after a host said that it does not know the session over the
 	// connection, though the session goes on.
 	unknownTries = 8
+	// spread is within which time those come who have waited for a leader.
+	spread = 50 * time.Millisecond
 )
 
 // Backoff is a random fraction of a time that doubles with each failure, from First to Most.
@@ -34,6 +36,10 @@ func (b Backoff) Pause(failures int) time.Duration {
 
 // Retries decides what becomes of a request that was not carried out, from try to try. The zero value is ready.
 type Retries struct {
+	// Leaders, where set, is closed when it has become known who leads a shard, since before the try that failed: a
+	// pause then ends soon.
+	Leaders <-chan struct{}
+
 	tries    int
 	moves    int // in a row
 	unknowns int
@@ -55,15 +61,24 @@ func (r *Retries) Again(ctx, other context.Context, err error) error {
 	if wait == 0 {
 		return nil
 	}
+	var leaders <-chan struct{}
+	if failure.IsTransport(err) || failure.Status(err) == protocol.StatusUnavailable {
+		leaders = r.Leaders
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return r.ended(context.Cause(ctx), err)
-	case <-other.Done():
-		return context.Cause(other)
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-leaders:
+			leaders, r.tries = nil, 1
+			timer.Reset(rand.N(spread))
+		case <-ctx.Done():
+			return r.ended(context.Cause(ctx), err)
+		case <-other.Done():
+			return context.Cause(other)
+		}
 	}
 }
 

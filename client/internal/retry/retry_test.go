@@ -91,3 +91,31 @@ func TestAPauseEndsWithItsContexts(t *testing.T) {
 		}
 	})
 }
+
+// TestAPauseEndsSoonWhereThereIsALeader: all that wait for one come within a short time, and try as if at first. Who was
+// asked to wait by a host waits.
+func TestAPauseEndsSoonWhereThereIsALeader(t *testing.T) {
+	gone := &failure.Transport{Address: "x", Err: errors.New("gone")}
+	for what, test := range map[string]struct {
+		err  error
+		soon bool
+	}{
+		"no leader":       {&protocol.Error{Status: protocol.StatusUnavailable, Wait: time.Minute}, true},
+		"lost connection": {gone, true},
+		"overloaded":      {&protocol.Error{Status: protocol.StatusOverloaded, Wait: time.Minute}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			leaders := make(chan struct{})
+			r := Retries{Leaders: leaders, tries: 1000}
+			time.AfterFunc(time.Microsecond, func() { close(leaders) })
+			began := time.Now()
+			if err := r.Again(t.Context(), t.Context(), test.err); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			took := time.Since(began)
+			if soon := took <= spread+time.Microsecond; soon != test.soon || test.soon && r.tries != 1 {
+				t.Errorf("%s: after %v, as for try %d", what, took, r.tries)
+			}
+		})
+	}
+}
