@@ -46,8 +46,8 @@ func TestAFileIsFreedInPieces(t *testing.T) {
 	})
 }
 
-// TestWhatNobodyElseHasIsFreed: else nothing would ever be freed in pieces.
-func TestWhatNobodyElseHasIsFreed(t *testing.T) {
+// TestAFileThatIsOpenNowhereElseIsFreed: else nothing would ever be freed in pieces.
+func TestAFileThatIsOpenNowhereElseIsFreed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("who else has a file is known on Linux only")
 	}
