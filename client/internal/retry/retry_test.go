@@ -92,7 +92,7 @@ func TestAPauseEndsWithItsContexts(t *testing.T) {
 	})
 }
 
-// TestAPauseEndsSoonWhereThereIsALeader: all that wait for one come within a short time, and try as if at first. Who was
+// TestAPauseEndsSoonWhereThereIsALeader: all that wait for one come soon, and try as if at first. Who was
 // asked to wait by a host waits.
 func TestAPauseEndsSoonWhereThereIsALeader(t *testing.T) {
 	gone := &failure.Transport{Address: "x", Err: errors.New("gone")}
