@@ -84,7 +84,7 @@ func open(name string) *doomed {
 // turn is that of the file that is being freed: one at a time.
 var turn sync.Mutex
 
-// free frees the blocks of a file whose name is gone, unless another process still has it. That the name is gone is made
+// free frees the blocks of a file whose name is gone, unless a process still has it. That the name is gone is made
 // durable before: a power failure must not leave it with a part of the file.
 func (d *doomed) free() {
 	if d == nil {
