@@ -37,8 +37,8 @@ of them into FILE, or to the standard output. Everything is in it that was ackno
 before the command was started. The token needs the right backup for the path /, which
 the role root has.
 
-It reads no more than --rate in a second, so that hosts and clients notice little of it,
-also where FILE is on the disk of a host.
+It reads no more than --rate in a second, and gives way to other processes (as nice -n 10
+does), so that hosts and clients notice little of it, also where they share its machine.
 
 FILE is there when it is whole, and not before: until then its name ends in ` + partialSuffix + `.
 Where a leader is lost, its shard is begun again at the next one. It is given up
@@ -68,6 +68,7 @@ right.`,
 				return err
 			}
 			keepPrivate()
+			giveWay()
 			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
 				timeout, err := k.Timeout()
 				if err != nil {

@@ -1,0 +1,49 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestABackupGivesWay: with all of its threads, also those that come later. It runs in a process of its own, which stays
+// as it is afterwards.
+func TestABackupGivesWay(t *testing.T) {
+	const within = "SIGNALBOX_TEST_GIVE_WAY"
+	if os.Getenv(within) != "" {
+		giveWay()
+		done := make(chan struct{})
+		for range 20 {
+			go func() { // each has a thread, as long as it waits for its process
+				_ = exec.Command("sleep", "0.2").Run()
+				done <- struct{}{}
+			}()
+		}
+		for range 20 {
+			<-done
+		}
+		threads, err := os.ReadDir("/proc/self/task")
+		if err != nil || len(threads) < 3 {
+			t.Fatalf("%d threads, %v", len(threads), err)
+		}
+		for _, thread := range threads {
+			stat, err := os.ReadFile("/proc/self/task/" + thread.Name() + "/stat")
+			if err != nil {
+				continue // it has ended
+			}
+			_, rest, _ := strings.Cut(string(stat), ") ")
+			if nice := strings.Fields(rest)[16]; nice != "10" {
+				t.Errorf("a thread has the nice value %s", nice)
+			}
+		}
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestABackupGivesWay$")
+	cmd.Env = append(os.Environ(), within+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
