@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestABackupGivesWay: with all of its threads, also those that come later. It runs in a process of its own, which stays
-// as it is afterwards.
+// TestABackupGivesWay: with all of its threads, also those that come later. It runs in a process of its own, since what
+// has given way stays so.
 func TestABackupGivesWay(t *testing.T) {
 	const within = "SIGNALBOX_TEST_GIVE_WAY"
 	if os.Getenv(within) != "" {

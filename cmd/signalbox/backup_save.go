@@ -68,7 +68,9 @@ right.`,
 				return err
 			}
 			keepPrivate()
-			giveWay()
+			if f.Out == os.Stdout { // the process is there for this command alone
+				giveWay()
+			}
 			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
 				timeout, err := k.Timeout()
 				if err != nil {
