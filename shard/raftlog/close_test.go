@@ -35,14 +35,23 @@ func TestCloseWaitsForTheCallUnderWay(t *testing.T) {
 	one.machine.check(t)
 }
 
-func TestCloseStopsASnapshotUnderWay(t *testing.T) {
-	one := newCluster(t, 1, fewEntries)[0]
-	machine := newRecorder()
-	machine.holdSave, machine.saving = make(chan struct{}), make(chan struct{})
+// openSaving opens a host that saves a snapshot, which it has begun; it returns the batches that were proposed too.
+func openSaving(t *testing.T, prepare func(*recorder)) (one *member, machine *recorder, proposed []string) {
+	t.Helper()
+	one, machine = newCluster(t, 1, fewEntries)[0], newRecorder()
+	machine.saving = make(chan struct{})
+	prepare(machine)
 	one.openWith(machine)
 	machine.awaitLeader(t, anyLeader)
-	want := one.mustPropose(0, 15)
+	proposed = one.mustPropose(0, 15)
 	<-machine.saving
+	return one, machine, proposed
+}
+
+func holdsSave(r *recorder) { r.holdSave = make(chan struct{}) }
+
+func TestCloseStopsASnapshotUnderWay(t *testing.T) {
+	one, machine, want := openSaving(t, holdsSave)
 	want = append(want, one.mustPropose(15, 25)...) // saving holds up nothing
 	one.close()
 	if n := machine.snapshots.Load(); n != 0 {
@@ -54,13 +63,7 @@ func TestCloseStopsASnapshotUnderWay(t *testing.T) {
 
 // TestCloseStopsASnapshotThatPauses: however much of it is left.
 func TestCloseStopsASnapshotThatPauses(t *testing.T) {
-	one := newCluster(t, 1, fewEntries)[0]
-	machine := newRecorder()
-	machine.endless, machine.saving = true, make(chan struct{})
-	one.openWith(machine)
-	machine.awaitLeader(t, anyLeader)
-	want := one.mustPropose(0, 15)
-	<-machine.saving
+	one, _, want := openSaving(t, func(r *recorder) { r.endless = true })
 	began := time.Now()
 	one.close()
 	if took := time.Since(began); took > 3*time.Second {
@@ -72,13 +75,7 @@ func TestCloseStopsASnapshotThatPauses(t *testing.T) {
 
 // TestShrinkWaitsForTheSnapshotThatIsBeingSaved: and has it saved without pauses.
 func TestShrinkWaitsForTheSnapshotThatIsBeingSaved(t *testing.T) {
-	one := newCluster(t, 1, fewEntries)[0]
-	machine := newRecorder()
-	machine.holdSave, machine.saving = make(chan struct{}), make(chan struct{})
-	one.openWith(machine)
-	machine.awaitLeader(t, anyLeader)
-	one.mustPropose(0, 15)
-	<-machine.saving
+	one, machine, _ := openSaving(t, holdsSave)
 	one.mustPropose(15, 17) // fewer than make one due
 	hurried := &one.host.log(testShard).machine.hurried
 	shrunk := make(chan error, 1)
