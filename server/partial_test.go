@@ -51,9 +51,13 @@ func TestFramesInPartShareABudget(t *testing.T) {
 		small := speak(t, c, 1)
 		small.sendPart(100_000, 1000)
 		var large []*speaker
-		for range clients {
+		for i := range clients {
 			s := speak(t, c, 1)
-			s.sendPart(100_000, size)
+			if i == 0 {
+				s.sendPart(100_000, size+1) // the first one to go
+			} else {
+				s.sendPart(100_000, size)
+			}
 			large = append(large, s)
 			synctest.Wait()
 			if held := metric(t, c, "signalbox_partial_frame_bytes"); held > limit {
