@@ -23,34 +23,42 @@ func (r *routes) announce() {
 	if r.announced.Swap(v) == v {
 		return
 	}
-	r.push(&protocol.RoutingChanged{Version: v})
+	r.push([]protocol.RoutingChanged{{Version: v}})
 }
 
 // announceLeaders pushes to all connections who leads, once for each term of a shard: who waits for a leader need not
-// ask again and again.
+// ask again and again. It does not hold up the host's loop, which has a new leader's work to do.
 func (r *routes) announceLeaders() {
-	r.announceLeader(replica.MetaShard, r.host.meta.Leader())
-	for _, rp := range r.host.replicas {
-		r.announceLeader(rp.ID, rp.Leader())
+	h := r.host
+	news := r.heard(nil, replica.MetaShard, h.meta.Leader())
+	for _, rp := range h.replicas {
+		news = r.heard(news, rp.ID, rp.Leader())
+	}
+	if len(news) > 0 {
+		go r.push(news)
 	}
 }
 
-func (r *routes) announceLeader(id uint64, l shard.Leadership) {
+// heard appends who leads a shard, where that has not been announced.
+func (r *routes) heard(news []protocol.RoutingChanged, id uint64, l shard.Leadership) []protocol.RoutingChanged {
 	if l.Leader == 0 || l.Term <= r.led[id] {
-		return
+		return news
 	}
 	r.led[id] = l.Term
-	r.push(&protocol.RoutingChanged{
+	return append(news, protocol.RoutingChanged{
 		Version: r.host.meta.RoutingVersion(), ShardID: id, LeaderHostID: uint64(l.Leader), Term: l.Term,
 	})
 }
 
-func (r *routes) push(m *protocol.RoutingChanged) {
+func (r *routes) push(news []protocol.RoutingChanged) {
 	r.host.eachConn(func(c *conn) {
-		if c.welcomed.Load() {
-			c.Push(0, m)
-			c.flush()
+		if !c.welcomed.Load() {
+			return
 		}
+		for i := range news {
+			c.Push(0, &news[i])
+		}
+		c.flush()
 	})
 }
 
