@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -36,7 +37,7 @@ type options struct {
 	publish, tokenFile                      string
 	certificate, key, clusterCA, clusterTLS string
 	plainTickets                            bool
-	streams, perAddress                     int
+	streams, perAddress, processors         int
 	drain                                   time.Duration
 }
 
@@ -58,12 +59,17 @@ func parse(args []string) (o options, err error) {
 	f.BoolVar(&o.plainTickets, "plain-tickets", false, "take tickets without TLS from other machines")
 	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "sessions at a time")
 	f.IntVar(&o.perAddress, "max-sessions-per-address", ydb.DefaultMaxStreams, "sessions at a time of one address")
+	f.IntVar(&o.processors, "processors", 0, "how many processors it uses; 0 for what GOMAXPROCS says, or else half "+
+		"of the machine's")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long a stop waits for sessions to leave")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
 	if f.NArg() > 0 {
 		return o, fmt.Errorf("%q is no flag", f.Arg(0))
+	}
+	if o.processors < 0 {
+		return o, errors.New("--processors is 0 or more")
 	}
 	if (o.certificate == "") != (o.key == "") {
 		return o, errors.New("--tls-cert and --tls-key go together")
@@ -83,12 +89,24 @@ func main() {
 		fmt.Fprintln(os.Stderr, "signalbox-ydb:", err)
 		os.Exit(exitUsage)
 	}
+	if o.processors > 0 || os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(processors(o.processors, runtime.GOMAXPROCS(0)))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, o, slog.New(slog.NewTextHandler(os.Stderr, nil))); err != nil {
 		fmt.Fprintln(os.Stderr, "signalbox-ydb:", err)
 		os.Exit(exitFailed)
 	}
+}
+
+// processors is how many processors the gateway uses of those that it may use: as many as were asked for, or else half of
+// them. Programs and hosts often share its machine, and work that one processor does wakes no other one for each part.
+func processors(asked, available int) int {
+	if asked > 0 {
+		return asked
+	}
+	return max(1, available/2)
 }
 
 // serve runs a gateway until the context ends, and drains it then.

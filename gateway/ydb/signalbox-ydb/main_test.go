@@ -50,11 +50,22 @@ func TestWhatDiscoveryNames(t *testing.T) {
 	}
 }
 
+// TestHowManyProcessorsItUses: half of them, unless it is asked for more or fewer.
+func TestHowManyProcessorsItUses(t *testing.T) {
+	for _, c := range []struct{ asked, available, want int }{
+		{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {0, 16, 8}, {3, 16, 3}, {2, 1, 2},
+	} {
+		if got := processors(c.asked, c.available); got != c.want {
+			t.Errorf("asked for %d of %d it uses %d, not %d", c.asked, c.available, got, c.want)
+		}
+	}
+}
+
 // TestFlagsThatAreWrong are refused before anything starts.
 func TestFlagsThatAreWrong(t *testing.T) {
 	for _, args := range []string{"--tls-cert x", "--tls-key x", "more", "--cluster-tls maybe", "--advertise a",
 		"--cluster-tls on --cluster-ca /is/not/there", "--publish a:1 --advertise a:1", "--publish a",
-		"--publish a:1,b:1", "--publish a:0", "--publish :1", "--publish a:1 --token-file /is/not/there"} {
+		"--processors -1", "--publish a:1,b:1", "--publish a:0", "--publish :1", "--publish a:1 --token-file /is/not/there"} {
 		o, err := parse(strings.Fields(args))
 		if err == nil {
 			_, err = configOf(o, slog.New(slog.DiscardHandler))
