@@ -100,8 +100,9 @@ func main() {
 	}
 }
 
-// processors is how many processors the gateway uses of those that it may use: as many as were asked for, or else half of
-// them. Programs and hosts often share its machine, and work that one processor does wakes no other one for each part.
+// processors is how many processors the gateway uses of those that it may use: as many as were asked for, or else half
+// of them. Programs and hosts often share its machine, and work that one processor does wakes no other one for each
+// part.
 func processors(asked, available int) int {
 	if asked > 0 {
 		return asked

@@ -65,7 +65,8 @@ func TestHowManyProcessorsItUses(t *testing.T) {
 func TestFlagsThatAreWrong(t *testing.T) {
 	for _, args := range []string{"--tls-cert x", "--tls-key x", "more", "--cluster-tls maybe", "--advertise a",
 		"--cluster-tls on --cluster-ca /is/not/there", "--publish a:1 --advertise a:1", "--publish a",
-		"--processors -1", "--publish a:1,b:1", "--publish a:0", "--publish :1", "--publish a:1 --token-file /is/not/there"} {
+		"--processors -1", "--publish a:1,b:1",
+		"--publish a:0", "--publish :1", "--publish a:1 --token-file /is/not/there"} {
 		o, err := parse(strings.Fields(args))
 		if err == nil {
 			_, err = configOf(o, slog.New(slog.DiscardHandler))
