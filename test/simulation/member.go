@@ -238,13 +238,23 @@ func (w *world) expel(id shard.HostID) (end func()) {
 		return nil
 	}
 	for range 10 * leavesWithin / time.Second {
-		if r := w.cluster.Records(); r != nil && r.Host(id).Current.Variant == protocol.HostExpelled {
+		if w.isExpelled(id) {
 			w.leaves(id)
 			return func() { w.cluster.Crash(id, false) }
 		}
 		time.Sleep(time.Second / 10)
 	}
 	return func() {}
+}
+
+// isExpelled reports whether it is recorded that a host has left. Whose records are read may not have heard of it at all.
+func (w *world) isExpelled(id shard.HostID) bool {
+	r := w.cluster.Records()
+	if r == nil {
+		return false
+	}
+	h := r.Host(id)
+	return h != nil && h.Current.Variant == protocol.HostExpelled
 }
 
 // leavesWithin is how long an expulsion is waited for while things go wrong.
