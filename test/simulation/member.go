@@ -247,7 +247,7 @@ func (w *world) expel(id shard.HostID) (end func()) {
 	return func() {}
 }
 
-// isExpelled reports whether it is recorded that a host has left. Whose records are read may not have heard of it at all.
+// isExpelled reports whether it is recorded that a host has left. Whose records are read may not have heard of it.
 func (w *world) isExpelled(id shard.HostID) bool {
 	r := w.cluster.Records()
 	if r == nil {
