@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -15,18 +16,21 @@ func TestABackupGivesWay(t *testing.T) {
 	const within = "SIGNALBOX_TEST_GIVE_WAY"
 	if os.Getenv(within) != "" {
 		giveWay()
-		done := make(chan struct{})
-		for range 20 {
-			go func() { // each has a thread, as long as it waits for its process
-				_ = exec.Command("sleep", "0.2").Run()
-				done <- struct{}{}
+		const more = 20
+		running, end := make(chan struct{}), make(chan struct{})
+		defer close(end)
+		for range more {
+			go func() {
+				runtime.LockOSThread() // so each has a thread of its own
+				running <- struct{}{}
+				<-end
 			}()
 		}
-		for range 20 {
-			<-done
+		for range more {
+			<-running
 		}
 		threads, err := os.ReadDir("/proc/self/task")
-		if err != nil || len(threads) < 3 {
+		if err != nil || len(threads) < more {
 			t.Fatalf("%d threads, %v", len(threads), err)
 		}
 		for _, thread := range threads {

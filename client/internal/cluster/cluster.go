@@ -235,7 +235,7 @@ func (c *Cluster) led(m *protocol.RoutingChanged, from *conn.Conn) {
 	c.terms[m.ShardID] = m.Term
 	known := slices.ContainsFunc(c.hosts, func(h *Host) bool { return h.id == m.LeaderHostID })
 	c.mu.Unlock()
-	moved := protocol.Moved{ShardID: m.ShardID, RoutingVersion: m.Version}
+	moved := protocol.Moved{ShardID: m.ShardID}
 	if known {
 		moved.LeaderHostID = m.LeaderHostID
 	} // else the host is asked where it is

@@ -238,7 +238,8 @@ func (h *Host) TokenExpiring(from *conn.Conn, token string, left time.Duration) 
 func (h *Host) RoutingChanged(from *conn.Conn, m *protocol.RoutingChanged) {
 	if m.LeaderHostID != 0 {
 		h.cluster.led(m, from)
-	} else if m.Version > h.cluster.routes.Load().version {
+	}
+	if m.Version > h.cluster.routes.Load().version {
 		h.cluster.refreshSoon(from)
 	}
 }
