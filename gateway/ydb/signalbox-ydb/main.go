@@ -24,6 +24,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/gateway/ydb"
+	"github.com/signalbox/signalbox/internal/timerslack"
 )
 
 // What sysexits.h calls these two.
@@ -80,7 +81,11 @@ func parse(args []string) (o options, err error) {
 	return o, nil
 }
 
+// timerSlack is by how much timers may come late: nothing here has to be done within less.
+const timerSlack = time.Millisecond
+
 func main() {
+	timerslack.Ensure(timerSlack)
 	o, err := parse(os.Args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
