@@ -3,11 +3,13 @@
 package survival_test
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,11 +29,11 @@ import (
 
 // TestLocksBesideBackups, which measures rather than tests, runs where its host has objects.
 var (
-	besideObjects = flag.Int("beside", 0, "how many semaphores the host of TestLocksBesideBackups has; 0: none runs")
-	besideTurns   = flag.Int("beside-turns", 4, "how many turns TestLocksBesideBackups takes")
-	besideTime    = flag.Duration("beside-time", 10*time.Second, "how long it measures each time")
-	besideOnly    = flag.String("beside-only", "", "which disturbances it measures besides: those whose names match")
-	besideRates   = flag.String("beside-rates", "", "at which rates backups are saved besides, such as 4MiB,8MiB")
+	besideObjects   = flag.Int("beside", 0, "how many semaphores the host of TestLocksBesideBackups has; 0: none runs")
+	besideTurnCount = flag.Int("beside-turns", 4, "how many turns TestLocksBesideBackups takes")
+	besideTime      = flag.Duration("beside-time", 10*time.Second, "how long it measures each time")
+	besideOnly      = flag.String("beside-only", "", "which disturbances it measures besides: those whose names match")
+	besideRates     = flag.String("beside-rates", "", "at which rates backups are saved besides, such as 4MiB,8MiB")
 )
 
 // What is measured: so many callers lock and unlock at a quarter of the rate that the machine reaches.
@@ -49,7 +51,8 @@ type disturbance struct {
 
 // TestLocksBesideBackups measures locks on a host with many semaphores, in turns: alone, while backups are saved into a
 // pipe, while they are saved onto the disk that the host's log is on, while the host saves snapshots as it does by
-// default, and while it saves them more often. It prints the medians of the turns.
+// default, and while it saves them more often. It prints the medians of the turns, and the p99 of all turns together:
+// whether the host collects garbage in a turn decides much of that turn's p99.
 func TestLocksBesideBackups(t *testing.T) {
 	if *besideObjects == 0 {
 		t.Skip("make beside runs it")
@@ -127,24 +130,93 @@ func (l *lastWords) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// compare measures locks beside each of the disturbances, in turns.
+// besideTurns are the turns beside one disturbance.
+type besideTurns struct {
+	p50, p99  []float64
+	spectra   [][]report.Spectral
+	collected int // how often the host has collected garbage in all of them
+}
+
+// compare measures locks beside each of the disturbances, in turns. Every other turn takes them from the last to the
+// first, so that none always comes after the same one.
 func (b *besideLocks) compare(all []disturbance) {
 	b.t.Helper()
-	most := b.measure(0, disturbance{})
+	most, _ := b.measure(0, disturbance{})
 	rate := most.PerSecond / besideShare
 	b.t.Logf("%.0f locks a second are possible; they are measured at %.0f", most.PerSecond, rate)
-	p50, p99 := make([][]float64, len(all)), make([][]float64, len(all))
-	for range *besideTurns {
-		for i, d := range all {
-			q := b.measure(rate, d).LatencyUS
-			p50[i], p99[i] = append(p50[i], q.P50), append(p99[i], q.P99)
-			b.t.Logf("%s: p50 %.2f ms, p99 %.2f ms", d.name, q.P50/1000, q.P99/1000)
+	turns := make([]besideTurns, len(all))
+	for turn := range *besideTurnCount {
+		for i := range all {
+			if turn%2 == 1 {
+				i = len(all) - 1 - i
+			}
+			r, collected := b.measure(rate, all[i])
+			q, x := r.LatencyUS, &turns[i]
+			x.p50, x.p99 = append(x.p50, q.P50), append(x.p99, q.P99)
+			x.spectra, x.collected = append(x.spectra, r.Spectrum), x.collected+collected
+			b.t.Logf("%s: p50 %.2f ms, p99 %.2f ms", all[i].name, q.P50/1000, q.P99/1000)
 		}
 	}
-	quiet := median(p99[0])
+	quiet, together := median(turns[0].p99), pooled(turns[0].spectra, 99)
 	for i, d := range all {
-		b.t.Logf("medians of %d turns, %s: p50 %.2f ms, p99 %.2f ms, %.2f times that of the first", *besideTurns,
-			d.name, median(p50[i])/1000, median(p99[i])/1000, median(p99[i])/quiet)
+		x := &turns[i]
+		p99 := pooled(x.spectra, 99)
+		b.t.Logf("%d turns, %s: median p50 %.2f ms, median p99 %.2f ms, %.2f times that of the first; p99 of all "+
+			"turns together %.2f ms, %.2f times; garbage was collected %d times", *besideTurnCount, d.name,
+			median(x.p50)/1000, median(x.p99)/1000, median(x.p99)/quiet, p99/1000, p99/together, x.collected)
+	}
+}
+
+// pooled returns the time that so many percent of all operations did not take longer than, in microseconds, from the
+// distributions of turns that have as many operations each.
+func pooled(turns [][]report.Spectral, percent float64) float64 {
+	var times []float64
+	for _, turn := range turns {
+		for _, x := range turn {
+			times = append(times, x.Micros)
+		}
+	}
+	slices.Sort(times)
+	at, _ := slices.BinarySearchFunc(times, percent, func(micros, percent float64) int {
+		sum := 0.0
+		for _, turn := range turns {
+			sum += percentWithin(turn, micros)
+		}
+		return cmp.Compare(sum/float64(len(turns)), percent)
+	})
+	return times[at]
+}
+
+// percentWithin is how many percent took no longer than a time, in a straight line between the points that are known.
+func percentWithin(points []report.Spectral, micros float64) float64 {
+	after := slices.IndexFunc(points, func(x report.Spectral) bool { return x.Micros > micros })
+	switch after {
+	case -1:
+		return 100
+	case 0:
+		return 0
+	}
+	from, to := points[after-1], points[after]
+	return from.Percent + (to.Percent-from.Percent)*(micros-from.Micros)/(to.Micros-from.Micros)
+}
+
+// TestTheQuantileOfSeveralTurnsIsThatOfAllTheirOperations: not the median or the mean of those of each.
+func TestTheQuantileOfSeveralTurnsIsThatOfAllTheirOperations(t *testing.T) {
+	// In one turn all operations take 1 to 100 us, in the other each takes 1,000 times that.
+	var fast, slow []report.Spectral
+	for percent := 0.0; percent <= 100; percent++ {
+		fast = append(fast, report.Spectral{Percent: percent, Micros: percent})
+		slow = append(slow, report.Spectral{Percent: percent, Micros: 1000 * percent})
+	}
+	for percent, want := range map[float64]float64{25: 50, 75: 50_000, 99: 98_000, 100: 100_000} {
+		if got := pooled([][]report.Spectral{fast, slow}, percent); math.Abs(got-want) > want/20 {
+			t.Errorf("%g percent: %g us, want %g", percent, got, want)
+		}
+	}
+	for _, percent := range []float64{50, 99} {
+		if got := pooled([][]report.Spectral{fast}, percent); got != percent {
+			t.Errorf("%g percent of one turn: %g us", percent, got)
+		}
 	}
 }
 
@@ -153,8 +225,9 @@ func median(of []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// measure measures locks beside a disturbance, which is begun again and again; at a rate of 0, as many as can be.
-func (b *besideLocks) measure(rate float64, d disturbance) *report.Report {
+// measure measures locks beside a disturbance, which is begun again and again; at a rate of 0, as many as can be. It
+// returns how often the host has collected garbage besides.
+func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, collected int) {
 	b.t.Helper()
 	warmup := 2 * time.Second
 	if b.restart(d.args) {
@@ -188,8 +261,9 @@ func (b *besideLocks) measure(rate float64, d disturbance) *report.Report {
 	if n := b.snapshots() - saved; n > 0 {
 		b.t.Logf("%d snapshots were saved", n)
 	}
-	b.logFigures(before, b.figures())
-	return r
+	after := b.figures()
+	b.logFigures(before, after)
+	return r, after.collected - before.collected
 }
 
 // restart starts the host again where it has other arguments, and reports whether it does.
