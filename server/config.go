@@ -195,6 +195,8 @@ const (
 	// OVERLOADED: answers are much longer than requests, and a client must not run into maxPending by
 	// asking much at once.
 	slowPending = 16 << 20
+	// earlyBytes is how much is there of the answers to frames that arrived together when the first of them are sent.
+	earlyBytes = 1 << 10
 	// spillBytes is how much is gathered for a connection before it is handed over to be sent.
 	spillBytes = 256 << 10
 	// helloTime is how long a connection may stay without a Hello.

@@ -31,6 +31,7 @@ type conn struct {
 	greeted    bool      // said, for the loop itself
 	entering   bool      // its HELLO waits until the host has made sure who it is
 	heardAt    time.Time // when the frames that are being dispatched were read
+	arrival    uint64    // the host's count when frames arrived last
 	started    int64     // the same, in the host's nanoseconds
 	touched    []*replica.Replica
 	opened     int64
@@ -99,6 +100,9 @@ func (c *conn) Data(b []byte) (consumed int) {
 	c.heard.Store(c.started)
 	defer c.flushTouched() // whatever becomes of the connection: what is queued must not wait for others
 	c.greeted = c.greeted || c.welcomed.Load()
+	arrival := h.arrivals.Add(1)
+	early := arrival == c.arrival+1 // no other connection has asked since, so none is kept waiting by another write
+	c.arrival = arrival
 	for consumed < len(b) {
 		payload, size, err := protocol.ScanFrame(b[consumed:], c.frameLimit())
 		if err != nil {
@@ -120,6 +124,9 @@ func (c *conn) Data(b []byte) (consumed int) {
 		c.inFlight.Add(1)
 		if !c.dispatch(request) {
 			return -1
+		}
+		if early && consumed < len(b) {
+			early = !c.flushEarly()
 		}
 	}
 	c.flushTouched()

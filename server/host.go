@@ -29,6 +29,7 @@ type Host struct {
 	routes   routes
 	metrics  *metrics.Metrics
 	pending  pendingBytes
+	arrivals atomic.Uint64 // how often frames have arrived, over all connections
 	partial  partialBytes
 	watches  *hub.Budget
 	cuts     cuts

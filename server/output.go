@@ -101,6 +101,25 @@ func (c *conn) flush() bool {
 	return c.unlockBounded()
 }
 
+// flushEarly sends the first answers to frames that arrived together while the others are being dispatched, once they are
+// worth a write, and reports whether they were: the client reads them meanwhile, and neither waits for the other. More
+// than once for the same frames it costs more than it brings where processors are busy.
+func (c *conn) flushEarly() (sent bool) {
+	c.mu.Lock()
+	if c.out == nil || len(c.out.B) < earlyBytes {
+		c.mu.Unlock()
+		return false
+	}
+	start := c.peer.Queue(c.takeOutput())
+	c.mu.Unlock()
+	if start {
+		c.peer.Flush()
+	} else if loop, ok := c.peer.(transport.EarlyFlusher); ok {
+		loop.FlushEarly()
+	}
+	return true
+}
+
 // flushHere is flush on this goroutine, where that can be: it takes a system call, and no event loop has to be woken.
 func (c *conn) flushHere() {
 	c.mu.Lock()

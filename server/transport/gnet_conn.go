@@ -36,6 +36,7 @@ type gnetConn struct {
 	events  Events // nil for a connection that the Handler refused
 	in      inbound
 	watched bool
+	sending bool // Events.Data runs, and the loop is the sender
 
 	direct sync.Mutex // held while a goroutine other than the loop's writes to fd, and when closed is set
 	closed bool       // set on the loop; read there, or with direct held
@@ -82,9 +83,11 @@ func (c *gnetConn) arrived() gnet.Action {
 		return gnet.None
 	}
 	entered := c.out.enter()
+	c.sending = entered
 	if !c.in.deliver(fresh, c.events) {
 		c.out.close()
 	}
+	c.sending = false
 	return c.endTurn(entered)
 }
 

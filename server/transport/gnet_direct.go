@@ -22,6 +22,14 @@ func (c *gnetConn) Flush() {
 	c.loop.flush(c)
 }
 
+// FlushEarly implements EarlyFlusher. Where another goroutine is writing, and what it cannot write, is left to the end of
+// the turn.
+func (c *gnetConn) FlushEarly() {
+	if c.sending && !c.closed && c.unsent == 0 && c.rest == nil {
+		c.writeFew()
+	}
+}
+
 // writeDirectly is called by the sender, and reports whether it is not any more: there is nothing left to do.
 func (c *gnetConn) writeDirectly() (done bool) {
 	if c.unsent > 0 {
@@ -32,23 +40,31 @@ func (c *gnetConn) writeDirectly() (done bool) {
 	if c.closed {
 		return true
 	}
-	var few [4]*bytebufferpool.ByteBuffer
-	batch, ok := c.out.takeFew(few[:0], directBytes)
-	if !ok {
+	if !c.writeFew() {
 		return false
 	}
-	all := together(batch)
-	n, err := unix.Write(c.fd, all.B)
-	// Drained is never due here, and only the loop may call it: what was taken is less than lies between the two marks.
-	c.out.sent(max(n, 0))
-	if err != nil || n < len(all.B) {
-		all.B = append(all.B[:0], all.B[max(n, 0):]...)
-		c.rest = all // where the operating system refuses, the loop will find out why
-		return false
-	}
-	Buffers.Put(all)
 	more, closed := c.out.leave(true)
 	return !more && !closed
+}
+
+// writeFew is called by the sender, and reports whether the operating system has taken all that was queued.
+func (c *gnetConn) writeFew() (all bool) {
+	var few [4]*bytebufferpool.ByteBuffer
+	batch, ok := c.out.takeFew(few[:0], directBytes)
+	if !ok || len(batch) == 0 {
+		return ok
+	}
+	one := together(batch)
+	n, err := unix.Write(c.fd, one.B)
+	// Drained is never due here, and only the loop may call it: what was taken is less than lies between the two marks.
+	c.out.sent(max(n, 0))
+	if err != nil || n < len(one.B) {
+		one.B = append(one.B[:0], one.B[max(n, 0):]...)
+		c.rest = one // where the operating system refuses, the loop will find out why
+		return false
+	}
+	Buffers.Put(one)
+	return true
 }
 
 // together returns one buffer with all that is in those of batch, which are the caller's no more.

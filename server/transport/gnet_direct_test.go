@@ -115,3 +115,69 @@ func TestADescriptorIsNotClosedUnderAWrite(t *testing.T) {
 	server.direct.Unlock()
 	await(f, closed, "Closed")
 }
+
+// TestWhatIsFlushedEarlyIsSentWhileDataRuns keeps the loop inside Data until the client has read what Data sent early.
+// What follows, more than the operating system takes, comes after it.
+func TestWhatIsFlushedEarlyIsSentWhileDataRuns(t *testing.T) {
+	f := gnetFixture(t)
+	const many = 200
+	read := make(chan struct{})
+	late := func(i int) string { return fmt.Sprintf("late %d %0*d\n", i, 100_000, 0) }
+	f.serve(func(c Conn) *script {
+		return &script{data: func(b []byte) int {
+			for i := range 3 {
+				c.Queue(pooled(fmt.Appendf(nil, "early %d\n", i)))
+				c.(EarlyFlusher).FlushEarly()
+			}
+			await(f, read, "the client to read")
+			for i := range many {
+				c.Queue(pooled([]byte(late(i))))
+				c.(EarlyFlusher).FlushEarly()
+			}
+			return len(b)
+		}}
+	})
+	client := f.connect()
+	if _, err := client.Write([]byte("go")); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(client)
+	expect := func(want string) {
+		t.Helper()
+		if got, err := lines.ReadString('\n'); err != nil || got != want {
+			t.Fatalf("got %.20q, %v, want %.20q", got, err, want)
+		}
+	}
+	for i := range 3 {
+		expect(fmt.Sprintf("early %d\n", i))
+	}
+	close(read)
+	for i := range many {
+		expect(late(i))
+	}
+}
+
+// TestAnEarlyFlushLeavesAClosedConnectionAlone: Data may have closed it before.
+func TestAnEarlyFlushLeavesAClosedConnectionAlone(t *testing.T) {
+	f := gnetFixture(t)
+	closed := make(chan error, 1)
+	f.serve(func(c Conn) *script {
+		return &script{data: func(b []byte) int {
+			c.Queue(pooled([]byte("last")))
+			c.Close()
+			c.Queue(pooled([]byte("too late")))
+			c.(EarlyFlusher).FlushEarly()
+			return len(b)
+		}, closed: func(err error) { closed <- err }}
+	})
+	client := f.connect()
+	if _, err := client.Write([]byte("go")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(client); err != nil || string(got) != "last" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if err := await(f, closed, "Closed"); err != nil {
+		t.Error(err)
+	}
+}

@@ -43,6 +43,13 @@ type Conn interface {
 	TLS() *tls.ConnectionState
 }
 
+// EarlyFlusher is a Conn that sends nothing while Events.Data runs, unless it is told to.
+type EarlyFlusher interface {
+	// FlushEarly sends what is queued, where that can be done at once. Only Events.Data may call it. It calls none of
+	// the Events.
+	FlushEarly()
+}
+
 // Events is what the server wants to hear of one connection. The transport calls the methods of one
 // connection one at a time, from Opened to Closed.
 type Events interface {
