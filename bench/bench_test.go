@@ -37,6 +37,8 @@ func TestWhatIsWrongIsSaidBeforeAnythingRuns(t *testing.T) {
 		"connections, kills, objects and": {"run", "--kills", "0"},
 		"and sessions must be":            {"run", "--sessions", "0"},
 		"the cycles must be above zero":   {"trace", "--cycles", "0"},
+		`nothing is named "lokc"`:         {"trace", "--work", "lokc"},
+		"there are 1 or 3 hosts":          {"trace", "--hosts", "2"},
 		"make a directory for data":       {"run", "--dir", "/nowhere/at/all"},
 		"no --endpoints":                  {"drive", "etcd"},
 		"it can be etcd, zookeeper or":    {"drive", "consul", "--endpoints", "127.0.0.1:1"},

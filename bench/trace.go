@@ -15,6 +15,7 @@ import (
 
 	"github.com/signalbox/signalbox/bench/internal/trace"
 	"github.com/signalbox/signalbox/internal/subprocess"
+	"github.com/signalbox/signalbox/shard"
 )
 
 // tracePatience is how long the host of a trace has to serve, and to stop.
@@ -25,6 +26,8 @@ const listening = "listening"
 
 // tracing are the flags of trace.
 type tracing struct {
+	work           string
+	hosts          int
 	cycles, warmup int
 	dir            string
 }
@@ -33,31 +36,38 @@ func newTrace() *cobra.Command {
 	var o tracing
 	c := &cobra.Command{
 		Use:   "trace",
-		Short: "Follow the acquires and releases of one caller hop by hop, and print what each hop takes",
+		Short: "Follow operations hop by hop, and print what each hop takes",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.cycles, "cycles", 5000, "how many acquires and releases are followed")
+	f.StringVar(&o.work, "work", "lock", "what is followed: one caller's acquires and releases (lock), a lock that 32 callers want "+
+		"(handoff), one caller's relaxed reads (read) or pings (echo)")
+	f.IntVar(&o.hosts, "hosts", 1, "of how many hosts the cluster is, 1 or 3")
+	f.IntVar(&o.cycles, "cycles", 5000, "how many times it is followed")
 	f.IntVar(&o.warmup, "warmup", 1000, "how many are made before")
 	f.StringVar(&o.dir, "dir", os.TempDir(), "where a directory for the data is made; it must be on a disk")
 	return c
 }
 
-// newTracedHost returns the command that is the host of a trace.
+// newTracedHost returns the command that is a host of a trace.
 func newTracedHost() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "traced-host",
-		Short: "Be the host of a trace, until SIGTERM",
+		Short: "Be a host of a trace, until SIGTERM",
 		Args:  cobra.NoArgs,
 	}
 	f := c.Flags()
-	dir := f.String("dir", "", "the data directory")
-	listen := f.String("listen", "", "where clients connect")
+	var at trace.Place
+	f.StringVar(&at.Dir, "dir", "", "the data directory")
+	f.StringVar(&at.Client, "listen", "", "where clients connect")
+	f.StringSliceVar(&at.Hosts, "hosts", nil, "where all hosts reach each other, that of host 1 first; none for a host by itself")
+	self := f.Uint64("self", 1, "the number of this host")
 	output := f.String("output", "", "the file for what was seen")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		listens := func() { fmt.Fprintln(c.OutOrStdout(), listening) }
-		if err := trace.Serve(c.Context(), *dir, *listen, *output, listens); err != nil {
+		at.Self = shard.HostID(*self)
+		if err := trace.Serve(c.Context(), at, *output, listens); err != nil {
 			return fmt.Errorf("traced-host: %w", err)
 		}
 		return nil
@@ -66,47 +76,68 @@ func newTracedHost() *cobra.Command {
 }
 
 func (t *tracing) run(ctx context.Context, out io.Writer) error {
-	if t.cycles < 1 || t.warmup < 0 {
+	work, ok := trace.WorkOf(t.work)
+	switch {
+	case !ok:
+		return fmt.Errorf("trace: nothing is named %q; there are %s", t.work, strings.Join(trace.Works(), ", "))
+	case t.cycles < 1 || t.warmup < 0:
 		return errors.New("trace: the cycles must be above zero, and the warm-up not below it")
+	case t.hosts != 1 && t.hosts != 3:
+		return errors.New("trace: there are 1 or 3 hosts")
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("trace: find this program: %w", err)
 	}
-	acquires, releases, err := t.follow(ctx, self)
+	operations, err := t.follow(ctx, self, work)
 	if err != nil {
 		return fmt.Errorf("trace: %w", err)
 	}
-	return trace.Write(out, acquires, releases)
+	return trace.Write(out, operations...)
 }
 
-// follow starts a host, has the caller work, and stops the host for what it has seen.
-func (t *tracing) follow(ctx context.Context, self string) (acquires, releases *trace.Operation, err error) {
+// follow starts hosts, has callers work, and stops the hosts for what they have seen.
+func (t *tracing) follow(ctx context.Context, self string, work trace.Work) (followed []*trace.Operation, err error) {
 	dir, err := os.MkdirTemp(t.dir, "signalbox-trace-")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	ports, err := subprocess.ReservePorts(1)
+	ports, err := subprocess.ReservePorts(2 * t.hosts)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer ports.Close()
-	output := filepath.Join(dir, "stamps")
-	cmd := exec.Command(self, "traced-host", "--dir", filepath.Join(dir, "data"), "--listen", ports.Addresses[0],
-		"--output", output)
-	subprocess.OwnGroup(cmd)
-	host, err := subprocess.Launch("the traced host", cmd)
-	if err != nil {
-		return nil, nil, err
+	clients, others := ports.Addresses[:t.hosts], ports.Addresses[t.hosts:]
+	if t.hosts == 1 {
+		others = nil
 	}
-	defer host.Kill()
-	listens := func() bool { return strings.Contains(host.Output(), listening) }
-	err = host.AwaitOutput("it listens", tracePatience, listens)
-	if err != nil {
-		return nil, nil, err
+	var started []*subprocess.Process
+	var files []string
+	for i, client := range clients {
+		name := filepath.Join(dir, fmt.Sprint(i+1))
+		cmd := exec.Command(self, "traced-host", "--dir", name, "--listen", client, "--self", fmt.Sprint(i+1),
+			"--hosts", strings.Join(others, ","), "--output", name+".stamps")
+		subprocess.OwnGroup(cmd)
+		host, err := subprocess.Launch(fmt.Sprint("the traced host ", i+1), cmd)
+		if err != nil {
+			return nil, err
+		}
+		defer host.Kill()
+		started, files = append(started, host), append(files, name+".stamps")
 	}
-	return trace.Of(ctx, ports.Addresses[0], t.warmup, t.cycles, func() (string, error) {
-		return output, host.Stop(tracePatience)
+	for _, host := range started {
+		listens := func() bool { return strings.Contains(host.Output(), listening) }
+		if err := host.AwaitOutput("it listens", tracePatience, listens); err != nil {
+			return nil, err
+		}
+	}
+	return trace.Of(ctx, strings.Join(clients, ","), work, t.warmup, t.cycles, func() ([]string, error) {
+		for _, host := range started {
+			if err := host.Stop(tracePatience); err != nil {
+				return nil, err
+			}
+		}
+		return files, nil
 	})
 }

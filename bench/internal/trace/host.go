@@ -2,7 +2,11 @@ package trace
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"net"
+	"slices"
 	"time"
 
 	"github.com/valyala/bytebufferpool"
@@ -12,34 +16,52 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog"
+	peers "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // hostRoom is how many stamps a host keeps: those of more than 100,000 requests.
 const hostRoom = 1 << 20
 
-// Serve is a host by itself, on its disk and a socket, that stamps what it does for requests. It calls a function
-// when it listens. When the context ends it stops, and writes its stamps to a file.
-func Serve(ctx context.Context, dir, address, file string, listens func()) error {
+// Place is what a host of a trace is among the hosts of its cluster.
+type Place struct {
+	Dir    string // for its data
+	Client string // the address at which clients reach it
+	Self   shard.HostID
+	Hosts  []string // the addresses at which hosts reach each other, that of host 1 first; empty for a host by itself
+}
+
+// Serve is a host on its disk and a socket that stamps what it does for requests. It calls a function when it listens.
+// When the context ends it stops, and writes its stamps to a file.
+func Serve(ctx context.Context, at Place, file string, listens func()) error {
 	r, err := NewRecorder(hostRoom)
 	if err != nil {
 		return err
 	}
-	born := hosts.Incarnation{1}
-	raft, err := raftlog.Open(raftlog.Config{
-		Host: 1, Incarnation: born, DataDir: dir, Deployment: 1,
+	config := raftlog.Config{
+		Host: at.Self, Incarnation: born(at.Self), DataDir: at.Dir, Deployment: 1, Founders: at.founders(),
 		Logger: slog.New(slog.DiscardHandler),
 		Synced: func(took time.Duration) {
 			r.Now(Synced)
 			r.Before(Writing, took)
 		},
-	})
+	}
+	if len(at.Hosts) > 1 {
+		others, err := at.connect(config.Logger)
+		if err != nil {
+			return err
+		}
+		defer others.Close()
+		config.Transport = others
+	}
+	raft, err := raftlog.Open(config)
 	if err != nil {
 		return err
 	}
 	defer raft.Close()
 	core, err := server.Open(server.Config{
-		ID: 1, Name: "traced", Cluster: "trace", ClientAddress: address, Hosts: []shard.HostID{1}, Shards: 1,
-		Incarnation: born, Start: hosts.Start{Number: 1}, Founders: map[shard.HostID]hosts.Incarnation{1: born},
+		ID: at.Self, Name: fmt.Sprint("traced-", at.Self), Cluster: "trace", ClientAddress: at.Client, RaftAddress: at.raft(),
+		Hosts: slices.Sorted(maps.Keys(config.Founders)), Shards: 1,
+		Incarnation: config.Incarnation, Start: hosts.Start{Number: 1}, Founders: config.Founders,
 		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) {
 			if id == 0 {
 				return raft.Start(id, sm) // the meta shard
@@ -55,7 +77,7 @@ func Serve(ctx context.Context, dir, address, file string, listens func()) error
 		return err
 	}
 	defer core.Close()
-	listener, err := transport.ListenGnet(address, handler{core, r}, transport.GnetOptions{
+	listener, err := transport.ListenGnet(at.Client, handler{core, r}, transport.GnetOptions{
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -67,6 +89,42 @@ func Serve(ctx context.Context, dir, address, file string, listens func()) error
 		return err
 	}
 	return r.write(file)
+}
+
+// born is the incarnation of a host of a trace, whose directory is new.
+func born(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id)} }
+
+// raft is where others would reach the host: one by itself has none.
+func (p Place) raft() string {
+	if len(p.Hosts) == 0 {
+		return p.Client
+	}
+	return p.Hosts[p.Self-1]
+}
+
+func (p Place) founders() map[shard.HostID]hosts.Incarnation {
+	founders := make(map[shard.HostID]hosts.Incarnation)
+	for i := range max(len(p.Hosts), 1) {
+		founders[shard.HostID(i+1)] = born(shard.HostID(i + 1))
+	}
+	return founders
+}
+
+// connect listens for the other hosts.
+func (p Place) connect(log *slog.Logger) (*peers.Transport, error) {
+	listener, err := net.Listen("tcp", p.raft())
+	if err != nil {
+		return nil, err
+	}
+	config := peers.Config{
+		Identity: peers.Identity{Host: p.Self, Incarnation: born(p.Self), Deployment: 1},
+		Listener: listener, Logger: log,
+	}
+	for i, address := range p.Hosts {
+		id := shard.HostID(i + 1)
+		config.Hosts = append(config.Hosts, peers.Host{ID: id, Incarnation: born(id), Address: address})
+	}
+	return peers.Open(config), nil
 }
 
 // tappedLog stamps proposals.

@@ -2,32 +2,34 @@ package trace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 )
 
-// node and lock are what the caller works with.
+// node and lock are what the callers work with.
 const node, lock = "/trace", "lock"
 
-// Caller is the one caller, with a client whose socket it watches.
-type Caller struct {
-	to        *Recorder
-	client    *client.Client
-	semaphore *client.Semaphore
+// Callers are the callers of a trace, with one client whose sockets they watch.
+type Callers struct {
+	to         *Recorder
+	client     *client.Client
+	semaphores []*client.Semaphore // one for each of them
 }
 
-// Connect makes a caller at a host, with room for the stamps of so many cycles.
-func Connect(ctx context.Context, address string, cycles int) (_ *Caller, err error) {
-	c := &Caller{}
-	const each = 2 * 4 // two operations, and four points of the client in each
+// Connect makes so many callers at a cluster, with room for the stamps of so many cycles.
+func Connect(ctx context.Context, addresses string, callers, cycles int) (_ *Callers, err error) {
+	c := &Callers{}
+	const each = 2 * 4 // two operations, and what is seen of the client in each
 	if c.to, err = NewRecorder(each*cycles + hostRoom); err != nil {
 		return nil, err
 	}
-	if c.client, err = client.Open(ctx, address, client.WithDialer(c.dial)); err != nil {
+	if c.client, err = client.Open(ctx, addresses, client.WithDialer(c.dial)); err != nil {
 		return nil, err
 	}
 	if _, err := c.client.CreateNode(ctx, node, client.NodeConfig{}); err != nil {
@@ -36,19 +38,21 @@ func Connect(ctx context.Context, address string, cycles int) (_ *Caller, err er
 	if err := c.client.Node(node).Create(ctx, lock, 1, nil); err != nil {
 		return nil, err
 	}
-	session, err := c.client.Session(ctx, node)
-	if err != nil {
-		return nil, err
+	for range callers {
+		session, err := c.client.Session(ctx, node)
+		if err != nil {
+			return nil, err
+		}
+		c.semaphores = append(c.semaphores, session.Semaphore(lock))
 	}
-	c.semaphore = session.Semaphore(lock)
 	return c, nil
 }
 
 // Close ends the client.
-func (c *Caller) Close() error { return c.client.Close() }
+func (c *Callers) Close() error { return c.client.Close() }
 
 // dial makes a connection as a client does by itself.
-func (c *Caller) dial(ctx context.Context, address string) (net.Conn, error) {
+func (c *Callers) dial(ctx context.Context, address string) (net.Conn, error) {
 	made, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -75,68 +79,169 @@ func (s socket) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Cycles locks and unlocks so many times after some that only warm up, and returns what the acquires and the releases
-// began and ended with.
-func (c *Caller) Cycles(ctx context.Context, warmup, n int) (acquires, releases []Span, err error) {
-	for i := range warmup + n {
-		a, r, err := c.cycle(ctx)
-		if err != nil {
-			return nil, nil, fmt.Errorf("cycle %d of %d: %w", i+1, warmup+n, err)
-		}
-		if i >= warmup {
-			acquires, releases = append(acquires, a), append(releases, r)
-		}
-	}
-	return acquires, releases, nil
-}
-
-func (c *Caller) cycle(ctx context.Context) (acquire, release Span, err error) {
-	var lease *client.Lease
-	acquire, err = c.span(func() (err error) {
-		lease, err = c.semaphore.Acquire(ctx)
-		return err
-	})
-	if err != nil {
-		return acquire, release, err
-	}
-	release, err = c.span(func() error { return lease.Release(ctx) })
-	return acquire, release, err
-}
-
-// Span is the time of one operation at its caller.
+// Span is the time of one operation.
 type Span struct{ From, To int64 }
 
-func (c *Caller) span(do func() error) (s Span, err error) {
+// span times what is done by itself.
+func (c *Callers) span(do func() error) (s Span, err error) {
 	began := time.Since(c.to.began)
 	err = do()
 	ended := time.Since(c.to.began)
 	return Span{c.to.offset + int64(began), c.to.offset + int64(ended)}, err
 }
 
-// Of follows the cycles of one caller at the host at an address. stop ends the host, and returns the file that it has
-// written its stamps to.
-func Of(ctx context.Context, address string, warmup, cycles int, stop func() (file string, err error)) (acquires,
-	releases *Operation, err error) {
-	c, err := Connect(ctx, address, warmup+cycles)
+// Do does a work so many times after some that only warm up, and returns the spans of each of its operations.
+func (c *Callers) Do(ctx context.Context, w Work, warmup, n int) (spans [][]Span, err error) {
+	if w.Callers > 1 {
+		spans, err := c.handOffs(ctx, warmup+n)
+		if err != nil {
+			return nil, err
+		}
+		return [][]Span{spans[warmup:]}, nil
+	}
+	spans = make([][]Span, len(w.operations))
+	for i := range warmup + n {
+		once, err := c.once(ctx, w)
+		if err != nil {
+			return nil, fmt.Errorf("%s %d of %d: %w", w.Name, i+1, warmup+n, err)
+		}
+		for j, s := range once {
+			if i >= warmup {
+				spans[j] = append(spans[j], s)
+			}
+		}
+	}
+	return spans, nil
+}
+
+// once does the operations of a work of one caller.
+func (c *Callers) once(ctx context.Context, w Work) (spans []Span, err error) {
+	var lease *client.Lease
+	does := map[string][]func() error{
+		"lock": {
+			func() (err error) { lease, err = c.semaphores[0].Acquire(ctx); return err },
+			func() error { return lease.Release(ctx) },
+		},
+		"read": {func() error {
+			_, err := c.client.Node(node).Describe(ctx, lock, client.WithConsistency(client.Relaxed))
+			return err
+		}},
+		"echo": {func() error { return c.client.Ping(ctx) }},
+	}
+	for _, do := range does[w.Name] {
+		s, err := c.span(do)
+		if err != nil {
+			return nil, err
+		}
+		spans = append(spans, s)
+	}
+	return spans, nil
+}
+
+// handOffs has all callers want one lock until it went from one to the next so many times. Each span is from the time at
+// which one owns it to the time at which the next one does.
+func (c *Callers) handOffs(ctx context.Context, n int) (spans []Span, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	enough := errors.New("enough")
+	var mu sync.Mutex // the race detector does not know the lock
+	var owned []int64
+	var callers sync.WaitGroup
+	for _, semaphore := range c.semaphores {
+		callers.Go(func() {
+			for {
+				lease, err := semaphore.Acquire(ctx)
+				if err != nil {
+					cancel(err)
+					return
+				}
+				mu.Lock()
+				owned = append(owned, c.to.offset+int64(time.Since(c.to.began)))
+				if len(owned) > n {
+					cancel(enough)
+				}
+				mu.Unlock()
+				if err := lease.Release(ctx); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	callers.Wait()
+	if err := context.Cause(ctx); err != enough {
+		return nil, err
+	}
+	for i := range n {
+		spans = append(spans, Span{owned[i], owned[i+1]})
+	}
+	return spans, nil
+}
+
+// Of follows a work at the hosts at some addresses. stop ends the hosts, and returns the files that they have written
+// their stamps to.
+func Of(ctx context.Context, addresses string, w Work, warmup, cycles int, stop func() (files []string, err error)) (
+	operations []*Operation, err error) {
+	c, err := Connect(ctx, addresses, w.Callers, warmup+cycles)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer c.Close()
-	locked, unlocked, err := c.Cycles(ctx, warmup, cycles)
+	spans, err := c.Do(ctx, w, warmup, cycles)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := c.Close(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	file, err := stop()
+	files, err := stop()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	stamps, err := read(file)
+	stamps, err := together(files)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	stamps = append(stamps, c.to.Stamps()...)
-	return Follow("acquire", locked, stamps), Follow("release", unlocked, stamps), nil
+	for i, name := range w.operations {
+		operations = append(operations, Follow(name, w.hops(len(files) > 1), spans[i], stamps))
+	}
+	return operations, nil
+}
+
+// together reads the stamps of all hosts. Those of the stores of hosts that do not propose are those of others.
+func together(files []string) (all []Stamp, err error) {
+	var of [][]Stamp
+	leader, most := 0, -1
+	for i, file := range files {
+		stamps, err := read(file)
+		if err != nil {
+			return nil, err
+		}
+		proposed := 0
+		for _, s := range stamps {
+			if s.Point == Proposed {
+				proposed++
+			}
+		}
+		if proposed > most {
+			leader, most = i, proposed
+		}
+		of = append(of, stamps)
+	}
+	for i, stamps := range of {
+		for _, s := range stamps {
+			switch {
+			case i == leader:
+			case s.Point == Writing:
+				s.Point = OthersWriting
+			case s.Point == Synced:
+				s.Point = OthersSynced
+			default:
+				continue
+			}
+			all = append(all, s)
+		}
+	}
+	return all, nil
 }

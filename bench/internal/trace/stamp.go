@@ -1,12 +1,12 @@
-// Package trace follows the acquires and releases of one caller through client, host and log, and says what each hop
-// takes. Neither client nor host has anything for it: what it needs to know it sees at doors that they have anyway, of
+// Package trace follows operations through client, host and log, and says what each hop takes. Neither client nor host has anything for it: what it needs to know it sees at doors that they have anyway, of
 // which it puts itself in the way (the dialer of the client; the handler of connections, the log and the state machine
 // of the host; what the log says of its syncs). So it costs nothing where nothing is traced.
 //
-// The host is a process of its own. Both processes stamp what happens with the same clock of the machine; as there is
-// one request at a time the stamps of a request are those between its begin and its end.
+// Each host is a process of its own. All processes stamp what happens with the same clock of the machine. One thing is
+// done at a time, so the stamps of an operation are those between its begin and its end.
 //
-// Where to start reading: Point in stamp.go lists what is seen, Run in run.go is the caller, Serve in host.go the host.
+// Where to start reading: Point in stamp.go lists what is seen, works in work.go what is followed and its hops, Of in
+// run.go is the callers, Serve in host.go a host.
 package trace
 
 import (
@@ -22,35 +22,22 @@ import (
 // Point is something that happens to a request.
 type Point uint8
 
-// The points, in the order in which a request comes by.
+// The points of a request at its client and at the host that answers it, in the order in which it comes by, and those of
+// the other hosts of its shard.
 const (
-	Called   Point = iota // the program calls the client
-	Sending               // the client gives the request to its socket
-	Arrived               // the event loop of the host has read it
-	Proposed              // the host proposes a batch to the log
-	Writing               // the store begins to write the batch
-	Synced                // the store has written and synced it
-	Applying              // the state machine is given the batch
-	Answered              // the answer is given to the connection
-	Flushing              // the host gives the answer to its socket
-	Read                  // the client has read it
-	Returned              // the client's call returns
-	Points
+	Sending       Point = iota // the client gives the request to its socket
+	Arrived                    // the event loop of the host has read it
+	Proposed                   // the host proposes a batch to the log
+	Writing                    // the store begins to write the batch
+	Synced                     // the store has written and synced it
+	OthersWriting              // the store of another host begins to write it
+	OthersSynced               // the store of another host has written and synced it
+	Applying                   // the state machine is given the batch
+	Answered                   // the answer is given to the connection
+	Flushing                   // the host gives the answer to its socket
+	Read                       // the client has read it
+	Returned                   // the client's call returns
 )
-
-// hops say what lies between a point and the one before.
-var hops = [Points]string{
-	Sending:  "client: make the request",
-	Arrived:  "socket, and the event loop wakes",
-	Proposed: "event loop and queue: decode, check, make a batch",
-	Writing:  "engine: the proposal wakes a worker, which steps Raft",
-	Synced:   "store: write and sync",
-	Applying: "engine: committed, the applying goroutine wakes",
-	Answered: "apply, and encode the answer",
-	Flushing: "the batch is done, its connections are written to",
-	Read:     "socket, and the client wakes",
-	Returned: "client: decode the answer, return",
-}
 
 // Stamp is the time of a point.
 type Stamp struct {

@@ -12,17 +12,24 @@ import (
 // Operation is what the operations of one kind came to.
 type Operation struct {
 	Name  string
+	Hops  []Hop
 	Spans int // how many there were
-	// Whole is the time of those that were followed, each hop that of one part of them, by the point at its end.
+	// Whole is the time of those that were followed, Parts that of each hop of them.
 	Whole []time.Duration
-	Hops  [Points][]time.Duration
+	Parts [][]time.Duration
 }
 
 // Follow finds the stamps of each span. A span in which something else went on as well, such as a ping, has stamps that
 // are not its own: it is counted and not followed.
-func Follow(name string, spans []Span, stamps []Stamp) *Operation {
-	o := &Operation{Name: name, Spans: len(spans)}
-	sorted := slices.SortedFunc(slices.Values(stamps), func(a, b Stamp) int { return cmp.Compare(a.Nanos, b.Nanos) })
+func Follow(name string, hops []Hop, spans []Span, stamps []Stamp) *Operation {
+	o := &Operation{Name: name, Hops: hops, Spans: len(spans), Parts: make([][]time.Duration, len(hops))}
+	var sorted []Stamp
+	for _, s := range stamps {
+		if slices.ContainsFunc(hops, func(h Hop) bool { return h.To == s.Point }) {
+			sorted = append(sorted, s)
+		}
+	}
+	slices.SortFunc(sorted, func(a, b Stamp) int { return cmp.Compare(a.Nanos, b.Nanos) })
 	for _, s := range spans {
 		from, _ := slices.BinarySearchFunc(sorted, s.From, byTime)
 		to, _ := slices.BinarySearchFunc(sorted, s.To, byTime)
@@ -35,18 +42,30 @@ func byTime(s Stamp, nanos int64) int { return cmp.Compare(s.Nanos, nanos) }
 
 // follow adds one operation, if it has each point once, in their order.
 func (o *Operation) follow(s Span, stamps []Stamp) {
-	if len(stamps) != int(Returned-Sending) {
-		return
-	}
-	for i, stamp := range stamps {
-		if stamp.Point != Sending+Point(i) {
-			return
+	ends := make([]int64, 0, len(o.Hops))
+	taken := 0
+	for _, hop := range o.Hops[:len(o.Hops)-1] { // the last one ends with the span
+		of := -1
+		for i, stamp := range stamps {
+			if stamp.Point == hop.To {
+				if of >= 0 && !hop.Any {
+					return // two of them
+				}
+				if of < 0 {
+					of = i
+				}
+			}
 		}
+		if of < taken {
+			return // there is none, or it came before the one before it
+		}
+		taken = of
+		ends = append(ends, stamps[of].Nanos)
 	}
 	last := s.From
-	for _, stamp := range append(slices.Clone(stamps), Stamp{Returned, s.To}) {
-		o.Hops[stamp.Point] = append(o.Hops[stamp.Point], time.Duration(stamp.Nanos-last))
-		last = stamp.Nanos
+	for i, end := range append(ends, s.To) {
+		o.Parts[i] = append(o.Parts[i], time.Duration(end-last))
+		last = end
 	}
 	o.Whole = append(o.Whole, time.Duration(s.To-s.From))
 }
@@ -64,10 +83,10 @@ func Write(w io.Writer, operations ...*Operation) error {
 		}
 		columns := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprint(columns, "median\tp90\tp99\t  hop\n")
-		for p := Sending; p < Points; p++ {
-			row(columns, o.Hops[p], hops[p])
+		for i, hop := range o.Hops {
+			row(columns, o.Parts[i], hop.What)
 		}
-		row(columns, o.Whole, "the whole call")
+		row(columns, o.Whole, "the whole of it")
 		fmt.Fprintln(columns)
 		if err := columns.Flush(); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -220,7 +221,17 @@ func (db *DB) SaveRaftState(updates []pb.Update, _ uint64) error {
 			last = at
 		}
 	}
+	if last.Bytes > 0 && slices.ContainsFunc(updates, replicates) {
+		// The engine has given the goroutines that send to other hosts what they are to replicate. They wait for this
+		// one's processor, so the messages would leave when another thread has woken, or after the sync.
+		runtime.Gosched()
+	}
 	return db.sync(last, nil)
+}
+
+// replicates reports whether other hosts are sent entries of an update. Raft lets them save it before this one has.
+func replicates(u pb.Update) bool {
+	return slices.ContainsFunc(u.Messages, func(m pb.Message) bool { return m.Type == pb.Replicate })
 }
 
 // SaveSnapshots implements raftio.ILogDB.

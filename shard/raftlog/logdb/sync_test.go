@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -260,5 +261,62 @@ func TestADamagedStoreIsRefused(t *testing.T) {
 		if _, err := openOn(memoryDisk(damaged)); !errors.As(err, &damage) || damage.File != name {
 			t.Fatalf("byte %d: it opens with %v", at, err)
 		}
+	}
+}
+
+// watchedFile notes whether a message was on its way when a file is written.
+type watchedFile struct {
+	direct.File
+	written func()
+}
+
+func (f watchedFile) WriteAt(b []byte, at int64) (int, error) {
+	f.written()
+	return f.File.WriteAt(b, at)
+}
+
+// TestOthersAreSentEntriesBeforeTheDiskIsAskedFor has one processor, which the engine's goroutine that sends waits for
+// while this one saves. Once in 61 times the runtime has this one go on first.
+func TestOthersAreSentEntriesBeforeTheDiskIsAskedFor(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var sent, seen atomic.Int64
+	queue, done := make(chan pb.Message, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		for range queue {
+			sent.Add(1)
+		}
+	}()
+	defer func() { close(queue); <-done }()
+	disk := memoryDisk(newMemory())
+	open := disk.OpenData
+	disk.OpenData = func(name string) (direct.File, error) {
+		file, err := open(name)
+		return watchedFile{file, func() { seen.Store(sent.Load()) }}, err
+	}
+	db, err := openOn(disk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	const rounds = 50
+	early := 0
+	for i := range uint64(rounds) {
+		u := update(pb.State{}, entriesOf(i+1, i+2, 1))
+		u.Messages = []pb.Message{{Type: pb.Replicate, To: 5}}
+		before := sent.Load()
+		queue <- u.Messages[0]
+		if err := db.SaveRaftState([]pb.Update{u}, 1); err != nil {
+			t.Fatal(err)
+		}
+		if seen.Load() > before {
+			early++
+		}
+		for sent.Load() == before {
+			runtime.Gosched()
+		}
+	}
+	if early < rounds*9/10 {
+		t.Errorf("%d of %d messages left before the disk was written", early, rounds)
 	}
 }

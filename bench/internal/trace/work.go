@@ -1,0 +1,76 @@
+package trace
+
+import "slices"
+
+// Hop is a part of an operation: from the point before, or its begin, to a point.
+type Hop struct {
+	To   Point
+	What string
+	// Any says that it ends with the first of several stamps: those of several hosts.
+	Any bool
+}
+
+// Work is something that can be followed.
+type Work struct {
+	Name string
+	// Callers is how many do it.
+	Callers int
+	// log says that it goes through the log, and operations what its parts are called.
+	log        bool
+	operations []string
+	// The first and the last hop of it, and what an event loop does for what needs no log.
+	begin, end, handle string
+}
+
+var works = []Work{
+	{Name: "lock", Callers: 1, log: true, operations: []string{"acquire", "release"},
+		begin: "client: make the request", end: "client: decode the answer, return"},
+	{Name: "handoff", Callers: 32, log: true, operations: []string{"hand-off"},
+		begin: "client: the owner makes its release", end: "client: decode the answers, the next owner wakes"},
+	{Name: "read", Callers: 1, operations: []string{"relaxed read"},
+		begin: "client: make the request", handle: "event loop: decode, find, encode what is asked for",
+		end: "client: decode the answer, return"},
+	{Name: "echo", Callers: 1, operations: []string{"echo"},
+		begin: "client: make the request", handle: "event loop: decode, encode", end: "client: decode the answer, return"},
+}
+
+// Works are the names of what can be followed.
+func Works() (names []string) {
+	for _, w := range works {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// WorkOf returns the one with a name, or false.
+func WorkOf(name string) (Work, bool) {
+	i := slices.IndexFunc(works, func(w Work) bool { return w.Name == name })
+	if i < 0 {
+		return Work{}, false
+	}
+	return works[i], true
+}
+
+// hops are those of the work on one host, or among several.
+func (w Work) hops(among bool) []Hop {
+	hops := []Hop{{To: Sending, What: w.begin}, {To: Arrived, What: "socket, and the event loop wakes"}}
+	switch {
+	case !w.log:
+		hops = append(hops, Hop{To: Answered, What: w.handle})
+	case among:
+		hops = append(hops, Hop{To: Proposed, What: "event loop and queue: decode, check, make a batch"},
+			Hop{To: OthersWriting, What: "engine: Raft steps here and on another host, a message between them", Any: true},
+			Hop{To: OthersSynced, What: "store of another host: write and sync", Any: true},
+			Hop{To: Applying, What: "engine: a message back, committed, the applying goroutine wakes"})
+	default:
+		hops = append(hops, Hop{To: Proposed, What: "event loop and queue: decode, check, make a batch"},
+			Hop{To: Writing, What: "engine: the proposal wakes a worker, which steps Raft"},
+			Hop{To: Synced, What: "store: write and sync"},
+			Hop{To: Applying, What: "engine: committed, the applying goroutine wakes"})
+	}
+	if w.log {
+		hops = append(hops, Hop{To: Answered, What: "apply, and encode the answer"})
+	}
+	return append(hops, Hop{To: Flushing, What: "the batch is done, its connections are written to"},
+		Hop{To: Read, What: "socket, and the client wakes"}, Hop{To: Returned, What: w.end})
+}
