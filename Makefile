@@ -111,5 +111,5 @@ consoles: ## what those who lock notice of CONSOLES (default 200) open consoles,
 beside: ## locks on a host with OBJECTS (default 1000000) semaphores beside backups and snapshots, in turns: six minutes on a quiet machine
 	$(GO) test ./test/survival -run '^TestLocksBesideBackups$$' -beside $(OBJECTS) -count 1 -timeout 0 -v
 
-trace: ## one caller's acquires and releases hop by hop, in microseconds; flags in BENCH_TRACE
+trace: ## operations hop by hop, in microseconds; flags in BENCH_TRACE
 	cd $(HEAVY) && $(GO) build -o ../bin/bench . && ../bin/bench trace $(BENCH_TRACE)
