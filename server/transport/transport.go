@@ -43,7 +43,7 @@ type Conn interface {
 	TLS() *tls.ConnectionState
 }
 
-// EarlyFlusher is a Conn that sends nothing while Events.Data runs, unless it is told to.
+// EarlyFlusher is a Conn that sends nothing while Events.Data runs, except by FlushEarly.
 type EarlyFlusher interface {
 	// FlushEarly sends what is queued, where that can be done at once. Only Events.Data may call it. It calls none of
 	// the Events.
