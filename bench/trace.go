@@ -41,8 +41,8 @@ func newTrace() *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return o.run(c.Context(), c.OutOrStdout()) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.work, "work", "lock", "what is followed: one caller's acquires and releases (lock), a lock that 32 callers want "+
-		"(handoff), one caller's relaxed reads (read) or pings (echo)")
+	f.StringVar(&o.work, "work", "lock", "what is followed: one caller's acquires and releases (lock), a lock that "+
+		"32 callers want (handoff), one caller's relaxed reads (read) or pings (echo)")
 	f.IntVar(&o.hosts, "hosts", 1, "of how many hosts the cluster is, 1 or 3")
 	f.IntVar(&o.cycles, "cycles", 5000, "how many times it is followed")
 	f.IntVar(&o.warmup, "warmup", 1000, "how many are made before")
@@ -61,7 +61,7 @@ func newTracedHost() *cobra.Command {
 	var at trace.Place
 	f.StringVar(&at.Dir, "dir", "", "the data directory")
 	f.StringVar(&at.Client, "listen", "", "where clients connect")
-	f.StringSliceVar(&at.Hosts, "hosts", nil, "where all hosts reach each other, that of host 1 first; none for a host by itself")
+	f.StringSliceVar(&at.Hosts, "hosts", nil, "where hosts reach each other, that of host 1 first; none for one by itself")
 	self := f.Uint64("self", 1, "the number of this host")
 	output := f.String("output", "", "the file for what was seen")
 	c.RunE = func(c *cobra.Command, _ []string) error {

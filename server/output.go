@@ -101,7 +101,7 @@ func (c *conn) flush() bool {
 	return c.unlockBounded()
 }
 
-// flushEarly sends the first answers to frames that arrived together while the others are being dispatched, once they are
+// flushEarly sends the first answers to frames that arrived together while the others are dispatched, once they are
 // worth a write, and reports whether they were: the client reads them meanwhile, and neither waits for the other. More
 // than once for the same frames it costs more than it brings where processors are busy.
 func (c *conn) flushEarly() (sent bool) {

@@ -22,8 +22,8 @@ func (c *gnetConn) Flush() {
 	c.loop.flush(c)
 }
 
-// FlushEarly implements EarlyFlusher. Where another goroutine is writing, and what it cannot write, is left to the end of
-// the turn.
+// FlushEarly implements EarlyFlusher. Where another goroutine writes, and where the operating system does not take it,
+// it is left to the end of the turn.
 func (c *gnetConn) FlushEarly() {
 	if c.sending && !c.closed && c.unsent == 0 && c.rest == nil {
 		c.writeFew()
