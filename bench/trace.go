@@ -61,7 +61,7 @@ func newTracedHost() *cobra.Command {
 	var at trace.Place
 	f.StringVar(&at.Dir, "dir", "", "the data directory")
 	f.StringVar(&at.Client, "listen", "", "where clients connect")
-	f.StringSliceVar(&at.Hosts, "hosts", nil, "where hosts reach each other, that of host 1 first; none for one by itself")
+	f.StringSliceVar(&at.Hosts, "hosts", nil, "where hosts reach each other, host 1 first; none for one alone")
 	self := f.Uint64("self", 1, "the number of this host")
 	output := f.String("output", "", "the file for what was seen")
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -22,16 +22,21 @@ type Work struct {
 	begin, end, handle string
 }
 
+// What one caller's client does first and last.
+const (
+	request = "client: make the request"
+	answer  = "client: decode the answer, return"
+)
+
 var works = []Work{
 	{Name: "lock", Callers: 1, log: true, operations: []string{"acquire", "release"},
-		begin: "client: make the request", end: "client: decode the answer, return"},
+		begin: request, end: answer},
 	{Name: "handoff", Callers: 32, log: true, operations: []string{"hand-off"},
 		begin: "client: the owner makes its release", end: "client: decode the answers, the next owner wakes"},
 	{Name: "read", Callers: 1, operations: []string{"relaxed read"},
-		begin: "client: make the request", handle: "event loop: decode, find, encode what is asked for",
-		end: "client: decode the answer, return"},
+		begin: request, handle: "event loop: decode, find, encode what is asked for", end: answer},
 	{Name: "echo", Callers: 1, operations: []string{"echo"},
-		begin: "client: make the request", handle: "event loop: decode, encode", end: "client: decode the answer, return"},
+		begin: request, handle: "event loop: decode, encode", end: answer},
 }
 
 // Works are the names of what can be followed.
@@ -59,7 +64,7 @@ func (w Work) hops(among bool) []Hop {
 		hops = append(hops, Hop{To: Answered, What: w.handle})
 	case among:
 		hops = append(hops, Hop{To: Proposed, What: "event loop and queue: decode, check, make a batch"},
-			Hop{To: OthersWriting, What: "engine: Raft steps here and on another host, a message between them", Any: true},
+			Hop{To: OthersWriting, What: "engine: Raft steps on two hosts, and a message between them", Any: true},
 			Hop{To: OthersSynced, What: "store of another host: write and sync", Any: true},
 			Hop{To: Applying, What: "engine: a message back, committed, the applying goroutine wakes"})
 	default:
