@@ -138,8 +138,8 @@ func (c *Callers) once(ctx context.Context, w Work) (spans []Span, err error) {
 	return spans, nil
 }
 
-// handOffs has all callers want one lock until it went from one to the next so many times. Each span is from the time at
-// which one owns it to the time at which the next one does.
+// handOffs has all callers want one lock until it went from one to the next so many times. Each span is from the time
+// at which one owns it to the time at which the next one does.
 func (c *Callers) handOffs(ctx context.Context, n int) (spans []Span, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -1,6 +1,7 @@
-// Package trace follows operations through client, host and log, and says what each hop takes. Neither client nor host has anything for it: what it needs to know it sees at doors that they have anyway, of
-// which it puts itself in the way (the dialer of the client; the handler of connections, the log and the state machine
-// of the host; what the log says of its syncs). So it costs nothing where nothing is traced.
+// Package trace follows operations through client, host and log, and says what each hop takes. Neither client nor host
+// has anything for it: what it needs to know it sees at doors that they have anyway, of which it puts itself in the way
+// (the dialer of the client; the handler of connections, the log and the state machine of the host; what the log says
+// of its syncs). So it costs nothing where nothing is traced.
 //
 // Each host is a process of its own. All processes stamp what happens with the same clock of the machine. One thing is
 // done at a time, so the stamps of an operation are those between its begin and its end.
@@ -22,8 +23,8 @@ import (
 // Point is something that happens to a request.
 type Point uint8
 
-// The points of a request at its client and at the host that answers it, in the order in which it comes by, and those of
-// the other hosts of its shard.
+// The points of a request at its client and at the host that answers it, in the order in which it comes by, and those
+// of the other hosts of its shard.
 const (
 	Sending       Point = iota // the client gives the request to its socket
 	Arrived                    // the event loop of the host has read it
