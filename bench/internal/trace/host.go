@@ -59,7 +59,8 @@ func Serve(ctx context.Context, at Place, file string, listens func()) error {
 	}
 	defer raft.Close()
 	core, err := server.Open(server.Config{
-		ID: at.Self, Name: fmt.Sprint("traced-", at.Self), Cluster: "trace", ClientAddress: at.Client, RaftAddress: at.raft(),
+		ID: at.Self, Name: fmt.Sprint("traced-", at.Self), Cluster: "trace",
+		ClientAddress: at.Client, RaftAddress: at.raft(),
 		Hosts: slices.Sorted(maps.Keys(config.Founders)), Shards: 1,
 		Incarnation: config.Incarnation, Start: hosts.Start{Number: 1}, Founders: config.Founders,
 		Logs: func(id uint64, sm shard.StateMachine) (shard.Log, error) {
