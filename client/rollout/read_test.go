@@ -165,7 +165,13 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 		} {
 			got, err := g.rollout.Plan(t.Context(), c.dry)
 			clienttest.Check(t, err)
-			if !slices.Equal(got, c.want) {
+			// Each step is counted in whole milliseconds of the shard, whose next one may have begun or not.
+			same := func(a, b rollout.Step) bool {
+				late := a.After - b.After
+				a.After = b.After
+				return a == b && late >= 0 && late <= 2*time.Millisecond
+			}
+			if !slices.EqualFunc(got, c.want, same) {
 				t.Errorf("%s: got %+v", c.name, got)
 			}
 		}
