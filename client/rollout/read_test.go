@@ -165,7 +165,7 @@ func TestADryRunSaysWhoGetsWhatWhen(t *testing.T) {
 		} {
 			got, err := g.rollout.Plan(t.Context(), c.dry)
 			clienttest.Check(t, err)
-			// Each step is counted in whole milliseconds of the shard, whose next one may have begun or not.
+			// Seldom one of the steps is a millisecond later: times are whole milliseconds of the shard.
 			same := func(a, b rollout.Step) bool {
 				late := a.After - b.After
 				a.After = b.After

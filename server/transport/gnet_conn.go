@@ -16,9 +16,9 @@ import (
 // gnetConn is a connection on an event loop.
 //
 // Everything to be sent goes through its outbox and is written by its one sender: on the loop, at the latest when
-// the turn in which it was put there is over, or by the caller of Flush (gnet_direct.go). Nothing is written
-// while Events.Data runs: the answers to all requests that arrived together leave together, and a write that
-// fails cannot close the connection under Data's feet, which is what gnet does with it.
+// the turn in which it was put there is over, or by the caller of Flush (gnet_direct.go). While Events.Data runs, gnet
+// writes nothing: a write that fails would close the connection while Data uses it. The answers to requests that
+// arrived together leave together, except for those that Data sends by FlushEarly, which leaves a failure to the end.
 type gnetConn struct {
 	out      outbox
 	listener *gnetListener
