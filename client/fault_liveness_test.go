@@ -240,6 +240,35 @@ func TestASessionWhoseEndIsUnderWayIsGivenUpAtOnce(t *testing.T) {
 	})
 }
 
+// TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost: the answer to a start comes after the lease has run out,
+// and with it the host's word that the session ends. No client believed in it then.
+func TestASessionThatIsOverByTheClientsClockWasNotEndedByItsHost(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		fake.once(protocol.KindSessionStart, fault{delay: 3 * time.Second})
+		time.AfterFunc(1900*time.Millisecond, func() {
+			fake.do(func() {
+				for _, x := range fake.sessions {
+					x.detach(x.conn, &protocol.Result{Status: protocol.StatusTimeout})
+				}
+			})
+		})
+		s, err := c.Session(t.Context(), path, client.SessionTimeout(2*time.Second))
+		if err == nil {
+			<-s.Context().Done()
+			err = context.Cause(s.Context())
+		}
+		var end *client.SessionEnd
+		if !errors.As(err, &end) || end.Reason != client.EndSilence {
+			t.Errorf("the session ended with %v", err)
+		}
+		// The end did not come. The client sees to it.
+		eventually(t, 5*time.Second, "it is over", func() (over bool) {
+			fake.do(func() { over = len(fake.sessions) == 0 })
+			return over
+		})
+	})
+}
+
 func TestAStolenSessionIsNotTakenBackOnReturning(t *testing.T) {
 	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
 		s := session(t, c)

@@ -55,8 +55,10 @@ func (in *Incarnation) Detached(from *conn.Conn, result *protocol.Result) {
 		in.end(Taken, result.Message)
 		return
 	case result.Status == protocol.StatusTimeout:
-		in.end(Expired, result.Message)
-		in.stopAfterTimeout() // the host's word is that its end is under way, not that it will come
+		if in.alive() {
+			in.end(Expired, result.Message)
+			in.stopAfterTimeout() // the host's word is that its end is under way, not that it will come
+		}
 		return
 	}
 	if result.Status == protocol.StatusMoved {

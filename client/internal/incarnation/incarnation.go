@@ -201,9 +201,10 @@ func (in *Incarnation) End(reason Reason, detail string) bool {
 	return !over
 }
 
-// end is End with the lock held.
+// end is End with the lock held. A host that ends a session whose lease has run out by the client's clock ends nothing
+// that the client believes in: a process that stood still may read the host's word before its own timer runs.
 func (in *Incarnation) end(reason Reason, detail string) {
-	if in.cause != nil {
+	if in.cause != nil || reason == Expired && !in.alive() {
 		return
 	}
 	in.cause = in.owner.EndError(in.id, reason, detail)
