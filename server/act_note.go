@@ -25,8 +25,7 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 	if !h.governing.attendance.founded() {
 		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
 	}
-	e, _ := h.enter(a.Token, nil) // it was let in a moment ago: what counts is its name
-	by := asker("", e.name, a.Address)
+	by := asker("", h.nameOfToken(ctx, a.Token), a.Address)
 	for {
 		err := h.governing.attendance.say(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
 			By: []byte(by), What: []byte(entryText(a.What)), Reason: []byte(entryText(a.Why)),
@@ -40,4 +39,21 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 		case <-time.After(noteAgain):
 		}
 	}
+}
+
+// nameOfToken returns the name of a token that was let in a moment ago, empty where it is not known. Another host may
+// have let it in that knew it before this one.
+func (h *Host) nameOfToken(ctx context.Context, token []byte) string {
+	e, _ := h.enter(token, nil)
+	if !e.unknown {
+		return e.name
+	}
+	sure := make(chan struct{})
+	h.meta.Confirm(func(bool) { close(sure) })
+	select {
+	case <-sure:
+		e, _ = h.enter(token, nil)
+	case <-ctx.Done():
+	}
+	return e.name
 }

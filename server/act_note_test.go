@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -50,6 +51,27 @@ func TestAnActIsNotedByTheNameOfItsToken(t *testing.T) {
 			want(t, "an entry", got[i], expected[i])
 		}
 		want(t, "who leads the meta shard all the time", k.metaLeader(), leader)
+	})
+}
+
+// TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet: another host has let it in.
+func TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepRights(t, 3)
+		leader := k.metaLeader()
+		lags := leader%3 + 1
+		k.Isolate(lags)
+		k.create(k.root, "ci", 0, grant("read", "/"))
+		noted := make(chan error)
+		act := server.Act{Token: []byte("ci"), Address: "192.0.2.1:5", What: "session destroy: id 7", Why: "a test"}
+		go func() { noted <- k.Host(lags).NoteAct(t.Context(), act) }()
+		synctest.Wait()
+		k.Heal()
+		if err := <-noted; err != nil {
+			t.Fatal(err)
+		}
+		want(t, "the entries", fmt.Sprint(actsIn(recordsOf(k.Cluster, k.metaLeader()))),
+			fmt.Sprint([][3]string{{"ci", act.What, act.Why}}))
 	})
 }
 
