@@ -81,7 +81,8 @@ const (
 	// EndSilence: no host has vouched for the session in time. The client gave up by its own clock; the
 	// session may live on at its host for a moment.
 	EndSilence
-	// EndExpired: the host has not heard of the client for longer than the session's timeout.
+	// EndExpired: the host has not heard of the client for longer than the session's timeout, and the client still
+	// counted on it. Where it did not any more, the reason is EndSilence.
 	EndExpired
 	// EndDestroyed: an operator ended it.
 	EndDestroyed

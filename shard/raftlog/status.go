@@ -52,7 +52,9 @@ func (l *Log) status() ShardStatus {
 		BarrierRounds:    l.barriers.rounds.Load(),
 	}
 	if reader, err := l.host.engine.GetLogReader(l.shardID); err == nil {
-		s.FirstIndex, s.LastIndex = reader.GetRange()
+		first, last := reader.GetRange()
+		// What is applied was saved before; the engine's reader learns of it a moment after that.
+		s.FirstIndex, s.LastIndex = first, max(last, s.AppliedIndex)
 	}
 	s.SnapshotIndex, _ = l.newestSnapshot()
 	if l.machine.restored.Load() {
