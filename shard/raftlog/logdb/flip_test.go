@@ -142,7 +142,7 @@ func TestNothingWrongIsReadFromAFlippedStore(t *testing.T) {
 				}
 			}
 			t.Logf("%d files: refused %d times, opened %d times", len(files), f.refused, f.opened)
-			if f.refused < *powerFlips/8 {
+			if f.refused < *powerFlips/40 { // 185 to 465 of 500 in 300 runs, 117 once
 				t.Errorf("it was refused %d times only", f.refused)
 			}
 		})
