@@ -127,10 +127,13 @@ func lockRounds(t testing.TB) (round func()) {
 	}
 }
 
-// TestARequestThroughTheHostAllocatesNothing: but for what a batch takes, and the log in memory.
+// TestARequestThroughTheHostAllocatesNothing: but for what a batch takes, and the log in memory. That is 0.05 where
+// batches are full, and more where a busy machine makes them small; one allocation for each acquire would be 0.5 more.
 func TestARequestThroughTheHostAllocatesNothing(t *testing.T) {
-	if each := testing.AllocsPerRun(50, lockRounds(t)) / lockRequests; each > 0.25 {
+	if each := testing.AllocsPerRun(50, lockRounds(t)) / lockRequests; each > 0.5 {
 		t.Errorf("%.2f allocations a request", each)
+	} else {
+		t.Logf("%.2f allocations a request", each)
 	}
 }
 
