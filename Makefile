@@ -5,24 +5,37 @@ GO ?= go
 LIGHT := client/discovery/grpcresolver
 HEAVY := bench
 GATEWAY := gateway/ydb
+# What makes releases has the requirements of packagers, and its tests those of helm.
+RELEASE := deploy/release
 # How tests are built and run: no debugger reads their binaries and those that they build; vet has a run of its own, and
 # packages run two to a processor, as many of them wait for leases to end.
 GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# The packages whose tests take longest are listed first: tests run in the order of the list, and a long one that begins
+# last would run alone. Go drops the second mention of a package.
+LONGEST := ./test/survival ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard
+# The client in Python, and the Python that tests it: that of Debian, with its packages.
+PYTHON ?= /usr/bin/python3
 # How long each fuzz target runs with `make fuzz`.
 FUZZTIME ?= 2m
-# How long `make soak`, `make chaos` and `make disk` run.
+# How long `make soak`, `make soak-engine`, `make chaos` and `make disk` run.
 DURATION ?= 10m
-# What `make chaos` plays again: the acts of a seed, or one of them; 0 for new ones, and for all.
+# What `make chaos` plays again: the acts of a seed, or one of them; 0 for new ones, and for all. DRIVERS are clients of
+# other languages that take part, with commas: go, python.
 SEED ?= 0
 ACT ?= 0
+DRIVERS ?=
 # How many semaphores the host of `make start` and `make beside` has.
 OBJECTS ?= 1000000
 # How many turns `make joins` measures.
 TURNS ?= 5
+# Flags of the worlds of `make soak-engine`, such as -hosts 5.
+SOAK ?=
+# What `make packages` is told: -need fails where a test would be skipped.
+PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test check race planted fuzz fuzz-short bench bench-peers engine console screenshots soak soak-members soak-restores chaos disk joins start beside consoles trace ydb
+.PHONY: list run test check patches race planted fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk joins start beside consoles trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -31,14 +44,14 @@ run: ## one host with its embedded default
 	$(GO) run ./cmd/signalbox serve
 
 test: ## all tests
-	$(GOTEST) ./...
+	$(GOTEST) $(LONGEST) ./...
 	cd $(LIGHT) && $(GOTEST) ./...
 
 check: ## format, vet, staticcheck, race detector, a little fuzzing
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
 	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
 	cd .ci/tools && $(GO) build -o "$(CURDIR)/bin/staticcheck" honnef.co/go/tools/cmd/staticcheck
-	@for module in . $(LIGHT) $(HEAVY) $(GATEWAY); do \
+	@for module in . $(LIGHT) $(HEAVY) $(GATEWAY) $(RELEASE); do \
 		echo "vet, staticcheck in $$module"; \
 		(cd $$module && $(GO) vet ./... && "$(CURDIR)/bin/staticcheck" ./...) || exit 1; \
 	done
@@ -47,18 +60,34 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 	$(MAKE) race
 	$(MAKE) fuzz-short
 
+patches: ## the sample changes of CONTRIBUTING.md, compiled
+	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
+
 race: ## all tests under the race detector, the long ones shortened
 	$(GOTEST) -race -short -timeout 20m $$($(GO) list ./... | grep -vE '/(docs|test/tidy)$$')
 	cd $(LIGHT) && $(GOTEST) -race -short -timeout 20m ./...
+
+release: ## archives, packages, images, a chart, bills of materials and checksums, into dist
+	rm -rf dist
+	cd $(RELEASE) && $(GO) run . -source "$(CURDIR)" -out "$(CURDIR)/dist"
+
+packages: ## what a release makes, installed, run, upgraded and removed by tests, the chart rendered; PACKAGES=-need skips none
+	cd $(RELEASE) && $(GOTEST) -count 1 -timeout 20m . -args $(PACKAGES)
 
 ydb: ## the tests of the gateway for YDB's SDKs, with faults of processes and leaders that are killed, and those of ydb-go-sdk 50 times, with the race detector
 	cd $(GATEWAY) && $(GO) test -race ./signalbox-ydb
 	cd $(GATEWAY) && $(GO) test -race -timeout 60m -parallel 16 . -sdk-rounds 50 -faults -leader-kills 6
 
-planted: ## every bug that is planted in the Go client's source, in worlds and in clusters, which tests have to notice
-	$(GO) test ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all
+python: ## the client in Python: bytes, behaviour, real hosts, three that are killed, types, its page, a wheel and an sdist
+	$(GO) build -o bin/signalbox ./cmd/signalbox
+	cd sdk/python && SIGNALBOX="$(CURDIR)/bin/signalbox" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src:tests \
+		$(PYTHON) -W error -m unittest discover -s tests
+
+planted: ## every bug that is planted in the source of the Go client and of the log, in worlds and in clusters, which tests have to notice
+	$(GO) test ./test/conform ./client/process ./client/barrier ./client/assign -run TestPlantedBugsAreNoticed -count 1 -v -args -bugs.all
 	$(GO) test ./test/simulation -run TestPlantedBugs -count 1 -timeout 0 -v -args -bugs.all
-	$(GO) test ./test/chaos -run TestAClusterThatBreaksItsPromisesIsFound -count 1 -timeout 0 -v -args -bugs.all
+	$(GO) test ./test/chaos -run 'TestAClusterThatBreaksItsPromisesIsFound|TestMistakesInAClientOfAnotherLanguageAreFound' -count 1 -timeout 0 -v -args -bugs.all
+	$(GO) test ./test/engine -run TestPlantedBugsAreNoticed -count 1 -timeout 0 -v -args -bugs.all -bugs.runs 20
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)
@@ -78,11 +107,14 @@ engine: ## after a change of the engine's version: what is set in it from outsid
 console: ## the console in a real browser: Chromium, such as of the package chromium
 	$(GO) test ./gateway/http/console -run TestInABrowser -count 1 -timeout 10m -v -args -browser
 
+generated: ## a client of the HTTP API that is generated from its OpenAPI document: node and npm, and packages that are downloaded
+	$(GO) test ./gateway/http -run TestAGeneratedClientWorks -count 1 -v -args -generated
+
 screenshots: ## what every page of the console looks like, into bin/screenshots, and three of them into docs
 	mkdir -p bin/screenshots
 	$(GO) test ./gateway/http/console -run 'TestInABrowser|TestPictures' -count 1 -timeout 10m -args -browser -shots "$(CURDIR)/bin/screenshots"
-	cp bin/screenshots/overview-light-1280.png bin/screenshots/semaphore-dark-1280.png \
-		bin/screenshots/rollout-light-1280.png docs/console
+	cp bin/screenshots/overview-light-1400.png bin/screenshots/semaphore-dark-1400.png \
+		bin/screenshots/rollout-light-1400.png docs/console
 
 soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 	$(GO) test ./test/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v
@@ -93,8 +125,11 @@ soak-members: ## the same of worlds whose hosts come and go
 soak-restores: ## the same of worlds whose cluster is saved and restored
 	$(GO) test ./test/simulation -run TestSoak -restores -soak $(DURATION) -timeout 0 -v
 
-chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again
-	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -count 1 -timeout 0 -v
+soak-engine: ## directed faults of the production log, and worlds on it, each in a process of its own, for DURATION (default 10m)
+	$(GO) test ./test/engine -run '^(TestDirectedFaults|TestSoak)$$' -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
+
+chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python has that client take part
+	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -drivers "$(DRIVERS)" -count 1 -timeout 0 -v
 
 disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION (default 10m), as CSV
 	$(GO) test ./test/survival -run '^TestTheDiskOfFewLargeObjects$$' -disk $(DURATION) -count 1 -timeout 0 -v

@@ -34,7 +34,8 @@ func (o *options) contestants(ctx context.Context, cells []race.Cell, r *results
 	var all []race.Contestant
 	if wanted(results.Signalbox) {
 		version := race.FirstLine(ctx, source, "git", "describe", "--always", "--dirty", "--tags")
-		all = append(all, race.Signalbox{Loadgen: o.programs.Loadgen, Binary: o.programs.Signalbox, Of: version})
+		all = append(all, race.Signalbox{Self: self, Loadgen: o.programs.Loadgen, Binary: o.programs.Signalbox,
+			Of: version})
 	}
 	if wanted(results.Etcd) {
 		version := strings.TrimPrefix(race.FirstLine(ctx, "", o.programs.Etcd, "--version"), "etcd Version: ")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/bench/internal/doors"
 	"github.com/signalbox/signalbox/bench/internal/etcd"
 	"github.com/signalbox/signalbox/bench/internal/floor"
 	"github.com/signalbox/signalbox/bench/internal/load"
@@ -33,13 +34,20 @@ func addPlan(c *cobra.Command) *load.Plan {
 // drivers are those of the peers.
 var drivers = map[string]func(context.Context, []string, load.Plan) (*report.Report, error){
 	"etcd": etcd.Drive, "zookeeper": zookeeper.Drive, "redis": redis.Drive,
+	"signalbox-http": overHTTP(doors.Signalbox()), "etcd-http": overHTTP(doors.Etcd()),
+}
+
+func overHTTP(ways map[string]doors.Way) func(context.Context, []string, load.Plan) (*report.Report, error) {
+	return func(ctx context.Context, endpoints []string, plan load.Plan) (*report.Report, error) {
+		return doors.Drive(ctx, endpoints, plan, ways)
+	}
 }
 
 // newDrive returns the command that drives the servers of a peer. It is a process of its own for each run,
 // as loadgen is.
 func newDrive() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "drive etcd|zookeeper|redis",
+		Use:   "drive etcd|zookeeper|redis|signalbox-http|etcd-http",
 		Short: "Drive servers that run already, and print what that came to as JSON",
 		Args:  cobra.ExactArgs(1),
 	}
@@ -51,7 +59,7 @@ func newDrive() *cobra.Command {
 		}
 		drive, ok := drivers[args[0]]
 		if !ok {
-			return fmt.Errorf("drive %s: it can be etcd, zookeeper or redis", args[0])
+			return fmt.Errorf("drive %s: it can be etcd, zookeeper or redis, or signalbox-http or etcd-http", args[0])
 		}
 		result, err := drive(c.Context(), *endpoints, *plan)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // Owner is a session that owns a part of a semaphore. Its data is shared and must not be changed.
@@ -225,16 +226,7 @@ func clientInfo(i *protocol.ClientInfo) ClientInfo {
 }
 
 // Moment is when something happened to an object, by the time of its shard.
-type Moment struct {
-	// Happened reports whether it has; where not, the rest is zero.
-	Happened bool
-	// Ago is how long ago it happened, by the time of the shard, which only goes on while a leader is there.
-	Ago time.Duration
-	// Time is when, by the time of the shard since it began: it orders moments of different answers.
-	Time time.Duration
-	// Wall is when, by the wall clock of a host, for people; the zero time where that is not known.
-	Wall time.Time
-}
+type Moment = field.Moment
 
 // moment is a time of the protocol, the zero time where it is not known.
 func moment(millis uint64) time.Time {

@@ -49,7 +49,7 @@
 // # What is lost, and how it is reported
 //
 //   - A session whose connection breaks is Detached. Its leases hold; the client attaches it again, over any
-//     host, and waiting acquires keep their places.
+//     host, and waiting acquires keep their places. What needs a new connection is done once it is attached.
 //   - When no host has vouched for it in time the session is Expired: its context and those of its leases end
 //     with a *SessionEnd, and so does what waits. With Renew a new session takes its place; the leases stay lost.
 //   - A semaphore that is deleted by force ends the leases of its owners with ErrLeaseLost.

@@ -19,6 +19,9 @@ var (
 	ErrBadRequest = protocol.ErrBadRequest
 	// ErrUnauthorized: the token does not give the right to do this.
 	ErrUnauthorized = protocol.ErrUnauthorized
+	// ErrNotLetIn: it is also an ErrUnauthorized, of a client that may do nothing: its token is not known, or not any
+	// more.
+	ErrNotLetIn = failure.ErrNotLetIn
 	// ErrNotFound: no such node or semaphore. ErrNodeNotFound or ErrSemaphoreNotFound say which.
 	ErrNotFound = protocol.ErrNotFound
 	// ErrAlreadyExists: a persistent semaphore of that name is there.

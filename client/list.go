@@ -17,11 +17,13 @@ import (
 // so it is in order within each shard only. Pages are not one moment: what comes or goes while the list is read
 // may be in it or not.
 
-// ListOption sets what a list of semaphores contains.
+// ListOption sets what a list of semaphores contains. Lists of sessions take AfterSession only.
 type ListOption func(*listConfig)
 
 type listConfig struct {
 	prefix      string
+	after       string
+	session     uint64
 	data        bool
 	consistency Consistency
 }
@@ -29,6 +31,17 @@ type listConfig struct {
 // Prefix asks for those semaphores only whose names begin with it, byte by byte.
 func Prefix(prefix string) ListOption {
 	return func(c *listConfig) { c.prefix = prefix }
+}
+
+// After asks only for semaphores behind the place of that name in the list, so that a list can be read in parts. The
+// name need not exist any more.
+func After(name string) ListOption {
+	return func(c *listConfig) { c.after = name }
+}
+
+// AfterSession is After for a list of sessions.
+func AfterSession(id uint64) ListOption {
+	return func(c *listConfig) { c.session = id }
 }
 
 // WithData asks for the semaphores' data.
@@ -47,10 +60,19 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 	for _, o := range options {
 		o(&config)
 	}
-	return listNode(ctx, n, "list semaphores of", func(id, shard uint64) list[SemaphoreInfo] {
+	begin := func(id uint64) (shard uint64) {
+		if config.after != "" {
+			shard, _ = n.client.cluster.ShardAt(protocol.SemaphoreSlot(id, []byte(config.after)))
+		}
+		return shard
+	}
+	return listNode(ctx, n, "list semaphores of", begin, func(id, shard uint64) list[SemaphoreInfo] {
 		m := &protocol.SemaphoreList{
 			NodeID: id, ShardID: shard, Prefix: protocol.View(config.prefix), IncludeData: config.data,
 			Consistency: protocol.Consistency(config.consistency),
+		}
+		if shard == begin(id) {
+			m.After = []byte(config.after)
 		}
 		read := func(a *protocol.Answer) (page []*SemaphoreInfo, more bool) {
 			for s := range a.SemaphoreList.Semaphores.All() {
@@ -92,9 +114,22 @@ func sessionInfo(s *protocol.Session) *SessionInfo {
 }
 
 // Sessions lists the sessions of the node.
-func (n *Node) Sessions(ctx context.Context) iter.Seq2[*SessionInfo, error] {
-	return listNode(ctx, n, "list sessions of", func(id, shard uint64) list[SessionInfo] {
+func (n *Node) Sessions(ctx context.Context, options ...ListOption) iter.Seq2[*SessionInfo, error] {
+	var config listConfig
+	for _, o := range options {
+		o(&config)
+	}
+	begin := func(uint64) (shard uint64) {
+		if config.session != 0 {
+			shard, _ = n.client.cluster.ShardAt(protocol.SessionSlot(config.session))
+		}
+		return shard
+	}
+	return listNode(ctx, n, "list sessions of", begin, func(id, shard uint64) list[SessionInfo] {
 		m := &protocol.SessionList{NodeID: id, ShardID: shard}
+		if shard == begin(id) {
+			m.After = config.session
+		}
 		read := func(a *protocol.Answer) (page []*SessionInfo, more bool) {
 			for s := range a.SessionList.Sessions.All() {
 				page = append(page, sessionInfo(&s))
@@ -159,7 +194,7 @@ func HoldingsConsistency(mode Consistency) HoldingsOption {
 
 // Holdings lists what a session owns and waits for.
 func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...HoldingsOption) iter.Seq2[*Holding, error] {
-	all := shardLists(c, func(shard uint64) list[Holding] {
+	all := shardLists(c, 0, func(shard uint64) list[Holding] {
 		m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
 		for _, o := range options {
 			o(m)
@@ -201,23 +236,26 @@ func holding(h protocol.Holding) *Holding {
 // list is a list whose items a loop gets one by one, or an error, with which it ends.
 type list[T any] = iter.Seq2[*T, error]
 
-// listNode joins the lists of a node of all data shards.
-func listNode[T any](ctx context.Context, n *Node, what string, of func(id, shard uint64) list[T]) list[T] {
+// listNode joins the lists of a node of all data shards, from the shard that begin returns on; 0 is the first.
+func listNode[T any](
+	ctx context.Context, n *Node, what string, begin func(id uint64) uint64, of func(id, shard uint64) list[T],
+) list[T] {
 	all := func(yield func(*T, error) bool) {
 		id, err := n.id(ctx, true)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		shardLists(n.client, func(shard uint64) list[T] { return of(id, shard) })(yield)
+		shardLists(n.client, begin(id), func(shard uint64) list[T] { return of(id, shard) })(yield)
 	}
 	return named(all, func(err error) error { return failedNode(what, n.path, err) })
 }
 
-// shardLists joins the lists of all data shards.
-func shardLists[T any](c *Client, of func(shard uint64) list[T]) list[T] {
+// shardLists joins the lists of the data shards from one of them on; 0 stands for the first.
+func shardLists[T any](c *Client, from uint64, of func(shard uint64) list[T]) list[T] {
 	return func(yield func(*T, error) bool) {
-		for _, shard := range c.cluster.DataShards() {
+		shards := c.cluster.DataShards()
+		for _, shard := range shards[max(0, slices.Index(shards, from)):] {
 			for item, err := range of(shard) {
 				if !yield(item, err) || err != nil {
 					return

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // started are the processes that tests have started, which end with the last of them.

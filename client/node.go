@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // NodeConfig is how a node behaves. What is zero is not set: hosts use their default, and AlterNode leaves it
@@ -31,6 +32,9 @@ type NodeConfig struct {
 	// with all that belongs to them. What would take more is refused with ErrQuotaExceeded.
 	QuotaObjects uint64
 	QuotaBytes   uint64
+	// LongestWait is how long a session may wait for a semaphore of the node before that is a concern, see
+	// admin.Concerns; below zero it never is.
+	LongestWait time.Duration
 }
 
 // NodeInfo is a node as hosts describe it.
@@ -56,7 +60,24 @@ func (c *NodeConfig) wire() protocol.NodeConfig {
 		RateLimiterCountersMode:  protocol.CountersMode(c.Counters),
 		QuotaObjects:             c.QuotaObjects,
 		QuotaBytes:               c.QuotaBytes,
+		LongestWaitMillis:        orForever(c.LongestWait),
 	}
+}
+
+// orForever is a duration in milliseconds; one below zero is for ever.
+func orForever(d time.Duration) uint64 {
+	if d < 0 {
+		return protocol.Forever
+	}
+	return field.MillisOf(d)
+}
+
+// unlessForever is the opposite of orForever.
+func unlessForever(millis uint64) time.Duration {
+	if millis == protocol.Forever {
+		return -1
+	}
+	return conn.Millis(millis)
 }
 
 func (c *NodeConfig) validate() error {
@@ -77,6 +98,7 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 			Counters:           Counters(n.Config.RateLimiterCountersMode),
 			QuotaObjects:       n.Config.QuotaObjects,
 			QuotaBytes:         n.Config.QuotaBytes,
+			LongestWait:        unlessForever(n.Config.LongestWaitMillis),
 		},
 	}
 }
@@ -96,7 +118,7 @@ func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig)
 		return a.NodeCreate.Since
 	})
 	if err == nil && !n.Existed {
-		err = config.checkQuotas(n)
+		err = config.checkLater(n)
 	}
 	op.end(err)
 	return n, failedNode("create node", path, err)
@@ -151,7 +173,7 @@ func (c *Client) AlterNode(
 		return a.NodeAlter.Since
 	})
 	if err == nil {
-		err = config.checkQuotas(n)
+		err = config.checkLater(n)
 	}
 	op.end(err)
 	return n, failedNode("alter node", path, err)

@@ -25,7 +25,7 @@ type Option func(*config)
 type config struct {
 	name        string
 	token       func(context.Context) (string, error)
-	tls         *tls.Config
+	tls         func() *tls.Config
 	dial        DialFunc
 	dialTimeout time.Duration
 	connections int
@@ -73,7 +73,16 @@ func WithTokenSource(source func(ctx context.Context) (string, error)) Option {
 // WithTLS makes the client speak TLS. Where the config has no ServerName, the certificate must be for the
 // host part of the address.
 func WithTLS(t *tls.Config) Option {
-	return func(c *config) { c.tls = t }
+	if t == nil {
+		return WithTLSSource(nil)
+	}
+	return WithTLSSource(func() *tls.Config { return t })
+}
+
+// WithTLSSource is WithTLS with a config that is asked for anew for each connection: so a program takes new
+// certificates without a restart. Many goroutines may call the source.
+func WithTLSSource(source func() *tls.Config) Option {
+	return func(c *config) { c.tls = source }
 }
 
 // WithName sets the name under which hosts list and log the client; the program's by default.

@@ -59,14 +59,15 @@ func (k QuotaKind) String() string {
 	return "quota " + strconv.Itoa(int(k))
 }
 
-// checkQuotas checks whether a host has set the quotas that were asked for. One that does not know them passes over
-// them.
-func (c *NodeConfig) checkQuotas(n *NodeInfo) error {
+// checkLater checks whether a host has set what came after the first level. A host that does not know a field passes
+// over the field.
+func (c *NodeConfig) checkLater(n *NodeInfo) error {
 	if c.QuotaObjects != 0 && n.Config.QuotaObjects != c.QuotaObjects ||
-		c.QuotaBytes != 0 && n.Config.QuotaBytes != c.QuotaBytes {
+		c.QuotaBytes != 0 && n.Config.QuotaBytes != c.QuotaBytes ||
+		c.LongestWait != 0 && n.Config.LongestWait != unlessForever(orForever(c.LongestWait)) {
 		return &protocol.Error{
 			Status:  protocol.StatusUnsupported,
-			Message: "the host does not know quotas of nodes, and has set all but them",
+			Message: "the host does not know quotas of nodes, or the longest wait, and has set all but these",
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func TestAHostThatPassesOverQuotasIsNoticed(t *testing.T) {
 		{NodeConfig{QuotaObjects: 5}, NodeConfig{}, true},
 		{NodeConfig{QuotaBytes: 1 << 20}, NodeConfig{QuotaObjects: 5}, true},
 	} {
-		err := c.asked.checkQuotas(&NodeInfo{Config: c.has})
+		err := c.asked.checkLater(&NodeInfo{Config: c.has})
 		if (err != nil) != c.noticed || err != nil && !errors.Is(err, ErrUnsupported) {
 			t.Errorf("asked %+v, has %+v: %v", c.asked, c.has, err)
 		}

@@ -61,7 +61,7 @@ func loadedHost(t *testing.T) string {
 		"github.com/signalbox/signalbox/cmd/signalbox").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	ports, err := subprocess.ReservePorts(5)
+	ports, err := subprocess.ReservePorts(6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,8 @@ func loadedHost(t *testing.T) string {
 	cert, key := selfSigned(t)
 	arguments := []string{"serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--raft-metrics",
 		"--raft-snapshot-batches", strconv.Itoa(snapshotBatches),
-		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2], "--http-listen", "off",
+		"--listen", addresses[0], "--raft-listen", addresses[1], "--admin-listen", addresses[2],
+		"--http-listen", addresses[5],
 		"--client-advertise", addresses[0], "--tls-listen", addresses[3], "--tls-cert", cert, "--tls-key", key,
 		"--raft-tls-cert", cert, "--raft-tls-key", key, "--raft-tls-ca", cert}
 	// A host that others could join is made once.

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/signalbox/signalbox/server/settings"
@@ -134,77 +133,15 @@ func TestTheComposeFileMakesACluster(t *testing.T) {
 		if want := s.ClientAdvertise + ":" + port; !slices.Contains(h.ports, want) {
 			t.Errorf("%s tells clients %s, and its ports are %v", h.name, s.ClientAdvertise, h.ports)
 		}
+		_, port, _ = strings.Cut(s.HTTPListen, ":")
+		if !slices.ContainsFunc(h.ports, func(p string) bool {
+			return strings.HasPrefix(p, "127.0.0.1:") && strings.HasSuffix(p, ":"+port)
+		}) {
+			t.Errorf("%s serves HTTP at %s, and its ports are %v", h.name, s.HTTPListen, h.ports)
+		}
 	}
 	if len(advertised) != len(hosts) {
 		t.Errorf("clients are told the same address for two hosts: %v", advertised)
-	}
-}
-
-// directives are the lines of a unit of systemd, by name; a name may stand more than once.
-func directives(t *testing.T, path string) map[string][]string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := make(map[string][]string)
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line == "" || line[0] == '#' || line[0] == '[' {
-			continue
-		}
-		name, value, ok := strings.Cut(line, "=")
-		if !ok {
-			t.Errorf("%s: %q is no directive", path, line)
-		}
-		found[name] = append(found[name], value)
-	}
-	return found
-}
-
-func TestTheUnitOfSystemdStartsAHost(t *testing.T) {
-	unit := directives(t, "systemd/signalbox.service")
-	command := strings.Fields(unit["ExecStart"][0])
-	if len(command) < 2 || command[1] != "serve" {
-		t.Fatalf("ExecStart is %v", command)
-	}
-	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	flags := settings.AddFlags(set)
-	text, err := os.ReadFile("systemd/signalbox.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "signalbox.yaml")
-	if err := os.WriteFile(file, []byte(here(t, string(text))), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for i, argument := range command {
-		if argument == "/etc/signalbox/signalbox.yaml" {
-			command[i] = file
-		}
-	}
-	if err := set.Parse(command[2:]); err != nil {
-		t.Fatal(err)
-	}
-	s := load(t, "systemd", settings.Sources{Flags: flags})
-	if want := "/var/lib/" + unit["StateDirectory"][0]; s.DataDir != want {
-		t.Errorf("the data directory is %s, and it may only write to %s", s.DataDir, want)
-	}
-	stopsInTime(t, "the unit", unit["TimeoutStopSec"][0])
-	// An address that is not there yet, a code of 69, may take longer to come than any number of attempts.
-	if got := unit["StartLimitIntervalSec"]; !slices.Equal(got, []string{"0"}) || unit["StartLimitBurst"] != nil {
-		t.Errorf("it gives up: StartLimitIntervalSec is %v, StartLimitBurst %v", got, unit["StartLimitBurst"])
-	}
-	if got := unit["RestartPreventExitStatus"]; !slices.Equal(got, []string{"64 65"}) {
-		t.Errorf("it starts again after all codes but %v", got)
-	}
-	if n, err := strconv.Atoi(unit["LimitNOFILE"][0]); err != nil || n < 65536 {
-		t.Errorf("the limit of open files is %v", unit["LimitNOFILE"])
-	}
-	// Without it the backlog of the listeners is that of long ago: systemd would hide the setting of the kernel.
-	if unit["ProcSubset"] != nil {
-		t.Error("ProcSubset hides /proc/sys/net/core/somaxconn from the host")
 	}
 }
 
@@ -254,10 +191,10 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 	var set statefulSet
 	var policy networkPolicy
 	kinds := manifests(t, "kubernetes/signalbox.yaml", map[string]any{"NetworkPolicy": &policy, "StatefulSet": &set})
-	if kinds["StatefulSet"] != 1 || kinds["Service"] != 1 || kinds["NetworkPolicy"] != 1 {
+	if kinds["StatefulSet"] != 1 || kinds["Service"] != 2 || kinds["NetworkPolicy"] != 1 {
 		t.Fatalf("there are %v", kinds)
 	}
-	for port, protected := range map[string]bool{"clients": false, "raft": true, "admin": true} {
+	for port, protected := range map[string]bool{"clients": false, "raft": true, "admin": true, "http": true} {
 		if from, open := policy.from(port); !open || (from > 0) != protected {
 			t.Errorf("the NetworkPolicy lets %d peers to port %s", from, port)
 		}
@@ -282,7 +219,7 @@ func TestTheManifestsOfKubernetesMakeACluster(t *testing.T) {
 			t.Errorf("%s listens for other hosts on %s", name, s.RaftListen)
 		}
 		for port, address := range map[string]string{"clients": s.TLSListen, "raft": s.RaftListen,
-			"admin": s.AdminListen} {
+			"admin": s.AdminListen, "http": s.HTTPListen} {
 			if !container.has(port, address) {
 				t.Errorf("%s listens on %s, and the ports are %v", name, address, container.Ports)
 			}
@@ -329,9 +266,20 @@ func TestAClusterInKubernetesIsMadeOnce(t *testing.T) {
 func TestAPodIsDrainedBeforeItIsStopped(t *testing.T) {
 	var set statefulSet
 	manifests(t, "kubernetes/signalbox.yaml", map[string]any{"StatefulSet": &set})
-	command := set.Spec.Template.Spec.Containers[0].Lifecycle.PreStop.Exec.Command
+	pod := &set.Spec.Template.Spec
+	command := pod.Containers[0].Lifecycle.PreStop.Exec.Command
 	if len(command) < 3 || !slices.Equal(command[:3], []string{"signalbox", "host", "drain"}) {
 		t.Fatalf("the hook is %v", command)
+	}
+	bound := time.Duration(0)
+	for _, argument := range command {
+		if within, is := strings.CutPrefix(argument, "--within="); is {
+			bound, _ = time.ParseDuration(within)
+		}
+	}
+	// A host that is asked to stop takes up to five seconds for that.
+	if grace := time.Duration(pod.Grace) * time.Second; bound <= 0 || bound+10*time.Second > grace {
+		t.Errorf("of the %v until the pod is killed the hook may take %v", grace, bound)
 	}
 	checkFlags(t, &set, command[3:])
 }

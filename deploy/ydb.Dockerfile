@@ -10,7 +10,9 @@
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY . .
-RUN cd gateway/ydb && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/signalbox-ydb ./signalbox-ydb
+ARG VERSION=devel
+RUN cd gateway/ydb && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" \
+    -o /out/signalbox-ydb ./signalbox-ydb
 
 FROM scratch
 COPY --from=build /out/signalbox-ydb /usr/local/bin/signalbox-ydb

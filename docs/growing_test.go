@@ -141,13 +141,16 @@ func (p *operatingPage) upgrades(d *desk, running *terminal) *terminal {
 	te := d.open(commands[0])
 	te.await("host b is drained")
 	te.awaitEnd("")
-	d.open("signalbox host drain c").await("host c cannot be drained: ")
+	again := d.open("signalbox host drain b --within 1m")
+	again.await("host b was drained already")
+	again.awaitEnd("")
+	d.open("signalbox host drain c --within 1m").await("host c cannot be drained: ")
 	running.interrupt()
 	running.awaitEnd("")
-	again := d.open(p.commands("Growing", 4)[2])
-	again.await("is ready")
+	started := d.open(p.commands("Growing", 4)[2])
+	started.await("is ready")
 	d.open(commands[1]).awaitEnd("")
-	return again
+	return started
 }
 
 // leaves drains a host for a while, and another one for ever.

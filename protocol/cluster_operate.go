@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/signalbox/signalbox/protocol/host"
+
 // What operators do with the hosts of a cluster. A host is named by its name, or by its id in decimal digits. The host
 // that leads the meta shard serves the request, all others answer MOVED.
 
@@ -150,8 +152,8 @@ func (m *StepCancelAnswer) answerFields(c *codec) {
 // is by now. ClusterDescribe has the one that is.
 type Policy struct {
 	Operation
-	From GovernorPolicy
-	To   GovernorPolicy
+	From host.Policy
+	To   host.Policy
 }
 
 // Kind returns KindPolicy.
@@ -159,8 +161,8 @@ func (*Policy) Kind() Kind { return KindPolicy }
 
 func (m *Policy) requestFields(c *codec) {
 	m.Operation.fields(c)
-	c.record("from", m.From.fields)
-	c.record("to", m.To.fields)
+	c.value("from", &m.From)
+	c.value("to", &m.To)
 }
 
 // PolicyAnswer answers a Policy.
@@ -175,32 +177,6 @@ func (*PolicyAnswer) Kind() Kind { return KindPolicy.Answer() }
 func (m *PolicyAnswer) answerFields(c *codec) {
 	c.bool("existed", &m.Existed)
 	c.uint("since", &m.Since)
-}
-
-// GovernorPolicy is what operators ask of the governor.
-type GovernorPolicy struct {
-	// Voters is how many replicas of a shard vote: 1, 3 or 5, where there are as many hosts. 0 chooses by their number.
-	Voters uint64
-	// OfflineAfterMillis is how long a host is silent before it counts as failed.
-	OfflineAfterMillis uint64
-	// ReplaceAfterMillis is how long a failed voter keeps its vote while another could have it; 0 is for ever.
-	ReplaceAfterMillis uint64
-	// StableForMillis is how long a learner must have been up to date before it votes.
-	StableForMillis uint64
-	// BalanceEveryMillis is how long the leadership of a shard rests after it was handed over to spread the load; 0
-	// leaves leaders where they are.
-	BalanceEveryMillis uint64
-	// Copies is how many new replicas may be filled at once.
-	Copies uint64
-}
-
-func (p *GovernorPolicy) fields(c *codec) {
-	c.uint("voters", &p.Voters)
-	c.uint("offline_after_ms", &p.OfflineAfterMillis)
-	c.uint("replace_after_ms", &p.ReplaceAfterMillis)
-	c.uint("stable_for_ms", &p.StableForMillis)
-	c.uint("balance_every_ms", &p.BalanceEveryMillis)
-	c.uint("copies", &p.Copies)
 }
 
 // Token makes, lists or revokes tokens, each of which lets one host join.
@@ -229,7 +205,7 @@ func (m *Token) requestFields(c *codec) {
 // TokenAnswer answers a Token.
 type TokenAnswer struct {
 	// Tokens are all of TokenList, and the one of TokenCreate.
-	Tokens  JoinTokens
+	Tokens  []host.JoinToken
 	Existed bool
 	Since   uint64
 	// Addresses are where a newcomer reaches hosts of the cluster, and Authority is the SHA-256 of the certificate,
@@ -242,7 +218,7 @@ type TokenAnswer struct {
 func (*TokenAnswer) Kind() Kind { return KindToken.Answer() }
 
 func (m *TokenAnswer) answerFields(c *codec) {
-	m.Tokens.list(c, "tokens")
+	values(c, "tokens", &m.Tokens, MaxPageItems, (*host.JoinToken).Fields)
 	c.bool("existed", &m.Existed)
 	c.uint("since", &m.Since)
 	m.Addresses.list(c, "addresses")
@@ -263,28 +239,6 @@ const (
 // String returns the verb as the docs write it.
 func (v TokenVerb) String() string {
 	return nameOf(v, "TOKEN_VERB", "UNKNOWN", "CREATE", "REVOKE", "LIST")
-}
-
-// JoinTokens is a list of tokens for joining.
-type JoinTokens = List[JoinToken, *JoinToken]
-
-// JoinToken is a token as people see it, without its secret.
-type JoinToken struct {
-	ID []byte
-	// LeftMillis is for how long it is good from now on.
-	LeftMillis uint64
-	By         []byte // who made it
-	// Used is the incarnation of the host that has joined by it, empty for none.
-	Used []byte
-}
-
-func (t *JoinToken) item(c *codec) { c.record("", t.fields) }
-
-func (t *JoinToken) fields(c *codec) {
-	c.text("id", &t.ID, MaxWordBytes)
-	c.uint("left_ms", &t.LeftMillis)
-	c.text("by", &t.By, MaxOperatorTextBytes)
-	c.bytes("used", &t.Used, MaxIncarnationBytes)
 }
 
 // Addresses is a list of addresses.

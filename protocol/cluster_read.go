@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/signalbox/signalbox/protocol/host"
+
 // What operators ask about the hosts of a cluster, its governor and its history. Ages are in milliseconds, by the host
 // that answers.
 
@@ -24,11 +26,11 @@ type ClusterDescribeAnswer struct {
 	// Observed: the host that answers governs, and has heard from all others. Otherwise all that is observed is
 	// missing.
 	Observed bool
-	Hosts    ClusterHosts
-	Shards   ClusterShards
-	Policy   GovernorPolicy
+	Hosts    []host.Host
+	Shards   []host.Shard
+	Policy   host.Policy
 	// Concerns is what is not as it should be, the worst first.
-	Concerns Concerns
+	Concerns ClusterConcerns
 	// LastAudit is the number of the newest change in the history.
 	LastAudit uint64
 }
@@ -41,9 +43,9 @@ func (m *ClusterDescribeAnswer) answerFields(c *codec) {
 	c.record("generation", m.Generation.fields)
 	c.uint("governor_host_id", &m.GovernorHostID)
 	c.bool("observed", &m.Observed)
-	m.Hosts.list(c, "hosts")
-	m.Shards.list(c, "shards")
-	c.record("policy", m.Policy.fields)
+	values(c, "hosts", &m.Hosts, MaxPageItems, (*host.Host).Fields)
+	values(c, "shards", &m.Shards, MaxPageItems, (*host.Shard).Fields)
+	c.value("policy", &m.Policy)
 	m.Concerns.list(c, "concerns")
 	c.uint("last_audit", &m.LastAudit)
 }
@@ -59,9 +61,9 @@ func (*ClusterPlan) requestFields(*codec) {}
 
 // ClusterPlanAnswer answers a ClusterPlan.
 type ClusterPlanAnswer struct {
-	Steps ClusterSteps
+	Steps []host.Step
 	// Reasons say why nothing is done after the last step; without any all is as it should be.
-	Reasons GovernorReasons
+	Reasons []host.Reason
 	// Cut: there are more steps.
 	Cut bool
 }
@@ -70,8 +72,8 @@ type ClusterPlanAnswer struct {
 func (*ClusterPlanAnswer) Kind() Kind { return KindClusterPlan.Answer() }
 
 func (m *ClusterPlanAnswer) answerFields(c *codec) {
-	m.Steps.list(c, "steps")
-	m.Reasons.list(c, "reasons")
+	values(c, "steps", &m.Steps, MaxPageItems, (*host.Step).Fields)
+	values(c, "reasons", &m.Reasons, MaxPageItems, (*host.Reason).Fields)
 	c.bool("cut", &m.Cut)
 }
 
@@ -85,94 +87,18 @@ func (*ClusterWhy) requestFields(*codec) {}
 
 // ClusterWhyAnswer answers a ClusterWhy.
 type ClusterWhyAnswer struct {
-	Steps ClusterSteps
+	Steps []host.Step
 	// Reasons say why nothing else is done; without any all is as it should be.
-	Reasons GovernorReasons
+	Reasons []host.Reason
 }
 
 // Kind returns the kind of the answer to a ClusterWhy.
 func (*ClusterWhyAnswer) Kind() Kind { return KindClusterWhy.Answer() }
 
 func (m *ClusterWhyAnswer) answerFields(c *codec) {
-	m.Steps.list(c, "steps")
-	m.Reasons.list(c, "reasons")
+	values(c, "steps", &m.Steps, MaxPageItems, (*host.Step).Fields)
+	values(c, "reasons", &m.Reasons, MaxPageItems, (*host.Reason).Fields)
 }
-
-// ClusterSteps is a list of steps.
-type ClusterSteps = List[ClusterStep, *ClusterStep]
-
-// ClusterStep is a step of the governor: one that is open, or one that would be begun.
-type ClusterStep struct {
-	ID   uint64 // 0 for one that is not open
-	Kind []byte // a word, such as promote
-	Text []byte // all of it in words
-	// Rule is the one that wants it; of an open step it is not kept.
-	Rule []byte
-	// Subject is what no other step may be about meanwhile.
-	Subject []byte
-	ShardID uint64
-	HostID  uint64 // 0 for none
-	// InMillis is after how much waiting it would be begun.
-	InMillis uint64
-	// Of an open step: for how long it has been, how often it has failed, the error of the last time, and for how
-	// long it is not tried again.
-	AgeMillis  uint64
-	Failures   uint64
-	LastError  []byte
-	WaitMillis uint64
-}
-
-func (s *ClusterStep) item(c *codec) { c.record("", s.fields) }
-
-func (s *ClusterStep) fields(c *codec) {
-	c.uint("id", &s.ID)
-	c.text("kind", &s.Kind, MaxWordBytes)
-	c.text("text", &s.Text, MaxReasonBytes)
-	c.text("rule", &s.Rule, MaxWordBytes)
-	c.text("subject", &s.Subject, MaxSubjectBytes)
-	c.uint("shard_id", &s.ShardID)
-	c.uint("host_id", &s.HostID)
-	c.uint("in_ms", &s.InMillis)
-	c.uint("age_ms", &s.AgeMillis)
-	c.uint("failures", &s.Failures)
-	c.text("last_error", &s.LastError, MaxOperatorTextBytes)
-	c.uint("wait_ms", &s.WaitMillis)
-}
-
-// GovernorReasons is a list of reasons.
-type GovernorReasons = List[GovernorReason, *GovernorReason]
-
-// GovernorReason is why the governor does not do something.
-type GovernorReason struct {
-	// Code is for programs, Text for people; Text says all of the rest.
-	Code []byte
-	Text []byte
-	Rule []byte // that says it
-	// Subjects are what it is about: shard/3, host/2.
-	Subjects Subjects
-	// AgeMillis is since when it is so, LeftMillis after how much time it ends by itself; 0 is not known.
-	AgeMillis  uint64
-	LeftMillis uint64
-}
-
-func (r *GovernorReason) item(c *codec) { c.record("", r.fields) }
-
-func (r *GovernorReason) fields(c *codec) {
-	c.text("code", &r.Code, MaxWordBytes)
-	c.text("text", &r.Text, MaxReasonBytes)
-	c.text("rule", &r.Rule, MaxWordBytes)
-	r.Subjects.list(c, "subjects")
-	c.uint("age_ms", &r.AgeMillis)
-	c.uint("left_ms", &r.LeftMillis)
-}
-
-// Subjects is a list of what steps are about.
-type Subjects = List[Subject, *Subject]
-
-// Subject is what a step is about.
-type Subject []byte
-
-func (s *Subject) item(c *codec) { c.text("", (*[]byte)(s), MaxSubjectBytes) }
 
 // AuditRead asks for a page of the history of changes.
 type AuditRead struct {
@@ -192,7 +118,7 @@ func (m *AuditRead) requestFields(c *codec) {
 
 // AuditReadAnswer answers an AuditRead.
 type AuditReadAnswer struct {
-	Entries AuditEntries // by number
+	Entries []host.Entry // by number
 	// Next is where the next page begins; 0 where this is the last one.
 	Next uint64
 	// Oldest and Newest are the numbers of the changes that are kept; 0 where there are none.
@@ -204,37 +130,8 @@ type AuditReadAnswer struct {
 func (*AuditReadAnswer) Kind() Kind { return KindAuditRead.Answer() }
 
 func (m *AuditReadAnswer) answerFields(c *codec) {
-	m.Entries.list(c, "entries")
+	values(c, "entries", &m.Entries, MaxPageItems, (*host.Entry).Fields)
 	c.uint("next", &m.Next)
 	c.uint("oldest", &m.Oldest)
 	c.uint("newest", &m.Newest)
-}
-
-// AuditEntries is a list of changes.
-type AuditEntries = List[AuditEntry, *AuditEntry]
-
-// AuditEntry is one change that is in the history.
-type AuditEntry struct {
-	Number   uint64
-	Event    []byte // a word, such as target
-	HostID   uint64 // 0 for none
-	HostName []byte // as it was then
-	Text     []byte
-	By       []byte // an operator, a host, or the governor
-	Why      []byte
-	// WallMillis is the wall clock of the host that proposed the change.
-	WallMillis uint64
-}
-
-func (e *AuditEntry) item(c *codec) { c.record("", e.fields) }
-
-func (e *AuditEntry) fields(c *codec) {
-	c.uint("number", &e.Number)
-	c.text("event", &e.Event, MaxWordBytes)
-	c.uint("host_id", &e.HostID)
-	c.text("host_name", &e.HostName, MaxHostNameBytes)
-	c.text("text", &e.Text, MaxOperatorTextBytes)
-	c.text("by", &e.By, MaxOperatorTextBytes)
-	c.text("why", &e.Why, MaxOperatorTextBytes)
-	c.uint("wall_ms", &e.WallMillis)
 }

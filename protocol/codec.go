@@ -27,6 +27,7 @@ type codec struct {
 	left    int  // fields that the array being read still has
 	opened  bool // the kind and the request id of the message have been read
 	dataMax uint64
+	now     uint64 // the time of the shard in milliseconds at which a view is seen; 0 while writing
 	err     *DecodeError
 }
 
@@ -69,6 +70,7 @@ func (c *codec) startReading(b []byte) {
 	c.in.reset(b)
 	c.left = 0
 	c.opened = false
+	c.now = 0
 	c.err = nil
 }
 

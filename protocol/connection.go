@@ -76,6 +76,31 @@ func (m *Hello) CommonVersion() (version uint64, ok bool) {
 	return version, version >= max(m.VersionMin, MinVersion)
 }
 
+// OnBehalf says for whom a gateway asks: where the client is that has sent it the request that comes next. It is what
+// the gateway says, for the audit and for people, and decides nothing.
+type OnBehalf struct {
+	// RequestID is that of the request that it is about.
+	RequestID uint64
+	// Address is that of the client.
+	Address []byte
+}
+
+// Kind returns KindOnBehalf.
+func (*OnBehalf) Kind() Kind { return KindOnBehalf }
+
+func (m *OnBehalf) requestFields(c *codec) {
+	c.uint("request_id", &m.RequestID)
+	c.text("address", &m.Address, MaxBehalfBytes)
+}
+
+// OnBehalfAnswer answers an OnBehalf.
+type OnBehalfAnswer struct{}
+
+// Kind returns the kind of the answer to an OnBehalf.
+func (*OnBehalfAnswer) Kind() Kind { return KindOnBehalf.Answer() }
+
+func (*OnBehalfAnswer) answerFields(*codec) {}
+
 // Ping asks the host to vouch for the sessions that are attached over the connection.
 type Ping struct{}
 

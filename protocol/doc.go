@@ -33,3 +33,34 @@
 //
 // No frame can make decoding allocate more than twice its own size, however it was made.
 package protocol
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// The files below are shared by the clients of all languages, and name none: docs/conformance.md says how a client is
+// held to them. Nothing that a client or a host needs reads them, so a program that does not name them does not carry
+// them either.
+
+// Schema is testdata/schema.json: every message with its kind, the positions, names and types of its fields, their
+// limits and levels, the statuses, and the names of small numbers. A test of this package writes the file from the
+// table of operations and from what the decoders want, and fails where the file says something else.
+//
+//go:embed testdata/schema.json
+var Schema []byte
+
+// scripts are the files of Scripts.
+//
+//go:embed testdata/scripts
+var scripts embed.FS
+
+// Scripts are the files of testdata/scripts: what a host says, does not say, delays and cuts, and what a client may do
+// then, and must do. Package conform plays them.
+func Scripts() fs.FS {
+	files, err := fs.Sub(scripts, "testdata/scripts")
+	if err != nil {
+		panic("protocol: the scripts: " + err.Error()) // the path is that of the line above
+	}
+	return files
+}

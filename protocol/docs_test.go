@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"github.com/signalbox/signalbox/protocol/concern"
 	"maps"
 	"os"
 	"regexp"
@@ -10,7 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/process"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // docs is docs/protocol.md: its headings with the tables under them, as rows of cells.
@@ -198,49 +203,57 @@ func TestDocsListEveryStatus(t *testing.T) {
 	}
 }
 
+// smallNumbers names the types of small numbers, and what each number is called.
+var smallNumbers = map[string]func(uint8) string{
+	"AcquireOutcome": func(n uint8) string { return AcquireOutcome(n).String() },
+	"AbortReason":    func(n uint8) string { return AbortReason(n).String() },
+	"EndReason":      func(n uint8) string { return EndReason(n).String() },
+	"Consistency":    func(n uint8) string { return Consistency(n).String() },
+	"CountersMode":   func(n uint8) string { return CountersMode(n).String() },
+	"HostState":      inCapitals[host.State],
+	"Existence":      func(n uint8) string { return Existence(n).String() },
+	"ObjectKind":     func(n uint8) string { return ObjectKind(n).String() },
+	"QuotaKind":      func(n uint8) string { return QuotaKind(n).String() },
+	"RolloutVerb":    inCapitals[kind.Verb],
+	"Verdict":        inCapitals[kind.Result],
+	"InstanceStatus": inCapitals[kind.Status],
+	"RolloutPhase":   inCapitals[kind.Phase],
+	"PutMode":        inCapitals[field.PutMode],
+	"DelayFrom":      inCapitals[kind.DelayFrom],
+	"VersionSource":  inCapitals[kind.VersionSource],
+	"HaltReason":     inCapitals[kind.HaltReason],
+	"TargetCause":    inCapitals[kind.Cause],
+	"OnTimeout":      inCapitals[process.OnTimeout],
+	"ProcessVerb":    inCapitals[process.Verb],
+	"Audience":       inCapitals[process.Audience],
+	"ItemKind":       inCapitals[process.ItemKind],
+	"Outcome":        inCapitals[process.Outcome],
+	"ProcessState":   inCapitals[process.Phase],
+	"HostWord":       func(n uint8) string { return HostWord(n).String() },
+	"EffectKind":     func(n uint8) string { return EffectKind(n).String() },
+	"AccessVerb":     func(n uint8) string { return AccessVerb(n).String() },
+	"HostVerb":       func(n uint8) string { return HostVerb(n).String() },
+	"TokenVerb":      func(n uint8) string { return TokenVerb(n).String() },
+	"ReplicaRole":    inCapitals[host.Role],
+	"Severity":       inCapitals[concern.Severity],
+}
+
+// nameOfSmall returns the name of a small number. A number without a name shows itself.
+func nameOfSmall(text func(uint8) string, n uint8) (name string, known bool) {
+	name = text(n)
+	return name, !strings.HasSuffix(name, "_"+strconv.Itoa(int(n)))
+}
+
 func TestDocsListEverySmallNumber(t *testing.T) {
 	d := readDocs(t)
-	for name, text := range map[string]func(uint8) string{
-		"AcquireOutcome": func(n uint8) string { return AcquireOutcome(n).String() },
-		"AbortReason":    func(n uint8) string { return AbortReason(n).String() },
-		"EndReason":      func(n uint8) string { return EndReason(n).String() },
-		"Consistency":    func(n uint8) string { return Consistency(n).String() },
-		"CountersMode":   func(n uint8) string { return CountersMode(n).String() },
-		"HostState":      func(n uint8) string { return HostState(n).String() },
-		"Existence":      func(n uint8) string { return Existence(n).String() },
-		"ObjectKind":     func(n uint8) string { return ObjectKind(n).String() },
-		"QuotaKind":      func(n uint8) string { return QuotaKind(n).String() },
-		"RolloutVerb":    func(n uint8) string { return RolloutVerb(n).String() },
-		"Verdict":        func(n uint8) string { return Verdict(n).String() },
-		"InstanceStatus": func(n uint8) string { return InstanceStatus(n).String() },
-		"RolloutPhase":   func(n uint8) string { return RolloutPhase(n).String() },
-		"PutMode":        func(n uint8) string { return PutMode(n).String() },
-		"DelayFrom":      func(n uint8) string { return DelayFrom(n).String() },
-		"VersionSource":  func(n uint8) string { return VersionSource(n).String() },
-		"HaltReason":     func(n uint8) string { return HaltReason(n).String() },
-		"TargetCause":    func(n uint8) string { return TargetCause(n).String() },
-		"OnTimeout":      func(n uint8) string { return OnTimeout(n).String() },
-		"ProcessVerb":    func(n uint8) string { return ProcessVerb(n).String() },
-		"Audience":       func(n uint8) string { return Audience(n).String() },
-		"ItemKind":       func(n uint8) string { return ItemKind(n).String() },
-		"Outcome":        func(n uint8) string { return Outcome(n).String() },
-		"ProcessState":   func(n uint8) string { return ProcessState(n).String() },
-		"HostWord":       func(n uint8) string { return HostWord(n).String() },
-		"EffectKind":     func(n uint8) string { return EffectKind(n).String() },
-		"AccessVerb":     func(n uint8) string { return AccessVerb(n).String() },
-		"HostVerb":       func(n uint8) string { return HostVerb(n).String() },
-		"TokenVerb":      func(n uint8) string { return TokenVerb(n).String() },
-		"ReplicaRole":    func(n uint8) string { return ReplicaRole(n).String() },
-		"Severity":       func(n uint8) string { return Severity(n).String() },
-	} {
+	for name, text := range smallNumbers {
 		var got, want []string
 		for _, row := range d.tables["numbers "+name] {
 			got = append(got, row[0]+" "+row[1])
 		}
 		want = append(want, "number name")
 		for n := range uint8(255) {
-			// A number without a name shows itself.
-			if s := text(n); !strings.HasSuffix(s, "_"+strconv.Itoa(int(n))) {
+			if s, known := nameOfSmall(text, n); known {
 				want = append(want, strconv.Itoa(int(n))+" "+s)
 			}
 		}
@@ -250,28 +263,39 @@ func TestDocsListEverySmallNumber(t *testing.T) {
 	}
 }
 
+// inCapitals is the name that the docs write for the words of a number of a room below protocol.
+func inCapitals[E interface {
+	~uint8
+	String() string
+}](n uint8) string {
+	return field.Name(E(n))
+}
+
+// limits are those that docs/protocol.md and the schema list.
+var limits = map[string]uint64{
+	"MaxNameBytes": MaxNameBytes, "MaxViewBytes": MaxViewBytes,
+	"MaxPathBytes": MaxPathBytes, "MaxDescriptionBytes": MaxDescriptionBytes,
+	"MaxKeyBytes": MaxKeyBytes, "MaxClientIDBytes": MaxClientIDBytes,
+	"MaxIncarnationBytes": MaxIncarnationBytes,
+	"MaxDataBytes":        MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
+	"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes,
+	"MaxPageItems": MaxPageItems, "MaxWordBytes": MaxWordBytes, "MaxReasonBytes": MaxReasonBytes,
+	"MaxRolloutTextBytes": MaxRolloutTextBytes, "MaxRolloutAttributeBytes": MaxRolloutAttributeBytes,
+	"MaxRolloutPayloadBytes": MaxRolloutPayloadBytes,
+	"MaxProcessTextBytes":    MaxProcessTextBytes, "MaxProcessAttributeBytes": MaxProcessAttributeBytes,
+	"MaxProcessFailureBytes": MaxProcessFailureBytes, "MaxProcessPayloadBytes": MaxProcessPayloadBytes,
+	"MaxAccessNameBytes": MaxAccessNameBytes, "MaxPrincipalBytes": MaxPrincipalBytes,
+	"MaxBehalfBytes":       MaxBehalfBytes,
+	"MaxOperatorTextBytes": MaxOperatorTextBytes, "MaxDomainBytes": MaxDomainBytes,
+	"MaxSubjectBytes": MaxSubjectBytes, "MaxHashBytes": MaxHashBytes, "MaxHoldMillis": MaxHoldMillis,
+	"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes,
+	"MaxVersionBytes": MaxVersionBytes,
+	"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
+	"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,
+	"MaxAcquireTimeoutMillis": MaxAcquireTimeoutMillis, "Slots": Slots, "MaxSessionCounter": MaxSessionCounter,
+}
+
 func TestDocsListTheLimits(t *testing.T) {
-	want := map[string]uint64{
-		"MaxNameBytes": MaxNameBytes, "MaxViewBytes": MaxViewBytes,
-		"MaxPathBytes": MaxPathBytes, "MaxDescriptionBytes": MaxDescriptionBytes,
-		"MaxKeyBytes": MaxKeyBytes, "MaxClientIDBytes": MaxClientIDBytes,
-		"MaxIncarnationBytes": MaxIncarnationBytes,
-		"MaxDataBytes":        MaxDataBytes, "DefaultDataBytes": DefaultDataBytes,
-		"FrameRoom": FrameRoom, "HelloFrameBytes": HelloFrameBytes, "PageBytes": PageBytes,
-		"MaxPageItems": MaxPageItems, "MaxWordBytes": MaxWordBytes, "MaxReasonBytes": MaxReasonBytes,
-		"MaxRolloutTextBytes": MaxRolloutTextBytes, "MaxRolloutAttributeBytes": MaxRolloutAttributeBytes,
-		"MaxRolloutPayloadBytes": MaxRolloutPayloadBytes,
-		"MaxProcessTextBytes":    MaxProcessTextBytes, "MaxProcessAttributeBytes": MaxProcessAttributeBytes,
-		"MaxProcessFailureBytes": MaxProcessFailureBytes, "MaxProcessPayloadBytes": MaxProcessPayloadBytes,
-		"MaxAccessNameBytes": MaxAccessNameBytes, "MaxPrincipalBytes": MaxPrincipalBytes,
-		"MaxOperatorTextBytes": MaxOperatorTextBytes, "MaxDomainBytes": MaxDomainBytes,
-		"MaxSubjectBytes": MaxSubjectBytes, "MaxHashBytes": MaxHashBytes, "MaxHoldMillis": MaxHoldMillis,
-		"MaxTokenBytes": MaxTokenBytes, "MaxClientNameBytes": MaxClientNameBytes,
-		"MaxVersionBytes": MaxVersionBytes,
-		"MaxMessageBytes": MaxMessageBytes, "MaxHostNameBytes": MaxHostNameBytes, "MaxAddressBytes": MaxAddressBytes,
-		"MaxClusterIDBytes": MaxClusterIDBytes, "MaxSessionTimeoutMillis": MaxSessionTimeoutMillis,
-		"MaxAcquireTimeoutMillis": MaxAcquireTimeoutMillis, "Slots": Slots, "MaxSessionCounter": MaxSessionCounter,
-	}
 	got := make(map[string]uint64)
 	for _, row := range readDocs(t).tables["Reference: limits"][1:] {
 		n, err := strconv.ParseUint(row[1], 10, 64)
@@ -280,8 +304,8 @@ func TestDocsListTheLimits(t *testing.T) {
 		}
 		got[row[2]] = n
 	}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v\nwant %v", got, want)
+	if !maps.Equal(got, limits) {
+		t.Errorf("got %v\nwant %v", got, limits)
 	}
 }
 

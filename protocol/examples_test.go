@@ -1,6 +1,10 @@
 package protocol
 
-import "slices"
+import (
+	"github.com/signalbox/signalbox/protocol/concern"
+	"slices"
+	"time"
+)
 
 // An example is a message that testdata/vectors holds under a name.
 type example struct {
@@ -91,12 +95,32 @@ var examples = []example{
 		SpanMillis: 5004, Requests: 61_200, Failed: 12, P50Micros: 410, P99Micros: 2900, CommitP99Micros: 1800,
 		DiskFreeBytes: 64 << 30, DiskTotalBytes: 256 << 30,
 	})},
+	{"concerns", request(5, &Concerns{})},
+	{"concerns-answer", answer(5, &ConcernsAnswer{
+		HostName: []byte("signal-3"), NowMillis: 1_700_000_060_000, Governs: true,
+		Items: list[HostConcern](
+			&HostConcern{concern.Concern{
+				Kind: concern.NoMajority, Severity: concern.Failure, Subject: "shards meta, 1",
+				About: concern.About{Shards: []string{"0", "1"}}, Since: time.UnixMilli(1_700_000_000_000),
+				WaitsFor: "b, c", Do: "start the hosts that are away", Text: "1 of 3 voters are alive",
+			}},
+			&HostConcern{concern.Concern{
+				Kind: concern.RolloutBlocked, Severity: concern.Warning, Subject: "rollout web in /prod",
+				About: concern.About{Node: "/prod", Name: "web", Host: "signal-3"}, Text: "no leaders in eu", More: 3,
+			}},
+		),
+	})},
+	{"on-behalf", request(5, &OnBehalf{RequestID: 6, Address: []byte("192.0.2.7:51234")})},
+	{"on-behalf-answer", answer(5, &OnBehalfAnswer{})},
 	{"node-create", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"),
 		Config: NodeConfig{
 			SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000, ReadConsistency: ConsistencyRelaxed,
 			AttachConsistency: ConsistencyStrict, RateLimiterCountersMode: CountersAggregated,
 		},
+	})},
+	{"node-create-longest-wait", request(6, &NodeCreate{
+		Path: []byte("/prod/jobs"), Config: NodeConfig{LongestWaitMillis: 60_000},
 	})},
 	{"node-create-quota", request(6, &NodeCreate{
 		Path: []byte("/prod/jobs"), Config: NodeConfig{QuotaObjects: 50_000, QuotaBytes: 64 << 20},
@@ -148,6 +172,10 @@ var examples = []example{
 		SessionID: exampleSession, Key: []byte("k3y"), AttachSequence: 3,
 		Change: true, TimeoutMillis: 30_000, Description: []byte("worker 7, slow network"),
 	})},
+	{"session-attach-numbers", request(14, &SessionAttach{
+		SessionID: exampleSession, Key: []byte("k3y"), AttachSequence: 3, Numbers: true,
+	})},
+	{"session-attach-answer-numbers", answer(14, &SessionAttachAnswer{Lease: exampleLease(), NumberBase: 1 << 55})},
 	{"session-attach-answer", answer(12, &SessionAttachAnswer{Lease: exampleLease()})},
 	{"session-attach-answer-expired", failure(12, KindSessionAttach, Result{Status: StatusSessionExpired})},
 	{"session-bind", request(14, &SessionBind{SessionID: exampleSession, Key: []byte("k3y")})},
@@ -430,6 +458,13 @@ func list[T any, P item[T]](items ...P) List[T, P] {
 	var l List[T, P]
 	for _, it := range items {
 		l.Append(*it)
+	}
+	return l
+}
+
+func views[T any, P viewed[T]](values ...T) (l Views[T, P]) {
+	for _, v := range values {
+		l.Append(v)
 	}
 	return l
 }

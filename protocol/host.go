@@ -1,5 +1,10 @@
 package protocol
 
+import (
+	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/host"
+)
+
 // HostStatus asks the host how it is.
 type HostStatus struct{}
 
@@ -66,6 +71,46 @@ func (m *HostLoadAnswer) answerFields(c *codec) {
 	c.uint("disk_total_bytes", &m.DiskTotalBytes)
 }
 
+// Concerns asks the host what is not well, as far as the host sees: with itself, with what lies in the shards that it
+// leads, and with all hosts where it leads the meta shard. Every host has to be asked.
+type Concerns struct{}
+
+// Kind returns KindConcerns.
+func (*Concerns) Kind() Kind { return KindConcerns }
+
+func (*Concerns) requestFields(*codec) {}
+
+// ConcernsAnswer answers a Concerns. A caller gets those objects only that it may see.
+type ConcernsAnswer struct {
+	HostName []byte
+	// NowMillis is the wall clock of the host.
+	NowMillis uint64
+	Items     HostConcerns // the worst first, at most concern.MaxConcerns
+	// Governs: the list has what there is to say of all hosts, because the host leads the meta shard and has heard from
+	// the others.
+	Governs bool
+}
+
+// Kind returns the kind of the answer to a Concerns.
+func (*ConcernsAnswer) Kind() Kind { return KindConcerns.Answer() }
+
+func (m *ConcernsAnswer) answerFields(c *codec) {
+	c.text("host_name", &m.HostName, MaxHostNameBytes)
+	c.uint("now_ms", &m.NowMillis)
+	m.Items.list(c, "items")
+	c.bool("governs", &m.Governs)
+}
+
+// HostConcerns is a list of what is not well.
+type HostConcerns = List[HostConcern, *HostConcern]
+
+// HostConcern is a concern as a host says it.
+type HostConcern struct{ concern.Concern }
+
+func (h *HostConcern) item(c *codec) { c.record("", h.fields) }
+
+func (h *HostConcern) fields(c *codec) { h.Concern.Fields((*cold)(c)) }
+
 // FeatureLevel is what a host knows of the feature level of its cluster.
 type FeatureLevel struct {
 	Cluster uint64
@@ -131,21 +176,13 @@ func (s *ShardStatus) fields(c *codec) {
 	c.uint("processes", &s.Processes)
 }
 
-// HostState says whether a host takes part in its cluster.
-type HostState uint8
+// HostState says whether a host takes part in its cluster. Package protocol/host declares the states.
+type HostState = host.State
 
+// The states of hosts.
 const (
-	// HostUnknown: the host that answers does not know.
-	HostUnknown HostState = 0
-	// HostOnline: the host serves.
-	HostOnline HostState = 1
-	// HostOffline: the host does not serve, and is expected back.
-	HostOffline HostState = 2
-	// HostExpelled: the host has left for ever.
-	HostExpelled HostState = 3
+	HostUnknown  = host.Unknown
+	HostOnline   = host.Online
+	HostOffline  = host.Offline
+	HostExpelled = host.Expelled
 )
-
-// String returns the state as the docs write it, or its number where it is not known here.
-func (s HostState) String() string {
-	return nameOf(s, "HOST_STATE", "UNKNOWN", "ONLINE", "OFFLINE", "EXPELLED")
-}

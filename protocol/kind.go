@@ -1,11 +1,10 @@
 package protocol
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/rights"
 )
 
 // Kind says what a message is. The numbers are part of the protocol: they never change their meaning and are never used
@@ -108,67 +107,24 @@ func pushOf(k Kind) *pushRow {
 	return &pushes[at]
 }
 
-// Right is what a client can be allowed. Several are the sum of their bits; of those that a request needs one is
-// enough.
-type Right uint16
+// Right is what a client can be allowed. Package protocol/rights declares the rights.
+type Right = rights.Right
 
+// The rights.
 const (
-	// RightNone is that of a kind which has no rule: it is refused.
-	RightNone Right = 0
-	// RightSee allows to describe, list and watch.
-	RightSee Right = 1 << 0
-	// RightAcquire allows to acquire and release, and to take part in rollouts and processes.
-	RightAcquire Right = 1 << 1
-	// RightWrite allows to create objects, to change their data, to publish versions and to send requests.
-	RightWrite Right = 1 << 2
-	// RightDelete allows to delete objects.
-	RightDelete Right = 1 << 3
-	// RightOperate allows to end the sessions of others, and to make, steer and change rollouts and processes.
-	RightOperate Right = 1 << 4
-	// RightAdmin allows to create, alter and drop nodes, and to give rights.
-	RightAdmin Right = 1 << 5
-	// RightCluster allows to change which hosts there are, and what they do.
-	RightCluster Right = 1 << 6
-	// RightBackup allows to read all that the cluster keeps.
-	RightBackup Right = 1 << 7
-
-	// RightAll are all of them.
-	RightAll Right = 1<<8 - 1
-	// RightSession is what sessions take.
-	RightSession = RightAcquire | RightWrite
-	// RightOpen stands in the table for requests that show and change nothing of any node: every client that was let in
-	// may send them.
-	RightOpen Right = 1 << 8
+	RightNone    = rights.None
+	RightSee     = rights.See
+	RightAcquire = rights.Acquire
+	RightWrite   = rights.Write
+	RightDelete  = rights.Delete
+	RightOperate = rights.Operate
+	RightAdmin   = rights.Admin
+	RightCluster = rights.Cluster
+	RightBackup  = rights.Backup
+	RightAll     = rights.All
+	RightSession = rights.Session
+	RightOpen    = rights.Open
 )
-
-var rightNames = [...]string{"see", "acquire", "write", "delete", "operate", "admin", "cluster", "backup"}
-
-// ParseRight returns the right of a name.
-func ParseRight(name string) (Right, bool) {
-	at := slices.Index(rightNames[:], name)
-	if at < 0 {
-		return RightNone, false
-	}
-	return 1 << at, true
-}
-
-// Names returns the names of the rights, those that allow least first.
-func (r Right) Names() (names []string) {
-	for i, name := range rightNames {
-		if r&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// String returns the rights as people read them.
-func (r Right) String() string {
-	if names := r.Names(); len(names) > 0 {
-		return strings.Join(names, " or ")
-	}
-	return "right " + strconv.Itoa(int(r))
-}
 
 // KindSet holds kinds of the second block: those that a peer has announced. A host announces in its Welcome which
 // requests it answers, a client announces in its Hello which pushes it understands. The zero value holds none, as

@@ -72,7 +72,7 @@ func TestUnionsHoldNothingElse(t *testing.T) {
 // TestEveryRowIsComplete: every row says which level brings its message, none that this build could not know of, and
 // which right it needs: those that need none show and change nothing of any node.
 func TestEveryRowIsComplete(t *testing.T) {
-	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop}
+	free := []Kind{KindHello, KindPing, KindRouting, KindWatchStop, KindOnBehalf}
 	for k, row := range requests {
 		if row.name == "" {
 			continue

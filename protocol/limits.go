@@ -1,6 +1,11 @@
 package protocol
 
-import "math"
+import (
+	"math"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/process"
+)
 
 // MinVersion and MaxVersion bound the protocol versions that this package speaks.
 const (
@@ -10,20 +15,21 @@ const (
 
 // The most bytes that a field may have.
 const (
-	MaxNameBytes             = 1024    // of a semaphore or another object; at least 1
-	MaxViewBytes             = 256     // of the name of a part of an object
-	MaxRoleBytes             = 64      // of what a session is to an object
-	MaxPathBytes             = 1024    // of a node; at least 1
-	MaxDescriptionBytes      = 1024    // of a session
-	MaxKeyBytes              = 16      // of a session
-	MaxClientIDBytes         = 16      // of a client that numbers its requests
-	MaxIncarnationBytes      = 16      // of a host's data directory
-	MaxDataBytes             = 1 << 20 // of a semaphore, an owner or a waiter, however a host is configured
+	MaxNameBytes             = field.MaxName // of a semaphore or another object; at least 1
+	MaxViewBytes             = 256           // of the name of a part of an object
+	MaxRoleBytes             = 64            // of what a session is to an object
+	MaxPathBytes             = 1024          // of a node; at least 1
+	MaxDescriptionBytes      = 1024          // of a session
+	MaxKeyBytes              = 16            // of a session
+	MaxClientIDBytes         = 16            // of a client that numbers its requests
+	MaxIncarnationBytes      = 16            // of a host's data directory
+	MaxDataBytes             = 1 << 20       // of a semaphore, an owner or a waiter, however a host is configured
 	MaxClientNameBytes       = 256
 	MaxVersionBytes          = 64 // of a client's or a host's version
 	MaxTokenBytes            = 4096
 	MaxAccessNameBytes       = 256 // of a role or a token
 	MaxPrincipalBytes        = 300
+	MaxBehalfBytes           = 128
 	MaxMessageBytes          = 1024 // of an answer's message for people
 	MaxHostNameBytes         = 256
 	MaxAddressBytes          = 512 // of a host: name or number and port
@@ -32,15 +38,15 @@ const (
 	MaxReasonBytes           = 4096 // of why a rollout does not move
 	MaxRolloutTextBytes      = 256  // of an instance's name, a label, an author, a reason, the text of an error
 	MaxRolloutAttributeBytes = 1024
-	MaxRolloutPayloadBytes   = 64 << 10 // of a version
-	MaxProcessTextBytes      = 256      // of a member's name, an author, a reason
-	MaxProcessAttributeBytes = 1024
-	MaxProcessFailureBytes   = 1024     // of why a member could not do what it was asked
-	MaxProcessPayloadBytes   = 64 << 10 // of a request, a reply, a result
-	MaxOperatorTextBytes     = 256      // of who does something with a host, and why
-	MaxDomainBytes           = 1040     // of a failure domain: 8 labels of 64 bytes and 64
-	MaxSubjectBytes          = 128      // of what a step of the governor is about
-	MaxHashBytes             = 32       // of a secret or a certificate
+	MaxRolloutPayloadBytes   = 64 << 10        // of a version
+	MaxProcessTextBytes      = process.MaxText // of a member's name, an author, a reason
+	MaxProcessAttributeBytes = process.MaxAttributes
+	MaxProcessFailureBytes   = process.MaxFailure // of why a member could not do what it was asked
+	MaxProcessPayloadBytes   = process.MaxPayload // of a request, a reply, a result
+	MaxOperatorTextBytes     = 256                // of who does something with a host, and why
+	MaxDomainBytes           = 1040               // of a failure domain: 8 labels of 64 bytes and 64
+	MaxSubjectBytes          = 128                // of what a step of the governor is about
+	MaxHashBytes             = 32                 // of a secret or a certificate
 )
 
 const (
@@ -68,6 +74,9 @@ const (
 	// MaxSessionTimeoutMillis bounds the timeout of a session: half an hour.
 	MaxSessionTimeoutMillis = 30 * 60 * 1000
 )
+
+// NumberSpace is how many numbers of mutations a session has from the base that an attach draws for it.
+const NumberSpace = 1 << 36
 
 const (
 	// Exclusive is the count of an acquire that shares a semaphore with no other. It is also the limit of

@@ -2,7 +2,12 @@ package protocol
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/process"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 func TestCommonVersion(t *testing.T) {
@@ -73,12 +78,16 @@ func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 	mutation := Mutation{SessionID: 1<<64 - 1, Number: 1<<64 - 1, Acknowledged: 1<<64 - 2}
 	for _, m := range []RequestMessage{
 		&RolloutPublish{
-			Mutation: mutation, NodeID: 1<<64 - 1, Name: name, Payload: payload, Label: text, Author: text,
-			Reason: text, Compare: true, ExpectedSeq: 1<<64 - 1, Fence: 1<<64 - 1,
+			Mutation: mutation, NodeID: 1<<64 - 1, Name: name, Publication: kind.Publication{
+				Payload: payload, Label: string(text), By: kind.By{Author: string(text), Reason: string(text)},
+				Compare: true, Expected: 1<<64 - 1, Fence: 1<<64 - 1,
+			},
 		},
 		&RolloutOffer{
-			Mutation: mutation, NodeID: 1<<64 - 1, Name: name, Ticket: 1<<64 - 1, Declined: true, Text: text,
-			Payload: payload, Label: text, Author: text,
+			Mutation: mutation, NodeID: 1<<64 - 1, Name: name, Offering: kind.Offering{
+				Ticket: 1<<64 - 1, Declined: true, Text: string(text), Payload: payload, Label: string(text),
+				Author: string(text),
+			},
 		},
 	} {
 		if n := len(request(1<<64-1, m).payload()); uint64(n) > limits.RequestFrameBytes {
@@ -86,12 +95,16 @@ func TestTheLargestMessagesOfRolloutsFitTheirFrames(t *testing.T) {
 		}
 	}
 	version := exampleVersion()
-	version.Payload, version.Label, version.Author, version.Reason = payload, text, text, text
+	version.Payload, version.Label = payload, string(text)
+	version.By = kind.By{Author: string(text), Reason: string(text)}
 	head := exampleHead()
 	page := RolloutDescribeAnswer{Revision: 1<<64 - 1, Next: 1<<64 - 1, Head: AppendRecord(nil, &head)}
 	location := exampleLocation()
 	for range 8 {
-		location.Gates.Append(GateState{Name: name[:MaxWordBytes], By: text, Text: text, Since: 1<<64 - 1})
+		location.Gates = append(location.Gates, kind.GateState{
+			Name: string(name[:MaxWordBytes]), Verdict: kind.Verdict{Text: string(text)}, By: string(text),
+			Since: field.At(1<<64-1, 0),
+		})
 	}
 	row := Row{ID: 1<<64 - 1, Body: AppendRecord(nil, &location)}
 	for page.Rows.Size() < PageBytes {
@@ -130,8 +143,12 @@ func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 		&ProcessReply{Mutation: mutation, NodeID: most, Name: name, Part: part, Exchange: most, Data: payload},
 		&ProcessComplete{Mutation: mutation, NodeID: most, Name: name, Part: part, Result: payload},
 		&ProcessJoin{
-			Mutation: mutation, NodeID: most, Name: name, Member: text,
-			Attributes: payload[:MaxProcessAttributeBytes], Candidate: true, Create: true, Spec: exampleProcessSpec(),
+			Mutation: mutation, NodeID: most, Name: name, Arrival: process.Arrival{
+				Joining: process.Joining{
+					Name: string(text), Attributes: payload[:MaxProcessAttributeBytes], Candidate: true,
+				},
+				Create: true, Spec: exampleProcessSpec(),
+			},
 		},
 	} {
 		if n := len(request(most, m).payload()); uint64(n) > limits.RequestFrameBytes {
@@ -139,10 +156,11 @@ func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 		}
 	}
 	member, result := exampleMember(), exampleResult()
-	member.Name, member.Attributes, result.Payload = text, payload[:MaxProcessAttributeBytes], payload
+	member.Name, member.Attributes, result.Payload = string(text), payload[:MaxProcessAttributeBytes], payload
 	head, why := exampleProcessHead(), exampleProcessReason()
-	head.LastAct.Author, head.LastAct.Reason, head.LastAct.Member = text, text, text
-	why.Text = bytes.Repeat([]byte("w"), MaxReasonBytes)
+	head.LastAct.By = process.By{Author: string(text), Reason: string(text)}
+	head.LastAct.Member = string(text)
+	why.Text = strings.Repeat("w", MaxReasonBytes)
 	page := &ProcessDescribeAnswer{Revision: most, NowMillis: most, Head: AppendRecord(nil, &head), Next: most}
 	for page.Reasons.Len() < 20 {
 		page.Reasons.Append(why)
@@ -151,7 +169,9 @@ func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 		page.Rows.Append(Row{ID: most, Body: AppendRecord(nil, &member)})
 	}
 	page.Rows.Append(Row{ID: most, Body: AppendRecord(nil, &result)})
-	summary := ProcessSummary{Name: name, Coordinator: text, Epoch: most, Since: most}
+	summary := process.SummaryRow{Since: field.At(most, 0), Summary: process.Summary{
+		Name: string(name), Coordinator: string(text), Epoch: most,
+	}}
 	list := &ProcessListAnswer{Next: name, NowMillis: most}
 	for list.Processes.Size() < PageBytes {
 		list.Processes.Append(summary)
@@ -163,10 +183,10 @@ func TestTheLargestMessagesOfProcessesFitTheirFrames(t *testing.T) {
 	}
 	inbox := &Inbox{SessionID: most, NodeID: most, Name: name, MemberID: most}
 	for inbox.Items.Size() < PageBytes-1 {
-		inbox.Items.Append(Item{Seq: most, Kind: ItemRequest, Epoch: most, Exchange: most, From: most})
+		inbox.Items.Append(Item{Seq: most, Kind: process.ItemRequest, Epoch: most, Exchange: most, From: most})
 	}
 	// What ends a push is an item with as many replies as the rules of processes put into one, or the payload of one.
-	end := Item{Seq: most, Kind: ItemEnd, Epoch: most, Exchange: most, From: most, Last: true, Missing: most}
+	end := Item{Seq: most, Kind: process.ItemEnd, Epoch: most, Exchange: most, From: most, Last: true, Missing: most}
 	for range 2 {
 		end.Replies.Append(Reply{From: most, Data: payload})
 	}

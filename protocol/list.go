@@ -70,7 +70,10 @@ func (l *List[T, P]) forget() {
 }
 
 // All returns the items in order. The list must not change meanwhile; many goroutines may range over it.
-func (l *List[T, P]) All() iter.Seq[T] {
+func (l *List[T, P]) All() iter.Seq[T] { return l.at(0) }
+
+// at is All for items with moments: the items are read as they look at a time of the shard.
+func (l *List[T, P]) at(now uint64) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if l.count == 0 {
 			return
@@ -81,6 +84,7 @@ func (l *List[T, P]) All() iter.Seq[T] {
 			listCodecs.Put(c)
 		}()
 		c.startReading(l.raw)
+		c.now = now
 		var item T
 		for range l.count {
 			c.left = 1

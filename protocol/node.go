@@ -37,6 +37,9 @@ type NodeConfig struct {
 	QuotaObjects uint64
 	QuotaBytes   uint64
 	Asked        AskedConfig
+	// LongestWaitMillis is how long a session may wait for a semaphore of the node before a host says so among what is
+	// not well. Forever is never, as is 0.
+	LongestWaitMillis uint64
 }
 
 // AskedConfig is what the config of a node was asked to be, word for word, by clients that may ask for what a host
@@ -68,6 +71,7 @@ func (n *NodeConfig) fields(c *codec) {
 	c.uint("quota_objects", &n.QuotaObjects)
 	c.uint("quota_bytes", &n.QuotaBytes)
 	c.record("asked", n.Asked.fields)
+	c.uint("longest_wait_ms", &n.LongestWaitMillis)
 }
 
 // Numbered makes a change of nodes one that is carried out once, however often it is sent. The zero value is that of a

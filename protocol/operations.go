@@ -58,6 +58,8 @@ const (
 	KindAccessDenials Kind = 147
 
 	KindHostLoad Kind = 148
+	KindOnBehalf Kind = 149
+	KindConcerns Kind = 150
 
 	KindBackupDescribe Kind = 152
 	KindBackupBegin    Kind = 153
@@ -281,6 +283,12 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindHostLoad: {"HOST_LOAD", 5, RightSee,
 		func(r *Request) RequestMessage { return &r.HostLoad },
 		func(a *Answer) AnswerMessage { return &a.HostLoad }},
+	KindOnBehalf: {"ON_BEHALF", 6, RightOpen,
+		func(r *Request) RequestMessage { return &r.OnBehalf },
+		func(a *Answer) AnswerMessage { return &a.OnBehalf }},
+	KindConcerns: {"CONCERNS", 7, RightSee,
+		func(r *Request) RequestMessage { return &r.Concerns },
+		func(a *Answer) AnswerMessage { return &a.Concerns }},
 	KindBackupDescribe: {"BACKUP_DESCRIBE", 4, RightBackup,
 		func(r *Request) RequestMessage { return &r.BackupDescribe },
 		func(a *Answer) AnswerMessage { return &a.BackupDescribe }},

@@ -1,10 +1,19 @@
 package protocol
 
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/process"
+)
+
 // processExamples are the examples of coordination processes.
 var processExamples = []example{
 	{"process-put", request(60, &ProcessPut{
-		Mutation: exampleMutation(21), NodeID: 17, Name: []byte("cache"), Mode: PutEither, ExpectedRevision: 41,
-		Spec: exampleProcessSpec(), Author: []byte("ann"), Reason: []byte("five hosts"),
+		Mutation: exampleMutation(21), NodeID: 17, Name: []byte("cache"), Put: process.Put{
+			Mode: field.PutEither, ExpectedRevision: 41, Spec: exampleProcessSpec(),
+			By: process.By{Author: "ann", Reason: "five hosts"},
+		},
 	})},
 	{"process-put-answer", answer(60, &ProcessPutAnswer{Revision: 42, Created: true})},
 	{"process-delete", request(61, &ProcessDelete{
@@ -15,11 +24,14 @@ var processExamples = []example{
 		Status: StatusPreconditionFailed, Message: "3 members have joined; delete with force",
 	})},
 	{"process-join", request(62, &ProcessJoin{
-		Mutation: exampleMutation(23), NodeID: 17, Name: []byte("cache"), Member: []byte("a.example"),
-		Attributes: []byte("rack 4"), Candidate: true, Create: true, Spec: exampleProcessSpec(),
+		Mutation: exampleMutation(23), NodeID: 17, Name: []byte("cache"), Arrival: process.Arrival{
+			Joining: process.Joining{Name: "a.example", Attributes: []byte("rack 4"), Candidate: true},
+			Create:  true, Spec: exampleProcessSpec(),
+		},
 	})},
 	{"process-join-observer", request(62, &ProcessJoin{
-		Mutation: exampleMutation(24), NodeID: 17, Name: []byte("cache"), Member: []byte("ann"),
+		Mutation: exampleMutation(24), NodeID: 17, Name: []byte("cache"),
+		Arrival: process.Arrival{Joining: process.Joining{Name: "ann"}},
 	})},
 	{"process-join-answer", answer(62, &ProcessJoinAnswer{MemberID: 11})},
 	{"process-leave", request(63, &ProcessLeave{
@@ -38,7 +50,7 @@ var processExamples = []example{
 		To: list[OrderID](ptr(OrderID(11)), ptr(OrderID(300))), Payload: []byte("lock"), TimeoutMillis: 5000,
 	})},
 	{"process-send-all", request(65, &ProcessSend{
-		Mutation: exampleMutation(28), NodeID: 17, Name: []byte("cache"), Part: examplePart(), Audience: ToAll,
+		Mutation: exampleMutation(28), NodeID: 17, Name: []byte("cache"), Part: examplePart(), Audience: process.ToAll,
 		Payload: []byte("lock"),
 	})},
 	{"process-send-answer", answer(65, &ProcessSendAnswer{Exchange: 9})},
@@ -72,8 +84,9 @@ var processExamples = []example{
 	})},
 	{"inbox-ack-answer", answer(70, &InboxAckAnswer{})},
 	{"process-act", request(71, &ProcessAct{
-		Mutation: exampleMutation(35), NodeID: 17, Name: []byte("cache"), Verb: ProcessKick, MemberID: 11,
-		Author: []byte("ann"), Reason: []byte("it hangs"),
+		Mutation: exampleMutation(35), NodeID: 17, Name: []byte("cache"), Act: process.Act{
+			Verb: process.VerbKick, MemberID: 11, By: process.By{Author: "ann", Reason: "it hangs"},
+		},
 	})},
 	{"process-act-answer", answer(71, &ProcessActAnswer{})},
 	{"process-describe", request(72, &ProcessDescribe{
@@ -82,16 +95,16 @@ var processExamples = []example{
 	})},
 	{"process-describe-answer", answer(72, &ProcessDescribeAnswer{
 		Revision: 42, NowMillis: 81_000, Head: AppendRecord(nil, ptr(exampleProcessHead())), Rows: exampleProcessRows(),
-		Next: 25, Reasons: list[ProcessReason](ptr(exampleProcessReason())),
+		Next: 25, Reasons: views(exampleProcessReason()),
 	})},
 	{"process-list", request(73, &ProcessList{
 		NodeID: 17, ShardID: 2, Prefix: []byte("c"), After: []byte("cache"), Limit: 100, Consistency: ConsistencyStrict,
 	})},
 	{"process-list-answer", answer(73, &ProcessListAnswer{
-		Processes: list[ProcessSummary](&ProcessSummary{
-			Name: []byte("cache"), Revision: 42, Epoch: 12, State: ProcessIsPreparing, Members: 3, Prepared: 2,
-			LastResult: 8, Coordinator: []byte("a.example"), Since: 80_001,
-		}),
+		Processes: views(process.SummaryRow{Since: field.At(80_001, 0), Summary: process.Summary{
+			Name: "cache", Revision: 42, Epoch: 12, Phase: process.Preparing, Members: 3, Prepared: 2, LastResult: 8,
+			Coordinator: "a.example",
+		}}),
 		Next: []byte("cache"), NowMillis: 81_000,
 	})},
 	{"inbox-open", request(74, &InboxOpen{
@@ -99,14 +112,14 @@ var processExamples = []example{
 	})},
 	{"inbox-open-answer", answer(74, &InboxOpenAnswer{Acked: 7, LastSeq: 9})},
 	{"inbox", push(0, exampleInbox(
-		&Item{Seq: 7, Kind: ItemCancel, Epoch: 8},
-		&Item{Seq: 8, Kind: ItemPrepare, Epoch: 12, Members: 3, Coordinator: 11},
-		&Item{Seq: 9, Kind: ItemCoordinate, Epoch: 12},
-		&Item{Seq: 10, Kind: ItemRequest, Epoch: 12, Exchange: 9, From: 11, Payload: []byte("lock")},
-		&Item{Seq: 12, Kind: ItemComplete, Epoch: 12, Payload: []byte("done")},
+		&Item{Seq: 7, Kind: process.ItemCancel, Epoch: 8},
+		&Item{Seq: 8, Kind: process.ItemPrepare, Epoch: 12, Members: 3, Coordinator: 11},
+		&Item{Seq: 9, Kind: process.ItemCoordinate, Epoch: 12},
+		&Item{Seq: 10, Kind: process.ItemRequest, Epoch: 12, Exchange: 9, From: 11, Payload: []byte("lock")},
+		&Item{Seq: 12, Kind: process.ItemComplete, Epoch: 12, Payload: []byte("done")},
 	))},
 	{"inbox-replies", push(0, exampleInbox(&Item{
-		Seq: 11, Kind: ItemEnd, Epoch: 12, Exchange: 9, From: 11, Outcome: OutcomeLate,
+		Seq: 11, Kind: process.ItemEnd, Epoch: 12, Exchange: 9, From: 11, Outcome: process.OutcomeLate,
 		Replies: list[Reply](
 			&Reply{From: 11, Data: []byte("locked")}, &Reply{From: 300, Failed: true, Data: []byte("the disk is full")},
 		),
@@ -124,39 +137,42 @@ func exampleInbox(items ...*Item) *Inbox {
 	}
 }
 
-func exampleProcessSpec() ProcessSpec {
-	return ProcessSpec{
-		OpenMillis: 200, OpenMostMillis: 3000, MinMembers: 3, ReplyMillis: 10_000, OnTimeout: TimeoutKick,
-		PayloadBytes: 4096, KeepResults: 4,
+func exampleProcessSpec() process.Spec {
+	return process.Spec{
+		OpenDelay: 200 * time.Millisecond, MaxOpenDelay: 3 * time.Second, MinMembers: 3, ReplyTimeout: 10 * time.Second,
+		OnTimeout: process.TimeoutKick, MaxPayload: 4096, KeepResults: 4,
 	}
 }
 
 func examplePart() Part { return Part{MemberID: 11, Epoch: 12, Ack: 7} }
 
-func exampleProcessHead() ProcessHead {
-	return ProcessHead{
-		Spec: exampleProcessSpec(), SpecRevision: 41, Epoch: 12, State: ProcessIsRunning, Since: 80_101, Opened: 80_001,
-		OpensMillis: 82_000, Coordinator: 11, Members: 4, Of: 3, LastResult: 8, LastAct: exampleProcessAct(),
+func exampleProcessHead() process.Head {
+	return process.Head{
+		Spec: exampleProcessSpec(), SpecRevision: 41, Epoch: 12, Phase: process.Running, Since: field.At(80_101, 0),
+		Opened: field.At(80_001, 0), Opening: true, Opens: field.Duration(82_000), Coordinator: 11, Members: 4, Of: 3,
+		LastResult: 8, LastAct: exampleProcessAct(),
 	}
 }
 
-func exampleProcessAct() ProcessActRow {
-	return ProcessActRow{
-		Verb: ProcessKick, Moment: 79_001, WallMillis: exampleTime, Epoch: 8, MemberID: 10, Member: []byte("b.example"),
-		Author: []byte("ann"), Reason: []byte("it hangs"),
+func exampleProcessAct() process.PastAct {
+	return process.PastAct{
+		Verb: process.VerbKick, At: field.At(79_001, exampleTime), Epoch: 8, MemberID: 10, Member: "b.example",
+		By: process.By{Author: "ann", Reason: "it hangs"},
 	}
 }
 
-func exampleMember() ProcessMember {
-	return ProcessMember{
-		Name: []byte("a.example"), SessionID: exampleSession, Candidate: true, Joined: 70_001, Of: true, Prepared: 12,
-		Completed: 8, Unread: 2, Attributes: []byte("rack 4"),
+func exampleMember() process.MemberState {
+	return process.MemberState{
+		Peer: process.Peer{
+			Name: "a.example", SessionID: exampleSession, Candidate: true, Attributes: []byte("rack 4"),
+		},
+		Joined: field.At(70_001, 0), Of: true, Prepared: 12, Completed: 8, Unread: 2,
 	}
 }
 
-func exampleResult() ProcessResult {
-	return ProcessResult{
-		Epoch: 8, Moment: 75_001, WallMillis: exampleTime, PayloadBytes: 4, Payload: []byte("done"),
+func exampleResult() process.ResultRow {
+	return process.ResultRow{
+		Result: process.Result{Epoch: 8, At: field.At(75_001, exampleTime), Size: 4}, Payload: []byte("done"),
 	}
 }
 
@@ -168,10 +184,10 @@ func exampleProcessRows() Rows {
 	)
 }
 
-func exampleProcessReason() ProcessReason {
-	return ProcessReason{
-		Code: []byte("reply"), Text: []byte("exchange 9 waits for 1 of 3: b.example (300), for 41s"),
-		Blocked: true, Epoch: 12, Exchange: 9, From: 11, Waiting: 1, Of: 3, Named: list[OrderID](ptr(OrderID(300))),
-		Since: 40_000, Until: 86_000, Late: true,
+func exampleProcessReason() process.StopReason {
+	return process.StopReason{
+		Code: "reply", Text: "exchange 9 waits for 1 of 3: b.example (300), for 41s", Blocked: true, Epoch: 12,
+		Exchange: 9, From: 11, Waiting: 1, Of: 3, Named: []uint64{300}, Since: field.At(40_000, 0),
+		Left: field.Duration(86_000), Late: true,
 	}
 }

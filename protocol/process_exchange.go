@@ -1,12 +1,14 @@
 package protocol
 
+import kind "github.com/signalbox/signalbox/protocol/process"
+
 // ProcessSend sends a request to members of the epoch: into the inboxes of all that it is for, or into none.
 type ProcessSend struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
 	Part
-	Audience Audience
+	Audience kind.Audience
 	// To are the ids of the members that it is for, where it names them.
 	To      OrderIDs
 	Payload []byte
@@ -36,19 +38,6 @@ type ProcessSendAnswer struct {
 func (*ProcessSendAnswer) Kind() Kind { return KindProcessSend.Answer() }
 
 func (m *ProcessSendAnswer) answerFields(c *codec) { c.uint("exchange", &m.Exchange) }
-
-// Audience says to which members of an epoch a request goes.
-type Audience uint8
-
-// It goes to members that it names, to all, or to all but its sender.
-const (
-	ToMembers Audience = 0
-	ToAll     Audience = 1
-	ToOthers  Audience = 2
-)
-
-// String returns the audience as the docs write it.
-func (a Audience) String() string { return nameOf(a, "AUDIENCE", "MEMBERS", "ALL", "OTHERS") }
 
 // ProcessReply answers a request.
 type ProcessReply struct {
@@ -172,7 +161,7 @@ func (m *Inbox) pushFields(c *codec) {
 // Item is one thing that a member is to handle.
 type Item struct {
 	Seq   uint64
-	Kind  ItemKind
+	Kind  kind.ItemKind
 	Epoch uint64
 	// Of ItemPrepare: how many members the epoch has, and the id of the one that coordinates it.
 	Members     uint64
@@ -183,7 +172,7 @@ type Item struct {
 	Payload  []byte // of ItemRequest, and the result of ItemComplete
 	// Of ItemEnd: why the exchange ended, and replies in the order in which they came. The last part, of which the Last
 	// flag is set, has how many are missing, and the ids of the first of them.
-	Outcome Outcome
+	Outcome kind.Outcome
 	Replies Replies
 	Last    bool
 	Missing uint64
@@ -210,39 +199,6 @@ func (i *Item) fields(c *codec) {
 
 // Items is a list of items.
 type Items = List[Item, *Item]
-
-// ItemKind says what a member has to handle.
-type ItemKind uint8
-
-// The kinds of items.
-const (
-	ItemUnknown    ItemKind = 0
-	ItemPrepare    ItemKind = 1 // an epoch opened: confirm with ProcessPrepared
-	ItemCoordinate ItemKind = 2 // all are prepared, and this member coordinates
-	ItemRequest    ItemKind = 3 // a request: answer with ProcessReply
-	ItemEnd        ItemKind = 4 // an exchange of this member ended: its replies, or a part of them
-	ItemComplete   ItemKind = 5 // the round is complete: confirm with ProcessCompleted
-	ItemCancel     ItemKind = 6 // the round is over without having been completed, and each one before it
-)
-
-// String returns the kind as the docs write it.
-func (k ItemKind) String() string {
-	return nameOf(k, "ITEM", "UNKNOWN", "PREPARE", "COORDINATE", "REQUEST", "END", "COMPLETE", "CANCEL")
-}
-
-// Outcome is why an exchange ended.
-type Outcome uint8
-
-// The outcomes.
-const (
-	OutcomeOpen      Outcome = 0 // it has not ended
-	OutcomeAll       Outcome = 1 // all have replied
-	OutcomeLate      Outcome = 2 // some have not replied in time
-	OutcomeCancelled Outcome = 3 // its epoch is over, or its round complete
-)
-
-// String returns the outcome as the docs write it.
-func (o Outcome) String() string { return nameOf(o, "OUTCOME", "OPEN", "ALL", "LATE", "CANCELLED") }
 
 // Reply is what a member replied to a request.
 type Reply struct {

@@ -1,19 +1,14 @@
 package protocol
 
+import kind "github.com/signalbox/signalbox/protocol/process"
+
 // ProcessJoin lets the session take part in a process, from its next epoch on. A member that joins again under its name
 // changes its attributes and whether it is a candidate.
 type ProcessJoin struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Member is what people know the member by; others may have the same name.
-	Member     []byte
-	Attributes []byte
-	// Candidate: it may coordinate.
-	Candidate bool
-	// Create makes the process by the spec where there is none.
-	Create bool
-	Spec   ProcessSpec
+	kind.Arrival
 }
 
 // Kind returns KindProcessJoin.
@@ -21,11 +16,7 @@ func (*ProcessJoin) Kind() Kind { return KindProcessJoin }
 
 func (m *ProcessJoin) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.text("member", &m.Member, MaxProcessTextBytes)
-	c.bytes("attributes", &m.Attributes, MaxProcessAttributeBytes)
-	c.bool("candidate", &m.Candidate)
-	c.bool("create", &m.Create)
-	c.record("spec", m.Spec.fields)
+	m.Arrival.Fields((*cold)(c))
 }
 
 // ProcessJoinAnswer answers a ProcessJoin.

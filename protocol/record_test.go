@@ -7,6 +7,9 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // records are the records of views: in heads and bodies of rows, each by itself. Each has an example.
@@ -15,31 +18,31 @@ var records = []recordCase{
 	recordOf("RolloutVersion", exampleVersion), recordOf("RolloutTarget", exampleTarget),
 	recordOf("InstanceCounts", exampleCounts), recordOf("RolloutInstance", exampleInstance),
 	recordOf("TargetRow", exampleTargetRow), recordOf("RolloutActRow", exampleActRow),
-	recordOf("SourceTicket", func() SourceTicket { return SourceTicket{Ticket: 3, SourceID: 12, Opened: 80_001} }),
+	recordOf("SourceTicket", exampleTicket),
 	recordOf("ProcessHead", exampleProcessHead), recordOf("ProcessMember", exampleMember),
 	recordOf("ProcessResult", exampleResult), recordOf("ProcessActRow", exampleProcessAct),
 }
 
 type recordCase struct {
 	name    string
-	empty   func() Record
-	example func() Record
+	empty   func() field.Value
+	example func() field.Value
 }
 
 func recordOf[T any, P interface {
 	*T
-	Record
+	field.Value
 }](name string, example func() T) recordCase {
-	return recordCase{name: name, empty: func() Record { return P(new(T)) }, example: func() Record {
+	return recordCase{name: name, empty: func() field.Value { return P(new(T)) }, example: func() field.Value {
 		r := example()
 		return P(&r)
 	}}
 }
 
 // read reads a record of the case's type.
-func (c recordCase) read(src []byte) (Record, *DecodeError) {
+func (c recordCase) read(src []byte) (field.Value, *DecodeError) {
 	r := c.empty()
-	err := ReadRecord(src, r)
+	err := ReadRecord(src, r, 0)
 	var bad *DecodeError
 	if err != nil && !errors.As(err, &bad) {
 		panic(err)
@@ -117,18 +120,18 @@ func TestRecordsOfOtherVersionsAreRead(t *testing.T) {
 }
 
 func TestWhatIsNoRecordIsRefused(t *testing.T) {
-	ticket := AppendRecord(nil, &SourceTicket{Ticket: 3})
+	ticket := AppendRecord(nil, &kind.Ticket{Number: 3})
 	for name, b := range map[string][]byte{
 		"nothing": nil, "a number": {7}, "cut": ticket[:1], "with bytes behind it": append(slices.Clone(ticket), 0),
 		"a field of another type": {0x91, 0xa1, 'x'}, "with a length that is not there": {0xdd, 0xff, 0xff, 0xff, 0xff},
 	} {
-		var got SourceTicket
+		var got kind.Ticket
 		var bad *DecodeError
-		if err := ReadRecord(b, &got); !errors.As(err, &bad) || bad.Problem == "" {
+		if err := ReadRecord(b, &got, 0); !errors.As(err, &bad) || bad.Problem == "" {
 			t.Errorf("%s is read as %v: %v", name, got, err)
 		}
 	}
-	if err := ReadRecord([]byte{0x90}, &SourceTicket{}); err != nil {
+	if err := ReadRecord([]byte{0x90}, &kind.Ticket{}, 0); err != nil {
 		t.Errorf("a record without fields: %v", err)
 	}
 }
@@ -138,7 +141,7 @@ func TestReadingARecordTakesNoMemoryForIt(t *testing.T) {
 	src := AppendRecord(nil, &RolloutTarget{Generation: 1, Seq: 1, Payload: make([]byte, MaxRolloutPayloadBytes)})
 	var target RolloutTarget
 	if n := testing.AllocsPerRun(100, func() {
-		if err := ReadRecord(src, &target); err != nil {
+		if err := ReadRecord(src, &target, 0); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 1 {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // The tests compare messages by a tree that stands for JSON: maps by field name, lists, strings, bools,
@@ -27,6 +29,23 @@ func (l *List[T, P]) contents() []any {
 	return items
 }
 
+// contents returns the values as they were appended: seen at the start of the shard's time.
+func (v *Views[T, P]) contents() []any {
+	var items []any
+	for item := range v.All(0) {
+		items = append(items, P(&item))
+	}
+	return items
+}
+
+func (v *Views[T, P]) grow(n int, set func(item any)) {
+	for range n {
+		var item T
+		set(P(&item))
+		v.Append(item)
+	}
+}
+
 func (l *List[T, P]) grow(n int, set func(item any)) {
 	for range n {
 		var item T
@@ -39,10 +58,23 @@ func (l *List[T, P]) grow(n int, set func(item any)) {
 // each of the wire's one of its own.
 func renderStruct(t *testing.T, v any, fields []wireField) map[string]any {
 	t.Helper()
+	if of, ok := below(v); ok {
+		return renderSaid(of)
+	}
 	values := make(map[string]reflect.Value)
 	collect(values, reflect.ValueOf(v).Elem())
 	tree := make(map[string]any)
+	said := map[string]any{}
+	if of, ok := values[embedded]; ok {
+		said = renderSaid(of.Addr().Interface().(field.Value))
+		delete(values, embedded)
+	}
 	for _, f := range fields {
+		if value, ok := said[f.Name]; ok {
+			tree[f.Name] = value
+			delete(said, f.Name)
+			continue
+		}
 		value, ok := values[f.Name]
 		if !ok {
 			t.Fatalf("%T has no field for %q", v, f.Name)
@@ -53,14 +85,31 @@ func renderStruct(t *testing.T, v any, fields []wireField) map[string]any {
 	for name := range values {
 		t.Fatalf("%T: field %q is not on the wire", v, name)
 	}
+	for name := range said {
+		t.Fatalf("%T: field %q is not on the wire", v, name)
+	}
 	return tree
 }
+
+// below returns a value of a room below, and false for a message or record of this package.
+func below(v any) (of field.Value, ok bool) {
+	if reflect.TypeOf(v).Elem().PkgPath() == reflect.TypeFor[Request]().PkgPath() {
+		return nil, false
+	}
+	of, ok = v.(field.Value)
+	return of, ok
+}
+
+// embedded stands for the value of a room below that a message embeds, among the fields of the message.
+const embedded = "embedded"
 
 // collect finds the fields of a struct by their names on the wire. A Result is a status and the record with the rest.
 func collect(values map[string]reflect.Value, v reflect.Value) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		switch {
+		case f.Anonymous && reflect.PointerTo(f.Type).Implements(reflect.TypeFor[field.Value]()):
+			values[embedded] = v.Field(i)
 		case f.Anonymous:
 			collect(values, v.Field(i))
 		case f.Type == reflect.TypeFor[Result]():
@@ -123,6 +172,12 @@ func renderValue(t *testing.T, v reflect.Value, f wireField) any {
 		return renderStruct(t, v.Addr().Interface(), f.Fields)
 	case "list":
 		items := []any{}
+		if v.Kind() == reflect.Slice {
+			for i := range v.Len() {
+				items = append(items, renderSaid(v.Index(i).Addr().Interface().(field.Value)))
+			}
+			return items
+		}
 		for _, item := range v.Addr().Interface().(contents).contents() {
 			if f.Fields[0].Name == "" {
 				items = append(items, renderValue(t, reflect.ValueOf(item).Elem(), f.Fields[0]))

@@ -119,6 +119,7 @@ var (
 	ErrTimeout            error = &Error{Status: StatusTimeout}
 	ErrInternal           error = &Error{Status: StatusInternal}
 	ErrQuotaExceeded      error = &Error{Status: StatusQuotaExceeded}
+	ErrNumberReused       error = &Error{Status: StatusNumberReused}
 )
 
 // Error says what happened, and what to do where the host said so.

@@ -1,5 +1,9 @@
 package protocol
 
+import (
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+)
+
 // In the messages of staged rollouts a seq is the number of a version, a generation that of a target. A
 // moment is a time of the shard in milliseconds, which only the shard's log moves; 0 is never. Fields that end in
 // "wall_ms" are milliseconds since 1970 by the wall clock of a host, for people; 0 is not known.
@@ -9,14 +13,7 @@ type RolloutPut struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	Mode   PutMode
-	// ExpectedRevision, if it is not 0, is compared: the spec is refused unless the one that is in force has this
-	// revision.
-	ExpectedRevision uint64
-	Spec             RolloutSpec
-	// Author and Reason are kept for people, as in every act.
-	Author []byte
-	Reason []byte
+	kind.Put
 }
 
 // Kind returns KindRolloutPut.
@@ -24,11 +21,7 @@ func (*RolloutPut) Kind() Kind { return KindRolloutPut }
 
 func (m *RolloutPut) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	enum(c, "mode", &m.Mode)
-	c.uint("expected_revision", &m.ExpectedRevision)
-	c.record("spec", m.Spec.fields)
-	c.text("author", &m.Author, MaxRolloutTextBytes)
-	c.text("reason", &m.Reason, MaxRolloutTextBytes)
+	m.Put.Fields((*cold)(c))
 }
 
 // RolloutPutAnswer answers a RolloutPut.
@@ -74,18 +67,9 @@ func (*RolloutDeleteAnswer) answerFields(*codec) {}
 // RolloutPublish adds a version.
 type RolloutPublish struct {
 	Mutation
-	NodeID  uint64
-	Name    []byte
-	Payload []byte
-	Label   []byte
-	Author  []byte
-	Reason  []byte
-	// Compare: it is refused unless ExpectedSeq is the seq of the newest version there ever was, 0 for none.
-	Compare     bool
-	ExpectedSeq uint64
-	// Fence, if it is not 0, is a fencing token, the order id of an acquire: the version is refused with FENCED where
-	// one was published under a higher token.
-	Fence uint64
+	NodeID uint64
+	Name   []byte
+	kind.Publication
 }
 
 // Kind returns KindRolloutPublish.
@@ -93,13 +77,7 @@ func (*RolloutPublish) Kind() Kind { return KindRolloutPublish }
 
 func (m *RolloutPublish) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.bytes("payload", &m.Payload, MaxRolloutPayloadBytes)
-	c.text("label", &m.Label, MaxRolloutTextBytes)
-	c.text("author", &m.Author, MaxRolloutTextBytes)
-	c.text("reason", &m.Reason, MaxRolloutTextBytes)
-	c.bool("compare", &m.Compare)
-	c.uint("expected_seq", &m.ExpectedSeq)
-	c.uint("fence", &m.Fence)
+	m.Publication.Fields((*cold)(c))
 }
 
 // RolloutPublishAnswer answers a RolloutPublish.
@@ -118,10 +96,7 @@ type RolloutSource struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Off takes the role back.
-	Off bool
-	// Source is what people know it by.
-	Source []byte
+	kind.SourceRole
 }
 
 // Kind returns KindRolloutSource.
@@ -129,8 +104,7 @@ func (*RolloutSource) Kind() Kind { return KindRolloutSource }
 
 func (m *RolloutSource) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.bool("off", &m.Off)
-	c.text("source", &m.Source, MaxRolloutTextBytes)
+	m.SourceRole.Fields((*cold)(c))
 }
 
 // RolloutSourceAnswer answers a RolloutSource.
@@ -149,13 +123,7 @@ type RolloutOffer struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	Ticket uint64
-	// Declined: there is no version now. Text says why.
-	Declined bool
-	Text     []byte
-	Payload  []byte
-	Label    []byte
-	Author   []byte
+	kind.Offering
 }
 
 // Kind returns KindRolloutOffer.
@@ -163,12 +131,7 @@ func (*RolloutOffer) Kind() Kind { return KindRolloutOffer }
 
 func (m *RolloutOffer) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.uint("ticket", &m.Ticket)
-	c.bool("declined", &m.Declined)
-	c.text("text", &m.Text, MaxRolloutTextBytes)
-	c.bytes("payload", &m.Payload, MaxRolloutPayloadBytes)
-	c.text("label", &m.Label, MaxRolloutTextBytes)
-	c.text("author", &m.Author, MaxRolloutTextBytes)
+	m.Offering.Fields((*cold)(c))
 }
 
 // RolloutOfferAnswer answers a RolloutOffer.

@@ -1,10 +1,19 @@
 package protocol
 
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+)
+
 // rolloutExamples are the examples of rollouts.
 var rolloutExamples = []example{
 	{"rollout-put", request(40, &RolloutPut{
-		Mutation: exampleMutation(7), NodeID: 17, Name: []byte("dns"), Mode: PutEither, ExpectedRevision: 41,
-		Spec: exampleSpec(), Author: []byte("ann"), Reason: []byte("three rooms"),
+		Mutation: exampleMutation(7), NodeID: 17, Name: []byte("dns"), Put: kind.Put{
+			Mode: field.PutEither, ExpectedRevision: 41, Spec: exampleSpec(),
+			By: kind.By{Author: "ann", Reason: "three rooms"},
+		},
 	})},
 	{"rollout-put-answer", answer(40, &RolloutPutAnswer{Revision: 42, Created: true})},
 	{"rollout-put-answer-bad", failure(40, KindRolloutPut, Result{
@@ -15,30 +24,34 @@ var rolloutExamples = []example{
 	})},
 	{"rollout-delete-answer", answer(41, &RolloutDeleteAnswer{})},
 	{"rollout-publish", request(42, &RolloutPublish{
-		Mutation: exampleMutation(9), NodeID: 17, Name: []byte("dns"), Payload: []byte("zone 9554"),
-		Label: []byte("r9554"), Author: []byte("ann"), Reason: []byte("YP-1"), Compare: true, ExpectedSeq: 6,
-		Fence: 81_300,
+		Mutation: exampleMutation(9), NodeID: 17, Name: []byte("dns"), Publication: kind.Publication{
+			Payload: []byte("zone 9554"), Label: "r9554", By: kind.By{Author: "ann", Reason: "YP-1"}, Compare: true,
+			Expected: 6, Fence: 81_300,
+		},
 	})},
 	{"rollout-publish-answer", answer(42, &RolloutPublishAnswer{Seq: 7})},
 	{"rollout-source", request(43, &RolloutSource{
-		Mutation: exampleMutation(10), NodeID: 17, Name: []byte("dns"), Source: []byte("yp-1"),
+		Mutation: exampleMutation(10), NodeID: 17, Name: []byte("dns"), SourceRole: kind.SourceRole{Name: "yp-1"},
 	})},
 	{"rollout-source-off", request(43, &RolloutSource{
-		Mutation: exampleMutation(11), NodeID: 17, Name: []byte("dns"), Off: true,
+		Mutation: exampleMutation(11), NodeID: 17, Name: []byte("dns"), SourceRole: kind.SourceRole{Off: true},
 	})},
 	{"rollout-source-answer", answer(43, &RolloutSourceAnswer{SourceID: 12})},
 	{"rollout-offer", request(44, &RolloutOffer{
-		Mutation: exampleMutation(12), NodeID: 17, Name: []byte("dns"), Ticket: 3, Payload: []byte("zone 9555"),
-		Label: []byte("r9555"), Author: []byte("yp-1"),
+		Mutation: exampleMutation(12), NodeID: 17, Name: []byte("dns"), Offering: kind.Offering{
+			Ticket: 3, Payload: []byte("zone 9555"), Label: "r9555", Author: "yp-1",
+		},
 	})},
 	{"rollout-offer-declined", request(44, &RolloutOffer{
-		Mutation: exampleMutation(13), NodeID: 17, Name: []byte("dns"), Ticket: 4, Declined: true,
-		Text: []byte("nothing has changed"),
+		Mutation: exampleMutation(13), NodeID: 17, Name: []byte("dns"), Offering: kind.Offering{
+			Ticket: 4, Declined: true, Text: "nothing has changed",
+		},
 	})},
 	{"rollout-offer-answer", answer(44, &RolloutOfferAnswer{Seq: 8})},
 	{"rollout-join", request(45, &RolloutJoin{
-		Mutation: exampleMutation(14), NodeID: 17, Name: []byte("dns"), Instance: []byte("a.sas.example"),
-		Location: []byte("sas"), Attributes: []byte("rack 4"),
+		Mutation: exampleMutation(14), NodeID: 17, Name: []byte("dns"), Instance: kind.Instance{
+			Name: "a.sas.example", Location: "sas", Attributes: []byte("rack 4"),
+		},
 	})},
 	{"rollout-join-answer", answer(45, &RolloutJoinAnswer{InstanceID: 11})},
 	{"rollout-join-answer-exists", failure(45, KindRolloutJoin, Result{
@@ -68,8 +81,10 @@ var rolloutExamples = []example{
 	})},
 	{"rollout-act-answer", answer(50, &RolloutActAnswer{Generation: 14})},
 	{"rollout-gate", request(51, &RolloutGate{
-		Mutation: exampleMutation(20), NodeID: 17, Name: []byte("dns"), Location: []byte("man"), Gate: []byte("errors"),
-		Seq: 7, Generation: 13, Verdict: VerdictFailed, By: []byte("watchdog"), Text: []byte("3 % of answers fail"),
+		Mutation: exampleMutation(20), NodeID: 17, Name: []byte("dns"), Judgement: kind.Judgement{
+			Location: "man", Gate: "errors", Seq: 7, Generation: 13,
+			Verdict: kind.Verdict{Result: kind.GateFailed, Text: "3 % of answers fail"}, By: "watchdog",
+		},
 	})},
 	{"rollout-gate-answer", answer(51, &RolloutGateAnswer{})},
 	{"rollout-describe", request(52, &RolloutDescribe{
@@ -77,23 +92,23 @@ var rolloutExamples = []example{
 		Consistency: ConsistencyStrict,
 	})},
 	{"rollout-describe-answer", answer(52, &RolloutDescribeAnswer{
-		Revision: 42, NowMillis: 81_000, Phase: PhaseBlocked,
+		Revision: 42, NowMillis: 81_000, Phase: kind.Blocked,
 		Head: AppendRecord(nil, ptr(exampleHead())), Rows: exampleRolloutRows(), Next: 29,
-		Reasons: list[Reason](&Reason{
-			Code: []byte("leaders"), Text: []byte("man waits for 1 of 2 leaders: b.man (updating 41 s, attempt 3)"),
-			Location: []byte("man"), Seq: 7, Waiting: 1, Of: 2, Named: list[Label](ptr(Label("b.man"))), Since: 40_000,
-		}, &Reason{
-			Code: []byte("delay"), Text: []byte("vla gets version 7 when its delay is over"), Location: []byte("vla"),
-			Seq: 7, Until: 86_000,
+		Reasons: views(kind.StopReason{
+			Code: "leaders", Text: "man waits for 1 of 2 leaders: b.man (updating 41 s, attempt 3)", Location: "man",
+			Seq: 7, Waiting: 1, Of: 2, Named: []string{"b.man"}, Since: field.At(40_000, 0),
+		}, kind.StopReason{
+			Code: "delay", Text: "vla gets version 7 when its delay is over", Location: "vla", Seq: 7,
+			Left: 86 * time.Second,
 		}),
 	})},
 	{"rollout-list", request(53, &RolloutList{
 		NodeID: 17, ShardID: 2, Prefix: []byte("d"), After: []byte("dns"), Limit: 100, Consistency: ConsistencyStrict,
 	})},
 	{"rollout-list-answer", answer(53, &RolloutListAnswer{
-		Rollouts: list[RolloutSummary](&RolloutSummary{
-			Name: []byte("dns"), Revision: 42, Phase: PhaseRolling, Locations: 3, Reached: 1, Instances: 9, LastSeq: 7,
-			Label: []byte("r9554"),
+		Rollouts: views(kind.Summary{
+			Name: "dns", Revision: 42, Phase: kind.Rolling, Locations: 3, Reached: 1, Instances: 9, LastSeq: 7,
+			Label: "r9554",
 		}),
 		Next: []byte("dns"),
 	})},
@@ -102,37 +117,34 @@ var rolloutExamples = []example{
 		Consistency: ConsistencyStrict,
 	})},
 	{"rollout-plan-answer", answer(54, &RolloutPlanAnswer{
-		NowMillis: 81_000, Steps: list[PlannedStep](
-			&PlannedStep{AtMillis: 81_000, Location: []byte("sas"), Seq: 8, Cause: CauseNext},
-			&PlannedStep{AtMillis: 146_001, Location: []byte("man"), Seq: 8, Cause: CauseNext},
+		NowMillis: 81_000, Steps: views(
+			kind.Step{After: 81 * time.Second, Location: "sas", Seq: 8, Cause: kind.CauseNext},
+			kind.Step{After: 146_001 * time.Millisecond, Location: "man", Seq: 8, Cause: kind.CauseNext},
 		),
 	})},
 }
 
-func exampleSpec() RolloutSpec {
-	return RolloutSpec{
-		Locations: list[LocationSpec](
-			&LocationSpec{Name: []byte("sas")},
-			ptr(exampleLocationSpec()),
-		),
-		DelayFrom: DelayFromAssigned, Versions: VersionsAsked,
-		Reelect: ReelectSpec{
-			Codes:       list[Word](ptr(Word("timestamp-out-of-range")), ptr(Word("gone"))),
-			AfterMillis: 60_000, Attempts: 3, IntervalMillis: 10_000, Most: 5,
+func exampleSpec() kind.Spec {
+	return kind.Spec{
+		Locations: []kind.Location{{Name: "sas"}, exampleLocationSpec()},
+		DelayFrom: kind.FromAssigned, Versions: kind.Asked,
+		Reelect: kind.Reelect{
+			Codes: []string{"timestamp-out-of-range", "gone"}, After: time.Minute, Attempts: 3,
+			Interval: 10 * time.Second, Most: 5,
 		},
-		ProgressMillis: 600_000, HaltMillis: 3_600_000, KeepVersions: 64, AskMillis: 1000,
+		ProgressDeadline: 10 * time.Minute, HaltDeadline: time.Hour, KeepVersions: 64, AskInterval: time.Second,
 	}
 }
 
-func exampleLocationSpec() LocationSpec {
-	return LocationSpec{
-		Name: []byte("man"), DelayMillis: 5000, Require: 2, MaxFailing: 1, Gates: list[Word](ptr(Word("errors"))),
+func exampleLocationSpec() kind.Location {
+	return kind.Location{
+		Name: "man", Delay: 5 * time.Second, Require: 2, MaxFailing: 1, Gates: []string{"errors"},
 	}
 }
 
 func exampleReport() InstanceReport {
 	return InstanceReport{
-		Current: 6, Generation: 13, Status: InstanceFailed, Code: []byte("timestamp-out-of-range"),
+		Current: 6, Generation: 13, Status: kind.Failed, Code: []byte("timestamp-out-of-range"),
 		Text: []byte("the source has forgotten 1554"), Attempts: 4,
 	}
 }
@@ -141,68 +153,74 @@ func exampleTarget() RolloutTarget {
 	return RolloutTarget{Generation: 13, Seq: 7, Label: []byte("r9554"), Payload: []byte("zone 9554")}
 }
 
-func exampleAct() Act {
-	return Act{
-		Verb: VerbRollback, Locations: list[Word](ptr(Word("sas")), ptr(Word("man"))), Seq: 6, Fast: true,
-		Author: []byte("ann"), Reason: []byte("answers are wrong"),
+func exampleAct() kind.Act {
+	return kind.Act{
+		Verb: kind.Rollback, Locations: []string{"sas", "man"}, Seq: 6, Fast: true,
+		By: kind.By{Author: "ann", Reason: "answers are wrong"},
 	}
 }
 
-func exampleStop() RolloutStop {
-	return RolloutStop{
-		Since: 80_001, Reason: HaltReelections, Location: []byte("sas"), Author: []byte("ann"),
-		Text: []byte("5 in a row"),
+func exampleStop() kind.Stop {
+	return kind.Stop{
+		Since: field.At(80_001, 0), Reason: kind.HaltedReelections, Location: "sas",
+		By: kind.By{Author: "ann", Reason: "5 in a row"},
 	}
 }
 
-func exampleActRow() RolloutActRow {
-	return RolloutActRow{Number: 3, Moment: 80_001, WallMillis: exampleTime, Act: exampleAct()}
+func exampleActRow() kind.PastAct {
+	return kind.PastAct{Act: exampleAct(), Number: 3, At: field.At(80_001, exampleTime)}
 }
 
-func exampleHead() RolloutHead {
-	return RolloutHead{
+func exampleHead() kind.State {
+	return kind.State{
 		Spec: exampleSpec(), SpecRevision: 41, LastSeq: 7, Generation: 13, Paused: exampleStop(), Halted: exampleStop(),
-		Sources: list[Label](ptr(Label("yp-1")), ptr(Label("yp-2"))), Declined: []byte("nothing has changed"),
-		LastAct: exampleActRow(),
+		Sources: []string{"yp-1", "yp-2"}, Declined: "nothing has changed", LastAct: exampleActRow(),
 	}
 }
 
-func exampleTargetRow() TargetRow {
-	return TargetRow{
-		Seq: 7, Generation: 13, Assigned: 70_001, Reached: 75_001, Abandoned: 80_001, Cause: CauseReelection,
-		Waived: true, Note: []byte("a.sas: timestamp-out-of-range"), AssignedWallMillis: exampleTime,
-		ReachedWallMillis: exampleTime + 5000, AbandonedWallMillis: exampleTime + 10_000,
+func exampleTargetRow() kind.Row {
+	return kind.Row{
+		Seq: 7, Generation: 13, Assigned: field.At(70_001, exampleTime), Reached: field.At(75_001, exampleTime+5000),
+		Abandoned: field.At(80_001, exampleTime+10_000), Cause: kind.CauseReelection, Waived: true,
+		Note: "a.sas: timestamp-out-of-range",
 	}
 }
 
-func exampleCounts() InstanceCounts {
-	return InstanceCounts{Instances: 9, Leaders: 8, Reached: 7, Failing: 1}
+func exampleCounts() kind.Counts {
+	return kind.Counts{Instances: 9, Leaders: 8, Reached: 7, Failing: 1}
 }
 
-func exampleLocation() RolloutLocation {
-	return RolloutLocation{
-		Place: 1, Spec: exampleLocationSpec(), InheritedMillis: 5000, Target: exampleTargetRow(),
-		Gates: list[GateState](&GateState{
-			Name: []byte("errors"), Verdict: VerdictInconclusive, By: []byte("watchdog"),
-			Text: []byte("too few answers"), Since: 79_001,
-		}),
+func exampleLocation() kind.LocationRow {
+	return kind.LocationRow{Place: 1, LocationState: kind.LocationState{
+		Location: exampleLocationSpec(), Inherited: 5 * time.Second, Target: exampleTargetRow(),
+		Gates: []kind.GateState{{
+			Name: "errors", Verdict: kind.Verdict{Result: kind.GateInconclusive, Text: "too few answers"},
+			By: "watchdog", Since: field.At(79_001, 0),
+		}},
 		Counts: exampleCounts(), Bypassed: true, Back: 6, Stuck: true, Reelections: 2,
+	}}
+}
+
+func exampleVersion() kind.Version {
+	return kind.Version{
+		Seq: 7, Published: field.At(70_001, exampleTime), Withdrawn: true, PayloadBytes: 9, Label: "r9554",
+		By: kind.By{Author: "ann", Reason: "YP-1"}, AbandonedIn: []string{"sas"}, Payload: []byte("zone 9554"),
 	}
 }
 
-func exampleVersion() RolloutVersion {
-	return RolloutVersion{
-		Seq: 7, Published: 70_001, WallMillis: exampleTime, Withdrawn: true, PayloadBytes: 9, Label: []byte("r9554"),
-		Author: []byte("ann"), Reason: []byte("YP-1"), AbandonedIn: list[Word](ptr(Word("sas"))),
-		Payload: []byte("zone 9554"),
+func exampleInstance() kind.InstanceState {
+	return kind.InstanceState{
+		Instance:  kind.Instance{Name: "a.sas.example", Attributes: []byte("rack 4")},
+		SessionID: exampleSession, Leader: true, Report: kind.Report{
+			Current: 6, Generation: 13, Status: kind.Failed, Code: "timestamp-out-of-range",
+			Text: "the source has forgotten 1554", Attempts: 4,
+		},
+		Since: field.At(79_001, 0), Sent: 13, Received: field.At(70_002, 0),
 	}
 }
 
-func exampleInstance() RolloutInstance {
-	return RolloutInstance{
-		Name: []byte("a.sas.example"), SessionID: exampleSession, Leader: true, Report: exampleReport(), Since: 79_001,
-		Sent: 13, Received: 70_002, Attributes: []byte("rack 4"),
-	}
+func exampleTicket() kind.Ticket {
+	return kind.Ticket{Number: 3, Source: 12, Opened: field.At(80_001, 0)}
 }
 
 func exampleRolloutRows() Rows {

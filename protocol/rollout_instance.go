@@ -1,14 +1,16 @@
 package protocol
 
+import (
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+)
+
 // RolloutJoin lets the session take part as an instance of a location, as a follower.
 type RolloutJoin struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Instance is the name of the instance, Attributes what it says of itself.
-	Instance   []byte
-	Location   []byte
-	Attributes []byte
+	kind.Instance
 }
 
 // Kind returns KindRolloutJoin.
@@ -16,9 +18,7 @@ func (*RolloutJoin) Kind() Kind { return KindRolloutJoin }
 
 func (m *RolloutJoin) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.text("instance", &m.Instance, MaxRolloutTextBytes)
-	c.text("location", &m.Location, MaxWordBytes)
-	c.bytes("attributes", &m.Attributes, MaxRolloutAttributeBytes)
+	m.Instance.Fields((*cold)(c))
 }
 
 // RolloutJoinAnswer answers a RolloutJoin.
@@ -81,7 +81,7 @@ type InstanceReport struct {
 	Current uint64
 	// Generation is that of the newest target that it has received, and that the rest is about.
 	Generation uint64
-	Status     InstanceStatus
+	Status     kind.Status
 	// Code is that of the error where it failed; Text describes it.
 	Code []byte
 	Text []byte
@@ -157,17 +157,21 @@ func (m *RolloutAskAnswer) answerFields(c *codec) {
 	c.bool("gone", &m.Gone)
 }
 
-// InstanceStatus is how an instance is getting on with its target.
-type InstanceStatus uint8
+// RolloutTarget is the target of a location, which the instances of the location bring into use: in an answer, and as
+// the head of a view. Label and payload of a target that was read are views into the frame.
+type RolloutTarget struct {
+	Generation uint64 // 0: the location has none yet
+	Seq        uint64
+	Label      []byte
+	Payload    []byte
+}
 
-// The statuses of instances.
-const (
-	InstanceOK       InstanceStatus = 0
-	InstanceUpdating InstanceStatus = 1
-	InstanceFailed   InstanceStatus = 2
-)
+// Fields implements field.Value, for the codec of the wire only.
+func (t *RolloutTarget) Fields(c field.Coder) { t.fields((*codec)(c.(*cold))) }
 
-// String returns the status as the docs write it.
-func (s InstanceStatus) String() string {
-	return nameOf(s, "INSTANCE_STATUS", "OK", "UPDATING", "FAILED")
+func (t *RolloutTarget) fields(c *codec) {
+	c.uint("generation", &t.Generation)
+	c.uint("seq", &t.Seq)
+	c.text("label", &t.Label, MaxRolloutTextBytes)
+	c.bytes("payload", &t.Payload, MaxRolloutPayloadBytes)
 }

@@ -1,7 +1,21 @@
 package protocol
 
-// RolloutDescribe asks for a part of a rollout: its head, and a page of its rows, both in the forms that watches have
-// them in (rollout_view.go).
+import kind "github.com/signalbox/signalbox/protocol/rollout"
+
+// RolloutDescribe asks for a part of a rollout: its head, and a page of its rows. The pushes of watches of the kind
+// ObjectRollout have the same heads and rows. Each head and each row is an array of fields by itself, for AppendRecord
+// and ReadRecord; the types, but for RolloutTarget, are in package protocol/rollout.
+//
+//	part               head           rows, by id
+//	""                 State          LocationRow, id x 4; Version, seq x 4 + 1
+//	"location/NAME"    RolloutTarget  none
+//	"instances/NAME"   Counts         InstanceState, id x 4 + 2
+//	"source"           Ticket         none
+//	"history/NAME"     none           Row, generation
+//	"acts"             none           PastAct, number
+//	"version/SEQ"      Version        none
+//
+// The last three parts are described, not watched.
 type RolloutDescribe struct {
 	NodeID uint64
 	Name   []byte
@@ -35,7 +49,7 @@ type RolloutDescribeAnswer struct {
 	Revision uint64
 	// NowMillis is the time of the shard, which moments are compared with.
 	NowMillis uint64
-	Phase     RolloutPhase
+	Phase     kind.Phase
 	Head      []byte
 	Rows      Rows
 	// Next is where the next page begins; 0 where this is the last one.
@@ -56,60 +70,8 @@ func (m *RolloutDescribeAnswer) answerFields(c *codec) {
 	m.Reasons.list(c, "reasons")
 }
 
-// RolloutPhase is how a rollout is as a whole.
-type RolloutPhase uint8
-
-// The phases. A later one goes before an earlier one where both fit.
-const (
-	PhaseIdle        RolloutPhase = 0 // every location has reached the newest version that it may have
-	PhaseRolling     RolloutPhase = 1 // versions are on their way
-	PhaseBlocked     RolloutPhase = 2 // something has to come from outside; the reasons say what
-	PhaseRollingBack RolloutPhase = 3 // locations go back to a version
-	PhasePaused      RolloutPhase = 4 // an operator paused it
-	PhaseHalted      RolloutPhase = 5 // it halted, and waits for an operator
-)
-
-// String returns the phase as the docs write it.
-func (p RolloutPhase) String() string {
-	return nameOf(p, "PHASE", "IDLE", "ROLLING", "BLOCKED", "ROLLING_BACK", "PAUSED", "HALTED")
-}
-
-// Reason is why something of a rollout does not move.
-type Reason struct {
-	// Code is for programs, Text for people; Text says all of the rest.
-	Code []byte
-	Text []byte
-	// Location is empty for the whole rollout.
-	Location []byte
-	// Blocked: neither time nor the instances that are there can do away with it.
-	Blocked bool
-	Seq     uint64 // the version that it is about
-	// Waiting of Of leaders have not reached the target; Named are the first of them.
-	Waiting uint64
-	Of      uint64
-	Named   Labels
-	// Since is the moment from which it is so, Until the moment at which time alone ends it; 0 is not known.
-	Since uint64
-	Until uint64
-}
-
-func (r *Reason) item(c *codec) { c.record("", r.fields) }
-
-func (r *Reason) fields(c *codec) {
-	c.text("code", &r.Code, MaxWordBytes)
-	c.text("text", &r.Text, MaxReasonBytes)
-	c.text("location", &r.Location, MaxWordBytes)
-	c.bool("blocked", &r.Blocked)
-	c.uint("seq", &r.Seq)
-	c.uint("waiting", &r.Waiting)
-	c.uint("of", &r.Of)
-	r.Named.list(c, "named")
-	c.uint("since", &r.Since)
-	c.uint("until", &r.Until)
-}
-
-// Reasons is a list of reasons.
-type Reasons = List[Reason, *Reason]
+// Reasons is a list of reasons why a rollout does not move.
+type Reasons = Views[kind.StopReason, *kind.StopReason]
 
 // RolloutList asks for the rollouts of a node that one shard holds and whose name begins with Prefix, ordered by name.
 // All rollouts of a node are the lists of all data shards.
@@ -151,34 +113,8 @@ func (m *RolloutListAnswer) answerFields(c *codec) {
 	c.text("next", &m.Next, MaxNameBytes)
 }
 
-// RolloutSummary is a rollout in a list.
-type RolloutSummary struct {
-	Name      []byte
-	Revision  uint64
-	Phase     RolloutPhase
-	Locations uint64
-	// Reached is how many locations have reached their target, and have the newest version.
-	Reached   uint64
-	Instances uint64
-	LastSeq   uint64 // of the newest version
-	Label     []byte // of the newest version
-}
-
-func (s *RolloutSummary) item(c *codec) { c.record("", s.fields) }
-
-func (s *RolloutSummary) fields(c *codec) {
-	c.text("name", &s.Name, MaxNameBytes)
-	c.uint("revision", &s.Revision)
-	enum(c, "phase", &s.Phase)
-	c.uint("locations", &s.Locations)
-	c.uint("reached", &s.Reached)
-	c.uint("instances", &s.Instances)
-	c.uint("last_seq", &s.LastSeq)
-	c.text("label", &s.Label, MaxRolloutTextBytes)
-}
-
 // RolloutSummaries is a list of rollouts.
-type RolloutSummaries = List[RolloutSummary, *RolloutSummary]
+type RolloutSummaries = Views[kind.Summary, *kind.Summary]
 
 // RolloutPlan is a dry run: it asks who would get what when, if every leader reached each target after TakesMillis,
 // every gate passed then, and nothing else happened. Nothing is changed.
@@ -189,7 +125,7 @@ type RolloutPlan struct {
 	// Publish: as if a version was published now.
 	Publish bool
 	// Act, if its verb is not unknown, is carried out first.
-	Act         Act
+	Act         kind.Act
 	Consistency Consistency
 }
 
@@ -201,7 +137,7 @@ func (m *RolloutPlan) requestFields(c *codec) {
 	c.text("name", &m.Name, MaxNameBytes)
 	c.uint("takes_ms", &m.TakesMillis)
 	c.bool("publish", &m.Publish)
-	c.record("act", m.Act.fields)
+	c.value("act", &m.Act)
 	enum(c, "consistency", &m.Consistency)
 }
 
@@ -219,22 +155,5 @@ func (m *RolloutPlanAnswer) answerFields(c *codec) {
 	m.Steps.list(c, "steps")
 }
 
-// PlannedStep is one step of a dry run: a location gets a version.
-type PlannedStep struct {
-	AtMillis uint64 // time of the shard
-	Location []byte
-	Seq      uint64
-	Cause    TargetCause
-}
-
-func (s *PlannedStep) item(c *codec) { c.record("", s.fields) }
-
-func (s *PlannedStep) fields(c *codec) {
-	c.uint("at_ms", &s.AtMillis)
-	c.text("location", &s.Location, MaxWordBytes)
-	c.uint("seq", &s.Seq)
-	enum(c, "cause", &s.Cause)
-}
-
-// PlannedSteps is a list of steps.
-type PlannedSteps = List[PlannedStep, *PlannedStep]
+// PlannedSteps is a list of steps of a dry run.
+type PlannedSteps = Views[kind.Step, *kind.Step]

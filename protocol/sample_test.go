@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // A sample is a message of any direction, with what goes around it.
@@ -124,10 +126,17 @@ func randomSample(t *testing.T, r *rand.Rand, kind Kind) sample {
 
 func randomStruct(t *testing.T, r *rand.Rand, v any, fields []wireField) {
 	t.Helper()
+	if of, ok := below(v); ok {
+		randomSaid(r, of)
+		return
+	}
 	values := make(map[string]reflect.Value)
 	collect(values, reflect.ValueOf(v).Elem())
+	if of, ok := values[embedded]; ok {
+		randomSaid(r, of.Addr().Interface().(field.Value))
+	}
 	for _, f := range fields {
-		if r.IntN(4) > 0 {
+		if _, ok := values[f.Name]; ok && r.IntN(4) > 0 {
 			randomValue(t, r, values[f.Name], f)
 		}
 	}
@@ -174,6 +183,16 @@ func randomValue(t *testing.T, r *rand.Rand, v reflect.Value, f wireField) {
 		}
 		randomStruct(t, r, v.Addr().Interface(), f.Fields)
 	case "list":
+		if v.Kind() == reflect.Slice {
+			n := r.IntN(40)
+			if n > 0 {
+				v.Set(reflect.MakeSlice(v.Type(), n, n))
+			}
+			for i := range n {
+				randomSaid(r, v.Index(i).Addr().Interface().(field.Value))
+			}
+			return
+		}
 		v.Addr().Interface().(contents).grow(r.IntN(40), func(item any) {
 			if f.Fields[0].Name == "" {
 				randomValue(t, r, reflect.ValueOf(item).Elem(), f.Fields[0])

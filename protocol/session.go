@@ -49,6 +49,8 @@ type SessionAttach struct {
 	Change        bool
 	TimeoutMillis uint64
 	Description   []byte
+	// Numbers: the answer says from which number on the session has used none.
+	Numbers bool
 }
 
 // Kind returns KindSessionAttach.
@@ -61,11 +63,15 @@ func (m *SessionAttach) requestFields(c *codec) {
 	c.bool("change", &m.Change)
 	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
 	c.text("description", &m.Description, MaxDescriptionBytes)
+	c.bool("numbers", &m.Numbers)
 }
 
 // SessionAttachAnswer answers a SessionAttach.
 type SessionAttachAnswer struct {
 	Lease Lease
+	// NumberBase, where the attach asked for numbers: the NumberSpace numbers above it are the caller's, and none of
+	// them was given before. 0 where the shard is below the level of number spaces.
+	NumberBase uint64
 }
 
 // Kind returns the kind of the answer to a SessionAttach.
@@ -73,6 +79,7 @@ func (*SessionAttachAnswer) Kind() Kind { return KindSessionAttach.Answer() }
 
 func (m *SessionAttachAnswer) answerFields(c *codec) {
 	c.record("lease", m.Lease.fields)
+	c.uint("number_base", &m.NumberBase)
 }
 
 // Lease is what a client may count on once its session is attached. It begins when the request that

@@ -52,6 +52,9 @@ const (
 	// StatusQuotaExceeded: the request would make a node or a shard hold more than its quota. Nothing happened. Free
 	// something, or have the quota raised.
 	StatusQuotaExceeded Status = 18
+	// StatusNumberReused: the number of the mutation was used for another request before. This one was not carried out:
+	// it needs a number of its own.
+	StatusNumberReused Status = 19
 )
 
 var statusNames = [...]string{
@@ -74,6 +77,7 @@ var statusNames = [...]string{
 	StatusTimeout:            "TIMEOUT",
 	StatusInternal:           "INTERNAL",
 	StatusQuotaExceeded:      "QUOTA_EXCEEDED",
+	StatusNumberReused:       "NUMBER_REUSED",
 }
 
 // String returns the status as the docs write it, or its number where it is not known here.

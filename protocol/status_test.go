@@ -25,6 +25,7 @@ func TestStatusNumbersAreStable(t *testing.T) {
 		"SUCCESS", "BAD_REQUEST", "UNAUTHORIZED", "NOT_FOUND", "ALREADY_EXISTS", "PRECONDITION_FAILED",
 		"ABORTED", "FENCED", "BAD_SESSION", "SESSION_EXPIRED", "STALE", "MOVED", "UNAVAILABLE",
 		"OVERLOADED", "STORAGE_FULL", "UNSUPPORTED", "TIMEOUT", "INTERNAL", "QUOTA_EXCEEDED",
+		"NUMBER_REUSED",
 	}
 	for i, name := range want {
 		if got := Status(i).String(); got != name {
@@ -40,7 +41,7 @@ func TestEveryStatusHasItsSentinel(t *testing.T) {
 	sentinels := []error{
 		ErrBadRequest, ErrUnauthorized, ErrNotFound, ErrAlreadyExists, ErrPreconditionFailed, ErrAborted,
 		ErrFenced, ErrBadSession, ErrSessionExpired, ErrStale, ErrMoved, ErrUnavailable, ErrOverloaded,
-		ErrStorageFull, ErrUnsupported, ErrTimeout, ErrInternal, ErrQuotaExceeded,
+		ErrStorageFull, ErrUnsupported, ErrTimeout, ErrInternal, ErrQuotaExceeded, ErrNumberReused,
 	}
 	for _, s := range knownStatuses()[1:] {
 		result := Result{Status: s, Message: "because", WaitMillis: 5, Moved: Moved{ShardID: 1}}
@@ -129,7 +130,7 @@ func TestNamesOfSmallNumbers(t *testing.T) {
 		{AbortDeleted, "DELETED"}, {AbortReason(200), "ABORT_REASON_200"},
 		{ConsistencyStrict, "STRICT"}, {Consistency(200), "CONSISTENCY_200"},
 		{CountersDetailed, "DETAILED"}, {CountersMode(200), "COUNTERS_MODE_200"},
-		{HostExpelled, "EXPELLED"}, {HostState(200), "HOST_STATE_200"},
+		{HostExpelled, "EXPELLED"},
 		{Queued, "QUEUED"}, {AcquireOutcome(200), "ACQUIRE_OUTCOME_200"},
 		{ExistenceDeleted, "DELETED"}, {Existence(200), "EXISTENCE_200"},
 		{RetryElsewhere, "ELSEWHERE"}, {Retry(200), "RETRY_200"},

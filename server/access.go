@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // Rights are what one token allows, under which paths.
@@ -37,7 +38,12 @@ func (c *conn) permits(k protocol.Kind, path, object string) bool {
 // lacking says what a client lacks that may not do something, by the name of its token, never by the token itself; and
 // has the refusal remembered.
 func (c *conn) lacking(k protocol.Kind, path, object string) string {
-	c.denied(k, path, object)
+	return c.lackingFrom(c.from(), k, path, object)
+}
+
+// lackingFrom is lacking for a request that is not being dispatched any more, and came from an address.
+func (c *conn) lackingFrom(from string, k protocol.Kind, path, object string) string {
+	c.deniedFrom(from, k, path, object)
 	need, who := k.Right()&protocol.RightAll, "a client without a token"
 	if c.name != "" {
 		who = fmt.Sprintf("the token of %q", c.name)
@@ -87,15 +93,31 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 		return true
 	case !c.permits(r.Kind, "", ""):
 		return c.authorize(r, "", "") // it may do so in no node at all
-	case !ok && c.host.unfilled(id):
-		c.Fail(r.ID, r.Kind, &metaUnfilled)
-		return false
 	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path, ""):
-		c.denied(r.Kind, node.Path, name)
-		c.failure(r, protocol.StatusNotFound, replica.NoSuchNode)
+		if ok || !c.host.unfilled(id) {
+			c.denied(r.Kind, node.Path, name)
+		}
+		c.refuseNode(r, id)
 		return false
 	}
 	return c.authorize(r, node.Path, name)
+}
+
+// refuseNode answers a request in a node that is not there, or that the client may not know of: both take a barrier,
+// and are answered alike. A node that has come meanwhile, and is not hidden from the client, is to be asked for again.
+func (c *conn) refuseNode(r *protocol.Request, id shard.NodeID) {
+	request, kind := r.ID, r.Kind
+	c.host.meta.Confirm(func(sure bool) {
+		result := protocol.Result{Status: protocol.StatusNotFound, Message: replica.NoSuchNode}
+		switch _, known := c.host.meta.Machine.NodeByID(id); {
+		case !sure:
+			result = protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway}
+		case known && c.sees(id):
+			result = metaUnfilled
+		}
+		c.Fail(request, kind, &result)
+		c.flush()
+	})
 }
 
 // unfilled reports whether this host's copy of the meta shard may not have the node yet: it has just got a replica, and
@@ -127,6 +149,35 @@ func (c *conn) sees(id shard.NodeID) bool {
 // seesObject reports whether the client may know that the object is there.
 func (c *conn) seesObject(id shard.NodeID, name string) bool {
 	return c.permitsIn(protocol.KindSemaphoreDescribe, id, name)
+}
+
+// seesSession reports whether the client may know what a session is for. One that may see only objects of some names
+// sees so much of the sessions that have to do with such objects, as far as this host knows, and of those attached by
+// its own token.
+func (c *conn) seesSession(home *replica.Replica, v *shard.SessionView) bool {
+	node, _ := c.host.meta.Machine.NodeByID(v.Node)
+	if set, known := c.set(); !known || set.Covers(rights.Rule{Path: node.Path, Rights: protocol.RightSee}) {
+		return true
+	}
+	if holder := home.Leases.Holder(v.ID); holder != nil {
+		if by, is := holder.Owner.(*conn); is && by.name != "" && by.name == c.name {
+			return true
+		}
+	}
+	for _, rp := range c.host.replicas {
+		var after shard.OrderID
+		for more := true; more; {
+			var page []shard.Holding
+			page, more = rp.Machine.ListHoldings(v.ID, after, shard.MaxPage, nil)
+			for i := range page {
+				if c.seesObject(v.Node, page[i].Name) {
+					return true
+				}
+				after = page[i].Order
+			}
+		}
+	}
+	return false
 }
 
 // session returns what the machine of a shard knows of a session, where the client may know of it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/shard/rights"
 )
@@ -35,26 +36,39 @@ func (c *conn) accessChange(r *protocol.Request) {
 		})
 }
 
-// giver is what the client has to give: nil for everything.
+// giver is what the client has to give.
 func (c *conn) giver() *rights.Set {
-	if k, is := c.rights.(*kept); is {
-		if k.current().all {
-			return allRights
-		}
-		return k.current().set
-	}
-	if own, is := c.rights.(interface{ Set() *rights.Set }); is {
-		return own.Set()
+	if set, known := c.set(); known {
+		return set
 	}
 	return &rights.Set{}
 }
 
-var allRights = rights.NewSet(rights.Rule{Path: "/", Rights: protocol.RightAll})
+// set is what the client may do as rules, where its rights are made of such.
+func (c *conn) set() (_ *rights.Set, known bool) {
+	if k, is := c.rights.(*kept); is {
+		if k.current().all {
+			return allRights, true
+		}
+		return k.current().set, true
+	}
+	if own, is := c.rights.(interface{ Set() *rights.Set }); is {
+		return own.Set(), true
+	}
+	return nil, false
+}
+
+var allRights = rights.NewSet(kind.Rule{Path: "/", Rights: protocol.RightAll})
 
 // accessRequest returns the command for a change, or why the client may not make it.
 func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.Request, error) {
 	by, checked := c.giver(), meta.Checked(book.Revision())
-	role, rules, grants := string(m.Role), rulesOf(&m.Rules), grantsOf(&m.Grants)
+	role, rules, grants := string(m.Role), m.Rules, m.Grants
+	if m.Verb != protocol.AccessRevokeRole {
+		if err := checkPlaces(rules, grants); err != nil {
+			return nil, err
+		}
+	}
 	switch m.Verb {
 	case protocol.AccessSetRole:
 		if err := book.MaySetRole(by, role, rules); err != nil {
@@ -65,7 +79,7 @@ func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.
 	case protocol.AccessDeleteRole:
 		return &meta.AccessRoleDelete{Checked: checked, Name: role}, book.MaySetRole(by, role, nil)
 	}
-	p, err := rights.ParsePrincipal(string(m.Principal))
+	p, err := kind.ParseIdentity(string(m.Principal))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +91,7 @@ func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.
 		next, _ := book.Grant(p, grants[0], 0, "")
 		return &meta.AccessGrant{Checked: checked, Principal: p, Grant: grants[0]}, c.keepsAdmin(next)
 	case m.Verb == protocol.AccessRevokeRole && len(grants) <= 1:
-		request, only := &meta.AccessRevoke{Checked: checked, Principal: p, All: len(grants) == 0}, (*rights.Grant)(nil)
+		request, only := &meta.AccessRevoke{Checked: checked, Principal: p, All: len(grants) == 0}, (*kind.Grant)(nil)
 		if !request.All {
 			request.Grant, only = grants[0], &grants[0]
 		}
@@ -86,10 +100,10 @@ func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.
 		}
 		next, _ := book.Revoke(p, only, 0, "")
 		return request, c.keepsAdmin(next)
-	case m.Verb == protocol.AccessCreateToken && p.Kind == rights.Token && len(m.Hash) == protocol.MaxHashBytes:
+	case m.Verb == protocol.AccessCreateToken && p.Kind == kind.Token && len(m.Hash) == protocol.MaxHashBytes:
 		return &meta.AccessTokenCreate{Checked: checked, Name: p.Name, Hash: [32]byte(m.Hash), Expires: m.ExpiresMillis,
 			Grants: grants}, book.MayCreate(by, grants)
-	case m.Verb == protocol.AccessRevokeToken && p.Kind == rights.Token:
+	case m.Verb == protocol.AccessRevokeToken && p.Kind == kind.Token:
 		next, _ := book.RevokeToken(p.Name)
 		if err := c.keepsAdmin(next); err != nil {
 			return nil, err
@@ -97,6 +111,21 @@ func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.
 		return &meta.AccessTokenRevoke{Checked: checked, Name: p.Name}, book.MayRevoke(by, p, nil)
 	}
 	return nil, errors.New("no change of rights, or one that lacks what it is about")
+}
+
+// checkPlaces returns why rights are not given that would be on a path where no node can be.
+func checkPlaces(rules []kind.Rule, grants []kind.Grant) error {
+	for _, r := range rules {
+		if err := meta.CheckPlace(r.Path); err != nil {
+			return err
+		}
+	}
+	for _, g := range grants {
+		if err := meta.CheckPlace(g.Path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keepsAdmin reports why a change is not made that would take from the client that makes it the right to change rights
@@ -108,19 +137,4 @@ func (c *conn) keepsAdmin(next *rights.Book) error {
 	}
 	return &rights.Refusal{Status: protocol.StatusPreconditionFailed, Text: "after this you could not change rights " +
 		"any more: do it with a token that has the role admin or root on / by itself"}
-}
-
-func rulesOf(list *protocol.AccessRules) (rules []rights.Rule) {
-	for r := range list.All() {
-		rules = append(rules, rights.Rule{Path: string(r.Path), Object: string(r.Object),
-			Rights: protocol.Right(min(r.Rights, 1<<15))})
-	}
-	return rules
-}
-
-func grantsOf(list *protocol.AccessGrants) (grants []rights.Grant) {
-	for g := range list.All() {
-		grants = append(grants, rights.Grant{Role: string(g.Role), Path: string(g.Path), Object: string(g.Object)})
-	}
-	return grants
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
@@ -26,33 +27,32 @@ func (c *conn) accessList(r *protocol.Request) {
 }
 
 func listRoles(a *protocol.AccessListAnswer, book *rights.Book, after string, limit int) {
+	size := 0
 	for _, role := range book.Roles() {
 		switch {
 		case role.Name <= after:
-		case a.Roles.Len() == limit || a.Roles.Size() >= protocol.PageBytes:
+		case len(a.Roles) == limit || size >= protocol.PageBytes:
 			return
 		default:
-			a.Roles.Append(protocol.AccessRole{Name: []byte(role.Name), Rules: wireRules(role.Rules)})
-			a.Next = []byte(role.Name)
+			a.Roles, a.Next = append(a.Roles, *role), []byte(role.Name)
+			size += protocol.Size(role)
 		}
 	}
 	a.Next = nil
 }
 
 func (c *conn) listPrincipals(a *protocol.AccessListAnswer, book *rights.Book, after string, limit int) {
-	by, passed := c.giver(), after == ""
-	from, err := rights.ParsePrincipal(after)
+	by, passed, size := c.giver(), after == "", 0
+	from, err := kind.ParseIdentity(after)
 	for _, record := range book.Records() {
 		switch {
 		case !passed && (err != nil || record.Principal.Compare(from) <= 0):
-		case a.Principals.Len() == limit || a.Principals.Size() >= protocol.PageBytes:
+		case len(a.Principals) == limit || size >= protocol.PageBytes:
 			return
 		case book.Shown(by, record):
-			a.Principals.Append(protocol.AccessPrincipal{
-				Principal: []byte(record.Principal.String()), ExpiresMillis: record.Expires,
-				CreatedMillis: record.Created, By: []byte(record.By), Grants: wireGrants(record.Grants),
-			})
-			a.Next = []byte(record.Principal.String())
+			shown := record.View()
+			a.Principals, a.Next = append(a.Principals, shown), []byte(shown.Name)
+			size += protocol.Size(&shown)
 		}
 	}
 	a.Next = nil
@@ -68,10 +68,10 @@ func (c *conn) accessAsk(r *protocol.Request) {
 	if !c.authorize(r, path, "") {
 		return
 	}
-	object, need, id := string(m.Object), protocol.Right(m.Right)&protocol.RightAll, r.ID
-	var only []rights.Principal
+	object, need, id := string(m.Object), m.Right&protocol.RightAll, r.ID
+	var only []kind.Identity
 	if len(m.Principal) > 0 {
-		p, err := rights.ParsePrincipal(string(m.Principal))
+		p, err := kind.ParseIdentity(string(m.Principal))
 		if err != nil {
 			c.failure(r, protocol.StatusBadRequest, err.Error())
 			return
@@ -84,45 +84,24 @@ func (c *conn) accessAsk(r *protocol.Request) {
 }
 
 // decisions are those of one principal, which is anybody too, or of all that may do it.
-func decisions(book *rights.Book, only []rights.Principal, path, object string,
+func decisions(book *rights.Book, only []kind.Identity, path, object string,
 	need protocol.Right) *protocol.AccessAskAnswer {
 	var list []rights.Origin
 	if len(only) > 0 {
-		if o, ok := book.Set(append(only, rights.Principal{Kind: rights.Anonymous})...).Decide(path, object, need); ok {
+		if o, ok := book.Set(append(only, kind.Identity{Kind: kind.Anonymous})...).Decide(path, object, need); ok {
 			list = append(list, o)
 		}
 	} else {
 		list = book.Holders(path, object, need)
 	}
-	a := &protocol.AccessAskAnswer{}
+	a, size := &protocol.AccessAskAnswer{}, 0
 	for _, o := range list {
-		if a.More = a.Decisions.Len() == protocol.MaxPageItems || a.Decisions.Size() >= protocol.PageBytes; a.More {
+		if a.More = len(a.Decisions) == protocol.MaxPageItems || size >= protocol.PageBytes; a.More {
 			break
 		}
-		a.Decisions.Append(protocol.AccessDecision{Principal: []byte(o.Principal.String()), Grant: wireGrant(o.Grant),
-			Rule: wireRule(o.Rule)})
+		decision := kind.Decision{Principal: o.Principal.String(), Grant: o.Grant, Rule: o.Rule}
+		a.Decisions = append(a.Decisions, decision)
+		size += protocol.Size(&decision)
 	}
 	return a
-}
-
-func wireGrant(g rights.Grant) protocol.AccessGrant {
-	return protocol.AccessGrant{Role: []byte(g.Role), Path: []byte(g.Path), Object: []byte(g.Object)}
-}
-
-func wireGrants(grants []rights.Grant) (list protocol.AccessGrants) {
-	for _, g := range grants {
-		list.Append(wireGrant(g))
-	}
-	return list
-}
-
-func wireRule(r rights.Rule) protocol.AccessRule {
-	return protocol.AccessRule{Path: []byte(r.Path), Object: []byte(r.Object), Rights: uint64(r.Rights)}
-}
-
-func wireRules(rules []rights.Rule) (list protocol.AccessRules) {
-	for _, r := range rules {
-		list.Append(wireRule(r))
-	}
-	return list
 }

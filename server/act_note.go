@@ -25,7 +25,7 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 	if !h.governing.attendance.founded() {
 		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
 	}
-	by := asker("", h.nameOfToken(ctx, a.Token), a.Address)
+	by := asker("", h.nameOfToken(ctx, a.Token), a.Address, true)
 	for {
 		err := h.governing.attendance.say(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
 			By: []byte(by), What: []byte(entryText(a.What)), Reason: []byte(entryText(a.Why)),

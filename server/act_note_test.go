@@ -35,7 +35,7 @@ func TestAnActIsNotedByTheNameOfItsToken(t *testing.T) {
 		var expected [][3]string
 		for _, through := range []*server.Host{k.Host(leader), k.Host(other)} {
 			for _, c := range []struct{ token, by string }{
-				{"ci", "ci"}, {"", "a client at 192.0.2.1:5"}, {"not known", "a client at 192.0.2.1:5"},
+				{"ci", "ci at 192.0.2.1:5"}, {"", "a client at 192.0.2.1:5"}, {"not known", "a client at 192.0.2.1:5"},
 			} {
 				what := "semaphore delete: name s" + c.token
 				act := server.Act{Token: []byte(c.token), Address: "192.0.2.1:5", What: what, Why: "a test"}
@@ -71,7 +71,7 @@ func TestAnActIsNotedByATokenThatTheHostDoesNotKnowYet(t *testing.T) {
 			t.Fatal(err)
 		}
 		want(t, "the entries", fmt.Sprint(actsIn(recordsOf(k.Cluster, k.metaLeader()))),
-			fmt.Sprint([][3]string{{"ci", act.What, act.Why}}))
+			fmt.Sprint([][3]string{{"ci at 192.0.2.1:5", act.What, act.Why}}))
 	})
 }
 

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -38,6 +40,8 @@ type attendance struct {
 	wakes chan struct{}
 	// booted: the start of the process is on record.
 	booted atomic.Bool
+	// compared: this host goes with those that were online when it had caught up. Used by run alone.
+	compared bool
 	// entered is the revision of the records that the host went by last. Used by run alone.
 	entered uint64
 }
@@ -55,6 +59,7 @@ func (a *attendance) wake() {
 func (a *attendance) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		a.enter()
+		a.compare()
 		rest := attendEvery
 		if err := a.attend(ctx); err != nil && ctx.Err() == nil {
 			a.host.log.Debug("what this host says of itself is not on record yet", "err", err)
@@ -84,6 +89,40 @@ func (a *attendance) enter() {
 	h.set.FitWindows(t.Records)
 	if h.config.HostsChanged != nil {
 		h.config.HostsChanged(t.Records)
+	}
+}
+
+// compare halts this host, once, where one that is online cannot read what this host writes: the other was there first.
+// From then on others are judged when they join or start.
+func (a *attendance) compare() {
+	h := a.host
+	if a.compared || !h.meta.CaughtUp() {
+		return
+	}
+	a.compared = true
+	if err := goesWith(h.config.ID, h.meta.Machine.Hosts()); err != nil {
+		a.halt(err)
+	}
+}
+
+// goesWith returns why a host cannot be in one cluster with those that are online.
+func goesWith(self shard.HostID, list []meta.Host) error {
+	for _, x := range list {
+		if x.ID == self || x.Current != protocol.HostOnline {
+			continue
+		}
+		if err := level.CheckBuild(x.Level, x.Version); err != nil {
+			return fmt.Errorf("%w: host %s is online: %w", ErrRefused, x.Name, err)
+		}
+	}
+	return nil
+}
+
+// halt ends what cannot go on.
+func (a *attendance) halt(err error) {
+	a.host.log.Error("this host cannot go on", "error", err)
+	if a.host.config.Halt != nil {
+		a.host.config.Halt(err)
 	}
 }
 
@@ -150,10 +189,7 @@ func (a *attendance) boot(ctx context.Context) error {
 		return nil
 	case protocol.StatusNotFound, protocol.StatusPreconditionFailed, protocol.StatusBadRequest:
 		err = fmt.Errorf("%w: %s", ErrRefused, r.Message)
-		h.log.Error("this host cannot go on", "error", err)
-		if h.config.Halt != nil {
-			h.config.Halt(err)
-		}
+		a.halt(err)
 		return err
 	default:
 		return fmt.Errorf("server: the start of this host is not on record: %v: %s", r.Status, r.Message)
@@ -201,10 +237,12 @@ func (a *attendance) stop(ctx context.Context) {
 	}
 }
 
-// hasOthers reports whether the cluster has another host that is to be online.
+// hasOthers reports whether the cluster has another host that is to be online; without records, whether it has another
+// one at all.
 func (a *attendance) hasOthers() bool {
 	h := a.host
-	return slices.ContainsFunc(h.meta.Machine.Hosts(), func(x meta.Host) bool {
+	known := h.meta.Machine.Hosts()
+	return len(known) == 0 && len(h.config.Hosts) > 1 || slices.ContainsFunc(known, func(x meta.Host) bool {
 		return x.ID != h.config.ID && x.Target == protocol.HostOnline
 	})
 }

@@ -17,7 +17,8 @@ import (
 // them could fill a disk with lines.
 type act struct {
 	verb, object string
-	details      []any // of the record, by name
+	details      []any  // of the record, by name
+	from         string // the address of the client
 }
 
 // auditMessage is the message of the records, by which they are found in the log.
@@ -27,10 +28,11 @@ const auditMessage = "audit"
 func (c *conn) actOf(r *protocol.Request) *act {
 	switch r.Kind {
 	case protocol.KindNodeCreate:
-		return &act{"create node", c.nodeText(r.NodeCreate.Path, 0), configDetail(&r.NodeCreate.Config)}
+		return &act{verb: "create node", object: c.nodeText(r.NodeCreate.Path, 0),
+			details: configDetail(&r.NodeCreate.Config)}
 	case protocol.KindNodeAlter:
 		m := &r.NodeAlter
-		return &act{"alter node", c.nodeText(m.Path, m.NodeID), configDetail(&m.Config)}
+		return &act{verb: "alter node", object: c.nodeText(m.Path, m.NodeID), details: configDetail(&m.Config)}
 	case protocol.KindNodeDrop:
 		return &act{verb: "drop node", object: c.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
 	case protocol.KindSessionDestroy:
@@ -57,24 +59,21 @@ func (c *conn) rolloutActOf(r *protocol.Request) *act {
 	switch r.Kind {
 	case protocol.KindRolloutPut:
 		m := &r.RolloutPut
-		return &act{"put rollout", c.objectText(m.NodeID, m.Name), whoDetails(m.Author, m.Reason)}
+		return &act{verb: "put rollout", object: c.objectText(m.NodeID, m.Name),
+			details: whoDetails(m.By.Author, m.By.Reason)}
 	case protocol.KindRolloutDelete:
 		m := &r.RolloutDelete
 		return &act{verb: deleteVerb("rollout", m.Force), object: c.objectText(m.NodeID, m.Name)}
 	case protocol.KindRolloutAct:
 		m := &r.RolloutAct
-		a := &act{verb: strings.ToLower(m.Act.Verb.String()) + " rollout", object: c.objectText(m.NodeID, m.Name)}
-		var in []string
-		for name := range m.Act.Locations.All() {
-			in = append(in, string(name))
-		}
-		if len(in) > 0 {
+		a := &act{verb: m.Act.Verb.String() + " rollout", object: c.objectText(m.NodeID, m.Name)}
+		if in := m.Act.Locations; len(in) > 0 {
 			a.details = append(a.details, "locations", clip(strings.Join(in, ",")))
 		}
 		if m.Act.Seq != 0 {
 			a.details = append(a.details, "seq", m.Act.Seq)
 		}
-		a.details = append(a.details, whoDetails(m.Act.Author, m.Act.Reason)...)
+		a.details = append(a.details, whoDetails(m.Act.By.Author, m.Act.By.Reason)...)
 		return a
 	}
 	return nil
@@ -85,17 +84,18 @@ func (c *conn) processActOf(r *protocol.Request) *act {
 	switch r.Kind {
 	case protocol.KindProcessPut:
 		m := &r.ProcessPut
-		return &act{"put process", c.objectText(m.NodeID, m.Name), whoDetails(m.Author, m.Reason)}
+		return &act{verb: "put process", object: c.objectText(m.NodeID, m.Name),
+			details: whoDetails(m.By.Author, m.By.Reason)}
 	case protocol.KindProcessDelete:
 		m := &r.ProcessDelete
 		return &act{verb: deleteVerb("process", m.Force), object: c.objectText(m.NodeID, m.Name)}
 	case protocol.KindProcessAct:
 		m := &r.ProcessAct
-		a := &act{verb: strings.ToLower(m.Verb.String()) + " process", object: c.objectText(m.NodeID, m.Name)}
+		a := &act{verb: m.Verb.String() + " process", object: c.objectText(m.NodeID, m.Name)}
 		if m.MemberID != 0 {
 			a.details = append(a.details, "member", m.MemberID)
 		}
-		a.details = append(a.details, whoDetails(m.Author, m.Reason)...)
+		a.details = append(a.details, whoDetails(m.By.Author, m.By.Reason)...)
 		return a
 	}
 	return nil
@@ -107,7 +107,7 @@ func (c *conn) clusterActOf(r *protocol.Request) *act {
 	if o == nil {
 		return nil
 	}
-	return &act{a.verb, a.object, append(a.details, whoDetails(o.Author, o.Reason)...)}
+	return &act{verb: a.verb, object: a.object, details: append(a.details, whoDetails(o.Author, o.Reason)...)}
 }
 
 // clusterAct returns an act on hosts without its author, and the operation that has the author; nil where it is none.
@@ -153,7 +153,7 @@ func deleteVerb(kind string, force bool) string {
 }
 
 // whoDetails are who an operator's act is done by, and why, as far as that is said.
-func whoDetails(author, reason []byte) (list []any) {
+func whoDetails[T string | []byte](author, reason T) (list []any) {
 	if len(author) > 0 {
 		list = append(list, "author", string(author))
 	}
@@ -193,6 +193,7 @@ func (c *conn) beginAct(r *protocol.Request) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	a.from = c.from()
 	if c.acts == nil {
 		c.acts = make(map[uint64]*act)
 	}
@@ -230,7 +231,7 @@ func (c *conn) audit(a *act, outcome *protocol.Result) {
 		level = slog.LevelWarn
 	}
 	record := []any{
-		"token", c.name, "address", c.peer.RemoteAddr(), "verb", a.verb, "object", a.object,
+		"token", c.name, "address", a.from, "verb", a.verb, "object", a.object,
 		"outcome", outcome.Status.String(),
 	}
 	record = append(record, a.details...)

@@ -81,3 +81,42 @@ func TestEveryAdministrativeActIsAudited(t *testing.T) {
 	// What is no administrative act is not recorded.
 	want(t, "records", len(log.lines("msg=audit")), 12)
 }
+
+// TestAnActOfAGatewayIsAuditedByItsClient: by the address that the gateway names, with that of the gateway, for the one
+// request that it is said of.
+func TestAnActOfAGatewayIsAuditedByItsClient(t *testing.T) {
+	var log logbook
+	c := servertest.Start(t, log.option(), servertest.Config(func(c *server.Config) { c.Access = readers{} }))
+	admin, app := enter(t, c, "admin"), enter(t, c, "app")
+	last := func(address string) {
+		t.Helper()
+		lines := log.lines("msg=audit")
+		if line := lines[len(lines)-1]; !strings.Contains(line, "address="+address) {
+			t.Errorf("the record is %s, want the address %s", line, address)
+		}
+	}
+	onBehalf := func(by *speaker, address string) {
+		by.must(by.ask(&protocol.OnBehalf{RequestID: by.next + 2, Address: []byte(address)}))
+	}
+	onBehalf(admin, "192.0.2.7:5")
+	node := admin.node("/jobs")
+	last(`"192.0.2.7:5 through client-`)
+	admin.node("/other")
+	last("client-")
+	onBehalf(app, "192.0.2.8:5")
+	want(t, "refused", app.ask(&protocol.NodeDrop{NodeID: node}).Result.Status, protocol.StatusUnauthorized)
+	last(`"192.0.2.8:5 through client-`)
+	denials := admin.must(admin.ask(&protocol.AccessDenials{Limit: 1})).AccessDenials.Denials
+	for _, d := range denials {
+		if !strings.HasPrefix(d.Address, "192.0.2.8:5 through client-") {
+			t.Errorf("the refusal is remembered of %s", d.Address)
+		}
+	}
+	want(t, "refusals", len(denials), 1)
+	// What is said of another request than the next one counts for that one.
+	admin.must(admin.ask(&protocol.OnBehalf{RequestID: admin.next + 3, Address: []byte("192.0.2.9:5")}))
+	admin.node("/between")
+	last("client-")
+	admin.node("/after")
+	last(`"192.0.2.9:5 through client-`)
+}

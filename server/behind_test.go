@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -41,4 +43,37 @@ func TestAShardThatHasNotFollowedTheClusterYet(t *testing.T) {
 	cluster := c.Host(1).Level().Cluster
 	want(t, "the cluster's level", c.Host(1).AboveLevel(cluster).Status, protocol.StatusUnavailable)
 	want(t, "the next level", c.Host(1).AboveLevel(cluster+1).Status, protocol.StatusUnsupported)
+}
+
+// TestAClusterThatWasOnlyJustBornIsAskedAgain: until all its hosts have registered it keeps no rights and no records of
+// hosts. That ends by itself, so that a client waits, and is not refused.
+func TestAClusterThatWasOnlyJustBornIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := servertest.Run(servertest.Hosts(3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.Isolate(3) // before it has registered
+		for c.Leader(0) == 0 || c.Leader(0) == 3 || len(c.Host(c.Leader(0)).Level().HeldBy) != 1 {
+			time.Sleep(10 * time.Millisecond)
+		}
+		s := speak(t, c, c.Leader(0))
+		for _, m := range []protocol.RequestMessage{
+			&protocol.AccessChange{Verb: protocol.AccessDeleteRole, Role: []byte("any")},
+			&protocol.HostOperate{Verb: protocol.HostCordon, Host: []byte("host-1")},
+			&protocol.ClusterDescribe{}, &protocol.ClusterWhy{},
+		} {
+			if got := s.ask(m).Result; got.Status != protocol.StatusUnavailable || got.WaitMillis == 0 {
+				t.Errorf("%v: %+v", m.Kind(), got)
+			}
+		}
+		c.Heal()
+		if err := c.WaitReady(time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		for s.ask(&protocol.ClusterDescribe{}).Result.Status != protocol.StatusSuccess {
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
 }

@@ -128,13 +128,17 @@ func lockRounds(t testing.TB) (round func()) {
 }
 
 // TestARequestThroughTheHostAllocatesNothing: but for what a batch takes, and the log in memory. That is 0.05 where
-// batches are full, and more where a busy machine makes them small; one allocation for each acquire would be 0.5 more.
+// batches are full, under the race detector 0.1. A busy machine makes batches of some rounds small, and each has its
+// allocations: the round with the fewest counts. One allocation for each acquire would be 0.5 more in all of them.
 func TestARequestThroughTheHostAllocatesNothing(t *testing.T) {
-	if each := testing.AllocsPerRun(50, lockRounds(t)) / lockRequests; each > 0.5 {
-		t.Errorf("%.2f allocations a request", each)
-	} else {
-		t.Logf("%.2f allocations a request", each)
+	round, least := lockRounds(t), math.Inf(1)
+	for range 50 {
+		least = min(least, testing.AllocsPerRun(1, round)/lockRequests)
 	}
+	if least > 0.15 {
+		t.Errorf("%.2f allocations a request", least)
+	}
+	t.Logf("%.2f allocations a request", least)
 }
 
 // BenchmarkRequestThroughTheHost reports per request.

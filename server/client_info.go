@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
@@ -15,6 +17,21 @@ func (c *conn) clientRef() shard.ClientRef {
 		Address: protocol.View(c.client.Address), Name: protocol.View(c.client.Name),
 		Version: protocol.View(c.client.Version),
 	}
+}
+
+// onBehalf notes for whom a gateway sends its next request.
+func (c *conn) onBehalf(r *protocol.Request) {
+	c.behalf = protocol.OnBehalf{RequestID: r.OnBehalf.RequestID, Address: bytes.Clone(r.OnBehalf.Address)}
+	c.Answer(r.ID, &protocol.OnBehalfAnswer{})
+}
+
+// from is where the request comes from that is being dispatched, for people: what a gateway says counts for no more
+// than the gateway, so its address stands beside it.
+func (c *conn) from() string {
+	if c.asker == "" {
+		return c.client.Address
+	}
+	return c.asker + " through " + c.client.Address
 }
 
 // clientAt returns the client of a session at its home shard, and whether the session is attached there.

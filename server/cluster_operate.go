@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/overview"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
@@ -33,20 +34,23 @@ func (c *conn) operate(
 
 // origin is who asks for something, and why.
 func (c *conn) origin(o *protocol.Operation) meta.Origin {
-	by := asker(string(o.Author), c.name, c.client.Address)
+	by := asker(string(o.Author), c.name, c.from(), c.asker != "")
 	return meta.Origin{Wall: uint64(time.Now().UnixMilli()), By: by, Why: string(o.Reason)}
 }
 
 // asker is who asks for something as the history has it: by the name that is given, that of the token, or else the
-// address.
-func asker(author, token, address string) string {
+// address. Where the client asks through a gateway, the address stands there in any case.
+func asker(author, token, address string, gateway bool) string {
 	switch {
 	case author == "" && token == "":
-		author = "a client at " + address
+		return entryText("a client at " + address)
 	case author == "":
 		author = token
 	case token != "":
 		author = fmt.Sprintf("%s (token %s)", author, token)
+	}
+	if gateway {
+		author += " at " + address
 	}
 	return entryText(author)
 }
@@ -82,7 +86,7 @@ func (h *Host) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
 	case protocol.HostCordon, protocol.HostUncordon:
 		return &meta.HostCordon{Host: name, On: m.Verb == protocol.HostCordon}, nil
 	case protocol.HostAlter:
-		domain, err := hosts.ParseDomain(string(m.Domain))
+		domain, err := host.ParseDomain(string(m.Domain))
 		return &meta.HostAlter{Host: name, Domain: domain}, err
 	case protocol.HostExpel:
 		return &meta.HostExpel{Host: name, Force: m.Force}, nil

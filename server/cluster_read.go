@@ -19,8 +19,9 @@ var (
 		"feature level; signalbox status says more")
 )
 
-// notFounded is answered where the hosts have no records.
-var notFounded = protocol.Result{Status: protocol.StatusPreconditionFailed, Message: errNotFounded.Error()}
+// notFounded is answered where the hosts have no records. They get them by themselves as soon as all of them can have
+// some, so that a client asks again.
+var notFounded = protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 50, Message: errNotFounded.Error()}
 
 // notGoverning is answered by the leader of the meta shard until it has heard from all others.
 var notGoverning = protocol.Result{
@@ -64,7 +65,7 @@ func (c *conn) question(id uint64, kind protocol.Kind, answer func() (protocol.A
 		case err == nil:
 			c.Answer(id, a)
 		case errors.Is(err, errNotFounded):
-			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusPreconditionFailed, Message: clip(err.Error())})
+			c.Fail(id, kind, &notFounded)
 		default:
 			c.Fail(id, kind, &notGoverning)
 		}
@@ -120,13 +121,15 @@ func (c *conn) confirmMeta(r *protocol.Request, goOn func()) {
 // Overview returns what this host knows of the hosts of the cluster: with what is observed, where it governs.
 func (h *Host) Overview() (overview.Cluster, error) {
 	if v, err := h.view(); err == nil {
-		return overview.Observed(v), nil
+		shown := overview.Observed(v)
+		shown.Wall = h.now()
+		return shown, nil
 	}
 	t, ok := h.meta.Machine.Topology()
 	if !ok {
 		return overview.Cluster{}, errNotFounded
 	}
-	return overview.Cluster{Records: t.Records, Now: t.Clock.Now, Governor: h.meta.Leader().Leader,
+	return overview.Cluster{Records: t.Records, Now: t.Clock.Now, Wall: h.now(), Governor: h.meta.Leader().Leader,
 		Leader: h.leaderOf}, nil
 }
 

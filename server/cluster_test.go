@@ -138,9 +138,9 @@ func testOperatorsActOnHosts(t *testing.T) {
 		t.Errorf("an act was done twice: %+v", a.HostOperate)
 	}
 	page := s.must(s.ask(&protocol.AuditRead{})).AuditRead
-	entries := slices.Collect(page.Entries.All())
-	if e := entries[len(entries)-1]; string(e.By) != "ann@box" || string(e.Why) != "a test" || e.WallMillis == 0 ||
-		string(e.HostName) != "host-3" || string(e.Event) != "alter" {
+	entries := page.Entries
+	if e := entries[len(entries)-1]; e.By != "ann@box" || e.Why != "a test" || e.At.IsZero() ||
+		e.HostName != "host-3" || e.Event != "alter" {
 		t.Errorf("the last entry: %+v", e)
 	}
 }
@@ -193,10 +193,10 @@ func testOthersSendToTheLeader(t *testing.T) {
 		}
 	}
 	d := s.must(s.ask(&protocol.ClusterDescribe{Consistency: protocol.ConsistencyRelaxed})).ClusterDescribe
-	if d.GovernorHostID != 1 || d.Observed || d.Hosts.Len() != 3 || d.Shards.Len() != 2 {
+	if d.GovernorHostID != 1 || d.Observed || len(d.Hosts) != 3 || len(d.Shards) != 2 {
 		t.Errorf("from its memory: %+v", d)
 	}
-	if a := s.must(s.ask(&protocol.AuditRead{})).AuditRead; a.Entries.Len() == 0 {
+	if a := s.must(s.ask(&protocol.AuditRead{})).AuditRead; len(a.Entries) == 0 {
 		t.Error("it has no history")
 	}
 }
@@ -226,21 +226,21 @@ func testQuestionsForTheGovernor(t *testing.T) {
 	}
 	c.Host(1).GovernBy(g)
 	why := s.must(s.ask(&protocol.ClusterWhy{})).ClusterWhy
-	steps, reasons := slices.Collect(why.Steps.All()), slices.Collect(why.Reasons.All())
+	steps, reasons := why.Steps, why.Reasons
 	if len(steps) != 1 || len(reasons) != 1 {
 		t.Fatalf("%+v", why)
 	}
-	if x := steps[0]; x.ID != 7 || string(x.Kind) != "add" || x.AgeMillis != 2_000 || x.WaitMillis != 3_000 ||
-		x.Failures != 2 || string(x.LastError) != "no answer" {
+	if x := steps[0]; x.ID != 7 || x.Kind != "add" || x.Age != 2*time.Second || x.Wait != 3*time.Second ||
+		x.Failures != 2 || x.LastError != "no answer" {
 		t.Errorf("%+v", x)
 	}
-	if x := reasons[0]; string(x.Code) != "snapshot" || x.AgeMillis != 10_000 || x.LeftMillis != 1_000 ||
-		!strings.HasSuffix(string(x.Text), "41 %") || x.Subjects.Len() != 1 {
+	if x := reasons[0]; x.Code != "snapshot" || x.Since != 10*time.Second || x.Left != time.Second ||
+		!strings.HasSuffix(x.Text, "41 %") || len(x.Subjects) != 1 {
 		t.Errorf("%+v", x)
 	}
 	answer := s.must(s.ask(&protocol.ClusterPlan{})).ClusterPlan
-	if x := slices.Collect(answer.Steps.All()); len(x) != 1 || x[0].InMillis != 5_000 || string(x[0].Rule) != "few" ||
-		string(x[0].Kind) != "promote" || x[0].HostID != 3 || !answer.Cut || answer.Reasons.Len() != 1 {
+	if x := answer.Steps; len(x) != 1 || x[0].In != 5*time.Second || x[0].Rule != "few" ||
+		x[0].Kind != "promote" || x[0].Host != 3 || !answer.Cut || len(answer.Reasons) != 1 {
 		t.Errorf("%+v", x)
 	}
 	if d := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe; !d.Observed || d.Concerns.Len() == 0 {
@@ -276,7 +276,7 @@ func testPolicyIsChangedFromWhatItWas(t *testing.T) {
 	c, s := operated(t)
 	from := s.must(s.ask(&protocol.ClusterDescribe{})).ClusterDescribe.Policy
 	to := from
-	to.OfflineAfterMillis = 30_000
+	to.OfflineAfter = 30 * time.Second
 	s.must(s.ask(&protocol.Policy{Operation: by(1), From: from, To: to}))
 	want(t, "the policy", recordsOf(c, 1).Policy().OfflineAfter, 30_000)
 	other := from
@@ -301,14 +301,14 @@ func testJoinTokens(t *testing.T) {
 	create := &protocol.Token{Operation: by(1), Verb: protocol.TokenCreate, ID: name("q7"),
 		Hash: slices.Repeat([]byte{9}, 32), ValidMillis: 60_000}
 	a := s.must(s.ask(create)).Token
-	made := slices.Collect(a.Tokens.All())
-	if len(made) != 1 || string(made[0].ID) != "q7" || string(made[0].By) != "ann@box" || made[0].LeftMillis == 0 ||
-		made[0].LeftMillis > 60_001 || a.Addresses.Len() != 3 || string(a.Authority) != string(authority) {
+	made := a.Tokens
+	if len(made) != 1 || made[0].ID != "q7" || made[0].By != "ann@box" || made[0].Left == 0 ||
+		made[0].Left > 60_001*time.Millisecond || a.Addresses.Len() != 3 || string(a.Authority) != string(authority) {
 		t.Errorf("%+v", a)
 	}
 	want(t, "one is kept", len(recordsOf(c, 1).Tokens()), 1)
 	list := s.must(s.ask(&protocol.Token{Verb: protocol.TokenList})).Token
-	want(t, "listed", list.Tokens.Len(), 1)
+	want(t, "listed", len(list.Tokens), 1)
 	s.must(s.ask(&protocol.Token{Operation: by(2), Verb: protocol.TokenRevoke, ID: name("q7")}))
 	want(t, "none is kept", len(recordsOf(c, 1).Tokens()), 0)
 	for what, m := range map[string]*protocol.Token{

@@ -40,7 +40,7 @@ func (c *conn) listTokens(r *protocol.Request) {
 			return
 		}
 		a := h.joining(&t)
-		overview.AddTokens(&a.Tokens, t.Records, t.Clock.Now)
+		a.Tokens = overview.Tokens(t.Records, t.Clock.Now)
 		c.Answer(id, a)
 	})
 }
@@ -66,7 +66,7 @@ func (c *conn) createToken(r *protocol.Request) {
 			t, _ := h.meta.Machine.Topology()
 			a := h.joining(&t)
 			a.Existed, a.Since = existed(e), since
-			overview.AddTokens(&a.Tokens, t.Records, t.Clock.Now, id)
+			a.Tokens = overview.Tokens(t.Records, t.Clock.Now, id)
 			return a
 		})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
@@ -74,6 +75,8 @@ type Config struct {
 	AcquireDelay time.Duration
 	// Guard returns why this host must refuse writes at the moment, nil where it need not. May be nil.
 	Guard func() error
+	// Own returns what the process knows of the host for the list of concerns. May be nil.
+	Own func() concern.Own
 	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
 	DigestInterval time.Duration
 	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It

@@ -39,6 +39,8 @@ type conn struct {
 	name       string
 	client     shard.ClientState // set by HELLO; does not change where the connection has a session
 	pushes     protocol.KindSet  // of the second block that the client understands; set by HELLO
+	behalf     protocol.OnBehalf // for whom a request comes that is to come
+	asker      string            // of the request that is being dispatched, where a gateway has said so
 	describing describe
 	body       []byte // of the command that is being made
 

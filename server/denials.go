@@ -3,8 +3,10 @@ package server
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/rights"
 )
 
 // maxDenials is how many refusals a host remembers.
@@ -52,8 +54,11 @@ func (d *denials) latest() (list []denial, total uint64) {
 
 // denied remembers a refusal. The path is empty where the node is not known, or must not be. The object may be part of
 // the request.
-func (c *conn) denied(k protocol.Kind, path, object string) {
-	c.host.denials.note(denial{at: c.host.wall(), who: c.who(), address: c.client.Address, kind: k,
+func (c *conn) denied(k protocol.Kind, path, object string) { c.deniedFrom(c.from(), k, path, object) }
+
+// deniedFrom is denied for a request that is not being dispatched any more, and came from an address.
+func (c *conn) deniedFrom(from string, k protocol.Kind, path, object string) {
+	c.host.denials.note(denial{at: c.host.wall(), who: c.who(), address: clipAddress(from), kind: k,
 		path: path, object: strings.Clone(object)})
 }
 
@@ -73,9 +78,8 @@ func (c *conn) accessDenials(r *protocol.Request) {
 	}
 	limit := itemLimit(r.AccessDenials.Limit)
 	list, total := c.host.denials.latest()
-	a := protocol.AccessDenialsAnswer{HostName: []byte(c.host.config.Name), Total: total}
+	a, size := protocol.AccessDenialsAnswer{HostName: []byte(c.host.config.Name), Total: total}, 0
 	for _, d := range list {
-		need := d.kind.Right() & protocol.RightAll
 		below := d.path
 		if below == "" {
 			below = "/"
@@ -83,11 +87,12 @@ func (c *conn) accessDenials(r *protocol.Request) {
 		if !c.rights.Allows(below, "", protocol.RightAdmin) {
 			continue
 		}
-		a.Denials.Append(protocol.AccessDenial{
-			AtMillis: d.at, Who: []byte(d.who), Address: []byte(d.address), Request: []byte(d.kind.String()),
-			Right: uint64(need), Path: []byte(d.path), Object: []byte(d.object),
-		})
-		if a.Denials.Len() == limit || a.Denials.Size() >= protocol.PageBytes {
+		denial := rights.Denial{
+			At: time.UnixMilli(int64(d.at)), Who: d.who, Address: d.address, Request: d.kind.String(),
+			Rights: d.kind.Right() & protocol.RightAll, Path: d.path, Object: d.object,
+		}
+		a.Denials = append(a.Denials, denial)
+		if size += protocol.Size(&denial); len(a.Denials) == limit || size >= protocol.PageBytes {
 			break
 		}
 	}

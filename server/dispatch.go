@@ -15,6 +15,10 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 	if !c.greeted {
 		return c.hello(r)
 	}
+	c.asker = ""
+	if c.behalf.RequestID == r.ID && c.behalf.Address != nil {
+		c.asker, c.behalf = string(c.behalf.Address), protocol.OnBehalf{}
+	}
 	if r.Kind == protocol.KindWatchStop {
 		// It is carried out whatever else the client has asked for: it frees what the host holds for the client.
 		c.watchStop(r)
@@ -61,9 +65,11 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 		c.failure(r, protocol.StatusBadRequest, "a second HELLO")
 	},
 	protocol.KindPing:              func(c *conn, r *protocol.Request) { c.ping(r.ID) },
+	protocol.KindOnBehalf:          (*conn).onBehalf,
 	protocol.KindRouting:           func(c *conn, r *protocol.Request) { c.routing(r.ID, &r.Routing) },
 	protocol.KindHostStatus:        (*conn).hostStatus,
 	protocol.KindHostLoad:          (*conn).hostLoad,
+	protocol.KindConcerns:          (*conn).concerns,
 	protocol.KindNodeCreate:        (*conn).nodeCreate,
 	protocol.KindNodeDescribe:      (*conn).nodeDescribe,
 	protocol.KindNodeAlter:         (*conn).nodeAlter,

@@ -64,10 +64,12 @@ func (g *gate) hold(held bool) {
 	g.mu.Unlock()
 }
 
-// What a connection has of a batch beside one that asks for little: commands of 100 bytes, and bytes of large ones.
+// What a connection has of a batch beside one that asks for little: commands of 100 bytes, and bytes of large ones. The
+// last is how many commands a batch has at the most.
 const (
 	commandsPerShare = 27
 	largePerBatch    = 64 << 10
+	commandsPerBatch = 2048
 )
 
 func queuedAt(h *Host) int {
@@ -164,11 +166,11 @@ func testServedBeside(t *testing.T, c flood) {
 		}
 		// Two batches that are under way and the next, each with a part of both flooders and of the host
 		// itself. In the first round one may have been on its way to the log before the victim was known.
-		most := 3 * largePerBatch
+		most, mostCommands := 3*largePerBatch, 9*commandsPerShare
 		if n == 0 {
-			most += 1 << 20
+			most, mostCommands = most+1<<20, mostCommands+commandsPerBatch
 		}
-		if commands > 9*commandsPerShare || size > most {
+		if commands > mostCommands || size > most {
 			t.Fatalf("round %d: it is served after %d commands of %d bytes", n, commands, size)
 		}
 	}

@@ -107,7 +107,10 @@ func stopChangesAndNothingElse(t *testing.T, c *servertest.Cluster, full *atomic
 		want(t, "data", string(read.SemaphoreDescribe.Semaphore.Data), "old")
 	}
 	s.must(s.ask(&protocol.Ping{}))
-	s.must(s.ask(&protocol.SessionAttach{SessionID: b.id, Key: []byte("key"), AttachSequence: 2}))
+	drawn := s.must(s.ask(&protocol.SessionAttach{
+		SessionID: b.id, Key: []byte("key"), AttachSequence: 2, Numbers: true,
+	}))
+	want(t, "numbers for who comes to release", drawn.SessionAttach.NumberBase > 0, true)
 	want(t, "released", a.release("lock"), true)
 	s.await(waits, protocol.KindGranted)
 	s.must(s.ask(&protocol.SessionStop{SessionID: a.id}))

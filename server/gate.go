@@ -185,7 +185,8 @@ func (c *conn) unbound() bool {
 func (c *conn) refuseLagging(r *protocol.Request) bool {
 	k, is := c.rights.(*kept)
 	need := r.Kind.Right()
-	if !is || need&protocol.RightAll == 0 || r.Kind == protocol.KindHostStatus || r.Kind == protocol.KindHostLoad {
+	if !is || need&protocol.RightAll == 0 || r.Kind == protocol.KindHostStatus || r.Kind == protocol.KindHostLoad ||
+		r.Kind == protocol.KindConcerns {
 		return false
 	}
 	// Every request comes here: the clock is read only for what is grave.

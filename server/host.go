@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/overview"
@@ -48,6 +49,7 @@ type Host struct {
 	saved    savedStates
 	saving   chan struct{}        // has a place for each state that is saved for a backup
 	load     atomic.Pointer[Load] // nil before the first report
+	book     *concern.Book
 
 	mu     sync.Mutex // guards what follows
 	conns  map[*conn]struct{}
@@ -66,6 +68,7 @@ func Open(config Config) (*Host, error) {
 		metrics: metrics.New(config.Shards), watches: hub.NewBudget(config.WatchBytes),
 		asking: make(chan struct{}, maxQuestions), saving: make(chan struct{}, maxSavings),
 	}
+	h.book = concern.New(h.gather)
 	h.routes = routes{host: h, led: make(map[uint64]uint64)}
 	h.pending.limit = int64(config.PendingBytes)
 	h.partial.limit = int64(config.PartialBytes)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/hostcall"
 	"github.com/signalbox/signalbox/shard"
@@ -17,10 +18,14 @@ import (
 
 // answerBoot takes over that the process of a host has started.
 func (h *Host) answerBoot(ctx context.Context, from shard.HostID, m *protocol.HostBoot) []byte {
-	domain, err := hosts.ParseDomain(string(m.Domain))
+	domain, err := host.ParseDomain(string(m.Domain))
 	incarnation, known := incarnationOf(m.Incarnation)
 	if err != nil || !known || m.Level > math.MaxUint8 || shard.HostID(m.HostID) != from {
 		return badCall(protocol.KindHostBoot, from, err)
+	}
+	if err := level.CheckBuild(level.Level(m.Level), string(m.Version)); err != nil {
+		return hostcall.Failure(protocol.KindHostBoot, protocol.Result{Status: protocol.StatusPreconditionFailed,
+			Message: clip(err.Error())})
 	}
 	boot := hosts.Boot{
 		Host: from, Incarnation: incarnation, Start: hosts.Start{Number: m.StartNumber, Draw: m.StartDraw},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -86,27 +87,19 @@ func (k *keeping) enterAt(id shard.HostID, token string) *speaker {
 	return s
 }
 
-func grant(role, path string) protocol.AccessGrant {
-	return protocol.AccessGrant{Role: []byte(role), Path: []byte(path)}
-}
-
-func grants(list ...protocol.AccessGrant) (out protocol.AccessGrants) {
-	for _, g := range list {
-		out.Append(g)
-	}
-	return out
-}
+func grant(role, path string) rights.Grant { return rights.Grant{Role: role, Path: path} }
 
 // create makes a token whose secret is its name.
-func (k *keeping) create(by *speaker, name string, expires uint64, list ...protocol.AccessGrant) {
+func (k *keeping) create(by *speaker, name string, expires uint64, list ...rights.Grant) {
 	k.Helper()
 	hash := sha256.Sum256([]byte(name))
 	by.must(by.ask(&protocol.AccessChange{Verb: protocol.AccessCreateToken, Principal: []byte("token:" + name),
-		Hash: hash[:], ExpiresMillis: expires, Grants: grants(list...)}))
+		Hash: hash[:], ExpiresMillis: expires, Grants: list}))
 }
 
-func grantTo(principal string, g protocol.AccessGrant) *protocol.AccessChange {
-	return &protocol.AccessChange{Verb: protocol.AccessGrantRole, Principal: []byte(principal), Grants: grants(g)}
+func grantTo(principal string, g rights.Grant) *protocol.AccessChange {
+	return &protocol.AccessChange{Verb: protocol.AccessGrantRole, Principal: []byte(principal),
+		Grants: []rights.Grant{g}}
 }
 
 func TestRightsHoldOnEveryHost(t *testing.T) {
@@ -125,7 +118,7 @@ func TestRightsHoldOnEveryHost(t *testing.T) {
 		k.root.must(k.root.ask(grantTo("token:ci", grant("read", "/test"))))
 		within(t, "the grant", time.Second, func() bool { return describe("/test") == protocol.StatusSuccess })
 		revoke := &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("token:ci"),
-			Grants: grants(grant("read", "/prod"))}
+			Grants: []rights.Grant{grant("read", "/prod")}}
 		k.root.must(k.root.ask(revoke))
 		within(t, "the loss", time.Second, func() bool { return describe("/prod") == protocol.StatusUnauthorized })
 		k.root.must(k.root.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeToken, Principal: []byte("token:ci")}))
@@ -193,8 +186,8 @@ func TestAHostThatLagsTrustsItsRightsNoLongerThanSaid(t *testing.T) {
 		root := k.enterAt(lags, "root")
 		denials := root.must(root.ask(&protocol.AccessDenials{})).AccessDenials
 		var all []string
-		for d := range denials.Denials.All() {
-			all = append(all, string(d.Who)+" "+string(d.Request))
+		for _, d := range denials.Denials {
+			all = append(all, d.Who+" "+d.Request)
 		}
 		if !slices.Contains(all, "token:ci SEMAPHORE_DELETE") || !slices.Contains(all, "unknown HELLO") {
 			t.Errorf("the host remembers that it refused %q", slices.Compact(all))
@@ -254,11 +247,11 @@ func TestRightsAreGivenBelowAndNoMoreThanOneHas(t *testing.T) {
 	k.create(k.root, "reader", 0, grant("read", "/prod"))
 	lead := k.enterAt(1, "lead")
 	role := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: []byte("mine")}
-	role.Rules.Append(protocol.AccessRule{Path: []byte("/prod"), Rights: 1})
+	role.Rules = []rights.Rule{{Path: "/prod", Rights: 1}}
 	hash := sha256.Sum256([]byte("new"))
-	token := func(g ...protocol.AccessGrant) *protocol.AccessChange {
+	token := func(g ...rights.Grant) *protocol.AccessChange {
 		return &protocol.AccessChange{Verb: protocol.AccessCreateToken, Principal: []byte("token:new"), Hash: hash[:],
-			Grants: grants(g...)}
+			Grants: g}
 	}
 	for _, c := range []struct {
 		what string
@@ -288,8 +281,8 @@ func TestRightsAreGivenBelowAndNoMoreThanOneHas(t *testing.T) {
 	}
 	list := lead.must(lead.ask(&protocol.AccessList{})).AccessList
 	var shown []string
-	for p := range list.Principals.All() {
-		shown = append(shown, string(p.Principal))
+	for _, p := range list.Principals {
+		shown = append(shown, p.Name)
 	}
 	want(t, "what lead is shown", strings.Join(shown, " "), "token:ci token:lead token:new token:reader")
 }
@@ -312,7 +305,7 @@ func TestTheLastWhoGivesRightsCannotStop(t *testing.T) {
 	k := keepRights(t, 1)
 	role := func(name string, right protocol.Right) *protocol.AccessChange {
 		m := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: []byte(name)}
-		m.Rules.Append(protocol.AccessRule{Path: []byte("/"), Rights: uint64(right)})
+		m.Rules = []rights.Rule{{Path: "/", Rights: right}}
 		return m
 	}
 	k.root.must(k.root.ask(role("boss", protocol.RightAll)))
@@ -321,7 +314,7 @@ func TestTheLastWhoGivesRightsCannotStop(t *testing.T) {
 	boss.must(boss.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeToken, Principal: []byte("token:root")}))
 	revoke := &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("token:boss")}
 	one := *revoke
-	one.Grants = grants(grant("boss", "/"))
+	one.Grants = []rights.Grant{grant("boss", "/")}
 	for what, m := range map[string]*protocol.AccessChange{
 		"its token":         {Verb: protocol.AccessRevokeToken, Principal: []byte("token:boss")},
 		"its roles":         revoke,
@@ -340,7 +333,7 @@ func TestTheLastWhoGivesRightsCannotStop(t *testing.T) {
 func TestWhoMayAndWhoWasRefused(t *testing.T) {
 	k := keepRights(t, 1)
 	id := k.root.node("/prod")
-	part := protocol.AccessGrant{Role: []byte("operator"), Path: []byte("/prod"), Object: []byte("nightly-")}
+	part := rights.Grant{Role: "operator", Path: "/prod", Object: "nightly-"}
 	k.create(k.root, "ci", 0, part)
 	for _, name := range []string{"nightly-1", "nightly-2", "daily"} {
 		k.root.must(k.root.ask(&protocol.SemaphoreCreate{NodeID: id, Name: []byte(name), Limit: 1}))
@@ -359,19 +352,19 @@ func TestWhoMayAndWhoWasRefused(t *testing.T) {
 	ci.must(ci.ask(&protocol.SemaphoreDescribe{NodeID: id, Name: []byte("nightly-2")}))
 	ask := func(m *protocol.AccessAsk) (who []string) {
 		a := k.root.must(k.root.ask(m)).AccessAsk
-		for d := range a.Decisions.All() {
-			who = append(who, string(d.Principal)+" by "+string(d.Grant.Role))
+		for _, d := range a.Decisions {
+			who = append(who, d.Principal+" by "+d.Grant.Role)
 		}
 		return who
 	}
-	may := &protocol.AccessAsk{Path: []byte("/prod"), Object: []byte("nightly-2"), Right: uint64(protocol.RightDelete)}
+	may := &protocol.AccessAsk{Path: []byte("/prod"), Object: []byte("nightly-2"), Right: protocol.RightDelete}
 	want(t, "who may", strings.Join(ask(may), ", "), "token:ci by operator, token:root by root")
 	may.Principal, may.Object = []byte("token:ci"), []byte("daily")
 	want(t, "whether it may", len(ask(may)), 0)
 	denials := k.root.must(k.root.ask(&protocol.AccessDenials{})).AccessDenials
 	want(t, "refusals", denials.Total, 1)
-	for d := range denials.Denials.All() {
-		want(t, "who", string(d.Who), "token:ci")
-		want(t, "what", string(d.Request)+" "+string(d.Path)+" "+string(d.Object), "SEMAPHORE_DELETE /prod daily")
+	for _, d := range denials.Denials {
+		want(t, "who", d.Who, "token:ci")
+		want(t, "what", d.Request+" "+d.Path+" "+d.Object, "SEMAPHORE_DELETE /prod daily")
 	}
 }

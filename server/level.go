@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -63,6 +64,16 @@ func (h LevelHolder) String() string {
 	return fmt.Sprintf("host %s, which can follow up to level %d", h.Name, h.Level)
 }
 
+// DataLevel is the highest feature level of what this host keeps: of the meta shard, or of a data shard where the host
+// has no copy of that.
+func (h *Host) DataLevel() level.Level {
+	highest := h.meta.Machine.Level()
+	for _, r := range h.replicas {
+		highest = max(highest, r.Machine.Level())
+	}
+	return highest
+}
+
 // Level returns the feature level of the cluster, and the hosts that keep it from rising.
 func (h *Host) Level() Level {
 	l := Level{Cluster: h.meta.Machine.Level(), Newest: h.config.Level}
@@ -92,8 +103,8 @@ func (h *Host) Level() Level {
 }
 
 // aboveLevel is the answer to a request that needs a level which the cluster, or a shard, has not reached. A host that
-// has not caught up since it started does not know whether the cluster has, and a shard follows the cluster within a
-// moment.
+// has not caught up since it started does not know whether the cluster has, a shard follows the cluster within a
+// moment, and a cluster that was only just born rises as soon as its hosts have registered.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	switch {
 	case !h.meta.CaughtUp():
@@ -102,6 +113,12 @@ func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 		return &protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 20,
 			Message: fmt.Sprintf("the shard has not followed the cluster to feature level %d yet", needs)}
 	}
-	return &protocol.Result{Status: protocol.StatusUnsupported, Message: clip(fmt.Sprintf(
-		"this needs feature level %d of the cluster, which is at %v", needs, h.Level()))}
+	l := h.Level()
+	result := &protocol.Result{Status: protocol.StatusUnsupported, Message: clip(fmt.Sprintf(
+		"this needs feature level %d of the cluster, which is at %v", needs, l))}
+	held := slices.ContainsFunc(l.HeldBy, func(x LevelHolder) bool { return x.Name != "" })
+	if needs <= l.Newest && !held { // this host can follow it, and no other is known that cannot
+		result.Status, result.WaitMillis = protocol.StatusUnavailable, 50
+	}
+	return result
 }

@@ -76,7 +76,11 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})
 			return
 		}
-		c.Answer(request, &protocol.SessionDescribeAnswer{Session: c.host.sessionInfo(rp, &view)})
+		info := c.host.sessionInfo(rp, &view)
+		if !c.seesSession(rp, &view) {
+			info.Description, info.Client = nil, protocol.ClientInfo{}
+		}
+		c.Answer(request, &protocol.SessionDescribeAnswer{Session: info})
 	})
 }
 
@@ -95,7 +99,9 @@ func (c *conn) sessionList(r *protocol.Request) {
 		page, last, more := rp.Machine.ListSessions(id, shard.SessionID(m.After), itemLimit(m.Limit), nil)
 		var a protocol.SessionListAnswer
 		for i := range page {
-			a.Sessions.Append(c.host.sessionInfo(rp, &page[i]))
+			if c.seesSession(rp, &page[i]) {
+				a.Sessions.Append(c.host.sessionInfo(rp, &page[i]))
+			}
 			if a.Sessions.Size() >= protocol.PageBytes && i < len(page)-1 {
 				last, more = page[i].ID, true
 				break

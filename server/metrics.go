@@ -85,6 +85,7 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	}
 	h.writeQuotas(w)
 	h.writeCluster(w)
+	h.writeConcerns(w)
 	newSemaphoreWriter(h, w).write()
 	(&rolloutWriter{newStillWriter(h, w)}).write()
 	(&processWriter{newStillWriter(h, w)}).write()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/server/overview"
 )
 
@@ -36,7 +37,6 @@ func (h *Host) writeCluster(w io.Writer) {
 		fmt.Fprintf(w, "signalbox_shard_voters_alive%s %d\n", labels, r.Live)
 		fmt.Fprintf(w, "signalbox_shard_failures_tolerated%s %d\n", labels, r.Tolerated)
 	}
-	writeConcerns(w, &c)
 }
 
 // writeHostStates counts the hosts by the state that each has.
@@ -50,21 +50,15 @@ func writeHostStates(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeConcerns writes what is not as it should be: of the same about several shards once.
-func writeConcerns(w io.Writer, c *overview.Cluster) {
-	seen := make(map[string]bool)
-	for _, x := range c.Concerns() {
-		name := ""
-		for _, on := range c.Records.Hosts() {
-			if uint64(on.ID) == x.HostID {
-				name = on.Name
-			}
-		}
-		severity := strings.ToLower(x.Severity.String())
-		labels := fmt.Sprintf("{severity=%q,code=%q,host=%s}", severity, x.Code, label(name))
-		if !seen[labels] {
-			seen[labels] = true
-			fmt.Fprintf(w, "signalbox_cluster_concern%s 1\n", labels)
-		}
+// writeConcerns writes how many concerns of each kind this host has, also of those that it has none of: an alert ends
+// where a series is 0.
+func (h *Host) writeConcerns(w io.Writer) {
+	counts := make(map[concern.Kind]int)
+	for _, c := range h.Concerns() {
+		counts[c.Kind] += 1 + c.More
+	}
+	for _, row := range concern.Kinds {
+		fmt.Fprintf(w, "signalbox_concerns{kind=%q,severity=\"%v\"} %d\n", string(row.Kind), row.Severity,
+			counts[row.Kind])
 	}
 }

@@ -3,9 +3,9 @@ package server
 import (
 	"fmt"
 
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/process"
 )
 
 // processStill is from how many milliseconds on a round that waits stands still: all rounds wait for a moment. One that
@@ -50,8 +50,8 @@ func (pw *processWriter) inboxes(r *replica.Replica) {
 
 // walk writes how the processes of a shard are, at its leader.
 func (pw *processWriter) walk(r *replica.Replica) {
-	var states [process.StateComplete + 1]int
-	var longest [process.StateComplete + 1]uint64
+	var states [kind.Phases]int
+	var longest [kind.Phases]uint64
 	members, unread := 0, 0
 	at, over := shard.Cursor(0), false
 	for !over && pw.checks > 0 {
@@ -71,9 +71,9 @@ func (pw *processWriter) walk(r *replica.Replica) {
 		}
 	}
 	for state, n := range states {
-		fmt.Fprintf(pw.to, "signalbox_processes{shard=\"%d\",state=%q} %d\n", r.ID, process.State(state), n)
+		fmt.Fprintf(pw.to, "signalbox_processes{shard=\"%d\",state=%q} %d\n", r.ID, kind.Phase(state), n)
 	}
-	for _, state := range []process.State{process.StatePreparing, process.StateRunning} {
+	for _, state := range []kind.Phase{kind.Preparing, kind.Running} {
 		fmt.Fprintf(pw.to, "signalbox_process_longest_seconds{shard=\"%d\",state=%q} %g\n", r.ID, state,
 			float64(longest[state])/1000)
 	}
@@ -91,10 +91,10 @@ func (pw *processWriter) still(v *shard.ProcessView) {
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
 		waited := v.Now - min(v.Now, re.Since)
-		if re.Code == process.CodeOpening || !re.Late && !re.Blocked && waited < processStill {
+		if re.Code == kind.ReasonOpening || !re.Late && !re.Blocked && waited < processStill {
 			continue
 		}
-		reason, member := string(re.Code), re.From.Name
+		reason, member := re.Code, re.From.Name
 		if re.Late {
 			reason = "late"
 		}

@@ -3,7 +3,8 @@ package server
 import (
 	"fmt"
 
-	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -27,20 +28,20 @@ func (rw *rolloutWriter) counts(r *replica.Replica) {
 	for cause, n := range c.Targets {
 		if cause > 0 {
 			fmt.Fprintf(rw.to, "signalbox_rollout_targets_total{shard=\"%d\",cause=\"%v\"} %d\n", r.ID,
-				protocol.TargetCause(cause), n)
+				field.Name(kind.Cause(cause)), n)
 		}
 	}
 	for reason, n := range c.Halts {
 		if reason > 0 {
 			fmt.Fprintf(rw.to, "signalbox_rollout_halts_total{shard=\"%d\",reason=\"%v\"} %d\n", r.ID,
-				protocol.HaltReason(reason), n)
+				field.Name(kind.HaltReason(reason)), n)
 		}
 	}
 }
 
 // walk writes how the rollouts of a shard are, at its leader.
 func (rw *rolloutWriter) walk(r *replica.Replica) {
-	var phases [protocol.PhaseHalted + 1]int
+	var phases [kind.Halted + 1]int
 	var leaders, followers, sources int
 	at, over := shard.Cursor(0), false
 	for !over && rw.checks > 0 {
@@ -60,7 +61,7 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 		}
 	}
 	for phase, n := range phases {
-		fmt.Fprintf(rw.to, "signalbox_rollouts{shard=\"%d\",phase=\"%v\"} %d\n", r.ID, protocol.RolloutPhase(phase), n)
+		fmt.Fprintf(rw.to, "signalbox_rollouts{shard=\"%d\",phase=\"%v\"} %d\n", r.ID, field.Name(kind.Phase(phase)), n)
 	}
 	fmt.Fprintf(rw.to, "signalbox_rollout_instances{shard=\"%[1]d\",role=\"leader\"} %[2]d\n"+
 		"signalbox_rollout_instances{shard=\"%[1]d\",role=\"follower\"} %[3]d\n"+

@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -59,11 +60,15 @@ func (c *conn) metaChange(
 		c.Fail(r.ID, r.Kind, h.aboveLevel(needs))
 		return
 	}
+	if command.Request != nil && !h.meta.Machine.Founded() {
+		c.Fail(r.ID, r.Kind, &notFounded)
+		return
+	}
 	id, kind := r.ID, r.Kind
 	h.meta.Propose(command, func(e *meta.Effect, failed protocol.Status) {
 		switch {
 		case e == nil:
-			c.Fail(id, kind, &protocol.Result{Status: failed})
+			c.Fail(id, kind, pipeline.Why(failed))
 		case e.Status != protocol.StatusSuccess:
 			c.Fail(id, kind, &protocol.Result{
 				Status: e.Status, Message: clip(e.Message), Since: h.meta.Machine.NextAnswer(),
@@ -103,14 +108,15 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 // nodeExists answers a client that may read a node, and not create it, that it exists: nothing is created then. It
 // refuses where the node does not.
 func (c *conn) nodeExists(r *protocol.Request, path string) {
-	id, kind := r.ID, r.Kind
+	id, kind, from := r.ID, r.Kind, c.from()
 	c.host.findNode(path, func(n meta.Node, ok, sure bool) {
 		switch {
 		case ok:
 			c.dropAct(id)
 			c.Answer(id, &protocol.NodeCreateAnswer{Node: wireNode(&n), Existed: true})
 		case sure:
-			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: c.lacking(kind, path, "")})
+			message := c.lackingFrom(from, kind, path, "")
+			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnauthorized, Message: message})
 		default:
 			c.Fail(id, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: metaAway})
 		}
@@ -163,8 +169,19 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 		c.host.findNode(path, done)
 		return
 	}
-	n, ok := c.host.meta.Machine.NodeByID(node)
-	done(n, ok, c.host.meta.Machine.NodeAlive(node) != meta.NodeLater)
+	c.host.findNodeByID(node, done)
+}
+
+// findNodeByID is findNode for an id. One that was dropped is known not to come back.
+func (h *Host) findNodeByID(id shard.NodeID, done func(n meta.Node, ok, sure bool)) {
+	if n, ok := h.meta.Machine.NodeByID(id); ok || !h.unfilled(id) {
+		done(n, ok, true)
+		return
+	}
+	h.meta.Confirm(func(sure bool) {
+		n, ok := h.meta.Machine.NodeByID(id)
+		done(n, ok, sure)
+	})
 }
 
 // findNode finds a path, at once where it is known here, else behind a barrier. sure reports whether a

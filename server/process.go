@@ -42,10 +42,10 @@ func (c *conn) processList(r *protocol.Request) {
 		return listPage{
 			n: len(page), last: last, more: more,
 			add: func(i int) ([]byte, int) {
-				if c.seesObject(n, string(page[i].Name)) {
+				if c.seesObject(n, page[i].Name) {
 					a.Processes.Append(page[i])
 				}
-				return page[i].Name, a.Processes.Size()
+				return []byte(page[i].Name), a.Processes.Size()
 			},
 			done: func(next []byte) protocol.AnswerMessage {
 				a.Next = next

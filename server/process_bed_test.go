@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -46,17 +47,24 @@ func (b *processBed) connect(host shard.HostID) *speaker {
 }
 
 // put makes the process, and returns the revision of its spec.
-func (b *processBed) put(spec protocol.ProcessSpec) uint64 {
+func (b *processBed) put(spec kind.Spec) uint64 {
 	b.t.Helper()
-	return b.s.must(b.s.ask(&protocol.ProcessPut{NodeID: b.node, Name: cache, Spec: spec})).ProcessPut.Revision
+	m := &protocol.ProcessPut{NodeID: b.node, Name: cache, Put: kind.Put{Spec: spec}}
+	return b.s.must(b.s.ask(m)).ProcessPut.Revision
 }
 
 // act carries out an operator's act.
-func (b *processBed) act(verb protocol.ProcessVerb, member uint64, reason string) {
+func (b *processBed) act(verb kind.Verb, member uint64, reason string) {
 	b.t.Helper()
 	b.s.must(b.s.ask(&protocol.ProcessAct{
-		NodeID: b.node, Name: cache, Verb: verb, MemberID: member, Author: []byte("ann"), Reason: []byte(reason),
+		NodeID: b.node, Name: cache,
+		Act: kind.Act{Verb: verb, MemberID: member, By: kind.By{Author: "ann", Reason: reason}},
 	}))
+}
+
+// arrivalOf is what a candidate says that may make the process.
+func arrivalOf(name string) kind.Arrival {
+	return kind.Arrival{Joining: kind.Joining{Name: name, Candidate: true}, Create: true}
 }
 
 // describe describes a part.
@@ -69,7 +77,7 @@ func (b *processBed) describe(part string) *protocol.ProcessDescribeAnswer {
 	return &a
 }
 
-func (b *processBed) head() (h protocol.ProcessHead) {
+func (b *processBed) head() (h kind.Head) {
 	b.t.Helper()
 	readRecord(b.t, b.describe("").Head, &h)
 	return h
@@ -100,7 +108,7 @@ func (b *processBed) joinOver(s *speaker, name string, change ...func(*protocol.
 	b.t.Helper()
 	a := &attendant{started: s.session("/prod", 10*time.Second), b: b}
 	m := &protocol.ProcessJoin{
-		Mutation: a.mutation(), NodeID: b.node, Name: cache, Member: []byte(name), Candidate: true, Create: true,
+		Mutation: a.mutation(), NodeID: b.node, Name: cache, Arrival: arrivalOf(name),
 	}
 	for _, f := range change {
 		f(m)
@@ -155,7 +163,7 @@ func (a *attendant) receiveAll() {
 }
 
 // next waits for the next item.
-func (a *attendant) next(kind protocol.ItemKind) protocol.Item {
+func (a *attendant) next(want kind.ItemKind) protocol.Item {
 	a.b.t.Helper()
 	for len(a.inbox) == 0 {
 		if a.end != nil {
@@ -165,8 +173,8 @@ func (a *attendant) next(kind protocol.ItemKind) protocol.Item {
 	}
 	i := a.inbox[0]
 	a.inbox = a.inbox[1:]
-	if i.Kind != kind {
-		a.b.t.Fatalf("member %d gets %v of epoch %d, want %v", a.member, i.Kind, i.Epoch, kind)
+	if i.Kind != want {
+		a.b.t.Fatalf("member %d gets %v of epoch %d, want %v", a.member, i.Kind, i.Epoch, want)
 	}
 	a.acked = i.Seq
 	return i
@@ -188,7 +196,7 @@ func (a *attendant) part() protocol.Part {
 // prepare waits for an epoch, and prepares for it.
 func (a *attendant) prepare() uint64 {
 	a.b.t.Helper()
-	a.epoch = a.next(protocol.ItemPrepare).Epoch
+	a.epoch = a.next(kind.ItemPrepare).Epoch
 	a.s.must(a.s.ask(&protocol.ProcessPrepared{
 		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(),
 	}))
@@ -209,7 +217,7 @@ func (a *attendant) sending(payload string, to ...uint64) *protocol.ProcessSend 
 func (a *attendant) broadcast(payload string) uint64 {
 	a.b.t.Helper()
 	m := a.sending(payload)
-	m.Audience = protocol.ToAll
+	m.Audience = kind.ToAll
 	return a.s.must(a.s.ask(m)).ProcessSend.Exchange
 }
 
@@ -228,7 +236,7 @@ func (a *attendant) replying(exchange uint64, data string) *protocol.ProcessRepl
 // answer waits for a request, and replies to it.
 func (a *attendant) answer(data string) protocol.Item {
 	a.b.t.Helper()
-	i := a.next(protocol.ItemRequest)
+	i := a.next(kind.ItemRequest)
 	a.s.must(a.s.ask(a.replying(i.Exchange, data)))
 	return i
 }
@@ -243,7 +251,7 @@ func (a *attendant) complete(result string) {
 // finish waits for the completion, and confirms it.
 func (a *attendant) finish() protocol.Item {
 	a.b.t.Helper()
-	i := a.next(protocol.ItemComplete)
+	i := a.next(kind.ItemComplete)
 	a.s.must(a.s.ask(&protocol.ProcessCompleted{
 		Mutation: a.mutation(), NodeID: a.b.node, Name: cache, Part: a.part(),
 	}))
@@ -260,6 +268,6 @@ func (b *processBed) run(names ...string) []*attendant {
 	for _, a := range all {
 		a.prepare()
 	}
-	all[0].next(protocol.ItemCoordinate)
+	all[0].next(kind.ItemCoordinate)
 	return all
 }

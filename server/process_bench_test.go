@@ -14,6 +14,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -61,9 +62,11 @@ func perform(b *testing.B, address string, name string, members int) *performer 
 	p.number.SessionID = p.ask(&protocol.SessionStart{
 		Path: []byte("/bench"), TimeoutMillis: 600_000,
 	}).SessionStart.SessionID
+	arrival := kind.Arrival{
+		Joining: kind.Joining{Name: name, Candidate: true}, Create: true, Spec: kind.Spec{MinMembers: members},
+	}
 	p.part.MemberID = p.ask(&protocol.ProcessJoin{
-		Mutation: next(&p.number), NodeID: 1, Name: show, Member: []byte(name), Candidate: true, Create: true,
-		Spec: protocol.ProcessSpec{MinMembers: uint64(members)},
+		Mutation: next(&p.number), NodeID: 1, Name: show, Arrival: arrival,
 	}).ProcessJoin.MemberID
 	p.ask(&protocol.InboxOpen{SessionID: p.number.SessionID, NodeID: 1, Name: show, MemberID: p.part.MemberID})
 	return p
@@ -134,15 +137,15 @@ func (p *performer) run() {
 func (p *performer) handle(i *protocol.Item) {
 	p.part.Ack, p.part.Epoch = i.Seq, i.Epoch
 	switch i.Kind {
-	case protocol.ItemPrepare:
+	case kind.ItemPrepare:
 		p.say(&protocol.ProcessPrepared{Mutation: next(&p.number), NodeID: 1, Name: show, Part: p.part})
-	case protocol.ItemCoordinate:
+	case kind.ItemCoordinate:
 		p.leads <- struct{}{}
-	case protocol.ItemRequest:
+	case kind.ItemRequest:
 		p.say(&protocol.ProcessReply{
 			Mutation: next(&p.number), NodeID: 1, Name: show, Part: p.part, Exchange: i.Exchange, Data: []byte("done"),
 		})
-	case protocol.ItemEnd:
+	case kind.ItemEnd:
 		if i.Last {
 			p.ended <- struct{}{}
 		}
@@ -187,7 +190,7 @@ func BenchmarkBroadcastToAThousandMembers(b *testing.B) {
 	for b.Loop() {
 		began := time.Now()
 		first.say(&protocol.ProcessSend{
-			Mutation: next(&first.number), NodeID: 1, Name: show, Part: first.part, Audience: protocol.ToAll,
+			Mutation: next(&first.number), NodeID: 1, Name: show, Part: first.part, Audience: kind.ToAll,
 			Payload: make([]byte, payload),
 		})
 		<-first.ended

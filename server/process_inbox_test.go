@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -32,10 +33,10 @@ func TestAReplyThatComesAgainCountsOnce(t *testing.T) {
 		a, other := all[0], all[1]
 		request := a.sending("lock", other.member)
 		a.s.say(request)
-		i := other.next(protocol.ItemRequest)
+		i := other.next(kind.ItemRequest)
 		reply := other.replying(i.Exchange, "locked")
 		other.s.say(reply)
-		end := a.next(protocol.ItemEnd)
+		end := a.next(kind.ItemEnd)
 		other.cut()
 		other.back(b.c.Leader(1))
 		other.s.must(other.s.ask(reply))
@@ -61,7 +62,7 @@ func TestAnInboxIsOpenedAgainAfterACut(t *testing.T) {
 		all := b.run("a", "b")
 		a, other := all[0], all[1]
 		a.send("1", other.member)
-		first := other.next(protocol.ItemRequest)
+		first := other.next(kind.ItemRequest)
 		other.cut()
 		a.send("2", other.member)
 		a.send("3", other.member)
@@ -72,15 +73,15 @@ func TestAnInboxIsOpenedAgainAfterACut(t *testing.T) {
 			t.Errorf("acknowledged up to %d, which is more than was", opened.Acked)
 		}
 		for _, payload := range []string{"2", "3"} {
-			want(t, "request", string(other.next(protocol.ItemRequest).Payload), payload)
+			want(t, "request", string(other.next(kind.ItemRequest).Payload), payload)
 		}
 		a.send("4", other.member)
-		want(t, "request", string(other.next(protocol.ItemRequest).Payload), "4")
+		want(t, "request", string(other.next(kind.ItemRequest).Payload), "4")
 		other.cut()
 		other.back(b.c.Leader(1))
 		other.open(0)
 		for _, payload := range []string{"1", "2", "3", "4"} {
-			got := string(other.next(protocol.ItemRequest).Payload)
+			got := string(other.next(kind.ItemRequest).Payload)
 			want(t, "from the first that is not acknowledged", got, payload)
 		}
 	})
@@ -110,7 +111,7 @@ func TestARoundGoesOnUnderAnotherLeader(t *testing.T) {
 		}
 		all[1].answer("1")
 		all[2].answer("2")
-		end := a.next(protocol.ItemEnd)
+		end := a.next(kind.ItemEnd)
 		want(t, "the exchange", end.Exchange, exchange)
 		want(t, "the replies", end.Replies.Len(), 3)
 		want(t, "the epoch", b.head().Epoch, a.epoch)
@@ -150,7 +151,7 @@ func TestADetachedMemberIsOneUntilItsSessionEnds(t *testing.T) {
 		h := b.head()
 		want(t, "members", h.Members, 1)
 		want(t, "another epoch", h.Epoch > epoch, true)
-		all[0].next(protocol.ItemCancel)
+		all[0].next(kind.ItemCancel)
 		want(t, "the epoch that is prepared next", all[0].prepare(), h.Epoch)
 	})
 }
@@ -169,7 +170,7 @@ func TestAMemberThatIsKickedHearsWhy(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		all := b.run("a", "b")
 		kicked := all[1]
-		b.act(protocol.ProcessKick, kicked.member, "it hangs")
+		b.act(kind.VerbKick, kicked.member, "it hangs")
 		end := kicked.ended()
 		want(t, "status", end.Status, protocol.StatusNotFound)
 		want(t, "why", strings.Contains(end.Message, "kicked by ann: it hangs"), true)
@@ -180,10 +181,11 @@ func TestAMemberThatIsKickedHearsWhy(t *testing.T) {
 		want(t, "opening the inbox", got.Status, protocol.StatusNotFound)
 		want(t, "why", got.Message, end.Message)
 		a := kicked.s.must(kicked.s.ask(&protocol.ProcessJoin{
-			Mutation: kicked.mutation(), NodeID: b.node, Name: cache, Member: []byte("b"),
+			Mutation: kicked.mutation(), NodeID: b.node, Name: cache,
+			Arrival: kind.Arrival{Joining: kind.Joining{Name: "b"}},
 		})).ProcessJoin
 		want(t, "another member", a.MemberID > kicked.member, true)
-		all[0].next(protocol.ItemCancel)
+		all[0].next(kind.ItemCancel)
 		all[0].prepare()
 	})
 }
@@ -219,7 +221,7 @@ func TestTheEndOfASessionEndsItsPart(t *testing.T) {
 		all := b.run("a", "b")
 		all[1].s.must(all[1].s.ask(&protocol.SessionStop{SessionID: all[1].id}))
 		want(t, "its end", all[1].s.await(0, protocol.KindSessionEnded).SessionEnded.SessionID, all[1].id)
-		all[0].next(protocol.ItemCancel)
+		all[0].next(kind.ItemCancel)
 		all[0].prepare()
 	})
 }
@@ -229,7 +231,7 @@ func TestTheLastConnectionHasTheInbox(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := b.join("a")
 		a.prepare()
-		a.next(protocol.ItemCoordinate)
+		a.next(kind.ItemCoordinate)
 		second := b.connect(b.c.Leader(1))
 		got := second.ask(a.opening(a.acked)).Result
 		want(t, "over a connection that it does not act over", got.Status, protocol.StatusBadSession)
@@ -267,18 +269,18 @@ func TestAFullInboxHurtsItsSenderAlone(t *testing.T) {
 		want(t, "the request 257", other.s.ask(refused).Result.Status, protocol.StatusOverloaded)
 		want(t, "once more", other.s.ask(refused).Result.Status, protocol.StatusOverloaded)
 		broadcast := a.sending("all")
-		broadcast.Audience = protocol.ToAll
+		broadcast.Audience = kind.ToAll
 		want(t, "one to all", a.s.ask(broadcast).Result.Status, protocol.StatusOverloaded)
 		a.send("only you", other.member)
-		want(t, "what reaches another", string(other.next(protocol.ItemRequest).Payload), "only you")
+		want(t, "what reaches another", string(other.next(kind.ItemRequest).Payload), "only you")
 		for range 256 {
-			full.next(protocol.ItemRequest)
+			full.next(kind.ItemRequest)
 		}
 		full.s.must(full.s.ask(&protocol.InboxAck{
 			Mutation: full.mutation(), NodeID: b.node, Name: cache, MemberID: full.member, Ack: full.acked,
 		}))
 		other.s.must(other.s.ask(refused))
-		want(t, "after the ack, under the same number", string(full.next(protocol.ItemRequest).Payload), "in time")
+		want(t, "after the ack, under the same number", string(full.next(kind.ItemRequest).Payload), "in time")
 		long := a.s.ask(a.sending(strings.Repeat("x", 64<<10+1), other.member)).Result
 		want(t, "a payload that is too long", long.Status, protocol.StatusBadRequest)
 	})
@@ -304,7 +306,7 @@ func TestASlowMemberHoldsUpNoOther(t *testing.T) {
 			slow.answer("done")
 		}
 		for range requests {
-			end := a.next(protocol.ItemEnd)
+			end := a.next(kind.ItemEnd)
 			want(t, "replies", end.Replies.Len(), 2)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // metric returns a series at the leader of the data shard, rounded down, -1 where there is none.
@@ -26,7 +27,7 @@ func (b *processBed) metrics(when string, all map[string]int) {
 // TestMetricsSayHowProcessesAre: what has happened, how many there are in which state, and whom a round waits for.
 func TestMetricsSayHowProcessesAre(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
-		b.put(protocol.ProcessSpec{ReplyMillis: 20_000})
+		b.put(kind.Spec{ReplyTimeout: 20 * time.Second})
 		all := b.run("a", "b", "c")
 		a := all[0]
 		late := `signalbox_process_still_seconds{node="/prod",process="cache",member="c",reason="late"}`
@@ -34,7 +35,7 @@ func TestMetricsSayHowProcessesAre(t *testing.T) {
 		a.broadcast("x")
 		all[0].answer("y")
 		all[1].answer("y")
-		all[2].next(protocol.ItemRequest)
+		all[2].next(kind.ItemRequest)
 		b.metrics("a round", map[string]int{
 			`signalbox_processes{shard="1",state="running"}`:                    1,
 			`signalbox_processes{shard="1",state="complete"}`:                   0,
@@ -70,9 +71,9 @@ func TestMetricsSayHowProcessesAre(t *testing.T) {
 			t.Errorf("c is late for %d s, want about 24", got)
 		}
 		b.metrics("it is late", map[string]int{`signalbox_process_late_total{shard="1"}`: 1, waits: -1})
-		b.act(protocol.ProcessKick, all[2].member, "it hangs")
-		a.next(protocol.ItemEnd)
-		a.next(protocol.ItemCancel)
+		b.act(kind.VerbKick, all[2].member, "it hangs")
+		a.next(kind.ItemEnd)
+		a.next(kind.ItemCancel)
 		a.prepare()
 		b.metrics("it was put out", map[string]int{
 			`signalbox_process_kicks_total{shard="1"}`:                      1,

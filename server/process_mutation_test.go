@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 )
@@ -33,33 +35,33 @@ func (b *processBed) story(a *attendant) []processStep {
 	}
 	var exchange uint64
 	nothing := func() {}
-	prepared := func() { a.epoch = a.next(protocol.ItemPrepare).Epoch }
+	prepared := func() { a.epoch = a.next(kind.ItemPrepare).Epoch }
 	return []processStep{
 		step(nothing, func() protocol.RequestMessage { return &protocol.ProcessPut{} }),
 		step(nothing, func() protocol.RequestMessage {
-			return &protocol.ProcessJoin{Member: []byte("a"), Candidate: true}
+			return &protocol.ProcessJoin{Arrival: kind.Arrival{Joining: kind.Joining{Name: "a", Candidate: true}}}
 		}),
 		step(func() { a.member = b.only(); a.open(0); prepared() },
 			func() protocol.RequestMessage { return &protocol.ProcessPrepared{Part: a.part()} }),
-		step(func() { a.next(protocol.ItemCoordinate) }, func() protocol.RequestMessage {
-			return &protocol.ProcessSend{Part: a.part(), Audience: protocol.ToAll, Payload: []byte("lock")}
+		step(func() { a.next(kind.ItemCoordinate) }, func() protocol.RequestMessage {
+			return &protocol.ProcessSend{Part: a.part(), Audience: kind.ToAll, Payload: []byte("lock")}
 		}),
-		step(func() { exchange = a.next(protocol.ItemRequest).Exchange }, func() protocol.RequestMessage {
+		step(func() { exchange = a.next(kind.ItemRequest).Exchange }, func() protocol.RequestMessage {
 			return &protocol.ProcessReply{Part: a.part(), Exchange: exchange, Data: []byte("locked")}
 		}),
-		step(func() { a.next(protocol.ItemEnd) }, func() protocol.RequestMessage {
+		step(func() { a.next(kind.ItemEnd) }, func() protocol.RequestMessage {
 			return &protocol.ProcessComplete{Part: a.part(), Result: []byte("done")}
 		}),
-		step(func() { a.next(protocol.ItemComplete) }, func() protocol.RequestMessage {
+		step(func() { a.next(kind.ItemComplete) }, func() protocol.RequestMessage {
 			return &protocol.ProcessCompleted{Part: a.part()}
 		}),
 		step(nothing, func() protocol.RequestMessage {
-			return &protocol.ProcessAct{Verb: protocol.ProcessRestart, Author: []byte("ann")}
+			return &protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "ann"}}}
 		}),
 		step(prepared, func() protocol.RequestMessage {
 			return &protocol.ProcessFail{Part: a.part(), Text: []byte("no")}
 		}),
-		step(func() { a.next(protocol.ItemCancel) }, func() protocol.RequestMessage {
+		step(func() { a.next(kind.ItemCancel) }, func() protocol.RequestMessage {
 			return &protocol.InboxAck{MemberID: a.member, Ack: a.acked}
 		}),
 		step(prepared, func() protocol.RequestMessage { return &protocol.ProcessLeave{MemberID: a.member} }),
@@ -115,10 +117,10 @@ func TestEveryMutationOfAProcessIsCarriedOutOnce(t *testing.T) {
 // processRequests are all requests about processes, of a member or of none.
 func (b *processBed) processRequests(a *attendant) []protocol.RequestMessage {
 	mutations := []protocol.RequestMessage{
-		&protocol.ProcessPut{}, &protocol.ProcessJoin{Member: []byte("a"), Create: true}, &protocol.ProcessLeave{},
+		&protocol.ProcessPut{}, &protocol.ProcessJoin{Arrival: arrivalOf("a")}, &protocol.ProcessLeave{},
 		&protocol.ProcessPrepared{}, &protocol.ProcessSend{}, &protocol.ProcessReply{}, &protocol.ProcessComplete{},
 		&protocol.ProcessCompleted{}, &protocol.ProcessFail{}, &protocol.InboxAck{},
-		&protocol.ProcessAct{Verb: protocol.ProcessRestart}, &protocol.ProcessDelete{},
+		&protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbRestart}}, &protocol.ProcessDelete{},
 	}
 	for _, m := range mutations {
 		fields := reflect.ValueOf(m).Elem()
@@ -148,10 +150,11 @@ func TestAHostThatDoesNotLeadSendsProcessesOn(t *testing.T) {
 			NodeID: b.node, ShardID: 1, Consistency: protocol.ConsistencyStrict,
 		})).ProcessList
 		want(t, "processes", list.Processes.Len(), 1)
-		for p := range list.Processes.All() {
-			want(t, "the name", string(p.Name), "cache")
+		for p := range list.Processes.All(0) {
+			want(t, "the name", p.Name, "cache")
 			want(t, "members", p.Members, 1)
-			want(t, "it has a moment, and a time to compare it with", p.Since > 0 && p.Since <= list.NowMillis+1, true)
+			want(t, "it has a moment, and a time to compare it with",
+				p.Since.Happened && p.Since.Time <= field.Duration(list.NowMillis+1), true)
 		}
 	}, servertest.Hosts(3))
 }
@@ -180,14 +183,17 @@ func TestRightsOnProcesses(t *testing.T) {
 		time.Sleep(time.Second) // for the shards to rise too
 		admin := enter(t, c, "admin")
 		node := admin.node("/prod/jobs")
-		put := &protocol.ProcessPut{NodeID: node, Name: cache, Author: []byte("ann"), Reason: []byte("YP-1")}
+		by := kind.By{Author: "ann", Reason: "YP-1"}
+		put := &protocol.ProcessPut{NodeID: node, Name: cache, Put: kind.Put{By: by}}
 		act := &protocol.ProcessAct{
-			NodeID: node, Name: cache, Verb: protocol.ProcessRestart, Author: []byte("ann"), Reason: []byte("hangs"),
+			NodeID: node, Name: cache,
+			Act: kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "ann", Reason: "hangs"}},
 		}
 		remove := &protocol.ProcessDelete{NodeID: node, Name: cache, Force: true}
 		describe := &protocol.ProcessDescribe{NodeID: node, Name: cache}
 		list := &protocol.ProcessList{NodeID: node, ShardID: 1}
-		join := &protocol.ProcessJoin{NodeID: node, Name: cache, Member: []byte("a")}
+		arrival := kind.Arrival{Joining: kind.Joining{Name: "a"}}
+		join := &protocol.ProcessJoin{NodeID: node, Name: cache, Arrival: arrival}
 		admin.must(admin.ask(put))
 		for token, may := range map[string][]protocol.Kind{
 			"reader": {describe.Kind(), list.Kind()}, "writer": {describe.Kind(), list.Kind(), join.Kind()},
@@ -221,7 +227,7 @@ func TestRightsOnProcesses(t *testing.T) {
 // TestARefusalOfAProcessSaysWhy: the message says what is wrong, in words of what is there.
 func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
-		revision := b.put(protocol.ProcessSpec{PayloadBytes: 10})
+		revision := b.put(kind.Spec{MaxPayload: 10})
 		all := b.run("a", "b")
 		a, other := all[0], all[1]
 		strange := protocol.Part{MemberID: 99, Epoch: a.epoch}
@@ -233,19 +239,21 @@ func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 			status protocol.Status
 			says   string
 		}{
-			{"a spec that cannot be", a, &protocol.ProcessPut{Mode: protocol.PutAlter, Spec: protocol.ProcessSpec{
-				KeepResults: 65}}, protocol.StatusBadRequest, "keeps 1 to 64 results"},
+			{"a spec that cannot be", a, &protocol.ProcessPut{Put: kind.Put{Mode: field.PutAlter,
+				Spec: kind.Spec{KeepResults: 65}}}, protocol.StatusBadRequest, "keeps 1 to 64 results"},
 			{"create what is there", a, &protocol.ProcessPut{}, protocol.StatusAlreadyExists, "of this name"},
-			{"another spec", a, &protocol.ProcessPut{Mode: protocol.PutAlter, ExpectedRevision: revision + 1},
+			{"another spec", a, &protocol.ProcessPut{Put: kind.Put{
+				Mode: field.PutAlter, ExpectedRevision: revision + 1}},
 				protocol.StatusPreconditionFailed, ""},
 			{"no such process", a, &protocol.ProcessPrepared{Name: []byte("none")}, protocol.StatusNotFound,
 				"no process of this name"},
-			{"join what is not there", a, &protocol.ProcessJoin{Name: []byte("none"), Member: []byte("a")},
+			{"join what is not there", a, &protocol.ProcessJoin{
+				Name: []byte("none"), Arrival: kind.Arrival{Joining: kind.Joining{Name: "a"}}},
 				protocol.StatusNotFound, "no process of this name"},
-			{"another name", a, &protocol.ProcessJoin{Member: []byte("z")}, protocol.StatusPreconditionFailed,
-				"has joined as a"},
+			{"another name", a, &protocol.ProcessJoin{Arrival: kind.Arrival{Joining: kind.Joining{Name: "z"}}},
+				protocol.StatusPreconditionFailed, "has joined as a"},
 			{"no such member", a, &protocol.ProcessPrepared{Part: strange}, protocol.StatusNotFound, "join again"},
-			{"an old epoch", a, &protocol.ProcessSend{Part: old, Audience: protocol.ToAll}, protocol.StatusFenced,
+			{"an old epoch", a, &protocol.ProcessSend{Part: old, Audience: kind.ToAll}, protocol.StatusFenced,
 				"is over"},
 			{"a receiver that is not of the epoch", a, a.sending("x", 77), protocol.StatusNotFound, "no member 77"},
 			{"a request that is too long", a, a.sending("12345678901"), protocol.StatusBadRequest, "at most 10 bytes"},
@@ -254,9 +262,9 @@ func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 				protocol.StatusPreconditionFailed, "coordinat"},
 			{"an ack of what was not there", a, &protocol.InboxAck{MemberID: a.member, Ack: 99},
 				protocol.StatusBadRequest, "no seq 99"},
-			{"a kick of nobody", a, &protocol.ProcessAct{Verb: protocol.ProcessKick, MemberID: 99},
+			{"a kick of nobody", a, &protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbKick, MemberID: 99}},
 				protocol.StatusNotFound, "99"},
-			{"no act", a, &protocol.ProcessAct{Verb: protocol.ProcessCreated}, protocol.StatusBadRequest, ""},
+			{"no act", a, &protocol.ProcessAct{Act: kind.Act{Verb: kind.VerbCreated}}, protocol.StatusBadRequest, ""},
 			{"a delete while there are members", a, &protocol.ProcessDelete{}, protocol.StatusPreconditionFailed,
 				"2 members have joined; delete with force"},
 		} {
@@ -271,26 +279,28 @@ func TestARefusalOfAProcessSaysWhy(t *testing.T) {
 				t.Errorf("%s: %v %q, want %v with %q", x.what, got.Status, got.Message, x.status, x.says)
 			}
 		}
-		want(t, "the round goes on", b.head().State, protocol.ProcessIsRunning)
+		want(t, "the round goes on", b.head().Phase, kind.Running)
 	})
 }
 
 // TestTheSpecOfAProcessHasItsDefaults: 0 stands for them, and readers see what they are.
 func TestTheSpecOfAProcessHasItsDefaults(t *testing.T) {
-	defaults := protocol.ProcessSpec{
-		OpenMillis: 100, OpenMostMillis: 2000, MinMembers: 1, PayloadBytes: 65_536, KeepResults: 16,
+	defaults := kind.Spec{
+		OpenDelay: 100 * time.Millisecond, MaxOpenDelay: 2 * time.Second, MinMembers: 1, MaxPayload: 65_536,
+		KeepResults: 16,
 	}
 	patient := defaults
-	patient.OpenMillis, patient.OpenMostMillis = 5000, 5000
-	whole := protocol.ProcessSpec{
-		OpenMillis: 1, OpenMostMillis: 2, MinMembers: 3, ReplyMillis: 4, OnTimeout: protocol.TimeoutFail,
-		PayloadBytes: 5, KeepResults: 6,
+	patient.OpenDelay, patient.MaxOpenDelay = 5*time.Second, 5*time.Second
+	whole := kind.Spec{
+		OpenDelay: time.Millisecond, MaxOpenDelay: 2 * time.Millisecond, MinMembers: 3,
+		ReplyTimeout: 4 * time.Millisecond, OnTimeout: kind.TimeoutFail, MaxPayload: 5, KeepResults: 6,
 	}
 	playProcesses(t, func(t *testing.T, b *processBed) {
-		for _, x := range []struct{ said, is protocol.ProcessSpec }{
-			{protocol.ProcessSpec{}, defaults}, {protocol.ProcessSpec{OpenMillis: 5000}, patient}, {whole, whole},
+		for _, x := range []struct{ said, is kind.Spec }{
+			{kind.Spec{}, defaults}, {kind.Spec{OpenDelay: 5 * time.Second}, patient}, {whole, whole},
 		} {
-			b.s.must(b.s.ask(&protocol.ProcessPut{NodeID: b.node, Name: cache, Mode: protocol.PutEither, Spec: x.said}))
+			put := kind.Put{Mode: field.PutEither, Spec: x.said}
+			b.s.must(b.s.ask(&protocol.ProcessPut{NodeID: b.node, Name: cache, Put: put}))
 			want(t, "the spec", b.head().Spec, x.is)
 		}
 	})

@@ -3,7 +3,7 @@ package server_test
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // TestARoundOfAProcess is case 1 and 4: each member gets prepare, each request once, and the completion; the
@@ -18,9 +18,9 @@ func TestARoundOfAProcess(t *testing.T) {
 			want(t, "the sender", i.From, a.member)
 			want(t, "the request", string(i.Payload), "lock")
 		}
-		end := a.next(protocol.ItemEnd)
+		end := a.next(kind.ItemEnd)
 		want(t, "the exchange that ended", end.Exchange, exchange)
-		want(t, "its outcome", end.Outcome, protocol.OutcomeAll)
+		want(t, "its outcome", end.Outcome, kind.OutcomeAll)
 		var from []uint64
 		for r := range end.Replies.All() {
 			from = append(from, r.From)
@@ -33,12 +33,12 @@ func TestARoundOfAProcess(t *testing.T) {
 			want(t, "the result", string(m.finish().Payload), "done")
 		}
 		h := b.head()
-		want(t, "the state", h.State, protocol.ProcessIsComplete)
+		want(t, "the state", h.Phase, kind.Complete)
 		want(t, "the last result", h.LastResult, a.epoch)
 		rows := b.describe("results").Rows
 		want(t, "results", rows.Len(), 1)
 		for row := range rows.All() {
-			var r protocol.ProcessResult
+			var r kind.ResultRow
 			readRecord(t, row.Body, &r)
 			want(t, "the result that is kept", string(r.Payload), "done")
 		}

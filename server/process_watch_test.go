@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -19,7 +20,7 @@ func (b *processBed) view(s *speaker, name string, since uint64) *viewer {
 }
 
 // processHead reads the head of all of the process.
-func (v *viewer) processHead() (h protocol.ProcessHead) {
+func (v *viewer) processHead() (h kind.Head) {
 	v.t.Helper()
 	if len(v.head) > 0 {
 		v.record(&h)
@@ -35,13 +36,13 @@ func TestEachViewOfAProcessShowsItsChanges(t *testing.T) {
 		a := all[0]
 		whole.until("a round", func() bool {
 			h := whole.processHead()
-			return h.State == protocol.ProcessIsRunning && h.Epoch == a.epoch && h.Of == 2
+			return h.Phase == kind.Running && h.Epoch == a.epoch && h.Of == 2
 		})
 		want(t, "its coordinator", whole.processHead().Coordinator, a.member)
 		whole.until("members that are prepared", func() bool {
 			prepared := 0
 			for _, row := range whole.rows {
-				var m protocol.ProcessMember
+				var m kind.MemberState
 				readRecord(t, row, &m)
 				if m.Prepared == a.epoch && m.Of {
 					prepared++
@@ -54,16 +55,16 @@ func TestEachViewOfAProcessShowsItsChanges(t *testing.T) {
 			a.broadcast("x")
 			all[0].answer("y")
 			all[1].answer("y")
-			a.next(protocol.ItemEnd)
+			a.next(kind.ItemEnd)
 		}
 		a.complete("done")
 		whole.until("a result", func() bool { return len(whole.rows) == 3 })
 		results.until("the result", func() bool { return len(results.rows) == 1 })
-		var r protocol.ProcessResult
+		var r kind.ResultRow
 		readRecord(t, results.rows[a.epoch*2+1], &r)
 		want(t, "its payload", string(r.Payload), "done")
 		readRecord(t, whole.rows[a.epoch*2+1], &r)
-		want(t, "its bytes, in all of the process", r.PayloadBytes, 4)
+		want(t, "its bytes, in all of the process", r.Size, 4)
 		want(t, "the view has changed", whole.revision > before, true)
 		all[1].s.must(all[1].s.ask(&protocol.SessionStop{SessionID: all[1].id}))
 		whole.until("the next epoch", func() bool {
@@ -85,7 +86,7 @@ func TestAWatchOfAProcessGoesOnAtAnotherHost(t *testing.T) {
 		all[0].complete("done")
 		on := b.view(speak(t, b.c, b.c.Leader(1)%3+1), "", v.revision)
 		on.head, on.exists = v.head, true
-		on.until("what has changed", func() bool { return on.processHead().State == protocol.ProcessIsComplete })
+		on.until("what has changed", func() bool { return on.processHead().Phase == kind.Complete })
 		want(t, "rows that have changed", len(on.rows), 1)
 	}, servertest.Hosts(3))
 }
@@ -93,16 +94,16 @@ func TestAWatchOfAProcessGoesOnAtAnotherHost(t *testing.T) {
 // TestAWatcherThatIsSlowIsBroughtToThePresent: it misses states between, and ends with the last one.
 func TestAWatcherThatIsSlowIsBroughtToThePresent(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
-		b.put(protocol.ProcessSpec{KeepResults: 64})
+		b.put(kind.Spec{KeepResults: 64})
 		v := b.view(speak(t, b.c, 1), "results", 0)
 		a := b.join("a")
 		epoch := uint64(0)
 		for range 40 {
 			epoch = a.prepare()
-			a.next(protocol.ItemCoordinate)
+			a.next(kind.ItemCoordinate)
 			a.complete(string(make([]byte, 60_000)))
 			a.finish()
-			b.act(protocol.ProcessRestart, 0, "again")
+			b.act(kind.VerbRestart, 0, "again")
 		}
 		v.until("the last result", func() bool { return v.rows[epoch*2+1] != nil })
 		want(t, "results", len(v.rows), 40)

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
-// tokens have the role that they are, for /prod and what is below it.
+// tokens have the role that they are, for /prod and what is below it; root has all.
 type tokens struct{}
 
 func (tokens) Authenticate(token []byte) (server.Rights, string, bool) {
@@ -23,7 +23,7 @@ func (l limited) Allows(path, _ string, need protocol.Right) bool {
 	have := map[limited]protocol.Right{
 		"reader": protocol.RightSee, "writer": protocol.RightSee | protocol.RightSession, "admin": protocol.RightAll,
 	}[l]
-	return have&need != 0 && (path == "" || strings.HasPrefix(path+"/", "/prod/"))
+	return l == "root" || have&need != 0 && (path == "" || strings.HasPrefix(path+"/", "/prod/"))
 }
 func (limited) Valid() bool     { return true }
 func (limited) Version() uint64 { return 0 }
@@ -77,12 +77,13 @@ func TestARefusalSaysWhoseTokenItIsAndWhatItLacks(t *testing.T) {
 	}
 }
 
-// TestANodeThatMayComeIsNotSaidToBeMissing: a host whose copy of the meta shard is being filled may lead a data shard
-// already. What it does not know yet is asked for again; what was dropped is not there.
-func TestANodeThatMayComeIsNotSaidToBeMissing(t *testing.T) {
+// TestANodeThatIsNotThereIsMissingForAll, be it that it was dropped, never was, or must not be known. A host that does
+// not know an id asks the leader of the meta shard first.
+func TestANodeThatIsNotThereIsMissingForAll(t *testing.T) {
 	c := servertest.Start(t, servertest.Config(func(c *server.Config) { c.Access = tokens{} }))
 	admin, reader := enter(t, c, "admin"), enter(t, c, "reader")
 	dropped, there := admin.node("/prod/old"), admin.node("/prod/jobs")
+	hidden := enter(t, c, "root").node("/test")
 	admin.must(admin.ask(&protocol.NodeDrop{Path: []byte("/prod/old")}))
 	for _, x := range []struct {
 		what string
@@ -91,15 +92,16 @@ func TestANodeThatMayComeIsNotSaidToBeMissing(t *testing.T) {
 	}{
 		{"there, without such a semaphore", there, "no semaphore"},
 		{"dropped", dropped, "no node"},
-		{"not heard of yet", there + 1, "being filled"},
+		{"never there", 1 << 40, "no node"},
+		{"not to be known", hidden, "no node"},
 	} {
 		a := reader.ask(&protocol.SemaphoreDescribe{NodeID: x.node, Name: []byte("none")})
-		status := protocol.StatusNotFound
-		if x.node > there {
-			status = protocol.StatusUnavailable
-		}
-		if a.Result.Status != status || !strings.Contains(a.Result.Message, x.want) {
+		if a.Result.Status != protocol.StatusNotFound || !strings.Contains(a.Result.Message, x.want) {
 			t.Errorf("%s: %v %s", x.what, a.Result.Status, a.Result.Message)
+		}
+		if a := reader.ask(&protocol.NodeDescribe{NodeID: x.node}); x.node != there &&
+			a.Result.Status != protocol.StatusNotFound {
+			t.Errorf("%s, described: %v %s", x.what, a.Result.Status, a.Result.Message)
 		}
 	}
 }

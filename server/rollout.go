@@ -1,9 +1,10 @@
 package server
 
 import (
-	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/rollout"
@@ -16,35 +17,39 @@ func (c *conn) rolloutDescribe(r *protocol.Request) {
 		consistency: m.Consistency,
 	}, func(on *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage) {
 		var page shard.RolloutDescription
-		return on.DescribeRollout(of.Node, of.Name, o, &page), rolloutPage(&page, o)
+		found := on.DescribeRollout(of.Node, of.Name, o, &page)
+		c.host.noteDetached(page.Reasons)
+		return found, rolloutPage(&page, o)
 	})
+}
+
+// noteDetached notes which of those that others wait for are detached, as far as this host leads the homes of their
+// sessions: no other host knows.
+func (h *Host) noteDetached(reasons []rollout.Reason) {
+	now := time.Now()
+	for k := range reasons {
+		for j := range reasons[k].Named {
+			la := &reasons[k].Named[j]
+			id := shard.SessionID(la.Session)
+			var since time.Duration
+			since, la.Detached = h.set.Of(id.Slot()).Leases.Detached(id, now)
+			la.DetachedFor = uint64(since.Milliseconds())
+		}
+	}
 }
 
 // rolloutPage returns a page as clients get it. Reasons and rows share its bytes, so that it fits in a frame whatever
 // the reasons say.
 func rolloutPage(page *shard.RolloutDescription, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
 	a := &protocol.RolloutDescribeAnswer{
-		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: protocol.RolloutPhase(page.Phase),
+		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: page.Phase,
 		Head: headOf(&page.PartPage, o),
 	}
 	for i := range page.Reasons {
-		a.Reasons.Append(reasonRecord(&page.Reasons[i]))
+		a.Reasons.Append(page.Reasons[i].View())
 	}
 	a.Next = appendRows(&a.Rows, &page.PartPage, a.Reasons.Size())
 	return a
-}
-
-// reasonRecord returns a reason as clients get it.
-func reasonRecord(re *rollout.Reason) protocol.Reason {
-	out := protocol.Reason{
-		Code: []byte(re.Code), Text: []byte(re.String()), Location: []byte(re.Location),
-		Blocked: re.Blocked, Seq: re.Seq, Waiting: uint64(re.Waiting), Of: uint64(re.Of), Since: re.Since,
-		Until: re.Until,
-	}
-	for i := range re.Named {
-		out.Named.Append(protocol.Label(re.Named[i].Name))
-	}
-	return out
 }
 
 func (c *conn) rolloutList(r *protocol.Request) {
@@ -58,10 +63,10 @@ func (c *conn) rolloutList(r *protocol.Request) {
 		return listPage{
 			n: len(page), last: last, more: more,
 			add: func(i int) ([]byte, int) {
-				if c.seesObject(n, string(page[i].Name)) {
+				if c.seesObject(n, page[i].Name) {
 					a.Rollouts.Append(page[i])
 				}
-				return page[i].Name, a.Rollouts.Size()
+				return protocol.View(page[i].Name), a.Rollouts.Size()
 			},
 			done: func(next []byte) protocol.AnswerMessage {
 				a.Next = next
@@ -80,7 +85,7 @@ func (c *conn) rolloutPlan(r *protocol.Request) {
 	if !c.authorizeIn(r, id, m.Name) || !c.hasName(r, m.Name) || !c.knowsKind(r, shard.KindRollout) {
 		return
 	}
-	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, cloneAct(&m.Act)
+	name, takes, publish, act := string(m.Name), m.TakesMillis, m.Publish, m.Act
 	rp := h.set.Of(shard.SlotOf(id, m.Name))
 	request, kind := r.ID, r.Kind
 	c.read(r, rp, h.consistency(m.Consistency, id), func() {
@@ -95,32 +100,19 @@ func (c *conn) rolloutPlan(r *protocol.Request) {
 		}
 		a := protocol.RolloutPlanAnswer{NowMillis: now}
 		for _, s := range rehearsal.Run(takes) {
-			a.Steps.Append(protocol.PlannedStep{
-				AtMillis: s.At, Location: []byte(s.Location), Seq: s.Seq, Cause: protocol.TargetCause(s.Cause),
-			})
+			a.Steps.Append(s)
 		}
 		c.Answer(request, &a)
 	})
 }
 
 // rehearse does what a plan begins with.
-func rehearse(on *rollout.Rehearsal, publish bool, act rollout.Act) (a rollout.Answer) {
+func rehearse(on *rollout.Rehearsal, publish bool, act kind.Act) (a rollout.Answer) {
 	if act.Verb != 0 {
 		a = on.Act(act)
 	}
 	if publish && a.Status == protocol.StatusSuccess {
 		a = on.Publish()
-	}
-	return a
-}
-
-// cloneAct returns an act with texts of its own: a read may outlive the request.
-func cloneAct(m *protocol.Act) rollout.Act {
-	a := replica.ActOf(m)
-	a.Author, a.Reason = string(m.Author), string(m.Reason)
-	a.Locations = slices.Clone(a.Locations)
-	for i, name := range a.Locations {
-		a.Locations[i] = string([]byte(name))
 	}
 	return a
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -38,35 +40,37 @@ func needsRollouts(t *testing.T) {
 }
 
 // locations makes a spec of locations with delays.
-func locations(names []string, delays ...time.Duration) (s protocol.RolloutSpec) {
+func locations(names []string, delays ...time.Duration) (s kind.Spec) {
 	for i, name := range names {
-		l := protocol.LocationSpec{Name: []byte(name)}
+		l := kind.Location{Name: name}
 		if i < len(delays) {
-			l.DelayMillis = uint64(delays[i].Milliseconds())
+			l.Delay = delays[i]
 		}
-		s.Locations.Append(l)
+		s.Locations = append(s.Locations, l)
 	}
 	return s
 }
 
 // put makes the rollout, and returns the revision of its spec.
-func (b *rolloutBed) put(spec protocol.RolloutSpec) uint64 {
+func (b *rolloutBed) put(spec kind.Spec) uint64 {
 	b.t.Helper()
-	return b.s.must(b.s.ask(&protocol.RolloutPut{NodeID: b.node, Name: dns, Spec: spec})).RolloutPut.Revision
+	return b.s.must(b.s.ask(&protocol.RolloutPut{NodeID: b.node, Name: dns,
+		Put: kind.Put{Spec: spec}})).RolloutPut.Revision
 }
 
 // publish publishes a version, and returns its seq.
 func (b *rolloutBed) publish(payload string) uint64 {
 	b.t.Helper()
 	return b.s.must(b.s.ask(&protocol.RolloutPublish{
-		NodeID: b.node, Name: dns, Payload: []byte(payload), Label: []byte("label of " + payload),
+		NodeID: b.node, Name: dns,
+		Publication: kind.Publication{Payload: []byte(payload), Label: "label of " + payload},
 	})).RolloutPublish.Seq
 }
 
 // act carries out an operator's act.
-func (b *rolloutBed) act(verb protocol.RolloutVerb, seq uint64) {
+func (b *rolloutBed) act(verb kind.Verb, seq uint64) {
 	b.t.Helper()
-	b.s.must(b.s.ask(&protocol.RolloutAct{NodeID: b.node, Name: dns, Act: protocol.Act{Verb: verb, Seq: seq}}))
+	b.s.must(b.s.ask(&protocol.RolloutAct{NodeID: b.node, Name: dns, Act: kind.Act{Verb: verb, Seq: seq}}))
 }
 
 // describe describes a part.
@@ -79,15 +83,15 @@ func (b *rolloutBed) describe(part string) *protocol.RolloutDescribeAnswer {
 }
 
 // head reads the head of a part into a record.
-func (b *rolloutBed) head(part string, into protocol.Record) {
+func (b *rolloutBed) head(part string, into field.Value) {
 	b.t.Helper()
 	d := b.describe(part)
 	readRecord(b.t, d.Head, into)
 }
 
-func readRecord(t *testing.T, body []byte, into protocol.Record) {
+func readRecord(t *testing.T, body []byte, into field.Value) {
 	t.Helper()
-	if err := protocol.ReadRecord(body, into); err != nil {
+	if err := protocol.ReadRecord(body, into, 0); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -117,7 +121,7 @@ func (b *rolloutBed) join(instance, location string) *member {
 	b.t.Helper()
 	m := b.session(10 * time.Minute)
 	m.must(&protocol.RolloutJoin{
-		Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: []byte(instance), Location: []byte(location),
+		Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: instance, Location: location},
 	})
 	m.must(&protocol.RolloutRole{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true})
 	return m

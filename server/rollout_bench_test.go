@@ -14,6 +14,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -28,12 +29,12 @@ func rolloutHost(b *testing.B, rollouts, places int) (*Host, *conn, *sink) {
 	for h.replicas[0].Level() < level.Newest {
 		time.Sleep(time.Millisecond)
 	}
-	var spec protocol.RolloutSpec
+	var spec kind.Spec
 	for i, name := range []string{"sas", "man", "vla"}[:places] {
-		spec.Locations.Append(protocol.LocationSpec{Name: []byte(name), DelayMillis: uint64(i) * 5000})
+		spec.Locations = append(spec.Locations, kind.Location{Name: name, Delay: time.Duration(i) * 5 * time.Second})
 	}
 	for i := range rollouts {
-		send(c, s, &protocol.RolloutPut{NodeID: 1, Name: fmt.Appendf(nil, "r%d", i), Spec: spec})
+		send(c, s, &protocol.RolloutPut{NodeID: 1, Name: fmt.Appendf(nil, "r%d", i), Put: kind.Put{Spec: spec}})
 	}
 	if n := h.replicas[0].Machine.Count().OfKind[shard.KindRollout]; n != rollouts {
 		b.Fatalf("there are %d rollouts, not %d", n, rollouts)
@@ -55,7 +56,7 @@ func instance(h *Host, c *conn, s *sink, name string) *protocol.Mutation {
 	}
 	r0 := []byte("r0")
 	send(c, s, &protocol.RolloutJoin{
-		Mutation: next(m), NodeID: 1, Name: r0, Instance: []byte(name), Location: []byte("sas"),
+		Mutation: next(m), NodeID: 1, Name: r0, Instance: kind.Instance{Name: name, Location: "sas"},
 	})
 	send(c, s, &protocol.RolloutRole{Mutation: next(m), NodeID: 1, Name: r0, Leader: true})
 	return m
@@ -74,7 +75,8 @@ func BenchmarkReportsOfInstances(b *testing.B) {
 	for _, changes := range []bool{true, false} {
 		b.Run(map[bool]string{true: "changed", false: "unchanged"}[changes], func(b *testing.B) {
 			h, c, s := rolloutHost(b, 1, 1)
-			send(c, s, &protocol.RolloutPublish{NodeID: 1, Name: []byte("r0"), Payload: []byte("one")})
+			send(c, s, &protocol.RolloutPublish{NodeID: 1, Name: []byte("r0"),
+				Publication: kind.Publication{Payload: []byte("one")}})
 			const instances = 1000
 			all := make([]*protocol.Mutation, instances)
 			for i := range all {
@@ -92,7 +94,7 @@ func BenchmarkReportsOfInstances(b *testing.B) {
 					request++
 					encoder.Request(buf, request, &protocol.RolloutReport{
 						Mutation: next(m), NodeID: 1, Name: []byte("r0"), Report: protocol.InstanceReport{
-							Generation: 1, Status: protocol.InstanceUpdating, Attempts: attempts,
+							Generation: 1, Status: kind.Updating, Attempts: attempts,
 						},
 					})
 				}
@@ -206,7 +208,8 @@ func BenchmarkFiveThousandWatchesOfATarget(b *testing.B) {
 	for b.Loop() {
 		seq++
 		crowd.begin()
-		send(c, s, &protocol.RolloutPublish{NodeID: 1, Name: []byte("r0"), Payload: make([]byte, payload)})
+		send(c, s, &protocol.RolloutPublish{NodeID: 1, Name: []byte("r0"),
+			Publication: kind.Publication{Payload: make([]byte, payload)}})
 		crowd.await(watches)
 		slices.Sort(crowd.took)
 		tails = append(tails, crowd.took[watches*99/100])

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 )
@@ -16,38 +18,34 @@ import (
 // story is every mutation of a rollout once, in an order in which each succeeds. Those of a session have its numbers.
 func (b *rolloutBed) story(m *member) []protocol.RequestMessage {
 	spec := locations([]string{"sas"})
-	spec.Versions, spec.AskMillis = protocol.VersionsAsked, 60_000
-	var first protocol.LocationSpec
-	for l := range spec.Locations.All() {
-		first = l
-	}
-	first.Gates.Append(protocol.Word("errors"))
-	spec.Locations.Reset()
-	spec.Locations.Append(first)
+	spec.Versions, spec.AskInterval = kind.Asked, time.Minute
+	spec.Locations[0].Gates = []string{"errors"}
 	report := protocol.InstanceReport{Current: 1, Generation: 1}
 	return []protocol.RequestMessage{
-		&protocol.RolloutPut{Mutation: m.mutation(), NodeID: b.node, Name: dns, Spec: spec},
-		&protocol.RolloutSource{Mutation: m.mutation(), NodeID: b.node, Name: dns, Source: []byte("yp")},
+		&protocol.RolloutPut{Mutation: m.mutation(), NodeID: b.node, Name: dns, Put: kind.Put{Spec: spec}},
+		&protocol.RolloutSource{Mutation: m.mutation(), NodeID: b.node, Name: dns,
+			SourceRole: kind.SourceRole{Name: "yp"}},
 		&protocol.RolloutJoin{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: []byte("a.sas"), Location: []byte("sas"),
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "a.sas", Location: "sas"},
 		},
 		&protocol.RolloutRole{Mutation: m.mutation(), NodeID: b.node, Name: dns, Leader: true},
 		&protocol.RolloutOffer{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Ticket: 1, Payload: []byte("one"),
-			Label: []byte("first"),
+			Mutation: m.mutation(), NodeID: b.node, Name: dns,
+			Offering: kind.Offering{Ticket: 1, Payload: []byte("one"), Label: "first"},
 		},
 		&protocol.RolloutAsk{Mutation: m.mutation(), NodeID: b.node, Name: dns},
 		&protocol.RolloutReport{Mutation: m.mutation(), NodeID: b.node, Name: dns, Report: report},
 		&protocol.RolloutGate{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Location: []byte("sas"), Gate: []byte("errors"), Seq: 1,
-			Verdict: protocol.VerdictPassed,
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Judgement: kind.Judgement{
+				Location: "sas", Gate: "errors", Seq: 1, Verdict: kind.Verdict{Result: kind.GatePassed},
+			},
 		},
 		&protocol.RolloutPublish{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Payload: []byte("two"), Compare: true, ExpectedSeq: 1,
-			Fence: 7,
+			Mutation: m.mutation(), NodeID: b.node, Name: dns,
+			Publication: kind.Publication{Payload: []byte("two"), Compare: true, Expected: 1, Fence: 7},
 		},
 		&protocol.RolloutAct{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Act: protocol.Act{Verb: protocol.VerbAbort},
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Act: kind.Act{Verb: kind.Abort},
 		},
 		&protocol.RolloutLeave{Mutation: m.mutation(), NodeID: b.node, Name: dns},
 		&protocol.RolloutDelete{Mutation: m.mutation(), NodeID: b.node, Name: dns, Force: true},
@@ -94,15 +92,15 @@ func (b *rolloutBed) checkStory(t *testing.T) {
 	want(t, "acts", acts.Rows.Len(), 2)
 	want(t, "targets", history.Rows.Len(), 2)
 	for row := range history.Rows.All() {
-		var target protocol.TargetRow
+		var target kind.Row
 		readRecord(t, row.Body, &target)
-		want(t, "the first is reached, the second given up", fmt.Sprint(target.Seq, target.Reached != 0,
-			target.Abandoned != 0), fmt.Sprint(target.Generation, target.Generation == 1, target.Generation == 2))
+		want(t, "the first is reached, the second given up", fmt.Sprint(target.Seq, target.Reached.Happened,
+			target.Abandoned.Happened), fmt.Sprint(target.Generation, target.Generation == 1, target.Generation == 2))
 	}
-	var head protocol.RolloutHead
+	var head kind.State
 	b.head("", &head)
 	want(t, "versions", head.LastSeq, 2)
-	want(t, "why it halted", head.Halted.Reason, protocol.HaltAborted)
+	want(t, "why it halted", head.Halted.Reason, kind.HaltedAborted)
 }
 
 // TestAHostThatDoesNotLeadSendsRolloutsOn: each mutation names the leader, and reads are answered.
@@ -136,7 +134,7 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 		b.s.must(b.s.ask(&protocol.SemaphoreCreate{NodeID: b.node, Name: []byte("slots"), Limit: 1}))
 		a, stranger := b.join("a.sas", "sas"), b.session(time.Minute)
 		b.publish("one")
-		b.s.must(b.s.ask(&protocol.RolloutPublish{NodeID: b.node, Name: dns, Fence: 7}))
+		b.s.must(b.s.ask(&protocol.RolloutPublish{NodeID: b.node, Name: dns, Publication: kind.Publication{Fence: 7}}))
 		twice := locations([]string{"sas", "sas"})
 		for _, x := range []struct {
 			what   string
@@ -145,29 +143,33 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 			status protocol.Status
 			says   string
 		}{
-			{"a spec with a name twice", a, &protocol.RolloutPut{Mode: protocol.PutAlter, Spec: twice},
+			{"a spec with a name twice", a, &protocol.RolloutPut{Put: kind.Put{Mode: field.PutAlter, Spec: twice}},
 				protocol.StatusBadRequest, "sas is there twice"},
-			{"create what is there", a, &protocol.RolloutPut{Spec: locations([]string{"sas"})},
+			{"create what is there", a, &protocol.RolloutPut{Put: kind.Put{Spec: locations([]string{"sas"})}},
 				protocol.StatusAlreadyExists, "there is a rollout of this name"},
-			{"another spec", a, &protocol.RolloutPut{Mode: protocol.PutAlter, Spec: locations([]string{"sas"}),
-				ExpectedRevision: revision + 1}, protocol.StatusPreconditionFailed, fmt.Sprint(revision)},
-			{"a publication that is late", a, &protocol.RolloutPublish{Compare: true, ExpectedSeq: 1},
+			{"another spec", a, &protocol.RolloutPut{Put: kind.Put{
+				Mode: field.PutAlter, Spec: locations([]string{"sas"}), ExpectedRevision: revision + 1}},
+				protocol.StatusPreconditionFailed, fmt.Sprint(revision)},
+			{"a publication that is late", a, &protocol.RolloutPublish{Publication: kind.Publication{Compare: true,
+				Expected: 1}},
 				protocol.StatusPreconditionFailed, "the last version is 2, not 1"},
-			{"a publication that is fenced off", a, &protocol.RolloutPublish{Fence: 6}, protocol.StatusFenced, "7"},
-			{"no such location", stranger, &protocol.RolloutJoin{Instance: []byte("x"), Location: []byte("vla")},
+			{"a publication that is fenced off", a,
+				&protocol.RolloutPublish{Publication: kind.Publication{Fence: 6}}, protocol.StatusFenced, "7"},
+			{"no such location", stranger, &protocol.RolloutJoin{Instance: kind.Instance{Name: "x", Location: "vla"}},
 				protocol.StatusPreconditionFailed, `"vla"; there are sas, man`},
-			{"a name that is taken", stranger, &protocol.RolloutJoin{Instance: []byte("a.sas"),
-				Location: []byte("man")}, protocol.StatusAlreadyExists, "has joined as a.sas"},
+			{"a name that is taken", stranger, &protocol.RolloutJoin{Instance: kind.Instance{Name: "a.sas",
+				Location: "man"}}, protocol.StatusAlreadyExists, "has joined as a.sas"},
 			{"a report of a stranger", stranger, &protocol.RolloutReport{}, protocol.StatusNotFound, "join again"},
 			{"a role of a stranger", stranger, &protocol.RolloutRole{}, protocol.StatusNotFound, "join again"},
 			{"a generation that was never given", a, &protocol.RolloutAsk{Report: protocol.InstanceReport{
 				Generation: 99}}, protocol.StatusBadRequest, "has had no generation 99"},
-			{"a ticket that is not open", a, &protocol.RolloutOffer{Ticket: 5}, protocol.StatusFenced, "ticket 5"},
-			{"no such gate", a, &protocol.RolloutGate{Location: []byte("sas"), Gate: []byte("g"), Seq: 1},
+			{"a ticket that is not open", a, &protocol.RolloutOffer{Offering: kind.Offering{Ticket: 5}},
+				protocol.StatusFenced, "ticket 5"},
+			{"no such gate", a, &protocol.RolloutGate{Judgement: kind.Judgement{Location: "sas", Gate: "g", Seq: 1}},
 				protocol.StatusNotFound, "g"},
-			{"an act on no such version", a, &protocol.RolloutAct{Act: protocol.Act{Verb: protocol.VerbRollback,
+			{"an act on no such version", a, &protocol.RolloutAct{Act: kind.Act{Verb: kind.Rollback,
 				Seq: 9}}, protocol.StatusNotFound, "9"},
-			{"no act", a, &protocol.RolloutAct{Act: protocol.Act{Verb: 77}}, protocol.StatusBadRequest, ""},
+			{"no act", a, &protocol.RolloutAct{Act: kind.Act{Verb: 77}}, protocol.StatusBadRequest, ""},
 			{"a delete while instances live", a, &protocol.RolloutDelete{}, protocol.StatusPreconditionFailed,
 				"1 instances have joined"},
 			{"the name of a semaphore", a, &protocol.RolloutPublish{Name: []byte("slots")},
@@ -190,8 +192,8 @@ func TestARefusalOfARolloutSaysWhy(t *testing.T) {
 		want(t, "no name", noName.Status, protocol.StatusBadRequest)
 		foreign := b.s.ask(&protocol.RolloutRole{Mutation: a.mutation(), NodeID: b.node, Name: dns}).Result
 		want(t, "a session of another connection", foreign.Status, protocol.StatusBadSession)
-		alone := b.s.ask(&protocol.RolloutJoin{NodeID: b.node, Name: dns, Instance: []byte("x"),
-			Location: []byte("sas")})
+		alone := b.s.ask(&protocol.RolloutJoin{NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "x",
+			Location: "sas"}})
 		want(t, "an instance without a session", alone.Result.Status, protocol.StatusBadRequest)
 	})
 }
@@ -222,10 +224,11 @@ func TestRightsOnRollouts(t *testing.T) {
 		time.Sleep(time.Second) // for the shards to rise too
 		admin := enter(t, c, "admin")
 		node := admin.node("/prod/jobs")
-		put := &protocol.RolloutPut{NodeID: node, Name: dns, Spec: locations([]string{"sas"}), Author: []byte("ann"),
-			Reason: []byte("YP-1")}
-		act := &protocol.RolloutAct{NodeID: node, Name: dns, Act: protocol.Act{
-			Verb: protocol.VerbPause, Author: []byte("ann"), Reason: []byte("wait"),
+		put := &protocol.RolloutPut{NodeID: node, Name: dns, Put: kind.Put{
+			Spec: locations([]string{"sas"}), By: kind.By{Author: "ann", Reason: "YP-1"},
+		}}
+		act := &protocol.RolloutAct{NodeID: node, Name: dns, Act: kind.Act{
+			Verb: kind.Pause, By: kind.By{Author: "ann", Reason: "wait"},
 		}}
 		remove := &protocol.RolloutDelete{NodeID: node, Name: dns, Force: true}
 		publish := &protocol.RolloutPublish{NodeID: node, Name: dns}
@@ -275,7 +278,8 @@ func TestRolloutsCountInQuotas(t *testing.T) {
 		time.Sleep(time.Minute) // until the shard has it
 		b.s = speak(t, b.c, b.c.Leader(1))
 		b.put(locations([]string{"sas"}))
-		publish := &protocol.RolloutPublish{NodeID: b.node, Name: dns, Payload: make([]byte, payload)}
+		publish := &protocol.RolloutPublish{NodeID: b.node, Name: dns,
+			Publication: kind.Publication{Payload: make([]byte, payload)}}
 		for range quota / payload {
 			b.s.must(b.s.ask(publish))
 		}
@@ -285,7 +289,7 @@ func TestRolloutsCountInQuotas(t *testing.T) {
 		if !strings.Contains(got.Message, "raise quota_bytes of the node") {
 			t.Errorf("the message is %q", got.Message)
 		}
-		var head protocol.RolloutHead
+		var head kind.State
 		b.head("", &head)
 		want(t, "the newest version", head.LastSeq, quota/payload)
 	})

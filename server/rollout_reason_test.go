@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
@@ -12,26 +13,27 @@ import (
 // TestTheLongestReasonsLeaveRoomForAPageOfRows: a reason is no longer than the protocol allows, and as many as there
 // can be share a frame with rows.
 func TestTheLongestReasonsLeaveRoomForAPageOfRows(t *testing.T) {
-	word, text := strings.Repeat("w", rollout.MaxWord), strings.Repeat("t", rollout.MaxText)
-	laggards := make([]rollout.Laggard, rollout.MaxNamed)
+	word, text := strings.Repeat("w", kind.MaxWord), strings.Repeat("t", kind.MaxText)
+	laggards := make([]rollout.Laggard, kind.MaxNamed)
 	for i := range laggards {
 		laggards[i] = rollout.Laggard{
-			Name: text, Generation: 1<<64 - 1, Heard: true, Status: rollout.StatusUpdating, Code: word,
+			Name: text, Generation: 1<<64 - 1, Heard: true, Status: kind.Updating, Code: word,
 			Attempts: 1<<64 - 1, For: 1<<64 - 1, Foreign: true,
+			Detached: true, DetachedFor: 1<<64 - 1,
 		}
 	}
 	longest := []rollout.Reason{
-		{Code: rollout.CodeLeaders, Waiting: 65_536, Of: 65_536, Named: laggards},
-		{Code: rollout.CodeGate, Gate: rollout.Gate{Name: word, By: text, Text: text}},
-		{Code: rollout.CodeSource, By: text, Text: text},
-		{Code: rollout.CodeHalted, By: text, Text: text + text},
+		{Code: kind.ReasonLeaders, Waiting: 65_536, Of: 65_536, Named: laggards},
+		{Code: kind.ReasonGate, Gate: rollout.Gate{Name: word, By: text, Text: text}},
+		{Code: kind.ReasonSource, By: text, Text: text},
+		{Code: kind.ReasonHalted, By: text, Text: text + text},
 	}
 	var page shard.RolloutDescription
-	for range rollout.MaxLocations {
+	for range kind.MaxLocations {
 		for i := range longest {
 			re := longest[i]
 			re.Location, re.Seq, re.Since, re.Until = word, 1<<64-1, 1<<64-1, 1<<64-1
-			if record := reasonRecord(&re); len(record.Text) > protocol.MaxReasonBytes {
+			if record := re.View(); len(record.Text) > protocol.MaxReasonBytes {
 				t.Errorf("%s has %d bytes", re.Code, len(record.Text))
 			}
 			page.Reasons = append(page.Reasons, re)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/servertest"
 )
 
@@ -31,7 +32,7 @@ func TestAVersionReachesOneLocationAfterTheOther(t *testing.T) {
 			want(t, "payload", string(target.Payload), "one")
 			want(t, "label", string(target.Label), "label of one")
 		}
-		want(t, "phase", b.describe("").Phase, protocol.PhaseIdle)
+		want(t, "phase", b.describe("").Phase, kind.Idle)
 	})
 }
 
@@ -39,86 +40,86 @@ func TestAVersionReachesOneLocationAfterTheOther(t *testing.T) {
 func TestARolloutIsReadInParts(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		spec := locations([]string{"sas", "man"}, 0, time.Hour)
-		spec.Versions, spec.AskMillis = protocol.VersionsAsked, 60_000
+		spec.Versions, spec.AskInterval = kind.Asked, time.Minute
 		revision := b.put(spec)
 		a, second := b.join("a.sas", "sas"), b.join("b.sas", "sas")
 		a.ask(protocol.InstanceReport{})
 		source := b.session(time.Minute)
 		id := source.must(&protocol.RolloutSource{
-			Mutation: source.mutation(), NodeID: b.node, Name: dns, Source: []byte("yp"),
+			Mutation: source.mutation(), NodeID: b.node, Name: dns, SourceRole: kind.SourceRole{Name: "yp"},
 		}).RolloutSource.SourceID
-		var ticket protocol.SourceTicket
+		var ticket kind.Ticket
 		b.head("source", &ticket)
-		want(t, "who is asked", ticket.SourceID, id)
+		want(t, "who is asked", ticket.Source, id)
 		seq := source.must(&protocol.RolloutOffer{
-			Mutation: source.mutation(), NodeID: b.node, Name: dns, Ticket: ticket.Ticket, Payload: []byte("made"),
-			Author: []byte("yp"),
+			Mutation: source.mutation(), NodeID: b.node, Name: dns,
+			Offering: kind.Offering{Ticket: ticket.Number, Payload: []byte("made"), Author: "yp"},
 		}).RolloutOffer.Seq
 		a.reach()
-		b.act(protocol.VerbPause, 0)
+		b.act(kind.Pause, 0)
 
 		whole := b.describe("")
-		want(t, "phase", whole.Phase, protocol.PhasePaused)
-		var head protocol.RolloutHead
+		want(t, "phase", whole.Phase, kind.Paused)
+		var head kind.State
 		readRecord(t, whole.Head, &head)
 		want(t, "revision of the spec", head.SpecRevision, revision)
-		want(t, "the defaults of re-election", head.Spec.Reelect.AfterMillis, 60_000)
+		want(t, "the defaults of re-election", head.Spec.Reelect.After, time.Minute)
 		want(t, "versions that are kept", head.Spec.KeepVersions, 64)
-		want(t, "the last act", head.LastAct.Act.Verb, protocol.VerbPause)
-		want(t, "sources", head.Sources.Len(), 1)
+		want(t, "the last act", head.LastAct.Verb, kind.Pause)
+		want(t, "sources", len(head.Sources), 1)
 		var names []string
 		for row := range whole.Rows.All() {
 			if row.ID&3 == 0 {
-				var l protocol.RolloutLocation
+				var l kind.LocationRow
 				readRecord(t, row.Body, &l)
 				names = append(names,
-					fmt.Sprintf("%d %s %d/%d", l.Place, l.Spec.Name, l.Counts.Reached, l.Counts.Leaders))
+					fmt.Sprintf("%d %s %d/%d", l.Place, l.Name, l.Reached, l.Leaders))
 				continue
 			}
-			var v protocol.RolloutVersion
+			var v kind.Version
 			readRecord(t, row.Body, &v)
-			names = append(names, fmt.Sprintf("%d %s %d", v.Seq, v.Author, v.PayloadBytes))
+			names = append(names, fmt.Sprintf("%d %s %d", v.Seq, v.By.Author, v.PayloadBytes))
 		}
 		want(t, "rows", strings.Join(names, ", "), "0 sas 1/2, 1 yp 4, 1 man 0/0")
 
 		var reasons []string
-		for r := range whole.Reasons.All() {
-			reasons = append(reasons, string(r.Code)+": "+string(r.Text))
+		for r := range whole.Reasons.All(0) {
+			reasons = append(reasons, r.Code+": "+r.Text)
 		}
 		want(t, "reasons", strings.Join(reasons, "\n"), "paused: paused\nleaders: sas waits for 1 of 2 leaders: "+
 			"b.sas (has not heard of generation 1)")
 
 		instances := b.describe("instances/sas")
-		var counts protocol.InstanceCounts
+		var counts kind.Counts
 		readRecord(t, instances.Head, &counts)
-		want(t, "counts", counts, protocol.InstanceCounts{Instances: 2, Leaders: 2, Reached: 1})
+		want(t, "counts", counts, kind.Counts{Instances: 2, Leaders: 2, Reached: 1})
 		var sessions []uint64
 		for row := range instances.Rows.All() {
-			var i protocol.RolloutInstance
+			var i kind.InstanceState
 			readRecord(t, row.Body, &i)
 			sessions = append(sessions, i.SessionID)
 		}
 		want(t, "sessions", fmt.Sprint(sessions), fmt.Sprint([]uint64{a.id, second.id}))
 
-		var version protocol.RolloutVersion
+		var version kind.Version
 		b.head(fmt.Sprintf("version/%d", seq), &version)
 		want(t, "payload", string(version.Payload), "made")
 		for row := range b.describe("history/sas").Rows.All() {
-			var target protocol.TargetRow
+			var target kind.Row
 			readRecord(t, row.Body, &target)
 			want(t, "the id of a row of the history", row.ID, target.Generation)
-			want(t, "cause", target.Cause, protocol.CauseBirth)
-			if target.AssignedWallMillis == 0 {
+			want(t, "cause", target.Cause, kind.CauseBirth)
+			if target.Assigned.Wall.IsZero() {
 				t.Error("the target has no wall clock")
 			}
 		}
 		var acts []string
 		for row := range b.describe("acts").Rows.All() {
-			var act protocol.RolloutActRow
+			var act kind.PastAct
 			readRecord(t, row.Body, &act)
-			acts = append(acts, fmt.Sprint(row.ID, act.Act.Verb))
+			acts = append(acts, fmt.Sprint(row.ID, act.Verb))
 		}
-		want(t, "acts", strings.Join(acts, ", "), "1 CREATE, 2 PAUSE")
+		want(t, "acts", strings.Join(acts, ", "), "1 create, 2 pause")
 		for _, part := range []string{"history/vla", "version/77", "version/x", "location/", "elsewhere"} {
 			got := b.s.ask(&protocol.RolloutDescribe{NodeID: b.node, Name: dns, Part: []byte(part)}).Result
 			want(t, part, got.Status, protocol.StatusNotFound)
@@ -135,8 +136,8 @@ func TestPagesOfARolloutGoOnWhereTheLastOneEnded(t *testing.T) {
 			b.publish(fmt.Sprint(i))
 		}
 		for range 3 {
-			b.act(protocol.VerbAbort, 0)
-			b.act(protocol.VerbRetry, 0)
+			b.act(kind.Abort, 0)
+			b.act(kind.Retry, 0)
 		}
 		for part, rows := range map[string]int{"instances/sas": 5, "": 6, "acts": 7, "history/sas": 4} {
 			seen, last, pages := 0, uint64(0), 0
@@ -167,12 +168,12 @@ func TestRolloutsOfANodeAreListed(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		for i := range 5 {
 			b.s.must(b.s.ask(&protocol.RolloutPut{
-				NodeID: b.node, Name: name("r%d", i), Spec: locations([]string{"sas", "man"}),
+				NodeID: b.node, Name: name("r%d", i), Put: kind.Put{Spec: locations([]string{"sas", "man"})},
 			}))
 		}
 		b.s.must(b.s.ask(&protocol.SemaphoreCreate{NodeID: b.node, Name: []byte("r2a"), Limit: 1}))
 		b.s.must(b.s.ask(&protocol.RolloutPublish{
-			NodeID: b.node, Name: []byte("r3"), Label: []byte("the newest"),
+			NodeID: b.node, Name: []byte("r3"), Publication: kind.Publication{Label: "the newest"},
 		}))
 		var all []string
 		for after, more := []byte(nil), true; more; {
@@ -180,14 +181,14 @@ func TestRolloutsOfANodeAreListed(t *testing.T) {
 				NodeID: b.node, ShardID: 1, Prefix: []byte("r"), After: after, Limit: 2,
 				Consistency: protocol.ConsistencyStrict,
 			})).RolloutList
-			for r := range page.Rollouts.All() {
+			for r := range page.Rollouts.All(0) {
 				all = append(all, fmt.Sprintf("%s %v %d %d %s", r.Name, r.Phase, r.Locations, r.LastSeq, r.Label))
 			}
 			after = append([]byte(nil), page.Next...)
 			more = len(after) > 0
 		}
-		want(t, "rollouts", strings.Join(all, "\n"), "r0 IDLE 2 0 \nr1 IDLE 2 0 \nr2 IDLE 2 0 \n"+
-			"r3 BLOCKED 2 1 the newest\nr4 IDLE 2 0 ")
+		want(t, "rollouts", strings.Join(all, "\n"), "r0 idle 2 0 \nr1 idle 2 0 \nr2 idle 2 0 \n"+
+			"r3 blocked 2 1 the newest\nr4 idle 2 0 ")
 		want(t, "no shard", b.s.ask(&protocol.RolloutList{NodeID: b.node, ShardID: 9}).Result.Status,
 			protocol.StatusNotFound)
 	})
@@ -205,22 +206,22 @@ func TestAPlanSaysWhoWouldGetWhatWhen(t *testing.T) {
 			p.Consistency = protocol.ConsistencyStrict
 			a := b.s.must(b.s.ask(p)).RolloutPlan
 			var steps []string
-			for s := range a.Steps.All() {
-				steps = append(steps, fmt.Sprintf("%s %d %v %d", s.Location, s.Seq, s.Cause, s.AtMillis-a.NowMillis))
+			for s := range a.Steps.All(a.NowMillis) {
+				steps = append(steps, fmt.Sprintf("%s %d %v %v", s.Location, s.Seq, s.Cause, s.After))
 			}
 			return strings.Join(steps, ", ")
 		}
 		before := b.describe("").Revision
 		want(t, "nothing", plan(&protocol.RolloutPlan{}), "")
-		want(t, "a version", plan(&protocol.RolloutPlan{Publish: true}), "sas 1 BIRTH 0, man 1 BIRTH 6001")
-		paused := protocol.Act{Verb: protocol.VerbPause}
+		want(t, "a version", plan(&protocol.RolloutPlan{Publish: true}), "sas 1 birth 0s, man 1 birth 6.001s")
+		paused := kind.Act{Verb: kind.Pause}
 		want(t, "a version while paused", plan(&protocol.RolloutPlan{Publish: true, Act: paused}), "")
 		want(t, "revision", b.describe("").Revision, before)
 		b.publish("one")
-		promote := protocol.Act{Verb: protocol.VerbPromote, Seq: 1}
-		want(t, "what an act assigns itself", plan(&protocol.RolloutPlan{Act: promote}), "man 1 PROMOTE 0")
+		promote := kind.Act{Verb: kind.Promote, Seq: 1}
+		want(t, "what an act assigns itself", plan(&protocol.RolloutPlan{Act: promote}), "man 1 promote 0s")
 		refused := b.s.ask(&protocol.RolloutPlan{
-			NodeID: b.node, Name: dns, Act: protocol.Act{Verb: protocol.VerbRollback, Seq: 9},
+			NodeID: b.node, Name: dns, Act: kind.Act{Verb: kind.Rollback, Seq: 9},
 		}).Result
 		want(t, "an act that is refused", refused.Status, protocol.StatusNotFound)
 		if !strings.Contains(refused.Message, "9") {
@@ -238,7 +239,8 @@ func TestADetachedSessionIsAnInstanceUntilItEnds(t *testing.T) {
 		stays := b.join("a.sas", "sas")
 		leaves := b.session(30 * time.Second)
 		leaves.must(&protocol.RolloutJoin{
-			Mutation: leaves.mutation(), NodeID: b.node, Name: dns, Instance: []byte("b.sas"), Location: []byte("sas"),
+			Mutation: leaves.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "b.sas",
+				Location: "sas"},
 		})
 		leaves.must(&protocol.RolloutRole{Mutation: leaves.mutation(), NodeID: b.node, Name: dns, Leader: true})
 		b.publish("one")
@@ -247,7 +249,7 @@ func TestADetachedSessionIsAnInstanceUntilItEnds(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		second := b.publish("two")
 		want(t, "the target while it is detached", b.target("sas"), 1)
-		var counts protocol.InstanceCounts
+		var counts kind.Counts
 		b.head("instances/sas", &counts)
 		want(t, "instances while it is detached", counts.Instances, 2)
 		time.Sleep(30 * time.Second)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -21,5 +22,31 @@ func TestAgesGoOnWhereNothingHappens(t *testing.T) {
 			NodeID: b.node, Name: dns, Consistency: protocol.ConsistencyStrict,
 		}))
 		want(t, "milliseconds of a plan", plan.RolloutPlan.NowMillis-before, uint64(wait.Milliseconds()))
+	})
+}
+
+// TestWhySaysThatALeaderIsDetached: who waits for a leader learns that no connection carries its session, and for how
+// long that has been so.
+func TestWhySaysThatALeaderIsDetached(t *testing.T) {
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		b.put(locations([]string{"sas"}))
+		gone := b.join("a.sas", "sas")
+		b.join("b.sas", "sas")
+		b.publish("first")
+		why := func() string {
+			reasons := b.describe("").Reasons
+			for r := range reasons.All(0) {
+				return r.Text
+			}
+			return ""
+		}
+		if got := why(); strings.Contains(got, "detached") {
+			t.Errorf("both are attached: %s", got)
+		}
+		_ = gone.s.conn.Close()
+		time.Sleep(7 * time.Second)
+		want(t, "the reason", why(), "sas waits for 2 of 2 leaders: "+
+			"a.sas (has not heard of generation 1, its session detached for 7 s), "+
+			"b.sas (has not heard of generation 1)")
 	})
 }

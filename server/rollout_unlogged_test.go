@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // TestAReportThatChangesNothingIsAnsweredWithoutTheLog: and one that may change something never.
@@ -27,7 +28,7 @@ func TestAReportThatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 			return mutation
 		}
 		failing := reached
-		failing.Status, failing.Code = protocol.InstanceFailed, []byte("x")
+		failing.Status, failing.Code = kind.Failed, []byte("x")
 		elsewhere := speak(t, b.c, b.c.Leader(1))
 		elsewhere.must(elsewhere.ask(&protocol.SessionBind{SessionID: m.id, Key: []byte("key")}))
 		for _, x := range []struct {
@@ -90,18 +91,18 @@ func (b *rolloutBed) metric(series string) int {
 func TestMetricsShowHowRolloutsAre(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		spec := locations([]string{"sas", "man"})
-		spec.ProgressMillis = 10_000
-		spec.Reelect.Codes.Append(protocol.Word("gone"))
+		spec.ProgressDeadline = 10 * time.Second
+		spec.Reelect.Codes = []string{"gone"}
 		b.put(spec)
 		a, f := b.join("a.sas", "sas"), b.session(10*time.Minute)
 		f.must(&protocol.RolloutJoin{
-			Mutation: f.mutation(), NodeID: b.node, Name: dns, Instance: []byte("b.sas"), Location: []byte("sas"),
+			Mutation: f.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "b.sas", Location: "sas"},
 		})
 		b.publish("one")
 		target := a.ask(protocol.InstanceReport{}).Target
 		b.publish("two")
 		a.must(&protocol.RolloutReport{Mutation: a.mutation(), NodeID: b.node, Name: dns,
-			Report: protocol.InstanceReport{Generation: target.Generation, Status: protocol.InstanceFailed,
+			Report: protocol.InstanceReport{Generation: target.Generation, Status: kind.Failed,
 				Code: []byte("gone"), Attempts: 1}})
 		for series, want := range map[string]int{
 			`signalbox_rollout_versions_total{shard="1"}`:                                               2,
@@ -120,7 +121,7 @@ func TestMetricsShowHowRolloutsAre(t *testing.T) {
 				t.Errorf("%s is %d, want %d", series, got, want)
 			}
 		}
-		b.act(protocol.VerbAbort, 0)
+		b.act(kind.Abort, 0)
 		for series, want := range map[string]int{
 			`signalbox_rollout_halts_total{shard="1",reason="ABORTED"}`:                               1,
 			`signalbox_rollouts{shard="1",phase="HALTED"}`:                                            1,
@@ -130,7 +131,7 @@ func TestMetricsShowHowRolloutsAre(t *testing.T) {
 				t.Errorf("after an abort %s is %d, want %d", series, got, want)
 			}
 		}
-		b.act(protocol.VerbRetry, 0)
+		b.act(kind.Retry, 0)
 		for b.metric(`signalbox_rollout_still_seconds{node="/prod",rollout="dns",location="sas",reason="stuck"}`) < 0 {
 			time.Sleep(time.Second)
 			b.s.must(b.s.ask(&protocol.Ping{}))

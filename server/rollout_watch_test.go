@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -89,7 +91,7 @@ func (v *viewer) next() ([]byte, error) {
 	}
 }
 
-func (v *viewer) record(into protocol.Record) {
+func (v *viewer) record(into field.Value) {
 	v.t.Helper()
 	readRecord(v.t, v.head, into)
 }
@@ -98,7 +100,7 @@ func (v *viewer) record(into protocol.Record) {
 func TestEachViewOfARolloutShowsItsChanges(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		spec := locations([]string{"sas", "man"}, 0, time.Hour)
-		spec.Versions, spec.AskMillis = protocol.VersionsAsked, 60_000
+		spec.Versions, spec.AskInterval = kind.Asked, time.Minute
 		source, m := b.session(10*time.Minute), b.session(10*time.Minute)
 		early := b.view(speak(t, b.c, 1), "location/sas", 0)
 		early.until("nothing", func() bool { return early.revision > 0 || !early.exists })
@@ -110,21 +112,22 @@ func TestEachViewOfARolloutShowsItsChanges(t *testing.T) {
 		whole.until("two locations", func() bool { return len(whole.rows) == 2 })
 
 		source.must(&protocol.RolloutSource{
-			Mutation: source.mutation(), NodeID: b.node, Name: dns, Source: []byte("yp"),
+			Mutation: source.mutation(), NodeID: b.node, Name: dns, SourceRole: kind.SourceRole{Name: "yp"},
 		})
 		m.must(&protocol.RolloutJoin{
-			Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: []byte("a.sas"), Location: []byte("sas"),
+			Mutation: m.mutation(), NodeID: b.node, Name: dns, Instance: kind.Instance{Name: "a.sas", Location: "sas"},
 		})
 		instances.until("an instance", func() bool { return len(instances.rows) == 1 })
-		var asked protocol.SourceTicket
+		var asked kind.Ticket
 		ticket.until("a question", func() bool {
 			if len(ticket.head) > 0 {
 				ticket.record(&asked)
 			}
-			return asked.Ticket != 0
+			return asked.Number != 0
 		})
 		source.must(&protocol.RolloutOffer{
-			Mutation: source.mutation(), NodeID: b.node, Name: dns, Ticket: asked.Ticket, Payload: []byte("made"),
+			Mutation: source.mutation(), NodeID: b.node, Name: dns,
+			Offering: kind.Offering{Ticket: asked.Number, Payload: []byte("made")},
 		})
 		var target protocol.RolloutTarget
 		early.until("a target", func() bool {
@@ -134,7 +137,7 @@ func TestEachViewOfARolloutShowsItsChanges(t *testing.T) {
 		want(t, "payload", string(target.Payload), "made")
 		ticket.until("no question", func() bool {
 			ticket.record(&asked)
-			return asked.Ticket == 0
+			return asked.Number == 0
 		})
 		whole.until("a version", func() bool { return len(whole.rows) == 3 })
 		m.must(&protocol.RolloutLeave{Mutation: m.mutation(), NodeID: b.node, Name: dns})
@@ -147,11 +150,11 @@ func TestEachViewOfARolloutShowsItsChanges(t *testing.T) {
 			}
 		}
 		b.s.must(b.s.ask(&protocol.RolloutPut{
-			NodeID: b.node, Name: dns, Mode: protocol.PutAlter, Spec: locations([]string{"sas"}),
+			NodeID: b.node, Name: dns, Put: kind.Put{Mode: field.PutAlter, Spec: locations([]string{"sas"})},
 		}))
 		man.until("no location", func() bool { return !man.exists })
 		b.s.must(b.s.ask(&protocol.RolloutPut{
-			NodeID: b.node, Name: dns, Mode: protocol.PutAlter, Spec: locations([]string{"sas", "man"}),
+			NodeID: b.node, Name: dns, Put: kind.Put{Mode: field.PutAlter, Spec: locations([]string{"sas", "man"})},
 		}))
 		man.until("the location again", func() bool { return man.exists })
 	})
@@ -183,10 +186,10 @@ func TestAWatchOfARolloutGoesOnAtAnotherHost(t *testing.T) {
 			next = b.c.Leader(1)
 		}
 		b.s = speak(t, b.c, next)
-		b.act(protocol.VerbPause, 0) // which the view does not show
+		b.act(kind.Pause, 0) // which the view does not show
 		second := b.publish("two")
-		b.act(protocol.VerbResume, 0)
-		b.act(protocol.VerbPromote, second)
+		b.act(kind.Resume, 0)
+		b.act(kind.Promote, second)
 		other := leader%3 + 1
 		if other == next {
 			other = next%3 + 1

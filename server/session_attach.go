@@ -23,6 +23,7 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	a := &attach{
 		c: c, rp: rp, request: r.ID, kind: r.Kind, id: id, sequence: m.AttachSequence,
 		key: slices.Clone(m.Key), change: m.Change, timeout: m.TimeoutMillis, description: slices.Clone(m.Description),
+		numbers: m.Numbers && rp.Level() >= shard.NumbersLevel,
 	}
 	if !rp.Serving() {
 		a.fail(protocol.StatusUnavailable, "the shard's new leader is not ready yet")
@@ -33,29 +34,30 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		a.confirm(func() { a.fail(protocol.StatusSessionExpired, "") })
 		return
 	}
+	if h.unfilled(view.Node) {
+		a.fail(protocol.StatusUnavailable, metaUnfilled.Message)
+		return
+	}
 	if !c.authorizeIn(r, view.Node, nil) {
 		return
 	}
 	node, ok := h.meta.Machine.NodeByID(view.Node)
-	switch {
-	case ok:
-	case h.unfilled(view.Node):
-		a.fail(protocol.StatusUnavailable, metaUnfilled.Message)
-		return
-	default:
+	if !ok {
 		a.fail(protocol.StatusSessionExpired, "its node was dropped")
 		return
 	}
 	a.node = node
 	switch {
 	case !c.tryKey(rp, id, a.key, r.ID, r.Kind):
-	case a.change && rp.Leases.Late(id, a.sequence):
-		// What it asks for was overtaken, and must not undo what a later one has changed.
+	case (a.change || a.numbers) && rp.Leases.Late(id, a.sequence):
+		// What it asks for was overtaken, and must not undo what a later one has changed, or draw numbers above its.
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
 	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
 		if h.admitsWrites(c, r.ID, r.Kind, rp) {
 			a.commit()
 		}
+	case a.numbers:
+		a.drawNumbers() // however full the disk is: the client may come to release
 	case node.Config.Effective().AttachConsistency == protocol.ConsistencyRelaxed && rp.Leases.Fresh(h.now()):
 		a.attach()
 	default:
@@ -76,6 +78,8 @@ type attach struct {
 	change      bool
 	timeout     uint64
 	description []byte
+	numbers     bool
+	numberBase  uint64 // that was drawn
 }
 
 func (a *attach) fail(s protocol.Status, message string) {
@@ -100,10 +104,38 @@ func (a *attach) confirm(then func()) {
 
 // commit changes the session's timeout and description first.
 func (a *attach) commit() {
-	command := shard.Command{
+	a.propose(&shard.Command{
 		Kind: shard.CmdSessionUpdate, Session: a.id, Key: a.key, Timeout: a.timeout, Data: a.description,
 		Client: a.c.clientRef(),
+	}, func(*shard.Effect) {
+		if a.numbers {
+			a.drawNumbers()
+			return
+		}
+		a.attach()
+	})
+}
+
+// firstNumberSpace is that of a session that has drawn none. It is above the numbers that follow from a clock which
+// counts microseconds, and those of gateways that draw none.
+const firstNumberSpace = 1 << 55 / protocol.NumberSpace
+
+// drawNumbers draws numbers for the session first. A gateway of before level 6 began at (sequence + 1) << 32: no
+// space is below what it has used under this sequence.
+func (a *attach) drawNumbers() {
+	space := uint64(firstNumberSpace)
+	if after := a.sequence + 2; after < 1<<32 {
+		space = max(space, after<<32/protocol.NumberSpace+1)
 	}
+	a.propose(&shard.Command{Kind: shard.CmdSessionNumbers, Session: a.id, Key: a.key, Count: space},
+		func(e *shard.Effect) {
+			a.numberBase = e.Number
+			a.attach()
+		})
+}
+
+// propose proposes a command of the session, and goes on where it was carried out.
+func (a *attach) propose(command *shard.Command, then func(e *shard.Effect)) {
 	ok := a.rp.Pipeline.Add(pipeline.Op{Source: a.c.source, Done: func(e *shard.Effect, failed protocol.Status) {
 		switch {
 		case e == nil && failed == protocol.StatusMoved:
@@ -112,14 +144,16 @@ func (a *attach) commit() {
 		case e == nil:
 			a.fail(failed, "")
 		case e.Status == protocol.StatusQuotaExceeded:
-			a.c.Fail(a.request, a.kind, a.rp.Exceeded(&command, e.Quota))
+			a.c.Fail(a.request, a.kind, a.rp.Exceeded(command, e.Quota))
 			a.c.flush()
+		case e.Status == protocol.StatusPreconditionFailed:
+			a.fail(e.Status, "the session has drawn all the numbers that there are: start another session")
 		case e.Status != protocol.StatusSuccess:
 			a.fail(e.Status, "")
 		default:
-			a.attach()
+			then(e)
 		}
-	}}, &command)
+	}}, command)
 	if !ok {
 		a.fail(protocol.StatusOverloaded, "the shard's queue is full")
 		return
@@ -141,7 +175,9 @@ func (a *attach) attach() {
 		return
 	}
 	rp.RelyOnGrace()
-	answer := protocol.SessionAttachAnswer{Lease: c.host.lease(&a.node, view.Timeout)}
+	answer := protocol.SessionAttachAnswer{
+		Lease: c.host.lease(&a.node, view.Timeout), NumberBase: a.numberBase,
+	}
 	var lost *lease.Holder
 	verdict := c.attachAndAnswer(a.id, view.Node, rp, a.request, &answer, func() (v lease.Verdict) {
 		lost, v = rp.Leases.Attach(a.id, c.holder, a.sequence, now)

@@ -11,7 +11,7 @@ import (
 func (c *conn) sessionBind(r *protocol.Request) {
 	id := shard.SessionID(r.SessionBind.SessionID)
 	home := c.host.set.Of(id.Slot())
-	request, kind, key := r.ID, r.Kind, slices.Clone(r.SessionBind.Key)
+	request, kind, key, from := r.ID, r.Kind, slices.Clone(r.SessionBind.Key), c.from()
 	fail := func(s protocol.Status, message string) {
 		c.Fail(request, kind, &protocol.Result{Status: s, Message: message})
 		c.flush()
@@ -23,7 +23,7 @@ func (c *conn) sessionBind(r *protocol.Request) {
 			fail(protocol.StatusUnavailable, metaUnfilled.Message)
 		case known && !c.permitsIn(kind, view.Node, ""):
 			node, _ := c.host.meta.Machine.NodeByID(view.Node)
-			fail(protocol.StatusUnauthorized, c.lacking(kind, node.Path, ""))
+			fail(protocol.StatusUnauthorized, c.lackingFrom(from, kind, node.Path, ""))
 		case known && !c.tryKey(home, id, key, request, kind):
 		case known:
 			if !home.Bind(id, view.Node, false, c) ||

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -86,7 +87,7 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 		request, kind := r.ID, r.Kind
 		rp.Confirm(func(_, led bool) {
 			status := protocol.StatusSessionExpired
-			if _, known := rp.Machine.Session(id); known || !led {
+			if _, known := c.session(rp, id); known || !led {
 				status = protocol.StatusUnavailable
 			}
 			c.Fail(request, kind, &protocol.Result{Status: status})
@@ -109,7 +110,7 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 		case e == nil && failed == protocol.StatusMoved:
 			c.moved(request, kind, rp)
 		case e == nil:
-			c.Fail(request, kind, &protocol.Result{Status: failed})
+			c.Fail(request, kind, pipeline.Why(failed))
 		case e.Status != protocol.StatusSuccess:
 			c.Fail(request, kind, &protocol.Result{Status: e.Status})
 		case kind == protocol.KindSessionStop:

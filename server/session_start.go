@@ -83,7 +83,7 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 		c.flush()
 		return
 	case e == nil:
-		c.Fail(s.id, s.kind, &protocol.Result{Status: failed})
+		c.Fail(s.id, s.kind, pipeline.Why(failed))
 		c.flush()
 		return
 	case e.Status == protocol.StatusQuotaExceeded:

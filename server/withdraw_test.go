@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/rights"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // part is a grant for objects of some names only.
-func part(role, path, object string) protocol.AccessGrant {
-	g := grant(role, path)
-	g.Object = []byte(object)
-	return g
+func part(role, path, object string) rights.Grant {
+	return rights.Grant{Role: role, Path: path, Object: object}
 }
 
 // narrow takes from the token ci what it may do with objects whose names begin with lost-.
 func (k *keeping) narrow() {
 	k.Helper()
 	k.root.must(k.root.ask(&protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: []byte("token:ci"),
-		Grants: grants(part("operator", "/prod", "lost-"))}))
+		Grants: []rights.Grant{part("operator", "/prod", "lost-")}}))
 }
 
 // halves is a token ci that may do with objects of /prod whose names begin with lost- and kept- what operators may.
@@ -56,7 +56,7 @@ func TestANarrowedTokenLosesWhatItHasOpen(t *testing.T) {
 			ci.must(ci.await(x.once, protocol.KindSemaphoreDescribe.Answer()))
 			x.waits, _ = mine.acquire(half+"sem", 1, -1, false)
 			x.member = ci.must(ci.ask(&protocol.ProcessJoin{Mutation: mine.mutation(), NodeID: node,
-				Name: []byte(half + "proc"), Member: []byte("m"), Create: true, Candidate: true})).ProcessJoin.MemberID
+				Name: []byte(half + "proc"), Arrival: arrivalOf("m")})).ProcessJoin.MemberID
 			ci.must(ci.ask(&protocol.InboxOpen{SessionID: mine.id, NodeID: node, Name: []byte(half + "proc"),
 				MemberID: x.member}))
 			has[half] = x
@@ -108,7 +108,8 @@ func TestWhatIsListedIsWhatIsAllowed(t *testing.T) {
 	for _, name := range []string{"kept-1", "kept-2", "other"} {
 		k.root.must(k.root.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte(name), Limit: 1}))
 		own.acquire(name, 1, 0, false)
-		k.root.must(k.root.ask(&protocol.RolloutPut{NodeID: node, Name: []byte(name + "-r"), Spec: locations}))
+		k.root.must(k.root.ask(&protocol.RolloutPut{NodeID: node, Name: []byte(name + "-r"),
+			Put: kind.Put{Spec: locations}}))
 		k.root.must(k.root.ask(&protocol.ProcessPut{NodeID: node, Name: []byte(name + "-p")}))
 	}
 	const strict = protocol.ConsistencyStrict
@@ -128,14 +129,14 @@ func TestWhatIsListedIsWhatIsAllowed(t *testing.T) {
 		},
 		"rollouts": func(s *speaker) (list []string) {
 			a := s.must(s.ask(&protocol.RolloutList{NodeID: node, ShardID: 1, Consistency: strict}))
-			for x := range a.RolloutList.Rollouts.All() {
-				list = append(list, string(x.Name))
+			for x := range a.RolloutList.Rollouts.All(0) {
+				list = append(list, x.Name)
 			}
 			return list
 		},
 		"processes": func(s *speaker) (list []string) {
 			a := s.must(s.ask(&protocol.ProcessList{NodeID: node, ShardID: 1, Consistency: strict}))
-			for x := range a.ProcessList.Processes.All() {
+			for x := range a.ProcessList.Processes.All(0) {
 				list = append(list, string(x.Name))
 			}
 			return list
@@ -185,7 +186,8 @@ func TestATokenWithoutRolesMayDoNothing(t *testing.T) {
 	own := k.root.session("/prod", time.Minute)
 	k.create(k.root, "none", 0)
 	none := k.enterAt(1, "none")
-	open := []protocol.Kind{protocol.KindHello, protocol.KindPing, protocol.KindRouting, protocol.KindWatchStop}
+	open := []protocol.Kind{protocol.KindHello, protocol.KindPing, protocol.KindRouting, protocol.KindWatchStop,
+		protocol.KindOnBehalf}
 	// What it says of sessions is the same whether there is one or not.
 	ofSessions := []protocol.Kind{protocol.KindSessionAttach, protocol.KindSessionBind, protocol.KindSessionStop,
 		protocol.KindSessionDetach, protocol.KindSessionDescribe, protocol.KindSessionHoldings}

@@ -11,6 +11,7 @@ import (
 // Its body, where it has one, stands in the machine's bodies.
 type answer struct {
 	number   uint64
+	asked    uint64 // hash of what was asked under the number; 0 where that was asked below the level of the rule
 	order    OrderID
 	revision Revision
 	status   protocol.Status
@@ -19,13 +20,13 @@ type answer struct {
 	quota    Quota
 }
 
-// keep records the result of a mutation. Numbers are kept in growing order.
-func (s *session) keep(number uint64, e *Effect) {
+// keep records the result of a mutation, and the hash of what it asked. Numbers are kept in growing order.
+func (s *session) keep(number, asked uint64, e *Effect) {
 	if s.answers == nil {
 		s.answers = make([]answer, 0, 2)
 	}
 	s.answers = append(s.answers, answer{
-		number: number, order: e.Order, revision: e.Revision,
+		number: number, asked: asked, order: e.Order, revision: e.Revision,
 		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
 	})
 }
@@ -65,7 +66,7 @@ func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 		if a := &answers[i]; a.flags&FlagAcquired != 0 && a.order == l.order {
 			m.touchSession(l.session)
 			m.forgetBodies(m.sessions.at(l.session), a.number-1, a.number)
-			*a = answer{number: a.number, status: protocol.StatusAborted, abort: reason}
+			*a = answer{number: a.number, asked: a.asked, status: protocol.StatusAborted, abort: reason}
 		}
 	}
 }
@@ -76,7 +77,7 @@ func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 	if a := s.kept(number); a != nil {
 		m.touchSession(h)
 		m.forgetBodies(s, number-1, number)
-		outcome.number = number
+		outcome.number, outcome.asked = number, a.asked
 		*a = outcome
 	}
 }

@@ -19,9 +19,18 @@ const (
 	answerRevision
 	answerQuota
 	answerHasBody
+	answerAsked
 
 	answerFields = 1<<iota - 1
 )
+
+// answerFieldsAt are the fields that an answer may have in the records of a level.
+func answerFieldsAt(at level.Level) uint64 {
+	if at < askedRecorded {
+		return answerFields &^ answerAsked
+	}
+	return answerFields
+}
 
 func (m *Machine) appendAnswers(dst []byte, s *session, at level.Level) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s.answers)))
@@ -59,6 +68,7 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	set(answerRevision, a.revision != 0)
 	set(answerQuota, a.quota != 0)
 	set(answerHasBody, body != "")
+	set(answerAsked, a.asked != 0)
 	dst = binary.AppendUvarint(dst, has)
 	dst = binary.AppendUvarint(dst, a.number)
 	if has&answerStatus != 0 {
@@ -82,6 +92,9 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	if has&answerHasBody != 0 {
 		dst = appendString(dst, body)
 	}
+	if has&answerAsked != 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, a.asked)
+	}
 	return dst
 }
 
@@ -103,7 +116,7 @@ func (r *reader) answers(applied, acked uint64, at level.Level) (list []answer, 
 	for i := range list {
 		a := &list[i]
 		if at >= bodiesRecorded {
-			if b := r.answer(a); b != "" {
+			if b := r.answer(a, at); b != "" {
 				bodies = append(bodies, answerBody{a.number, b})
 				size += bodies[len(bodies)-1].size()
 			}
@@ -118,10 +131,10 @@ func (r *reader) answers(applied, acked uint64, at level.Level) (list []answer, 
 }
 
 // answer reads an answer of the levels that keep bodies, and returns its body.
-func (r *reader) answer(a *answer) (body string) {
+func (r *reader) answer(a *answer, at level.Level) (body string) {
 	of := reader{data: r.bytes(), bad: r.bad}
 	has := of.uvarint()
-	of.must(has&^answerFields == 0, "an answer has a field that is not of its level")
+	of.must(has&^answerFieldsAt(at) == 0, "an answer has a field that is not of its level")
 	a.number = of.uvarint()
 	if has&answerStatus != 0 {
 		a.status = protocol.Status(of.byte())
@@ -151,6 +164,10 @@ func (r *reader) answer(a *answer) (body string) {
 	if has&answerHasBody != 0 {
 		body = string(of.bytes())
 		of.must(body != "", noField)
+	}
+	if has&answerAsked != 0 {
+		a.asked = of.uint64()
+		of.must(a.asked != 0, noField)
 	}
 	of.must(len(of.data) == 0, "bytes behind the last field of an answer")
 	r.must(of.bad == "", of.bad)

@@ -43,15 +43,15 @@ func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 			list = append(list, answer{
 				number: number, status: protocol.Status(maybe(7)), flags: EffectFlags(maybe(rng.Uint64N(1 << 16))),
 				abort: protocol.AbortReason(maybe(3)), order: OrderID(maybe(rng.Uint64())),
-				revision: Revision(maybe(rng.Uint64())), quota: Quota(maybe(2)),
+				revision: Revision(maybe(rng.Uint64())), quota: Quota(maybe(2)), asked: maybe(rng.Uint64()),
 			})
 			if body := strings.Repeat("b", rng.IntN(400)); rng.IntN(2) == 0 && body != "" {
 				bodies[number], want[number] = body, body
 			}
 		}
 		m, s := answersOf(list, bodies)
-		r := reader{data: m.appendAnswers(nil, s, bodiesRecorded)}
-		got, kept := r.answers(number, 5, bodiesRecorded)
+		r := reader{data: m.appendAnswers(nil, s, askedRecorded)}
+		got, kept := r.answers(number, 5, askedRecorded)
 		if r.bad != "" || len(r.data) > 0 || !reflect.DeepEqual(got, list) {
 			t.Fatalf("%s: have %+v\nwant %+v", r.bad, got, list)
 		}
@@ -97,12 +97,17 @@ func TestTheFormOfKeptAnswersStays(t *testing.T) {
 		"01"+"09"+"52"+"09"+"8802"+"02"+"0378797a"; got != want {
 		t.Errorf("with a body: %s, was %s", got, want)
 	}
+	m, s = answersOf([]answer{{number: 9, asked: 0x0102030405060708}}, nil)
+	if got, want := hex.EncodeToString(m.appendAnswers(nil, s, askedRecorded)),
+		"01"+"0b"+"8001"+"09"+"0807060504030201"; got != want {
+		t.Errorf("with what was asked: %s, was %s", got, want)
+	}
 }
 
 // TestKeptAnswersThatAreNotSoundAreRefused: an answer has one form.
 func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 	for what, text := range map[string]string{
-		"a field of a later level":    "01" + "04" + "8001" + "09" + "01",
+		"a field of a later level":    "01" + "0b" + "8001" + "09" + "0807060504030201",
 		"a status of 0":               "01" + "03" + "01" + "09" + "00",
 		"flags of 0":                  "01" + "03" + "02" + "09" + "00",
 		"flags of three bytes":        "01" + "06" + "02" + "09" + "81808001",

@@ -5,7 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/twin"
+	"github.com/signalbox/signalbox/test/twin"
 )
 
 // TestMistakesInAnswersAreNoticed: a mistake in what is kept of answers with a body, or in what they may come to, is
@@ -16,9 +16,30 @@ func TestMistakesInAnswersAreNoticed(t *testing.T) {
 	}
 	noticeMistakes(t, []plantedMistake{
 		{"a body is lost at a restore", twin.LosesBodies, 16, "body="},
-		{"the bound counts after the effect", twin.BoundsAfterTheEffect, 13, "OVERLOADED"},
-		{"a repetition answers with a newer body", twin.RepeatsNewerBodies, 16, "body="},
-		{"acknowledged bodies still count", twin.CountsSeenBodies, 32, "OVERLOADED"},
+		{"the bound counts after the effect", twin.BoundsAfterTheEffect, 32, "OVERLOADED"},
+		{"a repetition answers with a newer body", twin.RepeatsNewerBodies, 47, "body="},
+		{"acknowledged bodies still count", twin.CountsSeenBodies, 50, "OVERLOADED"},
+	})
+}
+
+// TestMistakesInSpacesOfNumbersAreNoticed: a space that is drawn a second time is noticed.
+func TestMistakesInSpacesOfNumbersAreNoticed(t *testing.T) {
+	if level.Newest < shard.NumbersLevel {
+		t.Skip("sessions of this build draw no numbers")
+	}
+	noticeMistakes(t, []plantedMistake{{"a space is drawn twice", twin.DrawsTwice, 16, "number="}})
+}
+
+// TestMistakesAboutWhatANumberBelongsToAreNoticed: so is an answer that another request gets, one that the same request
+// does not get, and one that forgets what was asked.
+func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
+	if level.Newest < level.Of(level.Rule, "number-of-one-request") {
+		t.Skip("numbers of this build belong to no request")
+	}
+	noticeMistakes(t, []plantedMistake{
+		{"another request is answered", twin.AnswersOthers, 16, "NUMBER_REUSED"},
+		{"a repetition that waits longer is refused", twin.AsksForWaits, 16, "NUMBER_REUSED"},
+		{"what was asked is lost at a restore", twin.ForgetsWhatWasAsked, 16, "asked="},
 	})
 }
 

@@ -18,7 +18,8 @@ type bed struct {
 	numbers []uint64
 	out     Effects
 	one     Batch
-	at      level.Level // of its commands
+	at      level.Level  // of its commands
+	record  func(*Batch) // if it is not nil, sees each batch before it is applied
 }
 
 func newBed(sessions int) *bed {
@@ -45,6 +46,9 @@ func (b *bed) apply(c *Command) {
 	c.Level = max(c.Level, b.at)
 	b.one.Commands[0] = *c
 	b.out.Reset()
+	if b.record != nil {
+		b.record(&b.one)
+	}
 	b.m.Apply(&b.one, &b.out)
 	if c.Kind == CmdLead && b.at >= StampLevel {
 		b.one.Stamp.Term = max(b.one.Stamp.Term, c.Term)

@@ -58,6 +58,11 @@ const (
 	// behind where its leader dies. The answer says with FlagMore that more is due; the leader proposes it
 	// again. Uses Term, Time.
 	CmdDue CommandKind = 14
+
+	// CmdSessionNumbers draws a space of numbers for the mutations of a session, on attaching: one above all that were
+	// drawn before and that have numbers which the session has used here, and no lower than Count. The answer has the
+	// number before the first one of the space as Number. Uses Session, Key, Count.
+	CmdSessionNumbers CommandKind = 15
 )
 
 // CommandFlags modify a command.
@@ -186,6 +191,7 @@ var commandNames = [256]string{
 	CmdContinue:       "continue",
 	CmdNodeLimits:     "node-limits",
 	CmdDue:            "due",
+	CmdSessionNumbers: "session-numbers",
 }
 
 // String returns the kind as logs and golden scripts write it.

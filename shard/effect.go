@@ -12,8 +12,8 @@ type EffectKind uint8
 const (
 	// EffectResult answers the command at index Op of the batch: Status, and what its kind returns.
 	// There is exactly one for every command. Acquire: FlagAcquired or FlagQueued or neither, Order, Limit.
-	// Release: FlagReleased. Create, update and resize: Revision. SessionCreate: Session. NodeDrop, Continue, and what
-	// names a list: FlagMore.
+	// Release: FlagReleased. Create, update and resize: Revision. SessionCreate: Session. SessionNumbers: Number.
+	// NodeDrop, Continue, and what names a list: FlagMore.
 	EffectResult EffectKind = 1
 	// EffectGranted: the waiting acquire (Session, Number) became an owner; Order is its token.
 	EffectGranted EffectKind = 2

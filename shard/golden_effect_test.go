@@ -73,6 +73,9 @@ func (st *goldenStage) drawResult(c *shard.Command, e *shard.Effect) string {
 		line = st.name(e.Session) + " = " + e.Session.String()
 		e.Session = 0
 	}
+	if c.Kind == shard.CmdSessionNumbers && e.Number != 0 {
+		line, e.Number = fmt.Sprintf("numbers above %d", e.Number), 0
+	}
 	if e.Flags&shard.FlagMore != 0 {
 		line += ", and there is more"
 	}

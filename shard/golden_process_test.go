@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/process"
 )
@@ -24,19 +26,20 @@ func memberCommand(l *goldenLine, c shard.Command) shard.Command {
 	return c
 }
 
-func specOfLine(l *goldenLine) process.Spec {
-	s := process.DefaultSpec()
-	s.MinMembers, s.ReplyTimeout = l.number("members", s.MinMembers), l.millis("reply", "0s")
+func specOfLine(l *goldenLine) kind.Spec {
+	s := kind.Spec{}.WithDefaults()
+	s.MinMembers = int(l.number("members", uint64(s.MinMembers)))
+	s.ReplyTimeout = field.Duration(l.millis("reply", "0s"))
 	if l.flag("kick") {
-		s.OnTimeout = process.TimeoutKick
+		s.OnTimeout = kind.TimeoutKick
 	}
 	return s
 }
 
 func (st *goldenStage) putProcess(l *goldenLine, b *goldenBatch) {
-	p := process.Put{Mode: process.PutEither, Spec: specOfLine(l), Author: "op"}
+	p := kind.Put{Mode: field.PutEither, Spec: specOfLine(l), By: kind.By{Author: "op"}}
 	p.ExpectedRevision = l.number("if-rev", 0)
-	st.mutateBy(l, b, shard.Command{Kind: shard.CmdProcessPut, Body: process.AppendPut(nil, p)})
+	st.mutateBy(l, b, shard.Command{Kind: shard.CmdProcessPut, Body: process.Append(nil, &p)})
 }
 
 func (st *goldenStage) deleteProcess(l *goldenLine, b *goldenBatch) {
@@ -48,28 +51,29 @@ func (st *goldenStage) deleteProcess(l *goldenLine, b *goldenBatch) {
 }
 
 func (st *goldenStage) joinProcess(l *goldenLine, b *goldenBatch) {
-	a := process.Arrival{Create: l.flag("create")}
+	a := kind.Arrival{Create: l.flag("create")}
 	a.Candidate = !l.flag("observer")
 	a.Name, _ = l.text("as")
-	a.Attributes, _ = l.text("attributes")
+	attributes, _ := l.text("attributes")
+	a.Attributes = []byte(attributes)
 	if a.Create {
 		a.Spec = specOfLine(l)
 	}
-	st.mutateAll(l, b, shard.Command{Kind: shard.CmdProcessJoin, Body: process.AppendArrival(nil, a)})
+	st.mutateAll(l, b, shard.Command{Kind: shard.CmdProcessJoin, Body: process.Append(nil, &a)})
 }
 
 func (st *goldenStage) actOnProcess(l *goldenLine, b *goldenBatch) {
-	a := process.Act{Verb: process.VerbRestart, Member: l.number("kick", 0), Author: "op"}
-	if a.Reason, _ = l.text("reason"); a.Member != 0 {
-		a.Verb = process.VerbKick
+	a := kind.Act{Verb: kind.VerbRestart, MemberID: l.number("kick", 0), By: kind.By{Author: "op"}}
+	if a.By.Reason, _ = l.text("reason"); a.MemberID != 0 {
+		a.Verb = kind.VerbKick
 	}
-	st.mutateBy(l, b, shard.Command{Kind: shard.CmdProcessAct, Body: process.AppendAct(nil, a)})
+	st.mutateBy(l, b, shard.Command{Kind: shard.CmdProcessAct, Body: process.Append(nil, &a)})
 }
 
 func (st *goldenStage) sendRequest(l *goldenLine, b *goldenBatch) {
-	r := process.Request{Audience: process.ToAll}
+	r := process.Request{Audience: kind.ToAll}
 	if to := l.number("to", 0); to != 0 {
-		r.Audience, r.To = process.ToMembers, []uint64{to}
+		r.Audience, r.To = kind.ToMembers, []uint64{to}
 	}
 	st.mutateAll(l, b, memberCommand(l, shard.Command{
 		Kind: shard.CmdProcessSend, Timeout: l.millis("timeout", "0s"), Body: process.AppendReceivers(nil, r),
@@ -102,7 +106,7 @@ func (st *goldenStage) inbox(l *goldenLine) ([]string, error) {
 		if d.Exchange != 0 {
 			line += fmt.Sprintf(" exchange=%d from=%d", d.Exchange, d.From)
 		}
-		if d.Kind == process.ItemEnd {
+		if d.Kind == kind.ItemEnd {
 			line += fmt.Sprintf(" %v missing=%d", d.Outcome, d.Missing)
 		}
 		line += drawText("data", string(d.Payload))
@@ -124,12 +128,12 @@ func (st *goldenStage) process(l *goldenLine) ([]string, error) {
 	if st.machine().DescribeProcess(1, name, shard.PartOptions{Why: true}, &d) != shard.FoundPart {
 		return []string{"there is none"}, nil
 	}
-	var h protocol.ProcessHead
-	if err := protocol.ReadRecord(d.Head, &h); err != nil {
+	var h kind.Head
+	if err := protocol.ReadRecord(d.Head, &h, 0); err != nil {
 		return nil, err
 	}
 	lines := []string{fmt.Sprintf("%s rev=%d epoch=%d %v coordinator=%d members=%d of=%d", name, d.Revision, h.Epoch,
-		h.State, h.Coordinator, h.Members, h.Of)}
+		field.Name(h.Phase), h.Coordinator, h.Members, h.Of)}
 	for k := range d.Reasons {
 		lines = append(lines, "  "+d.Reasons[k].Describe(d.Now))
 	}

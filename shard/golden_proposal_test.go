@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/internal/twin"
+	"github.com/signalbox/signalbox/test/twin"
 )
 
 // goldenBatch is a batch that a script puts together.
@@ -66,6 +66,7 @@ func init() {
 		"forget":   (*goldenStage).forget,
 		"lead":     (*goldenStage).lead,
 		"limits":   (*goldenStage).limits,
+		"numbers":  (*goldenStage).drawNumbers,
 		"raise":    (*goldenStage).raise,
 		"session":  (*goldenStage).createSessions,
 		"time-out": (*goldenStage).timeOut,
@@ -119,6 +120,15 @@ func (st *goldenStage) attach(l *goldenLine, b *goldenBatch) {
 	b.add(shard.Command{
 		Kind: shard.CmdSessionUpdate, Timeout: l.millis("timeout", "10s"), Data: []byte(description), Key: []byte(key),
 		Session: st.sessionID(l, l.word("session")), Client: l.client(),
+	})
+}
+
+// drawNumbers draws a space of numbers for a session, no lower than that of the word from.
+func (st *goldenStage) drawNumbers(l *goldenLine, b *goldenBatch) {
+	key, _ := l.text("key")
+	b.add(shard.Command{
+		Kind: shard.CmdSessionNumbers, Session: st.sessionID(l, l.word("session")), Key: []byte(key),
+		Count: l.number("from", 0),
 	})
 }
 

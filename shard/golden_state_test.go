@@ -69,6 +69,9 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 		line = strings.Replace(line, "session", "guest", 1)
 	}
 	line += fmt.Sprintf(" applied=%d acked=%d", s.Applied, s.Acked)
+	if s.NumberSpace != 0 {
+		line += fmt.Sprintf(" number-space=%d", s.NumberSpace)
+	}
 	line += drawText("description", s.Description) + drawText("key", s.Key)
 	line += drawTime("created", s.Created)
 	line += drawText("from", s.Client.Address) + drawText("client", s.Client.Name) +

@@ -28,6 +28,7 @@ var goldenRewrite = flag.Bool("rewrite", false, "write what the golden scripts p
 //
 //	session W.. node= slot= timeout= description= key=   attach W timeout= description= key=
 //	end W operator   expire W.. term=   forget W..   lead term=   drop node= count=   due term=
+//	numbers W key= from=
 //	limits node= objects= bytes=   limits shard objects= bytes=
 //	create NAME limit= data= by=W   update NAME data= order= by=W   delete NAME force by=W
 //	resize NAME limit= if-rev= by=W

@@ -178,6 +178,8 @@ type mutation struct {
 	frees bool
 	// makes reports whether the command asks for an object of its name to be made where there is none.
 	makes func(c *Command) bool
+	// waits: the Timeout of the command is for how long it may wait, and no part of what it asks for.
+	waits bool
 	// mostBody is the most bytes that the body of its answer may have. Where it is not 0 the command is of the level of
 	// "answer-bytes" or above.
 	mostBody int
@@ -266,7 +268,11 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		m.charge(s.node, -AnswerBytes)
 		return
 	}
-	s.keep(c.Number, e)
+	asked := uint64(0)
+	if m.rules >= numberOfOneRequest {
+		asked = askedOf(c, mu, t.hash)
+	}
+	s.keep(c.Number, asked, e)
 	if e.Body != "" {
 		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
 		m.keepBody(s, c.Number, e.Body)
@@ -339,11 +345,16 @@ func (m *Machine) admitSession(c *Command, mu *mutation, t *target) bool {
 
 // repeat answers a command whose number is not above the highest applied.
 func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
+	s := m.sessions.at(t.session)
+	a := s.kept(c.Number)
+	if m.isAnother(c, mu, t, a) {
+		m.refuseAnother()
+		return
+	}
 	if mu.resume != nil && t.object != 0 && m.objects.at(t.object).kind == mu.of && mu.resume(m, c, t) {
 		return
 	}
-	s := m.sessions.at(t.session)
-	if a := s.kept(c.Number); a != nil {
+	if a != nil {
 		e := m.answer(a.status)
 		e.Flags, e.Abort, e.Order, e.Revision, e.Quota = a.flags, a.abort, a.order, a.revision, a.quota
 		e.Body = m.keptBody(s, c.Number)

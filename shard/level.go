@@ -73,13 +73,17 @@ var (
 	quotas                  = rule("quotas")
 	batchesOfTheLeader      = rule("batches-of-the-leader")
 	answerBytesBounded      = rule("answer-bytes")
+	numberOfOneRequest      = rule("number-of-one-request")
+	pendingTakesBackNothing = rule("pending-takes-back-nothing")
 
 	pendingRecorded = level.Of(level.Record, "State.Pending")
 	bodiesRecorded  = level.Of(level.Record, "AnswerState.Body")
 	limitsRecorded  = level.Of(level.Record, "State.ByteLimit")
 	timeRecorded    = level.Of(level.Record, "State.Now")
 
-	linkBodyRecorded = level.Of(level.Record, "LinkState.Body")
+	linkBodyRecorded    = level.Of(level.Record, "LinkState.Body")
+	askedRecorded       = level.Of(level.Record, "AnswerState.Asked")
+	numberSpaceRecorded = level.Of(level.Record, "SessionState.NumberSpace")
 )
 
 // rules are the names of all rules that came after the first level.

@@ -183,6 +183,8 @@ func (m *Machine) apply(c *Command) {
 		m.sessionCreate(c)
 	case CmdSessionUpdate:
 		m.sessionUpdate(c)
+	case CmdSessionNumbers:
+		m.sessionNumbers(c)
 	case CmdSessionEnd:
 		m.sessionEnd(c)
 	default:

@@ -1,6 +1,9 @@
 package shard
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+)
 
 // An object has parts that are described: its views, and others that are not watched.
 
@@ -47,7 +50,7 @@ func (p *PartPage) describeView(m *Machine, object handle, v view, o *PartOption
 }
 
 // fill appends a page of count rows that stand in the order of their numbers.
-func (p *PartPage) fill(o *PartOptions, count int, row func(k int) (uint64, protocol.Record)) {
+func (p *PartPage) fill(o *PartOptions, count int, row func(k int) (uint64, field.Value)) {
 	limit, bytes := pageLimit(o.Limit), 0
 	for k := range count {
 		number, r := row(k)

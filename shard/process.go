@@ -9,18 +9,18 @@ import (
 // begin with "process" give each a place in a node, its members their sessions, and its views their history.
 const KindProcess ObjectKind = 4
 
-// The commands of processes. Their Body, where they have one, is a form of package process. Numbers up to 79 are
-// reserved for them.
+// The commands of processes. Their Body, where they have one, is a form of package process: a type of package
+// protocol/process, or the receivers of a request. Numbers up to 79 are reserved for them.
 //
 // Those of a member, from leave on, use Order: its id. Those about an epoch use Term: the epoch; and Count: the seq up
 // to which the member has handled its inbox. That is acknowledged after the command, whatever came of it; 0 says
 // nothing.
 const (
-	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a process.Put.
+	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a Put.
 	CmdProcessPut CommandKind = 64
 	// CmdProcessDelete deletes a process. Uses the mutation fields, Node, Name, and FlagForce.
 	CmdProcessDelete CommandKind = 65
-	// CmdProcessJoin makes the session a member. Uses the mutation fields, Node, Name, and Body: a process.Arrival.
+	// CmdProcessJoin makes the session a member. Uses the mutation fields, Node, Name, and Body: an Arrival.
 	CmdProcessJoin CommandKind = 66
 	// CmdProcessLeave ends that. Uses the mutation fields, Node, Name, and Order.
 	CmdProcessLeave CommandKind = 67
@@ -39,7 +39,7 @@ const (
 	CmdProcessFail CommandKind = 73
 	// CmdInboxAck frees what the member has handled. Uses the mutation fields, Node, Name, Order and Count.
 	CmdInboxAck CommandKind = 74
-	// CmdProcessAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a process.Act.
+	// CmdProcessAct is an operator's act. Uses the mutation fields, Node, Name, and Body: an Act.
 	CmdProcessAct CommandKind = 75
 )
 

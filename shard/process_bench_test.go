@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
 // running is a round of so many members that are all prepared, and have acknowledged what they had to handle.
-func running(t testing.TB, members int, spec process.Spec) *round {
+func running(t testing.TB, members int, spec processkind.Spec) *round {
 	r := newRound(t, members, spec)
 	r.prepareAll()
 	r.ackAll()
@@ -40,8 +42,9 @@ func (r *round) answerAll(exchange uint64, from int) {
 	r.ackAll()
 }
 
-var processSpec = process.Spec{
-	OpenDelay: 1, MaxOpenDelay: 1, MinMembers: 1, Payload: process.MaxPayload, KeepResults: 4,
+var processSpec = processkind.Spec{
+	OpenDelay: time.Millisecond, MaxOpenDelay: time.Millisecond, MinMembers: 1, MaxPayload: processkind.MaxPayload,
+	KeepResults: 4,
 }
 
 // BenchmarkProcessSend: a request of 1 KiB to 1,000 members.
@@ -50,7 +53,7 @@ func BenchmarkProcessSend(b *testing.B) {
 	payload := string(make([]byte, 1024))
 	b.ReportAllocs()
 	for b.Loop() {
-		exchange := r.broadcast(0, process.ToAll, payload)
+		exchange := r.broadcast(0, processkind.ToAll, payload)
 		b.StopTimer()
 		r.answerAll(exchange, 0)
 		b.StartTimer()
@@ -70,7 +73,7 @@ func BenchmarkProcessReply(b *testing.B) {
 					if i = 0; c.Timeout > 0 {
 						r.ackAll()
 					}
-					c.Timeout, c.Term = r.broadcast(0, process.ToAll, ""), r.epoch()
+					c.Timeout, c.Term = r.broadcast(0, processkind.ToAll, ""), r.epoch()
 					b.StartTimer()
 				}
 				c.Order = r.members[i]
@@ -96,7 +99,7 @@ func BenchmarkProcessAck(b *testing.B) {
 			if i = 0; exchange > 0 {
 				r.answerAll(exchange, 0)
 			}
-			exchange = r.broadcast(0, process.ToAll, "")
+			exchange = r.broadcast(0, processkind.ToAll, "")
 			b.StartTimer()
 		}
 		c.Order = r.members[i]
@@ -114,7 +117,7 @@ func BenchmarkProcessEpoch(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				r.prepareAll()
-				r.broadcast(0, process.ToAll, "")
+				r.broadcast(0, processkind.ToAll, "")
 				r.restart()
 				r.now += 2
 				r.one.Stamp.Elapsed = r.now
@@ -127,8 +130,8 @@ func BenchmarkProcessEpoch(b *testing.B) {
 
 // restart is an operator's.
 func (r *round) restart() {
-	act := process.AppendAct(nil, process.Act{Verb: process.VerbRestart, Author: "op"})
-	r.do(Command{Kind: CmdProcessAct, Node: 1, Name: []byte("p"), Body: act})
+	act := processkind.Act{Verb: processkind.VerbRestart, By: processkind.By{Author: "op"}}
+	r.do(Command{Kind: CmdProcessAct, Node: 1, Name: []byte("p"), Body: process.Append(nil, &act)})
 }
 
 // BenchmarkProcessSnapshot saves a shard with 10,000 processes of three members, and says what a process with them
@@ -141,8 +144,8 @@ func BenchmarkProcessSnapshot(b *testing.B) {
 	for k := range processes {
 		name := fmt.Appendf(nil, "process-%05d", k)
 		for i := range 3 {
-			body := process.AppendArrival(nil, process.Arrival{
-				Joining: process.Joining{Name: "member", Candidate: true}, Create: true, Spec: processSpec,
+			body := process.Append(nil, &processkind.Arrival{
+				Joining: processkind.Joining{Name: "member", Candidate: true}, Create: true, Spec: processSpec,
 			})
 			t.as(i, Command{Kind: CmdProcessJoin, Name: name, Body: body})
 		}

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -25,7 +27,7 @@ func (r *round) refused(status protocol.Status, words string) {
 func (r *round) opensNext() {
 	r.t.Helper()
 	before := r.epoch()
-	if r.pass(r.hosted().Spec().MaxOpenDelay + 1); r.epoch() <= before {
+	if r.pass(field.MillisOf(r.hosted().Spec().MaxOpenDelay) + 1); r.epoch() <= before {
 		r.t.Fatalf("epoch %d does not end", before)
 	}
 }
@@ -39,7 +41,7 @@ func TestCase10And11ACoordinatorThatIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := running(t, 3, processSpec)
-			exchange := r.broadcast(1, process.ToAll, "work")
+			exchange := r.broadcast(1, processkind.ToAll, "work")
 			epoch := r.epoch()
 			ends(r)
 			if owned := r.m.Count().Links; owned != 2 {
@@ -102,30 +104,30 @@ func TestCase20RequestsOfOneMemberStandInOrder(t *testing.T) {
 
 // TestCase22AMemberThatDoesNotReply: it is named, put out, or its exchange ends without it.
 func TestCase22AMemberThatDoesNotReply(t *testing.T) {
-	for on, check := range map[process.OnTimeout]func(r *round){
-		process.TimeoutWait: func(r *round) {
+	for on, check := range map[processkind.OnTimeout]func(r *round){
+		processkind.TimeoutWait: func(r *round) {
 			var d ProcessDescription
 			r.m.DescribeProcess(1, "p", PartOptions{Why: true, Now: r.now + 500}, &d)
-			k := slices.IndexFunc(d.Reasons, func(re process.Reason) bool { return re.Code == process.CodeReply })
+			k := slices.IndexFunc(d.Reasons, func(re process.Reason) bool { return re.Code == processkind.ReasonReply })
 			if k < 0 || !d.Reasons[k].Late || d.Reasons[k].Members[0].Name != "m2" || d.Now != r.now+500 {
 				r.t.Errorf("at %d: %+v", d.Now, d.Reasons)
 			}
 		},
-		process.TimeoutKick: func(r *round) {
+		processkind.TimeoutKick: func(r *round) {
 			if lost := r.effects(EffectLost); !slices.Equal(lost, []int{2}) {
 				r.t.Errorf("%v are put out", lost)
 			}
 			r.opensNext()
 			r.expect(0, "end cancelled a b", "cancel", "prepare")
 		},
-		process.TimeoutFail: func(r *round) { r.expect(0, "coordinate", "request work", "end late a b") },
+		processkind.TimeoutFail: func(r *round) { r.expect(0, "coordinate", "request work", "end late a b") },
 	} {
 		t.Run(on.String(), func(t *testing.T) {
 			spec := processSpec
 			spec.ReplyTimeout, spec.OnTimeout = 1000, on
 			r := newRound(t, 3, spec)
 			r.prepareAll()
-			exchange := r.broadcast(0, process.ToAll, "work")
+			exchange := r.broadcast(0, processkind.ToAll, "work")
 			r.reply(0, exchange, "a")
 			r.reply(1, exchange, "b")
 			r.pass(1001)
@@ -138,8 +140,8 @@ func TestCase22AMemberThatDoesNotReply(t *testing.T) {
 // acknowledged, which hurts its sender alone.
 func TestCase26WhatIsTooMuchIsRefused(t *testing.T) {
 	r := running(t, 3, processSpec)
-	toAll := process.AppendReceivers(nil, process.Request{Audience: process.ToAll})
-	r.in(0, CmdProcessSend, Command{Body: toAll, Data: make([]byte, process.MaxPayload+1)})
+	toAll := process.AppendReceivers(nil, process.Request{Audience: processkind.ToAll})
+	r.in(0, CmdProcessSend, Command{Body: toAll, Data: make([]byte, processkind.MaxPayload+1)})
 	r.refused(protocol.StatusBadRequest, "65536")
 	to := process.AppendReceivers(nil, process.Request{To: []uint64{uint64(r.members[2])}})
 	for range process.MaxUnread {
@@ -169,16 +171,16 @@ func (r *round) broadcastTo(i, to int) {
 // TestCase28WithoutACandidateNoEpochOpens: until one of them becomes a candidate.
 func TestCase28WithoutACandidateNoEpochOpens(t *testing.T) {
 	r := newRound(t, 1, processSpec)
-	observer := process.Arrival{Joining: process.Joining{Name: "m0"}}
-	joins := func(a process.Arrival) {
-		r.as(0, Command{Kind: CmdProcessJoin, Name: []byte("p"), Body: process.AppendArrival(nil, a)})
+	observer := processkind.Arrival{Joining: processkind.Joining{Name: "m0"}}
+	joins := func(a processkind.Arrival) {
+		r.as(0, Command{Kind: CmdProcessJoin, Name: []byte("p"), Body: process.Append(nil, &a)})
 	}
 	joins(observer)
 	r.restart()
 	r.pass(10)
 	var d ProcessDescription
 	r.m.DescribeProcess(1, "p", PartOptions{Why: true}, &d)
-	if len(d.Reasons) != 1 || d.Reasons[0].Code != process.CodeNoCandidate || !d.Reasons[0].Blocked {
+	if len(d.Reasons) != 1 || d.Reasons[0].Code != processkind.ReasonNoCandidate || !d.Reasons[0].Blocked {
 		t.Errorf("%+v", d.Reasons)
 	}
 	if h, _ := r.m.ListHoldings(r.ids[0], 0, 0, nil); len(h) != 1 || h[0].Role != "observer" {
@@ -197,14 +199,14 @@ func TestCase31ProcessesOfOneSessionAreIndependent(t *testing.T) {
 	r := running(t, 2, processSpec)
 	epoch := r.epoch()
 	for i := range 2 {
-		r.as(i, Command{Kind: CmdProcessJoin, Name: []byte("q"), Body: process.AppendArrival(nil, process.Arrival{
-			Joining: process.Joining{Name: "m", Candidate: true}, Create: true, Spec: processSpec,
+		r.as(i, Command{Kind: CmdProcessJoin, Name: []byte("q"), Body: process.Append(nil, &processkind.Arrival{
+			Joining: processkind.Joining{Name: "m", Candidate: true}, Create: true, Spec: processSpec,
 		})})
 	}
 	r.pass(10)
-	var page []protocol.ProcessSummary
+	var page []processkind.SummaryRow
 	if page, _, _ = r.m.ListProcesses(1, "", "", 0, page); len(page) != 2 || page[0].Epoch != epoch ||
-		page[0].State != protocol.ProcessIsRunning || page[1].State != protocol.ProcessIsPreparing ||
+		page[0].Phase != processkind.Running || page[1].Phase != processkind.Preparing ||
 		string(page[1].Coordinator) != "m" {
 		t.Errorf("%+v", page)
 	}
@@ -230,8 +232,9 @@ func TestCase34APayloadIsInTheLogOnce(t *testing.T) {
 // TestCase35AMemberIsKicked: it hears why, also where it asks for something, and may join again.
 func TestCase35AMemberIsKicked(t *testing.T) {
 	r := running(t, 2, processSpec)
-	act := process.Act{Verb: process.VerbKick, Member: uint64(r.members[1]), Author: "op", Reason: "misbehaves"}
-	r.do(Command{Kind: CmdProcessAct, Node: 1, Name: []byte("p"), Body: process.AppendAct(nil, act)})
+	by := processkind.By{Author: "op", Reason: "misbehaves"}
+	act := processkind.Act{Verb: processkind.VerbKick, MemberID: uint64(r.members[1]), By: by}
+	r.do(Command{Kind: CmdProcessAct, Node: 1, Name: []byte("p"), Body: process.Append(nil, &act)})
 	const why = "kicked by op: misbehaves; join again"
 	lost := slices.IndexFunc(r.out.List, func(e Effect) bool { return e.Kind == EffectLost })
 	if e := r.out.List[lost]; e.Object != KindProcess || e.Body != why || e.Session != r.ids[1] ||
@@ -242,7 +245,7 @@ func TestCase35AMemberIsKicked(t *testing.T) {
 	r.in(1, CmdProcessPrepared, Command{})
 	r.refused(protocol.StatusNotFound, why)
 	before := r.members[1]
-	if e := r.join(1, process.Arrival{}); e.Status != protocol.StatusSuccess || e.Order <= before {
+	if e := r.join(1, processkind.Arrival{}); e.Status != protocol.StatusSuccess || e.Order <= before {
 		t.Errorf("%v %s", e.Status, e.Body)
 	}
 	r.opensNext()
@@ -251,9 +254,9 @@ func TestCase35AMemberIsKicked(t *testing.T) {
 	if r.m.DescribeProcess(1, "p", PartOptions{Part: "acts", After: 1, Limit: 1}, &d); len(d.Rows) != 1 || d.More {
 		t.Fatalf("%+v", d)
 	}
-	var row protocol.ProcessActRow
-	if err := protocol.ReadRecord(d.Rows[0].Body, &row); err != nil || row.Verb != protocol.ProcessKick ||
-		string(row.Member) != "m1" || d.Rows[0].ID != 2 {
+	var row processkind.PastAct
+	if err := protocol.ReadRecord(d.Rows[0].Body, &row, 0); err != nil || row.Verb != processkind.VerbKick ||
+		row.Member != "m1" || d.Rows[0].ID != 2 {
 		t.Errorf("%+v %v", row, err)
 	}
 }
@@ -286,7 +289,7 @@ func TestAProcessIsDeleted(t *testing.T) {
 func TestAnInboxIsSentAsFarAsItIsAcknowledged(t *testing.T) {
 	r := running(t, 2, processSpec)
 	for range 4 {
-		r.broadcast(0, process.ToOthers, strings.Repeat("x", 1000))
+		r.broadcast(0, processkind.ToOthers, strings.Repeat("x", 1000))
 	}
 	reads := func(after uint64, most, want int) {
 		t.Helper()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -11,15 +13,15 @@ const noProcess = "there is no process of this name"
 
 // put makes a process, or alters the one that is there.
 func (pr *processes) put(m *Machine, c *Command, t *target) {
-	p, err := process.ParsePut(c.Body)
+	p, err := process.Parse[processkind.Put](c.Body, "a put")
 	switch {
 	case err != nil:
 		m.refuse(protocol.StatusBadRequest, err.Error())
-	case t.object != 0 && p.Mode == process.PutCreate:
+	case t.object != 0 && p.Mode == field.PutCreate:
 		m.refuse(protocol.StatusAlreadyExists, "there is a process of this name")
 	case t.object != 0:
 		pr.alter(m, &p, t)
-	case p.Mode == process.PutAlter:
+	case p.Mode == field.PutAlter:
 		m.refuse(protocol.StatusNotFound, noProcess)
 	case p.ExpectedRevision != 0:
 		m.refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
@@ -30,23 +32,23 @@ func (pr *processes) put(m *Machine, c *Command, t *target) {
 
 // processPutMakes reports whether a put may make a process, arrivalMakes whether joining may.
 func processPutMakes(c *Command) bool {
-	p, err := process.ParsePut(c.Body)
-	return err == nil && p.Mode != process.PutAlter
+	p, err := process.Parse[processkind.Put](c.Body, "a put")
+	return err == nil && p.Mode != field.PutAlter
 }
 
 func arrivalMakes(c *Command) bool {
-	a, err := process.ParseArrival(c.Body)
+	a, err := process.Parse[processkind.Arrival](c.Body, "a joining")
 	return err == nil && a.Create
 }
 
 // create makes a process, with a first member where one joins. Where that is refused there is none.
-func (pr *processes) create(m *Machine, c *Command, t *target, put *process.Put, first *process.Joining) {
+func (pr *processes) create(m *Machine, c *Command, t *target, put *processkind.Put, first *processkind.Joining) {
 	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
 		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
 	w := pr.start(m, t.node, t.session)
-	p, a := process.New(w.at, put.Spec, put.Author, put.Reason)
+	p, a := process.New(w.at, put.Spec, put.By)
 	if a.Status != protocol.StatusSuccess {
 		w.answer(a)
 		return
@@ -75,14 +77,14 @@ func (pr *processes) create(m *Machine, c *Command, t *target, put *process.Put,
 	w.finish(FlagCreated)
 }
 
-func (pr *processes) alter(m *Machine, put *process.Put, t *target) {
+func (pr *processes) alter(m *Machine, put *processkind.Put, t *target) {
 	w := pr.begin(m, t.object, t.session)
 	var a process.Answer
 	if is := w.hosted.SpecRevision(); put.ExpectedRevision != 0 && put.ExpectedRevision != is {
 		a.Status = protocol.StatusPreconditionFailed
 		a.Text = fmt.Sprintf("the spec has revision %d, not %d", is, put.ExpectedRevision)
 	} else {
-		a = w.hosted.Alter(w.at, put.Spec, put.Author, put.Reason)
+		a = w.hosted.Alter(w.at, put.Spec, put.By)
 	}
 	if e := w.answer(a); a.Status == protocol.StatusSuccess {
 		e.Revision = Revision(w.hosted.SpecRevision())
@@ -106,20 +108,21 @@ func (pr *processes) delete(m *Machine, c *Command, t *target) {
 
 // join makes the session a member, and the process before that where it is asked to.
 func (pr *processes) join(m *Machine, c *Command, t *target) {
-	a, err := process.ParseArrival(c.Body)
+	a, err := process.Parse[processkind.Arrival](c.Body, "a joining")
 	switch {
 	case err != nil:
 		m.refuse(protocol.StatusBadRequest, err.Error())
 	case t.object != 0:
 		pr.joinThis(m, c, t, a.Joining)
 	case a.Create:
-		pr.create(m, c, t, &process.Put{Spec: a.Spec, Author: a.Name, Reason: "joined"}, &a.Joining)
+		by := processkind.By{Author: a.Name, Reason: "joined"}
+		pr.create(m, c, t, &processkind.Put{Spec: a.Spec, By: by}, &a.Joining)
 	default:
 		m.refuse(protocol.StatusNotFound, noProcess)
 	}
 }
 
-func (pr *processes) joinThis(m *Machine, c *Command, t *target, j process.Joining) {
+func (pr *processes) joinThis(m *Machine, c *Command, t *target, j processkind.Joining) {
 	w := pr.begin(m, t.object, t.session)
 	member, a := handle(0), process.Answer{}
 	if h := w.findLink(); h != 0 {
@@ -136,7 +139,7 @@ func (pr *processes) joinThis(m *Machine, c *Command, t *target, j process.Joini
 
 // act does what an operator says.
 func (pr *processes) act(m *Machine, c *Command, t *target) {
-	act, err := process.ParseAct(c.Body)
+	act, err := process.Parse[processkind.Act](c.Body, "an act")
 	switch {
 	case t.object == 0:
 		m.refuse(protocol.StatusNotFound, noProcess)

@@ -1,6 +1,9 @@
 package shard
 
-import "github.com/signalbox/signalbox/shard/process"
+import (
+	processkind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard/process"
+)
 
 // ProcessCounts are what has happened in the processes of a machine since it was made or restored. They are no part of
 // its state.
@@ -45,7 +48,7 @@ type ProcessView struct {
 	Node    NodeID
 	Name    string
 	Now     uint64 // the time of the shard, as its leader estimates it where that is known
-	State   process.State
+	State   processkind.Phase
 	Since   uint64 // moment from which the state is this
 	Epoch   uint64
 	Members int
@@ -79,7 +82,7 @@ func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView
 		members += len(p.Members())
 		o := m.objects.at(p.object)
 		fn(&ProcessView{
-			Node: o.node.id, Name: o.name, Now: max(estimate, m.clock.Now), State: p.State(),
+			Node: o.node.id, Name: o.name, Now: max(estimate, m.clock.Now), State: p.Phase(),
 			Since: p.Since(), Epoch: p.Epoch(), Members: len(p.Members()), Requests: p.Requests(), Reasons: p.Why(),
 		})
 	}

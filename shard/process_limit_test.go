@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -15,7 +16,7 @@ import (
 // them.
 type heavyProcess struct {
 	name  string
-	spec  func(*process.Spec)
+	spec  func(*processkind.Spec)
 	make  func(r *round) Command
 	lost  int // how many members are notified that they are none any more
 	inbox int // how many have something new to handle
@@ -23,29 +24,29 @@ type heavyProcess struct {
 
 var heavyProcesses = []heavyProcess{
 	{
-		name: "a request to all", inbox: process.MaxMembers,
+		name: "a request to all", inbox: processkind.MaxMembers,
 		make: func(r *round) Command { return r.requestToAll(1024) },
 	}, {
-		name: "the end of a round with a request to each", inbox: process.MaxMembers,
+		name: "the end of a round with a request to each", inbox: processkind.MaxMembers,
 		make: func(r *round) Command {
 			r.fillInboxes()
 			r.restart()
 			return r.dueIn(10)
 		},
 	}, {
-		name: "the completion of such a round", inbox: process.MaxMembers,
+		name: "the completion of such a round", inbox: processkind.MaxMembers,
 		make: func(r *round) Command {
 			r.fillInboxes()
 			return r.next(0, Command{
 				Kind: CmdProcessComplete, Name: []byte("p"), Order: r.members[0], Term: r.epoch(),
-				Data: make([]byte, process.MaxPayload),
+				Data: make([]byte, processkind.MaxPayload),
 			})
 		},
 	}, {
-		name: "as many members as there may be do not reply", lost: process.MaxMembers - 1,
-		spec: func(s *process.Spec) { s.ReplyTimeout, s.OnTimeout = 1000, process.TimeoutKick },
+		name: "as many members as there may be do not reply", lost: processkind.MaxMembers - 1,
+		spec: func(s *processkind.Spec) { s.ReplyTimeout, s.OnTimeout = time.Second, processkind.TimeoutKick },
 		make: func(r *round) Command {
-			r.reply(0, r.broadcast(0, process.ToAll, ""), "")
+			r.reply(0, r.broadcast(0, processkind.ToAll, ""), "")
 			return r.dueIn(1100)
 		},
 	}, {
@@ -61,7 +62,7 @@ var heavyProcesses = []heavyProcess{
 	}, {
 		name: "the last reply of all, whose sender gets it in parts", inbox: 1,
 		make: func(r *round) Command {
-			exchange, last := r.broadcast(0, process.ToAll, ""), len(r.members)-1
+			exchange, last := r.broadcast(0, processkind.ToAll, ""), len(r.members)-1
 			for i := range last {
 				r.reply(i, exchange, strings.Repeat("r", 4000))
 			}
@@ -73,7 +74,7 @@ var heavyProcesses = []heavyProcess{
 }
 
 func (r *round) requestToAll(bytes int) Command {
-	body := process.AppendReceivers(nil, process.Request{Audience: process.ToAll})
+	body := process.AppendReceivers(nil, process.Request{Audience: processkind.ToAll})
 	return r.bed.next(0, Command{
 		Kind: CmdProcessSend, Name: []byte("p"), Body: body, Order: r.members[0], Term: r.epoch(),
 		Data: make([]byte, bytes),
@@ -82,8 +83,8 @@ func (r *round) requestToAll(bytes int) Command {
 
 // fillInboxes sends so many requests to all that nearly as many wait as may, and takes nearly as many bytes.
 func (r *round) fillInboxes() {
-	for range process.MaxRequests / process.MaxMembers {
-		r.do(r.requestToAll(process.MaxPayload))
+	for range process.MaxRequests / processkind.MaxMembers {
+		r.do(r.requestToAll(processkind.MaxPayload))
 	}
 }
 
@@ -99,7 +100,7 @@ func (h *heavyProcess) prepare(t testing.TB) (*round, Command) {
 	if h.spec != nil {
 		h.spec(&spec)
 	}
-	r := running(t, process.MaxMembers, spec)
+	r := running(t, processkind.MaxMembers, spec)
 	c := h.make(r)
 	c.Level = r.at
 	return r, c
@@ -140,8 +141,8 @@ func TestProcessesThatAreDueAreSharedOut(t *testing.T) {
 		for i := range members {
 			r.as(i, Command{
 				Kind: CmdProcessJoin, Name: fmt.Appendf(nil, "p%d", k),
-				Body: process.AppendArrival(nil, process.Arrival{
-					Joining: process.Joining{Name: "m", Candidate: true}, Create: true, Spec: processSpec,
+				Body: process.Append(nil, &processkind.Arrival{
+					Joining: processkind.Joining{Name: "m", Candidate: true}, Create: true, Spec: processSpec,
 				}),
 			})
 		}

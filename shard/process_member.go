@@ -2,6 +2,7 @@ package shard
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -46,7 +47,7 @@ func (w *processWork) member(id OrderID) *process.Member {
 }
 
 // admit lets the session join, which link is to follow. It refuses where the session may have no more links.
-func (w *processWork) admit(j process.Joining) (member handle, a process.Answer) {
+func (w *processWork) admit(j processkind.Joining) (member handle, a process.Answer) {
 	if !w.m.mayAddLink(w.session) {
 		return 0, process.Answer{
 			Status: protocol.StatusPreconditionFailed, Text: "the session has as many links as it may have",

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -92,9 +94,9 @@ func (mo *processModel) send(what, name string, to OrderID) {
 }
 
 // create makes a process, with a first member where j is not nil.
-func (mo *processModel) create(name string, put process.Put, id SessionID, j *process.Joining) process.Answer {
+func (mo *processModel) create(name string, put processkind.Put, id SessionID, j *processkind.Joining) process.Answer {
 	at := mo.at()
-	rules, a := process.New(at, put.Spec, put.Author, put.Reason)
+	rules, a := process.New(at, put.Spec, put.By)
 	if a.Status != protocol.StatusSuccess {
 		return a
 	}
@@ -113,22 +115,22 @@ func (mo *processModel) create(name string, put process.Put, id SessionID, j *pr
 	return a
 }
 
-func (mo *processModel) put(name string, p process.Put) (a process.Answer) {
+func (mo *processModel) put(name string, p processkind.Put) (a process.Answer) {
 	mp := mo.processes[name]
 	switch {
-	case mp == nil && p.Mode == process.PutAlter:
+	case mp == nil && p.Mode == field.PutAlter:
 		a.Status = protocol.StatusNotFound
 	case mp == nil && p.ExpectedRevision != 0:
 		a.Status = protocol.StatusPreconditionFailed
 	case mp == nil:
 		return mo.create(name, p, 0, nil)
-	case p.Mode == process.PutCreate:
+	case p.Mode == field.PutCreate:
 		a.Status = protocol.StatusAlreadyExists
 	case p.ExpectedRevision != 0 && p.ExpectedRevision != mp.rules.SpecRevision():
 		a.Status = protocol.StatusPreconditionFailed
 	default:
 		return mo.do(mp, func(at process.At) process.Answer {
-			return mp.rules.Alter(at, p.Spec, p.Author, p.Reason)
+			return mp.rules.Alter(at, p.Spec, p.By)
 		})
 	}
 	return a
@@ -158,13 +160,13 @@ func (mo *processModel) in(mp *modelProcess, id SessionID, order OrderID, ack ui
 }
 
 // join lets a session join. The number of the answer is the member's id.
-func (mo *processModel) join(name string, id SessionID, arrival process.Arrival) process.Answer {
+func (mo *processModel) join(name string, id SessionID, arrival processkind.Arrival) process.Answer {
 	mp := mo.processes[name]
 	if mp == nil && !arrival.Create {
 		return process.Answer{Status: protocol.StatusNotFound}
 	}
 	if mp == nil {
-		put := process.Put{Spec: arrival.Spec, Author: arrival.Name, Reason: "joined"}
+		put := processkind.Put{Spec: arrival.Spec, By: processkind.By{Author: arrival.Name, Reason: "joined"}}
 		return mo.create(name, put, id, &arrival.Joining)
 	}
 	return mo.do(mp, func(at process.At) process.Answer {
@@ -175,7 +177,7 @@ func (mo *processModel) join(name string, id SessionID, arrival process.Arrival)
 	})
 }
 
-func (mo *processModel) admit(at process.At, mp *modelProcess, id SessionID, j process.Joining) process.Answer {
+func (mo *processModel) admit(at process.At, mp *modelProcess, id SessionID, j processkind.Joining) process.Answer {
 	m := &modelParty{session: id, order: mo.order + 1, number: mo.sessions[id].number, since: mo.wall}
 	m.member = &process.Member{ID: uint64(m.order)}
 	mo.fresh += LinkBytes
@@ -292,13 +294,12 @@ func (mo *processModel) objects() (list []ObjectState) {
 // view reads all processes, and their parts, as the model has them.
 func (mo *processModel) view(m *Machine) error {
 	for name, mp := range mo.processes {
-		shown := map[string]protocol.Record{}
+		shown := map[string]field.Value{}
 		head := mp.rules.Head()
-		record := head.Record()
-		shown[" 0"] = &record
+		shown[" 0"] = &head
 		for _, member := range mp.members {
 			row := mp.rules.MemberRecord(member.member, uint64(member.session))
-			row.Unread = uint64(member.member.Unread())
+			row.Unread = member.member.Unread()
 			shown[fmt.Sprintf(" %d", member.order*2)] = &row
 		}
 		for _, result := range mp.rules.Results() {
@@ -319,7 +320,7 @@ func (mo *processModel) view(m *Machine) error {
 
 // showsAll reports where the machine shows anything else of a process than these heads and rows, which are named by
 // their part and their number.
-func showsAll(m *Machine, name string, want map[string]protocol.Record) error {
+func showsAll(m *Machine, name string, want map[string]field.Value) error {
 	rows := 0
 	for _, part := range []string{"", "results", "acts"} {
 		var d ProcessDescription

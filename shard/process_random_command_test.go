@@ -3,8 +3,11 @@ package shard
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -15,12 +18,12 @@ type doesInProcess func() process.Answer
 func (r *processRun) someone(mp *modelProcess) *modelParty {
 	var waited []*modelParty
 	for _, m := range mp.members {
-		switch mp.rules.State() {
-		case process.StatePreparing:
+		switch mp.rules.Phase() {
+		case processkind.Preparing:
 			if m.member.Prepared != mp.rules.Epoch() {
 				waited = append(waited, m)
 			}
-		case process.StateRunning:
+		case processkind.Running:
 			if len(r.reader(m).requests) > 0 || m.member.ID == mp.rules.Coordinator() {
 				waited = append(waited, m)
 			}
@@ -64,22 +67,22 @@ func (r *processRun) command(name string, id SessionID) (Command, doesInProcess)
 
 func (r *processRun) puts(name string) (Command, doesInProcess) {
 	mp := r.model.processes[name]
-	p := process.Put{
-		Mode: pick(r.Rand, process.PutCreate, process.PutAlter, process.PutEither, process.PutEither),
-		Spec: r.spec(), Author: "op", Reason: strings.Repeat("r", r.IntN(9)),
+	p := processkind.Put{
+		Mode: pick(r.Rand, field.PutCreate, field.PutAlter, field.PutEither, field.PutEither),
+		Spec: r.spec(), By: processkind.By{Author: "op", Reason: strings.Repeat("r", r.IntN(9))},
 	}
 	if mp != nil && r.IntN(4) == 0 {
 		p.ExpectedRevision = mp.rules.SpecRevision() + uint64(r.IntN(2))
 	}
-	c := Command{Kind: CmdProcessPut, Body: process.AppendPut(nil, p)}
+	c := Command{Kind: CmdProcessPut, Body: process.Append(nil, &p)}
 	return c, func() process.Answer { return r.model.put(name, p) }
 }
 
-func (r *processRun) spec() process.Spec {
-	s := process.Spec{
-		OpenDelay: 200, MaxOpenDelay: 900, MinMembers: pick[uint64](r.Rand, 1, 1, 2), Payload: 400, KeepResults: 2,
-		ReplyTimeout: pick[uint64](r.Rand, 0, 5000, 15_000),
-		OnTimeout:    pick(r.Rand, process.TimeoutWait, process.TimeoutKick, process.TimeoutFail),
+func (r *processRun) spec() processkind.Spec {
+	s := processkind.Spec{
+		OpenDelay: 200 * time.Millisecond, MaxOpenDelay: 900 * time.Millisecond, MinMembers: pick(r.Rand, 1, 1, 2),
+		MaxPayload: 400, KeepResults: 2, ReplyTimeout: pick(r.Rand, 0, 5*time.Second, 15*time.Second),
+		OnTimeout: pick(r.Rand, processkind.TimeoutWait, processkind.TimeoutKick, processkind.TimeoutFail),
 	}
 	if r.IntN(20) == 0 {
 		s.KeepResults = 0 // which is none
@@ -88,8 +91,9 @@ func (r *processRun) spec() process.Spec {
 }
 
 func (r *processRun) joins(name string, id SessionID) (Command, doesInProcess) {
-	a := process.Arrival{Joining: process.Joining{
-		Name: pick(r.Rand, "a", "b", "a", ""), Attributes: strings.Repeat("x", r.IntN(40)), Candidate: r.IntN(3) > 0,
+	a := processkind.Arrival{Joining: processkind.Joining{
+		Name: pick(r.Rand, "a", "b", "a", ""), Attributes: []byte(strings.Repeat("x", r.IntN(40))),
+		Candidate: r.IntN(3) > 0,
 	}}
 	if mp := r.model.processes[name]; mp != nil && mp.member(id) != nil && r.IntN(4) > 0 {
 		a.Name = mp.member(id).member.Name
@@ -97,19 +101,20 @@ func (r *processRun) joins(name string, id SessionID) (Command, doesInProcess) {
 	if r.IntN(3) > 0 {
 		a.Create, a.Spec = true, r.spec()
 	}
-	c := Command{Kind: CmdProcessJoin, Body: process.AppendArrival(nil, a)}
+	c := Command{Kind: CmdProcessJoin, Body: process.Append(nil, &a)}
 	return c, func() process.Answer { return r.model.join(name, id, a) }
 }
 
 func (r *processRun) acts(mp *modelProcess) (Command, doesInProcess) {
-	act := process.Act{Verb: process.VerbRestart, Author: "op", Reason: strings.Repeat("r", r.IntN(30))}
+	by := processkind.By{Author: "op", Reason: strings.Repeat("r", r.IntN(30))}
+	act := processkind.Act{Verb: processkind.VerbRestart, By: by}
 	if r.IntN(2) == 0 {
-		act.Verb, act.Member = process.VerbKick, uint64(r.model.order)
+		act.Verb, act.MemberID = processkind.VerbKick, uint64(r.model.order)
 		if len(mp.members) > 0 && r.IntN(3) > 0 {
-			act.Member = pick(r.Rand, mp.members...).member.ID
+			act.MemberID = pick(r.Rand, mp.members...).member.ID
 		}
 	}
-	c := Command{Kind: CmdProcessAct, Body: process.AppendAct(nil, act)}
+	c := Command{Kind: CmdProcessAct, Body: process.Append(nil, &act)}
 	return c, func() process.Answer {
 		return r.model.do(mp, func(at process.At) process.Answer { return mp.rules.Act(at, act) })
 	}
@@ -126,10 +131,10 @@ func (r *processRun) ofMember(mp *modelProcess, id SessionID) (Command, doesInPr
 		c.Term += uint64(r.IntN(3)) - 1
 	}
 	kinds := []CommandKind{CmdProcessReply, CmdInboxAck, CmdProcessPrepared, CmdProcessCompleted}
-	switch mp.rules.State() {
-	case process.StatePreparing:
+	switch mp.rules.Phase() {
+	case processkind.Preparing:
 		kinds = []CommandKind{CmdProcessPrepared, CmdProcessPrepared, CmdProcessPrepared, CmdProcessPrepared}
-	case process.StateRunning:
+	case processkind.Running:
 		kinds = []CommandKind{CmdProcessReply, CmdProcessSend, CmdProcessSend, CmdInboxAck}
 		if m != nil && len(r.reader(m).requests) > 0 {
 			kinds = []CommandKind{CmdProcessReply, CmdProcessReply, CmdProcessReply, CmdProcessReply, CmdProcessSend}
@@ -137,7 +142,7 @@ func (r *processRun) ofMember(mp *modelProcess, id SessionID) (Command, doesInPr
 		if m != nil && m.member.ID == mp.rules.Coordinator() {
 			kinds = append(kinds, CmdProcessComplete, CmdProcessSend)
 		}
-	case process.StateComplete:
+	case processkind.Complete:
 		kinds = []CommandKind{CmdProcessCompleted, CmdProcessCompleted, CmdInboxAck}
 	}
 	if c.Kind = pick(r.Rand, kinds...); r.IntN(12) == 0 {
@@ -194,10 +199,11 @@ func (r *processRun) drawNumbers(mp *modelProcess, m *modelParty, c *Command) (
 
 func (r *processRun) sends(mp *modelProcess, c *Command) func(process.At, *process.Member) process.Answer {
 	q := process.Request{
-		Epoch: c.Term, Audience: pick(r.Rand, process.ToAll, process.ToOthers, process.ToMembers), Payload: c.Data,
-		Timeout: pick[uint64](r.Rand, 0, 0, 3000),
+		Epoch: c.Term, Payload: c.Data,
+		Audience: pick(r.Rand, processkind.ToAll, processkind.ToOthers, processkind.ToMembers),
+		Timeout:  pick[uint64](r.Rand, 0, 0, 3000),
 	}
-	if q.Audience == process.ToMembers && len(mp.members) > 0 {
+	if q.Audience == processkind.ToMembers && len(mp.members) > 0 {
 		for range r.IntN(3) {
 			q.To = append(q.To, pick(r.Rand, mp.members...).member.ID)
 		}

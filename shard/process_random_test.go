@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -173,32 +174,32 @@ func (ir *inboxReader) take(d *process.Delivery) error {
 	}
 	ir.after = d.Seq
 	switch d.Kind {
-	case process.ItemPrepare: // E1, E3: epochs grow, and the one before has ended
+	case processkind.ItemPrepare: // E1, E3: epochs grow, and the one before has ended
 		if d.Epoch <= ir.epoch || ir.epoch != 0 && !ir.over {
 			return wrong
 		}
 		ir.epoch, ir.over, ir.completed, ir.requests = d.Epoch, false, false, nil
-	case process.ItemCoordinate:
+	case processkind.ItemCoordinate:
 		if d.Epoch != ir.epoch || ir.over {
 			return wrong
 		}
-	case process.ItemRequest: // E6: in the order of sending
+	case processkind.ItemRequest: // E6: in the order of sending
 		if d.Epoch != ir.epoch || ir.over || d.Exchange <= ir.from[d.From] {
 			return wrong
 		}
 		ir.from[d.From] = d.Exchange
 		ir.requests = append(ir.requests, d.Exchange)
-	case process.ItemEnd: // E4: once
+	case processkind.ItemEnd: // E4: once
 		if ir.ended[d.Exchange] {
 			return wrong
 		}
 		ir.ended[d.Exchange] = d.Last
-	case process.ItemComplete:
+	case processkind.ItemComplete:
 		if d.Epoch != ir.epoch || ir.over {
 			return wrong
 		}
 		ir.over, ir.completed = true, true
-	case process.ItemCancel: // of a round that was not complete, or of one that it has not prepared for
+	case processkind.ItemCancel: // of a round that was not complete, or of one that it has not prepared for
 		if d.Epoch < ir.epoch || d.Epoch == ir.epoch && ir.completed {
 			return wrong
 		}

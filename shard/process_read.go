@@ -2,6 +2,8 @@ package shard
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -37,7 +39,7 @@ func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *Proce
 		return FoundObject
 	}
 	acts := p.Audit()
-	d.fill(&o, len(acts), func(k int) (uint64, protocol.Record) {
+	d.fill(&o, len(acts), func(k int) (uint64, field.Value) {
 		r := acts[k].Record()
 		return acts[k].Number, &r
 	})
@@ -47,15 +49,15 @@ func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *Proce
 // ListProcesses appends processes of the node whose names begin with prefix and come behind after, in order of name. It
 // appends at most limit and looks at no more than MaxPage objects; last is the last name looked at, the after of the
 // next call where there is more.
-func (m *Machine) ListProcesses(n NodeID, prefix, after string, limit int, dst []protocol.ProcessSummary) (
-	_ []protocol.ProcessSummary, last string, more bool) {
+func (m *Machine) ListProcesses(n NodeID, prefix, after string, limit int, dst []processkind.SummaryRow) (
+	_ []processkind.SummaryRow, last string, more bool) {
 	pr := m.processes()
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
 		if o.kind != KindProcess {
 			return false
 		}
 		s := pr.at(o.body).Summary()
-		s.Name, s.Revision = []byte(o.name), uint64(o.revision)
+		s.Name, s.Revision = o.name, uint64(o.revision)
 		dst = append(dst, s)
 		return true
 	})

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/protocol/level"
+	processkind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/process"
 )
 
@@ -20,7 +22,7 @@ type round struct {
 }
 
 // newRound lets so many sessions join, the first of which makes the process, and the first epoch open.
-func newRound(t testing.TB, sessions int, spec process.Spec) *round {
+func newRound(t testing.TB, sessions int, spec processkind.Spec) *round {
 	t.Helper()
 	if level.Newest < commandLevels[CmdProcessPut] {
 		t.Skip("there are no processes at the newest level of this build")
@@ -28,18 +30,18 @@ func newRound(t testing.TB, sessions int, spec process.Spec) *round {
 	r := &round{bed: newestBed(sessions), t: t, members: make([]OrderID, sessions)}
 	r.do(Command{Kind: CmdLead, Term: 1})
 	for i := range sessions {
-		if e := r.join(i, process.Arrival{Create: i == 0, Spec: r.specOf(i, spec)}); e.Status !=
+		if e := r.join(i, processkind.Arrival{Create: i == 0, Spec: r.specOf(i, spec)}); e.Status !=
 			protocol.StatusSuccess || e.Order == 0 {
 			t.Fatalf("joining as %d: %v %s", i, e.Status, e.Body)
 		}
 	}
-	r.pass(spec.MaxOpenDelay + 1)
+	r.pass(field.MillisOf(spec.MaxOpenDelay) + 1)
 	return r
 }
 
-func (r *round) specOf(i int, s process.Spec) process.Spec {
+func (r *round) specOf(i int, s processkind.Spec) processkind.Spec {
 	if i > 0 {
-		return process.Spec{}
+		return processkind.Spec{}
 	}
 	return s
 }
@@ -47,9 +49,9 @@ func (r *round) specOf(i int, s process.Spec) process.Spec {
 // The commands below are of the session i.
 
 // join lets a session join as a candidate, under a name that says its number.
-func (r *round) join(i int, a process.Arrival) *Effect {
+func (r *round) join(i int, a processkind.Arrival) *Effect {
 	a.Name, a.Candidate = fmt.Sprintf("m%d", i), true
-	r.as(i, Command{Kind: CmdProcessJoin, Name: []byte("p"), Body: process.AppendArrival(nil, a)})
+	r.as(i, Command{Kind: CmdProcessJoin, Name: []byte("p"), Body: process.Append(nil, &a)})
 	e := r.result()
 	if e.Status == protocol.StatusSuccess {
 		r.members[i] = e.Order
@@ -84,7 +86,7 @@ func (r *round) prepareAll() {
 }
 
 // broadcast sends a request to all, or to all others, and returns its exchange.
-func (r *round) broadcast(i int, to process.Audience, payload string) uint64 {
+func (r *round) broadcast(i int, to processkind.Audience, payload string) uint64 {
 	r.t.Helper()
 	body := process.AppendReceivers(nil, process.Request{Audience: to})
 	e := r.in(i, CmdProcessSend, Command{Body: body, Data: []byte(payload)})
@@ -127,9 +129,9 @@ func (r *round) inbox(i int) (words []string) {
 func describeDelivery(d *process.Delivery) string {
 	s := d.Kind.String()
 	switch d.Kind {
-	case process.ItemRequest, process.ItemComplete:
+	case processkind.ItemRequest, processkind.ItemComplete:
 		s += " " + string(d.Payload)
-	case process.ItemEnd:
+	case processkind.ItemEnd:
 		s += " " + d.Outcome.String()
 		for _, reply := range d.Replies {
 			s += " " + string(reply.Data)
@@ -157,7 +159,7 @@ func (r *round) expect(i int, want ...string) {
 
 // TestCase32ARoundOfThree goes through a round, with a replica that was restored in the middle of it.
 func TestCase32ARoundOfThree(t *testing.T) {
-	r := newRound(t, 3, process.DefaultSpec())
+	r := newRound(t, 3, processkind.Spec{}.WithDefaults())
 	if to := r.effects(EffectInbox); !slices.Equal(to, []int{0, 1, 2}) {
 		t.Errorf("the epoch is reported to %v", to)
 	}
@@ -167,7 +169,7 @@ func TestCase32ARoundOfThree(t *testing.T) {
 		t.Errorf("that all are prepared is reported to %v", to)
 	}
 	r.expect(0, "coordinate")
-	exchange := r.broadcast(0, process.ToAll, "what")
+	exchange := r.broadcast(0, processkind.ToAll, "what")
 	if to := r.effects(EffectInbox); !slices.Equal(to, []int{0, 1, 2}) {
 		t.Errorf("the request is reported to %v", to)
 	}

@@ -44,8 +44,7 @@ func (pr *processes) appendHead(dst []byte, m *Machine, object handle, v view) [
 		return dst
 	}
 	h := pr.at(m.objects.at(object).body).Head()
-	r := h.Record()
-	return protocol.AppendRecord(dst, &r)
+	return protocol.AppendRecord(dst, &h)
 }
 
 func (pr *processes) appendRow(dst []byte, m *Machine, object handle, v view, row uint64) ([]byte, bool) {
@@ -65,7 +64,7 @@ func (pr *processes) appendRow(dst []byte, m *Machine, object handle, v view, ro
 	}
 	r := p.MemberRecord(member, uint64(m.sessions.at(m.links.at(handle(member.Ref)).session).id))
 	if v.number == showsInboxes {
-		r.Unread = uint64(member.Unread())
+		r.Unread = member.Unread()
 	}
 	return protocol.AppendRecord(dst, &r), true
 }

@@ -105,7 +105,11 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	dst = binary.AppendUvarint(dst, s.created)
 	dst = appendString(dst, s.client.Address)
 	dst = appendString(dst, s.client.Name)
-	return appendString(dst, s.client.Version)
+	dst = appendString(dst, s.client.Version)
+	if at < numberSpaceRecorded {
+		return dst
+	}
+	return binary.AppendUvarint(dst, s.numberSpace)
 }
 
 func (m *Machine) appendObject(dst []byte, h handle) []byte {
@@ -193,10 +197,15 @@ func (re *restorer) session(r *reader) error {
 	description, key := r.bytes(), r.bytes()
 	applied, acked := r.uvarint(), r.uvarint()
 	answers, bodies := r.answers(applied, acked, m.level)
-	var created uint64
+	var created, numberSpace uint64
 	var client ClientRef
-	if m.level >= TimeLevel && m.slots.Has(id.Slot()) {
+	home := m.slots.Has(id.Slot())
+	if m.level >= TimeLevel && home {
 		created, client = r.uvarint(), ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
+	}
+	if m.level >= numberSpaceRecorded && home {
+		numberSpace = r.uvarint()
+		r.must(numberSpace <= lastNumberSpace, "a session has drawn more numbers than there are")
 	}
 	switch {
 	case r.bad != "":
@@ -205,7 +214,7 @@ func (re *restorer) session(r *reader) error {
 		return badSnapshot("session %v is there twice or has no number", id)
 	case re.sessions[place] != 0:
 		return badSnapshot("two sessions have the place %d", place)
-	case m.slots.Has(id.Slot()) && id.Counter() > m.lastSession:
+	case home && id.Counter() > m.lastSession:
 		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
 	case timeout > uint64(MaxSessionTimeout.Milliseconds()) || len(description) > MaxDescription || len(key) > MaxKey ||
 		!client.fits():
@@ -216,7 +225,7 @@ func (re *restorer) session(r *reader) error {
 	s.timeout, s.description = uint32(timeout), string(description)
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked, s.answers = applied, acked, answers
-	s.created, s.client = created, client.state()
+	s.created, s.client, s.numberSpace = created, client.state(), numberSpace
 	for _, b := range bodies {
 		m.keepBody(s, b.number, b.body)
 	}

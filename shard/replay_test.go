@@ -14,7 +14,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/twin"
+	"github.com/signalbox/signalbox/test/twin"
 )
 
 var writeReplay = flag.String("replay.write", "",

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -19,7 +19,7 @@ func crowd(b testing.TB, instances int) *bed {
 		t.joinRollout(i, fmt.Sprintf("i%05d.sas.example.net", i), "sas")
 		t.lead(i)
 	}
-	t.publish(rollout.Publication{Payload: []byte("zone")})
+	t.publish(rolloutkind.Publication{Payload: []byte("zone")})
 	for i := range instances {
 		t.report(i, rollout.Report{Current: 1, Generation: 1})
 	}
@@ -80,13 +80,13 @@ func BenchmarkRolloutPublish(b *testing.B) {
 	b.Run("publish", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			t.publish(rollout.Publication{Payload: []byte("zone")})
+			t.publish(rolloutkind.Publication{Payload: []byte("zone")})
 		}
 	})
 	b.Run("reached by all", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			t.publish(rollout.Publication{Payload: []byte("zone")})
+			t.publish(rolloutkind.Publication{Payload: []byte("zone")})
 			at := t.target(b, "sas")
 			for i := range instances {
 				t.report(i, rollout.Report{Current: at.Seq, Generation: at.Generation})
@@ -98,9 +98,9 @@ func BenchmarkRolloutPublish(b *testing.B) {
 // BenchmarkRolloutWhy: why a rollout does not move, where the last of its instances is the one that it waits for, and
 // is not found.
 func BenchmarkRolloutWhy(b *testing.B) {
-	const instances = rollout.MaxInstances
+	const instances = rolloutkind.MaxInstances
 	t := crowd(b, instances)
-	t.publish(rollout.Publication{})
+	t.publish(rolloutkind.Publication{})
 	for i := range instances - 1 {
 		t.report(i, rollout.Report{Current: 2, Generation: 2})
 	}
@@ -119,24 +119,24 @@ func BenchmarkRolloutList(b *testing.B) {
 	t.do(Command{Kind: CmdLead, Term: 1})
 	for i := range maxRolloutPage {
 		name := []byte(fmt.Sprintf("rollout-%05d", i))
-		t.put(string(name), rollout.Put{Spec: twoLocations()})
-		j := rollout.AppendJoining(nil, rollout.Joining{Instance: "a", Location: "sas"})
+		t.put(string(name), rolloutkind.Put{Spec: twoLocations()})
+		j := rollout.Append(nil, &rolloutkind.Instance{Name: "a", Location: "sas"})
 		t.as(0, Command{Kind: CmdRolloutJoin, Name: name, Body: j})
 		t.as(0, Command{Kind: CmdRolloutRole, Name: name, Count: 1})
 		for n := range uint64(64) {
 			t.do(Command{
 				Kind: CmdRolloutPublish, Node: 1, Name: name,
-				Body: rollout.AppendPublication(nil, rollout.Publication{}),
+				Body: rollout.Append(nil, &rolloutkind.Publication{}),
 			})
 			report := rollout.AppendReport(nil, rollout.Report{Current: n + 1, Generation: n + 1})
 			t.as(0, Command{Kind: CmdRolloutReport, Name: name, Body: report})
 		}
 	}
-	var page []protocol.RolloutSummary
+	var page []rolloutkind.Summary
 	for b.Loop() {
 		page, _, _ = t.m.ListRollouts(1, "", "", 0, page[:0])
 	}
-	if len(page) != maxRolloutPage || page[0].Phase == protocol.PhaseIdle {
+	if len(page) != maxRolloutPage || page[0].Phase == rolloutkind.Idle {
 		b.Errorf("%d rollouts, the first %v", len(page), page[0].Phase)
 	}
 }
@@ -149,11 +149,11 @@ func BenchmarkRolloutSnapshot(b *testing.B) {
 	before := heapBytes()
 	for i := range rollouts {
 		name := fmt.Sprintf("rollout-%05d", i)
-		t.put(name, rollout.Put{Spec: twoLocations()})
+		t.put(name, rolloutkind.Put{Spec: twoLocations()})
 		for range 10 {
 			t.do(Command{
 				Kind: CmdRolloutPublish, Node: 1, Name: []byte(name),
-				Body: rollout.AppendPublication(nil, rollout.Publication{Label: "v"}), Data: make([]byte, 100),
+				Body: rollout.Append(nil, &rolloutkind.Publication{Label: "v"}), Data: make([]byte, 100),
 			})
 		}
 	}

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -23,17 +26,17 @@ func (b *bed) expire(ids ...SessionID) {
 func TestCase16ALocationWithoutLeadersIsBlocked(t *testing.T) {
 	b := rolloutBed(t, 3)
 	spec := twoLocations()
-	spec.Locations = append(spec.Locations, rollout.LocationSpec{Name: "vla", Delay: 5000})
-	b.put("dns", rollout.Put{Mode: rollout.PutAlter, Spec: spec})
+	spec.Locations = append(spec.Locations, rolloutkind.Location{Name: "vla", Delay: 5 * time.Second})
+	b.put("dns", rolloutkind.Put{Mode: field.PutAlter, Spec: spec})
 	for i, location := range []string{"sas", "man", "vla"} {
 		b.joinRollout(i, "a."+location, location)
 		b.lead(i)
 	}
-	b.publish(rollout.Publication{})
+	b.publish(rolloutkind.Publication{})
 	b.report(0, rollout.Report{Current: 1, Generation: 1})
 	b.untilTime(5001)
 	b.report(1, rollout.Report{Current: 1, Generation: 2})
-	b.publish(rollout.Publication{})
+	b.publish(rolloutkind.Publication{})
 	b.report(0, rollout.Report{Current: 2, Generation: b.target(t, "sas").Generation})
 	b.untilTime(6000)
 	b.expire(b.ids[1])
@@ -42,8 +45,8 @@ func TestCase16ALocationWithoutLeadersIsBlocked(t *testing.T) {
 		t.Errorf("man is at %d, vla at %d", man, vla)
 	}
 	d := b.describeRollout(t, PartOptions{Why: true})
-	if d.Phase != rollout.PhaseBlocked || !slices.ContainsFunc(d.Reasons, func(re rollout.Reason) bool {
-		return re.Code == rollout.CodeNoLeaders && re.Location == "man"
+	if d.Phase != rolloutkind.Blocked || !slices.ContainsFunc(d.Reasons, func(re rollout.Reason) bool {
+		return re.Code == rolloutkind.ReasonNoLeaders && re.Location == "man"
 	}) {
 		t.Errorf("%v: %v", d.Phase, d.Reasons)
 	}
@@ -55,7 +58,7 @@ func TestCase17ALocationIsReachedWithoutTheInstanceThatIsOver(t *testing.T) {
 		b.joinRollout(i, name, "sas")
 		b.lead(i)
 	}
-	b.publish(rollout.Publication{})
+	b.publish(rolloutkind.Publication{})
 	b.report(0, rollout.Report{Current: 1, Generation: 1})
 	if _, waits := b.m.NextAlarm(); waits {
 		t.Fatal("sas has reached its target with one leader behind")
@@ -65,9 +68,9 @@ func TestCase17ALocationIsReachedWithoutTheInstanceThatIsOver(t *testing.T) {
 	if at, waits := b.m.NextAlarm(); waits {
 		t.Fatalf("man has no instance, and waits until %d", at)
 	}
-	var history protocol.TargetRow
+	var history rolloutkind.Row
 	if err := protocol.ReadRecord(b.describeRollout(t, PartOptions{Part: "history/sas"}).Rows[0].Body,
-		&history); err != nil || history.Reached != 101 {
+		&history, 0); err != nil || history.Reached.Time != 101*time.Millisecond {
 		t.Errorf("%+v %v", history, err)
 	}
 }
@@ -80,7 +83,7 @@ func TestCase28TwoThatAskAtOnceGetTheSame(t *testing.T) {
 		b.lead(i)
 	}
 	for range 2 {
-		b.publish(rollout.Publication{})
+		b.publish(rolloutkind.Publication{})
 	}
 	b.report(0, rollout.Report{Current: 1, Generation: 1})
 	first := b.ask(t, 1, rollout.Report{Current: 1, Generation: 1})
@@ -113,7 +116,7 @@ func TestCase29ANameIsOfOneInstance(t *testing.T) {
 func TestCase31ARolloutWithInstancesIsDeletedByForce(t *testing.T) {
 	b := rolloutBed(t, 2)
 	b.joinRollout(0, "a", "sas")
-	b.part(1, CmdRolloutSource, rollout.AppendSourceRole(nil, rollout.SourceRole{Name: "s"}))
+	b.part(1, CmdRolloutSource, rollout.Append(nil, &rolloutkind.SourceRole{Name: "s"}))
 	remove := Command{Kind: CmdRolloutDelete, Node: 1, Name: []byte("dns")}
 	b.do(remove)
 	if e := b.result(); e.Status != protocol.StatusPreconditionFailed || e.Body == "" {

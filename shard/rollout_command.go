@@ -4,20 +4,22 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
 // put makes a rollout, or alters the one that is there.
 func (ro *rollouts) put(m *Machine, c *Command, t *target) {
-	p, err := rollout.ParsePut(c.Body)
+	p, err := rollout.Parse[rolloutkind.Put](c.Body, "a put")
 	switch {
 	case err != nil:
 		m.refuse(protocol.StatusBadRequest, err.Error())
-	case t.object != 0 && p.Mode == rollout.PutCreate:
+	case t.object != 0 && p.Mode == field.PutCreate:
 		m.refuse(protocol.StatusAlreadyExists, "there is a rollout of this name")
 	case t.object != 0:
 		ro.alter(m, &p, t)
-	case p.Mode == rollout.PutAlter:
+	case p.Mode == field.PutAlter:
 		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
 	case p.ExpectedRevision != 0:
 		m.refuse(protocol.StatusPreconditionFailed, "there is no spec in force")
@@ -28,17 +30,17 @@ func (ro *rollouts) put(m *Machine, c *Command, t *target) {
 
 // putMakes reports whether a put may make a rollout.
 func putMakes(c *Command) bool {
-	p, err := rollout.ParsePut(c.Body)
-	return err == nil && p.Mode != rollout.PutAlter
+	p, err := rollout.Parse[rolloutkind.Put](c.Body, "a put")
+	return err == nil && p.Mode != field.PutAlter
 }
 
-func (ro *rollouts) create(m *Machine, c *Command, p *rollout.Put, t *target) {
+func (ro *rollouts) create(m *Machine, c *Command, p *rolloutkind.Put, t *target) {
 	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
 		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
 		return
 	}
 	ro.work.out.Reset()
-	r, a := rollout.New(ro.now(m), p.Spec, p.Author, p.Reason)
+	r, a := rollout.New(ro.now(m), p.Spec, p.By)
 	if a.Status != protocol.StatusSuccess {
 		m.refuse(a.Status, a.Text)
 		return
@@ -56,14 +58,14 @@ func (ro *rollouts) create(m *Machine, c *Command, p *rollout.Put, t *target) {
 	m.changed(t.object, FlagCreated|FlagData|FlagOwners)
 }
 
-func (ro *rollouts) alter(m *Machine, p *rollout.Put, t *target) {
+func (ro *rollouts) alter(m *Machine, p *rolloutkind.Put, t *target) {
 	w := ro.begin(m, t.object, t.session)
 	if p.ExpectedRevision != 0 && p.ExpectedRevision != w.staged.SpecRevision() {
 		m.refuse(protocol.StatusPreconditionFailed, fmt.Sprintf("the spec has revision %d, not %d",
 			w.staged.SpecRevision(), p.ExpectedRevision))
 		return
 	}
-	a := w.staged.Alter(w.at, p.Spec, p.Author, p.Reason)
+	a := w.staged.Alter(w.at, p.Spec, p.By)
 	w.answer(a)
 	if a.Status == protocol.StatusSuccess {
 		m.out.List[m.result].Revision = Revision(w.staged.SpecRevision())
@@ -90,17 +92,18 @@ func badForm(err error) rollout.Answer {
 }
 
 func (w *rolloutWork) publish(c *Command) rollout.Answer {
-	p, err := rollout.ParsePublication(c.Body, c.Data)
+	p, err := rollout.Parse[rolloutkind.Publication](c.Body, "a publication")
 	if err != nil {
 		return badForm(err)
 	}
+	p.Payload = c.Data
 	a := w.staged.Publish(w.at, p)
 	a.Number = a.Seq
 	return a
 }
 
 func (w *rolloutWork) act(c *Command) rollout.Answer {
-	act, err := rollout.ParseAct(c.Body)
+	act, err := rollout.Parse[rolloutkind.Act](c.Body, "a act")
 	if err != nil {
 		return badForm(err)
 	}
@@ -110,7 +113,7 @@ func (w *rolloutWork) act(c *Command) rollout.Answer {
 }
 
 func (w *rolloutWork) judge(c *Command) rollout.Answer {
-	g, err := rollout.ParseVerdict(c.Body)
+	g, err := rollout.Parse[rolloutkind.Judgement](c.Body, "a verdict")
 	if err != nil {
 		return badForm(err)
 	}
@@ -118,7 +121,7 @@ func (w *rolloutWork) judge(c *Command) rollout.Answer {
 }
 
 func (w *rolloutWork) offer(c *Command) rollout.Answer {
-	o, err := rollout.ParseOffering(c.Body, c.Data)
+	o, err := rollout.Parse[rolloutkind.Offering](c.Body, "a offering")
 	if err != nil {
 		return badForm(err)
 	}
@@ -129,7 +132,9 @@ func (w *rolloutWork) offer(c *Command) rollout.Answer {
 	if o.Declined {
 		return w.staged.Decline(w.at, source, o.Ticket, o.Text)
 	}
-	a := w.staged.Offer(w.at, source, o.Ticket, o.Version)
+	a := w.staged.Offer(w.at, source, o.Ticket, rolloutkind.Publication{
+		Payload: c.Data, Label: o.Label, By: rolloutkind.By{Author: o.Author},
+	})
 	a.Number = a.Seq
 	return a
 }

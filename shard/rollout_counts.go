@@ -4,15 +4,16 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
 // RolloutCounts are what has happened in the rollouts of a machine since it was made or restored. They are no part of
 // its state.
 type RolloutCounts struct {
-	Versions uint64                         // that were added
-	Targets  [rollout.CauseRetry + 1]uint64 // that were assigned, by cause
-	Halts    [rollout.HaltAborted + 1]uint64
+	Versions uint64                             // that were added
+	Targets  [rolloutkind.CauseRetry + 1]uint64 // that were assigned, by cause
+	Halts    [rolloutkind.HaltedAborted + 1]uint64
 }
 
 // RolloutCounts returns what has happened.
@@ -46,7 +47,7 @@ type RolloutView struct {
 	Node  NodeID
 	Name  string
 	Now   uint64 // the time of the shard, as its leader estimates it where that is known
-	Phase rollout.Phase
+	Phase rolloutkind.Phase
 	// Instances are all, Leaders among them.
 	Instances, Leaders, Sources int
 	// Still are the reasons that an operator may have to do something about.
@@ -82,7 +83,7 @@ func (m *Machine) viewRollout(st *stagedRollout, now uint64) RolloutView {
 	for _, l := range st.Locations() {
 		v.Leaders += l.Counts.Leaders
 	}
-	if v.Phase != rollout.PhaseIdle {
+	if v.Phase != rolloutkind.Idle {
 		v.Still = slices.DeleteFunc(st.Why(now, now, nil), func(re rollout.Reason) bool { return !re.Stands() })
 	}
 	return v

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -66,7 +67,7 @@ func (w *rolloutWork) withNewLink(part handle, c *Command, a rollout.Answer) rol
 }
 
 func (w *rolloutWork) join(c *Command) rollout.Answer {
-	j, err := rollout.ParseJoining(c.Body)
+	j, err := rollout.Parse[rolloutkind.Instance](c.Body, "a joining")
 	if err != nil {
 		return badForm(err)
 	}
@@ -76,9 +77,9 @@ func (w *rolloutWork) join(c *Command) rollout.Answer {
 	}
 	i := &w.parts.at(part).instance
 	before := i.LocationID()
-	a = w.staged.Join(w.at, i, j.Instance, j.Location, j.Attributes)
+	a = w.staged.Join(w.at, i, j.Name, j.Location, string(j.Attributes))
 	if a.Holder != nil {
-		a.Text = fmt.Sprintf("session %d has joined as %s", w.sessionOf(a.Holder), j.Instance)
+		a.Text = fmt.Sprintf("session %d has joined as %s", w.sessionOf(a.Holder), j.Name)
 	}
 	if after := i.LocationID(); a.Status == protocol.StatusSuccess && after != before {
 		w.unlist(part, before)
@@ -106,7 +107,7 @@ func (w *rolloutWork) unlist(part handle, location uint64) {
 }
 
 func (w *rolloutWork) source(c *Command) rollout.Answer {
-	s, err := rollout.ParseSourceRole(c.Body)
+	s, err := rollout.Parse[rolloutkind.SourceRole](c.Body, "a role of a source")
 	if err != nil {
 		return badForm(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -65,26 +67,26 @@ func (mr *modelRollout) asked() *modelPart {
 // show says which heads and rows readers see, by the name of their view.
 func (mr *modelRollout) show() map[string]string {
 	shown := map[string]string{}
-	put := func(view string, row uint64, r protocol.Record) {
+	put := func(view string, row uint64, r field.Value) {
 		shown[fmt.Sprintf("%s %d", view, row)] = string(protocol.AppendRecord(nil, r))
 	}
-	head, ticket := mr.rules.Head(), mr.rules.TicketRecord()
+	head, ticket := mr.rules.Head(), mr.rules.TicketView()
 	put("", 0, &head)
 	put("source", 0, &ticket)
 	for _, l := range mr.rules.Locations() {
-		row, counts, target := l.Record(), l.Counts.Record(), mr.rules.TargetRecord(l)
+		row, target := l.View(), mr.rules.TargetView(l)
 		put("", l.ID*4, &row)
-		put("instances/"+l.Spec.Name, 0, &counts)
+		put("instances/"+l.Spec.Name, 0, &l.Counts)
 		put("location/"+l.Spec.Name, 0, &target)
 		for _, p := range mr.parts {
 			if p.instance.Name != "" && p.instance.LocationID() == l.ID {
-				row := p.instance.Record(uint64(p.session))
+				row := p.instance.View(uint64(p.session))
 				put("instances/"+l.Spec.Name, uint64(p.order)*4+2, &row)
 			}
 		}
 	}
 	for _, v := range mr.rules.Versions() {
-		row := mr.rules.VersionRecord(v)
+		row := mr.rules.VersionView(v)
 		put("", v.Seq*4+1, &row)
 	}
 	return shown
@@ -97,7 +99,8 @@ func (mo *rolloutModel) MayGrow(bytes int) bool {
 
 func (mo *rolloutModel) at() rollout.At {
 	mo.effects.Reset()
-	return rollout.At{Now: mo.now, Wall: mo.wall, Revision: uint64(mo.revision) + 1, Out: &mo.effects, Room: mo}
+	return rollout.At{Now: mo.now, Wall: mo.wall, Revision: uint64(mo.revision) + 1, Out: &mo.effects,
+		Room: mo, KeepVerdicts: true}
 }
 
 // review gives the rollout the next revision where it looks different.
@@ -108,15 +111,15 @@ func (mo *rolloutModel) review(mr *modelRollout) {
 	}
 }
 
-func (mo *rolloutModel) put(name string, p rollout.Put) rollout.Answer {
+func (mo *rolloutModel) put(name string, p rolloutkind.Put) rollout.Answer {
 	mr := mo.rollouts[name]
 	switch {
-	case mr == nil && p.Mode == rollout.PutAlter:
+	case mr == nil && p.Mode == field.PutAlter:
 		return rollout.Answer{Status: protocol.StatusNotFound}
 	case mr == nil && p.ExpectedRevision != 0:
 		return rollout.Answer{Status: protocol.StatusPreconditionFailed}
 	case mr == nil:
-		r, a := rollout.New(mo.at(), p.Spec, p.Author, p.Reason)
+		r, a := rollout.New(mo.at(), p.Spec, p.By)
 		if a.Status == protocol.StatusSuccess && !mo.MayGrow(ObjectBytes+len(name)+r.Size()) {
 			return rollout.Answer{Status: protocol.StatusQuotaExceeded}
 		}
@@ -124,12 +127,12 @@ func (mo *rolloutModel) put(name string, p rollout.Put) rollout.Answer {
 			mo.rollouts[name] = &modelRollout{name: name, rules: r}
 		}
 		return a
-	case p.Mode == rollout.PutCreate:
+	case p.Mode == field.PutCreate:
 		return rollout.Answer{Status: protocol.StatusAlreadyExists}
 	case p.ExpectedRevision != 0 && p.ExpectedRevision != mr.rules.SpecRevision():
 		return rollout.Answer{Status: protocol.StatusPreconditionFailed}
 	}
-	return mr.rules.Alter(mo.at(), p.Spec, p.Author, p.Reason)
+	return mr.rules.Alter(mo.at(), p.Spec, p.By)
 }
 
 func (mo *rolloutModel) delete(mr *modelRollout, force bool) rollout.Answer {

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -14,14 +16,14 @@ type does func() rollout.Answer
 func (r *rolloutRun) command(name string, id SessionID) (c Command, _ does) {
 	mr := r.model.rollouts[name]
 	if mr == nil || r.IntN(25) == 0 {
-		p := rollout.Put{
-			Mode: pick(r.Rand, rollout.PutCreate, rollout.PutAlter, rollout.PutEither, rollout.PutEither),
-			Spec: r.randomSpec(), Author: "op", Reason: strings.Repeat("r", r.IntN(9)),
+		p := rolloutkind.Put{
+			Mode: pick(r.Rand, field.PutCreate, field.PutAlter, field.PutEither, field.PutEither),
+			Spec: r.randomSpec(), By: rolloutkind.By{Author: "op", Reason: strings.Repeat("r", r.IntN(9))},
 		}
 		if mr != nil && r.IntN(4) == 0 {
 			p.ExpectedRevision = mr.rules.SpecRevision() + uint64(r.IntN(2))
 		}
-		c := Command{Kind: CmdRolloutPut, Body: rollout.AppendPut(nil, p)}
+		c := Command{Kind: CmdRolloutPut, Body: rollout.Append(nil, &p)}
 		if mr == nil && r.IntN(3) == 0 {
 			c = Command{Kind: CmdRolloutPublish + CommandKind(r.IntN(10)), Body: []byte{1}}
 			return c, func() rollout.Answer { return rollout.Answer{Status: protocol.StatusNotFound} }
@@ -45,14 +47,14 @@ func (r *rolloutRun) command(name string, id SessionID) (c Command, _ does) {
 }
 
 func (r *rolloutRun) publish(mr *modelRollout, _ SessionID) (Command, does) {
-	p := rollout.Publication{
-		Payload: make([]byte, r.IntN(300)), Label: strings.Repeat("l", r.IntN(30)), Author: "op",
+	p := rolloutkind.Publication{
+		Payload: make([]byte, r.IntN(300)), Label: strings.Repeat("l", r.IntN(30)), By: rolloutkind.By{Author: "op"},
 		Fence: uint64(r.IntN(4)), Compare: r.IntN(4) == 0, Expected: mr.rules.LastSeq(),
 	}
 	if r.IntN(20) == 0 {
-		p.Payload = make([]byte, rollout.MaxPayload+1)
+		p.Payload = make([]byte, rolloutkind.MaxPayload+1)
 	}
-	c := Command{Kind: CmdRolloutPublish, Body: rollout.AppendPublication(nil, p), Data: p.Payload}
+	c := Command{Kind: CmdRolloutPublish, Body: rollout.Append(nil, &p), Data: p.Payload}
 	return c, func() rollout.Answer {
 		a := mr.rules.Publish(r.model.at(), p)
 		a.Number = a.Seq
@@ -61,14 +63,14 @@ func (r *rolloutRun) publish(mr *modelRollout, _ SessionID) (Command, does) {
 }
 
 func (r *rolloutRun) joins(mr *modelRollout, id SessionID) (Command, does) {
-	j := rollout.Joining{
-		Instance: pick(r.Rand, "i", "j", "k", "l", "m", "n"), Location: pick(r.Rand, "a", "a", "b", "c"),
-		Attributes: strings.Repeat("x", r.IntN(40)),
+	j := rolloutkind.Instance{
+		Name: pick(r.Rand, "i", "j", "k", "l", "m", "n"), Location: pick(r.Rand, "a", "a", "b", "c"),
+		Attributes: []byte(strings.Repeat("x", r.IntN(40))),
 	}
-	c := Command{Kind: CmdRolloutJoin, Body: rollout.AppendJoining(nil, j)}
+	c := Command{Kind: CmdRolloutJoin, Body: rollout.Append(nil, &j)}
 	return c, func() rollout.Answer {
 		return r.model.with(mr, id, r.model.sessions[id].number, func(p *modelPart) rollout.Answer {
-			a := mr.rules.Join(r.model.at(), &p.instance, j.Instance, j.Location, j.Attributes)
+			a := mr.rules.Join(r.model.at(), &p.instance, j.Name, j.Location, string(j.Attributes))
 			a.Number = 0
 			if a.Status == protocol.StatusSuccess {
 				a.Number = p.instance.ID
@@ -110,7 +112,7 @@ func (r *rolloutRun) drawReport(mr *modelRollout, id SessionID) rollout.Report {
 		report.Generation = uint64(r.IntN(int(mr.rules.Generation()) + 2))
 	}
 	if r.IntN(3) == 0 {
-		report.Status, report.Code = rollout.StatusFailed, pick(r.Rand, "bad", "", "other")
+		report.Status, report.Code = rolloutkind.Failed, pick(r.Rand, "bad", "", "other")
 		report.Text = strings.Repeat("t", r.IntN(60))
 	}
 	return report
@@ -135,8 +137,8 @@ func (r *rolloutRun) asks(mr *modelRollout, id SessionID) (Command, does) {
 }
 
 func (r *rolloutRun) sources(mr *modelRollout, id SessionID) (Command, does) {
-	s := rollout.SourceRole{Off: r.IntN(4) == 0, Name: strings.Repeat("s", r.IntN(20))}
-	c := Command{Kind: CmdRolloutSource, Body: rollout.AppendSourceRole(nil, s)}
+	s := rolloutkind.SourceRole{Off: r.IntN(4) == 0, Name: strings.Repeat("s", r.IntN(20))}
+	c := Command{Kind: CmdRolloutSource, Body: rollout.Append(nil, &s)}
 	return c, func() rollout.Answer {
 		if s.Off {
 			return r.model.endSource(mr, mr.part(id))
@@ -150,13 +152,13 @@ func (r *rolloutRun) sources(mr *modelRollout, id SessionID) (Command, does) {
 }
 
 func (r *rolloutRun) offers(mr *modelRollout, id SessionID) (Command, does) {
-	o := rollout.Offering{Ticket: mr.rules.Ticket().Number, Version: rollout.Publication{Label: "offered"}}
+	o := rolloutkind.Offering{Ticket: mr.rules.Ticket().Number, Label: "offered"}
 	if r.IntN(4) == 0 {
 		o.Declined, o.Text = true, strings.Repeat("d", r.IntN(20))
 	} else {
-		o.Version.Payload = make([]byte, r.IntN(50))
+		o.Payload = make([]byte, r.IntN(50))
 	}
-	c := Command{Kind: CmdRolloutOffer, Body: rollout.AppendOffering(nil, o), Data: o.Version.Payload}
+	c := Command{Kind: CmdRolloutOffer, Body: rollout.Append(nil, &o), Data: o.Payload}
 	return c, func() rollout.Answer {
 		number := uint64(0)
 		if p := mr.part(id); p != nil {
@@ -165,35 +167,39 @@ func (r *rolloutRun) offers(mr *modelRollout, id SessionID) (Command, does) {
 		if o.Declined {
 			return mr.rules.Decline(r.model.at(), number, o.Ticket, o.Text)
 		}
-		return mr.rules.Offer(r.model.at(), number, o.Ticket, o.Version)
+		return mr.rules.Offer(r.model.at(), number, o.Ticket,
+			rolloutkind.Publication{Payload: o.Payload, Label: o.Label})
 	}
 }
 
 func (r *rolloutRun) acts(mr *modelRollout, _ SessionID) (Command, does) {
-	a := rollout.Act{
-		Verb: rollout.VerbPause + rollout.Verb(r.IntN(9)), Seq: uint64(r.IntN(int(mr.rules.LastSeq()) + 2)),
-		Fast: r.IntN(2) == 0, Author: "op", Reason: strings.Repeat("r", r.IntN(30)),
+	a := rolloutkind.Act{
+		Verb: rolloutkind.Pause + rolloutkind.Verb(r.IntN(9)), Seq: uint64(r.IntN(int(mr.rules.LastSeq()) + 2)),
+		Fast: r.IntN(2) == 0, By: rolloutkind.By{Author: "op", Reason: strings.Repeat("r", r.IntN(30))},
 	}
 	if stopped := mr.rules.Paused().Since + mr.rules.Halted().Since; stopped > 0 && r.IntN(2) == 0 {
-		a.Verb = rollout.VerbResume
+		a.Verb = rolloutkind.Resume
 	}
 	if r.IntN(2) == 0 {
 		a.Locations = []string{pick(r.Rand, "a", "b", "c", "unknown")}
 	}
-	c := Command{Kind: CmdRolloutAct, Body: rollout.AppendAct(nil, a)}
+	c := Command{Kind: CmdRolloutAct, Body: rollout.Append(nil, &a)}
 	return c, func() rollout.Answer { return mr.rules.Act(r.model.at(), a) }
 }
 
 func (r *rolloutRun) judges(mr *modelRollout, _ SessionID) (Command, does) {
-	g := rollout.GateVerdict{
+	g := rolloutkind.Judgement{
 		Location: pick(r.Rand, "a", "b", "c"), Gate: "g",
-		Verdict: pick(r.Rand, rollout.VerdictPassed, rollout.VerdictPassed, rollout.VerdictFailed),
-		By:      "checker", Text: strings.Repeat("t", r.IntN(30)),
+		Verdict: rolloutkind.Verdict{
+			Result: pick(r.Rand, rolloutkind.GatePassed, rolloutkind.GatePassed, rolloutkind.GateFailed),
+			Text:   strings.Repeat("t", r.IntN(30)),
+		},
+		By: "checker",
 	}
 	if l := mr.rules.Find(g.Location); l != nil && l.Target() != nil && r.IntN(5) > 0 {
 		g.Seq = l.Target().Seq
 	}
-	c := Command{Kind: CmdRolloutGate, Body: rollout.AppendVerdict(nil, g)}
+	c := Command{Kind: CmdRolloutGate, Body: rollout.Append(nil, &g)}
 	return c, func() rollout.Answer { return mr.rules.Judge(r.model.at(), g) }
 }
 

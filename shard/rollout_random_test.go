@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/shard/rollout"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 var (
@@ -122,14 +123,14 @@ func TestRolloutsAreAsTheirModelSays(t *testing.T) {
 	}
 }
 
-func (r *rolloutRun) randomSpec() rollout.Spec {
-	s := rollout.Spec{Rules: rollout.DefaultRules()}
-	s.Source = pick(r.Rand, rollout.SourcePublished, rollout.SourceAsked)
-	s.KeepVersions, s.AskInterval, s.Reelect.After = 4, 100, 300
+func (r *rolloutRun) randomSpec() rolloutkind.Spec {
+	s := rolloutkind.Spec{}.WithDefaults()
+	s.Versions = pick(r.Rand, rolloutkind.Published, rolloutkind.Asked)
+	s.KeepVersions, s.AskInterval, s.Reelect.After = 4, 100*time.Millisecond, 300*time.Millisecond
 	s.Reelect.Codes = []string{"bad"}
-	s.ProgressDeadline = pick[uint64](r.Rand, 0, 500)
+	s.ProgressDeadline = pick(r.Rand, 0, 500*time.Millisecond)
 	for k, name := range pick(r.Rand, []string{"a", "b", "c"}, []string{"a", "b"}, []string{"b", "c"}, nil) {
-		l := rollout.LocationSpec{Name: name, Delay: uint64(min(k, 1) * 200)}
+		l := rolloutkind.Location{Name: name, Delay: time.Duration(min(k, 1)) * 200 * time.Millisecond}
 		if r.IntN(3) == 0 {
 			l.Gates = []string{"g"}
 		}

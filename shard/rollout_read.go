@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -23,7 +25,7 @@ const maxRolloutPage = 100
 // RolloutDescription is one page of what there is to say of a part of a rollout.
 type RolloutDescription struct {
 	PartPage
-	Phase   rollout.Phase
+	Phase   rolloutkind.Phase
 	Reasons []rollout.Reason
 }
 
@@ -45,6 +47,13 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o PartOptions, d *Rollo
 		d.Reasons = st.Why(m.clock.Now, d.Now, func(l *rollout.Location) iter.Seq[*rollout.Instance] {
 			return ro.instances(st.locationOf(l.ID))
 		})
+		for k := range d.Reasons {
+			for j := range d.Reasons[k].Named {
+				la := &d.Reasons[k].Named[j]
+				link := m.links.at(m.linkAfter(m.objects.at(object).links, OrderID(la.ID)-1))
+				la.Session = uint64(m.sessions.at(link.session).id)
+			}
+		}
 	}
 	if v, ok := ro.view(m, object, o.Part); ok {
 		d.describeView(m, object, v, &o)
@@ -60,8 +69,8 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o PartOptions, d *Rollo
 func (st *stagedRollout) describeRest(o *PartOptions, d *RolloutDescription) bool {
 	if o.Part == actsPart {
 		acts := st.Audit()
-		d.fill(o, len(acts), func(k int) (uint64, protocol.Record) {
-			r := acts[k].Record()
+		d.fill(o, len(acts), func(k int) (uint64, field.Value) {
+			r := acts[k].View()
 			return r.Number, &r
 		})
 		return true
@@ -71,8 +80,8 @@ func (st *stagedRollout) describeRest(o *PartOptions, d *RolloutDescription) boo
 		if l == nil {
 			return false
 		}
-		d.fill(o, len(l.History), func(k int) (uint64, protocol.Record) {
-			r := l.History[k].Record()
+		d.fill(o, len(l.History), func(k int) (uint64, field.Value) {
+			r := l.History[k].View()
 			return r.Generation, &r
 		})
 		return true
@@ -83,7 +92,7 @@ func (st *stagedRollout) describeRest(o *PartOptions, d *RolloutDescription) boo
 	if !is || err != nil || v == nil {
 		return false
 	}
-	r := st.VersionRecord(v)
+	r := st.VersionView(v)
 	r.Payload = v.Payload
 	d.Head = protocol.AppendRecord(nil, &r)
 	return true
@@ -103,15 +112,15 @@ func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
 // ListRollouts appends rollouts of the node whose names begin with prefix and come behind after, in order of name. It
 // appends at most limit, of a hundred at the most, and looks at no more than MaxPage objects; last is the last name
 // looked at, the after of the next call where there is more.
-func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []protocol.RolloutSummary) (
-	_ []protocol.RolloutSummary, last string, more bool) {
+func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []rolloutkind.Summary) (
+	_ []rolloutkind.Summary, last string, more bool) {
 	ro := m.rollouts()
 	last, more = m.walkNames(n, prefix, after, min(pageLimit(limit), maxRolloutPage), func(o *object) bool {
 		if o.kind != KindRollout {
 			return false
 		}
 		s := ro.at(o.body).Summary(m.clock.Now)
-		s.Name, s.Revision = []byte(o.name), uint64(o.revision)
+		s.Name, s.Revision = o.name, uint64(o.revision)
 		dst = append(dst, s)
 		return true
 	})

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -19,12 +21,12 @@ func readBed(t *testing.T) *bed {
 		b.lead(i)
 	}
 	b.joinRollout(2, "a.man", "man")
-	b.publish(rollout.Publication{Payload: []byte("one"), Label: "first"})
+	b.publish(rolloutkind.Publication{Payload: []byte("one"), Label: "first"})
 	for i := range 2 {
 		b.report(i, rollout.Report{Current: 1, Generation: 1})
 	}
-	b.publish(rollout.Publication{Payload: []byte("two"), Label: "second", Author: "op"})
-	b.report(0, rollout.Report{Generation: 2, Status: rollout.StatusUpdating, Attempts: 1})
+	b.publish(rolloutkind.Publication{Payload: []byte("two"), Label: "second", By: rolloutkind.By{Author: "op"}})
+	b.report(0, rollout.Report{Generation: 2, Status: rolloutkind.Updating, Attempts: 1})
 	return b
 }
 
@@ -39,17 +41,17 @@ func (b *bed) describeRollout(t *testing.T, o PartOptions) (d RolloutDescription
 func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 	b := readBed(t)
 	for part, want := range map[string]struct {
-		head protocol.Record
+		head field.Value
 		rows []uint64
 		says string // somewhere in head or rows
 	}{
-		"":              {&protocol.RolloutHead{}, []uint64{4, 5, 8, 9}, "second"},
+		"":              {&rolloutkind.State{}, []uint64{4, 5, 8, 9}, "second"},
 		"location/sas":  {&protocol.RolloutTarget{}, nil, "two"},
-		"instances/sas": {&protocol.InstanceCounts{}, []uint64{1<<2 + 2, 2<<2 + 2}, "b.sas"},
-		"source":        {&protocol.SourceTicket{}, nil, ""},
+		"instances/sas": {&rolloutkind.Counts{}, []uint64{1<<2 + 2, 2<<2 + 2}, "b.sas"},
+		"source":        {&rolloutkind.Ticket{}, nil, ""},
 		"history/sas":   {nil, []uint64{1, 2}, ""},
 		"acts":          {nil, []uint64{1}, ""},
-		"version/2":     {&protocol.RolloutVersion{}, nil, "two"},
+		"version/2":     {&rolloutkind.Version{}, nil, "two"},
 	} {
 		d := b.describeRollout(t, PartOptions{Part: part})
 		var rows []uint64
@@ -65,11 +67,11 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 		case want.head == nil && len(d.Head) > 0:
 			t.Errorf("%q has the head %q", part, d.Head)
 		case want.head != nil:
-			if err := protocol.ReadRecord(d.Head, want.head); err != nil {
+			if err := protocol.ReadRecord(d.Head, want.head, 0); err != nil {
 				t.Errorf("%q: %v", part, err)
 			}
 		}
-		if d.Phase != rollout.PhaseRolling || d.Now != b.m.Time() || d.Revision == 0 || d.Reasons != nil {
+		if d.Phase != rolloutkind.Rolling || d.Now != b.m.Time() || d.Revision == 0 || d.Reasons != nil {
 			t.Errorf("%q: %v at %d, revision %d", part, d.Phase, d.Now, d.Revision)
 		}
 	}
@@ -114,7 +116,7 @@ func TestWhyNamesTheInstancesOfItsLocation(t *testing.T) {
 	if len(reasons) == 0 || reasons[0].String() != want {
 		t.Errorf("%v", reasons)
 	}
-	if r := reasons[0].Record(); string(r.Text) != want || r.Waiting != 2 || r.Named.Len() != 2 {
+	if r := reasons[0].View(); r.Text != want || r.Waiting != 2 || len(r.Named) != 2 {
 		t.Errorf("%+v", r)
 	}
 	later := b.describeRollout(t, PartOptions{Why: true, Now: b.m.Time() + 41_001}).Reasons
@@ -126,24 +128,24 @@ func TestWhyNamesTheInstancesOfItsLocation(t *testing.T) {
 func TestRolloutsAreListedByName(t *testing.T) {
 	b := readBed(t)
 	for _, name := range []string{"dns/b", "dns/a", "web"} {
-		b.put(name, rollout.Put{Spec: twoLocations()})
+		b.put(name, rolloutkind.Put{Spec: twoLocations()})
 	}
 	b.do(Command{Kind: CmdSemaphoreCreate, Node: 1, Name: []byte("dns/c"), Count: 1})
 	var names []string
 	last, more := "", true
 	for more {
-		var page []protocol.RolloutSummary
+		var page []rolloutkind.Summary
 		page, last, more = b.m.ListRollouts(1, "dns", last, 1, nil)
 		for _, s := range page {
-			names = append(names, string(s.Name))
+			names = append(names, s.Name)
 		}
 	}
 	if got := strings.Join(names, " "); got != "dns dns/a dns/b" {
 		t.Errorf("%s", got)
 	}
 	page, _, _ := b.m.ListRollouts(1, "dns", "", 1, nil)
-	if s := page[0]; s.Phase != protocol.PhaseRolling || s.Locations != 2 || s.Instances != 3 || s.LastSeq != 2 ||
-		string(s.Label) != "second" || s.Revision == 0 {
+	if s := page[0]; s.Phase != rolloutkind.Rolling || s.Locations != 2 || s.Instances != 3 || s.LastSeq != 2 ||
+		s.Label != "second" || s.Revision == 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -153,7 +155,7 @@ func TestWhatIsDueByTheEstimateIsWaitedFor(t *testing.T) {
 	b := readBed(t)
 	for _, now := range []uint64{0, 4000, 60_000} {
 		d := b.describeRollout(t, PartOptions{Why: true, Now: now})
-		if d.Now != now || d.Phase != rollout.PhaseRolling || !strings.Contains(fmt.Sprint(d.Reasons), "delay") {
+		if d.Now != now || d.Phase != rolloutkind.Rolling || !strings.Contains(fmt.Sprint(d.Reasons), "delay") {
 			t.Errorf("at %d: %d %v %v", now, d.Now, d.Phase, d.Reasons)
 		}
 	}
@@ -163,16 +165,16 @@ func TestADryRunChangesNothing(t *testing.T) {
 	b := readBed(t)
 	before := b.m.Digest()
 	r, now := b.m.RehearseRollout(1, "dns", 0)
-	if got := fmt.Sprint(now, r.Run(1000)); got != "0 [{5001 man 1 birth}]" {
+	if got := fmt.Sprint(now, r.Run(1000)); got != "0 [{5.001s man 1 birth}]" {
 		t.Errorf("%s", got)
 	}
 	if _, now := b.m.RehearseRollout(1, "dns", 7); now != 7 {
 		t.Errorf("it begins at %d, not at the leader's estimate", now)
 	}
 	r, _ = b.m.RehearseRollout(1, "dns", 0)
-	r.Act(rollout.Act{Verb: rollout.VerbPromote, Locations: []string{"man"}})
+	r.Act(rolloutkind.Act{Verb: rolloutkind.Promote, Locations: []string{"man"}})
 	r.Publish()
-	if got := fmt.Sprint(r.Run(1000)); got != "[{0 man 1 promote} {1000 sas 3 next}]" {
+	if got := fmt.Sprint(r.Run(1000)); got != "[{0s man 1 promote} {1s sas 3 next}]" {
 		t.Errorf("%s", got)
 	}
 	if b.m.Digest() != before {
@@ -198,7 +200,7 @@ func TestTheVersionOfAnAnswerIsReadWhereItIsKept(t *testing.T) {
 
 // TestWhatChangesNothingIsAnsweredWithoutTheLog: and so is what follows it, until anything may have changed.
 func TestWhatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
-	same := rollout.Report{Generation: 2, Status: rollout.StatusUpdating, Attempts: 1}
+	same := rollout.Report{Generation: 2, Status: rolloutkind.Updating, Attempts: 1}
 	command := func(b *bed, k CommandKind, r rollout.Report) *Command {
 		return &Command{
 			Kind: k, Node: 1, Name: []byte("dns"), Session: b.ids[0], Number: b.numbers[0] + 1, Acked: b.numbers[0],
@@ -237,7 +239,7 @@ func TestWhatChangesNothingIsAnsweredWithoutTheLog(t *testing.T) {
 			func(b *bed, _ *Command) {
 				spec := twoLocations()
 				spec.Locations[0].Name = "vla"
-				b.put("dns", rollout.Put{Mode: rollout.PutAlter, Spec: spec})
+				b.put("dns", rolloutkind.Put{Mode: field.PutAlter, Spec: spec})
 			}, false,
 		},
 		"a rollout that is gone": {

@@ -3,9 +3,11 @@ package shard
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
@@ -17,27 +19,25 @@ func rolloutBed(t testing.TB, sessions int) *bed {
 	}
 	b := newestBed(sessions)
 	b.do(Command{Kind: CmdLead, Term: 1})
-	b.put("dns", rollout.Put{Spec: twoLocations()})
+	b.put("dns", rolloutkind.Put{Spec: twoLocations()})
 	return b
 }
 
-func twoLocations() rollout.Spec {
-	return rollout.Spec{
-		Rules:     rollout.DefaultRules(),
-		Locations: []rollout.LocationSpec{{Name: "sas"}, {Name: "man", Delay: 5000}},
-	}
+func twoLocations() rolloutkind.Spec {
+	locations := []rolloutkind.Location{{Name: "sas"}, {Name: "man", Delay: 5 * time.Second}}
+	return rolloutkind.Spec{Locations: locations}.WithDefaults()
 }
 
 // The commands below are of the session i; what may come without one does.
 
-func (b *bed) put(name string, p rollout.Put) *Effect {
-	b.do(Command{Kind: CmdRolloutPut, Node: 1, Name: []byte(name), Body: rollout.AppendPut(nil, p)})
+func (b *bed) put(name string, p rolloutkind.Put) *Effect {
+	b.do(Command{Kind: CmdRolloutPut, Node: 1, Name: []byte(name), Body: rollout.Append(nil, &p)})
 	return b.result()
 }
 
-func (b *bed) publish(p rollout.Publication) *Effect {
+func (b *bed) publish(p rolloutkind.Publication) *Effect {
 	b.do(Command{
-		Kind: CmdRolloutPublish, Node: 1, Name: []byte("dns"), Body: rollout.AppendPublication(nil, p), Data: p.Payload,
+		Kind: CmdRolloutPublish, Node: 1, Name: []byte("dns"), Body: rollout.Append(nil, &p), Data: p.Payload,
 	})
 	return b.result()
 }
@@ -48,8 +48,8 @@ func (b *bed) part(i int, k CommandKind, body []byte) *Effect {
 }
 
 func (b *bed) joinRollout(i int, instance, location string) *Effect {
-	j := rollout.Joining{Instance: instance, Location: location}
-	return b.part(i, CmdRolloutJoin, rollout.AppendJoining(nil, j))
+	j := rolloutkind.Instance{Name: instance, Location: location}
+	return b.part(i, CmdRolloutJoin, rollout.Append(nil, &j))
 }
 
 func (b *bed) lead(i int) *Effect {
@@ -89,7 +89,7 @@ func (b *bed) target(t testing.TB, location string) (r protocol.RolloutTarget) {
 	if !b.m.Describe(rolloutRef("location/"+location), DescribeOptions{}, &d) {
 		t.Fatalf("there is no location %s", location)
 	}
-	if err := protocol.ReadRecord([]byte(d.Data), &r); err != nil {
+	if err := protocol.ReadRecord([]byte(d.Data), &r, 0); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -105,7 +105,7 @@ func TestAVersionReachesLocationsInOrder(t *testing.T) {
 		}
 		b.lead(i)
 	}
-	if e := b.publish(rollout.Publication{Payload: []byte("zone")}); e.Order != 1 {
+	if e := b.publish(rolloutkind.Publication{Payload: []byte("zone")}); e.Order != 1 {
 		t.Fatalf("%+v", e)
 	}
 	if at := b.target(t, "sas"); at.Seq != 1 || string(at.Payload) != "zone" {

@@ -83,14 +83,13 @@ func (ro *rollouts) appendHead(dst []byte, m *Machine, object handle, v view) []
 	st := ro.at(m.objects.at(object).body)
 	switch what, l, _ := st.shown(v); what {
 	case showsTicket:
-		r := st.TicketRecord()
+		r := st.TicketView()
 		return protocol.AppendRecord(dst, &r)
 	case showsTarget:
-		r := st.TargetRecord(l)
+		r := st.TargetView(l)
 		return protocol.AppendRecord(dst, &r)
 	case showsInstances:
-		r := l.Counts.Record()
-		return protocol.AppendRecord(dst, &r)
+		return protocol.AppendRecord(dst, &l.Counts)
 	default:
 		r := st.Head()
 		return protocol.AppendRecord(dst, &r)
@@ -107,13 +106,13 @@ func (ro *rollouts) appendRow(dst []byte, m *Machine, object handle, v view, row
 	case what == showsWhole && of == rollout.RowOfLocation:
 		for _, l := range st.Locations() {
 			if l.ID == id {
-				r := l.Record()
+				r := l.View()
 				return protocol.AppendRecord(dst, &r), true
 			}
 		}
 	case what == showsWhole && of == rollout.RowOfVersion:
 		if v := st.Version(id); v != nil {
-			r := st.VersionRecord(v)
+			r := st.VersionView(v)
 			return protocol.AppendRecord(dst, &r), true
 		}
 	}
@@ -131,7 +130,7 @@ func (ro *rollouts) appendInstance(dst []byte, m *Machine, object handle, l *rol
 	if i.LocationID() != l.ID {
 		return dst, false
 	}
-	r := i.Record(uint64(m.sessions.at(m.links.at(h).session).id))
+	r := i.View(uint64(m.sessions.at(m.links.at(h).session).id))
 	return protocol.AppendRecord(dst, &r), true
 }
 

@@ -52,7 +52,8 @@ func (ro *rollouts) begin(m *Machine, object, session handle) *rolloutWork {
 
 // now is when, and by what revision, the command under way is known.
 func (ro *rollouts) now(m *Machine) rollout.At {
-	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out}
+	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out,
+		KeepVerdicts: m.rules >= pendingTakesBackNothing}
 }
 
 // MayGrow reports whether the quotas have room for so many bytes more. Where they have not the command is answered.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	processkind "github.com/signalbox/signalbox/protocol/process"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/process"
 	"github.com/signalbox/signalbox/shard/rollout"
 )
@@ -17,28 +19,29 @@ import (
 func fullRollout(b *testing.B) *bed {
 	b.Helper()
 	spec := twoLocations()
-	spec.Rules.KeepVersions, spec.Locations = rollout.MaxKeep, nil
-	for i := range rollout.MaxLocations {
-		spec.Locations = append(spec.Locations, rollout.LocationSpec{Name: fmt.Sprintf("%0*d", rollout.MaxWord, i)})
+	spec.KeepVersions, spec.Locations = rolloutkind.MaxKeep, nil
+	for i := range rolloutkind.MaxLocations {
+		spec.Locations = append(spec.Locations, rolloutkind.Location{Name: fmt.Sprintf("%0*d", rolloutkind.MaxWord, i)})
 	}
-	t := newestBed(rollout.MaxLocations)
+	t := newestBed(rolloutkind.MaxLocations)
 	t.do(Command{Kind: CmdLead, Term: 1})
-	if e := t.put("dns", rollout.Put{Spec: spec}); e.Status != protocol.StatusSuccess {
+	if e := t.put("dns", rolloutkind.Put{Spec: spec}); e.Status != protocol.StatusSuccess {
 		b.Fatal(e)
 	}
 	for i, l := range spec.Locations {
-		if e := t.joinRollout(i, fmt.Sprintf("%0*d", rollout.MaxText, i), l.Name); e.Status != protocol.StatusSuccess {
+		if e := t.joinRollout(i, fmt.Sprintf("%0*d", rolloutkind.MaxText, i),
+			l.Name); e.Status != protocol.StatusSuccess {
 			b.Fatal(e)
 		}
 		t.lead(i)
 	}
-	for n := range uint64(rollout.MaxKeep) {
-		t.publish(rollout.Publication{Label: strings.Repeat("l", rollout.MaxWord)})
+	for n := range uint64(rolloutkind.MaxKeep) {
+		t.publish(rolloutkind.Publication{Label: strings.Repeat("l", rolloutkind.MaxWord)})
 		for i, l := range spec.Locations {
 			at := t.target(b, l.Name)
 			t.report(i, rollout.Report{Current: at.Seq, Generation: at.Generation})
 		}
-		if at := t.target(b, spec.Locations[rollout.MaxLocations-1].Name); at.Seq != n+1 {
+		if at := t.target(b, spec.Locations[rolloutkind.MaxLocations-1].Name); at.Seq != n+1 {
 			b.Fatalf("the last location has %+v", at)
 		}
 	}
@@ -53,10 +56,10 @@ func BenchmarkWorstReads(b *testing.B) {
 	many.do(Command{Kind: CmdLead, Term: 1})
 	for i := range rolloutsInOneGo {
 		spec := twoLocations()
-		spec.Locations[1].Delay = rollout.MaxDelay
-		many.put(fmt.Sprint("rollout-", i), rollout.Put{Spec: spec})
+		spec.Locations[1].Delay = rolloutkind.MaxDelay
+		many.put(fmt.Sprint("rollout-", i), rolloutkind.Put{Spec: spec})
 	}
-	inboxes := running(b, process.MaxMembers, processSpec)
+	inboxes := running(b, processkind.MaxMembers, processSpec)
 	inboxes.fillInboxes()
 	for _, c := range []struct {
 		name string
@@ -73,7 +76,7 @@ func BenchmarkWorstReads(b *testing.B) {
 		}},
 		{"a history", func() {
 			var d RolloutDescription
-			part := historyPart + fmt.Sprintf("%0*d", rollout.MaxWord, 3)
+			part := historyPart + fmt.Sprintf("%0*d", rolloutkind.MaxWord, 3)
 			if full.m.DescribeRollout(1, "dns", PartOptions{Part: part}, &d); len(d.Rows) == 0 {
 				b.Fatal("it is empty")
 			}

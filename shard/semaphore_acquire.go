@@ -141,7 +141,12 @@ func resumeAcquire(m *Machine, c *Command, t *target) bool {
 	if h == 0 {
 		return false
 	}
-	if m.objects.at(t.object).deleting {
+	o := m.objects.at(t.object)
+	if l := m.links.at(h); l.number == c.Number && m.isAnotherAcquire(c, m.semaphores().at(o.body), l) {
+		m.refuseAnother()
+		return true
+	}
+	if o.deleting {
 		return resumeDeleted(m, c, t, h)
 	}
 	switch {
@@ -153,6 +158,13 @@ func resumeAcquire(m *Machine, c *Command, t *target) bool {
 		m.answerQueued(h, m.semaphores().limitOf(m, t.object))
 	}
 	return true
+}
+
+// isAnotherAcquire reports whether an acquire came under the number of another one, as far as the link that has
+// the number shows it.
+func (m *Machine) isAnotherAcquire(c *Command, s *semaphore, l *link) bool {
+	return m.rules >= numberOfOneRequest &&
+		(l.count != c.Count || l.data != string(c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0))
 }
 
 // resumeDeleted is resumeAcquire where the semaphore is deleted and the link still pending: the ownership that the

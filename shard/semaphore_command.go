@@ -51,7 +51,7 @@ func init() {
 		{
 			kind: CmdAcquire, name: "acquire", timed: true,
 			mutation: mutation{
-				form: acquireForm, run: runAcquire, resume: resumeAcquire,
+				form: acquireForm, run: runAcquire, resume: resumeAcquire, waits: true,
 				makes: func(c *Command) bool { return c.Flags&FlagEphemeral != 0 },
 			},
 		},

@@ -104,3 +104,37 @@ func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst 
 	})
 	return dst, last, more
 }
+
+// Queue is a semaphore for which sessions wait.
+type Queue struct {
+	Node    NodeID
+	Name    string
+	Waiters int
+	// First is the session that has waited for the longest, since a time of the wall clock, in milliseconds; 0 where
+	// that is not known. Owner is the session that has owned for the longest, 0 where none owns.
+	First, Owner SessionID
+	Since        uint64
+}
+
+// WalkQueues calls fn for semaphores for which sessions wait, as WalkSessions does.
+func (m *Machine) WalkQueues(at Cursor, fn func(Queue)) (next Cursor, over bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	h := max(handle(at), 1)
+	for end := min(h+MaxPage, m.objects.used); h < end; h++ {
+		o := m.objects.at(h)
+		if o.node == nil || o.kind != KindSemaphore || o.firstWaiter == 0 || o.deleting {
+			continue
+		}
+		s, first := m.semaphores().at(o.body), m.links.at(o.firstWaiter)
+		q := Queue{
+			Node: o.node.id, Name: o.name, Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
+			First: m.sessions.at(first.session).id,
+		}
+		if l := m.links.at(m.linkAfter(o.links, 0)); l.owner {
+			q.Owner = m.sessions.at(l.session).id
+		}
+		fn(q)
+	}
+	return Cursor(h), h >= m.objects.used
+}

@@ -16,6 +16,7 @@ type session struct {
 	created     uint64      // wall clock, milliseconds; for people
 	applied     uint64      // highest number applied
 	acked       uint64      // the session has seen the answers up to here
+	numberSpace uint64      // the latest space of numbers that it drew, 0 for none; at home only
 	answers     []answer
 	bodies      handle // of the answers; zero where none has one
 	timeout     uint32 // milliseconds
@@ -174,24 +175,15 @@ func (s *session) describe(c *Command) {
 }
 
 func (m *Machine) sessionUpdate(c *Command) {
-	switch {
-	case !validSession(c):
+	if !validSession(c) {
 		m.answer(protocol.StatusBadRequest)
 		return
-	case !m.slots.Has(c.Session.Slot()):
-		m.answer(protocol.StatusMoved)
-		return
 	}
-	h := m.sessions.alive(c.Session)
+	h := m.sessionAtHome(c)
 	if h == 0 {
-		m.answer(protocol.StatusSessionExpired)
 		return
 	}
 	s := m.sessions.at(h)
-	if s.keyLen > 0 && string(s.key[:s.keyLen]) != string(c.Key) {
-		m.answer(protocol.StatusBadSession)
-		return
-	}
 	if !m.mayGrow(s.node, 0, len(c.Data)-len(s.description)) {
 		return
 	}

@@ -83,6 +83,7 @@ type SessionState struct {
 	Key         string
 	Applied     uint64 // highest number applied
 	Acked       uint64
+	NumberSpace uint64        // the latest space of numbers that was drawn; 0 for none, and for guests
 	Answers     []AnswerState // by number
 	Created     uint64        // wall clock, milliseconds since 1970; 0 where it is not known, and for guests
 	Client      ClientState   // empty for guests
@@ -105,6 +106,7 @@ type AnswerState struct {
 	Revision Revision
 	Quota    Quota // that the mutation was refused for
 	Body     string
+	Asked    uint64 // hash of what was asked; 0 where that is not known
 }
 
 // ObjectState is one object of another kind than semaphores, with the sessions that have to do with it.
@@ -155,13 +157,13 @@ func (m *Machine) sessionState(s *session) SessionState {
 	out := SessionState{
 		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
 		Description: s.description, Key: string(s.key[:s.keyLen]),
-		Applied: s.applied, Acked: s.acked, Created: s.created, Client: s.client,
+		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Created: s.created, Client: s.client,
 	}
 	for _, a := range s.answers {
 		out.Answers = append(out.Answers, AnswerState{
 			Number: a.number, Status: a.status, Flags: a.flags, Abort: a.abort,
 			Order: a.order, Revision: a.revision, Quota: a.quota,
-			Body: m.keptBody(s, a.number),
+			Body: m.keptBody(s, a.number), Asked: a.asked,
 		})
 	}
 	return out

@@ -5,7 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/twin"
+	"github.com/signalbox/signalbox/test/twin"
 )
 
 // TestMistakesAboutTimeAreNoticed: a mistake in how the time of a shard moves, or in which batches have effects, is

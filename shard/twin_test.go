@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/twin"
+	"github.com/signalbox/signalbox/test/twin"
 )
 
 var (
@@ -500,6 +500,18 @@ func (ta tally) check(t *testing.T) {
 	if level.Newest >= level.Of(level.Rule, "answer-bytes") {
 		outcomes = append(outcomes, "command-251 SUCCESS 0", "command-251 NOT_FOUND 0", "command-251 QUOTA_EXCEEDED 0",
 			"command-251 BAD_REQUEST 0", "command-251 OVERLOADED 0", "command-251 STALE 0", "answers with a body")
+	}
+	if level.Newest >= shard.NumbersLevel {
+		outcomes = append(outcomes, "session-numbers SUCCESS 0", "session-numbers PRECONDITION_FAILED 0",
+			"session-numbers SESSION_EXPIRED 0", "session-numbers BAD_SESSION 0")
+	}
+	if level.Newest >= level.Of(level.Rule, "number-of-one-request") {
+		for _, kind := range []string{
+			"acquire", "release", "semaphore-create", "semaphore-update", "semaphore-delete", "semaphore-resize",
+			"command-251",
+		} {
+			outcomes = append(outcomes, kind+" NUMBER_REUSED 0")
+		}
 	}
 	for _, outcome := range outcomes {
 		if ta[outcome] < 10 {

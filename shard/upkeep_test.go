@@ -18,7 +18,9 @@ import (
 )
 
 // sessionCommands are the commands of clients that are not on a named object.
-var sessionCommands = map[CommandKind]bool{CmdSessionCreate: true, CmdSessionUpdate: true, CmdSessionEnd: true}
+var sessionCommands = map[CommandKind]bool{
+	CmdSessionCreate: true, CmdSessionUpdate: true, CmdSessionEnd: true, CmdSessionNumbers: true,
+}
 
 // eachUpkeep calls f for every command that a leader proposes by itself.
 func eachUpkeep(f func(k CommandKind, u *upkeep)) {

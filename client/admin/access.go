@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/rights"
 )
 
 // The kinds of operations on rights, as hooks see them.
@@ -20,47 +20,27 @@ const (
 	OpDenials    client.OperationKind = "list_denials"
 )
 
-// Grant is a role below a path.
-type Grant struct {
-	Role string
-	Path string
-	// Object, where it is not empty, binds the role to objects whose names begin with it.
-	Object string
-}
+// The types below are aliases: package protocol/rights declares them once, for hosts and clients.
+type (
+	// Grant is a role below a path.
+	Grant = rights.Grant
+	// Rule allows rights below a path.
+	Rule = rights.Rule
+	// Right is a sum of rights: rights.See, rights.Acquire and so on.
+	Right = rights.Right
+	// Principal is who clients are, with their roles.
+	Principal = rights.Principal
+	// AccessRole is a list of rules under a name.
+	AccessRole = rights.Role
+	// Decision is why a principal may do something.
+	Decision = rights.Decision
+)
 
-// Rule allows rights below a path: see, acquire, write, delete, operate, admin, cluster, backup.
-type Rule struct {
-	Path   string
-	Object string // see Grant
-	Rights []string
-}
-
-// Principal is who clients are: Name is token:NAME, cn:NAME, san:NAME, or anonymous.
-type Principal struct {
-	Name    string
-	Expires time.Time // of a token; zero for never
-	Created time.Time
-	By      string // who made it
-	Grants  []Grant
-}
-
-// AccessRole is a list of rules under a name.
-type AccessRole struct {
-	Name  string
-	Rules []Rule
-}
-
-// Decision is why a principal may do something: the role that it was granted, and the rule of that, as it counts there.
-type Decision struct {
-	Principal string
-	Grant     Grant
-	Rule      Rule
-}
-
-// Grant gives a principal a role. One who has the right admin on a path may give below it what they have there.
+// Grant gives a principal a role. A caller with the right admin on a path may give rights below the path, but no rights
+// that the caller lacks there.
 func (a *Admin) Grant(ctx context.Context, principal string, g Grant, by By) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessGrantRole, Principal: protocol.View(principal)}
-	m.Grants.Append(g.wire())
+	m.Grants = []Grant{g}
 	return a.access(ctx, principal, m, by)
 }
 
@@ -69,18 +49,14 @@ func (a *Admin) Grant(ctx context.Context, principal string, g Grant, by By) (ch
 func (a *Admin) Revoke(ctx context.Context, principal string, g *Grant, by By) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: protocol.View(principal)}
 	if g != nil {
-		m.Grants.Append(g.wire())
+		m.Grants = []Grant{*g}
 	}
 	return a.access(ctx, principal, m, by)
 }
 
 // SetRole makes a role, or gives it other rules, for all that have it.
 func (a *Admin) SetRole(ctx context.Context, role AccessRole, by By) (changed bool, err error) {
-	m := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: protocol.View(role.Name)}
-	for _, r := range role.Rules {
-		m.Rules.Append(protocol.AccessRule{Path: protocol.View(r.Path), Object: protocol.View(r.Object),
-			Rights: rightsOf(r.Rights)})
-	}
+	m := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: protocol.View(role.Name), Rules: role.Rules}
 	return a.access(ctx, role.Name, m, by)
 }
 
@@ -100,12 +76,9 @@ func (a *Admin) CreateToken(ctx context.Context, name, secret string, expires ti
 func (a *Admin) CreateTokenOf(ctx context.Context, name string, hash [32]byte, expires time.Time, grants []Grant, by By,
 ) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessCreateToken, Principal: protocol.View("token:" + name),
-		Hash: hash[:]}
+		Hash: hash[:], Grants: grants}
 	if !expires.IsZero() {
 		m.ExpiresMillis = uint64(expires.UnixMilli())
-	}
-	for _, g := range grants {
-		m.Grants.Append(g.wire())
 	}
 	return a.access(ctx, name, m, by)
 }
@@ -125,16 +98,15 @@ func (a *Admin) access(ctx context.Context, name string, m *protocol.AccessChang
 	return changed, err
 }
 
-// Principals returns those that have some role where the caller may give rights. Decided says whether it was said what
-// anonymous clients may do; until then hosts without a file of tokens let them do everything.
+// Principals returns the principals with a role at a path where the caller may give rights. Decided says whether the
+// rights of anonymous clients were ever set; until then, hosts without a file of tokens let anonymous clients do
+// everything.
 func (a *Admin) Principals(ctx context.Context) (list []Principal, decided bool, err error) {
 	m := &protocol.AccessList{}
 	for more := true; more && err == nil; {
 		err = a.read(ctx, OpListAccess, cluster.AnyHost, m, func(a *protocol.Answer) {
 			decided = a.AccessList.Decided
-			for p := range a.AccessList.Principals.All() {
-				list = append(list, principalOf(&p))
-			}
+			list = append(list, a.AccessList.Principals...)
 			m.After = slices.Clone(a.AccessList.Next)
 			more = len(m.After) > 0
 		})
@@ -147,13 +119,7 @@ func (a *Admin) Roles(ctx context.Context) (list []AccessRole, err error) {
 	m := &protocol.AccessList{Roles: true}
 	for more := true; more && err == nil; {
 		err = a.read(ctx, OpListAccess, cluster.AnyHost, m, func(a *protocol.Answer) {
-			for r := range a.AccessList.Roles.All() {
-				role := AccessRole{Name: string(r.Name)}
-				for rule := range r.Rules.All() {
-					role.Rules = append(role.Rules, ruleOf(&rule))
-				}
-				list = append(list, role)
-			}
+			list = append(list, a.AccessList.Roles...)
 			m.After = slices.Clone(a.AccessList.Next)
 			more = len(m.After) > 0
 		})
@@ -178,50 +144,11 @@ func (a *Admin) Can(ctx context.Context, principal, right, path, object string) 
 func (a *Admin) ask(
 	ctx context.Context, principal, right, path, object string,
 ) (list []Decision, more bool, err error) {
+	need, _ := rights.SumOf(right) // of an unknown name nothing, which no principal may do
 	m := &protocol.AccessAsk{Principal: protocol.View(principal), Path: protocol.View(path),
-		Object: protocol.View(object), Right: rightsOf([]string{right})}
+		Object: protocol.View(object), Right: need}
 	err = a.read(ctx, OpAskAccess, cluster.AnyHost, m, func(a *protocol.Answer) {
-		list, more = nil, a.AccessAsk.More
-		for d := range a.AccessAsk.Decisions.All() {
-			list = append(list,
-				Decision{Principal: string(d.Principal), Grant: grantOf(&d.Grant), Rule: ruleOf(&d.Rule)})
-		}
+		list, more = a.AccessAsk.Decisions, a.AccessAsk.More
 	})
 	return list, more, err
-}
-
-func (g Grant) wire() protocol.AccessGrant {
-	return protocol.AccessGrant{Role: protocol.View(g.Role), Path: protocol.View(g.Path),
-		Object: protocol.View(g.Object)}
-}
-
-func grantOf(g *protocol.AccessGrant) Grant {
-	return Grant{Role: string(g.Role), Path: string(g.Path), Object: string(g.Object)}
-}
-
-func ruleOf(r *protocol.AccessRule) Rule {
-	return Rule{Path: string(r.Path), Object: string(r.Object), Rights: protocol.Right(r.Rights).Names()}
-}
-
-func principalOf(p *protocol.AccessPrincipal) Principal {
-	out := Principal{Name: string(p.Principal), Created: time.UnixMilli(int64(p.CreatedMillis)), By: string(p.By)}
-	if p.ExpiresMillis != 0 {
-		out.Expires = time.UnixMilli(int64(p.ExpiresMillis))
-	}
-	for g := range p.Grants.All() {
-		out.Grants = append(out.Grants, grantOf(&g))
-	}
-	return out
-}
-
-// rightsOf is the sum of the bits of rights. Of a name that is none the host refuses it all.
-func rightsOf(names []string) (sum uint64) {
-	for _, name := range names {
-		right, known := protocol.ParseRight(strings.ToLower(name))
-		if !known {
-			return 0
-		}
-		sum |= uint64(right)
-	}
-	return sum
 }

@@ -15,7 +15,8 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/protocol/rights"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 var ann = admin.By{Author: "ann", Reason: "a test"}
@@ -78,7 +79,7 @@ func TestRightsAreChangedAndShown(t *testing.T) {
 	playGated(t, 3, func(t *testing.T, g *gated) {
 		ctx, on := t.Context(), g.root
 		night := admin.Grant{Role: "night", Path: "/test", Object: "nightly-"}
-		role := admin.AccessRole{Name: "night", Rules: []admin.Rule{{Path: "/", Rights: []string{"see", "acquire"}}}}
+		role := admin.AccessRole{Name: "night", Rules: []admin.Rule{{Path: "/", Rights: rights.See | rights.Acquire}}}
 		changed(t, true)(on.SetRole(ctx, role, ann))
 		changed(t, false)(on.SetRole(ctx, role, ann))
 		expires := time.Now().Add(time.Hour).Truncate(time.Millisecond)
@@ -89,7 +90,7 @@ func TestRightsAreChangedAndShown(t *testing.T) {
 		roles, err := on.Roles(ctx)
 		clienttest.Check(t, err)
 		if len(roles) != 1 || roles[0].Name != "night" ||
-			!slices.Equal(roles[0].Rules[0].Rights, role.Rules[0].Rights) {
+			roles[0].Rules[0].Rights != role.Rules[0].Rights {
 			t.Errorf("roles: %+v", roles)
 		}
 		list, decided, err := on.Principals(ctx)
@@ -124,7 +125,7 @@ func TestRightsAreChangedAndShown(t *testing.T) {
 		clienttest.Check(t, err)
 		at := slices.IndexFunc(denials, func(d admin.Denial) bool { return d.Object == "daily" })
 		if at < 0 || denials[at].Who != "token:ci" || denials[at].Path != clienttest.Path || len(silent) > 0 ||
-			!slices.Equal(denials[at].Rights, []string{"see"}) {
+			denials[at].Rights != rights.See {
 			t.Errorf("denials: %+v, silent %v", denials, silent)
 		}
 

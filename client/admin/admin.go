@@ -14,6 +14,7 @@ import (
 
 // The kinds of operations, as hooks see them.
 const (
+	OpConcerns    client.OperationKind = "read_concerns"
 	OpDescribe    client.OperationKind = "describe_cluster"
 	OpPlan        client.OperationKind = "plan_cluster"
 	OpWhy         client.OperationKind = "why_cluster"

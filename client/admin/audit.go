@@ -3,23 +3,14 @@ package admin
 import (
 	"context"
 	"iter"
-	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 )
 
 // Entry is one change that is in the history.
-type Entry struct {
-	Number   uint64
-	Event    string // a word, such as "target"
-	Host     uint64 // 0 for none
-	HostName string // as it was then
-	Text     string
-	By       string // an operator, a host, or the governor
-	Why      string
-	At       time.Time // by the clock of the host that proposed it
-}
+type Entry = host.Entry
 
 // Audit returns the history of changes from a number on, 1 for all that is kept: the last 10,000.
 func (a *Admin) Audit(ctx context.Context, from uint64) iter.Seq2[Entry, error] {
@@ -49,12 +40,7 @@ func (a *Admin) LatestAudit(ctx context.Context, most int) ([]Entry, error) {
 func (a *Admin) auditPage(ctx context.Context, from, limit uint64) (page []Entry, next uint64, err error) {
 	m := &protocol.AuditRead{From: from, Limit: limit}
 	err = a.read(ctx, OpAudit, cluster.AnyHost, m, func(a *protocol.Answer) {
-		page, next = nil, a.AuditRead.Next
-		for e := range a.AuditRead.Entries.All() {
-			page = append(page, Entry{Number: e.Number, Event: string(e.Event), Host: e.HostID,
-				HostName: string(e.HostName), Text: string(e.Text), By: string(e.By), Why: string(e.Why),
-				At: time.UnixMilli(int64(e.WallMillis))})
-		}
+		page, next = a.AuditRead.Entries, a.AuditRead.Next
 	})
 	return page, next, err
 }

@@ -7,9 +7,9 @@ import (
 	"io"
 	"testing"
 
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // furnish makes semaphores, so that the state of each shard has several pieces.

@@ -4,23 +4,14 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/rights"
 )
 
 // Denial is a request that a host has refused for want of a right.
-type Denial struct {
-	Host    string
-	At      time.Time // by the clock of the host
-	Who     string    // as far as the host knows
-	Address string
-	Request string // its name in the protocol
-	Rights  []string
-	Path    string // empty where it was for no node
-	Object  string
-}
+type Denial = rights.Denial
 
 // Denials returns the latest refusals of all hosts, the newest first, so many of each at most. A host keeps the last
 // 1,000 since its start. Silent are the addresses of hosts that did not answer.
@@ -59,12 +50,9 @@ func denialsOf(ctx context.Context, h *cluster.Host, most int) (list []Denial, e
 		return nil, err
 	}
 	err = to.RoundTrip(ctx, &protocol.AccessDenials{Limit: uint64(max(most, 1))}, func(a *protocol.Answer) {
-		for d := range a.AccessDenials.Denials.All() {
-			list = append(list, Denial{
-				Host: string(a.AccessDenials.HostName), At: time.UnixMilli(int64(d.AtMillis)), Who: string(d.Who),
-				Address: string(d.Address), Request: string(d.Request), Rights: protocol.Right(d.Right).Names(),
-				Path: string(d.Path), Object: string(d.Object),
-			})
+		list = a.AccessDenials.Denials
+		for i := range list {
+			list[i].Host = string(a.AccessDenials.HostName)
 		}
 	})
 	return list, err

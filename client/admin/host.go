@@ -2,7 +2,9 @@ package admin
 
 import (
 	"context"
+	"errors"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -36,9 +38,16 @@ func (a *Admin) Alter(ctx context.Context, host, domain string, by By) (changed 
 	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostAlter, Domain: protocol.View(domain)}, host, by)
 }
 
-// Expel makes a host leave for ever: its replicas are removed everywhere. With force it may be online.
+// Expel makes a host leave for ever: its replicas are removed everywhere. With force it may be online. An expelled
+// host is no error, called by name or by id. Hosts find only living hosts by a name; the client looks for the others.
 func (a *Admin) Expel(ctx context.Context, host string, force bool, by By) (changed bool, err error) {
-	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostExpel, Force: force}, host, by)
+	changed, err = a.host(ctx, &protocol.HostOperate{Verb: protocol.HostExpel, Force: force}, host, by)
+	if errors.Is(err, client.ErrNotFound) {
+		if c, failed := a.Describe(ctx); failed == nil && c.Expelled(host) != nil {
+			return false, nil
+		}
+	}
+	return changed, err
 }
 
 // Replace has a host, the successor, take the place of another one that is gone, which is expelled. It is refused while

@@ -2,16 +2,17 @@ package admin_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 var by = admin.By{Author: "ann", Reason: "a test"}
@@ -62,8 +63,11 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 		if _, err := a.Drain(t.Context(), "host-2", by); !errors.Is(err, client.ErrPreconditionFailed) {
 			t.Errorf("a second drain: %v", err)
 		}
-		if _, err := a.Why(t.Context()); err != nil {
-			t.Error(err)
+		w, err := a.Why(t.Context())
+		if err != nil || w.AtRest || !slices.ContainsFunc(w.Reasons, func(r admin.Reason) bool {
+			return r.Code == admin.CodeAway && slices.Equal(r.Subjects, []string{"host/3"})
+		}) {
+			t.Errorf("beside a drained host all is well: %+v, %v", w, err)
 		}
 		if _, err := a.Plan(t.Context()); err != nil {
 			t.Error(err)
@@ -81,6 +85,16 @@ func TestAnOperatorDrainsAHost(t *testing.T) {
 		}
 		if drains != 1 {
 			t.Errorf("%d drains are in the history", drains)
+		}
+		changed, err = a.Expel(t.Context(), "host-3", true, by)
+		clienttest.Check(t, err)
+		for _, ref := range []string{"host-3", "3"} {
+			if again, err := a.Expel(t.Context(), ref, true, by); !changed || again || err != nil {
+				t.Errorf("expelled %t, and %s again %t, %v", changed, ref, again, err)
+			}
+		}
+		if _, err := a.Expel(t.Context(), "host-9", true, by); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("a host that never was is expelled: %v", err)
 		}
 	})
 }

@@ -3,27 +3,21 @@ package admin
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
-	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// JoinToken lets one host join. Its secret is not here: who made it has drawn that.
-type JoinToken struct {
-	ID   string
-	Left time.Duration // for how long it is good
-	By   string
-	Used string // the incarnation of the host that has joined by it, empty for none
-}
+// JoinToken lets one host join the cluster. The secret is not included: the caller of CreateJoinToken draws the secret.
+type JoinToken = host.JoinToken
 
 // Joining is what a newcomer needs besides the secret of its token.
 type Joining struct {
 	Token JoinToken
-	// Addresses are where it reaches the hosts of the cluster, and Authority is the SHA-256 of the certificate, or of
-	// that of its authority, which they show there; nil where they speak without TLS.
+	// Addresses are the Raft addresses of the hosts in the cluster. Authority is the SHA-256 of the certificate that
+	// these hosts show, or of its authority's certificate; nil if the hosts speak without TLS.
 	Addresses []string
 	Authority []byte
 }
@@ -37,7 +31,7 @@ func (a *Admin) CreateJoinToken(ctx context.Context, id string, hash [32]byte, v
 	var j Joining
 	err := a.change(ctx, OpCreateToken, id, m, &m.Operation, func(a *protocol.Answer) uint64 {
 		j = Joining{Authority: bytes.Clone(a.Token.Authority)}
-		for _, t := range tokensOf(&a.Token.Tokens) {
+		for _, t := range a.Token.Tokens {
 			j.Token = t
 		}
 		for x := range a.Token.Addresses.All() {
@@ -62,15 +56,7 @@ func (a *Admin) RevokeJoinToken(ctx context.Context, id string, by By) (changed 
 func (a *Admin) JoinTokens(ctx context.Context) (list []JoinToken, err error) {
 	m := &protocol.Token{Verb: protocol.TokenList}
 	err = a.read(ctx, OpListTokens, cluster.MetaLeader, m, func(a *protocol.Answer) {
-		list = tokensOf(&a.Token.Tokens)
+		list = a.Token.Tokens
 	})
 	return list, err
-}
-
-func tokensOf(m *protocol.JoinTokens) (list []JoinToken) {
-	for t := range m.All() {
-		list = append(list, JoinToken{ID: string(t.ID), Left: conn.Millis(t.LeftMillis), By: string(t.By),
-			Used: hex.EncodeToString(t.Used)})
-	}
-	return list
 }

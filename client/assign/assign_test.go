@@ -12,8 +12,8 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/assign"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestPartsMoveAsMembersComeAndGo: elsewhere all stop everything whenever one comes. Here what a member keeps is not

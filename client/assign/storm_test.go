@@ -12,7 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/assign"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestStorm: members come and go, lose their sessions, and take their time to stop, while leaders move and connections

@@ -9,9 +9,9 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/barrier"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 func TestMain(m *testing.M) { clienttest.Main(m) }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/barrier"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // storm is what happens to parties while leaders move, connections are cut and sessions end.

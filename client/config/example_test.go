@@ -6,7 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/config"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // cluster starts a cluster in memory, with a client and a node.

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 const (

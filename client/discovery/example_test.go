@@ -6,7 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/discovery"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // cluster starts a cluster in memory, with a client, a node and a session in it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // connect starts a server in this process, and a client of it.

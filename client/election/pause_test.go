@@ -13,8 +13,8 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/server/servertest/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // patience bounds what a process is waited for.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/election"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // candidateVariable makes the test's program a candidate: it holds the addresses of the hosts.

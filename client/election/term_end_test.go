@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/lock"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestATermThatIsLostByTheClockIsEndedByWhatErrSays: a process that goes on after it stood still finds its lock lost by

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/limiter"
 	"github.com/signalbox/signalbox/client/lock"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // BenchmarkFiveSlots: what 64 goroutines of one process get through five slots, with work of a millisecond: at the most

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/limiter"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // connect starts a server in this process, and a client of it.

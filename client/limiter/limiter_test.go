@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/limiter"
 	"github.com/signalbox/signalbox/client/lock"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 func TestOneProcessFillsAllSlots(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/limiter"
 	"github.com/signalbox/signalbox/server/servertest/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // workUntilInputEnds has 50 goroutines contend for five slots.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/limiter"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 const path, name = clienttest.Path, "exports"

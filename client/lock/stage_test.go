@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 const path = clienttest.Path

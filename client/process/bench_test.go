@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // group is members of a process whose coordinator waits for work to do.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // The numbers are those of the cases in the documents: see shard/process/cases_test.go.

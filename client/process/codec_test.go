@@ -3,9 +3,7 @@ package process
 import (
 	"bytes"
 	"errors"
-	"reflect"
 	"testing"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
@@ -55,28 +53,16 @@ func TestNothingIsNothing(t *testing.T) {
 	}
 }
 
-func TestSpecsSurviveTheirWay(t *testing.T) {
-	spec := Spec{
-		OpenDelay: time.Second, MaxOpenDelay: 2 * time.Second, MinMembers: 3, ReplyTimeout: 4 * time.Second,
-		OnTimeout: TimeoutFail, MaxPayload: 5, KeepResults: 6,
-	}
-	fields := reflect.ValueOf(spec)
-	for i := range fields.NumField() {
-		if fields.Field(i).IsZero() {
-			t.Fatalf("%s is not set", fields.Type().Field(i).Name)
-		}
-	}
-	m := spec.message()
-	record := protocol.AppendRecord(nil, &protocol.ProcessHead{Spec: m})
-	var head protocol.ProcessHead
-	if err := protocol.ReadRecord(record, &head); err != nil || specOf(&head.Spec) != spec {
-		t.Errorf("got %+v, %v", specOf(&head.Spec), err)
-	}
+// TestANegativeNumberIsNotSentAsAnotherOne: on the wire a number has no sign.
+func TestANegativeNumberIsNotSentAsAnotherOne(t *testing.T) {
 	for _, bad := range []Spec{{OpenDelay: -1}, {MaxOpenDelay: -1}, {ReplyTimeout: -1}, {MinMembers: -1},
 		{MaxPayload: -1}, {KeepResults: -1}} {
-		if err := bad.check(); !errors.Is(err, client.ErrBadRequest) {
+		if err := checkSpec(&bad); !errors.Is(err, client.ErrBadRequest) {
 			t.Errorf("%+v: %v", bad, err)
 		}
+	}
+	if err := checkSpec(&Spec{OpenDelay: 1}); err != nil {
+		t.Errorf("a spec without a negative number: %v", err)
 	}
 }
 

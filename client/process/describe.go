@@ -7,7 +7,38 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
+
+// State is a whole process at one moment. It never changes and may be shared.
+type State struct {
+	// Exists: there is a process. Where not, all that follows is zero. Only a Watch shows one that does not exist.
+	Exists   bool
+	Revision uint64
+	kind.Head
+	Members []MemberState // by id
+	Results []Result      // that are kept, without their payloads, by epoch
+	// Reasons are why the round does not move: where they were asked for, and of a Watch.
+	Reasons []StopReason
+}
+
+// Result is what a coordinator left when it completed a round. The payload is not in all descriptions.
+type Result struct {
+	kind.Result
+	Payload
+}
+
+func resultOf(row *kind.ResultRow) Result { return Result{row.Result, Payload{row.Payload, MsgPack}} }
+
+// Member returns the member of an id, nil where there is none.
+func (s *State) Member(id uint64) *MemberState {
+	for i := range s.Members {
+		if s.Members[i].ID == id {
+			return &s.Members[i]
+		}
+	}
+	return nil
+}
 
 // describeTries is how often a process is read again that changes between its pages.
 const describeTries = 5
@@ -47,21 +78,18 @@ func (p *Process) read(ctx context.Context, options []ReadOption) (s *State, who
 
 // add takes a page of the whole process in.
 func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
-	now := object.Clock(d.NowMillis)
 	if first {
-		var head protocol.ProcessHead
-		if err := protocol.ReadRecord(d.Head, &head); err != nil {
+		if err := protocol.ReadRecord(d.Head, &s.Head, d.NowMillis); err != nil {
 			return err
 		}
 		s.Exists = true
-		s.readHead(&head, now)
-		for m := range d.Reasons.All() {
-			s.Reasons = append(s.Reasons, reasonOf(&m, now))
+		for r := range d.Reasons.All(d.NowMillis) {
+			s.Reasons = append(s.Reasons, r)
 		}
 	}
 	s.Revision = d.Revision
 	for row := range d.Rows.All() {
-		if err := s.readRow(row.ID, row.Body, now); err != nil {
+		if err := s.readRow(row.ID, row.Body, d.NowMillis); err != nil {
 			return err
 		}
 	}
@@ -69,20 +97,21 @@ func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
 }
 
 // readRow takes a row in: that of a member or of a result.
-func (s *State) readRow(id uint64, body []byte, now object.Clock) error {
+func (s *State) readRow(id uint64, body []byte, now uint64) error {
 	if id%2 == 0 {
-		var m protocol.ProcessMember
-		if err := protocol.ReadRecord(body, &m); err != nil {
+		var m MemberState
+		if err := protocol.ReadRecord(body, &m, now); err != nil {
 			return err
 		}
-		s.Members = append(s.Members, memberStateOf(id/2, &m, now))
+		m.ID = id / 2
+		s.Members = append(s.Members, m)
 		return nil
 	}
-	var m protocol.ProcessResult
-	if err := protocol.ReadRecord(body, &m); err != nil {
+	var row kind.ResultRow
+	if err := protocol.ReadRecord(body, &row, now); err != nil {
 		return err
 	}
-	s.Results = append(s.Results, resultOf(&m, now))
+	s.Results = append(s.Results, resultOf(&row))
 	return nil
 }
 
@@ -95,12 +124,21 @@ func (p *Process) Members(ctx context.Context, options ...ReadOption) ([]MemberS
 	return s.Members, nil
 }
 
+// Why returns why the round does not move, with the names of those that it waits for; nothing where all is done.
+func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]StopReason, error) {
+	s, err := p.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
+	if err != nil {
+		return nil, err
+	}
+	return s.Reasons, nil
+}
+
 // Results returns the results that are kept, with their payloads, the oldest first. Result.Decode reads them as
 // MsgPack.
 func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Result, err error) {
 	_, err = p.pages(ctx, "results", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
-		return object.Records(&d.Rows, func(_ uint64, m *protocol.ProcessResult) {
-			list = append(list, resultOf(m, object.Clock(d.NowMillis)))
+		return object.Records(&d.Rows, object.Clock(d.NowMillis), func(_ uint64, row *kind.ResultRow) {
+			list = append(list, resultOf(row))
 		})
 	})
 	return list, err
@@ -109,8 +147,9 @@ func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Re
 // Acts returns what was done to the process, the oldest that is kept first.
 func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastAct, err error) {
 	_, err = p.pages(ctx, "acts", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
-		return object.Records(&d.Rows, func(id uint64, m *protocol.ProcessActRow) {
-			list = append(list, pastActOf(id, m, object.Clock(d.NowMillis)))
+		return object.Records(&d.Rows, object.Clock(d.NowMillis), func(id uint64, act *PastAct) {
+			act.Number = id
+			list = append(list, *act)
 		})
 	})
 	return list, err

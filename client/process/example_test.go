@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // cluster starts a cluster in memory, with a client, a node and a session in it.

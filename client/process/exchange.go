@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // Exchange is a request that was sent, and its replies.
@@ -20,7 +21,7 @@ type Exchange struct {
 	done  chan struct{} // closed when it has ended
 
 	// Guarded by the lock of the part until done is closed.
-	outcome protocol.Outcome
+	outcome kind.Outcome
 	replies Replies
 	missing int
 	missed  []uint64
@@ -78,7 +79,7 @@ func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchan
 	m := &protocol.ProcessSend{Payload: payload, TimeoutMillis: object.Millis(c.timeout)}
 	receivers, err := r.address(ctx, m, &c)
 	if err == nil && receivers == 0 && r.ctx.Err() == nil {
-		x := &Exchange{round: r, done: make(chan struct{}), outcome: protocol.OutcomeAll}
+		x := &Exchange{round: r, done: make(chan struct{}), outcome: kind.OutcomeAll}
 		close(x.done)
 		return x, nil
 	}
@@ -95,10 +96,10 @@ var errPreparing = failure.BadRequest("Prepare cannot send: requests go when it 
 func (r *Round) address(ctx context.Context, m *protocol.ProcessSend, c *sendConfig) (receivers int, err error) {
 	switch {
 	case !c.named && c.matching == nil && c.others:
-		m.Audience = protocol.ToOthers
+		m.Audience = kind.ToOthers
 		return r.size - 1, nil
 	case !c.named && c.matching == nil:
-		m.Audience = protocol.ToAll
+		m.Audience = kind.ToAll
 		return r.size, nil
 	}
 	ids := c.to
@@ -107,7 +108,7 @@ func (r *Round) address(ctx context.Context, m *protocol.ProcessSend, c *sendCon
 			return 0, err
 		}
 	}
-	m.Audience = protocol.ToMembers
+	m.Audience = kind.ToMembers
 	for _, id := range ids {
 		if !c.others || id != r.part.id {
 			m.To.Append(protocol.OrderID(id))
@@ -183,17 +184,18 @@ func (e *Exchange) Wait(ctx context.Context) (Replies, error) {
 func (e *Exchange) result(ctx context.Context) (Replies, error) {
 	r := e.round
 	if !isClosed(e.done) {
-		if r.ctx.Err() == nil {
+		over := r.over()
+		if over == nil {
 			return nil, context.Cause(ctx)
 		}
 		r.part.mu.Lock()
 		defer r.part.mu.Unlock()
-		return e.replies, &Cancelled{Partial: e.partial(), Cause: context.Cause(r.ctx)}
+		return e.replies, &Cancelled{Partial: e.partial(), Cause: over}
 	}
 	switch e.outcome {
-	case protocol.OutcomeLate:
+	case kind.OutcomeLate:
 		return e.replies, &Late{e.partial()}
-	case protocol.OutcomeCancelled:
+	case kind.OutcomeCancelled:
 		cause := context.Cause(r.ctx)
 		if cause == nil {
 			cause = ErrCancelled
@@ -214,7 +216,7 @@ func (e *Exchange) partial() Partial {
 type ending struct {
 	exchange *Exchange // nil while it is not known
 	epoch    uint64
-	outcome  protocol.Outcome
+	outcome  kind.Outcome
 	replies  Replies
 	missing  int
 	missed   []uint64

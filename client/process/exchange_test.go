@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestCase20MemberToMember: what a member sends to another, not through the coordinator, arrives in the same epoch and

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestCase17ConnectionCutBeforeTheReplyIsAcknowledged: the reply comes once, and Process is not called again.
@@ -370,4 +370,42 @@ func TestADeletedProcessEndsItsMembers(t *testing.T) {
 			t.Errorf("it is there: %v", err)
 		}
 	})
+}
+
+// TestACoordinatorThatIsOverHearsSo: what it sends, or waits for, when its session has ended is cancelled, also in the
+// moment before the context of its round has ended.
+func TestACoordinatorThatIsOverHearsSo(t *testing.T) {
+	const times = 20
+	for range times {
+		play(t, 1, func(t *testing.T, g *stage) {
+			g.create(process.Spec{})
+			way, net := g.client()
+			s := clienttest.Session(t, way, client.SessionTimeout(10*time.Second))
+			ended := make(chan error, 2)
+			g.joinBy(s, "a", process.Handler{
+				Coordinate: func(_ context.Context, r *process.Round) (any, error) {
+					x, err := r.Start(s.Context(), "to wait for")
+					clienttest.Check(t, err)
+					net.cut(true)
+					go func() {
+						_, err := x.Wait(s.Context())
+						ended <- err
+					}()
+					_, err = r.Broadcast(s.Context(), "to send")
+					ended <- err
+					return nil, err
+				},
+				Process: func(ctx context.Context, _ *process.Round, _ *process.Request) (any, error) {
+					<-ctx.Done()
+					return nil, context.Cause(ctx)
+				},
+			})
+			for range 2 {
+				if err := receive(t, ended); !errors.Is(err, process.ErrCancelled) ||
+					!errors.Is(err, client.ErrSessionExpired) {
+					t.Errorf("it ends with %v", err)
+				}
+			}
+		})
+	}
 }

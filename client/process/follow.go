@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -36,13 +35,11 @@ func shownBy(v *view.View) (*State, error) {
 	if !v.Exists {
 		return s, nil
 	}
-	var head protocol.ProcessHead
-	if err := protocol.ReadRecord(v.Data, &head); err != nil {
+	if err := protocol.ReadRecord(v.Data, &s.Head, 0); err != nil {
 		return nil, err
 	}
-	s.readHead(&head, object.Clock(0))
 	for row := range v.Rows.All() {
-		if err := s.readRow(row.ID, row.Body, object.Clock(0)); err != nil {
+		if err := s.readRow(row.ID, row.Body, 0); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // preparing is set in the context of Prepare, which cannot send: it would wait for itself.
@@ -53,19 +53,19 @@ func (p *part) handle(it *item) {
 	switch {
 	case it.over:
 		p.terminate()
-	case it.kind == protocol.ItemCancel:
+	case it.kind == kind.ItemCancel:
 		if p.current != nil && p.current.epoch <= it.epoch {
 			p.cancel()
 		}
 	case it.round == nil: // of an epoch that the member was not prepared for
-	case it.kind == protocol.ItemPrepare:
+	case it.kind == kind.ItemPrepare:
 		p.prepare(it)
 	case it.round != p.current: // it is over
-	case it.kind == protocol.ItemCoordinate:
+	case it.kind == kind.ItemCoordinate:
 		p.startCoordinate(it)
-	case it.kind == protocol.ItemRequest:
+	case it.kind == kind.ItemRequest:
 		p.process(it)
-	case it.kind == protocol.ItemComplete:
+	case it.kind == kind.ItemComplete:
 		p.handleComplete(it)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // Take implements incarnation.InboxReader: ends of exchanges go to those that wait for them, all else into the queue.
@@ -25,22 +26,25 @@ func (p *part) take(m *protocol.Item) {
 	it := &item{seq: m.Seq, kind: m.Kind, epoch: m.Epoch, bytes: len(m.Payload), round: p.roundOf(m.Epoch)}
 	codec := p.member.config.codec
 	switch m.Kind {
-	case protocol.ItemPrepare:
+	case kind.ItemPrepare:
 		p.endRounds(m.Epoch - 1)
 		p.newest = newRound(p, m)
 		it.round = p.newest
-	case protocol.ItemCancel:
+	case kind.ItemCancel:
 		p.endRounds(m.Epoch)
-	case protocol.ItemRequest:
+	case kind.ItemRequest:
 		it.request = &Request{
 			From: m.From, Payload: payloadOf(m.Payload, codec), round: it.round, exchange: m.Exchange,
 		}
-	case protocol.ItemComplete:
-		it.result = &Result{Epoch: m.Epoch, Size: len(m.Payload), Payload: payloadOf(m.Payload, codec)}
+	case kind.ItemComplete:
+		it.result = &Result{
+			Result:  kind.Result{Epoch: m.Epoch, Size: len(m.Payload)},
+			Payload: payloadOf(m.Payload, codec),
+		}
 		if it.round != nil && !it.round.isComplete() {
 			close(it.round.completed)
 		}
-	case protocol.ItemEnd:
+	case kind.ItemEnd:
 		p.takeEnd(m)
 		p.count(endBytes(m))
 		return

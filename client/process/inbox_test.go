@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // TestWhatComesAgainIsNotHandledAgain: a host may push what the member has, after a connection was lost.
@@ -27,7 +28,7 @@ func TestWhatComesAgainIsNotHandledAgain(t *testing.T) {
 			for _, seqs := range c.pushed {
 				var items protocol.Items
 				for _, seq := range seqs {
-					items.Append(protocol.Item{Seq: seq, Kind: protocol.ItemRequest, Epoch: 7})
+					items.Append(protocol.Item{Seq: seq, Kind: kind.ItemRequest, Epoch: 7})
 				}
 				p.Take(&items)
 			}

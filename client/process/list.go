@@ -11,25 +11,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Summary is a process in a list.
-type Summary struct {
-	Name       string
-	Revision   uint64
-	Epoch      uint64
-	Phase      Phase
-	Members    int
-	Prepared   int // how many members of the epoch are prepared
-	LastResult uint64
-	// Coordinator is the name of the member that coordinates, empty where none does.
-	Coordinator string
-}
-
 // ListOption sets what a list contains.
 type ListOption func(*protocol.ProcessList)
 
 // Prefix asks for those processes only whose names begin with it, byte by byte.
 func Prefix(prefix string) ListOption {
 	return func(m *protocol.ProcessList) { m.Prefix = protocol.View(prefix) }
+}
+
+// After asks only for names behind that name, so that a list can be read in parts.
+func After(name string) ListOption {
+	return func(m *protocol.ProcessList) { m.After = []byte(name) }
 }
 
 // ListConsistency asks for more, or less, than the node's config does.
@@ -55,18 +47,11 @@ func summaries(node, shard uint64, options []ListOption) object.Pages[*Summary] 
 		o(m)
 	}
 	read := func(a *protocol.Answer) (page []*Summary, more bool) {
-		for s := range a.ProcessList.Processes.All() {
-			page = append(page, summaryOf(&s))
+		for row := range a.ProcessList.Processes.All(a.ProcessList.NowMillis) {
+			page = append(page, &row.Summary)
 		}
 		m.After = bytes.Clone(a.ProcessList.Next)
 		return page, len(m.After) > 0
 	}
 	return object.Pages[*Summary]{Message: m, Shard: shard, Read: read}
-}
-
-func summaryOf(m *protocol.ProcessSummary) *Summary {
-	return &Summary{
-		Name: string(m.Name), Revision: m.Revision, Epoch: m.Epoch, Phase: Phase(m.State), Members: int(m.Members),
-		Prepared: int(m.Prepared), LastResult: m.LastResult, Coordinator: string(m.Coordinator),
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // Member is a session that has joined a process, from Join until Leave, its removal, or the end of its session. It is
@@ -47,7 +48,7 @@ func Join(
 		done: make(chan struct{}), first: make(chan struct{}),
 	}
 	m.ctx, m.end = context.WithCancelCause(context.Background())
-	err := m.config.spec.check()
+	err := checkSpec(&m.config.spec)
 	if err == nil {
 		err = m.join(ctx)
 	}
@@ -187,8 +188,12 @@ func (m *Member) join(ctx context.Context) error {
 func (m *Member) joinBy(ctx context.Context, in *incarnation.Incarnation) (id uint64, err error) {
 	err = object.Mutate(ctx, in, m.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		r := &protocol.ProcessJoin{
-			NodeID: k.Node, Name: k.Name, Member: protocol.View(m.config.name), Attributes: m.config.attributes,
-			Candidate: !m.config.observer, Create: m.config.create, Spec: m.config.spec.message(),
+			NodeID: k.Node, Name: k.Name, Arrival: kind.Arrival{
+				Joining: kind.Joining{
+					Name: m.config.name, Attributes: m.config.attributes, Candidate: !m.config.observer,
+				},
+				Create: m.config.create, Spec: m.config.spec,
+			},
 		}
 		return r, &r.Mutation
 	}, func(a *protocol.Answer) { id = a.ProcessJoin.MemberID })

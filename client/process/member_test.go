@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestAMemberOutlivesItsSession: what it was prepared for ends, and it joins again by the session that replaces it.

@@ -4,20 +4,23 @@ import (
 	"context"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // Create makes the process. client.ErrAlreadyExists says that there is an object of that name. Members that join make
 // it too.
 func (p *Process) Create(ctx context.Context, spec Spec, by By) error {
-	_, err := p.put(ctx, protocol.PutCreate, &spec, by, 0)
+	_, err := p.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
 // Put makes the process, or gives the one that is there this spec, whatever it has now.
 func (p *Process) Put(ctx context.Context, spec Spec, by By) (created bool, err error) {
-	return p.put(ctx, protocol.PutEither, &spec, by, 0)
+	return p.put(ctx, field.PutEither, &spec, by, 0)
 }
 
 // Alter changes the spec from what it is to what change makes of it, so that no change of another operator gets lost:
@@ -32,25 +35,33 @@ func (p *Process) Alter(ctx context.Context, by By, change func(spec *Spec) erro
 	}, func(spec *Spec) error {
 		return failed(OpPut, p.Name(), change(spec))
 	}, func(spec *Spec, revision uint64) error {
-		_, err := p.put(ctx, protocol.PutAlter, spec, by, revision)
+		_, err := p.put(ctx, field.PutAlter, spec, by, revision)
 		return err
 	})
 }
 
 func (p *Process) put(
-	ctx context.Context, mode protocol.PutMode, spec *Spec, by By, expected uint64,
+	ctx context.Context, mode field.PutMode, spec *Spec, by By, expected uint64,
 ) (created bool, err error) {
-	if err := spec.check(); err != nil {
+	if err := checkSpec(spec); err != nil {
 		return false, failed(OpPut, p.Name(), err)
 	}
 	err = p.change(ctx, OpPut, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.ProcessPut{
-			NodeID: k.Node, Name: k.Name, Mode: mode, ExpectedRevision: expected, Spec: spec.message(),
-			Author: protocol.View(by.Author), Reason: protocol.View(by.Reason),
+			NodeID: k.Node, Name: k.Name,
+			Put: kind.Put{Mode: mode, ExpectedRevision: expected, Spec: *spec, By: by},
 		}
 		return m, &m.Mutation
 	}, func(a *protocol.Answer) { created = a.ProcessPut.Created })
 	return created, err
+}
+
+// checkSpec refuses a spec that would be another spec on the way to a host. Hosts check the limits.
+func checkSpec(spec *Spec) error {
+	if spec.Negative() {
+		return failure.BadRequest("a time or a number of the spec is negative")
+	}
+	return nil
 }
 
 // Delete deletes the process. client.ErrPreconditionFailed says that it has members; force deletes it nevertheless, and
@@ -64,18 +75,17 @@ func (p *Process) Delete(ctx context.Context, force bool) error {
 
 // Kick removes a member: it ends with ErrRemoved, and the others get another epoch. Its session may join again.
 func (p *Process) Kick(ctx context.Context, member uint64, by By) error {
-	return p.act(ctx, VerbKick, member, by)
+	return p.act(ctx, kind.Act{Verb: VerbKick, MemberID: member, By: by})
 }
 
 // Restart ends the round, also one that is complete, and opens another epoch.
-func (p *Process) Restart(ctx context.Context, by By) error { return p.act(ctx, VerbRestart, 0, by) }
+func (p *Process) Restart(ctx context.Context, by By) error {
+	return p.act(ctx, kind.Act{Verb: VerbRestart, By: by})
+}
 
-func (p *Process) act(ctx context.Context, verb Verb, member uint64, by By) error {
+func (p *Process) act(ctx context.Context, act kind.Act) error {
 	return p.change(ctx, OpAct, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.ProcessAct{
-			NodeID: k.Node, Name: k.Name, Verb: protocol.ProcessVerb(verb), MemberID: member,
-			Author: protocol.View(by.Author), Reason: protocol.View(by.Reason),
-		}
+		m := &protocol.ProcessAct{NodeID: k.Node, Name: k.Name, Act: act}
 		return m, &m.Mutation
 	}, nil)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestARequestIsNotHandledAfterItsEpoch: one that has arrived, and waits behind another one when the epoch ends.

@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // part is one membership: from a join to its end, by one incarnation of the session. While there is nothing to handle
@@ -42,7 +43,7 @@ type part struct {
 // item is one thing to be handled.
 type item struct {
 	seq     uint64
-	kind    protocol.ItemKind
+	kind    kind.ItemKind
 	over    bool // the membership is over
 	epoch   uint64
 	round   *Round

@@ -3,7 +3,7 @@ package process_test
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/client/internal/clienttest"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 func TestPlantedBugsAreNoticed(t *testing.T) {

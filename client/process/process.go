@@ -29,9 +29,6 @@ func In(s *client.Session, name string) *Process { return &Process{object.In(s, 
 // Name returns the name of the process.
 func (p *Process) Name() string { return p.object.Name }
 
-// By is who does something with a process, and why. It is kept in the process, for people.
-type By struct{ Author, Reason string }
-
 // change carries a change out: by the session, where there is one.
 func (p *Process) change(
 	ctx context.Context, operation client.OperationKind, message object.Mutation, read func(a *protocol.Answer),

@@ -25,15 +25,6 @@ type Round struct {
 	peers  []*Peer // nil before they are read
 }
 
-// Peer is a member of an epoch.
-type Peer struct {
-	ID         uint64
-	Name       string
-	Attributes []byte // shared, and must not be changed
-	Candidate  bool
-	SessionID  uint64
-}
-
 func newRound(p *part, m *protocol.Item) *Round {
 	r := &Round{
 		part: p, epoch: m.Epoch, coordinator: m.Coordinator, size: int(m.Members),
@@ -119,8 +110,17 @@ func isClosed(c <-chan struct{}) bool {
 
 // errorOf is the error of what a member tried: that its epoch is over, where that is so.
 func (r *Round) errorOf(err error) error {
-	if err != nil && r.ctx.Err() != nil {
-		return &Cancelled{Partial: Partial{Epoch: r.epoch}, Cause: context.Cause(r.ctx)}
+	if cause := r.over(); err != nil && cause != nil {
+		return &Cancelled{Partial: Partial{Epoch: r.epoch}, Cause: cause}
 	}
 	return err
+}
+
+// over returns why the round is over for this member, nil where it is not. A process that stood still learns that its
+// session is over by the clock before the round's context ends.
+func (r *Round) over() error {
+	if cause := context.Cause(r.ctx); cause != nil {
+		return cause
+	}
+	return r.Membership().Err()
 }

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // These count how often a member goes to hosts, one time after the other.

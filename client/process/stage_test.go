@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 const (

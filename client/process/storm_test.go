@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // storm is what happens to members while leaders move, connections are cut, sessions end, and operators interfere.

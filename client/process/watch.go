@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // Watch returns the states of the process, for a screen: the present one first, and then the newest whenever it has
@@ -49,8 +50,8 @@ func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {
 				return
 			}
 			for row := range v.Rows.All() {
-				var m protocol.ProcessResult
-				if err := protocol.ReadRecord(row.Body, &m); err != nil {
+				var m kind.ResultRow
+				if err := protocol.ReadRecord(row.Body, &m, 0); err != nil {
 					yield(nil, err)
 					return
 				}
@@ -58,7 +59,7 @@ func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {
 					continue
 				}
 				last = m.Epoch
-				if r := resultOf(&m, 0); !yield(&r, nil) {
+				if r := resultOf(&m); !yield(&r, nil) {
 					return
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/cluster"
+	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/door"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/scope"
@@ -75,6 +76,12 @@ func (c *Client) KnownAs(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return to.Welcome().KnownAs, nil
+}
+
+// OnBehalf has hosts note, where they note who has asked, that a gateway sends the requests of a context for a client
+// at an address. Requests about sessions and watches are sent without that.
+func OnBehalf(ctx context.Context, address string) context.Context {
+	return conn.OnBehalf(ctx, address)
 }
 
 // seat is where the handles of one session follow each other: an attach, a detach and a stop of it wait for one

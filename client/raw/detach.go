@@ -2,6 +2,7 @@ package raw
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/conn"
@@ -11,32 +12,33 @@ import (
 )
 
 // Detach takes the session off its connection, as if the connection had closed for it alone; left is how long it stays
-// alive then, at most its timeout, 0 for all of that. The handle is over at once, without a last event; Detach returns
-// when the host has answered, or the connection is lost, which detaches the session as well. Where the context ends
-// first it goes on in the background.
+// alive from now on, at most its timeout, 0 for all of that. The handle is over at once, without a last event; Detach
+// returns when the host has answered, or the connection is lost, which detaches the session as well. Where the context
+// ends first it goes on in the background.
 func (s *Session) Detach(ctx context.Context, left time.Duration) error {
-	return s.leave(ctx, errDetached, func(to *conn.Conn) protocol.RequestMessage {
+	until := s.client.scope.Now().Add(left)
+	return s.leave(ctx, errDetached, func() protocol.RequestMessage {
 		m := &protocol.SessionDetach{SessionID: s.id}
-		if left > 0 && to == s.home {
-			m.LeftMillis = max(millis(left), 1)
+		if left > 0 {
+			m.LeftMillis = millisUp(max(until.Sub(s.client.scope.Now()), time.Millisecond))
 		}
 		return m
 	})
 }
 
+// millisUp rounds up: a lease is never shorter than was said.
+func millisUp(d time.Duration) uint64 { return millis(d + time.Millisecond - 1) }
+
 // Stop ends the session, and with it the handle, without a last event. It returns when the host has answered, or the
 // connection is lost: then the session ends by its timeout. Where the context ends first it goes on in the background.
 func (s *Session) Stop(ctx context.Context) error {
-	return s.leave(ctx, &Ended{Reason: protocol.EndStopped}, func(to *conn.Conn) protocol.RequestMessage {
-		if to != s.home {
-			return nil // the end of the session reaches it
-		}
+	return s.leave(ctx, &Ended{Reason: protocol.EndStopped}, func() protocol.RequestMessage {
 		return &protocol.SessionStop{SessionID: s.id}
 	})
 }
 
-// leave sends requests over the connections that the session acts over, which end that.
-func (s *Session) leave(ctx context.Context, why error, ask func(to *conn.Conn) protocol.RequestMessage) error {
+// leave has the host of the session's home carry out a request that ends the handle.
+func (s *Session) leave(ctx context.Context, why error, ask func() protocol.RequestMessage) error {
 	done := make(chan error, 1)
 	if !s.client.scope.Go(func() { done <- s.leaveNow(why, ask) }) {
 		return context.Cause(s.client.scope.Context())
@@ -49,7 +51,7 @@ func (s *Session) leave(ctx context.Context, why error, ask func(to *conn.Conn) 
 	}
 }
 
-func (s *Session) leaveNow(why error, ask func(to *conn.Conn) protocol.RequestMessage) error {
+func (s *Session) leaveNow(why error, ask func() protocol.RequestMessage) error {
 	ctx := s.client.scope.Context()
 	at, err := s.client.takeTurn(ctx, s.id)
 	if err != nil {
@@ -62,19 +64,29 @@ func (s *Session) leaveNow(why error, ask func(to *conn.Conn) protocol.RequestMe
 	if !s.end(why) {
 		return nil // a newer attach has taken its place, or the session has left by itself
 	}
-	for to := range bound {
-		if m := ask(to); m != nil {
-			_ = untilAnswered(ctx, to, m) // a binding that is left does no harm
+	if why == errDetached {
+		for to := range bound {
+			// These are not waited for: the session's time runs at its home, and a binding that is left does no harm.
+			_, _ = to.Send(unheeded{}, &protocol.SessionDetach{SessionID: s.id})
 		}
 	}
-	return untilAnswered(ctx, s.home, ask(s.home))
+	return untilAnswered(ctx, s.home, ask)
 }
 
+// unheeded is a request whose answer is not waited for.
+type unheeded struct{}
+
+// Answered implements conn.Handler.
+func (unheeded) Answered(*conn.Conn, *protocol.Answer) {}
+
+// Lost implements conn.Handler.
+func (unheeded) Lost(*conn.Conn, error) {}
+
 // untilAnswered sends a request over one connection until the host has answered it for good, or the connection is lost.
-func untilAnswered(ctx context.Context, to *conn.Conn, m protocol.RequestMessage) error {
+func untilAnswered(ctx context.Context, to *conn.Conn, ask func() protocol.RequestMessage) error {
 	var r retry.Retries
 	for {
-		err := to.RoundTrip(ctx, m, nil)
+		err := to.RoundTrip(ctx, ask(), nil)
 		switch status := failure.Refusal(err); {
 		case err == nil:
 			return nil
@@ -89,11 +101,34 @@ func untilAnswered(ctx context.Context, to *conn.Conn, m protocol.RequestMessage
 
 // undo leaves nothing of a session that was started, or attached, for a caller that has gone.
 func (s *Session) undo(started bool) {
+	if started {
+		s.Abandon()
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // in the background
-	if started {
-		_ = s.Stop(ctx)
-	} else {
-		_ = s.Detach(ctx, 0)
+	_ = s.Detach(ctx, 0)
+}
+
+// Abandon ends a session that only the caller knows, in the background. Where the handle is over before the host
+// has ended the session, because its connection is lost or its shard has moved, the session is attached once more for
+// that, as long as it can be there.
+func (s *Session) Abandon() { s.client.scope.Go(s.stopAnywhere) }
+
+func (s *Session) stopAnywhere() {
+	ctx, cancel := context.WithTimeout(s.client.scope.Context(), s.timeout)
+	defer cancel()
+	p := s.params
+	p.Over = nil
+	for {
+		err := s.Stop(ctx)
+		left := failure.IsTransport(err) || failure.Refusal(err) == protocol.StatusMoved ||
+			err == nil && !errors.Is(s.Err(), protocol.ErrSessionExpired)
+		if !left {
+			return
+		}
+		if s, err = s.client.Attach(ctx, s.id, p); err != nil {
+			return
+		}
 	}
 }

@@ -20,6 +20,12 @@ func (s *Session) NodeID() uint64 { return s.node }
 // Timeout returns the timeout that the session has at its host.
 func (s *Session) Timeout() time.Duration { return s.timeout }
 
+// NumberBase returns the base of the numbers that the attach has drawn, where Params asked for them: the
+// protocol.NumberSpace numbers above it are those of this handle alone, whatever handles the session had or has, in
+// whichever gateway, and above those of all handles that drew before it. It is 0 where the cluster is below feature
+// level 6, and for a session that was started: that one has used no number yet.
+func (s *Session) NumberBase() uint64 { return s.numbers }
+
 // LeaseLeft returns for how long the session can be relied on from this moment: its timeout, less a tenth for clocks
 // that differ, from the sending of the latest request that its host has answered for it.
 func (s *Session) LeaseLeft() time.Duration {

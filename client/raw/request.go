@@ -3,6 +3,7 @@ package raw
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
@@ -23,11 +24,14 @@ type Reply func(a *protocol.Answer, err error)
 // the moment: so a mutation needs its number, which is the caller's, as is what it acknowledges. Where numbers arrive
 // out of order the host refuses the lower one with STALE, and has not carried it out. The message is not changed by the
 // caller until the last reply.
-func (s *Session) Ask(m protocol.RequestMessage, reply Reply) {
+func (s *Session) Ask(m protocol.RequestMessage, reply Reply) { s.ask(m, reply) }
+
+// ask is Ask. It returns nil where the reply has come already.
+func (s *Session) ask(m protocol.RequestMessage, reply Reply) *request {
 	o, ok := objectOf(m)
 	if !ok || o.mutation != nil && o.mutation.Number == 0 {
 		reply(nil, failure.BadRequest(fmt.Sprintf("%v is not a request of a session with a number", m.Kind())))
-		return
+		return nil
 	}
 	*o.session, *o.node = s.id, s.node
 	r := &request{session: s, message: m, slot: protocol.SemaphoreSlot(s.node, o.name), reply: reply}
@@ -35,7 +39,7 @@ func (s *Session) Ask(m protocol.RequestMessage, reply Reply) {
 	if s.over != nil {
 		s.mu.Unlock()
 		reply(nil, s.over)
-		return
+		return nil
 	}
 	if s.requests == nil {
 		s.requests = make(map[*request]struct{})
@@ -46,34 +50,63 @@ func (s *Session) Ask(m protocol.RequestMessage, reply Reply) {
 	if !sent {
 		r.sendLater(nil)
 	}
+	return r
 }
 
 // Do is Ask for a caller that waits for the answer to the request: read gets that of a success. What comes later, of an
-// acquire that is queued or a watch that was left, goes to later, which may be nil.
+// acquire that is queued or a watch that was left, goes to later. Where that is nil, or the context ends, the handle
+// forgets the request: it is not sent again, and nothing that is still to come of it is kept.
 func (s *Session) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer), later Reply) error {
-	done := make(chan error, 1)
-	answered := false
-	s.Ask(m, func(a *protocol.Answer, err error) {
-		switch {
-		case answered:
-			if later != nil {
-				later(a, err)
-			}
-			return
-		case err == nil:
-			if err = a.Result.Err(); err == nil && read != nil {
-				read(a)
-			}
-		}
-		answered = true
-		done <- err
-	})
+	w := &waitedFor{read: read, later: later, done: make(chan error, 1)}
+	r := s.ask(m, w.reply)
+	var err error
 	select {
-	case err := <-done:
-		return err
+	case err = <-w.done:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
+		w.leave()
+		later = nil
 	}
+	if r != nil && later == nil {
+		r.drop()
+	}
+	return err
+}
+
+// waitedFor is a request that a caller waits for.
+type waitedFor struct {
+	read  func(a *protocol.Answer)
+	later Reply
+	done  chan error // holds one
+
+	mu   sync.Mutex // held while read runs
+	over bool       // guarded by mu: the answer was read, or the caller does not wait any more
+}
+
+func (w *waitedFor) reply(a *protocol.Answer, err error) {
+	w.mu.Lock()
+	if later := w.later; w.over {
+		w.mu.Unlock()
+		if later != nil {
+			later(a, err)
+		}
+		return
+	}
+	defer w.mu.Unlock()
+	w.over = true
+	if err == nil {
+		if err = a.Result.Err(); err == nil && w.read != nil {
+			w.read(a)
+		}
+	}
+	w.done <- err
+}
+
+// leave makes sure that read is not called any more.
+func (w *waitedFor) leave() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over, w.later = true, nil
 }
 
 // request is a request of a session, and all of its tries.
@@ -143,7 +176,7 @@ func (r *request) sendUntilSent(err error) {
 			continue
 		}
 		s.mu.Lock()
-		if s.over == nil {
+		if _, open := s.requests[r]; open {
 			err = r.send(to)
 		}
 		s.mu.Unlock()
@@ -222,6 +255,24 @@ func (r *request) Lost(*conn.Conn, error) {}
 
 // fail ends the request with its handle.
 func (r *request) fail(why error) {
+	r.forget()
+	r.reply(nil, why)
+}
+
+// drop ends the request for a caller that wants nothing more of it.
+func (r *request) drop() {
+	s := r.session
+	s.mu.Lock()
+	_, open := s.requests[r]
+	delete(s.requests, r)
+	s.mu.Unlock()
+	if open {
+		r.forget()
+	}
+}
+
+// forget lets what the host still says of the request be dropped.
+func (r *request) forget() {
 	s := r.session
 	s.mu.Lock()
 	to, id := r.conn, r.id
@@ -229,7 +280,6 @@ func (r *request) fail(why error) {
 	if to != nil {
 		to.Forget(id)
 	}
-	r.reply(nil, why)
 }
 
 // end hands on the last that comes of the request.

@@ -2,7 +2,9 @@ package raw_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,6 +51,38 @@ func (r *rig) another() *gateway {
 	}
 	r.t.Cleanup(func() { _ = c.Close() })
 	return &gateway{t: r.t, client: c, raw: raw.New(c, raw.Options{PingEvery: time.Second})}
+}
+
+// tapped is a connection that shows the kind of each request before it is sent, and is lost where it may not be.
+type tapped struct {
+	net.Conn
+	may func(k protocol.Kind) bool
+}
+
+// Write implements net.Conn.
+func (t tapped) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > protocol.FrameHeaderBytes+1; {
+		if !t.may(protocol.Kind(rest[protocol.FrameHeaderBytes+1])) {
+			_ = t.Close()
+			return 0, net.ErrClosed
+		}
+		rest = rest[min(len(rest), protocol.FrameHeaderBytes+int(binary.BigEndian.Uint32(rest))):]
+	}
+	return t.Conn.Write(b)
+}
+
+// tap returns a gateway whose connections are tapped.
+func (r *rig) tap(may func(k protocol.Kind) bool) *gateway {
+	c, err := client.Open(r.t.Context(), r.cluster.Addresses(), client.WithDialer(
+		func(ctx context.Context, address string) (net.Conn, error) {
+			to, err := r.cluster.Dial(ctx, address)
+			return tapped{to, may}, err
+		}))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = c.Close() })
+	return &gateway{t: r.t, client: c, raw: raw.New(c, raw.Options{})}
 }
 
 // handle is a session of a gateway, and its last event.

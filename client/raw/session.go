@@ -17,12 +17,15 @@ import (
 type Params struct {
 	// Path of the node; for Start only.
 	Path string
-	// Timeout and Description are those of the session; an attach changes them where they differ.
+	// Timeout and Description are those of the session; an attach changes them where they differ, unless it keeps them.
 	Timeout     time.Duration
 	Description string
+	Keep        bool
 	// Key protects the session, Sequence is its owner's count of attaches.
 	Key      []byte
 	Sequence uint64
+	// DrawNumbers has an attach draw numbers for the session's mutations: see Session.NumberBase.
+	DrawNumbers bool
 	// Over is called once, when nothing comes any more for the handle that Start or Attach has returned, unless Detach
 	// or Stop has ended it. It must not block. The error is an Ended where the session is over, client.ErrBadSession
 	// where it was attached elsewhere, and else client.ErrUnavailable: attach again.
@@ -35,6 +38,7 @@ type Session struct {
 	params  Params
 	id      uint64
 	node    uint64
+	numbers uint64 // the base of those that were drawn
 	timeout time.Duration
 	stripe  int
 	ctx     context.Context // ends with the handle
@@ -82,8 +86,8 @@ func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	return s, err
 }
 
-// Attach attaches a session that is there, and gives it the timeout and the description of the params. A handle that
-// the session has in this Client is over then.
+// Attach attaches a session that is there, and gives it the timeout and the description of the params, unless they say
+// Keep. A handle that the session has in this Client is over then.
 func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
@@ -95,8 +99,8 @@ func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, e
 	defer c.endTurn(id, at)
 	err = c.cluster.Repeat(ctx, cluster.LeaderAt(protocol.SessionSlot(id)), func(to *conn.Conn) (err error) {
 		s, err = c.open(ctx, to, id, p, &protocol.SessionAttach{
-			SessionID: id, Key: p.Key, AttachSequence: p.Sequence, Change: true, TimeoutMillis: millis(p.Timeout),
-			Description: protocol.View(p.Description),
+			SessionID: id, Key: p.Key, AttachSequence: p.Sequence, Change: !p.Keep, TimeoutMillis: millis(p.Timeout),
+			Description: protocol.View(p.Description), Numbers: p.DrawNumbers,
 		})
 		return err
 	})
@@ -152,6 +156,8 @@ func (o *opening) Answered(from *conn.Conn, a *protocol.Answer) {
 	lease := &a.SessionAttach.Lease
 	if o.starts {
 		o.session.id, lease = a.SessionStart.SessionID, &a.SessionStart.Lease
+	} else {
+		o.session.numbers = a.SessionAttach.NumberBase
 	}
 	o.session.attached(o.sent, lease)
 	o.mu.Lock()

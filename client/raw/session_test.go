@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -200,6 +201,34 @@ func TestACallerThatHasGoneLeavesNoSession(t *testing.T) {
 	})
 }
 
+// TestACallerThatHasGoneLeavesNoSessionBehindALostConnection: the connection is lost when the session is to be ended
+// that was started for it. The session is ended over another one.
+func TestACallerThatHasGoneLeavesNoSessionBehindALostConnection(t *testing.T) {
+	play(t, 3, 1, func(t *testing.T, r *rig) {
+		var cut atomic.Bool
+		g := r.tap(func(k protocol.Kind) bool {
+			return k != protocol.KindSessionStop || !cut.CompareAndSwap(false, true)
+		})
+		g.start()
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		for !cut.Load() {
+			_, _ = g.raw.Start(gone, params(0, nil))
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
+		n := 0
+		for _, err := range r.client.Node(path).Sessions(t.Context()) {
+			if n++; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n > 1 {
+			t.Errorf("%d sessions are left, want at most that whose connection was lost", n)
+		}
+	})
+}
+
 // TestALeaseIsCountedFromThePings: it never has much less than its timeout left while the host answers, and runs out
 // where it does not.
 func TestALeaseIsCountedFromThePings(t *testing.T) {
@@ -286,13 +315,13 @@ func TestAnAcquireThatWaitsIsAskedForAgain(t *testing.T) {
 }
 
 // startIn starts a session whose home is a shard.
-func (r *rig) startIn(shard uint64) *handle {
+func (g *gateway) startIn(shard uint64) *handle {
 	for {
-		h := r.start()
+		h := g.start()
 		if uint64(protocol.SessionSlot(h.ID()))/(protocol.Slots/2)+1 == shard {
 			return h
 		}
-		_ = h.Stop(r.t.Context())
+		_ = h.Stop(g.t.Context())
 	}
 }
 

@@ -7,59 +7,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Act is what an operator does with a rollout, in whatever state it is. It is kept in the rollout, with who and why.
-type Act struct {
-	Verb Verb
-	// Locations are those that it is about; none are all.
-	Locations []string
-	// Seq is the version that it is about, where it is about one.
-	Seq uint64
-	// Fast makes a roll-back reach all its locations at once.
-	Fast bool
-	By   By
-}
-
-// Verb is what an act does.
-type Verb uint8
-
-// The verbs. Created and Altered are in what Acts returns only.
-const (
-	Created  = Verb(protocol.VerbCreate)
-	Altered  = Verb(protocol.VerbAlter)
-	Pause    = Verb(protocol.VerbPause)
-	Resume   = Verb(protocol.VerbResume)
-	Promote  = Verb(protocol.VerbPromote)
-	Abort    = Verb(protocol.VerbAbort)
-	Rollback = Verb(protocol.VerbRollback)
-	Bypass   = Verb(protocol.VerbBypass)
-	Unbypass = Verb(protocol.VerbUnbypass)
-	Withdraw = Verb(protocol.VerbWithdraw)
-	Retry    = Verb(protocol.VerbRetry)
-)
-
-// String returns the verb in a word.
-func (v Verb) String() string { return object.InWords(protocol.RolloutVerb(v).String()) }
-
 // Act carries an act out. The methods that follow are the same, one for each verb.
 func (r *Rollout) Act(ctx context.Context, act Act) error {
 	return r.change(ctx, OpAct, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutAct{NodeID: k.Node, Name: k.Name, Act: act.message()}
+		m := &protocol.RolloutAct{NodeID: k.Node, Name: k.Name, Act: act}
 		return m, &m.Mutation
 	}, nil)
-}
-
-func (a *Act) message() protocol.Act {
-	return protocol.Act{
-		Verb: protocol.RolloutVerb(a.Verb), Locations: words(a.Locations), Seq: a.Seq, Fast: a.Fast,
-		Author: protocol.View(a.By.Author), Reason: protocol.View(a.By.Reason),
-	}
-}
-
-func actOf(m *protocol.Act) Act {
-	return Act{
-		Verb: Verb(m.Verb), Locations: texts(&m.Locations), Seq: m.Seq, Fast: m.Fast,
-		By: By{string(m.Author), string(m.Reason)},
-	}
 }
 
 // Pause keeps all targets as they are, until Resume. Promote, Abort and Rollback work meanwhile.

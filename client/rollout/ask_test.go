@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // asks asks for the target; it must have this seq, 0 for none.

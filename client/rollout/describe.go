@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // describeTries is how often a rollout is read again that changes between its pages.
@@ -33,59 +35,61 @@ const (
 	versionRow  = 1
 )
 
+// whole is a whole rollout while the pages of the rollout are read.
+type whole struct {
+	State
+	rows []kind.LocationRow
+}
+
 // Describe returns the whole rollout, without its instances, its history and the payloads.
 func (r *Rollout) Describe(ctx context.Context, options ...ReadOption) (*State, error) {
 	for try := 1; ; try++ {
-		var s State
-		whole, err := r.pages(ctx, "", options, func(p page) error { return s.add(p) })
+		var w whole
+		consistent, err := r.pages(ctx, "", options, w.add)
 		if err != nil {
 			return nil, err
 		}
-		if whole || try == describeTries {
-			s.arrange()
-			return &s, nil
+		if consistent || try == describeTries {
+			return w.arranged(), nil
 		}
 	}
 }
 
-// add takes a page of the view of the whole rollout in.
-func (s *State) add(p page) error {
+// add reads a page of the view of the whole rollout.
+func (w *whole) add(p page) error {
+	now := p.answer.NowMillis
 	if p.first {
-		var head protocol.RolloutHead
-		if err := protocol.ReadRecord(p.answer.Head, &head); err != nil {
+		if err := protocol.ReadRecord(p.answer.Head, &w.State, now); err != nil {
 			return err
 		}
-		s.readHead(&head, p.now)
-		s.Exists, s.Phase = true, Phase(p.answer.Phase)
-		for m := range p.answer.Reasons.All() {
-			s.Reasons = append(s.Reasons, reasonOf(&m, p.now))
-		}
+		w.Exists, w.Phase = true, p.answer.Phase
+		w.Reasons = slices.Collect(p.answer.Reasons.All(now))
 	}
-	s.Revision = p.answer.Revision
+	w.Revision = p.answer.Revision
 	for row := range p.answer.Rows.All() {
-		if err := s.addRow(&row, p.now); err != nil {
+		var err error
+		switch row.ID % rowKinds {
+		case locationRow:
+			w.rows, err = object.Read(w.rows, row.Body, now)
+		case versionRow:
+			w.Versions, err = object.Read(w.Versions, row.Body, now)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *State) addRow(row *protocol.Row, now clock) error {
-	switch row.ID % rowKinds {
-	case locationRow:
-		var m protocol.RolloutLocation
-		if err := protocol.ReadRecord(row.Body, &m); err != nil {
-			return err
-		}
-		s.Locations = append(s.Locations, locationStateOf(&m, now))
-	case versionRow:
-		var m protocol.RolloutVersion
-		if err := protocol.ReadRecord(row.Body, &m); err != nil {
-			return err
-		}
-		s.Versions = append(s.Versions, versionOf(&m, now))
+// arranged returns the rollout with locations and versions in order.
+func (w *whole) arranged() *State {
+	slices.SortFunc(w.rows, func(a, b kind.LocationRow) int { return cmp.Compare(a.Place, b.Place) })
+	slices.SortFunc(w.Versions, func(a, b Version) int { return cmp.Compare(a.Seq, b.Seq) })
+	for _, l := range w.rows {
+		w.Locations = append(w.Locations, l.LocationState)
+		w.Spec.Locations = append(w.Spec.Locations, l.Location)
 	}
-	return nil
+	return &w.State
 }
 
 // Versions returns the versions that are kept, without their payloads, the oldest first.
@@ -100,12 +104,7 @@ func (r *Rollout) Versions(ctx context.Context, options ...ReadOption) ([]Versio
 // Payload returns a version with its payload.
 func (r *Rollout) Payload(ctx context.Context, seq uint64, options ...ReadOption) (v Version, err error) {
 	_, err = r.pages(ctx, "version/"+strconv.FormatUint(seq, 10), options, func(p page) error {
-		var m protocol.RolloutVersion
-		if err := protocol.ReadRecord(p.answer.Head, &m); err != nil {
-			return err
-		}
-		v = versionOf(&m, p.now)
-		return nil
+		return protocol.ReadRecord(p.answer.Head, &v, p.answer.NowMillis)
 	})
 	return v, err
 }
@@ -113,7 +112,6 @@ func (r *Rollout) Payload(ctx context.Context, seq uint64, options ...ReadOption
 // page is one page of a description.
 type page struct {
 	answer *protocol.RolloutDescribeAnswer // good for the call only
-	now    clock
 	first  bool
 }
 
@@ -127,7 +125,7 @@ func (r *Rollout) page(
 		return m
 	}, func(a *protocol.Answer) {
 		d := &a.RolloutDescribe
-		bad = add(page{d, clock(d.NowMillis), m.After == 0})
+		bad = add(page{d, m.After == 0})
 		revision, m.After, m.Why = d.Revision, d.Next, false
 	})
 	return revision, cmp.Or(err, failed(OpDescribe, r.Name(), bad))
@@ -156,11 +154,12 @@ func newDescribe(part string, options []ReadOption) *protocol.RolloutDescribe {
 }
 
 // rows reads the rows of a part, each of which is one record.
-func rows[M any, T any, P object.Record[M]](
-	ctx context.Context, r *Rollout, part string, options []ReadOption, of func(m *M, now clock) T,
+func rows[T any, P object.Record[T]](
+	ctx context.Context, r *Rollout, part string, options []ReadOption,
 ) (list []T, err error) {
-	_, err = r.pages(ctx, part, options, func(p page) error {
-		return object.Records[M, P](&p.answer.Rows, func(_ uint64, m *M) { list = append(list, of(m, p.now)) })
+	_, err = r.pages(ctx, part, options, func(p page) (err error) {
+		list, err = object.ReadRows[T, P](list, &p.answer.Rows, p.answer.NowMillis)
+		return err
 	})
 	return list, err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // cluster starts a cluster in memory, with a client, a node and a session in it.
@@ -175,6 +175,6 @@ func ExampleRollout_Why() {
 	// Output:
 	// it is idle <nil>
 	// no leaders in SAS
-	// the gate errors of SAS is pending for version 1
+	// the gate errors of SAS is pending for version 1: no checker has reported
 	// it is idle <nil>
 }

@@ -12,49 +12,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Verdict is what a checker says of a target at a gate.
-type Verdict struct {
-	Result Result
-	// Text is what was found, for people.
-	Text string
-}
-
-// Result is the result of a check.
-type Result uint8
-
-// The results. A gate begins as pending: what no checker has passed is not passed.
-const (
-	GatePending      = Result(protocol.VerdictPending)
-	GatePassed       = Result(protocol.VerdictPassed)
-	GateFailed       = Result(protocol.VerdictFailed)
-	GateInconclusive = Result(protocol.VerdictInconclusive)
-)
-
-// String returns the result in a word.
-func (r Result) String() string { return object.InWords(protocol.Verdict(r).String()) }
-
-// Judgement is a verdict, and what it is about.
-type Judgement struct {
-	Location string
-	Gate     string
-	// Seq is the version that was checked, Generation the target; 0 is the present target of that version.
-	Seq        uint64
-	Generation uint64
-	Verdict    Verdict
-	By         string // who checked
-}
-
 // Judge passes a verdict on a target at a gate. client.ErrFenced says that the location has another target by now.
 func (r *Rollout) Judge(ctx context.Context, j Judgement) error {
+	j.Verdict.Text = cut(j.Verdict.Text)
 	return r.change(ctx, OpGate, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutGate{
-			NodeID: k.Node, Name: k.Name, Location: protocol.View(j.Location), Gate: protocol.View(j.Gate), Seq: j.Seq,
-			Generation: j.Generation, Verdict: protocol.Verdict(j.Verdict.Result), By: protocol.View(j.By),
-			Text: protocol.View(cut(j.Verdict.Text)),
-		}
+		m := &protocol.RolloutGate{NodeID: k.Node, Name: k.Name, Judgement: j}
 		return m, &m.Mutation
 	}, nil)
 }
+
+// takenUpWithin is how long a check waits until others can see that it has begun.
+const takenUpWithin = time.Second
 
 // GateOption sets how a gate is checked.
 type GateOption func(*checker)
@@ -70,6 +38,8 @@ type checker struct {
 
 // Gate checks the targets of a location at one of its gates, each once, until the context or the session ends; it
 // returns why. client.ErrNotFound says that there is no such rollout, location or gate.
+//
+// Why of a rollout names the checker from when it takes a target up, by CheckedBy, and says how long ago that was.
 //
 // check gets the version of a target, with its payload and label, and returns when it has found out. Its context ends
 // when the location has another target: what it returns is not used then. It runs on the goroutine of the call.
@@ -129,6 +99,24 @@ func (c *checker) run(ctx context.Context) error {
 	}
 }
 
+// takeUp says who checks a target, for those who ask why it is not reached. A gate of which something was said stays
+// as it is. A check does not wait for that for long, and does not need it.
+func (c *checker) takeUp(ctx context.Context, j Judgement) {
+	ctx, cancel := context.WithTimeout(ctx, takenUpWithin)
+	defer cancel()
+	s, err := c.rollout.Describe(ctx, Consistency(client.Strict))
+	if err != nil {
+		return
+	}
+	l := s.Location(j.Location)
+	untouched := func(g GateState) bool { return g.Name == j.Gate && g.Verdict == Verdict{} && g.By == "" }
+	if l == nil || l.Target.Generation != j.Generation || !slices.ContainsFunc(l.Gates, untouched) {
+		return
+	}
+	j.Verdict = Verdict{Result: GatePending, Text: "it is being checked"}
+	_ = c.rollout.Judge(ctx, j) // the verdict is what counts
+}
+
 // judge checks a target, and passes the verdict on until a host has it, or the location has another target.
 func (c *checker) judge(ctx context.Context, f *object.Follower, t *Target) error {
 	whole := ctx
@@ -136,6 +124,7 @@ func (c *checker) judge(ctx context.Context, f *object.Follower, t *Target) erro
 	defer end(nil)
 	j := c.judgement
 	j.Seq, j.Generation = t.Seq, t.Generation
+	c.takeUp(ctx, j)
 	j.Verdict = c.check(ctx, Version{Seq: t.Seq, Payload: t.Payload, Label: t.Label, PayloadBytes: len(t.Payload)})
 	for failures := 0; ctx.Err() == nil; failures++ {
 		err := c.rollout.Judge(ctx, j)

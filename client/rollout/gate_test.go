@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // gated is the example with a gate on sas.
@@ -108,6 +108,44 @@ func TestAGateHoldsALocationBack(t *testing.T) {
 	})
 }
 
+// TestWhySaysWhoChecks: a gate that no checker has taken up differs from one that is being checked, and what a person
+// has said stays.
+func TestWhySaysWhoChecks(t *testing.T) {
+	play(t, 1, gated(), func(t *testing.T, g *stage) {
+		why := func() string {
+			t.Helper()
+			reasons, err := g.rollout.Why(t.Context())
+			clienttest.Check(t, err)
+			for _, r := range reasons {
+				if r.Code == rollout.ReasonGate {
+					return r.Text
+				}
+			}
+			return ""
+		}
+		is := func(want string) {
+			t.Helper()
+			if got := why(); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		sas := g.run(g.join("sas", "a.sas"))
+		g.publish("zone 1")
+		sas.reach(t, 1)
+		is("the gate errors of sas is pending for version 1: no checker has reported")
+		x := g.gate(g.Session(), "sas", "errors")
+		x.next(t, 1)
+		time.Sleep(41500 * time.Millisecond)
+		is("the gate errors of sas is pending for version 1, says alerts, 41 s ago: it is being checked")
+		x.stop()
+		clienttest.Check(t, g.rollout.Judge(t.Context(), rollout.Judgement{
+			Location: "sas", Gate: "errors", Seq: 1, By: "ann", Verdict: rollout.Verdict{Result: rollout.GateFailed},
+		}))
+		g.gate(g.Session(), "sas", "errors").next(t, 1)
+		is("the gate errors of sas is failed for version 1, says ann, 0 s ago")
+	})
+}
+
 // TestATargetIsCheckedOncePerGeneration: the same version is checked again where it is assigned again.
 func TestATargetIsCheckedOncePerGeneration(t *testing.T) {
 	play(t, 3, gated(), func(t *testing.T, g *stage) {
@@ -143,7 +181,7 @@ func TestACheckEndsWithItsTarget(t *testing.T) {
 		if cause := context.Cause(c.ctx); cause != rollout.ErrSuperseded {
 			t.Errorf("the check ended by %v", cause)
 		}
-		if got := g.state().Locations[0].Gates[0]; got.Verdict.Result != rollout.GatePending || got.By != "" {
+		if got := g.state().Locations[0].Gates[0]; got.Verdict.Result != rollout.GatePending || got.By != "alerts" {
 			t.Errorf("got %+v", got)
 		}
 	})

@@ -173,10 +173,7 @@ func (m *Member) raiseDoubt() {
 // join joins by an incarnation.
 func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
 	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.RolloutJoin{
-			NodeID: k.Node, Name: k.Name, Instance: protocol.View(m.instance.Name),
-			Location: protocol.View(m.instance.Location), Attributes: m.instance.Attributes,
-		}
+		r := &protocol.RolloutJoin{NodeID: k.Node, Name: k.Name, Instance: m.instance}
 		return r, &r.Mutation
 	}, nil)
 	if err != nil {
@@ -228,7 +225,7 @@ func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) er
 		return nil
 	}
 	err := object.Mutate(ctx, in, m.rollout.Name(), func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		r := &protocol.RolloutReport{NodeID: k.Node, Name: k.Name, Report: report.message()}
+		r := &protocol.RolloutReport{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
 		return r, &r.Mutation
 	}, nil)
 	if err == nil || errors.Is(err, client.ErrBadRequest) || errors.Is(err, client.ErrFenced) {
@@ -268,9 +265,9 @@ func leaveMessage(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 	return r, &r.Mutation
 }
 
-func (r *Report) message() protocol.InstanceReport {
+func reportMessage(r *Report) protocol.InstanceReport {
 	return protocol.InstanceReport{
-		Current: r.Current, Generation: r.Generation, Status: protocol.InstanceStatus(r.Status),
+		Current: r.Current, Generation: r.Generation, Status: r.Status,
 		Code: protocol.View(r.Code), Text: protocol.View(r.Text), Attempts: uint64(r.Attempts),
 	}
 }

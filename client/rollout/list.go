@@ -11,25 +11,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Summary is a rollout in a list.
-type Summary struct {
-	Name      string
-	Revision  uint64
-	Phase     Phase
-	Locations int
-	// Reached is how many locations have reached their target, and have the newest version.
-	Reached   int
-	Instances int
-	LastSeq   uint64 // of the newest version
-	Label     string // of the newest version
-}
-
 // ListOption sets what a list contains.
 type ListOption func(*protocol.RolloutList)
 
 // Prefix asks for those rollouts only whose names begin with it, byte by byte.
 func Prefix(prefix string) ListOption {
 	return func(m *protocol.RolloutList) { m.Prefix = protocol.View(prefix) }
+}
+
+// After asks only for names behind that name, so that a list can be read in parts.
+func After(name string) ListOption {
+	return func(m *protocol.RolloutList) { m.After = []byte(name) }
 }
 
 // ListConsistency asks for more, or less, than the node's config does.
@@ -55,18 +47,11 @@ func summaries(node, shard uint64, options []ListOption) object.Pages[*Summary] 
 		o(m)
 	}
 	read := func(a *protocol.Answer) (page []*Summary, more bool) {
-		for s := range a.RolloutList.Rollouts.All() {
-			page = append(page, summaryOf(&s))
+		for s := range a.RolloutList.Rollouts.All(0) {
+			page = append(page, &s)
 		}
 		m.After = bytes.Clone(a.RolloutList.Next)
 		return page, len(m.After) > 0
 	}
 	return object.Pages[*Summary]{Message: m, Shard: shard, Read: read}
-}
-
-func summaryOf(m *protocol.RolloutSummary) *Summary {
-	return &Summary{
-		Name: string(m.Name), Revision: m.Revision, Phase: Phase(m.Phase), Locations: int(m.Locations),
-		Reached: int(m.Reached), Instances: int(m.Instances), LastSeq: m.LastSeq, Label: string(m.Label),
-	}
 }

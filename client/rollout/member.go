@@ -34,14 +34,16 @@ type Member struct {
 	wanted position
 	known  position // to hosts, since it has joined
 	about  *Target  // what the report is about, nil for none
-	asked  *Target  // that Ask answered last
-	endAsk context.CancelCauseFunc
-	first  bool             // a target was reached, or the role set by hand: success does not make it a leader any more
-	failed int              // attempts at the target of the report
-	retry  time.Time        // when it is to be tried again; zero where it is not
-	loop   *object.Follower // of Targets; nil where none runs
-	err    error            // of the latest try to send
-	over   bool
+	// present is the newest target that Targets has seen.
+	present *Target
+	asked   *Target // that Ask answered last
+	endAsk  context.CancelCauseFunc
+	first   bool             // a target was reached, or the role set by hand: success makes it no leader any more
+	failed  int              // attempts at the target of the report
+	retry   time.Time        // when it is to be tried again; zero where it is not
+	loop    *object.Follower // of Targets; nil where none runs
+	err     error            // of the latest try to send
+	over    bool
 }
 
 // position is what an instance says of itself.
@@ -97,7 +99,8 @@ func Join(
 	return m, nil
 }
 
-// Reached reports that the target is in use. The first time it makes the instance a leader, unless it is Manual.
+// Reached reports that the target is in use. The first time it makes the instance a leader, unless it is Manual. Of a
+// target that the location has no more nothing is reported: the error is ErrSuperseded, as of Updating and Failed.
 func (m *Member) Reached(ctx context.Context, t *Target) error {
 	return m.report(ctx, t, func(r *Report) {
 		r.Current, r.Status, r.Attempts = t.Seq, OK, m.failed+1
@@ -129,7 +132,7 @@ func (m *Member) Failed(ctx context.Context, t *Target, code string, why error) 
 // report makes a report about a target what is wanted, and sends it. change is called with the lock held.
 func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) error {
 	m.mu.Lock()
-	if t.Generation < m.wanted.report.Generation && m.about != nil {
+	if m.isOver(t) {
 		m.mu.Unlock()
 		return failed(OpReport, m.rollout.Name(), ErrSuperseded)
 	}
@@ -144,6 +147,13 @@ func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) 
 	}
 	m.mu.Unlock()
 	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
+}
+
+// isOver reports whether this instance knows that its location has another target, or none. The lock is held.
+func (m *Member) isOver(t *Target) bool {
+	return t.ctx != nil && errors.Is(context.Cause(t.ctx), ErrSuperseded) ||
+		m.about != nil && t.Generation < m.wanted.report.Generation ||
+		m.present != nil && t.Generation < m.present.Generation
 }
 
 // Lead makes the instance a leader: the location reaches a target only when its leaders have.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 var errApply = errors.New("it cannot be read")
@@ -132,6 +132,33 @@ func TestTheFirstSuccessMakesALeader(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestATargetThatIsSupersededIsNotReached: who says so of it hears that, and is made no leader.
+func TestATargetThatIsSupersededIsNotReached(t *testing.T) {
+	play(t, 1, spec(), func(t *testing.T, g *stage) {
+		m := g.join("sas", "a.sas")
+		clienttest.Check(t, g.join("sas", "b.sas").Lead(t.Context())) // who has not reached the target
+		g.publish("zone 1")
+		r := g.run(m)
+		first := r.next(t)
+		g.publish("zone 2")
+		clienttest.Check(t, g.rollout.Promote(t.Context(), by, 2))
+		<-first.Context().Done()
+		for what, report := range map[string]func() error{
+			"reached":  func() error { return m.Reached(t.Context(), first) },
+			"updating": func() error { return m.Updating(t.Context(), first) },
+			"failed":   func() error { return m.Failed(t.Context(), first, "", errApply) },
+		} {
+			if err := report(); !errors.Is(err, rollout.ErrSuperseded) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		synctest.Wait()
+		if i := g.instance("sas", "a.sas"); i.Leader || i.Report.Current != 0 {
+			t.Errorf("hosts know %+v", i)
+		}
+	})
 }
 
 // TestFollowEndsTheCount: a leader that follows again holds nothing up.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // TestActsAreCarriedOut: each does what it says, and is kept with who and why.

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
@@ -20,14 +21,6 @@ type Dry struct {
 	Consistency client.Consistency
 }
 
-// Step is one step of a dry run: a location gets a version.
-type Step struct {
-	After    time.Duration // from now on
-	Location string
-	Seq      uint64
-	Cause    Cause
-}
-
 // Plan is a dry run, which changes nothing: who would get what when, if every leader reached each target in the time
 // that it takes, every gate passed then, and nothing else happened.
 func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
@@ -37,17 +30,11 @@ func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
 			Consistency: protocol.Consistency(dry.Consistency),
 		}
 		if dry.Act != nil {
-			m.Act = dry.Act.message()
+			m.Act = *dry.Act
 		}
 		return m
 	}, func(a *protocol.Answer) {
-		steps = nil
-		now := clock(a.RolloutPlan.NowMillis)
-		for s := range a.RolloutPlan.Steps.All() {
-			steps = append(steps, Step{
-				After: now.Until(s.AtMillis), Location: string(s.Location), Seq: s.Seq, Cause: Cause(s.Cause),
-			})
-		}
+		steps = slices.Collect(a.RolloutPlan.Steps.All(a.RolloutPlan.NowMillis))
 	})
 	return steps, err
 }

@@ -1,40 +1,36 @@
 package rollout
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // PublishOption adds to a version that is published.
 type PublishOption func(*publication)
 
 type publication struct {
-	label   string
-	by      By
-	compare bool
-	last    uint64
-	lease   *client.Lease
-	token   uint64 // where there is no lease
+	kind.Publication
+	lease *client.Lease
 }
 
 // Label is what people call the version: a build, a commit, a timestamp.
-func Label(text string) PublishOption { return func(p *publication) { p.label = text } }
+func Label(text string) PublishOption { return func(p *publication) { p.Label = text } }
 
 // Author is who publishes it.
-func Author(name string) PublishOption { return func(p *publication) { p.by.Author = name } }
+func Author(name string) PublishOption { return func(p *publication) { p.By.Author = name } }
 
 // Reason is why it is published.
-func Reason(text string) PublishOption { return func(p *publication) { p.by.Reason = text } }
+func Reason(text string) PublishOption { return func(p *publication) { p.By.Reason = text } }
 
 // Expect publishes the version only if the newest one that there ever was has this seq, 0 for none.
 // client.ErrPreconditionFailed says that another one was published.
 func Expect(seq uint64) PublishOption {
-	return func(p *publication) { p.compare, p.last = true, seq }
+	return func(p *publication) { p.Compare, p.Expected = true, seq }
 }
 
 // Fence publishes the version only as long as no version was published under a newer lease: client.ErrFenced says that
@@ -42,7 +38,9 @@ func Expect(seq uint64) PublishOption {
 func Fence(lease *client.Lease) PublishOption { return func(p *publication) { p.lease = lease } }
 
 // FenceToken is Fence for a fencing token that another program has the lease of.
-func FenceToken(token uint64) PublishOption { return func(p *publication) { p.token = token } }
+func FenceToken(token uint64) PublishOption {
+	return func(p *publication) { p.Publication.Fence = token }
+}
 
 // Publish adds a version to the rollout of that name in the session's node, once: see Rollout.Publish.
 func Publish(
@@ -58,16 +56,12 @@ func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...Publis
 	for _, o := range options {
 		o(&p)
 	}
-	fence, err := p.fence()
-	if err != nil {
+	if p.Publication.Fence, err = p.fence(); err != nil {
 		return 0, failed(OpPublish, r.Name(), err)
 	}
+	p.Payload = payload
 	err = r.change(ctx, OpPublish, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutPublish{
-			NodeID: k.Node, Name: k.Name, Payload: payload, Label: protocol.View(p.label),
-			Author: protocol.View(p.by.Author), Reason: protocol.View(p.by.Reason),
-			Compare: p.compare, ExpectedSeq: p.last, Fence: fence,
-		}
+		m := &protocol.RolloutPublish{NodeID: k.Node, Name: k.Name, Publication: p.Publication}
 		return m, &m.Mutation
 	}, func(a *protocol.Answer) { seq = a.RolloutPublish.Seq })
 	return seq, err
@@ -76,34 +70,10 @@ func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...Publis
 // fence is the token that guards the version, 0 for none.
 func (p *publication) fence() (uint64, error) {
 	if p.lease == nil {
-		return p.token, nil
+		return p.Publication.Fence, nil
 	}
 	if err := p.lease.Err(); err != nil {
 		return 0, fmt.Errorf("%w: %w", client.ErrFenced, err)
 	}
 	return p.lease.Fence(), nil
-}
-
-// Version is a version of a rollout. Its payload is shared and must not be changed.
-type Version struct {
-	Seq     uint64
-	Payload []byte // where it was asked for
-	Label   string
-	By      By
-
-	Published Moment
-	// Withdrawn: it is not chosen any more.
-	Withdrawn    bool
-	PayloadBytes int
-	// AbandonedIn are the locations in which it was given up.
-	AbandonedIn []string
-}
-
-func versionOf(m *protocol.RolloutVersion, now clock) Version {
-	return Version{
-		Seq: m.Seq, Payload: bytes.Clone(m.Payload), Label: string(m.Label),
-		By:        By{string(m.Author), string(m.Reason)},
-		Published: now.Moment(m.Published, m.WallMillis), Withdrawn: m.Withdrawn, PayloadBytes: int(m.PayloadBytes),
-		AbandonedIn: texts(&m.AbandonedIn),
-	}
 }

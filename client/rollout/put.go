@@ -4,22 +4,22 @@ import (
 	"context"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
-
-// By is who does something with a rollout, and why. It is kept in the rollout, for people.
-type By struct{ Author, Reason string }
 
 // Create makes the rollout. client.ErrAlreadyExists says that there is an object of that name.
 func (r *Rollout) Create(ctx context.Context, spec Spec, by By) error {
-	_, _, err := r.put(ctx, protocol.PutCreate, &spec, by, 0)
+	_, _, err := r.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
 // Put makes the rollout, or gives the one that is there this spec, whatever it has now.
 func (r *Rollout) Put(ctx context.Context, spec Spec, by By) (created bool, err error) {
-	_, created, err = r.put(ctx, protocol.PutEither, &spec, by, 0)
+	_, created, err = r.put(ctx, field.PutEither, &spec, by, 0)
 	return created, err
 }
 
@@ -37,21 +37,21 @@ func (r *Rollout) Alter(ctx context.Context, by By, change func(spec *Spec) erro
 	}, func(spec *Spec) error {
 		return failed(OpPut, r.Name(), change(spec))
 	}, func(spec *Spec, revision uint64) error {
-		_, _, err := r.put(ctx, protocol.PutAlter, spec, by, revision)
+		_, _, err := r.put(ctx, field.PutAlter, spec, by, revision)
 		return err
 	})
 }
 
 func (r *Rollout) put(
-	ctx context.Context, mode protocol.PutMode, spec *Spec, by By, expected uint64,
+	ctx context.Context, mode field.PutMode, spec *Spec, by By, expected uint64,
 ) (revision uint64, created bool, err error) {
-	if err := spec.check(); err != nil {
-		return 0, false, failed(OpPut, r.Name(), err)
+	if spec.Negative() {
+		return 0, false, failed(OpPut, r.Name(), failure.BadRequest("a time or a number of the spec is negative"))
 	}
 	err = r.change(ctx, OpPut, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.RolloutPut{
-			NodeID: k.Node, Name: k.Name, Mode: mode, ExpectedRevision: expected, Spec: spec.message(),
-			Author: protocol.View(by.Author), Reason: protocol.View(by.Reason),
+			NodeID: k.Node, Name: k.Name,
+			Put: kind.Put{Mode: mode, ExpectedRevision: expected, Spec: *spec, By: by},
 		}
 		return m, &m.Mutation
 	}, func(a *protocol.Answer) { revision, created = a.RolloutPut.Revision, a.RolloutPut.Created })

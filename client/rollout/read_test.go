@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 func TestWhatWasPublishedCanBeRead(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // farewellTime is how long a Source that is over tries to end its role.
@@ -87,11 +88,11 @@ func (s *source) run(ctx context.Context) error {
 			s.views.WakeUp()
 		}
 		before = v
-		var ticket protocol.SourceTicket
+		var ticket kind.Ticket
 		if err := object.Head(v, &ticket); err != nil {
 			return err
 		}
-		if ticket.Ticket != 0 && ticket.Ticket != s.done && s.in != nil && ticket.SourceID == s.id {
+		if ticket.Number != 0 && ticket.Number != s.done && s.in != nil && ticket.Source == s.id {
 			s.answer(ctx, ticket)
 		}
 	}
@@ -120,7 +121,9 @@ func (s *source) takeRole(ctx context.Context) error {
 
 func (s *source) roleMessage(off bool) object.Mutation {
 	return func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-		m := &protocol.RolloutSource{NodeID: k.Node, Name: k.Name, Off: off, Source: protocol.View(s.name)}
+		m := &protocol.RolloutSource{
+			NodeID: k.Node, Name: k.Name, SourceRole: kind.SourceRole{Off: off, Name: s.name},
+		}
 		return m, &m.Mutation
 	}
 }
@@ -136,27 +139,28 @@ func (s *source) resign(ctx context.Context) {
 }
 
 // answer answers a question, once.
-func (s *source) answer(ctx context.Context, ticket protocol.SourceTicket) {
-	s.done = ticket.Ticket
+func (s *source) answer(ctx context.Context, ticket kind.Ticket) {
+	s.done = ticket.Number
 	ctx, end := s.views.Begin(ctx, func(v *view.View) bool {
-		var now protocol.SourceTicket
-		return object.Head(v, &now) == nil && now.Ticket == ticket.Ticket
+		var now kind.Ticket
+		return object.Head(v, &now) == nil && now.Number == ticket.Number
 	})
 	defer end(nil)
 	version, err := s.generate(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	offer := &protocol.RolloutOffer{
-		Ticket: ticket.Ticket, Payload: version.Payload, Label: protocol.View(version.Label),
-		Author: protocol.View(version.By.Author),
-	}
+	offer := &protocol.RolloutOffer{Offering: kind.Offering{
+		Ticket: ticket.Number, Payload: version.Payload, Label: version.Label, Author: version.By.Author,
+	}}
 	if err == nil {
 		err = s.offer(ctx, offer)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, client.ErrFenced) {
 		text := cmp.Or(cut(err.Error()), "the source gave no reason")
-		err = s.offer(ctx, &protocol.RolloutOffer{Ticket: ticket.Ticket, Declined: true, Text: protocol.View(text)})
+		err = s.offer(ctx, &protocol.RolloutOffer{
+			Offering: kind.Offering{Ticket: ticket.Number, Declined: true, Text: text},
+		})
 	}
 	if errors.Is(err, client.ErrNotFound) {
 		s.in = nil

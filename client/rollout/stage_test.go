@@ -2,14 +2,15 @@ package rollout_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 const (
@@ -122,7 +123,7 @@ func (st *stage) run(m *rollout.Member) *run {
 				} else {
 					err = m.Failed(ctx, t, "", err)
 				}
-				if err != nil {
+				if err != nil && !errors.Is(err, rollout.ErrSuperseded) {
 					r.err <- err
 					return
 				}

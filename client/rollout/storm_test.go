@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/clienttest"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/test/clienttest"
 )
 
 // storm is what happens to instances while leaders move, connections are cut and sessions end.

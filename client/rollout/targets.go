@@ -103,7 +103,7 @@ func (m *Member) rejoin() {
 func (m *Member) isDue(t, last *Target) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t.Attempt = 1
+	m.present, t.Attempt = t, 1
 	if !t.same(m.about) {
 		return !t.same(last)
 	}
@@ -213,7 +213,7 @@ func (m *Member) askFor(
 	for range askTries {
 		gone := false
 		ask := func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
-			r := &protocol.RolloutAsk{NodeID: k.Node, Name: k.Name, Report: report.message()}
+			r := &protocol.RolloutAsk{NodeID: k.Node, Name: k.Name, Report: reportMessage(&report)}
 			return r, &r.Mutation
 		}
 		err = object.Mutate(ctx, in, m.rollout.Name(), ask, func(a *protocol.Answer) {

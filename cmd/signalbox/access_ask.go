@@ -14,28 +14,16 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// decisionObject says as JSON whether a principal may do something, and why.
-type decisionObject struct {
-	Principal string           `json:"principal"`
-	Allowed   bool             `json:"allowed"`
-	Grant     *roleGrantObject `json:"grant,omitempty"`
-	Rule      *ruleObject      `json:"rule,omitempty"`
-}
-
-func newDecisionObject(d *admin.Decision) decisionObject {
-	g, r := newRoleGrantObject(d.Grant), newRuleObject(d.Rule)
-	return decisionObject{d.Principal, true, &g, &r}
-}
-
 // question reads RIGHT PATH [OBJECT].
 func question(args []string) (right, path, object string, err error) {
-	if _, known := protocol.ParseRight(args[0]); !known {
+	if _, known := rights.ParseRight(args[0]); !known {
 		return "", "", "", cli.Errorf(cli.ExitUsage, "%s is no right; there are %s", cli.Safe(args[0]),
-			strings.Join(protocol.RightAll.Names(), ", "))
+			strings.Join(rights.All.Names(), ", "))
 	}
 	if len(args) > 2 {
 		object = args[2]
@@ -43,39 +31,10 @@ func question(args []string) (right, path, object string, err error) {
 	return args[0], args[1], object, nil
 }
 
-func newAccessWhoCan(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
-		Use:   "who-can RIGHT PATH [OBJECT]",
-		Short: "List who may do something",
-		Long: `Lists the principals that have a right at a path, with objects of a name where one is
-given, and for each the role by which. What anonymous may everybody may.`,
-		Example: `  signalbox access who-can acquire /prod/jobs nightly
-  signalbox access who-can backup /`,
-		Args: cli.Arguments("RIGHT", "PATH", "[OBJECT]"),
-		RunE: func(c *cobra.Command, args []string) error {
-			right, path, object, err := question(args)
-			if err != nil {
-				return err
-			}
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				list, more, err := admin.Of(box).WhoCan(ctx, right, path, object)
-				if err != nil {
-					return err
-				}
-				rows := f.Rows("PRINCIPAL", "BY ROLE", "RULE")
-				for i := range list {
-					o := newDecisionObject(&list[i])
-					if err := rows.Add(o, o.Principal, o.Grant.text(), o.Rule.text()); err != nil {
-						return err
-					}
-				}
-				if more {
-					f.Say("there are more than are shown")
-				}
-				return rows.End()
-			})
-		},
-	}
+// verdict says whether a principal may do something, and why.
+type verdict struct {
+	Allowed bool
+	admin.Decision
 }
 
 func newAccessCan(f *cli.Frame) *cobra.Command {
@@ -98,7 +57,7 @@ with code 77 where it has not.`,
 				}
 				if d == nil {
 					if f.JSON() {
-						if err := f.Object(decisionObject{Principal: args[0]}); err != nil {
+						if err := f.Object(verdict{Decision: admin.Decision{Principal: args[0]}}); err != nil {
 							return err
 						}
 					}
@@ -108,23 +67,11 @@ with code 77 where it has not.`,
 					}
 					return cli.Errorf(cli.ExitNoRight, "no: no role of %s gives %s on %s", cli.Safe(args[0]), right, on)
 				}
-				o := newDecisionObject(d)
-				return f.Line(o, "yes: %s has %s, which allows %s", o.Principal, o.Grant.text(), o.Rule.text())
+				return f.Line(verdict{true, *d}, "yes: %s has %s, which allows %s", d.Principal,
+					operation.GrantText(&d.Grant), operation.RuleText(&d.Rule))
 			})
 		},
 	}
-}
-
-// denialObject is a refusal as JSON.
-type denialObject struct {
-	At      string   `json:"at"`
-	Host    string   `json:"host"`
-	Who     string   `json:"who"`
-	Address string   `json:"address"`
-	Request string   `json:"request"`
-	Rights  []string `json:"rights"`
-	Path    string   `json:"path,omitempty"`
-	Object  string   `json:"object,omitempty"`
 }
 
 func newAccessDenials(f *cli.Frame) *cobra.Command {
@@ -144,12 +91,8 @@ the newest first. A host keeps the last 1,000 since its start, in memory.`,
 				}
 				rows := f.Rows("AT", "HOST", "WHO", "ADDRESS", "REQUEST", "NEEDS", "PATH", "OBJECT")
 				for _, d := range list[:min(limit, len(list))] {
-					o := denialObject{d.At.UTC().Format(accessTime), d.Host, d.Who, d.Address, d.Request, d.Rights,
-						d.Path,
-						d.Object}
-					if err := rows.Add(o, o.At, o.Host, o.Who, o.Address, o.Request,
-						strings.Join(o.Rights, " or "), o.Path,
-						o.Object); err != nil {
+					if err := rows.Add(d, d.At, d.Host, d.Who, d.Address, d.Request,
+						strings.Join(d.Rights.Names(), " or "), d.Path, d.Object); err != nil {
 						return err
 					}
 				}

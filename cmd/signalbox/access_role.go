@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -10,7 +12,9 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/internal/shape"
 	"github.com/signalbox/signalbox/server/access"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 func newAccessRole(f *cli.Frame) *cobra.Command {
@@ -20,13 +24,7 @@ func newAccessRole(f *cli.Frame) *cobra.Command {
 		Long: `A role is a list of rules under a name. Where it is granted below a path its rules
 count below that path. To change one takes the right admin on /, since all that
 have it get or lose something.`,
-	}, newRoleSet(f), newRoleDelete(f), newRoleList(f))
-}
-
-// roleObject is a role as JSON.
-type roleObject struct {
-	Role  string       `json:"role"`
-	Rules []ruleObject `json:"rules"`
+	}, newRoleSet(f))
 }
 
 // parsePlace reads WHAT:PATH or WHAT:PATH:OBJECT.
@@ -38,7 +36,15 @@ func parsePlace(text, form string) (what, path, object string, err error) {
 	if len(parts) == 3 {
 		object = parts[2]
 	}
-	return parts[0], parts[1], object, nil
+	return parts[0], parts[1], object, checkPlace(parts[1])
+}
+
+// checkPlace refuses a path for rights where no node can be.
+func checkPlace(path string) error {
+	if err := meta.CheckPlace(path); err != nil {
+		return cli.Errorf(cli.ExitUsage, "%w", err)
+	}
+	return nil
 }
 
 func newRoleSet(f *cli.Frame) *cobra.Command {
@@ -59,73 +65,24 @@ rights there are see, acquire, write, delete, operate, admin, cluster, backup.`,
 				if err != nil {
 					return err
 				}
-				rule := admin.Rule{Path: path, Object: object, Rights: strings.Split(names, ",")}
+				rule := admin.Rule{Path: path, Object: object}
+				if err := rule.Rights.SetNames(strings.Split(names, ",")); err != nil {
+					return cli.Errorf(cli.ExitUsage, "%w", err)
+				}
 				role.Rules = append(role.Rules, rule)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				changed, err := admin.Of(box).SetRole(ctx, role, admin.By(flags.by(f)))
-				if err == nil {
-					reportAct(f, "role "+args[0], "set", changed)
+				if err != nil {
+					return err
 				}
-				return err
+				return reportAct(f, "role "+args[0], "set", changed)
 			})
 		},
 	}
 	c.Flags().StringArrayVar(&rules, "rule", nil, "a rule, `RIGHTS:PATH[:PREFIX]`; may be repeated")
 	flags.add(c, "history")
 	return c
-}
-
-func newRoleDelete(f *cli.Frame) *cobra.Command {
-	var flags actFlags
-	c := &cobra.Command{
-		Use:     "delete NAME",
-		Short:   "Delete a role that is not given",
-		Long:    `Deletes a role. It is refused while it is given.`,
-		Example: `  signalbox access role delete deploy`,
-		Args:    cli.Arguments("NAME"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				changed, err := admin.Of(box).DeleteRole(ctx, args[0], admin.By(flags.by(f)))
-				if err == nil {
-					reportAct(f, "role "+args[0], "deleted", changed)
-				}
-				return err
-			})
-		},
-	}
-	flags.add(c, "history")
-	return c
-}
-
-func newRoleList(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the roles that were made",
-		Long:    `Lists the roles that were made, beside those that there always are, with their rules.`,
-		Example: `  signalbox access role list`,
-		Args:    cli.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				roles, err := admin.Of(box).Roles(ctx)
-				if err != nil {
-					return err
-				}
-				rows := f.Rows("ROLE", "RULES")
-				for _, r := range roles {
-					o, texts := roleObject{Role: r.Name, Rules: []ruleObject{}}, []string(nil)
-					for _, rule := range r.Rules {
-						o.Rules = append(o.Rules, newRuleObject(rule))
-						texts = append(texts, newRuleObject(rule).text())
-					}
-					if err := rows.Add(o, r.Name, strings.Join(texts, " ")); err != nil {
-						return err
-					}
-				}
-				return rows.End()
-			})
-		},
-	}
 }
 
 func newAccessToken(f *cli.Frame) *cobra.Command {
@@ -135,27 +92,30 @@ func newAccessToken(f *cli.Frame) *cobra.Command {
 		Long: `A token that the cluster keeps lets in on every host. The cluster has its hash only:
 the secret is printed once. Those of the file of --token-file are made by signalbox
 token new.`,
-	}, newAccessTokenCreate(f), newAccessTokenList(f), newAccessTokenRevoke(f))
+	}, newAccessTokenCreate(f))
 }
 
-// tokenObject is a new token as JSON.
-type tokenObject struct {
-	Principal string `json:"principal"`
-	Token     string `json:"token"`
-	Expires   string `json:"expires,omitempty"`
+// createdToken is a new token. The text is missing if a file got the text.
+type createdToken struct {
+	shape.Done
+	Principal string
+	Text      string
+	Expires   time.Time
 }
 
 func newAccessTokenCreate(f *cli.Frame) *cobra.Command {
 	var flags actFlags
 	var grants []string
 	var valid time.Duration
+	var to string
 	c := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a token",
-		Long: `Makes a token with the roles that --grant gives, and prints its secret, once. A client
-is warned five minutes before its token expires; then its connections are closed.
-To change a secret make another token, give it to the clients, and revoke the old.`,
-		Example: `  signalbox access token create ci --grant write:/prod/jobs --grant read:/ >ci.token
+		Long: `Makes a token with the roles that --grant gives, and prints its secret, once, or writes
+it into the file of --to, which is there only once the token is. A client is warned five
+minutes before its token expires; then its connections are closed. To change a secret
+make another token, give it to the clients, and revoke the old.`,
+		Example: `  signalbox access token create ci --grant write:/prod/jobs --grant read:/ --to ci.token
   signalbox access token create ann --grant root:/ --valid 8h`,
 		Args: cli.Arguments("NAME"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -167,56 +127,35 @@ To change a secret make another token, give it to the clients, and revoke the ol
 				}
 				list = append(list, admin.Grant{Role: role, Path: path, Object: object})
 			}
-			o := tokenObject{Principal: "token:" + args[0], Token: access.NewToken()}
-			expires := time.Time{}
+			o := createdToken{Principal: "token:" + args[0], Text: access.NewToken()}
 			if valid > 0 {
-				expires = time.Now().Add(valid)
-				o.Expires = expires.UTC().Format(accessTime)
+				o.Expires = time.Now().Add(valid).Truncate(time.Second)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				by := admin.By(flags.by(f))
-				if _, err := admin.Of(box).CreateToken(ctx, args[0], o.Token, expires, list, by); err != nil {
+				var err error
+				o.Changed, err = admin.Of(box).CreateToken(ctx, args[0], o.Text, o.Expires, list, by)
+				if err != nil {
 					return err
 				}
-				return f.Line(o, "%s", o.Token)
+				if to == "" {
+					return f.Line(o, "%s", o.Text)
+				}
+				err = writeWhole(to, func(w io.Writer) error {
+					_, err := fmt.Fprintln(w, o.Text)
+					return err
+				})
+				if err != nil {
+					return fmt.Errorf("the token %s was made, and could not be written: revoke it: %w", args[0], err)
+				}
+				o.Text = ""
+				return f.Line(o, "%s has the token %s", to, args[0])
 			})
 		},
 	}
+	c.Flags().StringVar(&to, "to", "", "write the secret into `FILE`, which only its user may read, and do not print it")
 	c.Flags().StringArrayVar(&grants, "grant", nil, "a role that it has, `ROLE:PATH[:PREFIX]`; may be repeated")
 	c.Flags().DurationVar(&valid, "valid", 0, "for how long it is good, `DURATION`; for ever without it")
-	flags.add(c, "history")
-	return c
-}
-
-func newAccessTokenList(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
-		Use:     "list",
-		Short:   "List tokens",
-		Long:    `Lists the tokens that the cluster keeps, with their roles; their secrets are nowhere.`,
-		Example: `  signalbox access token list -o wide`,
-		Args:    cli.NoArguments,
-		RunE:    func(c *cobra.Command, _ []string) error { return f.Ask(c, listPrincipals(f, "token:")) },
-	}
-}
-
-func newAccessTokenRevoke(f *cli.Frame) *cobra.Command {
-	var flags actFlags
-	c := &cobra.Command{
-		Use:     "revoke NAME",
-		Short:   "End a token",
-		Long:    `Ends a token at once: connections that came with it are closed.`,
-		Example: `  signalbox access token revoke ci`,
-		Args:    cli.Arguments("NAME"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				changed, err := admin.Of(box).RevokeToken(ctx, args[0], admin.By(flags.by(f)))
-				if err == nil {
-					reportAct(f, "token "+args[0], "revoked", changed)
-				}
-				return err
-			})
-		},
-	}
 	flags.add(c, "history")
 	return c
 }

@@ -15,12 +15,7 @@ import (
 // close makes a token that may do everything, and takes all roles from anonymous clients. It returns a tool with it.
 func (t *tool) close() (root *tool) {
 	t.t.Helper()
-	token := ""
-	t.await("a token is made", func() bool { // the cluster keeps rights from a moment after its start on
-		r := t.run("access", "token", "create", "root", "--grant", "root:/")
-		token = strings.TrimSpace(r.out)
-		return r.code == 0
-	})
+	token := strings.TrimSpace(t.ok("access", "token", "create", "root", "--grant", "root:/"))
 	root = t.with("SIGNALBOX_TOKEN=" + token)
 	root.ok("access", "revoke", "anonymous")
 	return root

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/identity"
@@ -61,34 +62,34 @@ func loadBackup(f *cli.Frame, name string) (*backup.States, error) {
 
 // backupObject is a backup as JSON.
 type backupObject struct {
-	Cluster     string          `json:"cluster"`
-	ClusterName string          `json:"cluster_name,omitempty"`
-	Generation  string          `json:"generation"`
-	Begun       string          `json:"begun"`
-	Level       int             `json:"level"`
-	Version     string          `json:"version"`
-	Host        string          `json:"host,omitempty"`
-	Shards      []sectionObject `json:"shards"`
-	Nodes       []savedNode     `json:"nodes"`
+	Cluster     string
+	ClusterName string
+	Generation  string
+	Begun       string
+	Level       int
+	Version     string
+	Host        string
+	Shards      []sectionObject
+	Nodes       []savedNode
 }
 
 // sectionObject is the state of a shard.
 type sectionObject struct {
-	Shard   uint64 `json:"shard"`
-	Term    uint64 `json:"term"`
-	Index   uint64 `json:"index"`
-	Objects uint64 `json:"objects"`
-	Bytes   uint64 `json:"bytes"`
+	Shard   uint64
+	Term    uint64
+	Index   uint64
+	Objects uint64
+	Bytes   uint64
 }
 
 // savedNode is what a backup has of a node.
 type savedNode struct {
-	ID         uint64 `json:"id"`
-	Path       string `json:"path"`
-	Semaphores int    `json:"semaphores"`
-	Rollouts   int    `json:"rollouts"`
-	Processes  int    `json:"processes"`
-	Bytes      uint64 `json:"bytes"`
+	ID         uint64
+	Path       string
+	Semaphores int
+	Rollouts   int
+	Processes  int
+	Bytes      uint64
 }
 
 func newBackupObject(s *backup.States) backupObject {
@@ -264,7 +265,7 @@ func (n *newHostFlags) check() error {
 
 func newBackupRestore(f *cli.Frame) *cobra.Command {
 	var host newHostFlags
-	var cluster string
+	var cluster, become string
 	var keep bool
 	c := f.Local(&cobra.Command{
 		Use:   "restore FILE|-",
@@ -281,12 +282,18 @@ guards a store by tokens refuses all writers of before.
 Stop the old cluster first. Its hosts are refused by those of the new one, and its
 clients find that their sessions are over, but as long as it runs there are two.
 
+The rights of the backup come back with it: tokens and grants too that were revoked
+since, of which the backup cannot know. All of them are listed. --rights keep has them
+all back, --rights drop none: then only the tokens in the files of hosts let in, until
+rights are given anew. Without --rights it asks, or ends where there is no terminal.
+
 Exit codes: 0 made; 65 the backup is damaged, or the directory cannot be used; 66
-there is no such file.`,
+there is no such file; 64 the command line is wrong, or --rights is missing and there
+is no terminal to ask at.`,
 		Example: `  signalbox backup restore signalbox.backup --data-dir /var/lib/signalbox --name a
 
-  # with the id of the old cluster, and other shards
-  signalbox backup restore signalbox.backup --data-dir ./data --keep-cluster-id --shards 8`,
+  # with the id of the old cluster and all its rights, and other shards
+  signalbox backup restore signalbox.backup --data-dir ./data --keep-cluster-id --shards 8 --rights keep`,
 		Args: cli.Arguments("FILE|-"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := host.check(); err != nil {
@@ -296,21 +303,32 @@ there is no such file.`,
 			if err != nil {
 				return err
 			}
-			return makeCluster(c.Context(), f, s, restore.Options{
-				Dir: host.dir, HostName: host.name, Raft: host.raft, Cluster: cluster, KeepID: keep,
-				Shards: host.shards, Version: programVersion(), By: "signalbox backup restore",
-				Why: "of " + s.Header.Begun.UTC().Format(time.RFC3339),
+			back := rightsOf(s)
+			drop, err := back.dropped(f, become)
+			if err != nil {
+				return err
+			}
+			why := "of " + back.saved.Format(time.RFC3339)
+			if drop {
+				why += ", without its rights"
+			}
+			f.Say("signalbox: the state is %s old; all that was changed since is lost",
+				max(0, time.Since(s.Header.Begun)).Round(time.Second))
+			return makeCluster(c.Context(), f, s, nil, restore.Options{
+				Dir: host.dir, HostName: host.name, Raft: host.raft, Cluster: cluster, KeepID: keep, DropRights: drop,
+				Shards: host.shards, Version: programVersion(), By: "signalbox backup restore", Why: why,
 			})
 		},
 	})
 	host.add(c)
 	c.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the new cluster")
 	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "the new cluster has the id of the old one")
+	c.Flags().StringVar(&become, "rights", "", "what becomes of the rights in the backup: `keep|drop`; empty asks")
 	return c
 }
 
-// makeCluster makes the first host, and says what is to be done next.
-func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, o restore.Options) error {
+// makeCluster makes the first host, and says what is to be done next. Where a cluster is recovered, left is of what.
+func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, left []remnantObject, o restore.Options) error {
 	keepPrivate()
 	ctx, stop := cli.UntilInterrupted(ctx)
 	defer stop()
@@ -319,11 +337,17 @@ func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, o restore.
 		return cli.ExitWith(cli.ExitData, err)
 	}
 	id := &made.Identity
-	f.Say("signalbox: the state is %s old; all that was changed since is lost, and %d objects that cannot stay are "+
-		"left out", made.Age.Round(time.Second), made.Left)
+	f.Say("signalbox: %d objects that cannot stay are left out", made.Left)
+	back := rightsOf(s)
+	principals := back.principals()
+	if o.DropRights {
+		principals = nil
+		f.Say("signalbox: all rights are dropped: only the tokens in the files of hosts let in")
+	}
 	f.Say("signalbox: hosts of before are refused from now on. Do not start them again: what they have counts no " +
 		"more")
-	return f.Line(madeObject{o.Dir, id.HostName, id.Cluster, generationText(id.Generation), made.Nodes, made.Objects},
+	return f.Line(madeObject{o.Dir, id.HostName, id.Cluster, generationText(id.Generation), made.Nodes, made.Objects,
+		principals, left},
 		"%s is host %s of the new cluster %s, generation %d, with %d nodes and %d objects. Start it with signalbox "+
 			"serve",
 		o.Dir, id.HostName, id.Cluster, id.Generation.Number(), made.Nodes, made.Objects)
@@ -331,10 +355,13 @@ func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, o restore.
 
 // madeObject is a new cluster as JSON.
 type madeObject struct {
-	Path       string `json:"path"`
-	HostName   string `json:"host_name"`
-	Cluster    string `json:"cluster"`
-	Generation string `json:"generation"`
-	Nodes      int    `json:"nodes"`
-	Objects    int    `json:"objects"`
+	Path       string
+	HostName   string
+	Cluster    string
+	Generation string
+	Nodes      int
+	Objects    int
+	// Principals are those that have rights in the new cluster.
+	Principals []admin.Principal
+	Remnants   []remnantObject
 }

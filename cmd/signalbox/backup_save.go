@@ -130,7 +130,7 @@ func (s *saveCommand) once(ctx context.Context, target string, from *source) (er
 	if err != nil {
 		return err
 	}
-	return s.Line(newSavedObject(target, &done), "%s", savedText(target, &done))
+	return s.Line(savedBackup{target, done}, "%s", savedText(target, &done))
 }
 
 func savedText(target string, b *admin.Backup) string {
@@ -138,19 +138,10 @@ func savedText(target string, b *admin.Backup) string {
 		b.Generation, byteText(b.Bytes))
 }
 
-// savedObject is a backup that was saved, as JSON.
-type savedObject struct {
-	Path       string `json:"path"`
-	Cluster    string `json:"cluster"`
-	Generation uint64 `json:"generation"`
-	Begun      string `json:"begun"`
-	Shards     int    `json:"shards"`
-	Bytes      int64  `json:"bytes"`
-	Again      int    `json:"begun_again"`
-}
-
-func newSavedObject(path string, b *admin.Backup) savedObject {
-	return savedObject{path, b.Cluster, b.Generation, b.Begun.UTC().Format(time.RFC3339), b.Shards, b.Bytes, b.Again}
+// savedBackup is a backup that was saved, with its file.
+type savedBackup struct {
+	Path string
+	admin.Backup
 }
 
 // source is the cluster that is saved.
@@ -202,18 +193,24 @@ func (p *pausing) Write(b []byte) (int, error) {
 // host gets.
 const backupNice = 10
 
-// giveWay lets other processes go first: it lowers the priority of all threads, from which later ones have theirs. A
-// process that gives way already stays as it is, and one that may not goes on, as it does where there is no /proc.
+// giveWay lets other processes go first: it lowers the priority of all threads, from which later threads inherit. A
+// thread that starts during a pass may have inherited the old priority, so passes go on until two in a row have found
+// nothing to lower. A process of that priority already stays as it is, and a process that may not lower it, or has no
+// /proc, goes on with the old priority.
 func giveWay() {
-	threads, _ := os.ReadDir("/proc/self/task")
-	for _, t := range threads {
-		id, err := strconv.Atoi(t.Name())
-		if err != nil {
-			continue
-		}
-		// On Linux the system call returns 20 less the value, lest it look like an error.
-		if now, err := unix.Getpriority(unix.PRIO_PROCESS, id); err == nil && 20-now < backupNice {
-			_ = unix.Setpriority(unix.PRIO_PROCESS, id, backupNice)
+	for quiet, passes := 0, 0; quiet < 2 && passes < 100; passes++ {
+		quiet++
+		threads, _ := os.ReadDir("/proc/self/task")
+		for _, t := range threads {
+			id, err := strconv.Atoi(t.Name())
+			if err != nil {
+				continue
+			}
+			// On Linux the system call returns 20 less the value, lest it look like an error.
+			now, err := unix.Getpriority(unix.PRIO_PROCESS, id)
+			if err == nil && 20-now < backupNice && unix.Setpriority(unix.PRIO_PROCESS, id, backupNice) == nil {
+				quiet = 0
+			}
 		}
 	}
 }

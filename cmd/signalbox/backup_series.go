@@ -79,7 +79,7 @@ func (s *saveCommand) series(ctx context.Context, dir string, from *source) erro
 		if err != nil {
 			return err
 		}
-		return s.Line(newSavedObject(path, &done), "%s", savedText(path, &done))
+		return s.Line(savedBackup{path, done}, "%s", savedText(path, &done))
 	}
 	next := time.NewTicker(s.every)
 	defer next.Stop()
@@ -87,7 +87,7 @@ func (s *saveCommand) series(ctx context.Context, dir string, from *source) erro
 		path, done, err := r.save(ctx)
 		switch {
 		case err == nil:
-			err = s.Line(newSavedObject(path, &done), "%s", savedText(path, &done))
+			err = s.Line(savedBackup{path, done}, "%s", savedText(path, &done))
 		case ctx.Err() != nil:
 			return nil
 		case cli.ExitCode(err) != cli.ExitNoRight:

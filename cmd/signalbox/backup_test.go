@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -38,10 +37,9 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 	x.ok("semaphore", "create", node, "flags", "--limit", "1", "--data", "on")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.backup")
-	var saved savedObject
-	err := json.Unmarshal([]byte(x.ok("backup", "save", file, "-o", "json")), &saved)
-	if err != nil || saved.Shards < 1 || saved.Cluster == "" || saved.Path != file || saved.Bytes == 0 {
-		t.Errorf("%v: %+v", err, saved)
+	saved := parsed[savedBackup](t, x.ok("backup", "save", file, "-o", "json"))
+	if saved.Shards < 1 || saved.Cluster == "" || saved.Path != file || saved.Bytes == 0 {
+		t.Errorf("%+v", saved)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 || len(names(t, dir)) != 1 {
 		t.Errorf("%v, %v, in %v", info.Mode(), err, names(t, dir))

@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
-	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/protocol/concern"
 )
 
 // The codes of check, by the worst that it finds.
@@ -35,15 +31,12 @@ const (
 
 func (l level) String() string { return [...]string{"ok", "warn", "fail"}[l] }
 
-// MarshalText implements encoding.TextMarshaler.
-func (l level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
-
 // finding is the result of one check.
 type finding struct {
-	Level   level  `json:"level"`
-	Subject string `json:"subject"`
-	Found   string `json:"found"`
-	Advice  string `json:"advice,omitempty"`
+	Level   level
+	Subject string
+	Found   string
+	Advice  string
 }
 
 // findings gathers what is found, in order.
@@ -72,7 +65,6 @@ func (f *findings) worst() (l level) {
 // checkCommand is one run of check.
 type checkCommand struct {
 	*cli.Frame
-	admin []string
 	disk  string
 	quiet bool
 }
@@ -82,37 +74,29 @@ func newCheck(f *cli.Frame) *cobra.Command {
 	k := &checkCommand{Frame: f}
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Is the cluster well, its disk fast enough, its limits sane?",
-		Long: `Looks at a cluster, and tells what is well, what is not, and what to do about it:
+		Short: "Is the cluster well, and what is stuck?",
+		Long: `Asks every host what is not well, and shows one list: hosts and copies that are
+away or behind, disks, quotas, certificates and backups, rollouts that have halted or
+are blocked, rounds of processes that hang, and semaphores that somebody has waited
+for too long. Each says since when, who is waited for, and what to do. The console,
+status, cluster why, /v1/concerns and the metric signalbox_concerns have the same list.
 
-  over the protocol      hosts that answer, what may fail, hosts that are away or
-                         cannot take part, leaders, versions, hosts that lag,
-                         rollouts that have halted or are stuck, rounds of
-                         processes that hang, and when certificates end
-  over the admin pages   readiness, room on the disk, how long the log waits for the
-                         disk, open files, quotas, pauses, slow watchers, clocks,
-                         and when the certificates in use end
-  on this machine        with --disk DIR, how long a write to that disk takes
-
-The admin pages are those of --admin, and of all hosts that these know of. They can
-often be reached only from the machines of the hosts.
-
-A disk is probed with 200 small writes, each made durable like those of the log. It
-needs a directory on the disk that hosts will use, and leaves nothing in it.
+With --disk DIR it also measures how long a write to a disk of this machine takes: 200
+small writes, each made durable like those of the log. It needs a directory on the
+disk that hosts will use, and leaves nothing in it.
 
 Exit codes: 0 all is well; 81 something should be looked at; 82 something is wrong.
 signalbox help exit-codes has the others.`,
 		Example: `  signalbox check
 
-  # hosts that are elsewhere, and only what is not well
-  signalbox check --endpoints a.example,b.example,c.example --admin a.example:7422 --quiet
+  # only what is not well
+  signalbox check --endpoints a.example,b.example,c.example --quiet
 
   # is a disk good enough for a host?
   signalbox check --disk /var/lib/signalbox`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return k.check() },
 	}
-	c.Flags().StringSliceVar(&k.admin, "admin", []string{settings.DefaultAdminListen}, "admin pages of one host or more: `ADDRESSES`; those of the others are found through them")
 	c.Flags().StringVar(&k.disk, "disk", "", "a `DIRECTORY` on a disk of this machine to probe")
 	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "show only what is not well")
 	_ = c.MarkFlagDirname("disk")
@@ -128,13 +112,7 @@ func (c *checkCommand) check() error {
 	base, stop := cli.UntilInterrupted(context.Background())
 	defer stop()
 	var x findings
-	if err := c.within(base, connection, func(ctx context.Context) {
-		checkCluster(ctx, connection, &x)
-		checkCertificates(ctx, connection, &x)
-	}); err != nil {
-		return err
-	}
-	if err := c.within(base, connection, func(ctx context.Context) { checkHosts(c.readPages(ctx), &x) }); err != nil {
+	if err := c.within(base, connection, func(ctx context.Context) { checkCluster(ctx, connection, &x) }); err != nil {
 		return err
 	}
 	if c.disk != "" && !cli.WasInterrupted(base) {
@@ -144,23 +122,6 @@ func (c *checkCommand) check() error {
 		return context.Cause(base)
 	}
 	return c.show(&x)
-}
-
-// readPages reads the pages of all hosts. A host that had no requests for a while confirms only on a request that it is
-// up to date, and is not ready until then. So the pages of hosts that are not ready are read again.
-func (c *checkCommand) readPages(ctx context.Context) []pages.Reading {
-	for try := 1; ; try++ {
-		hosts := pages.Read(ctx, c.admin)
-		unready := slices.ContainsFunc(hosts, func(h pages.Reading) bool { return h.Err == nil && !h.Status.Ready })
-		if !unready || try == checkTries {
-			return hosts
-		}
-		select {
-		case <-time.After(checkPause):
-		case <-ctx.Done():
-			return hosts
-		}
-	}
 }
 
 // within does something in the time that a command has.
@@ -203,13 +164,13 @@ func (c *checkCommand) show(x *findings) error {
 	return nil
 }
 
-// checkCluster checks what hosts answer over the protocol.
+// checkCluster asks the hosts what is not well.
 func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) {
 	box, err := connection.Open(ctx)
-	var hosts []client.HostStatus
+	var list *admin.Concerns
 	if err == nil {
 		defer box.Close()
-		hosts, err = askHosts(ctx, box)
+		list, err = readConcerns(ctx, box)
 	}
 	if err != nil {
 		todo := "start a host, or look at --endpoints"
@@ -219,130 +180,47 @@ func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) 
 		x.add(levelFail, "cluster", todo, "it cannot be asked: %s", cli.Explain(err))
 		return
 	}
-	judgeCluster(hosts, askGovernor(ctx, box, hosts), x)
-	checkRollouts(ctx, box, x)
-	checkProcesses(ctx, box, x)
+	judgeConcerns(list, x)
 }
 
-// manyEntries is a lag that a host does not have in normal operation.
-const manyEntries = 10_000
-
-// judgeCluster judges the answers of hosts, and what the one that governs says of all: nil for nothing.
-func judgeCluster(hosts []client.HostStatus, whole *admin.Cluster, x *findings) {
-	s := newStatusObject(hosts)
-	var silent, stale, behind []string
-	versions := make(map[string]bool)
-	for i := range s.Hosts {
-		h := &s.Hosts[i]
-		if h.Error != "" {
-			silent = append(silent, h.Address+" ("+h.Error+")")
-			continue
-		}
-		versions[h.Version] = true
-		if !h.Fresh {
-			stale = append(stale, h.Name)
-		}
-		for _, on := range h.Shards {
-			if on.Lag > manyEntries {
-				behind = append(behind, fmt.Sprintf("%s by %d in shard %d", h.Name, on.Lag, on.ID))
-			}
-		}
-	}
-	if n := len(silent); n == 0 {
-		x.well("hosts", "all answer: %d", len(s.Hosts))
+// judgeConcerns adds what hosts say, and what none has anything to say of.
+func judgeConcerns(list *admin.Concerns, x *findings) {
+	if n := len(list.Unanswered); n == 0 {
+		x.well("answers", "all hosts answer: %d", list.Asked)
 	} else {
 		l := levelWarn
-		if 2*n >= len(s.Hosts) {
+		if 2*n >= list.Asked {
 			l = levelFail
 		}
-		x.add(l, "hosts", "start them again: while they are away one more can be one too many",
-			"%d of %d do not answer: %s", n, len(s.Hosts), strings.Join(silent, "; "))
+		x.add(l, "answers", "start them again, or upgrade them: what only they know is missing below; an address that "+
+			"no host has is one of --endpoints, of its variable or of the context", "%d of %d have not said what they "+
+			"see: %v", n, list.Asked, unansweredHosts(list.Unanswered))
 	}
-	var unknown []string
-	for _, e := range s.Silent {
-		unknown = append(unknown, e.Address+" ("+e.Error+")")
+	for i := range list.Items {
+		c := &list.Items[i]
+		text := textOf(c)
+		if c.WaitsFor != "" {
+			text += "; waits for " + c.WaitsFor
+		}
+		if since := agoCell(c.Since); since != "" {
+			text += ", for " + since
+		}
+		x.add(levelOf(c.Severity), c.Subject, cli.Safe(c.Do), "%s", text)
 	}
-	if len(unknown) > 0 {
-		x.add(levelWarn, "endpoints",
-			"no host is known by such an address: look at what --endpoints, its variable or the context says",
-			"%d of those given do not answer: %s", len(unknown), strings.Join(unknown, "; "))
-	}
-	if whole != nil {
-		judgeMembers(whole, x)
-	} else {
-		judgeRedundancy(len(s.Hosts), x)
-	}
-	x.none(levelFail, "leaders", s.leaderless(), "every shard has one: "+strconv.Itoa(len(s.Shards)),
-		"there is none of shard %s", "changes are refused there until a majority of the hosts speak to each other: "+
-			"look at their logs and at the network between them")
-	x.none(levelFail, "changes", s.refusals(), "no host refuses them", "refused by %s",
-		"make room on the disks that are named; a host whose disk is nearly full takes no more of the log either, and "+
-			"catches up when there is room")
-	x.none(levelWarn, "freshness", stale,
-		"every host that answers made sure lately that it leads what it believes to lead",
-		"%s did not make sure lately", "they cannot reach a majority of the others, or have no time to: look at "+
-			"their logs and their load")
-	x.none(levelWarn, "lag", behind, "no host is far behind in the log of a shard",
-		"far behind in the log: %s", "their disks, or the network, are too slow for what is written")
-	switch {
-	case s.LevelHeldBy != "":
-		x.add(levelWarn, "feature level", "what came with the next level can be used when every host can follow: "+
-			"upgrade those that cannot, and start those that are away",
-			"%d; %s", s.FeatureLevel, s.LevelHeldBy)
-	case s.FeatureLevel > 0:
-		x.well("feature level", "%d, and no host can follow a higher one", s.FeatureLevel)
-	}
-	judgeGenerations(hosts, s.Generation, x)
-	if len(versions) > 1 {
-		x.add(levelWarn, "versions", "this is as it should be while a cluster is being upgraded, and at no other time",
-			"the hosts differ: %s", joinKeys(versions))
-	} else if len(versions) == 1 {
-		x.well("versions", "all hosts that answer have the same: %s", joinKeys(versions))
-	}
-}
-
-// judgeGenerations judges whether hosts of an earlier cluster run beside those of the one that was made of it.
-func judgeGenerations(hosts []client.HostStatus, newest uint64, x *findings) {
-	var older []string
-	for i := range hosts {
-		if h := &hosts[i]; h.Err == nil && h.Generation < newest {
-			older = append(older, h.Name)
+	for _, g := range concern.Groups() {
+		told := func(c admin.Concern) bool { return c.Severity != admin.Note && c.Kind.Row().Group == g }
+		if !slices.ContainsFunc(list.Items, told) {
+			x.well(string(g), "nothing to look at")
 		}
 	}
-	if newest > 0 {
-		x.none(levelFail, "generation", older, fmt.Sprintf("every host that answers is of generation %d", newest),
-			"an earlier one at %s", "the cluster was restored or recovered without them, and clients that reach them "+
-				"work in another cluster: stop them for good")
-	}
 }
 
-// none judges a list that should be empty.
-func (f *findings) none(otherwise level, subject string, list []string, well, ill, advice string) {
-	if len(list) == 0 {
-		f.well(subject, "%s", well)
-		return
+func levelOf(s admin.Severity) level {
+	switch s {
+	case admin.Failure:
+		return levelFail
+	case admin.Warning:
+		return levelWarn
 	}
-	f.add(otherwise, subject, advice, ill, strings.Join(list, ", "))
+	return levelOK
 }
-
-// judgeRedundancy judges by the number of hosts alone: there are no records of them.
-func judgeRedundancy(hosts int, x *findings) {
-	switch hosts {
-	case 1:
-		x.well("redundancy", "one host: while it is away, no client is served")
-	case 2:
-		x.add(levelWarn, "redundancy", "add a third host: a cluster of two stops when either of them does",
-			"there are two hosts")
-	default:
-		x.well("redundancy", "of %d hosts %d may be away at a time", hosts, (hosts-1)/2)
-	}
-}
-
-// checkPatience is how long after its start a host counts as starting.
-const checkPatience = 10 * time.Second
-
-const (
-	// checkTries is how often the pages of hosts are read that are not ready, and checkPause the time in between.
-	checkTries = 3
-	checkPause = 500 * time.Millisecond
-)

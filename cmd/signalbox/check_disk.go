@@ -18,6 +18,8 @@ const (
 	probeWrites = 200
 	probeBytes  = 4 << 10
 	probeWithin = 20 * time.Second
+	// badSync is after what silence followers replace a leader: a disk that stands still for as long keeps it silent.
+	badSync = 300 * time.Millisecond
 	// slowWrite is the time that 99 of 100 writes stay below on a disk for a busy host.
 	slowWrite = 10 * time.Millisecond
 )
@@ -69,6 +71,18 @@ func probe(ctx context.Context, f *cli.Frame, dir string) (times []time.Duration
 		bar.show("probing the disk", int64(len(times)), probeWrites)
 	}
 	return times, nil
+}
+
+// duration shows seconds to people.
+func duration(seconds float64) time.Duration {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d > time.Second:
+		return d.Round(10 * time.Millisecond)
+	case d > time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(100 * time.Nanosecond)
 }
 
 // syncData makes what was written durable.

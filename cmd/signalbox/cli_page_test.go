@@ -2,19 +2,21 @@ package main
 
 import (
 	"bytes"
+	"encoding"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/client/discovery"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/internal/shape"
 )
 
 // TestTheReferenceIsCurrent compares docs/cli.md with what the commands say of themselves.
@@ -113,7 +115,7 @@ func title(c *cobra.Command) string {
 
 // command writes what the help of a command says.
 func (p *pageWriter) command(c *cobra.Command) {
-	args := append(strings.Fields(title(c)), "--help")
+	args := append([]string{"help"}, strings.Fields(title(c))...)
 	code, said, _ := command(nil, args...)
 	if code != 0 {
 		p.t.Errorf("%v: code %d", args, code)
@@ -143,220 +145,101 @@ func (p *pageWriter) text(said string) {
 	p.WriteString("```\n")
 }
 
-// jsonOutputs are the objects that commands print. Those that testdata/scripts/json.txt has a part for are shown
-// with an example.
-var jsonOutputs = []struct {
+// ownObjects are what commands print as JSON that no route of the HTTP API answers.
+var ownObjects = []struct {
 	commands string
 	object   any
 }{
-	{"node describe, create, alter, list", nodeObject{}},
-	{"semaphore list", semaphoreObject{}},
-	{"semaphore describe, create, resize", semaphoreDetails{}},
-	{"semaphore acquire", grantObject{}},
-	{"semaphore watch", viewObject{}},
-	{"session list", sessionObject{}},
-	{"session show", sessionDetails{}},
-	{"discover list, register", endpointObject{}},
-	{"discover watch", setObject{}},
-	{"config get, watch", valueObject{}},
-	{"elect --observe", leader{}},
-	{"rollout create, alter, status", rolloutObject{}},
-	{"rollout list", summaryObject{}},
-	{"rollout why", reasonObject{}},
-	{"rollout history", historyObject{}},
-	{"rollout instances", instanceObject{}},
-	{"rollout versions", versionObject{}},
-	{"rollout acts", actObject{}},
-	{"rollout plan", stepObject{}},
-	{"rollout publish", publishedObject{}},
-	{"rollout spec", specObject{}},
-	{"process create, alter, status, watch", processObject{}},
-	{"process list", processSummaryObject{}},
-	{"process why", processReasonObject{}},
-	{"process members", processMemberObject{}},
-	{"process results", processResultObject{}},
-	{"process acts", processActObject{}},
-	{"backup save", savedObject{}},
-	{"backup verify, show", backupObject{}},
-	{"backup restore, cluster recover", madeObject{}},
-	{"cluster recover --export", exportObject{}},
-	{"process send", processReplyObject{}},
-	{"context list", contextObject{}},
-	{"context show", settingObject{}},
-	{"status", statusObject{}},
-	{"top", sample{}},
-	{"who", waitObject{}},
-	{"check", finding{}},
-	{"inspect", directoryObject{}},
-	{"host list", clusterHostObject{}}, {"host show", clusterHostObject{}}, {"host join-token", joinTokenObject{}},
-	{"shard list", placementObject{}}, {"cluster describe", clusterObject{}}, {"cluster why", clusterWhyObject{}},
-	{"cluster plan", clusterPlanObject{}}, {"cluster steps", clusterStepObject{}},
-	{"cluster audit", entryObject{}}, {"cluster policy", policyObject{}}, {"cluster recover", exportObject{}},
-	{"access list", principalObject{}}, {"access role list", roleObject{}}, {"access token create", tokenObject{}},
-	{"access who-can, can", decisionObject{}}, {"access denials", denialObject{}},
-	{"backup verify, show", backupObject{}}, {"backup restore", madeObject{}},
+	{"semaphore acquire", acquired{}}, {"semaphore watch", changedView{}}, {"who", waitingSession{}},
+	{"discover watch", discovery.Set{}}, {"process results", wholeResult{}}, {"process send", memberReply{}},
+	{"rollout history", pastTarget{}}, {"rollout plan", rollout.Step{}}, {"status", statusReport{}}, {"top", sample{}},
+	{"check", finding{}}, {"access can", verdict{}}, {"backup save", savedBackup{}},
+	{"backup verify, show", backupObject{}}, {"backup restore, cluster recover", madeObject{}},
+	{"cluster recover --export", exportObject{}}, {"context list", contextObject{}}, {"context show", settingObject{}},
+	{"inspect", directoryObject{}}, {"host moved", movedObject{}}, {"version", buildObject{}},
 }
 
-// json writes the fields of all objects that commands print.
+// json writes which command prints the answer of which route, examples, and the fields of all else.
 func (p *pageWriter) json() {
 	p.WriteString(pageJSON)
-	examples := jsonExamples(p.t)
-	for _, o := range jsonOutputs {
-		fmt.Fprintf(p, "\n### %s: JSON\n\n", o.commands)
-		first, _, _ := strings.Cut(o.commands, ",")
-		if example := examples[first]; example != "" {
-			fmt.Fprintf(p, "```json\n%s\n```\n\n", example)
+	for _, a := range answers {
+		commands := strings.Join(strings.Fields(a.command)[:a.words], " ")
+		adds := ""
+		if a.adds != "" {
+			adds = "`" + strings.ReplaceAll(a.adds, " ", "`, `") + "`"
 		}
-		delete(examples, first)
-		p.WriteString("| field | value |\n| --- | --- |\n")
-		p.fields("", reflect.TypeOf(o.object), make(map[reflect.Type]string))
+		part := a.part
+		if part != "" {
+			part = "`" + part + "`"
+		}
+		fmt.Fprintf(p, "| `%s` | `%s` | %s | %s |\n", commands, a.routeOnly(), part, adds)
 	}
-	if len(examples) > 0 {
-		p.t.Errorf("these examples are of no command: %v", examples)
+	p.WriteString("\nAll other objects, with their fields; those of a list stand behind `[]`:\n\n" +
+		"| command | fields |\n| --- | --- |\n")
+	for _, o := range ownObjects {
+		fmt.Fprintf(p, "| `%s` | `%s` |\n", strings.ReplaceAll(o.commands, ", ", "`, `"),
+			strings.Join(fieldNames("", reflect.TypeOf(o.object)), "`, `"))
 	}
+	p.WriteString("\nExamples:\n\n```sh\n")
+	for _, e := range jsonExamples(p.t) {
+		p.WriteString(e)
+	}
+	p.WriteString("```\n")
 }
 
-// jsonExamples are the lines of JSON in the script that is there for them, by the command that prints them.
-func jsonExamples(t *testing.T) map[string]string {
+// fieldNames are the fields of a structure, and of the structures in it.
+func fieldNames(prefix string, of reflect.Type) (names []string) {
+	for _, f := range shape.Fields(of) {
+		name, inner := prefix+f.Name, f.Of
+		switch reflect.Zero(inner).Interface().(type) {
+		case encoding.TextMarshaler, time.Time:
+			names = append(names, name)
+			continue
+		case interface{ Names() []string }:
+			name += "[]"
+		}
+		for inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+			if inner.Kind() == reflect.Slice && inner.Elem().Kind() != reflect.Uint8 {
+				name += "[]"
+			}
+			inner = inner.Elem()
+		}
+		names = append(names, name)
+		if inner.Kind() == reflect.Struct {
+			names = append(names[:len(names)-1], fieldNames(name+".", inner)...)
+		}
+	}
+	return names
+}
+
+// jsonExamples are the commands of the script that is there for them, where one line of the shell is enough, with the
+// lines of JSON that they print.
+func jsonExamples(t *testing.T) (examples []string) {
 	text, err := os.ReadFile("testdata/scripts/json.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := make(map[string]string)
 	of := ""
 	for line := range strings.Lines(string(text)) {
 		if said, ok := strings.CutPrefix(line, "# "); ok {
 			of = strings.TrimSpace(said)
-			found[of] = ""
 		}
-		if strings.HasPrefix(line, "{") {
-			found[of] = strings.TrimSpace(line)
-		}
-	}
-	for name, example := range found {
-		if example == "" {
-			t.Errorf("testdata/scripts/json.txt prints nothing for %s", name)
+		if strings.HasPrefix(line, "{") && of != "" {
+			examples = append(examples, "# "+of+"\n"+line)
+			of = ""
 		}
 	}
-	return found
+	if len(examples) < 10 {
+		t.Errorf("there are only %d examples", len(examples))
+	}
+	return examples
 }
-
-// fields writes a row for each field of a struct, and of the structs in it, once for each type of them.
-func (p *pageWriter) fields(prefix string, of reflect.Type, told map[reflect.Type]string) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		tag := field.Tag.Get("json")
-		if field.Anonymous && tag == "" {
-			p.fields(prefix, field.Type, told)
-			continue
-		}
-		if tag == "" {
-			continue
-		}
-		name, rest, _ := strings.Cut(tag, ",")
-		value, inner := jsonValue(field.Type)
-		if field.Type == reflect.TypeFor[[]byte]() {
-			value = "text: base64 of what is not UTF-8"
-		}
-		before := told[inner]
-		if inner != nil && before != "" {
-			value += " like `" + before + "`"
-		}
-		if strings.Contains(rest, "omitempty") {
-			value += "; left out where there is none"
-		} else if field.Type.Kind() == reflect.Pointer {
-			value += ", or null"
-		}
-		fmt.Fprintf(p, "| `%s%s` | %s |\n", prefix, name, value)
-		if inner != nil && before == "" {
-			told[inner] = prefix + name
-			p.fields(prefix+name+".", inner, told)
-		}
-	}
-}
-
-// jsonValue says how a type is written as JSON, and which struct is in it.
-func jsonValue(of reflect.Type) (value string, inner reflect.Type) {
-	switch of {
-	case reflect.TypeFor[cli.ID]():
-		return "text: an id", nil
-	case reflect.TypeFor[cli.Amount]():
-		return `number, or "all"`, nil
-	case reflect.TypeFor[level]():
-		return `"ok", "warn" or "fail"`, nil
-	case reflect.TypeFor[time.Time]():
-		return "text: a time, RFC 3339", nil
-	}
-	switch of.Kind() {
-	case reflect.Pointer:
-		return jsonValue(of.Elem())
-	case reflect.String:
-		return "text", nil
-	case reflect.Bool:
-		return "true or false", nil
-	case reflect.Map:
-		return "object: texts by name", nil
-	case reflect.Struct:
-		return "object", of
-	case reflect.Slice:
-		if of.Elem().Kind() == reflect.Struct {
-			return "list of objects", of.Elem()
-		}
-		element, _ := jsonValue(of.Elem())
-		return "list, each a " + element, nil
-	}
-	return "number", nil
-}
-
-// TestTheReferenceHasAllJSON: what has names for JSON and is printed by a command is on the page.
-func TestTheReferenceHasAllJSON(t *testing.T) {
-	known := make(map[string]bool)
-	var note func(reflect.Type)
-	note = func(of reflect.Type) {
-		for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
-			of = of.Elem()
-		}
-		if of.Kind() != reflect.Struct {
-			return
-		}
-		known[of.Name()] = true
-		for i := range of.NumField() {
-			note(of.Field(i).Type)
-		}
-	}
-	for _, o := range jsonOutputs {
-		note(reflect.TypeOf(o.object))
-	}
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
-	found := 0
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range structWithJSON.FindAllSubmatch(text, -1) {
-			found++
-			if !known[string(m[1])] {
-				t.Errorf("%s: %s is printed as JSON, and jsonOutputs does not have it", file, m[1])
-			}
-		}
-	}
-	if found < 20 {
-		t.Errorf("only %d types were found", found)
-	}
-}
-
-var structWithJSON = regexp.MustCompile("(?m)^type (\\w+) struct {\n(?:[^}]*\n)?[^}]*`json:")
 
 const pageStart = `# The tool
 
 <!-- Made from the commands by: go test ./cmd/signalbox -run Reference -update -->
 
-` + "`signalbox`" + ` is the server and every tool for it, in one binary. This page has what ` + "`signalbox COMMAND --help`" + ` says of each
+` + "`signalbox`" + ` is the server and every tool for it, in one binary. This page has what ` + "`signalbox help COMMAND`" + ` says of each
 command, how commands find a cluster, what they print, and the codes that they end with. Words are those of
 [concepts](concepts.md).
 
@@ -372,6 +255,7 @@ The variables, in one place; a host has [settings](settings.md) with variables o
 | ` + "`SIGNALBOX_CLIENT_TLS`, `SIGNALBOX_CLIENT_TLS_CA`, `SIGNALBOX_CLIENT_TLS_CERT`, `SIGNALBOX_CLIENT_TLS_KEY`, `SIGNALBOX_CLIENT_TLS_SERVER_NAME`" + ` | TLS |
 | ` + "`SIGNALBOX_CONTEXT`, `SIGNALBOX_CONTEXTS`" + ` | the context that counts, and the file that contexts are in |
 | ` + "`SIGNALBOX_OUTPUT`" + ` | table, json or wide |
+| ` + "`SIGNALBOX_JSON_NOTE`" + ` | set to anything: nothing is said about new names in JSON |
 | ` + "`SIGNALBOX_FENCE`, `SIGNALBOX_SESSION`, `SIGNALBOX_NODE`, `SIGNALBOX_COUNT`" + ` | set for what [lock](#lock) and [elect](#elect) run: what it holds, and as whom |
 | ` + "`SIGNALBOX_LOCK`, `SIGNALBOX_ELECTION`" + ` | set likewise: the name of the lock, or of the election |
 | ` + "`SIGNALBOX_ROLLOUT`, `SIGNALBOX_VERSION`, `SIGNALBOX_LABEL`, `SIGNALBOX_GENERATION`, `SIGNALBOX_ATTEMPT`, `SIGNALBOX_LOCATION`, `SIGNALBOX_INSTANCE`, `SIGNALBOX_GATE`" + ` | set for what [rollout follow](#rollout-follow), [rollout gate](#rollout-gate) and [rollout source](#rollout-source) run, as far as they have a meaning there |
@@ -386,8 +270,12 @@ Commands that change something and have nothing to show say what they did on sta
 const pageJSON = `
 ## JSON
 
-What commands print with ` + "`-o json`" + `: one object on a line for each thing. A field with a dot is in the object, or in each
-object of the list, of what stands before the dot. Fields may be added; those that are here stay.
+What commands print with ` + "`-o json`" + ` is what the [HTTP API](http.md) answers, by the same rule: an object on one line, or a
+line for each item of a list. A test holds the two equal. Commands that change something print
+` + "`{\"changed\":true}`" + `. The schemas of all answers are in the OpenAPI document, ` + "`GET /v1/openapi.json`" + `.
+
+| command | the answer of | of that | and |
+| --- | --- | --- | --- |
 `
 
 const pageCompletion = `

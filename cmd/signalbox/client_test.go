@@ -312,8 +312,8 @@ func TestBrokenFilesAreReportedWithTheAddresses(t *testing.T) {
 	defer l.Close()
 	p.refused(t, cli.ExitUsage, []string{
 		"the host cannot start:", "the file of tokens " + bad +
-			" cannot be used", "--tls-cert: transport: load certificates",
-		"--raft-tls-cert: transport: load certificates", "--listen: transport: listen on " + p.Client,
+			" cannot be used", "--tls-cert: load certificates",
+		"--raft-tls-cert: load certificates", "--listen: listen on " + p.Client,
 	}, "--token-file", bad, "--tls-listen", other.Client, "--tls-cert", bad, "--tls-key", bad,
 		"--raft-tls-cert", bad, "--raft-tls-key", bad, "--raft-tls-ca", bad)
 }

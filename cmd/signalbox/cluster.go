@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // newClusterCommands returns the commands about a cluster as a whole and its governor.
@@ -22,51 +21,8 @@ func newClusterCommands(f *cli.Frame) *cobra.Command {
 		Long: `The governor runs at the host that leads the meta shard. It brings hosts to their
 targets, replaces what has failed, and spreads votes and leaderships, one small step
 after the other.`,
-	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterSteps(f), newClusterAudit(f),
+	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterSteps(f),
 		newClusterPolicy(f), newClusterRecover(f)))
-}
-
-// clusterObject is a cluster as JSON.
-type clusterObject struct {
-	ID         string              `json:"id"`
-	Generation uint64              `json:"generation"`
-	Governor   uint64              `json:"governor"`
-	Observed   bool                `json:"observed"`
-	Hosts      []clusterHostObject `json:"hosts"`
-	Shards     []placementObject   `json:"shards"`
-	Policy     policyObject        `json:"policy"`
-	Concerns   []concernObject     `json:"concerns"`
-}
-
-// concernObject is what is not as it should be, as JSON.
-type concernObject struct {
-	Severity string   `json:"severity"`
-	Code     string   `json:"code"`
-	Text     string   `json:"text"`
-	Mend     string   `json:"mend"`
-	Host     uint64   `json:"host,omitempty"`
-	Shards   []uint64 `json:"shards,omitempty"`
-}
-
-func newClusterObject(c *admin.Cluster) clusterObject {
-	o := clusterObject{ID: c.ID, Generation: c.Generation, Governor: c.Governor, Observed: c.Observed,
-		Hosts: []clusterHostObject{}, Shards: []placementObject{}, Policy: newPolicyObject(&c.Policy),
-		Concerns: concernObjects(c)}
-	for i := range c.Hosts {
-		o.Hosts = append(o.Hosts, newClusterHostObject(c, &c.Hosts[i]))
-	}
-	for i := range c.Shards {
-		o.Shards = append(o.Shards, newPlacementObject(c, &c.Shards[i]))
-	}
-	return o
-}
-
-func concernObjects(c *admin.Cluster) []concernObject {
-	list := []concernObject{}
-	for _, x := range c.Concerns {
-		list = append(list, concernObject{x.Severity.String(), x.Code, x.Text, x.Mend, x.Host, x.Shards})
-	}
-	return list
 }
 
 // hostName is the name of a host, what stands for one that is not known.
@@ -96,7 +52,11 @@ should be, with what to do about it. -o json has all hosts and replicas.`,
 				if err != nil {
 					return err
 				}
-				return showCluster(f, cluster)
+				concerns := cluster.Concerns
+				if list, err := readConcerns(ctx, box); err == nil {
+					concerns = list.Items
+				}
+				return showCluster(f, cluster, concerns)
 			})
 		},
 	}
@@ -104,8 +64,7 @@ should be, with what to do about it. -o json has all hosts and replicas.`,
 	return c
 }
 
-func showCluster(f *cli.Frame, c *admin.Cluster) error {
-	o := newClusterObject(c)
+func showCluster(f *cli.Frame, c *admin.Cluster, concerns []admin.Concern) error {
 	living := 0
 	for i := range c.Hosts {
 		if c.Hosts[i].Target.State != admin.Expelled {
@@ -116,13 +75,13 @@ func showCluster(f *cli.Frame, c *admin.Cluster) error {
 	if !c.Observed {
 		governor += " (it was not asked, or has not heard from the others yet)"
 	}
-	err := f.Fields(o, cli.Field{Name: "cluster", Cell: o.ID}, cli.Field{Name: "generation", Cell: o.Generation},
+	err := f.Fields(c, cli.Field{Name: "cluster", Cell: c.ID}, cli.Field{Name: "generation", Cell: c.Generation},
 		cli.Field{Name: "governor", Cell: governor}, cli.Field{Name: "hosts", Cell: living},
 		cli.Field{Name: "failures tolerated", Cell: toleranceText(c)})
 	if err != nil {
 		return err
 	}
-	return f.Section("What is not as it should be", concernTitles, concernCells(o.Concerns))
+	return f.Section("What is not well", concernTitles, concernCells(concerns))
 }
 
 // toleranceText says how many failures all shards can take.
@@ -138,71 +97,6 @@ func toleranceText(c *admin.Cluster) string {
 		return "a majority is missing"
 	}
 	return fmt.Sprint(least)
-}
-
-func shardNames(ids []uint64) string {
-	var names []string
-	for _, id := range ids {
-		names = append(names, shardName(id))
-	}
-	return strings.Join(names, ",")
-}
-
-// clusterStepObject is a step as JSON.
-type clusterStepObject struct {
-	ID        uint64 `json:"id,omitempty"`
-	Kind      string `json:"kind"`
-	Text      string `json:"text"`
-	Rule      string `json:"rule,omitempty"`
-	Subject   string `json:"subject"`
-	Shard     uint64 `json:"shard"`
-	Host      uint64 `json:"host,omitempty"`
-	InMS      int64  `json:"in_ms"`
-	AgeMS     int64  `json:"age_ms,omitempty"`
-	Failures  int    `json:"failures,omitempty"`
-	LastError string `json:"last_error,omitempty"`
-	WaitMS    int64  `json:"wait_ms,omitempty"`
-}
-
-// governorReasonObject is why something is not done, as JSON.
-type governorReasonObject struct {
-	Code     string   `json:"code"`
-	Text     string   `json:"text"`
-	Rule     string   `json:"rule"`
-	Subjects []string `json:"subjects"`
-	SinceMS  int64    `json:"since_ms,omitempty"`
-	LeftMS   int64    `json:"left_ms,omitempty"`
-}
-
-// clusterWhyObject is what the governor does and waits for, as JSON.
-type clusterWhyObject struct {
-	Steps   []clusterStepObject    `json:"steps"`
-	Reasons []governorReasonObject `json:"reasons"`
-}
-
-// clusterPlanObject is what the governor would do, as JSON.
-type clusterPlanObject struct {
-	Steps   []clusterStepObject    `json:"steps"`
-	Reasons []governorReasonObject `json:"reasons"`
-	Cut     bool                   `json:"cut"`
-}
-
-func clusterStepObjects(steps []admin.Step) []clusterStepObject {
-	list := []clusterStepObject{}
-	for _, s := range steps {
-		list = append(list, clusterStepObject{s.ID, s.Kind, s.Text, s.Rule, s.Subject, s.Shard, s.Host,
-			cli.Millis(s.In), cli.Millis(s.Age), s.Failures, s.LastError, cli.Millis(s.Wait)})
-	}
-	return list
-}
-
-func governorReasonObjects(reasons []admin.Reason) []governorReasonObject {
-	list := []governorReasonObject{}
-	for _, r := range reasons {
-		list = append(list, governorReasonObject{r.Code, r.Text, r.Rule, r.Subjects, cli.Millis(r.Since),
-			cli.Millis(r.Left)})
-	}
-	return list
 }
 
 // stepCells are the open steps as a table has them.
@@ -239,71 +133,80 @@ var (
 
 func newClusterWhy(f *cli.Frame) *cobra.Command {
 	var wait bool
+	var except []string
 	c := &cobra.Command{
 		Use:   "why",
 		Short: "What the governor does, and what it waits for",
-		Long: `Shows the steps that are open, and why nothing else is done, such as "shard 3: d waits
-for its snapshot, 41 %". Where it shows nothing all is as it should be. With --wait
-it waits for that; a leadership that only rests, before it is moved to spread the
-load, is not waited for.`,
+		Long: `Shows what is not well, as signalbox check does, the steps that are open, and what the
+governor waits for, such as "shard 3: d waits for its snapshot, 41 %" or the step that
+only waits for time. Where it shows nothing all is as it should be. Where no host
+governs it says which hosts answer and which do not, and ends with code 69.
+
+With --wait it waits for that, and until then says what it waits for, for how long that
+has been so and when it goes on, a line for each thing that is new. Not waited for are
+cordons, leaderships that rest before they are moved to spread the load, and hosts that
+--except names, where they are drained or stopped.`,
 		Example: `  signalbox cluster why
 
-  # until nothing is left to do
-  signalbox cluster why --wait`,
+  # until nothing is open and nothing is due
+  signalbox cluster why --wait
+
+  # the same, while host c is away for longer
+  signalbox cluster why --wait --except c`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if wait {
 				return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
-					return awaitNothing(ctx, f, admin.Of(box))
+					return (&waiting{frame: f, on: admin.Of(box)}).untilDone(ctx, except)
 				})
 			}
+			if len(except) > 0 {
+				return misuse(c, "--except is for --wait")
+			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				why, err := admin.Of(box).Why(ctx)
-				if err != nil {
-					return err
-				}
-				return showWhy(f, why)
+				return askWhy(ctx, f, box)
 			})
 		},
 	}
 	c.Flags().BoolVar(&wait, "wait", false,
-		"wait until nothing is left to do, and say what that waits for; --timeout does not bound it")
+		"wait until nothing is open and nothing is due, and say what that waits for; --timeout does not bound it")
+	c.Flags().StringSliceVar(&except, "except", nil,
+		"with --wait: do not wait until `HOST`, which is drained or stopped, is back")
 	return c
 }
 
-// codeRest is that of a leadership which is not moved yet to spread the load.
-const codeRest = "rest"
-
-// awaitNothing waits until the governor has nothing to do, and says what it waits for whenever that changes.
-func awaitNothing(ctx context.Context, f *cli.Frame, on *admin.Admin) error {
-	for said := ""; ; {
-		why, err := on.Why(ctx)
-		if err != nil {
-			return err
-		}
-		why.Reasons = slices.DeleteFunc(why.Reasons, func(r admin.Reason) bool { return r.Code == codeRest })
-		if len(why.Steps)+len(why.Reasons) == 0 {
-			return showWhy(f, why)
-		}
-		if text := waitsFor(why); text != said {
-			f.Say("%s", text)
-			said = text
-		}
-		if !sleepFor(ctx, waitEvery) {
-			return context.Cause(ctx)
-		}
+// askWhy shows what is not well, also where no host governs: then why the governor cannot be asked is the error.
+func askWhy(ctx context.Context, f *cli.Frame, box *client.Client) error {
+	list, err := readConcerns(ctx, box)
+	if err != nil {
+		return err
 	}
+	asking, cancel := governorPatience(ctx)
+	defer cancel()
+	why, failed := admin.Of(box).Why(asking)
+	if err := showWhy(f, operation.WhyReport{Why: why, Concerns: list}); err != nil {
+		return err
+	}
+	return failed
 }
 
-func showWhy(f *cli.Frame, why *admin.Why) error {
+func showWhy(f *cli.Frame, why operation.WhyReport) error {
 	text := "all is as it should be"
-	if n := len(why.Steps); n > 0 {
-		text = fmt.Sprintf("%d steps are open", n)
-	} else if len(why.Reasons) > 0 {
+	switch {
+	case why.Why == nil:
+		text, why.Why = "no host governs the cluster", &admin.Why{}
+	case len(why.Steps) > 0:
+		text = fmt.Sprintf("%d steps are open", len(why.Steps))
+	case len(why.Reasons) > 0:
 		text = "it waits"
 	}
-	err := f.Fields(clusterWhyObject{clusterStepObjects(why.Steps), governorReasonObjects(why.Reasons)},
-		cli.Field{Name: "governor", Cell: text})
+	err := f.Fields(why, cli.Field{Name: "governor", Cell: text})
+	if err == nil {
+		err = f.Section("What is not well", concernTitles, concernCells(why.Items))
+	}
+	if err == nil {
+		err = f.Section("Have not said what they see", unansweredTitles, unansweredCells(why.Unanswered))
+	}
 	if err == nil {
 		err = f.Section("Open steps", stepTitles, stepCells(why.Steps))
 	}
@@ -335,9 +238,7 @@ nothing is left to do, and shows why it ends there. Nothing is changed.`,
 				if plan.Cut {
 					text += ", and more"
 				}
-				err = f.Fields(clusterPlanObject{clusterStepObjects(plan.Steps),
-					governorReasonObjects(plan.Reasons), plan.Cut},
-					cli.Field{Name: "plan", Cell: text})
+				err = f.Fields(plan, cli.Field{Name: "plan", Cell: text})
 				if err == nil {
 					err = f.Section("Steps", []string{"#", "STEP", "RULE", "AFTER"}, rows)
 				}
@@ -375,23 +276,20 @@ once; the SUBJECT is that of cluster why -o json.`,
 					if err != nil {
 						return err
 					}
-					reportAct(f, fmt.Sprintf("step %d", cancel), "over", changed)
-					return nil
+					return reportAct(f, fmt.Sprintf("step %d", cancel), "over", changed)
 				case subject != "":
 					if err := on.EndDelay(ctx, subject, by); err != nil {
 						return err
 					}
-					reportAct(f, subject, "tried again", true)
-					return nil
+					return reportAct(f, subject, "tried again", true)
 				}
 				why, err := on.Why(ctx)
 				if err != nil {
 					return err
 				}
 				rows := f.Rows(stepTitles...)
-				objects := clusterStepObjects(why.Steps)
 				for i, cells := range stepCells(why.Steps) {
-					if err := rows.Add(objects[i], cells...); err != nil {
+					if err := rows.Add(&why.Steps[i], cells...); err != nil {
 						return err
 					}
 				}

@@ -14,7 +14,6 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/server/restore"
-	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // recoverFlags are those of signalbox cluster recover.
@@ -23,6 +22,7 @@ type recoverFlags struct {
 	from   []string
 	export string
 	yes    bool
+	left   []remnantObject // what is left, once it was read
 }
 
 func newClusterRecover(f *cli.Frame) *cobra.Command {
@@ -40,10 +40,14 @@ shard the state that is furthest is taken. What a survivor has is read and never
 changed.
 
 What was acknowledged and had reached any of the survivors is there. What only lost
-hosts had is lost. The new cluster has the id of the old one and the next generation,
-one host, and no sessions; all fencing tokens are above those of before. Hosts of the
-old cluster are refused by it and end with exit code 65: give them empty directories
-and let them join it.
+hosts had is lost. It says how many entries each survivor lacks of the furthest, and
+when its log was written last: one that was away is as old as that, and what it has of
+rights may have been revoked since.
+
+The new cluster has the id of the old one and the next generation, one host, and no
+sessions; all fencing tokens are above those of before. Hosts of the old cluster are
+refused by it and end with exit code 65: give them empty directories and let them join
+it.
 
 Exit codes: 0 made; 65 a directory or a file cannot be read or used; 64 the command
 line is wrong, or there is no terminal to ask at.`,
@@ -86,7 +90,7 @@ func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
 	if err := r.confirm(f, best.Header.Cluster); err != nil {
 		return err
 	}
-	return makeCluster(ctx, f, best, restore.Options{
+	return makeCluster(ctx, f, best, r.left, restore.Options{
 		Dir: r.dir, HostName: r.name, Raft: r.raft, KeepID: true, Shards: r.shards, Version: programVersion(),
 		By: "signalbox cluster recover", Why: "of " + strings.Join(r.from, ", "),
 	})
@@ -109,14 +113,12 @@ func (r *recoverFlags) read(ctx context.Context, f *cli.Frame) (*backup.States, 
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range append([]meta.ShardID{0}, best.Shards()...) {
-		for i, s := range all {
-			if at, there := s.Sections[id]; there && at == best.Sections[id] {
-				f.Say("signalbox: shard %d: %s has it up to term %d, entry %d", id, r.from[i], at.Term, at.Index)
-				break
-			}
-		}
+	r.left = remnantsOf(r.from, all, best)
+	for i := range r.left {
+		r.left[i].say(f)
 	}
+	f.Say("signalbox: what the cluster acknowledged after that is lost, and what only lost hosts had before. How " +
+		"many entries that is no survivor can say")
 	return best, nil
 }
 
@@ -155,9 +157,9 @@ func (r *recoverFlags) write(f *cli.Frame, s *backup.States) error {
 
 // exportObject is an export as JSON.
 type exportObject struct {
-	Path     string `json:"path"`
-	Cluster  string `json:"cluster"`
-	HostName string `json:"host_name"`
+	Path     string
+	Cluster  string
+	HostName string
 }
 
 // confirm has the id of the cluster typed.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	levels "github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/access"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -97,6 +99,49 @@ func TestEveryCommandTeaches(t *testing.T) {
 	}
 }
 
+// TestEveryFaceIsACommand: a row of the table of plain operations needs no other place to become a command.
+func TestEveryFaceIsACommand(t *testing.T) {
+	root := newRoot(cli.Streams{})
+	for _, f := range allFaces(cli.NewFrame(cli.Streams{})) {
+		found := 0
+		for _, c := range everyCommand(root) {
+			if title(c) == strings.Join(f.name, " ") {
+				found++
+			}
+		}
+		if found != 1 {
+			t.Errorf("%s is there %d times: want 1", f.Use, found)
+		}
+		if (f.Table == nil) == (f.Show == nil && f.Face.Done == "" && f.Then == "") {
+			t.Errorf("%s prints nothing, or twice", f.Use)
+		}
+	}
+}
+
+func TestTheHelpOfACommandFitsAScreen(t *testing.T) {
+	for _, c := range everyCommand(newRoot(cli.Streams{})) {
+		if c.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		name := strings.Fields(strings.TrimPrefix(c.CommandPath(), "signalbox"))
+		_, brief, _ := command(nil, append(name, "--help")...)
+		_, whole, _ := command(nil, append([]string{"help"}, name...)...)
+		most := cli.Screen
+		if c.HasSubCommands() {
+			most += len(c.Commands())
+		}
+		if lines := strings.Count(brief, "\n"); lines > most {
+			t.Errorf("%s --help has %d lines: want at most %d", c.CommandPath(), lines, most)
+		}
+		if brief != whole && !strings.HasSuffix(brief, "tells all of it.\n") {
+			t.Errorf("%s --help leaves something out, and does not say who tells it", c.CommandPath())
+		}
+		if !strings.Contains(whole, c.Long) || !strings.Contains(whole, c.Example) {
+			t.Errorf("signalbox help %s leaves something out", strings.Join(name, " "))
+		}
+	}
+}
+
 // exampleLine finds command lines of signalbox in an example.
 var exampleLine = regexp.MustCompile(`signalbox( ("[^"]*"|'[^']*'|[^|;&)<>"']+)+)`)
 
@@ -174,9 +219,18 @@ func TestWrongCommandLines(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	for _, asked := range []string{"--version", "version"} {
-		code, out, _ := command(nil, asked)
-		if code != 0 || out != "signalbox "+programVersion()+"\n" {
+	if code, out, _ := command(nil, "--version"); code != 0 || out != "signalbox "+programVersion()+"\n" {
+		t.Errorf("--version: code %d, %q", code, out)
+	}
+	version, commit, date = "v1.2.3", "0123abc", "2026-11-23T10:00:00Z"
+	defer func() { version, commit, date = "", "", "" }()
+	newest := strconv.Itoa(int(levels.Newest))
+	for asked, want := range map[string]string{
+		"table": "signalbox      v1.2.3\ncommit         0123abc\ndate           2026-11-23T10:00:00Z\n" +
+			"newest level   " + newest + "\n",
+		"json": `{"version":"v1.2.3","commit":"0123abc","date":"2026-11-23T10:00:00Z","newest_level":` + newest + "}\n",
+	} {
+		if code, out, _ := command(nil, "version", "-o", asked); code != 0 || out != want {
 			t.Errorf("%s: code %d, %q", asked, code, out)
 		}
 	}

@@ -10,34 +10,18 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/config"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // newConfig returns the commands about pieces of config.
 func newConfig(f *cli.Frame) *cobra.Command {
 	return f.Command(cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Small settings that are watched: get, put, edit, watch",
+		Short: "Small settings that are watched: get, list, put, edit",
 		Long: `A piece of config is a small text, up to 64 KiB, that programs read and follow. It is
 the data of a persistent semaphore with a limit of 1, so signalbox semaphore list
 and signalbox semaphore delete know it too.`,
 	}, newConfigGet(f), newConfigPut(f), newConfigEdit(f), newConfigWatch(f)))
-}
-
-// valueObject is a piece of config as it is printed.
-type valueObject struct {
-	Path     string `json:"path"`
-	Name     string `json:"name"`
-	Exists   bool   `json:"exists"`
-	Revision uint64 `json:"revision"`
-	cli.Payload
-}
-
-func newValueObject(path, name string, v config.Value) valueObject {
-	o := valueObject{path, name, v.Exists, v.Revision, cli.Payload{}}
-	if v.Exists {
-		o.Payload = cli.NewPayload(v.Data)
-	}
-	return o
 }
 
 func newConfigGet(f *cli.Frame) *cobra.Command {
@@ -64,8 +48,7 @@ the command ends with code 66.`,
 				case err != nil:
 					return err
 				case f.JSON():
-					return f.Object(newValueObject(args[0], args[1],
-						config.Value{Exists: true, Data: value, Revision: revision}))
+					return f.Object(operation.Piece{Exists: true, Revision: revision, Value: value})
 				}
 				return f.Raw(value)
 			})
@@ -112,8 +95,7 @@ with 0, unless there is none; the command ends with code 79 otherwise.
 				if err != nil {
 					return err
 				}
-				f.Say("config %s has %s now", cli.Safe(args[1]), plural(len(value), "byte"))
-				return nil
+				return f.Done(true, "config %s has %s now", cli.Safe(args[1]), operation.Plural(len(value), "byte"))
 			})
 		},
 	}
@@ -137,7 +119,7 @@ command ends when nobody reads it any more.`,
 
   # keep a file as the config is
   signalbox config watch /prod/jobs limits -o json |
-    while read -r v; do jq -j .data <<<"$v" >limits.json; done`,
+    while read -r v; do jq -j .value <<<"$v" >limits.json; done`,
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -150,8 +132,8 @@ command ends when nobody reads it any more.`,
 					if v.Exists {
 						shown = cli.Cell(v.Data)
 					}
-					if err := f.Line(newValueObject(args[0], args[1], v), "revision %d   %s", v.Revision,
-						shown); err != nil {
+					piece := operation.Piece{Exists: v.Exists, Revision: v.Revision, Value: v.Data}
+					if err := f.Line(piece, "revision %d   %s", v.Revision, shown); err != nil {
 						return err
 					}
 				}

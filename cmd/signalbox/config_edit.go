@@ -17,6 +17,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/config"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 func newConfigEdit(f *cli.Frame) *cobra.Command {
@@ -95,7 +96,7 @@ func (e *edit) put(old config.Value, value []byte) error {
 		for {
 			err := config.Put(ctx, box, e.path, e.name, value, config.IfRevision(revision))
 			if err == nil {
-				e.f.Say("config %s has %s now", cli.Safe(e.name), plural(len(value), "byte"))
+				e.f.Say("config %s has %s now", cli.Safe(e.name), operation.Plural(len(value), "byte"))
 			}
 			if !errors.Is(err, client.ErrPreconditionFailed) {
 				return err

@@ -24,9 +24,9 @@ SIGNALBOX_CONTEXTS names; signalbox help connection shows how it is written.`,
 
 // contextObject is a context as it is listed.
 type contextObject struct {
-	Name     string      `json:"name"`
-	Current  bool        `json:"current"`
-	Settings cli.Context `json:"settings"`
+	Name     string
+	Current  bool
+	Settings cli.Context
 }
 
 func newContextList(f *cli.Frame) *cobra.Command {
@@ -61,9 +61,9 @@ func newContextList(f *cli.Frame) *cobra.Command {
 
 // settingObject is a setting that counts, as it is printed.
 type settingObject struct {
-	Setting string `json:"setting"`
-	Value   string `json:"value"`
-	From    string `json:"from"`
+	Setting string
+	Value   string
+	From    string
 }
 
 func newContextShow(f *cli.Frame) *cobra.Command {

@@ -28,10 +28,11 @@ const (
 	demoPort     = 7420
 	demoPortStep = 10
 	demoAddress  = "127.0.0.1"
-	// demoPorts is how many ports a host takes, one after the other: for clients, for the other hosts, for the admin
-	// pages, and for the console.
-	demoPorts = 4
 )
+
+// demoPorts are the ports of a host, counted from its first: for clients, for the other hosts, for the admin pages, and
+// for the console. The first host thus has the ports of a host with its defaults.
+var demoPorts = [...]int{0, 1, 2, 4}
 
 // demoNames are the hosts of a demonstration.
 var demoNames = []string{"a", "b", "c"}
@@ -85,7 +86,7 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself", f.Name)
 		}
 	})
-	last := port + (len(demoNames)-1)*demoPortStep + demoPorts - 1
+	last := port + (len(demoNames)-1)*demoPortStep + demoPorts[len(demoPorts)-1]
 	if err == nil && on && port != 0 && (port < 1 || last > 65535) {
 		err = fmt.Errorf("--demo-port %d: there are no such ports; give one to %d, or 0 for any that are free", port,
 			65535-(last-port))
@@ -142,7 +143,7 @@ func (d *demo) plan() error {
 		return err
 	}
 	at := func(host, which int) string {
-		return net.JoinHostPort(demoAddress, strconv.Itoa(ports[demoPorts*host+which]))
+		return net.JoinHostPort(demoAddress, strconv.Itoa(ports[len(demoPorts)*host+which]))
 	}
 	var list []settings.FirstHost
 	for i, name := range demoNames {
@@ -167,13 +168,13 @@ func (d *demo) plan() error {
 	return nil
 }
 
-// ports are demoPorts for each host.
+// ports are those of each host, in the order of demoPorts.
 func (d *demo) ports() ([]int, error) {
 	var ports []int
 	for host := range demoNames {
-		for which := range demoPorts {
+		for _, offset := range demoPorts {
 			if d.port != 0 {
-				ports = append(ports, d.port+host*demoPortStep+which)
+				ports = append(ports, d.port+host*demoPortStep+offset)
 				continue
 			}
 			l, err := net.Listen("tcp", net.JoinHostPort(demoAddress, "0"))

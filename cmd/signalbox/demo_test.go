@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,15 @@ func demonstration(t *testing.T, args ...string) (s *task, temporary string) {
 	c := exec.Command(os.Args[0], append([]string{"serve", "--demo"}, args...)...)
 	c.Env = processEnvironment("TMPDIR=" + temporary)
 	return launch(t, c), temporary
+}
+
+// TestTheFirstHostOfADemonstrationHasTheUsualPorts: the pages name 7420, 7422, and 7424 for the console.
+func TestTheFirstHostOfADemonstrationHasTheUsualPorts(t *testing.T) {
+	ports, err := (&demo{port: demoPort}).ports()
+	want := []int{7420, 7421, 7422, 7424, 7430, 7431, 7432, 7434, 7440, 7441, 7442, 7444}
+	if err != nil || !slices.Equal(ports, want) {
+		t.Errorf("%v %v, want %v", ports, err, want)
+	}
 }
 
 func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {
@@ -123,7 +133,7 @@ func TestWhatDoesNotGoWithADemonstration(t *testing.T) {
 			"--listen does not go with --demo, which sets up its three hosts itself"},
 		{[]string{"--demo-port", "1"}, "--demo-port goes with --demo"},
 		{[]string{"--demo", "--demo-port", "65514"},
-			"--demo-port 65514: there are no such ports; give one to 65512, or 0 for any that are free"},
+			"--demo-port 65514: there are no such ports; give one to 65511, or 0 for any that are free"},
 	} {
 		code, _, err := command(nil, append([]string{"serve"}, c.args...)...)
 		if want := "signalbox: " + c.want + "; signalbox serve --help tells more\n"; code != cli.ExitUsage ||

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/discovery"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // newDiscover returns the commands about lists of endpoints.
@@ -25,39 +23,7 @@ when it stops in peace, after the session's timeout when it dies.
 
 A list is a semaphore without a limit, and each endpoint is the data of an owner,
 so signalbox semaphore describe shows it as well.`,
-	}, newDiscoverRegister(f), newDiscoverList(f), newDiscoverWatch(f)))
-}
-
-// endpointObject is an endpoint as it is printed.
-type endpointObject struct {
-	Address   string            `json:"address"`
-	Metadata  map[string]string `json:"metadata"`
-	SessionID cli.ID            `json:"session_id"`
-	OrderID   uint64            `json:"order_id"`
-}
-
-func newEndpointObject(e discovery.Endpoint) endpointObject {
-	if e.Metadata == nil {
-		e.Metadata = map[string]string{}
-	}
-	return endpointObject{e.Address, e.Metadata, cli.ID(e.SessionID), e.OrderID}
-}
-
-func newEndpointObjects(endpoints []discovery.Endpoint) []endpointObject {
-	objects := make([]endpointObject, 0, len(endpoints))
-	for _, e := range endpoints {
-		objects = append(objects, newEndpointObject(e))
-	}
-	return objects
-}
-
-// metadataText is metadata as tables show it.
-func metadataText(metadata map[string]string) string {
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(metadata)) {
-		parts = append(parts, key+"="+metadata[key])
-	}
-	return strings.Join(parts, " ")
+	}, newDiscoverRegister(f), newDiscoverWatch(f)))
 }
 
 func newDiscoverRegister(f *cli.Frame) *cobra.Command {
@@ -114,7 +80,7 @@ is off the list, and on it again when the cluster is back.`,
 func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *discovery.Registration, name string,
 	endpoint discovery.Endpoint) error {
 	endpoint.SessionID, endpoint.OrderID = s.ID(), r.Fence()
-	err := f.Line(newEndpointObject(endpoint), "registered %s as %s: order %d, session %d",
+	err := f.Line(endpoint, "registered %s as %s: order %d, session %d",
 		cli.Safe(endpoint.Address), cli.Safe(name), endpoint.OrderID, endpoint.SessionID)
 	if err == nil {
 		select {
@@ -127,48 +93,6 @@ func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *dis
 	cleanUp(ctx, f, "take the address off the list", r.Close)
 	f.Say("withdrawn")
 	return err
-}
-
-func newDiscoverList(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list PATH NAME",
-		Short: "List who is there now",
-		Long: `Lists the endpoints of a list in the order in which they registered. It sees every
-registration that was made before. A list that nobody has used yet is empty.`,
-		Example: `  signalbox discover list /prod api
-
-  # only the addresses
-  signalbox discover list /prod api -o json | jq -r .address`,
-		Args:              cli.Arguments("PATH", "NAME"),
-		ValidArgsFunction: f.Complete(f.Paths, f.Names),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				endpoints, err := discovery.List(ctx, box, args[0], args[1])
-				if err != nil {
-					return err
-				}
-				rows := f.Rows("ADDRESS", "METADATA", "+ORDER#", "+SESSION#")
-				var failed error
-				for _, e := range endpoints {
-					failed = errors.Join(failed, rows.Add(newEndpointObject(e), e.Address, metadataText(e.Metadata),
-						e.OrderID, e.SessionID))
-				}
-				return errors.Join(failed, rows.End())
-			})
-		},
-	}
-}
-
-// setObject is a list that has changed, as it is printed.
-type setObject struct {
-	Path       string           `json:"path"`
-	Name       string           `json:"name"`
-	Revision   uint64           `json:"revision"`
-	Endpoints  []endpointObject `json:"endpoints"`
-	Joined     []endpointObject `json:"joined"`
-	Changed    []endpointObject `json:"changed"`
-	Left       []endpointObject `json:"left"`
-	Unreadable int              `json:"unreadable"`
 }
 
 func newDiscoverWatch(f *cli.Frame) *cobra.Command {
@@ -196,7 +120,7 @@ written at once, and the command ends when nobody reads it any more.`,
 					if err != nil {
 						return err
 					}
-					if err := printSet(f, args[0], args[1], set, first); err != nil {
+					if err := printSet(f, set, first); err != nil {
 						return err
 					}
 					first = false
@@ -208,12 +132,9 @@ written at once, and the command ends when nobody reads it any more.`,
 }
 
 // printSet prints what has changed in a list.
-func printSet(f *cli.Frame, path, name string, s *discovery.Set, first bool) error {
+func printSet(f *cli.Frame, s *discovery.Set, first bool) error {
 	if f.JSON() {
-		return f.Object(setObject{
-			path, name, s.Revision, newEndpointObjects(s.Endpoints), newEndpointObjects(s.Joined),
-			newEndpointObjects(s.Changed), newEndpointObjects(s.Left), s.Unreadable,
-		})
+		return f.Object(s)
 	}
 	if first && len(s.Endpoints) == 0 {
 		return f.Write([]byte("nobody is there\n"))
@@ -223,7 +144,8 @@ func printSet(f *cli.Frame, path, name string, s *discovery.Set, first bool) err
 		endpoints []discovery.Endpoint
 	}{{"left   ", s.Left}, {"changed", s.Changed}, {"joined ", s.Joined}} {
 		for _, e := range part.endpoints {
-			line := strings.TrimRight(part.what+"   "+cli.Cell(e.Address)+"   "+cli.Safe(metadataText(e.Metadata)), " ")
+			metadata := cli.Safe(operation.MetadataText(e.Metadata))
+			line := strings.TrimRight(part.what+"   "+cli.Cell(e.Address)+"   "+metadata, " ")
 			if err := f.Write([]byte(line + "\n")); err != nil {
 				return err
 			}

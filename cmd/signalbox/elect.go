@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/election"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 const (
@@ -197,15 +198,6 @@ func (e *electCommand) failed(ctx context.Context, s *client.Session, err error)
 	return false, nil
 }
 
-// leader is a leader as JSON.
-type leader struct {
-	Path      string `json:"path"`
-	Name      string `json:"name"`
-	Fence     uint64 `json:"fence,omitempty"`
-	SessionID cli.ID `json:"session_id,omitempty"`
-	cli.Payload
-}
-
 // watch shows the leader.
 func (e *electCommand) watch(c *cobra.Command, path, name string) error {
 	if !e.follow {
@@ -214,7 +206,7 @@ func (e *electCommand) watch(c *cobra.Command, path, name string) error {
 			if err != nil {
 				return err
 			}
-			if err := e.show(path, name, l); err != nil || ok {
+			if err := e.show(name, l); err != nil || ok {
 				return err
 			}
 			return cli.ExitWith(cli.ExitNotFound, cli.ErrSilent)
@@ -226,7 +218,7 @@ func (e *electCommand) watch(c *cobra.Command, path, name string) error {
 				return nil
 			}
 			if err == nil {
-				err = e.show(path, name, l)
+				err = e.show(name, l)
 			}
 			if err != nil {
 				return err
@@ -237,12 +229,11 @@ func (e *electCommand) watch(c *cobra.Command, path, name string) error {
 }
 
 // show writes one line: the leader, or that there is none.
-func (e *electCommand) show(path, name string, l election.Leader) error {
-	object := leader{Path: path, Name: name, Fence: l.Fence, SessionID: cli.ID(l.SessionID)}
+func (e *electCommand) show(name string, l election.Leader) error {
+	object := operation.Leadership{Leads: l.Fence > 0, Leader: l}
 	if l.Fence == 0 {
 		return e.Line(object, "nobody leads %s", cli.Safe(name))
 	}
-	object.Payload = cli.NewPayload(l.Data)
 	return e.Line(object, "%s leads %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID,
 		l.Fence)
 }

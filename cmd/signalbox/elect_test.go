@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"strings"
 	"syscall"
@@ -11,6 +10,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/shape"
 )
 
 // lead is a command that says that it leads, and with what token.
@@ -44,16 +45,13 @@ func TestTheLeadGoesToTheNext(t *testing.T) {
 	observer.awaitOutput("it has seen all", func() bool {
 		seen = nil
 		for line := range strings.Lines(observer.Output()) {
-			var l struct {
-				Path, Name string
-				Data       *string
-			}
-			if err := json.Unmarshal([]byte(line), &l); err != nil || l.Path != "/jobs" || l.Name != "boss" {
+			var l operation.Leadership
+			if err := shape.Decode([]byte(line), &l); err != nil {
 				return false // it is being written
 			}
 			switch {
-			case l.Data != nil:
-				seen = append(seen, *l.Data)
+			case l.Leads:
+				seen = append(seen, string(l.Data))
 			case len(seen) == 0 || seen[len(seen)-1] == "two":
 				seen = append(seen, "-")
 			}

@@ -1,72 +1,33 @@
 package main
 
 import (
-	"encoding/json"
-	"io"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/discovery"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/shape"
 )
 
 // parsed reads a line of JSON that a command has printed.
-func parsed[T any](t *testing.T, line string) T {
+func parsed[T any](t *testing.T, line string) (object T) {
 	t.Helper()
-	var object T
-	d := json.NewDecoder(strings.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&object); err != nil {
+	if err := shape.Decode([]byte(line), &object); err != nil {
 		t.Fatalf("%v: %s", err, line)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		t.Errorf("after the object there is more: %s", line)
 	}
 	return object
 }
 
-// grant is what acquire prints.
-type grant struct {
-	Path      string `json:"path"`
-	Name      string `json:"name"`
-	SessionID string `json:"session_id"`
-	Fence     uint64 `json:"fence"`
-	Count     any    `json:"count"`
-}
-
-// describedSemaphore is what describe prints of a semaphore.
-type describedSemaphore struct {
-	Path        string       `json:"path"`
-	Name        string       `json:"name"`
-	Limit       any          `json:"limit"`
-	Count       any          `json:"count"`
-	OwnerCount  int          `json:"owner_count"`
-	WaiterCount int          `json:"waiter_count"`
-	Ephemeral   bool         `json:"ephemeral"`
-	Revision    uint64       `json:"revision"`
-	Data        string       `json:"data"`
-	Owners      []testHolder `json:"owners"`
-	Waiters     []testHolder `json:"waiters"`
-}
-
-type testHolder struct {
-	OrderID   uint64 `json:"order_id"`
-	SessionID string `json:"session_id"`
-	Count     any    `json:"count"`
-	TimeoutMS *int64 `json:"timeout_ms"`
-	Data      string `json:"data"`
-
-	Since   time.Time `json:"since"`
-	Address string    `json:"address"`
-	Client  string    `json:"client"`
-	Version string    `json:"client_version"`
-}
-
-func (t *tool) describe(node, name string) describedSemaphore {
+func (t *tool) describe(node, name string) operation.DescribedSemaphore {
 	t.t.Helper()
-	return parsed[describedSemaphore](t.t, t.ok("semaphore", "describe", node, name, "--strict", "-o", "json"))
+	text := t.ok("semaphore", "describe", node, name, "--strict", "-o", "json")
+	return parsed[operation.DescribedSemaphore](t.t, text)
 }
 
 func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
@@ -75,21 +36,21 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		return x.start(append(append([]string{"semaphore", "acquire", node, "slots"}, longSession...), flags...)...)
 	}
 	first := acquire("--limit", "2", "--data", "me", "--description", "the first", "-o", "json")
-	g := parsed[grant](t, first.awaitLine(1))
-	if g.Path != node || g.Name != "slots" || g.Fence == 0 || g.Count != 1.0 || g.SessionID == "" {
+	g := parsed[acquired](t, first.awaitLine(1))
+	if g.Node != node || g.Name != "slots" || g.Fence == 0 || g.Count != 1 || g.SessionID == 0 {
 		t.Errorf("the grant: %+v", g)
 	}
 	second := acquire("--count", "2", "--wait", "1h", "-o", "json")
 	second.remarks("waiting in the queue")
 	d := x.describe(node, "slots")
-	if d.Limit != 2.0 || d.OwnerCount != 1 || d.WaiterCount != 1 || d.Owners[0].SessionID != g.SessionID ||
-		d.Owners[0].OrderID != g.Fence || d.Owners[0].Data != "me" {
+	if d.Limit != 2 || d.OwnerCount != 1 || d.WaiterCount != 1 || d.Owners[0].SessionID != g.SessionID ||
+		d.Owners[0].OrderID != g.Fence || string(d.Owners[0].Data) != "me" {
 		t.Errorf("while it is held: %+v", d)
 	}
-	if w := d.Waiters[0]; w.OrderID <= g.Fence || w.Count != 2.0 || w.TimeoutMS == nil || *w.TimeoutMS != 3_600_000 {
+	if w := d.Waiters[0]; w.OrderID <= g.Fence || w.Count != 2 || w.Timeout != time.Hour {
 		t.Errorf("the waiter: %+v", w)
 	}
-	if text := x.ok("session", "show", g.SessionID); !strings.Contains(text, "the first") ||
+	if text := x.ok("session", "show", decimal(g.SessionID)); !strings.Contains(text, "the first") ||
 		!strings.Contains(text, "slots") || !strings.Contains(text, node) {
 		t.Errorf("the session: %s", text)
 	}
@@ -103,7 +64,7 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		"--wait", "50ms")
 
 	first.endsBy(os.Interrupt, cli.ExitDone)
-	if h := parsed[grant](t, second.awaitLine(1)); h.Fence <= g.Fence || h.Count != 2.0 {
+	if h := parsed[acquired](t, second.awaitLine(1)); h.Fence <= g.Fence || h.Count != 2 {
 		t.Errorf("the next grant %+v after %+v", h, g)
 	}
 	if got := strings.Count(first.Output(), "\n"); got != 1 {
@@ -125,7 +86,7 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 	}
 	owner := acquire("--count", "all")
 	owner.awaitLine(1)
-	if d := x.describe(node, "object"); !d.Ephemeral || d.Limit != "all" || d.Count != "all" {
+	if d := x.describe(node, "object"); !d.Ephemeral || d.Limit != client.All || d.Count != client.All {
 		t.Errorf("an ephemeral one: %+v", d)
 	}
 	waiter := acquire()
@@ -144,9 +105,9 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 
 func TestALostLeaseIsReported(t *testing.T) {
 	x, node := sharedTool(t)
-	acquire := func() (*task, grant) {
+	acquire := func() (*task, acquired) {
 		s := x.start("semaphore", "acquire", node, "lock", "--limit", "1", "-o", "json")
-		return s, parsed[grant](t, s.awaitLine(1))
+		return s, parsed[acquired](t, s.awaitLine(1))
 	}
 	loses := func(s *task, why string) {
 		t.Helper()
@@ -155,16 +116,16 @@ func TestALostLeaseIsReported(t *testing.T) {
 		}
 	}
 	s, g := acquire()
-	x.fails(cli.ExitUsage, "which owns lock; nothing was done", "session", "end", g.SessionID)
-	x.ok("session", "end", g.SessionID, "--yes")
+	x.fails(cli.ExitUsage, "which owns lock; nothing was done", "session", "end", decimal(g.SessionID))
+	x.ok("session", "end", decimal(g.SessionID), "--yes")
 	loses(s, "an operator ended it")
 
 	s, g = acquire()
 	x.fails(cli.ExitNotFound, "neither owns it nor waits for it", "semaphore", "release", node, "lock", "--session",
 		"1", "--yes")
-	x.fails(cli.ExitUsage, "to release lock this ends session "+g.SessionID, "semaphore", "release", node, "lock",
-		"--session", g.SessionID)
-	x.ok("semaphore", "release", node, "lock", "--order", jsonNumber(g.Fence), "--yes")
+	x.fails(cli.ExitUsage, "to release lock this ends session "+decimal(g.SessionID), "semaphore", "release", node,
+		"lock", "--session", decimal(g.SessionID))
+	x.ok("semaphore", "release", node, "lock", "--order", decimal(g.Fence), "--yes")
 	loses(s, "an operator ended it")
 
 	s, _ = acquire()
@@ -181,43 +142,24 @@ func TestALostLeaseIsReported(t *testing.T) {
 	loses(s, "lock is not held any more")
 }
 
-func jsonNumber(n uint64) string {
-	text, _ := json.Marshal(n) // of a number there is always one
-	return string(text)
-}
+func decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
 func TestARegistrationLastsAsLongAsItsProcess(t *testing.T) {
 	x, node := sharedTool(t)
-	type endpoint struct {
-		Address   string            `json:"address"`
-		Metadata  map[string]string `json:"metadata"`
-		SessionID string            `json:"session_id"`
-		OrderID   uint64            `json:"order_id"`
-	}
-	type change struct {
-		Path       string     `json:"path"`
-		Name       string     `json:"name"`
-		Revision   uint64     `json:"revision"`
-		Endpoints  []endpoint `json:"endpoints"`
-		Joined     []endpoint `json:"joined"`
-		Changed    []endpoint `json:"changed"`
-		Left       []endpoint `json:"left"`
-		Unreadable int        `json:"unreadable"`
-	}
 	watch := x.start("discover", "watch", node, "api")
 	watchJSON := x.start("discover", "watch", node, "api", "-o", "json")
 	if line := watch.awaitLine(1); line != "nobody is there" {
 		t.Errorf("at first %q", line)
 	}
-	if c := parsed[change](t, watchJSON.awaitLine(1)); c.Path != node || c.Name != "api" || len(c.Endpoints) != 0 {
+	if c := parsed[discovery.Set](t, watchJSON.awaitLine(1)); len(c.Endpoints) != 0 {
 		t.Errorf("at first %+v", c)
 	}
 	a := x.start("discover", "register", node, "api", "10.0.0.1:80", "--metadata", "zone=b,weight=3", "-o", "json")
-	registered := parsed[endpoint](t, a.awaitLine(1))
+	registered := parsed[discovery.Endpoint](t, a.awaitLine(1))
 	if line := watch.awaitLine(2); line != "joined    10.0.0.1:80   weight=3 zone=b" {
 		t.Errorf("then %q", line)
 	}
-	c := parsed[change](t, watchJSON.awaitLine(2))
+	c := parsed[discovery.Set](t, watchJSON.awaitLine(2))
 	if len(c.Joined) != 1 || len(c.Endpoints) != 1 || c.Joined[0].OrderID != registered.OrderID ||
 		c.Joined[0].SessionID != registered.SessionID || c.Joined[0].Metadata["zone"] != "b" {
 		t.Errorf("then %+v, registered as %+v", c, registered)
@@ -230,7 +172,7 @@ func TestARegistrationLastsAsLongAsItsProcess(t *testing.T) {
 	if line := watch.awaitLine(3); line != "left      10.0.0.1:80   weight=3 zone=b" {
 		t.Errorf("at last %q", line)
 	}
-	if c := parsed[change](t, watchJSON.awaitLine(3)); len(c.Left) != 1 || len(c.Endpoints) != 0 {
+	if c := parsed[discovery.Set](t, watchJSON.awaitLine(3)); len(c.Left) != 1 || len(c.Endpoints) != 0 {
 		t.Errorf("at last %+v", c)
 	}
 	watch.endsBy(os.Interrupt, cli.ExitDone)

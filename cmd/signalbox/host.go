@@ -27,106 +27,58 @@ with fewer voters than a majority. signalbox cluster why says what it waits for.
 
 A host is named by its name or its id. What changes hosts needs a token with the
 verb cluster for the path /, and is kept in the history: signalbox cluster audit.`,
-	}, newHostList(f), newHostShow(f), newHostToken(f), newHostDrain(f), newHostUndrain(f), newHostCordon(f),
-		newHostUncordon(f), newHostExpel(f), newHostReplace(f), newHostAlter(f)))
+	}, newHostList(f), newHostShow(f), newHostToken(f), newHostDrain(f), newHostUndrain(f),
+		newHostExpel(f), newHostMoved(f)))
 }
 
-// clusterHostObject is a host as JSON.
-type clusterHostObject struct {
-	ID          uint64         `json:"id"`
-	Name        string         `json:"name"`
-	Incarnation string         `json:"incarnation"`
-	Starts      uint64         `json:"starts"`
-	Raft        string         `json:"raft_address"`
-	Client      string         `json:"client_address"`
-	Admin       string         `json:"admin_address,omitempty"`
-	Domain      string         `json:"domain,omitempty"`
-	Version     string         `json:"version"`
-	Level       int            `json:"level"`
-	Current     standingObject `json:"current"`
-	Target      standingObject `json:"target"`
-	AtTarget    bool           `json:"at_target"`
-	Cordoned    bool           `json:"cordoned"`
-	Replaces    uint64         `json:"replaces,omitempty"`
-	// Alive is missing where nothing is observed.
-	Alive  *bool                  `json:"alive,omitempty"`
-	Shards []clusterReplicaObject `json:"shards"`
+// hostView is a host with its replicas. In the answer of the HTTP API for the whole cluster the replicas stand in their
+// shards.
+type hostView struct {
+	admin.Host
+	AtTarget bool
+	Replicas []replicaView
+	observed bool
 }
 
-// standingObject is a state of a host as JSON.
-type standingObject struct {
-	State   string `json:"state"`
-	Reason  string `json:"reason"`
-	Text    string `json:"text,omitempty"`
-	By      string `json:"by,omitempty"`
-	SinceMS int64  `json:"since_ms"`
+// replicaView is a replica with its shard.
+type replicaView struct {
+	Shard uint64
+	Leads bool
+	admin.Replica
 }
 
-// clusterReplicaObject is a replica as JSON.
-type clusterReplicaObject struct {
-	Shard    uint64 `json:"shard"`
-	ID       uint64 `json:"id"`
-	Host     uint64 `json:"host"`
-	Role     string `json:"role"`
-	Leads    bool   `json:"leads"`
-	BehindMS *int64 `json:"behind_ms,omitempty"`
-	Percent  int    `json:"snapshot_percent,omitempty"`
-}
-
-func newStandingObject(s *admin.Standing) standingObject {
-	return standingObject{s.State.String(), s.Reason, s.Text, s.By, cli.Millis(s.Since)}
-}
-
-func newClusterHostObject(c *admin.Cluster, h *admin.Host) clusterHostObject {
-	o := clusterHostObject{
-		ID: h.ID, Name: h.Name, Incarnation: h.Incarnation, Starts: h.Starts, Raft: h.RaftAddress,
-		Client: h.ClientAddress, Admin: h.AdminAddress, Domain: h.Domain, Version: h.Version, Level: h.Level,
-		Current: newStandingObject(&h.Current), Target: newStandingObject(&h.Target), AtTarget: h.AtTarget(),
-		Cordoned: h.Cordoned, Replaces: h.Replaces, Shards: []clusterReplicaObject{},
-	}
-	if c.Observed {
-		o.Alive = &h.Alive
-	}
+func viewHost(c *admin.Cluster, h *admin.Host) *hostView {
+	v := &hostView{Host: *h, AtTarget: h.AtTarget(), observed: c.Observed}
 	for i := range c.Shards {
 		s := &c.Shards[i]
 		for _, p := range s.Replicas {
 			if p.Host == h.ID {
-				o.Shards = append(o.Shards, newClusterReplicaObject(s, &p))
+				v.Replicas = append(v.Replicas, replicaView{s.ID, s.Leader == h.ID && p.Role == admin.Voter, p})
 			}
 		}
 	}
-	return o
+	return v
 }
 
-func newClusterReplicaObject(s *admin.Shard, p *admin.Replica) clusterReplicaObject {
-	o := clusterReplicaObject{Shard: s.ID, ID: p.ID, Host: p.Host, Role: p.Role.String(), Percent: p.SnapshotPercent,
-		Leads: s.Leader == p.Host && p.Role == admin.Voter}
-	if p.Observed {
-		behind := cli.Millis(p.Behind)
-		o.BehindMS = &behind
+// stateText says in a word or two how the host is.
+func (v *hostView) stateText() string {
+	text := v.Current.State.String()
+	if !v.AtTarget {
+		text += " -> " + v.Target.State.String()
 	}
-	return o
-}
-
-// stateText says in a word or two how a host is.
-func (o *clusterHostObject) stateText() string {
-	text := o.Current.State
-	if !o.AtTarget {
-		text += " -> " + o.Target.State
-	}
-	if o.Cordoned {
+	if v.Cordoned {
 		text += ", cordoned"
 	}
 	return text
 }
 
 // counts returns how many shards the host votes in, learns, and leads.
-func (o *clusterHostObject) counts() (votes, learns, leads int) {
-	for _, p := range o.Shards {
+func (v *hostView) counts() (votes, learns, leads int) {
+	for _, p := range v.Replicas {
 		switch p.Role {
-		case admin.Voter.String():
+		case admin.Voter:
 			votes++
-		case admin.Learner.String():
+		case admin.Learner:
 			learns++
 		}
 		if p.Leads {
@@ -136,18 +88,16 @@ func (o *clusterHostObject) counts() (votes, learns, leads int) {
 	return votes, learns, leads
 }
 
-// aliveText says whether a host is heard, a dash where that is not known.
-func (o *clusterHostObject) aliveText() any {
-	if o.Alive == nil {
+// aliveText says whether the governor hears the host, a dash if unknown.
+func (v *hostView) aliveText() any {
+	if !v.observed {
 		return ""
 	}
-	return *o.Alive
+	return v.Alive
 }
 
 // sinceText is for how long something has been so.
-func sinceText(ms int64) time.Duration {
-	return (time.Duration(ms) * time.Millisecond).Round(time.Second)
-}
+func sinceText(d time.Duration) time.Duration { return d.Round(time.Second) }
 
 // shortIncarnation is as much of an incarnation as is needed to know hosts apart.
 func shortIncarnation(text string) string { return text[:min(8, len(text))] }
@@ -196,23 +146,23 @@ func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
 	rows := f.Rows("ID#", "NAME", "STATE", "REASON", "SINCE", "ALIVE", "VOTES#", "LEARNS#", "LEADS#", "VERSION",
 		"+DOMAIN", "+INCARNATION", "+RAFT ADDRESS", "+CLIENT ADDRESS")
 	for i := range c.Hosts {
-		o := newClusterHostObject(c, &c.Hosts[i])
-		if o.Current.State == admin.Expelled.String() && !all {
+		v := viewHost(c, &c.Hosts[i])
+		if v.Current.State == admin.Expelled && !all {
 			continue
 		}
-		votes, learns, leads := o.counts()
-		if err := rows.Add(o, o.ID, o.Name, o.stateText(), cmp.Or(o.Target.Text, o.Target.Reason),
-			sinceText(o.Target.SinceMS), o.aliveText(), votes, learns, leads, o.Version, o.Domain,
-			shortIncarnation(o.Incarnation), o.Raft, o.Client); err != nil {
+		votes, learns, leads := v.counts()
+		if err := rows.Add(v, v.ID, v.Name, v.stateText(), cmp.Or(v.Target.Text, v.Target.Reason),
+			sinceText(v.Target.Since), v.aliveText(), votes, learns, leads, v.Version, v.Domain,
+			shortIncarnation(v.Incarnation), v.RaftAddress, v.ClientAddress); err != nil {
 			return err
 		}
 	}
 	return rows.End()
 }
 
-// memberOf returns the host that a user names.
+// memberOf returns the host that a user names: of several with a name the one that is not expelled, or else the last.
 func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
-	if h := c.Named(name); h != nil {
+	if h := cmp.Or(c.Named(name), c.Expelled(name)); h != nil {
 		return h, nil
 	}
 	if id, err := strconv.ParseUint(name, 10, 64); err == nil {
@@ -244,7 +194,7 @@ than the replica has now.`,
 				if err != nil {
 					return err
 				}
-				return showHost(f, newClusterHostObject(cluster, h))
+				return showHost(f, viewHost(cluster, h))
 			})
 		},
 	}
@@ -252,43 +202,45 @@ than the replica has now.`,
 	return c
 }
 
-func showHost(f *cli.Frame, o clusterHostObject) error {
-	standing := func(s *standingObject) string {
-		text := s.State + ", " + s.Reason
+func showHost(f *cli.Frame, v *hostView) error {
+	standing := func(s *admin.Standing) string {
+		text := s.State.String() + ", " + s.Reason
 		if s.Text != "" {
 			text += ": " + s.Text
 		}
 		if s.By != "" {
 			text += ", by " + s.By
 		}
-		return fmt.Sprintf("%s, since %v", text, sinceText(s.SinceMS))
+		return fmt.Sprintf("%s, since %v", text, sinceText(s.Since))
 	}
-	err := f.Fields(o, cli.Field{Name: "id", Cell: o.ID}, cli.Field{Name: "name", Cell: o.Name},
-		cli.Field{Name: "current", Cell: standing(&o.Current)}, cli.Field{Name: "target", Cell: standing(&o.Target)},
-		cli.Field{Name: "alive", Cell: o.aliveText()}, cli.Field{Name: "cordoned", Cell: o.Cordoned},
-		cli.Field{Name: "failure domain", Cell: o.Domain}, cli.Field{Name: "version", Cell: o.Version},
-		cli.Field{Name: "feature level", Cell: o.Level}, cli.Field{Name: "incarnation", Cell: o.Incarnation},
-		cli.Field{Name: "starts", Cell: o.Starts}, cli.Field{Name: "raft address", Cell: o.Raft},
-		cli.Field{Name: "client address", Cell: o.Client}, cli.Field{Name: "admin address", Cell: o.Admin})
+	err := f.Fields(v, cli.Field{Name: "id", Cell: v.ID}, cli.Field{Name: "name", Cell: v.Name},
+		cli.Field{Name: "current", Cell: standing(&v.Current)}, cli.Field{Name: "target", Cell: standing(&v.Target)},
+		cli.Field{Name: "alive", Cell: v.aliveText()}, cli.Field{Name: "cordoned", Cell: v.Cordoned},
+		cli.Field{Name: "failure domain", Cell: v.Domain}, cli.Field{Name: "version", Cell: v.Version},
+		cli.Field{Name: "feature level", Cell: v.Level}, cli.Field{Name: "incarnation", Cell: v.Incarnation},
+		cli.Field{Name: "starts", Cell: v.Starts}, cli.Field{Name: "raft address", Cell: v.RaftAddress},
+		cli.Field{Name: "client address", Cell: v.ClientAddress},
+		cli.Field{Name: "admin address", Cell: v.AdminAddress})
 	if err != nil {
 		return err
 	}
 	var rows [][]any
-	for _, p := range o.Shards {
-		rows = append(rows, []any{shardName(p.Shard), p.ID, strings.ToLower(p.Role), p.Leads, behindText(&p)})
+	for _, p := range v.Replicas {
+		rows = append(rows, []any{shardName(p.Shard), p.ID, strings.ToLower(p.Role.String()), p.Leads,
+			behindText(&p.Replica)})
 	}
 	return f.Section("Replicas", []string{"SHARD", "REPLICA#", "ROLE", "LEADS", "BEHIND"}, rows)
 }
 
 // behindText says how far a replica is behind, nothing where that is not known.
-func behindText(p *clusterReplicaObject) string {
+func behindText(p *admin.Replica) string {
 	switch {
-	case p.Percent > 0:
-		return fmt.Sprintf("snapshot %d %%", p.Percent)
-	case p.BehindMS == nil:
+	case p.SnapshotPercent > 0:
+		return fmt.Sprintf("snapshot %d %%", p.SnapshotPercent)
+	case !p.Observed:
 		return ""
 	}
-	return (time.Duration(*p.BehindMS) * time.Millisecond).String()
+	return p.Behind.Truncate(time.Millisecond).String()
 }
 
 // shardName is the id of a shard as people know it.

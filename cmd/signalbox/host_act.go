@@ -17,6 +17,8 @@ type hostAct struct {
 	*cli.Frame
 	flags actFlags
 	wait  bool
+	// within is how long all of it may take, with the waiting; 0 for what --timeout and --wait say.
+	within time.Duration
 	// done says what was done, and waited which state is waited for with --wait, 0 for none.
 	done   string
 	waited admin.State
@@ -36,6 +38,13 @@ func (a *hostAct) add(c *cobra.Command) *cobra.Command {
 func (a *hostAct) run(c *cobra.Command, host string,
 	act func(ctx context.Context, on *admin.Admin, by admin.By) (changed bool, err error),
 ) error {
+	if a.within > 0 {
+		a.wait = true
+		bounded, cancel := context.WithTimeoutCause(c.Context(), a.within, cli.Errorf(cli.ExitUnavailable,
+			"host %s is not %s after %v; what has begun goes on", cli.Safe(host), a.done, a.within))
+		defer cancel()
+		c.SetContext(bounded)
+	}
 	return a.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
 		within, cancel, err := k.Within(ctx)
 		if err != nil {
@@ -64,26 +73,21 @@ func (a *hostAct) run(c *cobra.Command, host string,
 				return err
 			}
 		}
-		reportAct(a.Frame, "host "+host, a.done, changed)
-		return nil
+		return reportAct(a.Frame, "host "+host, a.done, changed)
 	})
 }
 
 // reportAct says what became of an act.
-func reportAct(f *cli.Frame, subject, done string, changed bool) {
+func reportAct(f *cli.Frame, subject, done string, changed bool) error {
 	if !changed {
-		f.Say("%s was %s already", cli.Safe(subject), done)
-		return
+		return f.Done(false, "%s was %s already", cli.Safe(subject), done)
 	}
-	f.Say("%s is %s", cli.Safe(subject), done)
+	return f.Done(true, "%s is %s", cli.Safe(subject), done)
 }
-
-// waitEvery is how often it is looked whether a host has come to its target.
-const waitEvery = 300 * time.Millisecond
 
 // await waits until the host has come to the state, and says what is waited for whenever that changes.
 func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
-	said := ""
+	w := &waiting{frame: a.Frame, on: on}
 	for {
 		cluster, err := on.Describe(ctx)
 		if err != nil {
@@ -97,33 +101,17 @@ func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
 			return cli.Errorf(cli.ExitState, "host %s is not to be %v any more, but %v: %s", h.Name, a.waited,
 				h.Target.State, h.Target.Reason)
 		}
-		why, err := on.Why(ctx)
+		why, err := w.look(ctx)
 		if err != nil {
 			return err
 		}
-		if text := waitsFor(why); text != said && text != "" {
-			a.Say("%s", text)
-			said = text
+		if why != nil {
+			w.say(why)
 		}
-		if !sleepFor(ctx, waitEvery) {
+		if !sleepFor(ctx, lookEvery) {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// waitsFor is the first thing that the governor does, or waits for.
-func waitsFor(why *admin.Why) string {
-	switch {
-	case len(why.Steps) > 0:
-		s := &why.Steps[0]
-		if s.LastError != "" {
-			return s.Text + ": " + s.LastError
-		}
-		return s.Text
-	case len(why.Reasons) > 0:
-		return why.Reasons[0].Text
-	}
-	return ""
 }
 
 // simpleAct is an act with nothing but a host, who does it, and why.
@@ -141,6 +129,7 @@ func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct,
 }
 
 func newHostDrain(f *cli.Frame) *cobra.Command {
+	a := &hostAct{done: "drained", waited: admin.Offline}
 	c := simpleAct(f, "drain", &cobra.Command{
 		Short: "Have a host hand over all it does, before it is stopped",
 		Long: `Gives a host the target OFFLINE: it hands over the leaderships that it has, and its
@@ -150,11 +139,19 @@ for an election. When it is started again it is ONLINE again.
 A drain that would cost a shard its majority is refused, and says which. SIGTERM does
 the same as a drain, but for three seconds at the most, and is never refused.
 
+--wait waits for as long as it takes. --within waits too, and bounds all of it, the
+connecting as well: what stops the host then need not wait longer. It ends with 69
+where the host is not drained by then, and the drain goes on.
+
 Without HOST it is the one that SIGNALBOX_NAME names, as for signalbox serve: a hook
 that runs before a container is stopped need not know more.`,
 		Example: `  signalbox host drain b --wait --reason "a new disk"
-  systemctl restart signalbox`,
-	}, &hostAct{done: "drained", waited: admin.Offline}, (*admin.Admin).Drain)
+
+  # before something else stops the host, in half a minute
+  signalbox host drain b --within 25s`,
+	}, a, (*admin.Admin).Drain)
+	c.Flags().DurationVar(&a.within, "within", 0,
+		"wait as with --wait, and end after a `DURATION` such as 25s, whatever has been done by then")
 	named := c.RunE
 	c.Use, c.Args = "drain [HOST]", cli.Arguments("[HOST]")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -178,23 +175,6 @@ func newHostUndrain(f *cli.Frame) *cobra.Command {
 		Long:    "Gives a host that was drained, and was not stopped since, the target ONLINE again.",
 		Example: "  signalbox host undrain b --wait",
 	}, &hostAct{done: "undrained", waited: admin.Online}, (*admin.Admin).Undrain)
-}
-
-func newHostCordon(f *cli.Frame) *cobra.Command {
-	return simpleAct(f, "cordon", &cobra.Command{
-		Short: "Give a host no more than it has",
-		Long: `Has the governor give a host no more replicas, votes and leaderships than it has. What
-it has it keeps.`,
-		Example: `  signalbox host cordon b --reason "its disk is slow"`,
-	}, &hostAct{done: "cordoned"}, (*admin.Admin).Cordon)
-}
-
-func newHostUncordon(f *cli.Frame) *cobra.Command {
-	return simpleAct(f, "uncordon", &cobra.Command{
-		Short:   "Take a cordon back",
-		Long:    "Has the governor treat a host that was cordoned like any other.",
-		Example: "  signalbox host uncordon b",
-	}, &hostAct{done: "uncordoned"}, (*admin.Admin).Uncordon)
 }
 
 func newHostExpel(f *cli.Frame) *cobra.Command {
@@ -240,51 +220,5 @@ then its vote may be needed, to remove it among others.`,
 	}
 	c.Flags().BoolVar(&force, "force", false, "expel it though it is online")
 	cli.AddYes(c)
-	return a.add(c)
-}
-
-func newHostReplace(f *cli.Frame) *cobra.Command {
-	a := &hostAct{Frame: f, done: "replaced"}
-	return a.add(&cobra.Command{
-		Use:   "replace OLD NEW",
-		Short: "Let a host take the place of one that is gone",
-		Long: `Expels the host OLD, which is gone, and has NEW take its place. NEW is a host of the
-cluster already. It is refused while OLD is heard.
-
-A host whose disk was lost is replaced by one with an empty data directory that names
-it when it joins: signalbox serve --join HOST:PORT --name b --replace b.`,
-		Example:           "  signalbox host replace b d",
-		Args:              cli.Arguments("OLD", "NEW"),
-		ValidArgsFunction: f.Complete(completeHosts(f), completeHosts(f)),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.run(c, args[0], func(ctx context.Context, on *admin.Admin, by admin.By) (bool, error) {
-				return on.Replace(ctx, args[0], args[1], by)
-			})
-		},
-	})
-}
-
-func newHostAlter(f *cli.Frame) *cobra.Command {
-	a := &hostAct{Frame: f, done: "altered"}
-	var domain string
-	c := &cobra.Command{
-		Use:   "alter HOST --domain KEY=VALUE,...",
-		Short: "Give a host another failure domain",
-		Long: `Says where a host stands: labels by key, such as dc=a,rack=1. What fails together
-shares a value. The governor spreads the voters of each shard over them. A host must
-have every key that another one has.`,
-		Example:           "  signalbox host alter b --domain dc=a,rack=1",
-		Args:              cli.Arguments("HOST"),
-		ValidArgsFunction: f.Complete(completeHosts(f)),
-		RunE: func(c *cobra.Command, args []string) error {
-			if !c.Flags().Changed("domain") {
-				return misuse(c, "--domain is missing")
-			}
-			return a.run(c, args[0], func(ctx context.Context, on *admin.Admin, by admin.By) (bool, error) {
-				return on.Alter(ctx, args[0], domain, by)
-			})
-		},
-	}
-	c.Flags().StringVar(&domain, "domain", "", "the failure `DOMAIN`, KEY=VALUE with commas between; empty for none")
 	return a.add(c)
 }

@@ -52,12 +52,16 @@ var hostCodes = map[host.Kind]int{
 	host.KindSettings: cli.ExitUsage,
 	host.KindData:     cli.ExitData,
 	host.KindAddress:  cli.ExitUnavailable,
+	host.KindRoom:     cli.ExitAgain,
 	host.KindOther:    cli.ExitFailed,
 }
 
 // haltProcess ends the process at once: its host must neither serve nor apply anything any more.
 func haltProcess(err error) {
 	fmt.Fprintf(os.Stderr, "signalbox: this host cannot go on and stops: %v\n", err)
+	if host.KindOf(err) == host.KindRoom {
+		os.Exit(cli.ExitAgain)
+	}
 	os.Exit(cli.ExitData)
 }
 

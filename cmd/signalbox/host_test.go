@@ -1,8 +1,10 @@
 package main
 
 import (
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
@@ -25,5 +27,24 @@ func TestAHookDrainsTheHostOfItsContainer(t *testing.T) {
 	}
 	if r := named.run("host", "drain", "other"); r.code != cli.ExitNotFound || !strings.Contains(r.err, `no host "other"`) {
 		t.Errorf("of another one: %+v", r)
+	}
+}
+
+// TestADrainThatIsBoundedEnds: a hook that has so long must not be killed in the middle, when no host answers.
+func TestADrainThatIsBoundedEnds(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections stay in its queue
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	began := time.Now()
+	code, _, said := command(nil, "host", "drain", "a", "--within", "300ms", "--timeout", "2m", "--endpoints",
+		silent.Addr().String())
+	if code != cli.ExitUnavailable || !strings.Contains(said, "host a is not drained after 300ms") {
+		t.Errorf("code %d, %s", code, said)
+	}
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %v", took)
 	}
 }

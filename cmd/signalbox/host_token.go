@@ -14,14 +14,10 @@ import (
 	"github.com/signalbox/signalbox/server/join"
 )
 
-// joinTokenObject is a join token as JSON. Its text is there once, where it was made.
-type joinTokenObject struct {
-	ID        string   `json:"id"`
-	Token     string   `json:"token,omitempty"`
-	LeftMS    int64    `json:"left_ms"`
-	By        string   `json:"by,omitempty"`
-	Used      string   `json:"used_by_incarnation,omitempty"`
-	Addresses []string `json:"addresses,omitempty"`
+// newJoinToken is a new join token with its text, which no later command can show.
+type newJoinToken struct {
+	*admin.Joining
+	Text string
 }
 
 func newHostToken(f *cli.Frame) *cobra.Command {
@@ -53,8 +49,7 @@ The token is printed once, and no host has its secret: the cluster keeps a hash.
 					if err != nil {
 						return err
 					}
-					reportAct(f, "join token "+revoke, "revoked", changed)
-					return nil
+					return reportAct(f, "join token "+revoke, "revoked", changed)
 				}
 				return createJoinToken(ctx, f, on, valid, by)
 			})
@@ -77,8 +72,7 @@ func createJoinToken(ctx context.Context, f *cli.Frame, on *admin.Admin, valid t
 	copy(token.Authority[:], j.Authority)
 	f.Say("signalbox: good for %v: signalbox serve --join %s --name NAME --join-token FILE", valid,
 		strings.Join(j.Addresses, ","))
-	return f.Line(joinTokenObject{ID: token.ID, Token: token.String(), LeftMS: cli.Millis(j.Token.Left),
-		By: j.Token.By, Addresses: j.Addresses}, "%s", token.String())
+	return f.Line(newJoinToken{j, token.String()}, "%s", token.String())
 }
 
 func listJoinTokens(ctx context.Context, f *cli.Frame, on *admin.Admin) error {
@@ -92,7 +86,7 @@ func listJoinTokens(ctx context.Context, f *cli.Frame, on *admin.Admin) error {
 		if t.Left > 0 {
 			left = fmt.Sprint(t.Left.Round(time.Second))
 		}
-		if err := rows.Add(joinTokenObject{ID: t.ID, LeftMS: cli.Millis(t.Left), By: t.By, Used: t.Used}, t.ID, left,
+		if err := rows.Add(t, t.ID, left,
 			t.By, shortIncarnation(t.Used)); err != nil {
 			return err
 		}

@@ -54,13 +54,14 @@ func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, 
 	}
 	g := gateway.New(gateway.Config{
 		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
-		Files: console.Files(),
+		Files: console.Files(), Proxies: s.HTTPTrustedProxies, Connections: transport.DoorConnections(),
 		Note: func(ctx context.Context, a gateway.Act) error {
 			return h.NoteAct(ctx, server.Act{Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why})
 		},
 	})
 	if api.server, err = gateway.Listen(s.HTTPListen, g, certificate, log); err == nil {
 		api.gateway = g
+		h.AddMetrics(api.server.WriteMetrics)
 		return api, nil
 	}
 	g.Close()
@@ -119,6 +120,7 @@ func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
 		}
 	}
 	d.inside = transport.NewMemory(h)
+	d.inside.SetClients(httpClient)
 	return d, nil
 }
 

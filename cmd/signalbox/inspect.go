@@ -47,74 +47,74 @@ Exit codes: 65 the directory cannot be used, or something in it is damaged or mi
 
 // directoryObject is a data directory as JSON.
 type directoryObject struct {
-	Path        string `json:"path"`
-	InUse       string `json:"in_use,omitempty"`
-	HostID      uint64 `json:"host_id"`
-	HostName    string `json:"host_name"`
-	Cluster     string `json:"cluster"`
-	ClusterName string `json:"cluster_name,omitempty"`
-	Shards      int    `json:"shards"`
-	Format      int    `json:"format"`
-	CreatedBy   string `json:"created_by"`
-	Created     string `json:"created"`
-	Started     bool   `json:"started"`
-	Incarnation string `json:"incarnation"`
-	Starts      uint64 `json:"starts"`
-	Machine     string `json:"machine,omitempty"`
+	Path        string
+	InUse       string
+	HostID      uint64
+	HostName    string
+	Cluster     string
+	ClusterName string
+	Shards      int
+	Format      int
+	CreatedBy   string
+	Created     string
+	Started     bool
+	Incarnation string
+	Starts      uint64
+	Machine     string
 
-	Hosts     []memberObject    `json:"hosts"`
-	LogBytes  int64             `json:"log_bytes"`
-	LogFiles  int               `json:"log_files"`
-	Replicas  []replicaObject   `json:"replicas"`
-	Snapshots []snapshotObject  `json:"snapshots"`
-	Nodes     []contentsObject  `json:"nodes"`
-	Problems  []inspectedObject `json:"problems"`
+	Hosts     []memberObject
+	LogBytes  int64
+	LogFiles  int
+	Replicas  []replicaObject
+	Snapshots []snapshotObject
+	Nodes     []contentsObject
+	Problems  []inspectedObject
 }
 
 // memberObject is a host that the cluster began with.
 type memberObject struct {
-	ID          uint64 `json:"id"`
-	Name        string `json:"name"`
-	Raft        string `json:"raft"`
-	Incarnation string `json:"incarnation"`
+	ID          uint64
+	Name        string
+	Raft        string
+	Incarnation string
 }
 
 // replicaObject is what the log has of a replica: which entries follow its newest snapshot. There are none where the
 // last is less than the first.
 type replicaObject struct {
-	Shard      uint64 `json:"shard"`
-	Host       uint64 `json:"host"`
-	Term       uint64 `json:"term"`
-	Commit     uint64 `json:"commit"`
-	FirstEntry uint64 `json:"first_entry"`
-	LastEntry  uint64 `json:"last_entry"`
-	Snapshot   uint64 `json:"snapshot"`
+	Shard      uint64
+	Host       uint64
+	Term       uint64
+	Commit     uint64
+	FirstEntry uint64
+	LastEntry  uint64
+	Snapshot   uint64
 }
 
 // snapshotObject is a snapshot as JSON.
 type snapshotObject struct {
-	Shard  uint64 `json:"shard"`
-	Index  uint64 `json:"index"`
-	Bytes  int64  `json:"bytes"`
-	Saved  string `json:"saved"`
-	Path   string `json:"path"`
-	Newest bool   `json:"newest"`
+	Shard  uint64
+	Index  uint64
+	Bytes  int64
+	Saved  string
+	Path   string
+	Newest bool
 }
 
 // contentsObject is what the snapshots have of a node.
 type contentsObject struct {
-	ID         uint64 `json:"id"`
-	Path       string `json:"path,omitempty"`
-	Sessions   int    `json:"sessions"`
-	Semaphores int    `json:"semaphores"`
-	Owners     int    `json:"owners"`
-	Waiters    int    `json:"waiters"`
+	ID         uint64
+	Path       string
+	Sessions   int
+	Semaphores int
+	Owners     int
+	Waiters    int
 }
 
 // inspectedObject is a file that is damaged or missing.
 type inspectedObject struct {
-	Path    string `json:"path"`
-	Problem string `json:"problem"`
+	Path    string
+	Problem string
 }
 
 // inspect shows what is in a directory.

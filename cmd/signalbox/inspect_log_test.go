@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -147,10 +146,7 @@ func TestInspectSeesWhatAHostWouldEndAt(t *testing.T) {
 			}
 			file := c.damage(t, dir)
 			code, out, said := command(nil, "inspect", dir, "-o", "json")
-			var o directoryObject
-			if err := json.Unmarshal([]byte(out), &o); err != nil {
-				t.Fatal(err, out, said)
-			}
+			o := parsed[directoryObject](t, out)
 			inside, _ := filepath.Rel(dir, file)
 			if code != cli.ExitData || len(o.Problems) == 0 || !o.hasProblem(inside) ||
 				!strings.Contains(o.Problems[0].Problem, c.want) {

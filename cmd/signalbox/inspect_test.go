@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -113,10 +112,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	stop()
 	defer box.Close()
 
-	var o directoryObject
-	if err := json.Unmarshal([]byte(x.ok("inspect", p.Dir, "-o", "json")), &o); err != nil {
-		t.Fatal(err)
-	}
+	o := parsed[directoryObject](t, x.ok("inspect", p.Dir, "-o", "json"))
 	if o.HostName != "signalbox" || o.HostID != 1 || o.Shards != 1 || !o.Started || o.LogBytes == 0 ||
 		len(o.Hosts) != 1 || len(o.Problems) != 0 {
 		t.Errorf("%+v", o)

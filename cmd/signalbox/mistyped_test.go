@@ -33,6 +33,11 @@ func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 			"there is no context nowhere; signalbox context set nowhere --endpoints HOST:PORT makes it"},
 		{[]string{"--tls", "--timeout", "5s", "node", "describe"}, cli.ExitUsage,
 			"PATH is missing; call it as: signalbox node describe PATH [flags]"},
+		{[]string{"access", "grant", "token:ci", "read", "/prod/b/../a"}, cli.ExitUsage,
+			"nothing but dots; did you mean /prod/a?"},
+		{[]string{"access", "token", "create", "ci", "--grant", "read:/prod/"}, cli.ExitUsage, "did you mean /prod?"},
+		{[]string{"access", "role", "set", "r", "--rule", "see:a b"}, cli.ExitUsage,
+			"; write it like /prod/jobs, or / for all"},
 		{[]string{"inspect", "nowhere"}, cli.ExitData, "there is no such directory"},
 	} {
 		code, out, err := command(nil, c.args...)

@@ -22,45 +22,7 @@ func newNode(f *cli.Frame) *cobra.Command {
 		Long: `A node is a namespace with a path, such as /prod/jobs. Sessions and semaphores live
 in one; those of different nodes know nothing of each other. Its config says how
 sessions and reads behave in it. Nodes are few: one for each application, say.`,
-	}, newNodeCreate(f), newNodeDescribe(f), newNodeAlter(f), newNodeDrop(f), newNodeList(f)))
-}
-
-// nodeObject is a node as it is printed. What is null was never set, so that the default of the hosts counts.
-type nodeObject struct {
-	Path                 string  `json:"path"`
-	ID                   uint64  `json:"id"`
-	ConfigVersion        uint64  `json:"config_version"`
-	SelfCheckPeriodMS    *int64  `json:"self_check_period_ms"`
-	SessionGracePeriodMS *int64  `json:"session_grace_period_ms"`
-	ReadConsistency      *string `json:"read_consistency"`
-	AttachConsistency    *string `json:"attach_consistency"`
-	Counters             *string `json:"counters"`
-	QuotaObjects         *uint64 `json:"quota_objects"`
-	QuotaBytes           *uint64 `json:"quota_bytes"`
-}
-
-func newNodeObject(n *client.NodeInfo) nodeObject {
-	return nodeObject{
-		n.Path, n.ID, n.ConfigVersion,
-		set(n.Config.SelfCheckPeriod, cli.Millis), set(n.Config.SessionGracePeriod, cli.Millis),
-		set(n.Config.ReadConsistency, client.Consistency.String),
-		set(n.Config.AttachConsistency, client.Consistency.String),
-		set(n.Config.Counters, client.Counters.String), set(n.Config.QuotaObjects, number),
-		set(n.Config.QuotaBytes, number),
-	}
-}
-
-// number is a number as it is printed in JSON.
-func number(n uint64) uint64 { return n }
-
-// set is a part of a config as it is printed, nil where it is not set.
-func set[T comparable, P any](value T, print func(T) P) *P {
-	var unset T
-	if value == unset {
-		return nil
-	}
-	printed := print(value)
-	return &printed
+	}, newNodeCreate(f), newNodeDescribe(f), newNodeAlter(f), newNodeList(f)))
 }
 
 // orDefault is a part of a config as tables show it.
@@ -74,7 +36,7 @@ func orDefault[T comparable](value, fallback T) string {
 
 // printNode prints one node.
 func printNode(f *cli.Frame, n *client.NodeInfo) error {
-	return f.Fields(newNodeObject(n),
+	return f.Fields(n,
 		cli.Field{Name: "path", Cell: n.Path},
 		cli.Field{Name: "id", Cell: n.ID},
 		cli.Field{Name: "config version", Cell: n.ConfigVersion},
@@ -85,7 +47,16 @@ func printNode(f *cli.Frame, n *client.NodeInfo) error {
 		cli.Field{Name: "counters", Cell: orDefault(n.Config.Counters, defaultCounters)},
 		cli.Field{Name: "quota of objects", Cell: orDefault(n.Config.QuotaObjects, meta.DefaultQuotaObjects)},
 		cli.Field{Name: "quota of bytes", Cell: orDefault(settings.Size(n.Config.QuotaBytes), meta.DefaultQuotaBytes)},
+		cli.Field{Name: "longest wait", Cell: longestWait(n.Config.LongestWait)},
 	)
+}
+
+// longestWait is how long anybody may wait before that is a concern.
+func longestWait(d time.Duration) string {
+	if d <= 0 {
+		return "not bounded"
+	}
+	return d.String()
 }
 
 // What hosts go by where a config does not say.
@@ -103,6 +74,7 @@ type nodeFlags struct {
 	read, attach, counters string
 	objects                uint64
 	bytes                  sizeFlag
+	wait                   time.Duration
 }
 
 func (n *nodeFlags) add(c *cobra.Command) {
@@ -114,6 +86,7 @@ func (n *nodeFlags) add(c *cobra.Command) {
 	flags.StringVar(&n.counters, "counters", "", "how finely metrics count, `HOW`: aggregated, or detailed by owner too; aggregated for a new node")
 	flags.Uint64Var(&n.objects, "quota-objects", 0, "how many semaphores the node may have in each shard: `NUMBER` up to 1000000, as for a new node")
 	flags.Var(&n.bytes, "quota-bytes", "how much the node may take in each shard, with all that belongs to its semaphores and sessions: `SIZE` from 1MiB to 1TiB, 1GiB for a new node")
+	flags.DurationVar(&n.wait, "longest-wait", 0, "how long anybody may wait for a semaphore of the node before signalbox check says so: `DURATION` up to 720h; below zero never, as for a new node")
 	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
 	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)
@@ -124,7 +97,7 @@ func (n *nodeFlags) add(c *cobra.Command) {
 // config returns what the flags say; what they do not is zero.
 func (n *nodeFlags) config() (config client.NodeConfig, err error) {
 	config.SelfCheckPeriod, config.SessionGracePeriod = n.selfCheck, n.grace
-	config.QuotaObjects, config.QuotaBytes = n.objects, uint64(n.bytes)
+	config.QuotaObjects, config.QuotaBytes, config.LongestWait = n.objects, uint64(n.bytes), n.wait
 	modes := map[string]client.Consistency{"": 0, "strict": client.Strict, "relaxed": client.Relaxed}
 	if config.ReadConsistency, err = oneOf("--read-consistency", n.read, modes, "strict or relaxed"); err != nil {
 		return config, err
@@ -177,7 +150,7 @@ have, its config, and the version of the config, which grows with every change.`
 		Example: `  signalbox node describe /prod/jobs
 
   # the version, for a guarded change
-  signalbox node describe /prod/jobs -o json | jq .config_version`,
+  signalbox node describe /prod/jobs -o json | jq -r .config_version`,
 		Args:              cli.Arguments("PATH"),
 		ValidArgsFunction: f.Complete(f.Paths),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -221,7 +194,7 @@ func listNodes(ctx context.Context, f *cli.Frame, box *client.Client, prefix str
 		"+QUOTA OBJECTS#", "+QUOTA BYTES#", "+VERSION#")
 	return cli.AddAll(rows, box.ListNodes(ctx, prefix), func(n *client.NodeInfo) error {
 		k := n.Config
-		return rows.Add(newNodeObject(n), n.Path, n.ID,
+		return rows.Add(n, n.Path, n.ID,
 			cmp.Or(k.SessionGracePeriod, defaultGrace), cmp.Or(k.ReadConsistency, defaultReads),
 			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck),
 			cmp.Or(k.Counters, defaultCounters), cmp.Or(k.QuotaObjects, meta.DefaultQuotaObjects),

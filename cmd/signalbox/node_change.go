@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -92,81 +91,4 @@ version; the command ends with code 79 then.`,
 	flags.add(c)
 	c.Flags().Uint64Var(&version, "if-version", 0, "change it only if the config has this version, `NUMBER`")
 	return c
-}
-
-func newNodeDrop(f *cli.Frame) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "drop PATH",
-		Short: "Drop a node with all that is in it",
-		Long: `Drops a node with its semaphores, and ends its sessions: whoever holds a lock in it
-loses it. Nodes below its path stay. Nothing guards a node that is in use, so the
-command says what is in it and asks, unless there is --yes.`,
-		Example: `  signalbox node drop /test/jobs
-
-  # in a script
-  signalbox node drop /test/jobs --yes`,
-		Args:              cli.Arguments("PATH"),
-		ValidArgsFunction: f.Complete(f.Paths),
-		RunE: func(c *cobra.Command, args []string) error {
-			describe := func(ctx context.Context, box *client.Client) (string, error) {
-				n, err := box.DescribeNode(ctx, args[0])
-				if err != nil {
-					return "", err
-				}
-				semaphores, sessions, err := contents(ctx, box.Node(n.Path))
-				return fmt.Sprintf("this drops node %s with %s and %s", n.Path, semaphores, sessions), err
-			}
-			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
-				if err := box.DropNode(ctx, args[0]); err != nil {
-					return err
-				}
-				f.Say("node %s is dropped", cli.Safe(args[0]))
-				return nil
-			})
-		},
-	}
-	cli.AddYes(c)
-	return c
-}
-
-// countMost is where counting for a question ends.
-const countMost = 10_000
-
-// contents says what is in a node.
-func contents(ctx context.Context, node *client.Node) (semaphores, sessions string, err error) {
-	n := 0
-	for _, err := range node.Semaphores(ctx) {
-		if err != nil {
-			return "", "", err
-		}
-		if n++; n > countMost {
-			break
-		}
-	}
-	semaphores, n = counted(n, "semaphore"), 0
-	for _, err := range node.Sessions(ctx) {
-		if err != nil {
-			return "", "", err
-		}
-		if n++; n > countMost {
-			break
-		}
-	}
-	return semaphores, counted(n, "session"), nil
-}
-
-// counted is a number of things that were counted up to countMost, in words.
-func counted(n int, noun string) string {
-	if n > countMost {
-		return "more than " + plural(countMost, noun)
-	}
-	return plural(n, noun)
-}
-
-// plural is a number of things, in words.
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -22,9 +21,9 @@ completes the round, or until the next epoch ends it. Who joins, leaves or dies 
 another epoch; who only reconnects does not.
 
 Members are programs that use package client/process, or signalbox process run.`,
-	}, newProcessCreate(f), newProcessAlter(f), newProcessDelete(f), newProcessList(f), newProcessStatus(f),
-		newProcessWhy(f), newProcessWatch(f), newProcessMembers(f), newProcessResults(f), newProcessActs(f),
-		newProcessRestart(f), newProcessKick(f), newProcessSend(f), newProcessRun(f)))
+	}, newProcessCreate(f), newProcessAlter(f), newProcessStatus(f), newProcessWhy(f),
+		newProcessWatch(f), newProcessMembers(f), newProcessResults(f), newProcessKick(f), newProcessSend(f),
+		newProcessRun(f)))
 }
 
 // completeProcesses completes the name of a process in the node that the first argument is the path of.
@@ -53,42 +52,4 @@ func completeMembers(f *cli.Frame) cli.Completion {
 			}
 		}
 	})
-}
-
-func newProcessList(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list [PATH] [PREFIX]",
-		Short: "List the processes of a node, or of all",
-		Long: `Lists the processes of a node whose names begin with PREFIX, letter by letter; all
-without it. Without PATH it lists those of all nodes that you may see. PREPARED says how
-many members of the epoch are prepared, RESULT which epoch was completed last.`,
-		Example: `  signalbox process list /prod
-  signalbox process list
-
-  # those whose members are not all prepared
-  signalbox process list -o json | jq 'select(.phase == "preparing") | .name'`,
-		Args:              cli.Arguments("[PATH]", "[PREFIX]"),
-		ValidArgsFunction: f.Complete(f.Paths, completeProcesses(f)),
-		RunE: func(c *cobra.Command, args []string) error {
-			var options []process.ListOption
-			if len(args) > 1 {
-				options = append(options, process.Prefix(args[1]))
-			}
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				node := "+NODE"
-				if len(args) == 0 {
-					node = "NODE"
-				}
-				rows := f.Rows(node, "NAME", "PHASE", "EPOCH#", "MEMBERS#", "PREPARED#", "COORDINATOR", "RESULT#")
-				processes := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*process.Summary, error] {
-					return process.List(ctx, box, n.Path(), options...)
-				})
-				return cli.AddAll(rows, processes, func(p inNode[*process.Summary]) error {
-					o := newProcessSummaryObject(p.path, p.thing)
-					return rows.Add(o, o.Path, o.Name, o.Phase, orNothing(o.Epoch), o.Members, o.Prepared,
-						o.Coordinator, orNothing(o.LastResult))
-				})
-			})
-		},
-	}
 }

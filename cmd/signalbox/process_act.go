@@ -13,30 +13,6 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-func newProcessRestart(f *cli.Frame) *cobra.Command {
-	var flags actFlags
-	c := &cobra.Command{
-		Use:   "restart PATH NAME",
-		Short: "End the round, and open another epoch",
-		Long: `Ends the round, also one that is complete, and opens another epoch with the same members
-after the --open-delay of the process.`,
-		Example:           `  signalbox process restart /prod counter --reason 'the coordinator hangs'`,
-		Args:              cli.Arguments("PATH", "NAME"),
-		ValidArgsFunction: f.Complete(f.Paths, completeProcesses(f)),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				err := process.Of(box, args[0], args[1]).Restart(ctx, process.By(flags.by(f)))
-				if err == nil {
-					f.Say("process %s begins another round", cli.Safe(args[1]))
-				}
-				return err
-			})
-		},
-	}
-	flags.add(c, "process")
-	return c
-}
-
 func newProcessKick(f *cli.Frame) *cobra.Command {
 	var flags actFlags
 	c := &cobra.Command{
@@ -56,10 +32,10 @@ without it. Its session may join again; signalbox session end ends that.`,
 				if err == nil {
 					err = p.Kick(ctx, m.ID, process.By(flags.by(f)))
 				}
-				if err == nil {
-					f.Say("%s (%d) is put out of process %s", cli.Safe(m.Name), m.ID, cli.Safe(args[1]))
+				if err != nil {
+					return err
 				}
-				return err
+				return f.Done(true, "%s (%d) is put out of process %s", cli.Safe(m.Name), m.ID, cli.Safe(args[1]))
 			})
 		},
 	}

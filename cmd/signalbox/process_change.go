@@ -35,7 +35,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths),
 		RunE: func(c *cobra.Command, args []string) error {
-			spec := newProcessSpec()
+			spec := process.Spec{}.WithDefaults()
 			if err := flags.apply(c, &spec); err != nil {
 				return err
 			}
@@ -49,11 +49,11 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				if err != nil {
 					return err
 				}
-				return showProcess(ctx, f, box, args[0], args[1])
+				return f.DoneOr(func() error { return showProcess(ctx, f, box, args[0], args[1]) })
 			})
 		},
 	}
-	flags.add(c, newProcessSpec())
+	flags.add(c, process.Spec{}.WithDefaults())
 	c.Flags().BoolVar(&orAlter, "or-alter", false, "alter it where it exists")
 	return c
 }
@@ -77,34 +77,10 @@ Where another operator changes the process meanwhile, no change gets lost.`,
 				if err != nil {
 					return err
 				}
-				return showProcess(ctx, f, box, args[0], args[1])
+				return f.DoneOr(func() error { return showProcess(ctx, f, box, args[0], args[1]) })
 			})
 		},
 	}
 	flags.add(c, process.Spec{})
 	return c
-}
-
-func newProcessDelete(f *cli.Frame) *cobra.Command {
-	return deletion[*process.Process]{
-		kind: "process", part: "member", of: process.Of, completion: completeProcesses(f),
-		count: func(ctx context.Context, p *process.Process) (int, error) {
-			state, err := p.Describe(ctx)
-			if err != nil {
-				return 0, err
-			}
-			return len(state.Members), nil
-		},
-	}.command(f, &cobra.Command{
-		Use:   "delete PATH NAME",
-		Short: "Delete a process",
-		Long: `Deletes a process with its results. One that has members is not deleted, and the command
-ends with code 79, unless there is --force: then the members are notified, and their
-round is over. Since that hurts, the command says how many they are and asks, unless
-there is --yes.`,
-		Example: `  signalbox process delete /prod counter
-
-  # though it is in use
-  signalbox process delete /prod counter --force --yes`,
-	})
 }

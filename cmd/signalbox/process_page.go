@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // The states of members.
@@ -32,49 +34,60 @@ const (
 	resultsShown = 3
 )
 
-// The phases of processes.
-const (
-	phaseForming   = "forming"
-	phasePreparing = "preparing"
-	phaseRunning   = "running"
-	phaseComplete  = "complete"
-)
+// processView is a process as people see the state some time after the read. In JSON only the state is printed.
+type processView struct {
+	*process.State
+	ages
+	path, name string
+}
 
-// stateIn says in words how a member is in a process.
-func (m *processMemberObject) stateIn(o *processObject) string {
+// state says in words how a member is.
+func (v *processView) state(m *process.MemberState) string {
 	switch {
 	case !m.Of:
 		return memberWaits
-	case m.Prepared != o.Epoch:
+	case m.Prepared != v.Epoch:
 		return memberPreparing
-	case m.Completed == o.Epoch:
+	case m.Completed == v.Epoch:
 		return memberCompleted
-	case o.Phase == phaseComplete:
+	case v.Phase == process.Complete:
 		return memberHandles
 	}
 	return memberPrepared
 }
 
 // ready reports whether the round does not wait for the member to prepare, or to handle the completion.
-func (m *processMemberObject) ready() bool {
-	return m.State == memberPrepared || m.State == memberCompleted
+func (v *processView) ready(m *process.MemberState) bool {
+	state := v.state(m)
+	return state == memberPrepared || state == memberCompleted
+}
+
+// role is the part of a member in the epoch.
+func (v *processView) role(m *process.MemberState) string {
+	switch {
+	case m.Of && m.ID == v.Coordinator:
+		return roleCoordinator
+	case !m.Candidate:
+		return roleObserver
+	}
+	return roleCandidate
 }
 
 // processColours are those of the phases.
-var processColours = map[string]cli.Colour{
-	phaseForming: cli.Yellow, phasePreparing: cli.Yellow, phaseRunning: cli.Green, phaseComplete: cli.Green,
+var processColours = map[process.Phase]cli.Colour{
+	process.Forming: cli.Yellow, process.Preparing: cli.Yellow, process.Running: cli.Green, process.Complete: cli.Green,
 }
 
 // page is a process as people look at it. Lines that can be long are broken where columns is not 0.
-func (o *processObject) page(f *cli.Frame, columns int) string {
-	if !o.Exists {
-		return fmt.Sprintf("process %s in %s does not exist\n", cli.Safe(o.Name), cli.Safe(o.Path))
+func (v *processView) page(f *cli.Frame, columns int) string {
+	if !v.Exists {
+		return fmt.Sprintf("process %s in %s does not exist\n", cli.Safe(v.name), cli.Safe(v.path))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "process %s in %s   %s for %s   %s\n", f.Paint(cli.Bold, cli.Safe(o.Name)), cli.Safe(o.Path),
-		f.Paint(processColours[o.Phase], o.Phase), ago(o.PhaseMS), cli.Safe(o.epochText()))
-	if len(o.Members) > 0 {
-		b.WriteString("\n" + o.memberTable(f))
+	fmt.Fprintf(&b, "process %s in %s   %s for %s   %s\n", f.Paint(cli.Bold, cli.Safe(v.name)), cli.Safe(v.path),
+		f.Paint(processColours[v.Phase], v.Phase.String()), v.ago(v.Since), cli.Safe(v.epochText()))
+	if len(v.Members) > 0 {
+		b.WriteString("\n" + v.memberTable(f))
 	}
 	paragraph := func(lines []string) {
 		if len(lines) > 0 {
@@ -85,13 +98,13 @@ func (o *processObject) page(f *cli.Frame, columns int) string {
 		}
 	}
 	var reasons []string
-	for _, r := range o.Reasons {
-		reasons = append(reasons, r.line())
+	for i := range v.Reasons {
+		reasons = append(reasons, v.stop(&v.Reasons[i]))
 	}
 	paragraph(reasons)
-	paragraph(o.lastResults())
-	if a := o.LastAct; a != nil {
-		paragraph([]string{fmt.Sprintf("last act, %s ago: %s", ago(a.AgeMS), a.line())})
+	paragraph(v.lastResults())
+	if a := &v.LastAct; a.At.Happened {
+		paragraph([]string{fmt.Sprintf("last act, %s ago: %s", v.ago(a.At), processActLine(a))})
 	}
 	return b.String()
 }
@@ -99,81 +112,79 @@ func (o *processObject) page(f *cli.Frame, columns int) string {
 // hostTime finds how long something has been so, or until when, as hosts say it.
 var hostTime = regexp.MustCompile(`\b(for|in) ([0-9]+h[0-9]+m|[0-9m.]+s)\b`)
 
-// line is a reason as people read it.
-func (r *processReasonObject) line() string {
+// stop is the reason of a round that stands still, in words.
+func (a ages) stop(r *process.StopReason) string {
 	return hostTime.ReplaceAllStringFunc(r.Text, func(said string) string {
 		switch {
-		case strings.HasPrefix(said, "for") && r.AgeMS != nil:
-			return "for " + shortTime(*r.AgeMS)
-		case strings.HasPrefix(said, "in") && r.EndsMS != nil:
-			return "in " + shortTime(*r.EndsMS)
+		case strings.HasPrefix(said, "for") && r.Since.Happened:
+			return "for " + a.ago(r.Since)
+		case strings.HasPrefix(said, "in") && r.Left != 0:
+			return "in " + a.left(r.Left)
 		}
 		return said
 	})
 }
 
 // epochText says which epoch there is, and who coordinates it.
-func (o *processObject) epochText() string {
+func (v *processView) epochText() string {
 	text := "no epoch yet"
 	switch {
-	case o.Epoch != 0 && o.Of == 0:
-		text = fmt.Sprintf("after epoch %d", o.Epoch)
-	case o.Epoch != 0:
-		text = fmt.Sprintf("epoch %d of %s, coordinated by %s", o.Epoch, plural(o.Of, "member"),
-			o.memberText(o.Coordinator))
+	case v.Epoch != 0 && v.Of == 0:
+		text = fmt.Sprintf("after epoch %d", v.Epoch)
+	case v.Epoch != 0:
+		text = fmt.Sprintf("epoch %d of %s, coordinated by %s", v.Epoch, operation.Plural(v.Of, "member"),
+			v.memberText(v.Coordinator))
 	}
-	if o.OpensMS != nil {
-		text += ", the next opens in " + shortTime(*o.OpensMS)
+	if v.Opening {
+		text += ", the next opens in " + v.left(v.Opens)
 	}
 	return text
 }
 
 // member returns a member, nil where it has gone.
-func (o *processObject) member(id uint64) *processMemberObject {
-	for i := range o.Members {
-		if o.Members[i].ID == id {
-			return &o.Members[i]
+func (v *processView) member(id uint64) *process.MemberState {
+	for i := range v.Members {
+		if v.Members[i].ID == id {
+			return &v.Members[i]
 		}
 	}
 	return nil
 }
 
 // memberText is a member as people read it.
-func (o *processObject) memberText(id uint64) string {
-	if m := o.member(id); m != nil {
-		return m.text()
+func (v *processView) memberText(id uint64) string {
+	if m := v.member(id); m != nil {
+		return fmt.Sprintf("%s (%d)", m.Name, m.ID)
 	}
 	return fmt.Sprintf("member %d, which has left", id)
 }
 
-func (m *processMemberObject) text() string { return fmt.Sprintf("%s (%d)", m.Member, m.ID) }
-
 // memberTable has a line for each member, or for as many as a page has room for.
-func (o *processObject) memberTable(f *cli.Frame) string {
+func (v *processView) memberTable(f *cli.Frame) string {
 	rows := memberRows(f)
-	shown := o.membersFirst()
+	shown := v.membersFirst()
 	for _, m := range shown {
-		rows.AddCells(m.cells()...)
+		rows.AddCells(v.cells(m)...)
 	}
 	text := rows.Text()
-	if left := len(o.Members) - len(shown); left > 0 {
+	if left := len(v.Members) - len(shown); left > 0 {
 		text += fmt.Sprintf("... and %d more: signalbox process members\n", left)
 	}
 	return text
 }
 
 // membersFirst are as many members as a page has room for, in their order: those that are not ready before the others.
-func (o *processObject) membersFirst() []*processMemberObject {
-	var shown, ready []*processMemberObject
-	for i := range o.Members {
-		if m := &o.Members[i]; m.ready() {
+func (v *processView) membersFirst() []*process.MemberState {
+	var shown, ready []*process.MemberState
+	for i := range v.Members {
+		if m := &v.Members[i]; v.ready(m) {
 			ready = append(ready, m)
 		} else if len(shown) < membersShown {
 			shown = append(shown, m)
 		}
 	}
 	shown = append(shown, ready[:min(len(ready), membersShown-len(shown))]...)
-	slices.SortFunc(shown, func(a, b *processMemberObject) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(shown, func(a, b *process.MemberState) int { return cmp.Compare(a.ID, b.ID) })
 	return shown
 }
 
@@ -184,31 +195,31 @@ func memberRows(f *cli.Frame) *cli.Rows {
 }
 
 // cells are those of a member in a table of members.
-func (m *processMemberObject) cells() []any {
-	return []any{m.Member, m.ID, m.Role, m.State, m.Unread, ago(m.JoinedMS), orNothing(m.Prepared),
-		orNothing(m.Completed), m.SessionID, m.Bytes()}
+func (v *processView) cells(m *process.MemberState) []any {
+	return []any{m.Name, m.ID, v.role(m), v.state(m), m.Unread, v.ago(m.Joined), operation.OrNothing(m.Prepared),
+		operation.OrNothing(m.Completed), m.SessionID, m.Attributes}
 }
 
 // lastResults has a line for each of the newest results.
-func (o *processObject) lastResults() []string {
+func (v *processView) lastResults() []string {
 	var lines []string
-	for i := len(o.Results) - 1; i >= 0 && len(lines) < resultsShown; i-- {
-		r := &o.Results[i]
-		lines = append(lines, fmt.Sprintf("epoch %d was complete %s ago, with a result of %s", r.Epoch, ago(r.AgeMS),
-			plural(r.Bytes, "byte")))
+	for i := len(v.Results) - 1; i >= 0 && len(lines) < resultsShown; i-- {
+		r := &v.Results[i]
+		lines = append(lines, fmt.Sprintf("epoch %d was complete %s ago, with a result of %s", r.Epoch, v.ago(r.At),
+			operation.Plural(r.Size, "byte")))
 	}
 	return lines
 }
 
-// line is an act as people read it.
-func (a *processActObject) line() string {
+// processActLine is an act as people read it.
+func processActLine(a *process.PastAct) string {
 	var b strings.Builder
-	b.WriteString(a.Act)
+	b.WriteString(a.Verb.String())
 	if a.Member != "" {
 		fmt.Fprintf(&b, " of %s (%d)", a.Member, a.MemberID)
 	}
-	if a.Author != "" {
-		b.WriteString(" by " + a.Author)
+	if a.By.Author != "" {
+		b.WriteString(" by " + a.By.Author)
 	}
-	return b.String() + behindColon(a.Reason)
+	return b.String() + behindColon(a.By.Reason)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 func atMoment(ago time.Duration) client.Moment {
@@ -24,23 +25,32 @@ func processState() *process.State {
 		}
 	}
 	return &process.State{
-		Exists: true, Revision: 9, Epoch: 9, Phase: process.Running, Since: atMoment(12 * time.Second),
-		Opened: atMoment(13 * time.Second), Opening: true, Opens: 1500 * time.Millisecond, Coordinator: 3, Of: 3,
-		LastResult: 7,
+		Exists: true, Revision: 9,
+		Head: kind.Head{
+			Epoch: 9, Phase: process.Running, Since: atMoment(12 * time.Second), Opened: atMoment(13 * time.Second),
+			Opening: true, Opens: 1500 * time.Millisecond, Coordinator: 3, Of: 3, LastResult: 7,
+			LastAct: process.PastAct{Verb: process.VerbKick, At: atMoment(4 * time.Minute), Epoch: 7, MemberID: 4,
+				Member: "e", By: process.By{Author: "ann@box", Reason: "it hangs"}},
+		},
 		Members: []process.MemberState{
 			member(3, "a", 9, 0), member(5, "b", 9, 2), member(6, "c", 7, 1), member(8, "d", 0, 0),
 		},
 		Results: []process.Result{
-			{Epoch: 2, Size: 1, At: atMoment(time.Hour)},
-			{Epoch: 4, Size: 1, At: atMoment(time.Hour)},
-			{Epoch: 7, Size: 17, At: atMoment(3 * time.Minute)},
+			resultAt(2, 1, atMoment(time.Hour)), resultAt(4, 1, atMoment(time.Hour)),
+			resultAt(7, 17, atMoment(3*time.Minute)),
 		},
 		Reasons: []process.StopReason{{Code: process.ReasonReply, Epoch: 9, Exchange: 11, From: 3, Waiting: 2, Of: 3,
 			Text:  "a (3) waits for 2 of 3 replies: b (5, 2 not acknowledged), c (6, 1 not acknowledged), for 7s",
 			Since: atMoment(7 * time.Second)}},
-		LastAct: process.PastAct{Verb: process.VerbKick, At: atMoment(4 * time.Minute), Epoch: 7, MemberID: 4,
-			Member: "e", By: process.By{Author: "ann@box", Reason: "it hangs"}},
 	}
+}
+
+func resultAt(epoch uint64, size int, at client.Moment) process.Result {
+	return process.Result{Result: kind.Result{Epoch: epoch, Size: size, At: at}}
+}
+
+func viewProcess(name string, s *process.State, elapsed time.Duration) *processView {
+	return &processView{s, ages{elapsed}, "/prod", name}
 }
 
 func TestAPageShowsAWholeProcess(t *testing.T) {
@@ -63,11 +73,11 @@ epoch 2 was complete 1h0m ago, with a result of 1 byte
 last act, 4m1s ago: kick of e (4) by ann@box: it hangs
 `
 	// A second has passed since it was read.
-	page := newProcessObject("/prod", "counter", processState(), time.Second).page(f, 60)
+	page := viewProcess("counter", processState(), time.Second).page(f, 60)
 	if page != want {
 		t.Errorf("%s", difference(want, page))
 	}
-	if page := newProcessObject("/prod", "counter", &process.State{}, 0).page(f, 0); page !=
+	if page := viewProcess("counter", &process.State{}, 0).page(f, 0); page !=
 		"process counter in /prod does not exist\n" {
 		t.Errorf("none: %s", page)
 	}
@@ -75,7 +85,7 @@ last act, 4m1s ago: kick of e (4) by ann@box: it hangs
 
 // TestAPageOfManyMembersShowsThoseThatAreWaitedFor: the first of the others fill it up.
 func TestAPageOfManyMembersShowsThoseThatAreWaitedFor(t *testing.T) {
-	s := &process.State{Exists: true, Epoch: 500, Phase: process.Preparing, Coordinator: 1, Of: 100}
+	s := &process.State{Exists: true, Head: kind.Head{Epoch: 500, Phase: process.Preparing, Coordinator: 1, Of: 100}}
 	for id := uint64(1); id <= 100; id++ {
 		m := process.MemberState{Peer: process.Peer{ID: id, Name: fmt.Sprint("m", id)}, Of: true, Prepared: 500}
 		if id%40 == 0 {
@@ -83,7 +93,7 @@ func TestAPageOfManyMembersShowsThoseThatAreWaitedFor(t *testing.T) {
 		}
 		s.Members = append(s.Members, m)
 	}
-	page := newProcessObject("/prod", "many", s, 0).page(plainFrame(&bytes.Buffer{}), 0)
+	page := viewProcess("many", s, 0).page(plainFrame(&bytes.Buffer{}), 0)
 	for _, want := range []string{
 		"\nm1 ", "\nm18 ", "\nm40 ", "\nm80 ", "\n... and 80 more: signalbox process members\n",
 	} {
@@ -97,36 +107,36 @@ func TestAPageOfManyMembersShowsThoseThatAreWaitedFor(t *testing.T) {
 }
 
 func TestStatesOfMembers(t *testing.T) {
-	running := &processObject{Epoch: 9, Phase: phaseRunning}
-	complete := &processObject{Epoch: 9, Phase: phaseComplete}
+	running := viewProcess("counter", &process.State{Head: kind.Head{Epoch: 9, Phase: process.Running}}, 0)
+	complete := viewProcess("counter", &process.State{Head: kind.Head{Epoch: 9, Phase: process.Complete}}, 0)
 	for _, c := range []struct {
-		of   *processObject
-		m    processMemberObject
+		of   *processView
+		m    process.MemberState
 		want string
 	}{
-		{running, processMemberObject{Prepared: 9}, memberWaits},
-		{running, processMemberObject{Of: true, Prepared: 7}, memberPreparing},
-		{running, processMemberObject{Of: true, Prepared: 9, Completed: 7}, memberPrepared},
-		{complete, processMemberObject{Of: true, Prepared: 9, Completed: 7}, memberHandles},
-		{complete, processMemberObject{Of: true, Prepared: 9, Completed: 9}, memberCompleted},
+		{running, process.MemberState{Prepared: 9}, memberWaits},
+		{running, process.MemberState{Of: true, Prepared: 7}, memberPreparing},
+		{running, process.MemberState{Of: true, Prepared: 9, Completed: 7}, memberPrepared},
+		{complete, process.MemberState{Of: true, Prepared: 9, Completed: 7}, memberHandles},
+		{complete, process.MemberState{Of: true, Prepared: 9, Completed: 9}, memberCompleted},
 	} {
-		if got := c.m.stateIn(c.of); got != c.want {
+		if got := c.of.state(&c.m); got != c.want {
 			t.Errorf("%+v in %s: %s, want %s", c.m, c.of.Phase, got, c.want)
 		}
 	}
 }
 
 func TestChangesOfAProcessAreLines(t *testing.T) {
-	object := func(change func(s *process.State)) *processObject {
+	object := func(change func(s *process.State)) *processView {
 		s := processState()
 		if change != nil {
 			change(s)
 		}
-		return newProcessObject("/prod", "counter", s, 0)
+		return viewProcess("counter", s, 0)
 	}
-	gone := newProcessObject("/prod", "counter", &process.State{}, 0)
+	gone := viewProcess("counter", &process.State{}, 0)
 	for _, c := range []struct {
-		before, now *processObject
+		before, now *processView
 		want        []string
 	}{
 		{nil, gone, []string{"counter    does not exist"}},
@@ -145,7 +155,7 @@ func TestChangesOfAProcessAreLines(t *testing.T) {
 			[]string{"a          leaves, as member 3"}},
 		{object(nil), object(func(s *process.State) {
 			s.Epoch, s.Coordinator, s.Phase = 12, 8, process.Complete
-			s.Results = append(s.Results, process.Result{Epoch: 9, Size: 1}, process.Result{Epoch: 12, Size: 2})
+			s.Results = append(s.Results, resultAt(9, 1, client.Moment{}), resultAt(12, 2, client.Moment{}))
 		}), []string{
 			"counter    epoch 9 is complete, with a result of 1 byte",
 			"counter    epoch 12 opens with 3 members, coordinated by d (8)",

@@ -34,9 +34,8 @@ the round is complete and all have handled that.`,
 		if err != nil {
 			return err
 		}
-		for _, reason := range reasons {
-			o := ages{}.processReason(reason)
-			if err := f.Line(o, "%s", cli.Safe(o.line())); err != nil {
+		for i := range reasons {
+			if err := f.Line(&reasons[i], "%s", cli.Safe(ages{}.stop(&reasons[i]))); err != nil {
 				return err
 			}
 		}
@@ -59,40 +58,15 @@ signalbox session show shows the session of one.`,
   signalbox process members /prod counter -o wide
 
   # those with a backlog
-  signalbox process members /prod counter -o json | jq 'select(.unread > 10) | .member'`,
+  signalbox process members /prod counter -o json | jq 'select(.unread > 10) | .name'`,
 	}, func(ctx context.Context, p *process.Process, _ []string) error {
 		s, err := p.Describe(ctx)
 		if err != nil {
 			return err
 		}
-		o, rows := newProcessObject("", p.Name(), s, 0), memberRows(f)
-		for i := range o.Members {
-			err = errors.Join(err, rows.Add(&o.Members[i], o.Members[i].cells()...))
-		}
-		return errors.Join(err, rows.End())
-	})
-}
-
-func newProcessActs(f *cli.Frame) *cobra.Command {
-	return processReader(f, &cobra.Command{
-		Use:   "acts PATH NAME",
-		Short: "List what operators did, and which rounds were given up",
-		Long: `Lists what operators did with a process, and which members gave a round up, the oldest
-that is kept first, with who, when and why.`,
-		Example: `  signalbox process acts /prod counter
-
-  # who was put out?
-  signalbox process acts /prod counter -o json | jq 'select(.act == "kick") | .member'`,
-	}, func(ctx context.Context, p *process.Process, _ []string) error {
-		acts, err := p.Acts(ctx)
-		if err != nil {
-			return err
-		}
-		rows := f.Rows("AGE#", "+AT", "ACT", "EPOCH#", "MEMBER", "+ID#", "AUTHOR", "REASON")
-		for _, act := range acts {
-			o := ages{}.processAct(act)
-			err = errors.Join(err, rows.Add(o, ago(o.AgeMS), sinceOf(o.At), o.Act, orNothing(o.Epoch), o.Member,
-				orNothing(o.MemberID), o.Author, o.Reason))
+		o, rows := &processView{State: s}, memberRows(f)
+		for i := range s.Members {
+			err = errors.Join(err, rows.Add(&s.Members[i], o.cells(&s.Members[i])...))
 		}
 		return errors.Join(err, rows.End())
 	})
@@ -100,6 +74,12 @@ that is kept first, with who, when and why.`,
 
 // lastEpoch is the word for the epoch that was completed last.
 const lastEpoch = "last"
+
+// wholeResult is a result with its data.
+type wholeResult struct {
+	*process.Result
+	Data []byte
+}
 
 func newProcessResults(f *cli.Frame) *cobra.Command {
 	var watch bool
@@ -136,10 +116,9 @@ escape. A result that is not kept any more ends the command with code 66.`,
 				}
 				rows := f.Rows("EPOCH#", "AGE#", "+AT", "BYTES#", "RESULT")
 				for i := range results {
-					o := ages{}.result(&results[i])
-					payload := results[i].Bytes()
-					o.Payload = cli.NewPayload(payload)
-					err = errors.Join(err, rows.Add(o, o.Epoch, ago(o.AgeMS), sinceOf(o.At), o.Bytes, payload))
+					r := &results[i]
+					err = errors.Join(err, rows.Add(wholeResult{r, r.Bytes()}, r.Epoch, ages{}.ago(r.At),
+						r.At.Wall, r.Size, r.Bytes()))
 				}
 				return errors.Join(err, rows.End())
 			})
@@ -175,9 +154,8 @@ func watchResults(f *cli.Frame, c *cobra.Command, path, name string) error {
 			if err != nil {
 				return err
 			}
-			o := ages{}.result(result)
-			o.Payload = cli.NewPayload(result.Bytes())
-			if err := f.Line(o, "%d   %s", o.Epoch, cli.Cell(result.Bytes())); err != nil {
+			o := wholeResult{result, result.Bytes()}
+			if err := f.Line(o, "%d   %s", o.Epoch, cli.Cell(o.Data)); err != nil {
 				return err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -80,16 +81,18 @@ what to do, and what comes of that is on its standard input.
 For each reply it gets a line "reply MEMBER ok TEXT" or "reply MEMBER failed REASON", and
 at the end a line "end ok", "end failed" or, where some have not replied in time, "end
 late". Line breaks in texts are written as \n. When it ends with the status 0 the round
-is complete, else it is given up, and another epoch opens. Without --on-coordinate the
-round stays open until the next epoch: members answer signalbox process send meanwhile.
-With --observer this member never coordinates.
+is complete, else it is given up, and another epoch opens.
+
+A member without --on-coordinate is an observer: it takes part and never coordinates, as
+nothing would come of its round. With --observer=false it may all the same: the round
+stays open until the next epoch, and members answer signalbox process send meanwhile.
 
 The commands run one after the other, but for requests while --on-coordinate runs. When
 the epoch is over there is no need for them any more. When the member is put out, or the
 process deleted, this program ends with code 80.
 
 ` + runnerHelp,
-		Example: `  # members that only say how they are; one of them may coordinate
+		Example: `  # a member that says how it is when it is asked
   signalbox process run /prod counter --name a --on-request 'cat value'
 
   # the one that coordinates asks all, and then tells all the largest number
@@ -104,6 +107,9 @@ process deleted, this program ends with code 80.
 			if w.observer && w.on.coordinate != "" {
 				return misuse(c, "--observer does not go with --on-coordinate")
 			}
+			if !c.Flags().Changed("observer") {
+				w.observer = w.on.coordinate == ""
+			}
 			if w.member == "" {
 				machine, err := os.Hostname()
 				if err != nil {
@@ -116,7 +122,8 @@ process deleted, this program ends with code 80.
 	}
 	c.Flags().StringVar(&w.member, "name", "", "the `NAME` of the member, which others should not have; that of this machine where it is not given")
 	c.Flags().StringVar(&w.attributes, "attributes", "", "`TEXT` that signalbox process members shows, such as a version of the program")
-	c.Flags().BoolVar(&w.observer, "observer", false, "take part, and never coordinate")
+	c.Flags().BoolVar(&w.observer, "observer", false,
+		"take part, and never coordinate: so it is without --on-coordinate, unless --observer=false is given")
 	c.Flags().BoolVar(&w.existing, "existing", false, "fail where the process does not exist, instead of creating it")
 	c.Flags().StringVar(&w.on.prepare, "on-prepare", "", "`COMMAND` to run when an epoch opens")
 	c.Flags().StringVar(&w.on.request, "on-request", "", "`COMMAND` to run for each request")
@@ -174,7 +181,7 @@ func (c *runCommand) prepare(ctx context.Context, r *process.Round) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	c.note("epoch %d opens with %s, coordinated by %s", r.Epoch(), plural(r.Size(), "member"),
+	c.note("epoch %d opens with %s, coordinated by %s", r.Epoch(), operation.Plural(r.Size(), "member"),
 		cli.Safe(c.nameOf(ctx, r, r.Coordinator())))
 	out, err := c.runFor(ctx, r, c.on.prepare, nil, c.Out, "")
 	if err == nil {
@@ -198,7 +205,7 @@ func (c *runCommand) request(ctx context.Context, r *process.Round, q *process.R
 
 // complete runs the command for a round that is complete.
 func (c *runCommand) complete(ctx context.Context, r *process.Round, result *process.Result) {
-	c.note("epoch %d is complete, with a result of %s", r.Epoch(), plural(len(result.Bytes()), "byte"))
+	c.note("epoch %d is complete, with a result of %s", r.Epoch(), operation.Plural(len(result.Bytes()), "byte"))
 	out, err := c.runFor(ctx, r, c.on.complete, result.Bytes(), c.Out, "")
 	c.noteFailure("--on-complete", err, out)
 }

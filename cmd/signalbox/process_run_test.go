@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -18,20 +18,21 @@ func (t *tool) member(node, name string, flags ...string) *task {
 	return s
 }
 
-// processStatus is what status prints, as far as tests look at it.
-type processStatus struct {
-	Of      int `json:"members_of_epoch"`
-	Members []struct{ Role string }
-	Results []struct{ Epoch uint64 }
+// process is what status prints.
+func (t *tool) process(node string) process.State {
+	t.t.Helper()
+	return parsed[process.State](t.t, t.ok("process", "status", node, "counter", "-o", "json"))
 }
 
-// process is what status prints.
-func (t *tool) process(node string) (o processStatus) {
+// roles are those of the members, in their order.
+func (t *tool) roles(node string) string {
 	t.t.Helper()
-	if err := json.Unmarshal([]byte(t.ok("process", "status", node, "counter", "-o", "json")), &o); err != nil {
-		t.t.Fatal(err)
+	s := t.process(node)
+	var roles []string
+	for i := range s.Members {
+		roles = append(roles, (&processView{State: &s}).role(&s.Members[i]))
 	}
-	return o
+	return strings.Join(roles, " ")
 }
 
 // asksAll is a command that coordinates: it asks all, and leaves what the members reply as the result.
@@ -49,19 +50,18 @@ func TestARoundOfCommands(t *testing.T) {
 	first.says("prepare a a\ncomplete ok: a ok hello a\n")
 	second := x.member(node, "b", "--on-request",
 		`printf 'two\nlines\n'; [ "$SIGNALBOX_PROCESS $SIGNALBOX_NODE" = "counter `+node+`" ]`,
-		"--on-complete", `printf 'complete '; cat; echo`, "--observer", longSession[0], longSession[1])
+		"--on-complete", `printf 'complete '; cat; echo`, longSession[0], longSession[1])
 	second.says("complete ok: ")
 	if said := second.Output(); !strings.Contains(said, `b ok two\nlines`) || !strings.Contains(said, "a ok hello a") {
 		t.Errorf("the second gets %s", said)
 	}
-	third := x.member(node, "c", "--on-request", "echo cannot >&2; exit 3", longSession[0], longSession[1])
+	third := x.member(node, "c", "--on-request", "echo cannot >&2; exit 3", "--observer=false", longSession[0],
+		longSession[1])
 	first.says("complete failed: ")
 	if said := first.Output(); !strings.Contains(said, "c failed exit status 3: cannot") {
 		t.Errorf("the first gets %s", said)
 	}
-	o := x.process(node)
-	if len(o.Members) != 3 || o.Of != 3 || o.Members[0].Role != roleCoordinator || o.Members[1].Role != roleObserver ||
-		o.Members[2].Role != roleCandidate {
+	if o := x.process(node); o.Of != 3 || x.roles(node) != "coordinator observer candidate" {
 		t.Errorf("%+v", o.Members)
 	}
 	if last := x.ok("process", "results", node, "counter", lastEpoch); !strings.HasPrefix(last, "failed: ") {
@@ -121,13 +121,27 @@ func TestACoordinatorThatCannotGivesTheRoundUp(t *testing.T) {
 	}
 }
 
+// TestAMemberThatCannotCoordinateIsNoCandidate: it came first, and a round begins only with one that can.
+func TestAMemberThatCannotCoordinateIsNoCandidate(t *testing.T) {
+	x, node := sharedTool(t)
+	x.member(node, "first", "--on-request", "cat")
+	x.await("alone it waits for one that coordinates", func() bool {
+		return strings.Contains(x.ok("process", "why", node, "counter"), "candidate")
+	})
+	second := x.member(node, "second", "--on-coordinate", asksAll, "--on-complete", "cat", "--on-request", "cat")
+	second.says("first ok hello")
+	if roles := x.roles(node); roles != "observer coordinator" {
+		t.Errorf("they are %s", roles)
+	}
+}
+
 // noRound is what send says where the members were not prepared in time.
 const noRound = "there was no round in which all are prepared"
 
 func TestARequestIsSentToMembers(t *testing.T) {
 	x, node := sharedTool(t)
 	x.fails(cli.ExitNotFound, "no process of this name", "process", "send", node, "counter", "hello")
-	x.member(node, "a", "--on-request", `echo "$(cat) from $SIGNALBOX_FROM"`)
+	x.member(node, "a", "--observer=false", "--on-request", `echo "$(cat) from $SIGNALBOX_FROM"`)
 	x.member(node, "b", "--on-request", `[ "$(cat)" = hello ] && echo hi`)
 	said := x.ok("process", "send", node, "counter", "hello", "--name", "me")
 	if !strings.Contains(said, "hello from me") ||
@@ -135,18 +149,13 @@ func TestARequestIsSentToMembers(t *testing.T) {
 		t.Errorf("%s", said)
 	}
 	r := x.runWith("no", "process", "send", node, "counter", "-", "--to", "b", "-o", "json")
-	o := parsed[struct {
-		ID     uint64 `json:"id"`
-		Member string `json:"member"`
-		Failed bool   `json:"failed"`
-		Data   string `json:"data"`
-	}](t, r.out)
-	if r.code != cli.ExitFailed || o.Member != "b" || !o.Failed || o.Data != "exit status 1" ||
+	o := parsed[memberReply](t, r.out)
+	if r.code != cli.ExitFailed || o.Name != "b" || !o.Failed || string(o.Data) != "exit status 1" ||
 		!strings.Contains(r.err, "1 of 1 member failed") {
 		t.Errorf("code %d: %+v: %s", r.code, o, r.err)
 	}
 	x.fails(cli.ExitNotFound, "there is no member c", "process", "send", node, "counter", "hello", "--to", "c")
-	silent := x.member(node, "c", "--on-request", "sleep 600", "--kill-after", "0s")
+	silent := x.member(node, "c", "--on-request", "exec sleep 600", "--kill-after", "0s")
 	for r.err = noRound; strings.Contains(r.err, noRound); { // the time may be over before there is one
 		r = x.run("process", "send", node, "counter", "hello", "--wait", "2s")
 	}

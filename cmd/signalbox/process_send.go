@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // toAll is the word for all members but the one that sends.
@@ -49,7 +50,7 @@ with code 79. What was sent is never sent twice.
   signalbox process send /prod counter reload --to a.example,b.example --wait 30s
 
   # who did not do it?
-  signalbox process send /prod counter reload -o json | jq 'select(.failed) | .member'`,
+  signalbox process send /prod counter reload -o json | jq 'select(.failed) | .name'`,
 		Args:              cli.Arguments("PATH", "NAME", "DATA"),
 		ValidArgsFunction: f.Complete(f.Paths, completeProcesses(f)),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -157,24 +158,28 @@ func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
 	return ids, nil
 }
 
+// memberReply is the reply of a member; the data of a failure says why.
+type memberReply struct {
+	From   uint64
+	Name   string
+	Failed bool
+	Data   []byte
+}
+
 // print prints replies.
 func (s *sendCommand) print(peers []*process.Peer, replies process.Replies) error {
 	rows := s.Rows("MEMBER", "+ID#", "REPLY")
 	for _, reply := range replies {
-		o := newProcessReplyObject(peers, reply)
-		if err := rows.Add(o, o.Member, o.ID, o.text()); err != nil {
+		o := memberReply{From: reply.From, Name: peerName(peers, reply.From), Data: reply.Bytes()}
+		shown := any(o.Data)
+		if failure, ok := errors.AsType[*process.Failure](reply.Err); ok {
+			o.Failed, o.Data, shown = true, []byte(failure.Text), "failed: "+failure.Text
+		}
+		if err := rows.Add(o, o.Name, o.From, shown); err != nil {
 			return err
 		}
 	}
 	return rows.EndBroken()
-}
-
-// text is a reply as tables show it.
-func (o *processReplyObject) text() any {
-	if o.Failed {
-		return "failed: " + string(o.Bytes())
-	}
-	return o.Bytes()
 }
 
 // explain says with which code a request ends that not all have replied to as they should.
@@ -194,7 +199,7 @@ func (s *sendCommand) explain(peers []*process.Peer, err error) error {
 		return cli.Errorf(cli.ExitNotAcquired, "%s did not reply within %v", strings.Join(names, ", "), s.wait)
 	case isFailed:
 		return cli.Errorf(cli.ExitFailed, "%d of %s failed", len(failed.Replies.Failures()),
-			plural(len(failed.Replies), "member"))
+			operation.Plural(len(failed.Replies), "member"))
 	case isCancelled:
 		return cli.Errorf(cli.ExitState, "epoch %d was over before all had replied", cancelled.Epoch)
 	}

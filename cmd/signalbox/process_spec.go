@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -63,12 +62,4 @@ func (p *processFlags) apply(c *cobra.Command, spec *process.Spec) error {
 	*spec = given.spec
 	spec.OnTimeout = on
 	return nil
-}
-
-// newProcessSpec is the spec of a new process of which nothing is said.
-func newProcessSpec() process.Spec {
-	return process.Spec{
-		OpenDelay: 100 * time.Millisecond, MaxOpenDelay: 2 * time.Second, MinMembers: 1, MaxPayload: 64 << 10,
-		KeepResults: 16,
-	}
 }

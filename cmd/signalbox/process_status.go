@@ -78,23 +78,22 @@ func showProcess(ctx context.Context, f *cli.Frame, box *client.Client, path, na
 	if err != nil {
 		return err
 	}
-	o := newProcessObject(path, name, s, 0)
 	if f.JSON() {
-		return f.Object(o)
+		return f.Object(s)
 	}
 	columns, _, _ := f.TerminalSize()
-	return f.Write([]byte(o.page(f, columns)))
+	return f.Write([]byte((&processView{s, ages{}, path, name}).page(f, columns)))
 }
 
 // processWatch shows a process as it changes.
-func processWatch(f *cli.Frame, path, name string) *objectWatch[*process.State, *processObject] {
-	return &objectWatch[*process.State, *processObject]{
+func processWatch(f *cli.Frame, path, name string) *objectWatch[*process.State, *processView] {
+	return &objectWatch[*process.State, *processView]{
 		f: f,
 		states: func(ctx context.Context, box *client.Client) iter.Seq2[*process.State, error] {
 			return process.Of(box, path, name).Watch(ctx, reasonsEvery)
 		},
-		object: func(s *process.State, elapsed time.Duration) *processObject {
-			return newProcessObject(path, name, s, elapsed)
+		object: func(s *process.State, elapsed time.Duration) *processView {
+			return &processView{s, ages{elapsed}, path, name}
 		},
 	}
 }

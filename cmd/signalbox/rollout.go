@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,11 +25,9 @@ operators can pause, promote, abort and go back at any time.
 
 Instances are programs that use package client/rollout, or signalbox rollout follow.`,
 	})
-	c.AddCommand(newRolloutCreate(f), newRolloutAlter(f), newRolloutSpec(f), newRolloutDelete(f), newRolloutList(f),
-		newRolloutStatus(f), newRolloutWhy(f), newRolloutHistory(f), newRolloutInstances(f), newRolloutVersions(f),
-		newRolloutPayload(f), newRolloutActList(f), newRolloutPlan(f), newRolloutPublish(f), newRolloutFollow(f),
-		newRolloutGate(f), newRolloutSource(f))
-	c.AddCommand(newRolloutActs(f)...)
+	c.AddCommand(newRolloutCreate(f), newRolloutAlter(f), newRolloutSpec(f), newRolloutStatus(f), newRolloutWhy(f),
+		newRolloutHistory(f), newRolloutInstances(f), newRolloutPayload(f), newRolloutPlan(f), newRolloutPublish(f),
+		newRolloutFollow(f), newRolloutGate(f), newRolloutSource(f))
 	return f.Command(c)
 }
 
@@ -80,7 +78,7 @@ func completeLocations(f *cli.Frame) cli.Completion {
 func completeVersions(f *cli.Frame) cli.Completion {
 	return completeParts(f, func(s *rollout.State, add func(string) bool) {
 		for _, v := range s.Versions {
-			add(orNothing(v.Seq))
+			add(strconv.FormatUint(v.Seq, 10))
 		}
 	})
 }
@@ -96,42 +94,4 @@ func completeParts(f *cli.Frame, each func(s *rollout.State, add func(string) bo
 			each(s, add)
 		}
 	})
-}
-
-func newRolloutList(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list [PATH] [PREFIX]",
-		Short: "List the rollouts of a node, or of all",
-		Long: `Lists the rollouts of a node whose names begin with PREFIX, letter by letter; all without
-it. Without PATH it lists those of all nodes that you may see. REACHED says how many
-locations have the newest version, and have reached it.`,
-		Example: `  signalbox rollout list /prod
-  signalbox rollout list
-
-  # those that need somebody
-  signalbox rollout list -o json | jq 'select(.phase == "halted" or .phase == "blocked") | .name'`,
-		Args:              cli.Arguments("[PATH]", "[PREFIX]"),
-		ValidArgsFunction: f.Complete(f.Paths, completeRollouts(f)),
-		RunE: func(c *cobra.Command, args []string) error {
-			var options []rollout.ListOption
-			if len(args) > 1 {
-				options = append(options, rollout.Prefix(args[1]))
-			}
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				node := "+NODE"
-				if len(args) == 0 {
-					node = "NODE"
-				}
-				rows := f.Rows(node, "NAME", "PHASE", "VERSION#", "LABEL", "REACHED", "INSTANCES#")
-				rollouts := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*rollout.Summary, error] {
-					return rollout.List(ctx, box, n.Path(), options...)
-				})
-				return cli.AddAll(rows, rollouts, func(p inNode[*rollout.Summary]) error {
-					o := newSummaryObject(p.path, p.thing)
-					return rows.Add(o, o.Path, o.Name, o.Phase, orNothing(o.Newest), o.Label,
-						outOf(o.Reached, o.Locations), o.Instances)
-				})
-			})
-		},
-	}
 }

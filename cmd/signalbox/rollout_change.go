@@ -73,7 +73,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				if err != nil {
 					return err
 				}
-				return showRollout(ctx, f, box, args[0], args[1])
+				return f.DoneOr(func() error { return showRollout(ctx, f, box, args[0], args[1]) })
 			})
 		},
 	}
@@ -127,7 +127,7 @@ Where another operator changes the rollout meanwhile, no change gets lost.`,
 				if err != nil {
 					return err
 				}
-				return showRollout(ctx, f, box, args[0], args[1])
+				return f.DoneOr(func() error { return showRollout(ctx, f, box, args[0], args[1]) })
 			})
 		},
 	}
@@ -156,37 +156,10 @@ signalbox rollout create --file reads. With -o json it is a line of JSON.`,
 					return err
 				}
 				if f.JSON() {
-					return f.Object(newSpecObject(state))
+					return f.Object(state.Spec)
 				}
 				return f.YAML(newSpecFile(state.Spec))
 			})
 		},
 	}
-}
-
-func newRolloutDelete(f *cli.Frame) *cobra.Command {
-	return deletion[*rollout.Rollout]{
-		kind: "rollout", part: "instance", of: rollout.Of, completion: completeRollouts(f),
-		count: func(ctx context.Context, r *rollout.Rollout) (instances int, err error) {
-			state, err := r.Describe(ctx)
-			if err != nil {
-				return 0, err
-			}
-			for _, l := range state.Locations {
-				instances += l.Instances
-			}
-			return instances, nil
-		},
-	}.command(f, &cobra.Command{
-		Use:   "delete PATH NAME",
-		Short: "Delete a rollout",
-		Long: `Deletes a rollout with its versions and its history. One that instances have joined is
-not deleted, and the command ends with code 79, unless there is --force: then the
-instances are notified, and keep what they use. Since that hurts, the command says how
-many they are and asks, unless there is --yes.`,
-		Example: `  signalbox rollout delete /prod dns
-
-  # though it is in use
-  signalbox rollout delete /prod dns --force --yes`,
-	})
 }

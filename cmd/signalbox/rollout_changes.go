@@ -3,48 +3,44 @@ package main
 import (
 	"fmt"
 
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // changes says what is other in a rollout than before, a line for each thing; before is nil at first.
-func (o *rolloutObject) changes(before *rolloutObject) []string {
-	c, now := changes{}, o
+func (v *rolloutView) changes(before *rolloutView) []string {
+	c, now := changes{}, v
 	switch {
 	case before != nil && before.Exists && !now.Exists:
-		c.say(now.Name, "is deleted")
+		c.say(now.name, "is deleted")
 	case !now.Exists:
-		c.say(now.Name, "does not exist")
+		c.say(now.name, "does not exist")
 	}
 	if !now.Exists {
 		return c.lines
 	}
 	if before == nil || !before.Exists {
-		before = &rolloutObject{}
+		before = &rolloutView{State: &rollout.State{}}
 	}
-	if a := now.LastAct; a != nil && (before.LastAct == nil || before.LastAct.Number != a.Number) {
-		c.say(now.Name, "%s", a.line())
+	if a := &now.LastAct; a.Number != before.LastAct.Number {
+		c.say(now.name, "%s", actLine(a))
 	}
-	if now.Newest != before.Newest {
-		c.say(now.Name, "the newest is version %s", versionText(now.Newest, now.Label))
+	if now.LastSeq != before.LastSeq {
+		c.say(now.name, "the newest is version %s", now.version(now.LastSeq))
 	}
 	if now.Phase != before.Phase {
-		c.say(now.Name, "%s", now.Phase)
+		c.say(now.name, "%v", now.Phase)
 	}
 	for i := range now.Locations {
 		l := &now.Locations[i]
-		c.location(before.find(l.Location), l)
+		was := before.Location(l.Name)
+		if was == nil {
+			was = &rollout.LocationState{}
+		}
+		c.location(now, was, l)
 	}
 	return c.lines
-}
-
-// find returns a location, an empty one where there is none of that name.
-func (o *rolloutObject) find(name string) *locationObject {
-	for i := range o.Locations {
-		if o.Locations[i].Location == name {
-			return &o.Locations[i]
-		}
-	}
-	return &locationObject{}
 }
 
 // changes gathers lines.
@@ -54,59 +50,60 @@ func (c *changes) say(subject, format string, args ...any) {
 	c.lines = append(c.lines, fmt.Sprintf("%-8s   %s", cli.Safe(subject), cli.Safe(fmt.Sprintf(format, args...))))
 }
 
-// location says what is other in a location.
-func (c *changes) location(before, now *locationObject) {
-	was, is := before.Target, now.Target
-	another := is != nil && (was == nil || was.Generation != is.Generation)
+// location says what is other in a location of a rollout.
+func (c *changes) location(of *rolloutView, before, now *rollout.LocationState) {
+	was, is := &before.Target, &now.Target
+	another := is.Generation != 0 && was.Generation != is.Generation
+	version := of.version(is.Seq)
 	if another {
-		c.say(now.Location, "gets version %s: %s", versionText(is.Version, is.Label), is.Cause)
-		was = &targetObject{}
+		c.say(now.Name, "gets version %s: %v", version, is.Cause)
+		was = &rollout.Row{}
 	}
-	if is != nil && was.ReachedMS == nil && is.ReachedMS != nil {
-		c.say(now.Location, "has reached version %s%s", versionText(is.Version, is.Label), is.took())
+	if !was.Reached.Happened && is.Reached.Happened {
+		c.say(now.Name, "has reached version %s%s", version, took(is))
 	}
-	if is != nil && was.ReachedMS != nil && is.ReachedMS == nil {
-		c.say(now.Location, "has not reached version %s after all", versionText(is.Version, is.Label))
+	if was.Reached.Happened && !is.Reached.Happened && is.Generation != 0 {
+		c.say(now.Name, "has not reached version %s after all", version)
 	}
-	if is != nil && was.GivenUpMS == nil && is.GivenUpMS != nil {
-		c.say(now.Location, "gives version %s up%s", versionText(is.Version, is.Label), behindColon(is.Note))
+	if !was.Abandoned.Happened && is.Abandoned.Happened {
+		c.say(now.Name, "gives version %s up%s", version, behindColon(is.Note))
 	}
 	for _, g := range now.Gates {
-		if g.Verdict != before.verdict(g.Gate, another) {
-			c.say(now.Location, "gate %s: %s%s", g.Gate, g.Verdict, behindColon(g.Text))
+		if g.Verdict.Result != verdictBefore(before, g.Name, another) {
+			c.say(now.Name, "gate %s: %v%s", g.Name, g.Verdict.Result, behindColon(g.Verdict.Text))
 		}
 	}
 	if now.Stuck && (another || !before.Stuck) {
-		c.say(now.Location, "is stuck")
+		c.say(now.Name, "is stuck")
 	}
 	if now.Bypassed != before.Bypassed {
 		word := "is in the order again"
 		if now.Bypassed {
 			word = "is bypassed"
 		}
-		c.say(now.Location, "%s", word)
+		c.say(now.Name, "%s", word)
 	}
 	if now.Back != 0 && now.Back != before.Back {
-		c.say(now.Location, "goes back to version %d after the location before it", now.Back)
+		c.say(now.Name, "goes back to version %d after the location before it", now.Back)
 	}
 }
 
-// verdict is that of a gate, of a new target that of a gate that no checker has looked at.
-func (l *locationObject) verdict(name string, another bool) string {
+// verdictBefore is the verdict of a gate; a gate of a new target has none.
+func verdictBefore(l *rollout.LocationState, name string, another bool) rollout.Result {
 	for _, g := range l.Gates {
-		if g.Gate == name && !another {
-			return g.Verdict
+		if g.Name == name && !another {
+			return g.Verdict.Result
 		}
 	}
-	return verdictPending
+	return rollout.GatePending
 }
 
 // took is how long it took to reach a target.
-func (t *targetObject) took() string {
-	if t.AssignedMS == nil || t.ReachedMS == nil {
+func took(t *rollout.Row) string {
+	if !t.Assigned.Happened {
 		return ""
 	}
-	return " after " + shortTime(*t.AssignedMS-*t.ReachedMS)
+	return " after " + operation.ShortTime(t.Assigned.Ago-t.Reached.Ago)
 }
 
 // behindColon is a text behind a colon, if there is any.

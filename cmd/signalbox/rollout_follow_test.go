@@ -1,13 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -31,13 +32,9 @@ func (t *tool) follow(node, location, script string, flags ...string) *task {
 }
 
 // rollout is what status prints.
-func (t *tool) rollout(node string) *rolloutObject {
+func (t *tool) rollout(node string) rollout.State {
 	t.t.Helper()
-	o := &rolloutObject{}
-	if err := json.Unmarshal([]byte(t.ok("rollout", "status", node, "dns", "-o", "json")), o); err != nil {
-		t.t.Fatal(err)
-	}
-	return o
+	return parsed[rollout.State](t.t, t.ok("rollout", "status", node, "dns", "-o", "json"))
 }
 
 // publish publishes a version.
@@ -47,17 +44,9 @@ func (t *tool) publish(node, payload string, flags ...string) {
 }
 
 // instance is what instances prints of the only one.
-func (t *tool) instance(node string) (o struct {
-	Instance, Role, Status, Code, Text string
-	Version                            uint64
-	Attempts                           int
-	SessionID                          string `json:"session_id"`
-}) {
+func (t *tool) instance(node string) rollout.InstanceState {
 	t.t.Helper()
-	if err := json.Unmarshal([]byte(t.ok("rollout", "instances", node, "dns", "-o", "json")), &o); err != nil {
-		t.t.Fatal(err)
-	}
-	return o
+	return parsed[rollout.InstanceState](t.t, t.ok("rollout", "instances", node, "dns", "-o", "json"))
 }
 
 func TestAVersionGoesFromLocationToLocation(t *testing.T) {
@@ -72,16 +61,16 @@ func TestAVersionGoesFromLocationToLocation(t *testing.T) {
 	man.remarks("version 1 (r1) is in use\n")
 	o := x.rollout(node)
 	for _, l := range o.Locations {
-		if l.Target == nil || l.Target.Version != 1 || l.State != stateReached || l.Leaders != 1 || l.Reached != 1 {
+		if l.Target.Seq != 1 || locationState(&l) != stateReached || l.Leaders != 1 || l.Reached != 1 {
 			t.Errorf("%+v", l)
 		}
 	}
 	first, second := o.Locations[0].Target, o.Locations[1].Target
-	if o.Phase != "idle" || *first.ReachedMS-*second.AssignedMS < 300 {
-		t.Errorf("%s; sas reached it %d ms ago, man got it %d ms ago", o.Phase, *first.ReachedMS, *second.AssignedMS)
+	if o.Phase != rollout.Idle || first.Reached.Ago-second.Assigned.Ago < 300*time.Millisecond {
+		t.Errorf("%v; sas reached it %v ago, man got it %v ago", o.Phase, first.Reached.Ago, second.Assigned.Ago)
 	}
-	if o.LastAct.Author != "ann@"+hostname(t) {
-		t.Errorf("the author is %s", o.LastAct.Author)
+	if o.LastAct.By.Author != "ann@"+hostname(t) {
+		t.Errorf("the author is %s", o.LastAct.By.Author)
 	}
 	// The second version, and one that goes back to the first.
 	x.publish(node, "more zones")
@@ -124,11 +113,12 @@ func TestWhatTheCommandEndsWithIsReported(t *testing.T) {
 		s.remarks(c.note)
 		s.await("it is reported", func() bool { // not while the next attempt is under way
 			i := x.instance(node)
-			return i.Status == c.status && i.Code == c.code && i.Text == c.text && i.Role == "leader"
+			said := &i.Report
+			return said.Status.String() == c.status && said.Code == c.code && said.Text == c.text && i.Leader
 		})
 	}
 	s.remarks("version 3 is not in use, after attempt 2: ") // it is tried again
-	holds := x.ok("session", "show", x.instance(node).SessionID)
+	holds := x.ok("session", "show", decimal(x.instance(node).SessionID))
 	if !regexp.MustCompile(`\ndns +rollout +leader `).MatchString(holds) {
 		t.Errorf("its session: %s", holds)
 	}
@@ -147,7 +137,7 @@ func TestACommandOfARolloutIsStoppedWhenItIsNotNeeded(t *testing.T) {
 	x.ok("rollout", "promote", node, "dns", "--to", "2")
 	s.says("begins\nstopped\n")
 	s.remarks("version 1 is not wanted any more\nsignalbox: version 2 is in use\n")
-	if i := x.instance(node); i.Status != "ok" || i.Version != 2 {
+	if i := x.instance(node); i.Report.Status != rollout.OK || i.Report.Current != 2 {
 		t.Errorf("%+v", i)
 	}
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// verdictPending is the word for a target that was not checked.
-var verdictPending = rollout.GatePending.String()
-
 // gateCommand is one run of rollout gate.
 type gateCommand struct {
 	sessionRunner

@@ -7,11 +7,12 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
 // gateOf is the only gate of the location sas.
-func (t *tool) gateOf(node string) gateObject {
+func (t *tool) gateOf(node string) rollout.GateState {
 	t.t.Helper()
 	return t.rollout(node).Locations[0].Gates[0]
 }
@@ -29,7 +30,7 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 	checker.remarks("checks errors of dns in sas\n")
 	x.publish(node, "good")
 	instance.remarks("follows")
-	if g := x.gateOf(node); g.Verdict != verdictPending || checker.Output() != "" {
+	if g := x.gateOf(node); g.Verdict.Result != rollout.GatePending || checker.Output() != "" {
 		t.Errorf("before the leader is there: %+v, %s", g, checker.Output())
 	}
 	if err := os.WriteFile(ready, nil, 0o600); err != nil {
@@ -43,8 +44,8 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 	} {
 		x.publish(node, c.payload)
 		checker.remarks(c.remark)
-		checker.await("the verdict is kept", func() bool { return x.gateOf(node).Verdict == c.verdict })
-		if g := x.gateOf(node); g.Text != c.text || g.By != "ann@"+hostname(t) {
+		checker.await("the verdict is kept", func() bool { return x.gateOf(node).Verdict.Result.String() == c.verdict })
+		if g := x.gateOf(node); g.Verdict.Text != c.text || g.By != "ann@"+hostname(t) {
 			t.Errorf("%s: %+v", c.payload, g)
 		}
 	}
@@ -55,7 +56,7 @@ func TestAGateIsCheckedWhenTheLeadersAreThere(t *testing.T) {
 		"--gate", "errors", "--fail", "2")
 	checker.await("man gets it", func() bool {
 		target := x.rollout(node).Locations[1].Target
-		return target != nil && target.Version == 3
+		return target.Seq == 3
 	})
 	checker.endsBy(syscall.SIGTERM, cli.ExitDone)
 }
@@ -84,7 +85,7 @@ func TestASourceMakesVersions(t *testing.T) {
 	source.remarks("made a version with 8 bytes\n")
 	source.await("why there is no other is known", func() bool { return x.rollout(node).Declined == "nothing yet" })
 	o := x.rollout(node)
-	if o.Newest != 1 || o.Label != "made" || strings.Join(o.Sources, " ") != "feeder" {
+	if o.LastSeq != 1 || o.Versions[0].Label != "made" || strings.Join(o.Sources, " ") != "feeder" {
 		t.Errorf("%+v", o)
 	}
 	page := x.ok("rollout", "status", node, "dns")

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // The states of locations.
@@ -22,21 +25,59 @@ const (
 	stateBypassed = "bypassed"
 )
 
-// state says in a word how a location is.
-func (l *locationObject) state() string {
-	t := l.Target
+// rolloutView is a rollout as people see the state some time after the read. In JSON only the state is printed.
+type rolloutView struct {
+	*rollout.State
+	ages
+	path, name string
+	labels     map[uint64]string // of versions
+}
+
+func viewRollout(path, name string, s *rollout.State, elapsed time.Duration) *rolloutView {
+	return &rolloutView{s, ages{elapsed}, path, name, labelsOf(s.Versions)}
+}
+
+// labelsOf are the labels of versions by their number.
+func labelsOf(versions []rollout.Version) map[uint64]string {
+	labels := make(map[uint64]string, len(versions))
+	for _, v := range versions {
+		labels[v.Seq] = v.Label
+	}
+	return labels
+}
+
+// version is a version with its label.
+func (v *rolloutView) version(seq uint64) string { return versionText(seq, v.labels[seq]) }
+
+// ages adds the time since the read to ages in a state.
+type ages struct{ elapsed time.Duration }
+
+// ago is how long ago a moment was, empty for a moment that has not come.
+func (a ages) ago(m client.Moment) string {
+	if !m.Happened {
+		return ""
+	}
+	return operation.ShortTime(m.Ago + a.elapsed)
+}
+
+// left is the time until an event.
+func (a ages) left(d time.Duration) string { return operation.ShortTime(max(0, d-a.elapsed)) }
+
+// locationState says in a word how a location is.
+func locationState(l *rollout.LocationState) string {
+	t := &l.Target
 	switch {
 	case l.Bypassed:
 		return stateBypassed
 	case l.Back != 0:
 		return stateBack
-	case t == nil:
+	case t.Generation == 0:
 		return stateNoTarget
-	case t.GivenUpMS != nil:
+	case t.Abandoned.Happened:
 		return stateGivenUp
-	case t.ReachedMS != nil && t.Waived:
+	case t.Reached.Happened && t.Waived:
 		return stateWaived
-	case t.ReachedMS != nil:
+	case t.Reached.Happened:
 		return stateReached
 	case l.Stuck:
 		return stateStuck
@@ -48,53 +89,50 @@ func (l *locationObject) state() string {
 	return stateUpdating
 }
 
-// since is how long ago the location's target was reached, given up or, where it is neither, assigned.
-func (l *locationObject) since() *int64 {
-	t := l.Target
+// lastMoment is when a target was given up, reached or, before either, assigned.
+func lastMoment(t *rollout.Row) rollout.Moment {
 	switch {
-	case t == nil:
-		return nil
-	case t.GivenUpMS != nil:
-		return t.GivenUpMS
-	case t.ReachedMS != nil:
-		return t.ReachedMS
+	case t.Abandoned.Happened:
+		return t.Abandoned
+	case t.Reached.Happened:
+		return t.Reached
 	}
-	return t.AssignedMS
+	return t.Assigned
 }
 
 // phaseColours are those of the phases.
-var phaseColours = map[string]cli.Colour{
-	"idle": cli.Green, "rolling": cli.Green, "rolling back": cli.Yellow, "paused": cli.Yellow, "blocked": cli.Red,
-	"halted": cli.Red,
+var phaseColours = map[rollout.Phase]cli.Colour{
+	rollout.Idle: cli.Green, rollout.Rolling: cli.Green, rollout.RollingBack: cli.Yellow, rollout.Paused: cli.Yellow,
+	rollout.Blocked: cli.Red, rollout.Halted: cli.Red,
 }
 
 // page is a rollout as people look at it. Lines that can be long are broken where columns is not 0.
-func (o *rolloutObject) page(f *cli.Frame, columns int) string {
-	if !o.Exists {
-		return fmt.Sprintf("rollout %s in %s does not exist\n", cli.Safe(o.Name), cli.Safe(o.Path))
+func (v *rolloutView) page(f *cli.Frame, columns int) string {
+	if !v.Exists {
+		return fmt.Sprintf("rollout %s in %s does not exist\n", cli.Safe(v.name), cli.Safe(v.path))
 	}
 	var b strings.Builder
 	newest := "no version yet"
-	if o.Newest != 0 {
-		newest = "the newest is version " + versionText(o.Newest, o.Label)
+	if v.LastSeq != 0 {
+		newest = "the newest is version " + v.version(v.LastSeq)
 	}
-	fmt.Fprintf(&b, "rollout %s in %s   %s   %s\n", f.Paint(cli.Bold, cli.Safe(o.Name)), cli.Safe(o.Path),
-		f.Paint(phaseColours[o.Phase], o.Phase), newest)
+	fmt.Fprintf(&b, "rollout %s in %s   %s   %s\n", f.Paint(cli.Bold, cli.Safe(v.name)), cli.Safe(v.path),
+		f.Paint(phaseColours[v.Phase], v.Phase.String()), newest)
 	var notes []string
-	for _, r := range o.Reasons {
-		notes = append(notes, r.line())
+	for i := range v.Reasons {
+		notes = append(notes, v.reason(&v.Reasons[i]))
 	}
-	if o.Declined != "" {
-		notes = append(notes, "the source had no version: "+o.Declined)
+	if v.Declined != "" {
+		notes = append(notes, "the source had no version: "+v.Declined)
 	}
-	if len(o.Locations) > 0 {
-		b.WriteString("\n" + o.table(f))
+	if len(v.Locations) > 0 {
+		b.WriteString("\n" + v.table(f))
 	}
-	if a := o.LastAct; a != nil {
+	if a := &v.LastAct; a.Number != 0 {
 		if len(notes) > 0 {
 			notes = append(notes, "")
 		}
-		notes = append(notes, fmt.Sprintf("last act, %s ago: %s", shortTime(a.AgeMS), a.line()))
+		notes = append(notes, fmt.Sprintf("last act, %s ago: %s", v.ago(a.At), actLine(a)))
 	}
 	if len(notes) > 0 {
 		b.WriteString("\n")
@@ -106,73 +144,63 @@ func (o *rolloutObject) page(f *cli.Frame, columns int) string {
 }
 
 // table has a line for each location.
-func (o *rolloutObject) table(f *cli.Frame) string {
+func (v *rolloutView) table(f *cli.Frame) string {
 	rows := f.Rows("LOCATION", "VERSION#", "LABEL", "STATE", "SINCE#", "REACHED", "NEXT", "GATES", "+GENERATION#",
 		"+CAUSE", "+INSTANCES#", "+FAILING#", "+RE-ELECTIONS#")
-	for i := range o.Locations {
-		l := &o.Locations[i]
-		var t targetObject
-		if l.Target != nil {
-			t = *l.Target
+	for i := range v.Locations {
+		l := &v.Locations[i]
+		t, cause := &l.Target, ""
+		if t.Generation != 0 {
+			cause = t.Cause.String()
 		}
-		rows.AddCells(l.Location, orNothing(t.Version), t.Label, l.State, ago(l.since()),
-			outOf(l.Reached, l.Leaders), l.nextText(), l.gatesText(), orNothing(t.Generation), t.Cause,
-			l.Instances, l.Failing, l.Reelections)
+		rows.AddCells(l.Name, operation.OrNothing(t.Seq), v.labels[t.Seq], locationState(l), v.ago(lastMoment(t)),
+			operation.OutOf(l.Reached, l.Leaders), v.next(l.Name), gatesText(l.Gates),
+			operation.OrNothing(t.Generation), cause, l.Instances, l.Failing, l.Reelections)
 	}
 	return rows.Text()
 }
 
-// nextText is the version that the location gets next, and when.
-func (l *locationObject) nextText() string {
-	if l.Next == 0 || l.NextMS == nil {
-		return ""
+// next is the next version of a location, and when the location gets the version.
+func (v *rolloutView) next(location string) string {
+	for _, r := range v.Reasons {
+		if r.Location == location && r.Code == rollout.ReasonDelay && r.Left != 0 {
+			return fmt.Sprintf("%d in %s", r.Seq, v.left(r.Left))
+		}
 	}
-	return fmt.Sprintf("%d in %s", l.Next, shortTime(*l.NextMS))
+	return ""
 }
 
-// gatesText are the gates with their verdicts.
-func (l *locationObject) gatesText() string {
-	var gates []string
-	for _, g := range l.Gates {
-		gates = append(gates, g.Gate+" "+g.Verdict)
+// gatesText are gates with their verdicts.
+func gatesText(gates []rollout.GateState) string {
+	var texts []string
+	for _, g := range gates {
+		texts = append(texts, fmt.Sprintf("%s %v", g.Name, g.Verdict.Result))
 	}
-	return strings.Join(gates, ", ")
+	return strings.Join(texts, ", ")
 }
 
-// line is a reason as people read it.
-func (r *reasonObject) line() string {
-	text := r.Text
-	if r.EndsMS != nil {
-		text += ", in " + shortTime(*r.EndsMS)
+// reason is a reason as people read it.
+func (a ages) reason(r *rollout.StopReason) string {
+	if r.Left == 0 {
+		return r.Text
 	}
-	return text
+	return r.Text + ", in " + a.left(r.Left)
 }
 
-// what is what was done, in words.
-func (a *actObject) what() string {
-	if a.Fast {
-		return a.Act + " --fast"
-	}
-	return a.Act
-}
-
-// line is an act as people read it.
-func (a *actObject) line() string {
+// actLine is an act as people read it.
+func actLine(a *rollout.PastAct) string {
 	var b strings.Builder
-	b.WriteString(a.what())
+	b.WriteString(operation.ActWords(a))
 	if len(a.Locations) > 0 {
 		b.WriteString(" " + strings.Join(a.Locations, ", "))
 	}
-	if a.Version != 0 {
-		fmt.Fprintf(&b, " to version %d", a.Version)
+	if a.Seq != 0 {
+		fmt.Fprintf(&b, " to version %d", a.Seq)
 	}
-	if a.Author != "" {
-		b.WriteString(" by " + a.Author)
+	if a.By.Author != "" {
+		b.WriteString(" by " + a.By.Author)
 	}
-	if a.Reason != "" {
-		b.WriteString(": " + a.Reason)
-	}
-	return b.String()
+	return b.String() + behindColon(a.By.Reason)
 }
 
 // versionText is a version with its label.
@@ -181,39 +209,6 @@ func versionText(seq uint64, label string) string {
 		return fmt.Sprint(seq)
 	}
 	return fmt.Sprintf("%d (%s)", seq, label)
-}
-
-// outOf is a part of a number as tables show it.
-func outOf(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }
-
-// orNothing is a number as tables show it, nothing for 0.
-func orNothing(n uint64) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
-}
-
-// ago is an age as tables show it, nothing where there is none.
-func ago(ms *int64) string {
-	if ms == nil {
-		return ""
-	}
-	return shortTime(*ms)
-}
-
-// shortTime is a time as people read it at a glance.
-func shortTime(ms int64) string {
-	d := millis(ms)
-	switch {
-	case d < 10*time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d < time.Hour:
-		return d.Truncate(time.Second).String()
-	case d < 48*time.Hour:
-		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
-	}
-	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
 // wrapped breaks a line between words so that it is no wider than that; what goes on is indented.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 func happened(ago time.Duration) rollout.Moment { return rollout.Moment{Happened: true, Ago: ago} }
@@ -23,19 +24,19 @@ func rolloutState() *rollout.State {
 			By: rollout.By{Author: "ann@box", Reason: "hotfix"}}},
 		Locations: []rollout.LocationState{
 			{
-				Location: rollout.Location{Name: "sas"}, Leaders: 2, Reached: 2, Instances: 3,
+				Location: rollout.Location{Name: "sas"}, Counts: rollout.Counts{Leaders: 2, Reached: 2, Instances: 3},
 				Target: rollout.Row{Seq: 18, Generation: 5, Assigned: happened(20 * time.Second),
 					Reached: happened(12 * time.Second), Cause: rollout.CauseNext},
 			},
 			{
 				Location: rollout.Location{Name: "man", Gates: []string{"errors"}},
-				Leaders:  5, Reached: 3, Instances: 5,
+				Counts:   rollout.Counts{Leaders: 5, Reached: 3, Instances: 5},
 				Target: rollout.Row{Seq: 18, Generation: 6, Assigned: happened(4200 * time.Millisecond),
 					Cause: rollout.CauseNext},
 				Gates: []rollout.GateState{{Name: "errors", Verdict: rollout.Verdict{Result: rollout.GatePending}}},
 			},
 			{
-				Location: rollout.Location{Name: "vla"}, Leaders: 1, Reached: 1, Instances: 1,
+				Location: rollout.Location{Name: "vla"}, Counts: rollout.Counts{Leaders: 1, Reached: 1, Instances: 1},
 				Target: rollout.Row{Seq: 17, Generation: 4, Assigned: happened(2 * time.Hour),
 					Reached: happened(90 * time.Minute), Cause: rollout.CauseBirth},
 			},
@@ -69,7 +70,7 @@ last act, 3m1s ago: promote man to version 18 by ann@box:
   hotfix
 `
 	// A second has passed since it was read.
-	page := newRolloutObject("/prod", "dns", rolloutState(), time.Second).page(f, 60)
+	page := viewRollout("/prod", "dns", rolloutState(), time.Second).page(f, 60)
 	if page != want {
 		t.Errorf("%s", difference(want, page))
 	}
@@ -78,35 +79,29 @@ last act, 3m1s ago: promote man to version 18 by ann@box:
 			t.Errorf("too wide: %s", line)
 		}
 	}
-	if page := newRolloutObject("/prod", "dns", &rollout.State{}, 0).page(f, 0); page !=
+	if page := viewRollout("/prod", "dns", &rollout.State{}, 0).page(f, 0); page !=
 		"rollout dns in /prod does not exist\n" {
 		t.Errorf("none: %s", page)
 	}
 }
 
 func TestStatesOfLocations(t *testing.T) {
-	ms := new(int64)
-	target := func(change func(*targetObject)) *targetObject {
-		o := &targetObject{Version: 1, Generation: 1, AssignedMS: ms}
-		if change != nil {
-			change(o)
-		}
-		return o
-	}
-	reached := target(func(o *targetObject) { o.ReachedMS = ms })
-	for want, l := range map[string]locationObject{
+	assigned := rollout.Row{Seq: 1, Generation: 1, Assigned: happened(0)}
+	reached, waived, abandoned := assigned, assigned, assigned
+	reached.Reached, waived.Reached, waived.Waived, abandoned.Abandoned = happened(0), happened(0), true, happened(0)
+	for want, l := range map[string]rollout.LocationState{
 		stateNoTarget: {},
-		stateUpdating: {Target: target(nil), Leaders: 2, Reached: 1},
-		stateGate:     {Target: target(nil), Leaders: 2, Reached: 2},
-		stateReached:  {Target: reached, Failing: 1},
-		stateWaived:   {Target: target(func(o *targetObject) { o.ReachedMS, o.Waived = ms, true })},
-		stateGivenUp:  {Target: target(func(o *targetObject) { o.GivenUpMS = ms }), Stuck: true},
-		stateFailing:  {Target: target(nil), Leaders: 2, Failing: 1},
-		stateStuck:    {Target: target(nil), Failing: 1, Stuck: true},
+		stateUpdating: {Target: assigned, Counts: rollout.Counts{Leaders: 2, Reached: 1}},
+		stateGate:     {Target: assigned, Counts: rollout.Counts{Leaders: 2, Reached: 2}},
+		stateReached:  {Target: reached, Counts: rollout.Counts{Failing: 1}},
+		stateWaived:   {Target: waived},
+		stateGivenUp:  {Target: abandoned, Stuck: true},
+		stateFailing:  {Target: assigned, Counts: rollout.Counts{Leaders: 2, Failing: 1}},
+		stateStuck:    {Target: assigned, Counts: rollout.Counts{Failing: 1}, Stuck: true},
 		stateBack:     {Target: reached, Back: 1},
 		stateBypassed: {Target: reached, Back: 1, Bypassed: true},
 	} {
-		if got := l.state(); got != want {
+		if got := locationState(&l); got != want {
 			t.Errorf("%+v is %s, want %s", l, got, want)
 		}
 	}
@@ -117,7 +112,7 @@ func TestTimesAtAGlance(t *testing.T) {
 		0: "0s", 1234 * time.Millisecond: "1.2s", 41700 * time.Millisecond: "41s", 90 * time.Second: "1m30s",
 		2*time.Hour + 5*time.Minute + 7*time.Second: "2h5m", 75 * time.Hour: "3d",
 	} {
-		if got := shortTime(cli.Millis(d)); got != want {
+		if got := operation.ShortTime(d); got != want {
 			t.Errorf("%v is %s, want %s", d, got, want)
 		}
 	}
@@ -137,16 +132,16 @@ func TestAScreenCutsLinesAndKeepsColours(t *testing.T) {
 }
 
 func TestChangesAreLines(t *testing.T) {
-	object := func(change func(s *rollout.State)) *rolloutObject {
+	object := func(change func(s *rollout.State)) *rolloutView {
 		s := rolloutState()
 		if change != nil {
 			change(s)
 		}
-		return newRolloutObject("/prod", "dns", s, 0)
+		return viewRollout("/prod", "dns", s, 0)
 	}
-	gone := newRolloutObject("/prod", "dns", &rollout.State{}, 0)
+	gone := viewRollout("/prod", "dns", &rollout.State{}, 0)
 	for _, c := range []struct {
-		before, now *rolloutObject
+		before, now *rolloutView
 		want        []string
 	}{
 		{nil, gone, []string{"dns        does not exist"}},

@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 func newRolloutPlan(f *cli.Frame) *cobra.Command {
@@ -38,11 +39,11 @@ the act. Nothing is changed.`,
 		ValidArgsFunction: f.Complete(f.Paths, completeRollouts(f)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if verb != "" {
-				i := slices.IndexFunc(actCommands, func(a actCommand) bool { return a.verb.String() == verb })
+				i := slices.Index(verbNames(), verb)
 				if i < 0 {
 					return misuse(c, "--act %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
 				}
-				act.Verb, dry.Act = actCommands[i].verb, &act
+				act.Verb, dry.Act = rollout.Pause+rollout.Verb(i), &act
 			} else if len(act.Locations) > 0 || act.Seq != 0 || act.Fast {
 				return misuse(c, "--location, --to and --fast go with --act")
 			}
@@ -59,8 +60,7 @@ the act. Nothing is changed.`,
 				}
 				rows := f.Rows("IN#", "LOCATION", "VERSION#", "CAUSE")
 				for _, s := range steps {
-					o := stepObject{cli.Millis(s.After), s.Location, s.Seq, s.Cause.String()}
-					err = errors.Join(err, rows.Add(o, shortTime(o.InMS), o.Location, o.Version, o.Cause))
+					err = errors.Join(err, rows.Add(s, operation.ShortTime(s.After), s.Location, s.Seq, s.Cause))
 				}
 				return errors.Join(err, rows.End())
 			})
@@ -69,18 +69,19 @@ the act. Nothing is changed.`,
 	c.Flags().DurationVar(&dry.Takes, "takes", time.Second, "how long leaders take to reach a target: `DURATION`")
 	c.Flags().BoolVar(&dry.Publish, "publish", false, "as if a version was published now")
 	c.Flags().StringVar(&verb, "act", "", "as if an operator did this first: `ACT`, such as promote")
-	addLocations(f, c, &act.Locations)
-	addTo(f, c, &act.Seq)
-	addFast(c, &act.Fast)
+	c.Flags().StringSliceVar(&act.Locations, "location", nil, "the `LOCATION` that it is for; may be repeated")
+	_ = c.RegisterFlagCompletionFunc("location", completeLocations(f))
+	c.Flags().Uint64Var(&act.Seq, "to", 0, "the `VERSION`, a number that signalbox rollout versions shows")
+	_ = c.RegisterFlagCompletionFunc("to", completeVersions(f))
+	c.Flags().BoolVar(&act.Fast, "fast", false, "go back everywhere at once, without order and delays")
 	_ = c.RegisterFlagCompletionFunc("act", cobra.FixedCompletions(verbNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
 // verbNames are the acts.
-func verbNames() []string {
-	var names []string
-	for _, a := range actCommands {
-		names = append(names, a.verb.String())
+func verbNames() (names []string) {
+	for v := rollout.Pause; v <= rollout.Retry; v++ {
+		names = append(names, v.String())
 	}
 	return names
 }

@@ -8,15 +8,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
-
-// publishedObject is a version that was published, as it is printed.
-type publishedObject struct {
-	Path    string `json:"path"`
-	Name    string `json:"name"`
-	Version uint64 `json:"version"`
-	Label   string `json:"label"`
-}
 
 func newRolloutPublish(f *cli.Frame) *cobra.Command {
 	var flags actFlags
@@ -57,7 +50,7 @@ published under a higher fencing token, such as SIGNALBOX_FENCE of signalbox loc
 				if err != nil {
 					return err
 				}
-				return f.Line(publishedObject{args[0], args[1], seq, label}, "published version %s of %s",
+				return f.Line(operation.Published{Seq: seq}, "published version %s of %s",
 					cli.Safe(versionText(seq, label)), cli.Safe(args[1]))
 			})
 		},

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // rolloutReader returns a command that reads a rollout. The arguments are PATH, NAME and more.
@@ -47,9 +50,8 @@ paused it. It prints nothing where every location has the newest version.`,
 		if err != nil {
 			return err
 		}
-		for _, reason := range reasons {
-			o := ages{}.reason(reason)
-			if err := f.Line(o, "%s", cli.Safe(o.line())); err != nil {
+		for i := range reasons {
+			if err := f.Line(&reasons[i], "%s", cli.Safe(ages{}.reason(&reasons[i]))); err != nil {
 				return err
 			}
 		}
@@ -58,6 +60,12 @@ paused it. It prints nothing where every location has the newest version.`,
 		}
 		return nil
 	})
+}
+
+// pastTarget is a target in the history of a location.
+type pastTarget struct {
+	Location string
+	rollout.Row
 }
 
 func newRolloutHistory(f *cli.Frame) *cobra.Command {
@@ -72,7 +80,7 @@ clock as well.`,
   signalbox rollout history /prod dns man -o wide
 
   # how long did each version take to reach man?
-  signalbox rollout history /prod dns man -o json | jq '[.version, .assigned_age_ms - .reached_age_ms]'`,
+  signalbox rollout history /prod dns man -o json | jq '[.seq, .reached.time_ms - .assigned.time_ms]'`,
 	}, func(ctx context.Context, r *rollout.Rollout, more []string) error {
 		state, err := r.Describe(ctx)
 		if err != nil {
@@ -83,11 +91,10 @@ clock as well.`,
 			"+ASSIGNED AT", "+REACHED AT", "+GIVEN UP AT", "NOTE")
 		err = eachLocation(state, more, func(location string) error {
 			history, err := r.History(ctx, location)
-			for _, row := range history {
-				o := historyObject{location, ages{}.target(row, labels)}
-				err = errors.Join(err, rows.Add(o, location, o.Version, o.Label, o.Cause, ago(o.AssignedMS),
-					ago(o.ReachedMS), ago(o.GivenUpMS), o.Generation, sinceOf(o.AssignedAt), sinceOf(o.ReachedAt),
-					sinceOf(o.GivenUpAt), o.Note))
+			for _, t := range history {
+				err = errors.Join(err, rows.Add(pastTarget{location, t}, location, t.Seq, labels[t.Seq], t.Cause,
+					ages{}.ago(t.Assigned), ages{}.ago(t.Reached), ages{}.ago(t.Abandoned), t.Generation,
+					t.Assigned.Wall, t.Reached.Wall, t.Abandoned.Wall, t.Note))
 			}
 			return err
 		})
@@ -131,7 +138,7 @@ how it gets on with its target. signalbox session show shows the session of one.
   signalbox rollout instances /prod dns man -o wide
 
   # those that fail
-  signalbox rollout instances /prod dns -o json | jq 'select(.status == "failed") | .instance'`,
+  signalbox rollout instances /prod dns -o json | jq 'select(.report.status == "failed") | .name'`,
 	}, func(ctx context.Context, r *rollout.Rollout, more []string) error {
 		state, err := r.Describe(ctx)
 		if err != nil {
@@ -144,10 +151,13 @@ how it gets on with its target. signalbox session show shows the session of one.
 				if err != nil {
 					return err
 				}
-				o := newInstanceObject(location, i)
-				if err := rows.Add(o, location, o.Instance, o.Role, orNothing(o.Version), o.Status, ago(o.AgeMS),
-					o.Attempts, o.Code, orNothing(o.Generation), orNothing(o.Heard), o.SessionID, o.Text,
-					i.Attributes); err != nil {
+				role, said := "follower", &i.Report
+				if i.Leader {
+					role = "leader"
+				}
+				if err := rows.Add(i, location, i.Name, role, operation.OrNothing(said.Current), said.Status, i.Since,
+					said.Attempts, said.Code, operation.OrNothing(said.Generation), operation.OrNothing(i.Sent),
+					i.SessionID, said.Text, i.Attributes); err != nil {
 					return err
 				}
 			}
@@ -155,64 +165,6 @@ how it gets on with its target. signalbox session show shows the session of one.
 		})
 		return endOf(rows, err)
 	}, completeLocations(f))
-}
-
-func newRolloutVersions(f *cli.Frame) *cobra.Command {
-	return rolloutReader(f, &cobra.Command{
-		Use:   "versions PATH NAME",
-		Short: "List the versions that are kept",
-		Long: `Lists the versions of a rollout that are kept, the oldest first: when each was published,
-by whom and why, and where it was given up. signalbox rollout payload prints one.`,
-		Example: `  signalbox rollout versions /prod dns
-  signalbox rollout versions /prod dns -o json | jq 'select(.given_up_in != [])'`,
-	}, func(ctx context.Context, r *rollout.Rollout, _ []string) error {
-		versions, err := r.Versions(ctx)
-		if err != nil {
-			return err
-		}
-		rows := f.Rows("VERSION#", "LABEL", "STATE", "BYTES#", "AGE#", "+AT", "AUTHOR", "REASON")
-		for i := range versions {
-			o := newVersionObject(&versions[i])
-			err = errors.Join(err, rows.Add(o, o.Version, o.Label, o.state(), o.Bytes, shortTime(o.AgeMS),
-				sinceOf(o.At), o.Author, o.Reason))
-		}
-		return errors.Join(err, rows.End())
-	})
-}
-
-// state says in words how a version is.
-func (v *versionObject) state() string {
-	switch {
-	case v.Withdrawn:
-		return "withdrawn"
-	case len(v.GivenUpIn) > 0:
-		return "given up in " + strings.Join(v.GivenUpIn, ", ")
-	}
-	return "published"
-}
-
-func newRolloutActList(f *cli.Frame) *cobra.Command {
-	return rolloutReader(f, &cobra.Command{
-		Use:   "acts PATH NAME",
-		Short: "List what operators did: who, when and why",
-		Long:  `Lists what operators did with a rollout, the oldest that is kept first.`,
-		Example: `  signalbox rollout acts /prod dns
-
-  # who went back?
-  signalbox rollout acts /prod dns -o json | jq 'select(.act == "rollback") | .author'`,
-	}, func(ctx context.Context, r *rollout.Rollout, _ []string) error {
-		acts, err := r.Acts(ctx)
-		if err != nil {
-			return err
-		}
-		rows := f.Rows("+NUMBER#", "AGE#", "+AT", "ACT", "LOCATIONS", "VERSION#", "AUTHOR", "REASON")
-		for _, p := range acts {
-			o := ages{}.act(p)
-			err = errors.Join(err, rows.Add(o, o.Number, shortTime(o.AgeMS), sinceOf(o.At), o.what(),
-				strings.Join(o.Locations, ","), orNothing(o.Version), o.Author, o.Reason))
-		}
-		return errors.Join(err, rows.End())
-	})
 }
 
 func newRolloutPayload(f *cli.Frame) *cobra.Command {
@@ -240,4 +192,14 @@ more ends the command with code 66.`,
 		}
 		return f.Raw(v.Payload)
 	}, completeVersions(f))
+}
+
+// versionNumber reads the number of a version.
+func versionNumber(text string) (uint64, error) {
+	seq, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || seq == 0 {
+		return 0, cli.ExitWith(cli.ExitUsage, fmt.Errorf("%s is not the number of a version, as signalbox rollout "+
+			"versions shows it", cli.Safe(text)))
+	}
+	return seq, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -104,7 +105,7 @@ func (c *sourceCommand) version(ctx context.Context) (rollout.Version, error) {
 		c.note("no version: %v", err)
 		return rollout.Version{}, err
 	}
-	c.note("made a version with %s", plural(payload.Len(), "byte"))
+	c.note("made a version with %s", operation.Plural(payload.Len(), "byte"))
 	return rollout.Version{Payload: payload.Bytes(), Label: c.label, By: rollout.By{Author: c.source}}, nil
 }
 

@@ -32,10 +32,10 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 	fs := c.Flags()
 	s.given = otherwise
 	s.given.bind(fs)
-	fs.StringArrayVar(&s.locations, "location", nil, "a location, `NAME[:DELAY[:GATE,...]]`; may be repeated, in the order in which versions reach them")
-	fs.StringToIntVar(&s.require, "require", nil, "how many leaders must have reached the target, `LOCATION=NUMBER,...`; 0 is all of them")
-	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "how many instances may fail without a re-election, `LOCATION=NUMBER,...`")
-	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "codes of errors for which a target is given up at once: `CODE,...`")
+	fs.StringArrayVar(&s.locations, "location", nil, "a location, `NAME:DELAY:GATES`; the delay and the gates, with commas between them, may be left out; may be repeated, in the order in which versions reach them")
+	fs.StringToIntVar(&s.require, "require", nil, "how many leaders must reach a target: `LOCATION=NUMBER`; 0 is all of them; separated by commas")
+	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "how many instances may fail: `LOCATION=NUMBER`; more of them cause a re-election; separated by commas")
+	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "errors for which a target is given up at once: `CODES`; separated by commas")
 	fs.StringVar(&s.file, "file", "", "a `FILE` that says all of this, or - for standard input; flags go before it")
 	s.act.add(c, "rollout")
 	_ = c.MarkFlagFilename("file", "yaml", "yml", "json")
@@ -47,16 +47,16 @@ func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
 
 // bind lets flags set what is said of the rollout as a whole.
 func (s *specFile) bind(fs *pflag.FlagSet) {
-	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "from when delays count in the location before: when a version was reached there, or assigned, `WORD`")
-	fs.StringVar(&s.Source, "source", s.Source, "where versions come from: they are published, or a source is asked for each, `WORD`")
-	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "give a target up that an instance has failed to use for longer than this `DURATION`")
+	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "whether delays count from reached or assigned, `WORD`; a version was that in the location before")
+	fs.StringVar(&s.Source, "source", s.Source, "versions are published, or asked of a source, `WORD`")
+	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "a target is given up that fails for this `DURATION`; an instance could not use it for longer")
 	fs.IntVar(&s.ReelectAttempts, "reelect-attempts", s.ReelectAttempts, "and more often than so many times: `NUMBER`")
-	fs.DurationVar(&s.ReelectInterval, "reelect-interval", s.ReelectInterval, "the least `DURATION` between two targets that a location gives up")
-	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "halt where so many in a row, `NUMBER`, were given up")
-	fs.DurationVar(&s.Progress, "progress-deadline", s.Progress, "report a location as stuck that has not reached its target for this `DURATION`; 0s is never")
-	fs.DurationVar(&s.Halt, "halt-deadline", s.Halt, "halt where a location has not reached its target for this `DURATION`; 0s is never")
-	fs.IntVar(&s.Keep, "keep", s.Keep, "how many versions are kept, and targets in the history of each location: `NUMBER`")
-	fs.DurationVar(&s.AskInterval, "ask-interval", s.AskInterval, "how long a source is left alone where no leader asks: `DURATION`")
+	fs.DurationVar(&s.ReelectInterval, "reelect-interval", s.ReelectInterval, "least `DURATION` between two given up")
+	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "halt after so many given up: `NUMBER`; in a row")
+	fs.DurationVar(&s.Progress, "progress-deadline", s.Progress, "a location is stuck after this `DURATION`; it has not reached its target for so long; 0s is never")
+	fs.DurationVar(&s.Halt, "halt-deadline", s.Halt, "halt after this `DURATION`; a location has not reached its target for so long; 0s is never")
+	fs.IntVar(&s.Keep, "keep", s.Keep, "how many versions are kept: `NUMBER`; as many targets stay in the history of each location")
+	fs.DurationVar(&s.AskInterval, "ask-interval", s.AskInterval, "pause of a source, `DURATION`; so long it is left alone where no leader asks")
 }
 
 // newSpec is the spec of a new rollout of which nothing is said.

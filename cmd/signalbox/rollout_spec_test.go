@@ -14,7 +14,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	rules "github.com/signalbox/signalbox/shard/rollout"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // altered returns what flags make of a spec.
@@ -145,11 +145,8 @@ func TestAFileSaysWhatFlagsSay(t *testing.T) {
 
 // TestDefaultsAreThoseOfHosts: what the help shows is what a host would take.
 func TestDefaultsAreThoseOfHosts(t *testing.T) {
-	s, h := newSpec(), rules.DefaultRules()
-	got := []int64{cli.Millis(s.Reelect.After), int64(s.Reelect.Attempts), cli.Millis(s.Reelect.Interval),
-		int64(s.Reelect.Most), int64(s.KeepVersions), cli.Millis(s.AskInterval)}
-	want := []int64{int64(h.Reelect.After), int64(h.Reelect.Attempts), int64(h.Reelect.MinInterval),
-		int64(h.Reelect.Max), int64(h.KeepVersions), int64(h.AskInterval)}
+	got := newSpec()
+	want := kind.Spec{Locations: got.Locations}.WithDefaults()
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

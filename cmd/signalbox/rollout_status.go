@@ -58,33 +58,32 @@ func showRollout(ctx context.Context, f *cli.Frame, box *client.Client, path, na
 	if err != nil {
 		return err
 	}
-	o := newRolloutObject(path, name, s, 0)
 	if f.JSON() {
-		return f.Object(o)
+		return f.Object(s)
 	}
 	columns, _, _ := f.TerminalSize()
-	return f.Write([]byte(o.page(f, columns)))
+	return f.Write([]byte(viewRollout(path, name, s, 0).page(f, columns)))
 }
 
 // rolloutWatch shows a rollout as it changes.
-func rolloutWatch(f *cli.Frame, path, name string) *objectWatch[*rollout.State, *rolloutObject] {
-	return &objectWatch[*rollout.State, *rolloutObject]{
+func rolloutWatch(f *cli.Frame, path, name string) *objectWatch[*rollout.State, *rolloutView] {
+	return &objectWatch[*rollout.State, *rolloutView]{
 		f: f,
 		states: func(ctx context.Context, box *client.Client) iter.Seq2[*rollout.State, error] {
 			return rollout.Of(box, path, name).Watch(ctx, reasonsEvery)
 		},
-		object: func(s *rollout.State, elapsed time.Duration) *rolloutObject {
-			return newRolloutObject(path, name, s, elapsed)
+		object: func(s *rollout.State, elapsed time.Duration) *rolloutView {
+			return viewRollout(path, name, s, elapsed)
 		},
 	}
 }
 
 // sameAs reports whether nothing but ages is other.
-func (o *rolloutObject) sameAs(other *rolloutObject) bool {
-	same := o.Revision == other.Revision && o.Exists == other.Exists && o.Phase == other.Phase &&
-		len(o.Reasons) == len(other.Reasons)
-	for i := 0; same && i < len(o.Reasons); i++ {
-		same = o.Reasons[i].Code == other.Reasons[i].Code && o.Reasons[i].Location == other.Reasons[i].Location
+func (v *rolloutView) sameAs(other *rolloutView) bool {
+	same := v.Revision == other.Revision && v.Exists == other.Exists && v.Phase == other.Phase &&
+		len(v.Reasons) == len(other.Reasons)
+	for i := 0; same && i < len(v.Reasons); i++ {
+		same = v.Reasons[i].Code == other.Reasons[i].Code && v.Reasons[i].Location == other.Reasons[i].Location
 	}
 	return same
 }

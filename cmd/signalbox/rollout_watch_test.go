@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -35,9 +35,9 @@ func TestAWatchOfARolloutPrintsWhatHappens(t *testing.T) {
 	objects.endsBy(os.Interrupt, cli.ExitDone)
 	var revision uint64
 	for line := range strings.Lines(objects.Output()) {
-		var o rolloutObject
-		if err := json.Unmarshal([]byte(line), &o); err != nil || o.Exists && o.Revision < revision {
-			t.Errorf("%v: revision %d, after %d: %s", err, o.Revision, revision, line)
+		o := parsed[rollout.State](t, line)
+		if o.Exists && o.Revision < revision {
+			t.Errorf("revision %d, after %d: %s", o.Revision, revision, line)
 		}
 		revision = o.Revision
 	}
@@ -67,29 +67,6 @@ func TestARolloutThatIsInUseIsDeletedByForce(t *testing.T) {
 	x.ok("rollout", "create", node, "dns", "--location", "sas")
 	x.publish(node, "again")
 	s.says("again\n")
-}
-
-func TestCheckFindsRolloutsThatWait(t *testing.T) {
-	p, _, _ := lockPlace(t)
-	x := newTool(t, p.Client)
-	check := func(want string) {
-		t.Helper()
-		if r := x.run("check", "--admin", p.Admin); !strings.Contains(r.out, want) {
-			t.Errorf("it says\n%s\nand not\n%s", r.out, want)
-		}
-	}
-	if r := x.run("check", "--admin", p.Admin); strings.Contains(r.out, "rollouts") {
-		t.Errorf("there are none: %s", r.out)
-	}
-	x.ok("rollout", "create", "/jobs", "dns", "--location", "sas", "--location", "man", "--progress-deadline", "10ms")
-	check("ok   halted rollouts: none of 1\nok   stuck rollouts: none of 1\n")
-	x.follow("/jobs", "sas", "exit 75", "--leader")
-	x.publish("/jobs", "zones")
-	p.tool(t, "rollout", "status", "/jobs", "dns", "-w").says("\nsas        is stuck\n")
-	check("ok   halted rollouts: none of 1\nwarn stuck rollouts: these have not reached their targets in time: " +
-		"dns (sas) in /jobs\n")
-	x.ok("rollout", "abort", "/jobs", "dns", "--reason", "enough")
-	check("warn halted rollouts: these wait for an operator: dns in /jobs\n")
 }
 
 func TestTheShellCompletesPartsOfRollouts(t *testing.T) {

@@ -13,6 +13,7 @@ const (
 	groupState   = "look"
 	groupObjects = "objects"
 	groupSet     = "set"
+	groupClients = "clients"
 )
 
 // newRoot returns the command that all others are below.
@@ -46,6 +47,7 @@ three (signalbox serve --help).`,
 		&cobra.Group{ID: groupState, Title: "See how a cluster is"},
 		&cobra.Group{ID: groupHost, Title: "Run a cluster"},
 		&cobra.Group{ID: groupSet, Title: "Set up this program"},
+		&cobra.Group{ID: groupClients, Title: "Write a client"},
 	)
 	root.SetHelpCommand(cli.HelpCommand(root))
 	root.SetHelpCommandGroupID(groupSet)
@@ -53,6 +55,7 @@ three (signalbox serve --help).`,
 	f := cli.NewFrame(s)
 	f.AddBefore(root)
 	root.SetUsageFunc(f.Usage)
+	root.SetHelpFunc(f.Help)
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group
@@ -67,7 +70,9 @@ three (signalbox serve --help).`,
 	add(groupState, newStatus(f), newTop(f), newWho(f), newCheck(f))
 	add(groupHost, newInspect(f))
 	add(groupSet, newContext(f))
-	add(groupSet, newVersion(s))
+	add(groupSet, newVersion(f))
+	add(groupClients, newConform(s))
 	root.AddCommand(newTopics(f)...)
+	addFaces(f, root)
 	return root
 }

@@ -55,34 +55,35 @@ func (t *tool) script(text string, normal *strings.Replacer) string {
 		case strings.HasPrefix(line, "$ "):
 			printed := normal.Replace(t.shell(strings.TrimSpace(line[2:])))
 			printed = idInJSON.ReplaceAllString(printed, `${1}"11240984669916758017"`)
-			printed = timeInJSON.ReplaceAllString(printed, `"since":"2026-03-01T12:00:00.123Z"`)
-			printed = waitedInJSON.ReplaceAllString(printed, `"waited_ms":1500`)
+			printed = timeInJSON.ReplaceAllString(printed, `${1}"2026-03-01T12:00:00.123Z"`)
 			printed = ageInJSON.ReplaceAllString(printed, `${1}1500`)
-			printed = momentInJSON.ReplaceAllString(printed, `${1}"2026-03-01T12:00:00.123Z"`)
+			printed = momentInJSON.ReplaceAllString(printed, `"happened":true,"ago_ms":1500,"time_ms":1500`)
 			printed = lastAct.ReplaceAllString(printed, "last act, 2s ago")
 			printed = wallInText.ReplaceAllString(printed, "2026-03-01T12:00:00Z")
 			printed = clientInTable.ReplaceAllString(printed, "127.0.0.1:51234")
+			printed = processInText.ReplaceAllString(printed, "process 7 on box")
 			printed = addressInJSON.ReplaceAllString(printed, `"address":"127.0.0.1:51234"`)
-			b.WriteString(line + versionInJSON.ReplaceAllString(printed, `"client_version":"1.4.0"`))
+			b.WriteString(line + versionInJSON.ReplaceAllString(printed, `${1}"1.4.0"`))
 		}
 	}
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// idInJSON finds ids of sessions in JSON, which are drawn at random.
-var idInJSON = regexp.MustCompile(`("(?:session_)?id":)"[0-9]+"`)
+// idInJSON finds ids of sessions in JSON, whose slots are drawn at random. In slot 0 they are small
+// numbers: what stands before them tells them from other ids.
+var idInJSON = regexp.MustCompile(`("session_id":|"node":"[^"]*","id":)"[0-9]+"`)
 
 // These find times, the addresses of clients and their version.
 var (
-	timeInJSON    = regexp.MustCompile(`"since":"[^"]+"`)
-	waitedInJSON  = regexp.MustCompile(`"waited_ms":[0-9]+`)
-	ageInJSON     = regexp.MustCompile(`("(?:[a-z_]+_)?age_ms":)[0-9]+`)
-	momentInJSON  = regexp.MustCompile(`("(?:[a-z_]+_)?at":)"[^"]+"`)
+	timeInJSON    = regexp.MustCompile(`("[a-z]+":)"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"`)
+	momentInJSON  = regexp.MustCompile(`"happened":true(?:,"(?:ago|time)_ms":[0-9]+)*`)
+	ageInJSON     = regexp.MustCompile(`("(?:waited|age)_ms":)[0-9]+`)
 	lastAct       = regexp.MustCompile(`last act, \S+ ago`)
 	addressInJSON = regexp.MustCompile(`"address":"127\.0\.0\.1:[0-9]+"`)
 	wallInText    = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 	clientInTable = regexp.MustCompile(`127\.0\.0\.1:[0-9]{5}`)
-	versionInJSON = regexp.MustCompile(`"client_version":"[^"]+"`)
+	processInText = regexp.MustCompile(`process [0-9]+ on [^"\s]+`)
+	versionInJSON = regexp.MustCompile(`("client":\{[^}]*"version":)"[^"]+"`)
 )
 
 // shell runs a command line in a shell, in the tool's folder.

@@ -12,6 +12,22 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
+// newSemaphore returns the commands about semaphores.
+func newSemaphore(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "semaphore",
+		Short: "Locks and counters: create, describe, list, acquire, watch and more",
+		Long: `A semaphore has a limit, and owners who together hold at most that much of it; who
+asks for more than is free waits in one queue, first come, first served. With a
+limit of 1 it is a lock, without a limit a list of who is there. Its owners and
+itself can have data for others to read.
+
+A persistent semaphore is created and deleted. An ephemeral one comes with its
+first owner and goes with its last, and has no limit: who takes all of it has it
+alone.`,
+	}, newSemaphoreAcquire(f), newSemaphoreRelease(f), newSemaphoreWatch(f)))
+}
+
 // acquireFlags say what is acquired, and how.
 type acquireFlags struct {
 	session      sessionFlags
@@ -49,12 +65,12 @@ first it ends with code 75; if what it held is lost, with code 80.
   signalbox semaphore acquire /prod/jobs nightly --wait 0 --data "$(hostname)"
 
   # the fencing token, as soon as it is there; Ctrl-C gives the semaphore back
-  signalbox semaphore acquire /prod/jobs nightly -o json | jq --unbuffered .fence
+  signalbox semaphore acquire /prod/jobs nightly -o json | jq --unbuffered -r .fence
 
   # in a script: held from the line that says so until it is told to end
   signalbox semaphore acquire /prod/jobs nightly -o json >grant &
   until [ -s grant ]; do kill -0 $! || exit; sleep 0.1; done
-  jq .fence grant
+  jq -r .fence grant
   kill -TERM $!; wait $!`,
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
@@ -152,21 +168,21 @@ func acquireHint(err error) error {
 	return err
 }
 
-// grantObject is a grant as it is printed.
-type grantObject struct {
-	Path      string     `json:"path"`
-	Name      string     `json:"name"`
-	SessionID cli.ID     `json:"session_id"`
-	Fence     uint64     `json:"fence"`
-	Count     cli.Amount `json:"count"`
+// acquired is what was acquired, with its fencing token.
+type acquired struct {
+	Node      string
+	Name      string
+	SessionID uint64
+	Fence     uint64
+	Count     uint64
 }
 
 // hold prints a grant and keeps it until the context or the lease ends.
 func hold(ctx context.Context, f *cli.Frame, path string, lease *client.Lease) error {
 	name := cli.Safe(lease.Name())
-	g := grantObject{path, lease.Name(), cli.ID(lease.Session()), lease.Fence(), cli.Amount(lease.Count())}
-	err := f.Line(g, "acquired %s in %s: fence %d, count %v, session %v", name, cli.Safe(path), g.Fence, g.Count,
-		g.SessionID)
+	g := acquired{path, lease.Name(), lease.Session(), lease.Fence(), lease.Count()}
+	err := f.Line(g, "acquired %s in %s: fence %d, count %v, session %d", name, cli.Safe(path), g.Fence,
+		cli.Amount(g.Count), g.SessionID)
 	if err == nil {
 		select {
 		case <-ctx.Done():

@@ -59,8 +59,7 @@ done, and the command ends with code 66.`,
 				if err := box.DestroySession(ctx, id); err != nil {
 					return err
 				}
-				f.Say("%s is released: session %d is ended", cli.Safe(args[1]), id)
-				return nil
+				return f.Done(true, "%s is released: session %d is ended", cli.Safe(args[1]), id)
 			})
 		},
 	}

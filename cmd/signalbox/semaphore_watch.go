@@ -10,26 +10,18 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
-// viewObject is a semaphore that has changed, as it is printed: how it is now, and what is other than before. Data
-// is in it where it has changed.
-type viewObject struct {
-	Path        string        `json:"path"`
-	Name        string        `json:"name"`
-	Revision    uint64        `json:"revision"`
-	Exists      bool          `json:"exists"`
-	First       bool          `json:"first"`
-	Created     bool          `json:"created"`
-	Deleted     bool          `json:"deleted"`
-	DataChanged bool          `json:"data_changed"`
-	Ephemeral   bool          `json:"ephemeral"`
-	Limit       cli.Amount    `json:"limit"`
-	Resized     bool          `json:"limit_changed"`
-	Count       cli.Amount    `json:"count"`
-	OwnerCount  int           `json:"owner_count"`
-	Joined      []ownerObject `json:"joined"`
-	Changed     []ownerObject `json:"changed"`
-	Gone        []ownerObject `json:"gone"`
-	cli.Payload
+// changedView is a semaphore after a change, with the change. Data is set if the data has changed.
+type changedView struct {
+	Node       string
+	Name       string
+	Exists     bool
+	Revision   uint64
+	Ephemeral  bool
+	Limit      uint64
+	Count      uint64
+	OwnerCount int
+	Data       []byte
+	client.Changes
 }
 
 func newSemaphoreWatch(f *cli.Frame) *cobra.Command {
@@ -52,7 +44,7 @@ once, and the command ends when nobody reads it any more.`,
   signalbox semaphore watch /prod/jobs workers -o json | jq --unbuffered .owner_count
 
   # until somebody has it
-  signalbox semaphore watch /prod/jobs nightly -o json | jq --unbuffered -n 'first(inputs | select(.count > 0))'`,
+  signalbox semaphore watch /prod/jobs nightly -o json | jq --unbuffered -n 'first(inputs | select(.owner_count > 0))'`,
 		Args:              cli.Arguments("PATH", "NAME"),
 		ValidArgsFunction: f.Complete(f.Paths, f.Names),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -88,13 +80,9 @@ once, and the command ends when nobody reads it any more.`,
 func printView(f *cli.Frame, path, name string, v *client.View) error {
 	ch := v.Changes()
 	if f.JSON() {
-		o := viewObject{
-			path, name, v.Revision, v.Exists, ch.First, ch.Created, ch.Deleted, ch.DataChanged, v.Ephemeral,
-			cli.Amount(v.Limit), ch.LimitChanged, cli.Amount(v.Count()), v.Len(),
-			newOwnerObjects(ch.Joined), newOwnerObjects(ch.Changed), newOwnerObjects(ch.Gone), cli.Payload{},
-		}
+		o := changedView{path, name, v.Exists, v.Revision, v.Ephemeral, v.Limit, v.Count(), v.Len(), nil, ch}
 		if v.Exists && (ch.First || ch.DataChanged) {
-			o.Payload = cli.NewPayload(v.Data)
+			o.Data = v.Data
 		}
 		return f.Object(o)
 	}

@@ -60,7 +60,8 @@ serve --demo runs three hosts of one cluster in one process, to try things out. 
 data is in a temporary folder that goes with it, and it heeds no variables.
 
 Exit codes: 0 stopped as asked; 64 the settings are wrong; 65 the data directory
-cannot be used; 69 an address cannot be listened on; 1 anything else.`,
+cannot be used; 69 an address cannot be listened on; 75 the disk has no room: start
+the host again, it goes on once there is some; 1 anything else.`,
 		Example: `  # one host, to try things out
   signalbox serve
 
@@ -95,6 +96,8 @@ cannot be used; 69 an address cannot be listened on; 1 anything else.`,
 	}
 	flags = settings.AddFlags(c.Flags())
 	inDemo, firstPort = addDemoFlags(c.Flags())
+	c.Annotations = map[string]string{cli.SettingsNote: "Settings, as flags, variables and lines of a file:\n" +
+		settings.Names()}
 	c.SetUsageFunc(func(c *cobra.Command) error {
 		w := c.OutOrStderr()
 		fmt.Fprintf(w, "Usage:\n  signalbox serve [flags]\n\nExamples:\n%s\n\n", c.Example)

@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // newSession returns the commands about sessions.
@@ -22,81 +21,13 @@ func newSession(f *cli.Frame) *cobra.Command {
 		Short: "Clients' leases: list, show, end",
 		Long: `A session is the lease of a client in one node. It lives as long as its client keeps
 in touch, and its timeout longer; everything that it owns goes when it ends.`,
-	}, newSessionList(f), newSessionShow(f), newSessionEnd(f)))
+	}, newSessionShow(f), newSessionEnd(f)))
 }
 
-// sessionObject is a session as it is printed.
-type sessionObject struct {
-	ID          cli.ID `json:"id"`
-	NodeID      uint64 `json:"node_id"`
-	TimeoutMS   int64  `json:"timeout_ms"`
-	Description string `json:"description"`
-	Attached    bool   `json:"attached"`
-	Owned       int    `json:"owned"`
-	Waiting     int    `json:"waiting"`
-	clientObject
-	Node string `json:"node,omitempty"` // its path; left out if it could not be asked for
-}
-
-func newSessionObject(path string, s *client.SessionInfo) sessionObject {
-	return sessionObject{
-		cli.ID(s.ID), s.NodeID, cli.Millis(s.Timeout), s.Description, s.Attached, s.Owned, s.Waiting,
-		newClientObject(s.Since, s.Client), path,
-	}
-}
-
-// sessionDetails is a session with what it holds.
-type sessionDetails struct {
-	sessionObject
-	Holdings []holdingObject `json:"holdings"`
-}
-
-// holdingObject is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
-type holdingObject struct {
-	Name    string     `json:"name"`
-	Kind    string     `json:"kind"`
-	Role    string     `json:"role"`
-	Waiting bool       `json:"waiting"`
-	OrderID uint64     `json:"order_id"`
-	Count   cli.Amount `json:"count"`
-	Since   *time.Time `json:"since,omitempty"`
-}
-
-func newSessionList(f *cli.Frame) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list [PATH]",
-		Short: "List the sessions of a node, or of all",
-		Long: `Lists the sessions of a node, or, without PATH, of all nodes that you may see: who is
-there, whether a connection holds the session at the moment (attached), how many
-semaphores it owns a part of and waits for, since when it is there, and from which
-address. A session that is not attached has its timeout to come back. With -o wide
-the table says what its client calls itself.`,
-		Example: `  signalbox session list /prod/jobs
-  signalbox session list -o wide
-
-  # those without a connection
-  signalbox session list /prod/jobs -o json | jq 'select(.attached | not)'`,
-		Args:              cli.Arguments("[PATH]"),
-		ValidArgsFunction: f.Complete(f.Paths),
-		RunE: func(c *cobra.Command, args []string) error {
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				node := "+NODE"
-				if len(args) == 0 {
-					node = "NODE"
-				}
-				rows := f.Rows(node, "SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "SINCE", "FROM", "+CLIENT",
-					"DESCRIPTION")
-				sessions := eachInNodes(ctx, box, args, func(n *client.Node) iter.Seq2[*client.SessionInfo, error] {
-					return n.Sessions(ctx)
-				})
-				return cli.AddAll(rows, sessions, func(p inNode[*client.SessionInfo]) error {
-					s := p.thing
-					return rows.Add(newSessionObject(p.path, s), p.path, s.ID, s.Attached, s.Owned, s.Waiting,
-						s.Timeout, sinceCell(s.Since), s.Client.Address, clientCell(s.Client), s.Description)
-				})
-			})
-		},
-	}
+// heldSession is a session with the path of its node, which is empty where that may not be listed, and what it holds.
+type heldSession struct {
+	Node string
+	operation.HeldSession
 }
 
 func newSessionShow(f *cli.Frame) *cobra.Command {
@@ -125,32 +56,32 @@ The order id of what it owns is its fencing token.`,
 	}
 }
 
-func printSession(f *cli.Frame, d *sessionDetails) error {
+func printSession(f *cli.Frame, d *heldSession) error {
 	err := f.Fields(d,
 		cli.Field{Name: "session", Cell: d.ID},
 		cli.Field{Name: "node", Cell: d.Node},
 		cli.Field{Name: "node id", Cell: d.NodeID},
 		cli.Field{Name: "description", Cell: d.Description},
 		cli.Field{Name: "attached", Cell: d.Attached},
-		cli.Field{Name: "timeout", Cell: millis(d.TimeoutMS)},
+		cli.Field{Name: "timeout", Cell: d.Timeout},
 		cli.Field{Name: "owns", Cell: d.Owned},
 		cli.Field{Name: "waits for", Cell: d.Waiting},
-		cli.Field{Name: "since", Cell: sinceOf(d.Since)},
-		cli.Field{Name: "from", Cell: d.Address},
-		cli.Field{Name: "client", Cell: clientCell(client.ClientInfo{Name: d.Client, Version: d.Version})},
+		cli.Field{Name: "since", Cell: d.Since},
+		cli.Field{Name: "from", Cell: d.Client.Address},
+		cli.Field{Name: "client", Cell: operation.ClientText(d.Client)},
 	)
 	if err != nil {
 		return err
 	}
 	var rows [][]any
 	for _, h := range d.Holdings {
-		rows = append(rows, []any{h.Name, h.Kind, h.Role, h.OrderID, h.Count, sinceOf(h.Since)})
+		rows = append(rows, []any{h.Name, h.Kind, h.Role, h.OrderID, cli.Amount(h.Count), h.Since})
 	}
 	return f.Section("What it holds:", []string{"NAME", "KIND", "ROLE", "ORDER#", "COUNT#", "SINCE"}, rows)
 }
 
 // describeSession describes a session with what it holds.
-func describeSession(ctx context.Context, box *client.Client, id uint64) (*sessionDetails, error) {
+func describeSession(ctx context.Context, box *client.Client, id uint64) (*heldSession, error) {
 	s, err := box.DescribeSession(ctx, id)
 	if errors.Is(err, client.ErrSessionExpired) {
 		return nil, cli.Errorf(cli.ExitNotFound, "there is no session %d; it is over, or there never was one: "+
@@ -159,13 +90,12 @@ func describeSession(ctx context.Context, box *client.Client, id uint64) (*sessi
 	if err != nil {
 		return nil, err
 	}
-	d := &sessionDetails{newSessionObject(nodePath(ctx, box, s.NodeID), s), []holdingObject{}}
+	d := &heldSession{Node: nodePath(ctx, box, s.NodeID), HeldSession: operation.HeldSession{SessionInfo: *s}}
 	for h, err := range box.Holdings(ctx, id) {
 		if err != nil {
 			return nil, err
 		}
-		d.Holdings = append(d.Holdings, holdingObject{h.Name, h.Kind, h.Role, h.Waiting, h.OrderID, cli.Amount(h.Count),
-			sinceField(h.Since)})
+		d.Holdings = append(d.Holdings, h)
 	}
 	return d, nil
 }
@@ -218,8 +148,7 @@ The command says what the session holds and asks, unless there is --yes.`,
 				if err := box.DestroySession(ctx, id); err != nil {
 					return err
 				}
-				f.Say("session %d is ended", id)
-				return nil
+				return f.Done(true, "session %d is ended", id)
 			})
 		},
 	}
@@ -236,7 +165,7 @@ func described(text string) string {
 }
 
 // holdingWords says what a session holds.
-func holdingWords(holdings []holdingObject) string {
+func holdingWords(holdings []*client.Holding) string {
 	var owned, waiting []string
 	for _, h := range holdings {
 		if h.Waiting {

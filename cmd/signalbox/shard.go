@@ -24,40 +24,6 @@ and routing.`,
 	}, newShardList(f), newShardTransfer(f)))
 }
 
-// placementObject is a shard with its replicas as JSON.
-type placementObject struct {
-	ID       uint64                 `json:"id"`
-	Leader   uint64                 `json:"leader"`
-	Replicas []clusterReplicaObject `json:"replicas"`
-	// What follows is missing where nothing is observed.
-	Wanted    int                `json:"wanted_voters,omitempty"`
-	Voters    int                `json:"voters,omitempty"`
-	Live      *int               `json:"live,omitempty"`
-	Tolerated *int               `json:"tolerated,omitempty"`
-	Domains   []domainLossObject `json:"domains,omitempty"`
-}
-
-// domainLossObject says what the loss of a label of failure domains comes to, as JSON.
-type domainLossObject struct {
-	Label     string `json:"label"`
-	Live      int    `json:"live"`
-	Tolerated bool   `json:"tolerated"`
-}
-
-func newPlacementObject(c *admin.Cluster, s *admin.Shard) placementObject {
-	o := placementObject{ID: s.ID, Leader: s.Leader, Replicas: []clusterReplicaObject{}}
-	for i := range s.Replicas {
-		o.Replicas = append(o.Replicas, newClusterReplicaObject(s, &s.Replicas[i]))
-	}
-	if c.Observed {
-		o.Wanted, o.Voters, o.Live, o.Tolerated = s.Wanted, s.Voters, &s.Live, &s.Tolerated
-	}
-	for _, d := range s.Domains {
-		o.Domains = append(o.Domains, domainLossObject{d.Label, d.Live, d.Tolerated})
-	}
-	return o
-}
-
 // rolesText names the hosts whose replicas have a role.
 func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
 	var names []string
@@ -87,9 +53,8 @@ and how many more may fail. -o wide says so of failure domains too.`,
 				rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "ALIVE", "TOLERATES#", "+DOMAINS THAT MAY FAIL")
 				for i := range cluster.Shards {
 					s := &cluster.Shards[i]
-					o := newPlacementObject(cluster, s)
 					alive, tolerates := "", ""
-					if o.Live != nil {
+					if cluster.Observed {
 						alive, tolerates = fmt.Sprintf("%d of %d", s.Live, s.Voters), strconv.Itoa(max(0, s.Tolerated))
 					}
 					var domains []string
@@ -98,7 +63,7 @@ and how many more may fail. -o wide says so of failure domains too.`,
 							domains = append(domains, d.Label)
 						}
 					}
-					if err := rows.Add(o, shardName(s.ID), hostName(cluster, s.Leader),
+					if err := rows.Add(s, shardName(s.ID), hostName(cluster, s.Leader),
 						rolesText(cluster, s, admin.Voter), rolesText(cluster, s, admin.Learner), alive, tolerates,
 						strings.Join(domains, " ")); err != nil {
 						return err
@@ -133,8 +98,7 @@ vote there. It tries for a minute. SHARD is a number, or meta.`,
 				if err != nil {
 					return err
 				}
-				reportAct(f, "shard "+shardName(id), "to be led by "+cli.Safe(args[1]), changed)
-				return nil
+				return reportAct(f, "shard "+shardName(id), "to be led by "+cli.Safe(args[1]), changed)
 			})
 		},
 	}

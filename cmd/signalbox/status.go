@@ -14,6 +14,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	gateway "github.com/signalbox/signalbox/gateway/http"
 )
 
 // newStatus returns the command that shows the hosts and shards of a cluster.
@@ -38,7 +39,7 @@ looks more closely.`,
   signalbox status -o wide
 
   # the names of hosts that do not answer
-  signalbox status -o json | jq -r '.hosts[] | select(.error) | .address'`,
+  signalbox status -o json | jq -r '.hosts[] | select(.err) | .address'`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
@@ -46,7 +47,12 @@ looks more closely.`,
 				if err != nil {
 					return err
 				}
-				return showStatus(f, hosts, askGovernor(ctx, box, hosts))
+				s := newStatusReport(hosts)
+				s.addCluster(askGovernor(ctx, box, hosts))
+				if list, err := readConcerns(ctx, box); err == nil {
+					s.Concerns, s.Unasked = list.Items, list.Unanswered
+				}
+				return showStatus(f, s)
 			})
 		},
 	})
@@ -69,147 +75,102 @@ func askHosts(ctx context.Context, box *client.Client) ([]client.HostStatus, err
 	return hosts, err
 }
 
-// statusObject is a cluster as JSON.
-type statusObject struct {
-	Hosts  []hostObject  `json:"hosts"`
-	Shards []shardObject `json:"shards"`
-	// Silent are endpoints that do not answer, and are not known to be of a host.
-	Silent []silentObject `json:"silent_endpoints"`
-	// Meta is the shard of the nodes; nil where no host reports it.
-	Meta *metaObject `json:"meta,omitempty"`
-	// FeatureLevel is that of the cluster, 0 where no host reports it; LevelHeldBy names the hosts that keep it from
-	// rising.
-	FeatureLevel int    `json:"feature_level,omitempty"`
-	LevelHeldBy  string `json:"level_held_by,omitempty"`
-	// Generation is the highest that a host reports: how often the cluster was restored or recovered.
-	Generation uint64 `json:"generation,omitempty"`
-	// Tolerated is how many more voters every shard may lose, -1 where one has too few; nil where that is not known.
-	Tolerated *int            `json:"failures_tolerated,omitempty"`
-	Concerns  []concernObject `json:"concerns,omitempty"`
+// statusReport is the state of a cluster, merged from the reports of its hosts.
+type statusReport struct {
+	Hosts  []hostReport
+	Shards []shardReport
+	// Silent are endpoints without an answer that belong to no known host.
+	Silent []silentEndpoint `name:"silent_endpoints"`
+	// Meta is the meta shard, nil without a report.
+	Meta *shardReport
+	// FeatureLevel is the level of the cluster, 0 if no host reports the level; LevelHeldBy names the hosts that keep
+	// the level from rising.
+	FeatureLevel int
+	LevelHeldBy  string
+	// Generation counts restores and recoveries of the cluster; the highest report counts.
+	Generation uint64
+	// Tolerated is how many more voters every shard may lose, -1 if a shard has too few voters, and nil if unknown.
+	Tolerated *int `name:"failures_tolerated"`
+	Concerns  []admin.Concern
+	whole     *admin.Cluster     // nil where the hosts have no records
+	Unasked   []admin.Unanswered `name:"unanswered"` // hosts that have not said what is not well
 }
 
-// metaObject is the meta shard as JSON.
-type metaObject struct {
-	Leader     uint64 `json:"leader"`
-	LeaderName string `json:"leader_name"`
-	Term       uint64 `json:"term"`
-	Applied    uint64 `json:"applied_index"`
-	// Redundancy is nil where it is not known.
-	Redundancy *shardRedundancyObject `json:"redundancy,omitempty"`
+// silentEndpoint is an endpoint of the command line without an answer.
+type silentEndpoint struct {
+	Address string
+	Err     error
 }
 
-// silentObject is an endpoint that was given and does not answer, as JSON.
-type silentObject struct {
-	Address string `json:"address"`
-	Error   string `json:"error"`
+// hostReport is the report of a host, as in answers of the HTTP API, with the ids of the shards led by the host.
+type hostReport struct {
+	gateway.HostStatus
+	Leads []uint64
 }
 
-// hostObject is a host as JSON.
-type hostObject struct {
-	ID          uint64              `json:"id,omitempty"`
-	Address     string              `json:"address"`
-	Error       string              `json:"error,omitempty"`
-	Name        string              `json:"name,omitempty"`
-	Version     string              `json:"version,omitempty"`
-	UptimeMS    int64               `json:"uptime_ms"`
-	Fresh       bool                `json:"fresh"`
-	Refusal     string              `json:"refusal,omitempty"`
-	Connections int                 `json:"connections"`
-	Sessions    int                 `json:"sessions"`
-	Leads       []uint64            `json:"leads"`
-	Shards      []shardOnHostObject `json:"shards"`
-	// Load is what the host did lately; nil where it does not say.
-	Load *loadObject `json:"load,omitempty"`
+// shardReport is a shard as all of its hosts report it. Lag is how many entries the slowest host is behind.
+type shardReport struct {
+	client.ShardStatus
+	LeaderName string
+	Lag        uint64
+	Redundancy *admin.Redundancy // nil if unknown
 }
 
-// loadObject is what a host did while it was measured, as JSON. All but the disk is 0 where the span is.
-type loadObject struct {
-	SpanMS      int64   `json:"span_ms"`
-	Requests    float64 `json:"requests_per_second"`
-	Failed      float64 `json:"failed_per_second"`
-	HalfMS      float64 `json:"p50_ms"`
-	MostMS      float64 `json:"p99_ms"`
-	CommitMS    float64 `json:"commit_p99_ms"`
-	FreeOnDisk  uint64  `json:"disk_free_bytes"`
-	TotalOnDisk uint64  `json:"disk_total_bytes"`
-}
-
-// shardOnHostObject is how a shard is on one host, as JSON.
-type shardOnHostObject struct {
-	ID      uint64 `json:"id"`
-	Leader  uint64 `json:"leader"`
-	Term    uint64 `json:"term"`
-	Applied uint64 `json:"applied_index"`
-	Lag     uint64 `json:"lag"`
-}
-
-// shardObject is a shard as JSON. Leader is the id of a host, 0 where no host knows one.
-type shardObject struct {
-	ID         uint64 `json:"id"`
-	Leader     uint64 `json:"leader"`
-	LeaderName string `json:"leader_name"`
-	Term       uint64 `json:"term"`
-	Applied    uint64 `json:"applied_index"`
-	Lag        uint64 `json:"max_lag"`
-	Sessions   uint64 `json:"sessions"`
-	Semaphores uint64 `json:"semaphores"`
-	Waiters    uint64 `json:"waiters"`
-	Rollouts   uint64 `json:"rollouts"`
-	Processes  uint64 `json:"processes"`
-	// Redundancy is nil where it is not known.
-	Redundancy *shardRedundancyObject `json:"redundancy,omitempty"`
-}
-
-// newStatusObject merges the reports of hosts.
-func newStatusObject(hosts []client.HostStatus) statusObject {
-	s := statusObject{Hosts: []hostObject{}, Shards: []shardObject{}, Silent: []silentObject{}}
-	names := make(map[uint64]string)
-	shards := make(map[uint64]*shardObject)
+// newStatusReport merges the reports of hosts.
+func newStatusReport(hosts []client.HostStatus) *statusReport {
+	s, names := &statusReport{}, make(map[uint64]string)
+	var whole shardReport
 	for i := range hosts {
-		names[hosts[i].ID] = hosts[i].Name
-		s.Generation = max(s.Generation, hosts[i].Generation)
-		if hosts[i].FeatureLevel > s.FeatureLevel {
-			s.FeatureLevel, s.LevelHeldBy = hosts[i].FeatureLevel, hosts[i].LevelHeldBy
+		h := &hosts[i]
+		names[h.ID] = h.Name
+		s.Generation = max(s.Generation, h.Generation)
+		if h.FeatureLevel > s.FeatureLevel {
+			s.FeatureLevel, s.LevelHeldBy = h.FeatureLevel, h.LevelHeldBy
 		}
-		for _, x := range hosts[i].Shards {
-			known := shards[x.ID]
-			if known == nil {
-				known = &shardObject{ID: x.ID}
-				shards[x.ID] = known
+		for _, x := range h.Shards {
+			if s.shard(x.ID) == nil {
+				s.Shards = append(s.Shards, shardReport{ShardStatus: client.ShardStatus{ID: x.ID}})
 			}
-			known.addReport(&x, hosts[i].ID)
+			s.shard(x.ID).addReport(&x, h.ID)
 		}
+		whole.addReport(&h.Meta, h.ID)
 	}
-	for _, x := range shards {
-		x.LeaderName = leaderName(names, x.Leader)
-		s.Shards = append(s.Shards, *x)
+	slices.SortFunc(s.Shards, func(a, b shardReport) int { return cmp.Compare(a.ID, b.ID) })
+	if whole.Term > 0 {
+		whole.LeaderName, s.Meta = leaderName(names, whole.Leader), &whole
 	}
-	var known shardObject
 	for i := range hosts {
-		known.addReport(&hosts[i].Meta, hosts[i].ID)
-	}
-	if known.Term > 0 {
-		s.Meta = &metaObject{Leader: known.Leader, LeaderName: leaderName(names, known.Leader), Term: known.Term,
-			Applied: known.Applied}
-	}
-	slices.SortFunc(s.Shards, func(a, b shardObject) int { return cmp.Compare(a.ID, b.ID) })
-	for i := range hosts {
-		if h := &hosts[i]; h.ID == 0 && h.Err != nil {
-			s.Silent = append(s.Silent, silentObject{h.Address, h.Err.Error()})
+		h := &hosts[i]
+		if h.ID == 0 && h.Err != nil {
+			s.Silent = append(s.Silent, silentEndpoint{h.Address, h.Err})
 			continue
 		}
-		s.Hosts = append(s.Hosts, newHostObject(&hosts[i], shards))
-	}
-	for i := range s.Hosts {
-		for _, x := range s.Hosts[i].Shards {
-			known := shards[x.ID]
-			known.Lag = max(known.Lag, x.Lag)
+		o := hostReport{HostStatus: gateway.NewHostStatus(h)}
+		for j := range h.Shards {
+			x := s.shard(h.Shards[j].ID)
+			x.LeaderName, x.Lag = leaderName(names, x.Leader), max(x.Lag, s.lag(&h.Shards[j]))
+			if x.Leader == h.ID {
+				o.Leads = append(o.Leads, x.ID)
+			}
 		}
-	}
-	for i := range s.Shards {
-		s.Shards[i].Lag = shards[s.Shards[i].ID].Lag
+		s.Hosts = append(s.Hosts, o)
 	}
 	return s
+}
+
+// shard is the report on a shard, nil where no host knows the shard.
+func (s *statusReport) shard(id uint64) *shardReport {
+	for i := range s.Shards {
+		if s.Shards[i].ID == id {
+			return &s.Shards[i]
+		}
+	}
+	return nil
+}
+
+// lag is how many entries of a shard a host is behind. A host knows nothing of entries that have not arrived.
+func (s *statusReport) lag(on *client.ShardStatus) uint64 {
+	return max(on.CommitLag, s.shard(on.ID).AppliedIndex-on.AppliedIndex)
 }
 
 // leaderName names a leader, with nothing where there is none.
@@ -220,52 +181,24 @@ func leaderName(names map[uint64]string, id uint64) string {
 	return cmp.Or(names[id], "host "+strconv.FormatUint(id, 10))
 }
 
-// addReport adds the report of a host on the shard. The leader of the highest term leads, and its report on the content
-// counts. A host does not report what it does not know.
-func (s *shardObject) addReport(said *client.ShardStatus, from uint64) {
+// addReport adds the report of a host on the shard. The leader of the highest term leads, and the leader's report on
+// the content counts. Unknown values are zero in a report.
+func (s *shardReport) addReport(said *client.ShardStatus, from uint64) {
+	leader, term, applied := s.Leader, s.Term, max(s.AppliedIndex, said.AppliedIndex)
 	switch {
-	case said.Term > s.Term:
-		s.Term, s.Leader = said.Term, said.Leader
-	case said.Term == s.Term && s.Leader == 0:
-		s.Leader = said.Leader
+	case said.Term > term:
+		leader, term = said.Leader, said.Term
+	case said.Term == term && leader == 0:
+		leader = said.Leader
 	}
-	s.Applied = max(s.Applied, said.AppliedIndex)
 	if said.Leader == from || s.Sessions == 0 && s.Semaphores == 0 {
-		s.Sessions, s.Semaphores, s.Waiters = said.Sessions, said.Semaphores, said.Waiters
-		s.Rollouts, s.Processes = said.Rollouts, said.Processes
+		s.ShardStatus = *said
 	}
+	s.Leader, s.Term, s.AppliedIndex, s.CommitLag = leader, term, applied, 0
 }
-
-func newHostObject(h *client.HostStatus, shards map[uint64]*shardObject) hostObject {
-	o := hostObject{
-		ID: h.ID, Address: h.Address, Name: h.Name, Version: h.Version, UptimeMS: cli.Millis(h.Uptime), Fresh: h.Fresh,
-		Refusal: h.Refusal, Connections: h.Connections, Sessions: h.Sessions, Leads: []uint64{},
-		Shards: []shardOnHostObject{},
-	}
-	if h.Err != nil {
-		o.Error = h.Err.Error()
-	}
-	if l := h.Load; l != nil {
-		requests, failed := l.PerSecond()
-		o.Load = &loadObject{cli.Millis(l.Span), requests, failed, fineMillis(l.P50), fineMillis(l.P99),
-			fineMillis(l.CommitP99), l.DiskFree, l.DiskTotal}
-	}
-	for _, x := range h.Shards {
-		if known := shards[x.ID]; known.Leader == h.ID {
-			o.Leads = append(o.Leads, x.ID)
-		}
-		// A host does not know of what it has not heard of.
-		lag := max(x.CommitLag, shards[x.ID].Applied-x.AppliedIndex)
-		o.Shards = append(o.Shards, shardOnHostObject{x.ID, x.Leader, x.Term, x.AppliedIndex, lag})
-	}
-	return o
-}
-
-// fineMillis is a time in milliseconds and parts of them.
-func fineMillis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // leaderless are the shards without a leader.
-func (s *statusObject) leaderless() (ids []string) {
+func (s *statusReport) leaderless() (ids []string) {
 	for i := range s.Shards {
 		if s.Shards[i].Leader == 0 {
 			ids = append(ids, strconv.FormatUint(s.Shards[i].ID, 10))
@@ -278,7 +211,7 @@ func (s *statusObject) leaderless() (ids []string) {
 }
 
 // refusals says of each host that refuses changes why it does.
-func (s *statusObject) refusals() (texts []string) {
+func (s *statusReport) refusals() (texts []string) {
 	for i := range s.Hosts {
 		if h := &s.Hosts[i]; h.Refusal != "" {
 			texts = append(texts, h.Name+": "+h.Refusal)
@@ -288,12 +221,10 @@ func (s *statusObject) refusals() (texts []string) {
 }
 
 // showStatus prints a cluster.
-func showStatus(f *cli.Frame, hosts []client.HostStatus, whole *admin.Cluster) error {
-	s := newStatusObject(hosts)
-	s.addCluster(whole)
+func showStatus(f *cli.Frame, s *statusReport) error {
 	answering := 0
 	for i := range s.Hosts {
-		if s.Hosts[i].Error == "" {
+		if s.Hosts[i].Err == nil {
 			answering++
 		}
 	}
@@ -319,30 +250,30 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus, whole *admin.Cluster) e
 	if s.Generation > 0 {
 		fields = append(fields, cli.Field{Name: "generation", Cell: s.Generation})
 	}
-	if whole != nil {
-		fields = append(fields, cli.Field{Name: "failures tolerated", Cell: toleranceText(whole)})
+	if s.whole != nil {
+		fields = append(fields, cli.Field{Name: "failures tolerated", Cell: toleranceText(s.whole)})
 	}
 	for _, text := range s.refusals() {
 		fields = append(fields, cli.Field{Name: "changes refused", Cell: text})
 	}
-	err := f.Fields(&s, fields...)
+	err := f.Fields(s, fields...)
 	if err == nil {
 		err = f.Section("Hosts", []string{"ID#", "NAME", "ADDRESS", "VERSION", "UP", "FRESH", "LEADS", "CONNECTIONS#",
-			"SESSIONS#"}, hostCells(&s))
+			"SESSIONS#"}, hostCells(s))
 	}
 	if err == nil {
 		err = f.Section("Shards", []string{"ID#", "LEADER", "TERM#", "APPLIED#", "LAG#", "SESSIONS#", "SEMAPHORES#",
-			"WAITERS#", "ROLLOUTS#", "PROCESSES#"}, shardCells(&s))
+			"WAITERS#", "ROLLOUTS#", "PROCESSES#"}, shardCells(s))
 	}
 	if err == nil && f.Wide() {
 		err = f.Section("Shards on hosts", []string{"HOST", "SHARD#", "LEADER#", "TERM#", "APPLIED#", "LAG#"},
-			copyCells(&s))
+			copyCells(s))
 	}
 	if err == nil {
-		err = f.Section("No answer", []string{"ADDRESS", "REASON"}, silentCells(&s))
+		err = f.Section("No answer", []string{"ADDRESS", "REASON"}, silentCells(s))
 	}
 	if err == nil {
-		err = f.Section("What is not as it should be", concernTitles, concernCells(s.Concerns))
+		err = f.Section("What is not well", concernTitles, concernCells(s.Concerns))
 	}
 	if err == nil && len(missing) > 0 {
 		err = cli.Errorf(cli.ExitUnavailable, "no leader of shard %s: changes are refused there until a majority of "+
@@ -351,10 +282,10 @@ func showStatus(f *cli.Frame, hosts []client.HostStatus, whole *admin.Cluster) e
 	return err
 }
 
-func hostCells(s *statusObject) (rows [][]any) {
+func hostCells(s *statusReport) (rows [][]any) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
-		if h.Error != "" {
+		if h.Err != nil {
 			rows = append(rows, []any{idCell(h.ID), "", h.Address, "no answer", "", "", "", "", ""})
 			continue
 		}
@@ -362,7 +293,7 @@ func hostCells(s *statusObject) (rows [][]any) {
 		for _, x := range h.Leads {
 			leads = append(leads, strconv.FormatUint(x, 10))
 		}
-		up := (time.Duration(h.UptimeMS) * time.Millisecond).Round(time.Second)
+		up := h.Uptime.Round(time.Second)
 		rows = append(rows, []any{idCell(h.ID), h.Name, h.Address, h.Version, up, h.Fresh, strings.Join(leads, ","),
 			h.Connections, h.Sessions})
 	}
@@ -377,31 +308,31 @@ func idCell(id uint64) string {
 	return strconv.FormatUint(id, 10)
 }
 
-func silentCells(s *statusObject) (rows [][]any) {
+func silentCells(s *statusReport) (rows [][]any) {
 	for i := range s.Hosts {
-		if h := &s.Hosts[i]; h.Error != "" {
-			rows = append(rows, []any{h.Address, h.Error})
+		if h := &s.Hosts[i]; h.Err != nil {
+			rows = append(rows, []any{h.Address, h.Err})
 		}
 	}
 	for _, e := range s.Silent {
-		rows = append(rows, []any{e.Address, "no host is known by this address: " + e.Error})
+		rows = append(rows, []any{e.Address, "no host is known by this address: " + e.Err.Error()})
 	}
 	return rows
 }
 
-func shardCells(s *statusObject) (rows [][]any) {
+func shardCells(s *statusReport) (rows [][]any) {
 	for i := range s.Shards {
 		x := &s.Shards[i]
-		rows = append(rows, []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.Applied, x.Lag, x.Sessions,
+		rows = append(rows, []any{x.ID, cmp.Or(x.LeaderName, "none"), x.Term, x.AppliedIndex, x.Lag, x.Sessions,
 			x.Semaphores, x.Waiters, x.Rollouts, x.Processes})
 	}
 	return rows
 }
 
-func copyCells(s *statusObject) (rows [][]any) {
+func copyCells(s *statusReport) (rows [][]any) {
 	for i := range s.Hosts {
 		for _, x := range s.Hosts[i].Shards {
-			rows = append(rows, []any{s.Hosts[i].Name, x.ID, x.Leader, x.Term, x.Applied, x.Lag})
+			rows = append(rows, []any{s.Hosts[i].Name, x.ID, x.Leader, x.Term, x.AppliedIndex, s.lag(&x)})
 		}
 	}
 	return rows

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/internal/shape"
 	feature "github.com/signalbox/signalbox/protocol/level"
 )
 
@@ -25,12 +25,12 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 		s.awaitReady()
 	}
 	x := newTool(t, hosts[0].place.Client).with("SIGNALBOX_ENDPOINTS=" + strings.Join(endpoints, ","))
-	var s statusObject
+	var s statusReport
 	read := func(more ...string) result {
 		t.Helper()
 		r := x.run(append([]string{"status", "-o", "json"}, more...)...)
-		s = statusObject{}
-		if err := json.Unmarshal([]byte(r.out), &s); err != nil && r.out != "" {
+		s = statusReport{}
+		if err := shape.Decode([]byte(r.out), &s); err != nil && r.out != "" {
 			t.Fatalf("%v: %s", err, r.out)
 		}
 		return r
@@ -51,7 +51,7 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 	hosts[2].wait(patience)
 	hosts[0].await("the others lead", func() bool {
 		r := read()
-		return r.code == 0 && len(s.Hosts) == 3 && s.Hosts[2].Error != "" && s.Shards[0].Leader != 3 &&
+		return r.code == 0 && len(s.Hosts) == 3 && s.Hosts[2].Err != nil && s.Shards[0].Leader != 3 &&
 			s.Shards[1].Leader != 3
 	})
 	x.await("it shows that one does not answer", func() bool {
@@ -66,16 +66,16 @@ func TestStatusOfAClusterThatLosesItsHosts(t *testing.T) {
 
 // isWhole reports whether three hosts lead two shards, and all of them answer. Now and then that is otherwise on a slow
 // machine, for a while.
-func (o *statusObject) isWhole() bool {
+func (s *statusReport) isWhole() bool {
 	leads := 0
-	for i, h := range o.Hosts {
+	for i, h := range s.Hosts {
 		leads += len(h.Leads)
-		if h.Name != string(rune('a'+i)) || h.Error != "" || !h.Fresh || h.Version != programVersion() ||
+		if h.Name != string(rune('a'+i)) || h.Err != nil || !h.Fresh || h.Version != programVersion() ||
 			len(h.Shards) != 2 {
 			return false
 		}
 	}
-	return leads == 2 && len(o.Hosts) == 3 && len(o.Shards) == 2 && len(o.leaderless()) == 0
+	return leads == 2 && len(s.Hosts) == 3 && len(s.Shards) == 2 && len(s.leaderless()) == 0
 }
 
 // showsThreeHosts reports whether a page shows them with their shards.
@@ -108,10 +108,11 @@ func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
 		{ID: 2, Name: "b", Shards: shards(2, 5, 100, 5)},
 		{ID: 3, Name: "c", Shards: shards(0, 5, 40, 2)},
 	}
-	s := newStatusObject(hosts)
-	want := shardObject{ID: 1, Leader: 2, LeaderName: "b", Term: 5, Applied: 100, Lag: 60, Sessions: 5}
+	s := newStatusReport(hosts)
+	want := shardReport{LeaderName: "b", Lag: 60,
+		ShardStatus: client.ShardStatus{ID: 1, Leader: 2, Term: 5, AppliedIndex: 100, Sessions: 5}}
 	if len(s.Shards) != 1 || s.Shards[0] != want || len(s.Hosts[0].Leads) != 0 || len(s.Hosts[1].Leads) != 1 ||
-		s.Hosts[0].Shards[0].Lag != 10 {
+		s.lag(&hosts[0].Shards[0]) != 10 {
 		t.Errorf("%+v", s)
 	}
 	if s.Meta != nil {
@@ -119,12 +120,12 @@ func TestWhoLeadsIsWhatTheHighestTermSays(t *testing.T) {
 	}
 	hosts[0].Meta = client.ShardStatus{Leader: 1, Term: 2, AppliedIndex: 7}
 	hosts[2].Meta = client.ShardStatus{Leader: 2, Term: 3, AppliedIndex: 6}
-	if s := newStatusObject(hosts); s.Meta == nil || *s.Meta != (metaObject{Leader: 2, LeaderName: "b", Term: 3,
-		Applied: 7}) {
+	if s := newStatusReport(hosts); s.Meta == nil || *s.Meta != (shardReport{LeaderName: "b",
+		ShardStatus: client.ShardStatus{Leader: 2, Term: 3, AppliedIndex: 7}}) {
 		t.Errorf("the meta shard: %+v", s.Meta)
 	}
 	hosts[1].Shards = shards(0, 6, 100, 5)
-	if s := newStatusObject(hosts); len(s.leaderless()) != 1 {
+	if s := newStatusReport(hosts); len(s.leaderless()) != 1 {
 		t.Errorf("a term without a leader: %+v", s)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,6 +75,31 @@ func TestWhatCannotBeUndoneIsAskedOnATerminal(t *testing.T) {
 		there := x.run("node", "describe", node).code == 0
 		if there != (c.code != cli.ExitDone) {
 			t.Errorf("%q: the node is there: %v", c.typed, there)
+		}
+	}
+}
+
+// TestAtATerminalARestoreAsksWhatBecomesOfTheRights: nothing is done without an answer.
+func TestAtATerminalARestoreAsksWhatBecomesOfTheRights(t *testing.T) {
+	x, _ := sharedTool(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a.backup")
+	x.ok("backup", "save", file)
+	for _, c := range []struct {
+		typed string
+		code  int
+	}{{"\n", cli.ExitFailed}, {"yes\n", cli.ExitFailed}, {"keep\n", cli.ExitDone}, {"Drop\n", cli.ExitDone}} {
+		made := filepath.Join(dir, strings.TrimSpace("data"+c.typed))
+		s, keyboard := x.onTerminal("backup", "restore", file, "--data-dir", made)
+		s.says("Have them all back, or drop them all? [keep/drop/N] ")
+		if _, err := keyboard.WriteString(c.typed); err != nil {
+			t.Fatal(err)
+		}
+		if code := s.wait(patience); code != c.code {
+			t.Errorf("%q: code %d, want %d: %s", c.typed, code, c.code, s.Output())
+		}
+		if _, err := os.Stat(made); (err == nil) != (c.code == cli.ExitDone) {
+			t.Errorf("%q: %v", c.typed, err)
 		}
 	}
 }

@@ -29,7 +29,8 @@ func newTop(f *cli.Frame) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "What the cluster is doing, live",
-		Long: `Shows what a cluster is doing, anew every --interval, until interrupted:
+		Long: `Shows what a cluster is doing, anew every --interval, until q is typed or it is
+interrupted:
 
   requests     by kind: how many a second, and how long they took
   waits        acquires that had to wait in a queue, and for how long
@@ -74,6 +75,11 @@ func (t *topCommand) run() error {
 	}
 	ctx, stop := cli.UntilInterrupted(context.Background())
 	defer stop()
+	if !t.once && !t.JSON() && cli.IsTerminal(t.Out) {
+		var restore func()
+		ctx, restore = t.UntilKey(ctx, 'q')
+		defer restore()
+	}
 	before, err := t.read(ctx)
 	if err != nil {
 		return interruptedIsDone(ctx, err)

@@ -14,15 +14,15 @@ import (
 
 // sample is what hosts did between two readings of their pages.
 type sample struct {
-	At             time.Time         `json:"at"`
-	Seconds        float64           `json:"seconds"`
-	Requests       []requestSample   `json:"requests"`
-	Waits          timesSample       `json:"waits"`
-	Queued         float64           `json:"waiting"`
-	Hosts          []hostSample      `json:"hosts"`
-	Semaphores     []semaphoreSample `json:"semaphores"`
-	StillRollouts  []stillRollout    `json:"rollouts_that_stand_still"`
-	StillProcesses []stillProcess    `json:"processes_that_stand_still"`
+	At             time.Time
+	Seconds        float64
+	Requests       []requestSample
+	Waits          timesSample
+	Queued         float64 `name:"waiting"`
+	Hosts          []hostSample
+	Semaphores     []semaphoreSample
+	StillRollouts  []stillRollout `name:"rollouts_that_stand_still"`
+	StillProcesses []stillProcess `name:"processes_that_stand_still"`
 
 	counted bool // some node has its semaphores counted
 	more    int  // semaphores that are not in the list
@@ -30,40 +30,40 @@ type sample struct {
 
 // timesSample is how often something happened, and how long it took.
 type timesSample struct {
-	PerSecond float64 `json:"per_second"`
-	MeanMS    float64 `json:"mean_ms"`
-	HalfMS    float64 `json:"p50_ms"`
-	MostMS    float64 `json:"p99_ms"`
+	PerSecond float64
+	MeanMS    float64
+	HalfMS    float64 `name:"p50_ms"`
+	MostMS    float64 `name:"p99_ms"`
 }
 
 // requestSample is one kind of request.
 type requestSample struct {
-	Kind   string  `json:"kind"`
-	Failed float64 `json:"failed_per_second"`
+	Kind   string
+	Failed float64 `name:"failed_per_second"`
 	timesSample
 }
 
 // hostSample is one host.
 type hostSample struct {
-	Name        string      `json:"name"`
-	Address     string      `json:"admin_address"`
-	Error       string      `json:"error,omitempty"`
-	Ready       bool        `json:"ready"`
-	Leads       int         `json:"leads"`
-	Requests    float64     `json:"requests_per_second"`
-	Connections float64     `json:"connections"`
-	Sessions    float64     `json:"sessions_attached"`
-	Watches     float64     `json:"watches"`
-	SlowWatches float64     `json:"slow_watches"`
-	Commit      timesSample `json:"commit"`
+	Name        string
+	Address     string `name:"admin_address"`
+	Error       string
+	Ready       bool
+	Leads       int
+	Requests    float64 `name:"requests_per_second"`
+	Connections float64
+	Sessions    float64 `name:"sessions_attached"`
+	Watches     float64
+	SlowWatches float64
+	Commit      timesSample
 }
 
 // semaphoreSample is one semaphore.
 type semaphoreSample struct {
-	Node    string  `json:"path"`
-	Name    string  `json:"name"`
-	Taken   float64 `json:"taken"`
-	Waiters float64 `json:"waiters"`
+	Node    string
+	Name    string
+	Taken   float64
+	Waiters float64
 }
 
 // newSample compares two readings. Hosts that are only in one of them count as far as they can.

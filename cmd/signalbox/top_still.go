@@ -11,20 +11,20 @@ import (
 
 // stillRollout is a location of a rollout that does not move, or a whole rollout where it has no location.
 type stillRollout struct {
-	Node     string  `json:"path"`
-	Name     string  `json:"name"`
-	Location string  `json:"location"`
-	Reason   string  `json:"reason"`
-	Seconds  float64 `json:"seconds"`
+	Node     string
+	Name     string
+	Location string
+	Reason   string
+	Seconds  float64
 }
 
 // stillProcess is a round of a process that waits. Member is the first that it waits for, empty where there is none.
 type stillProcess struct {
-	Node    string  `json:"path"`
-	Name    string  `json:"name"`
-	Member  string  `json:"member"`
-	Reason  string  `json:"reason"`
-	Seconds float64 `json:"seconds"`
+	Node    string
+	Name    string
+	Member  string
+	Reason  string
+	Seconds float64
 }
 
 func stillRollouts(hosts []pages.Reading, most int) []stillRollout {

@@ -23,6 +23,18 @@ func TestTopGivesTheTerminalBack(t *testing.T) {
 	}
 }
 
+func TestTopEndsWithQ(t *testing.T) {
+	t.Parallel()
+	p, _, _ := lockPlace(t)
+	s, keyboard := newTool(t, p.Client).onOwnTerminal("top", "--admin", p.Admin, "--interval", "1s")
+	s.awaitOutput("it has shown a look", func() bool { return strings.Contains(s.Output(), screenTop) })
+	keyboard.WriteString("xq")
+	s.endsWith(cli.ExitDone, "")
+	if text := s.Output(); !strings.HasSuffix(text, screenLeave) || strings.Contains(text, "xq") {
+		t.Errorf("%q", text)
+	}
+}
+
 func TestAScreenShowsARolloutAsItChanges(t *testing.T) {
 	x, node := rolloutTool(t, "--location", "sas")
 	s, _ := x.onTerminal("rollout", "status", node, "dns", "--watch")

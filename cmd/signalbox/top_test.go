@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+	"github.com/signalbox/signalbox/internal/shape"
 	"github.com/signalbox/signalbox/server/admin"
 )
 
@@ -31,7 +31,7 @@ func TestTopShowsWhatHappens(t *testing.T) {
 	top.awaitOutput("it shows the creation", func() bool {
 		for line := range strings.Lines(top.Output()) {
 			var l sample
-			if json.Unmarshal([]byte(line), &l) != nil {
+			if shape.Decode([]byte(line), &l) != nil {
 				continue
 			}
 			for _, r := range l.Requests {

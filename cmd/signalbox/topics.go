@@ -51,11 +51,18 @@ standard error. --output, short -o, or the variable ` + cli.OutputVariable + `, 
   json    for programs: an object on one line for each thing that is listed or that
           happens in a watch, written as soon as it is known
 
-The names of fields in JSON are words with underscores and stay as they are; more can
-be added. Durations are whole milliseconds, in fields that end with _ms. A count or a
-limit is a number, or "all" where there is no end. The id of a session is a string,
-since it has more digits than many readers of JSON keep. Data of semaphores and owners
-is in the field data, or, where it is not UTF-8, in data_base64.
+The JSON is that of the HTTP API: a command prints what the route answers that does the
+same, and a list prints its items. Names are words with underscores; more can be added.
+Whole numbers of 64 bits, such as ids, fencing tokens and revisions, are strings, since
+many readers of JSON keep no more than 53 bits: jq -r prints them bare. Durations are
+milliseconds, in fields that end with _ms, times are RFC 3339. A count or a limit is
+"all" where there is no end. Bytes are text, or base64 in a field that ends with
+_base64 where they are not UTF-8. What is zero or empty is left out, except booleans and
+lists; what has changed nothing prints {"changed":false}.
+
+In the release before this one many names were others. CHANGELOG.md has them side by
+side. Each command that prints JSON says so on standard error during this release,
+unless ` + cli.JSONVariable + ` is set to anything.
 
 In tables and lines, what others have named is quoted if there is anything in it that
 is not printable, and long data is cut. In JSON such characters are escapes. Only a terminal gets colours, and not where
@@ -76,7 +83,7 @@ NO_COLOR is set.`,
         hosts cannot do it now (overloaded, disk full); serve: an address is taken
    73   what was to be created exists
    75   not in time: not acquired; process send: not all have replied; barrier: not all
-        have come
+        have come; serve: the disk has no room, start the host again
    77   no right: the token is wrong, or does not allow it
    79   the state forbids it: in use, changed meanwhile, fenced, a quota used up
    80   lost: what was held, a lock, a session or a part in a process, is not held any

@@ -2,33 +2,56 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	levels "github.com/signalbox/signalbox/protocol/level"
 )
 
-// version is set by releases with -ldflags "-X main.version=v1.2.3". Otherwise it is what the Go tool
-// knows.
-var version string
+// version, commit and date are set by releases with -ldflags "-X main.version=v1.2.3". Otherwise they are what the Go
+// tool knows.
+var version, commit, date string
+
+// buildObject is the build of this program as JSON.
+type buildObject struct {
+	Version, Commit, Date string
+	NewestLevel           int
+}
 
 // newVersion returns the command that prints the version.
-func newVersion(s cli.Streams) *cobra.Command {
-	return &cobra.Command{
+func newVersion(f *cli.Frame) *cobra.Command {
+	return f.Local(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Prints the version of this program, as --version does. signalbox status has those of
-hosts.`,
-		Example: `  signalbox version`,
-		Args:    cli.NoArguments,
+		Long: `Prints the version of this program, the commit that it was built from with its date,
+and the newest feature level that it can follow. --version prints the version alone,
+and signalbox status has those of hosts.`,
+		Example: `  signalbox version
+  signalbox version -o json`,
+		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.Out, "signalbox %s\n", programVersion())
-			return err
+			o := buildObject{Version: programVersion(), Commit: commit, Date: date, NewestLevel: int(levels.Newest)}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				o.Commit = cmp.Or(o.Commit, buildSetting(info, "vcs.revision"))
+				o.Date = cmp.Or(o.Date, buildSetting(info, "vcs.time"))
+			}
+			return f.Fields(o, cli.Field{Name: "signalbox", Cell: o.Version}, cli.Field{Name: "commit", Cell: o.Commit},
+				cli.Field{Name: "date", Cell: o.Date}, cli.Field{Name: "newest level", Cell: o.NewestLevel})
 		},
+	})
+}
+
+// buildSetting is what the Go tool has noted in the program under a key, empty where it has not.
+func buildSetting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
 	}
+	return ""
 }
 
 // programVersion is the version as hosts report it to each other: printable ASCII, no spaces, not long.
@@ -46,5 +69,5 @@ func programVersion() string {
 		}
 		return r
 	}, cmp.Or(v, "devel"))
-	return v[:min(len(v), 64)]
+	return v[:min(len(v), 64-len(levels.Mark()))] + levels.Mark()
 }

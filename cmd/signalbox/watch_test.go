@@ -9,68 +9,48 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
-
-// semaphoreChange is what semaphore watch prints.
-type semaphoreChange struct {
-	Path        string       `json:"path"`
-	Name        string       `json:"name"`
-	Revision    uint64       `json:"revision"`
-	Exists      bool         `json:"exists"`
-	First       bool         `json:"first"`
-	Created     bool         `json:"created"`
-	Deleted     bool         `json:"deleted"`
-	DataChanged bool         `json:"data_changed"`
-	Ephemeral   bool         `json:"ephemeral"`
-	Limit       any          `json:"limit"`
-	Resized     bool         `json:"limit_changed"`
-	Count       any          `json:"count"`
-	OwnerCount  int          `json:"owner_count"`
-	Joined      []testHolder `json:"joined"`
-	Changed     []testHolder `json:"changed"`
-	Gone        []testHolder `json:"gone"`
-	Data        *string      `json:"data"`
-}
 
 func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 	x, node := sharedTool(t)
 	lines, objects := x.start("semaphore", "watch", node, "lock"), x.start("semaphore", "watch", node, "lock", "-o",
 		"json")
 	n := 0
-	next := func(want string) semaphoreChange {
+	next := func(want string) changedView {
 		t.Helper()
 		n++
 		if line := lines.awaitLine(n); !strings.HasSuffix(line, want) || !strings.HasPrefix(line, "revision ") {
 			t.Errorf("line %d is %q, want %q", n, line, want)
 		}
-		return parsed[semaphoreChange](t, objects.awaitLine(n))
+		return parsed[changedView](t, objects.awaitLine(n))
 	}
 	if c := next("   does not exist"); c.Exists || !c.First || c.Data != nil {
 		t.Errorf("at first %+v", c)
 	}
 	x.ok("semaphore", "create", node, "lock", "--data", "a b")
-	if c := next("   created   limit 1, data a b"); !c.Exists || !c.Created || c.First || c.Limit != 1.0 ||
-		*c.Data != "a b" {
+	if c := next("   created   limit 1, data a b"); !c.Exists || !c.Created || c.First || c.Limit != 1 ||
+		string(c.Data) != "a b" {
 		t.Errorf("created: %+v", c)
 	}
 	x.ok("semaphore", "update", node, "lock", "line\nline")
-	if c := next(`   data      "line\nline"`); !c.DataChanged || *c.Data != "line\nline" {
+	if c := next(`   data      "line\nline"`); !c.DataChanged || string(c.Data) != "line\nline" {
 		t.Errorf("data: %+v", c)
 	}
 	x.ok("semaphore", "resize", node, "lock", "4")
-	if c := next("   limit     4"); !c.Resized || c.Limit != 4.0 || c.DataChanged || c.Data != nil {
+	if c := next("   limit     4"); !c.LimitChanged || c.Limit != 4 || c.DataChanged || c.Data != nil {
 		t.Errorf("limit: %+v", c)
 	}
 	owner := x.start("semaphore", "acquire", node, "lock", "--data", "me", "-o", "json")
-	g := parsed[grant](t, owner.awaitLine(1))
-	order := jsonNumber(g.Fence)
-	if c := next("   joined    order " + order + ", session " + g.SessionID +
+	g := parsed[acquired](t, owner.awaitLine(1))
+	order, session := decimal(g.Fence), decimal(g.SessionID)
+	if c := next("   joined    order " + order + ", session " + session +
 		", count 1, data me"); c.OwnerCount != 1 || len(c.Joined) != 1 || c.Joined[0].SessionID != g.SessionID ||
 		c.Data != nil {
 		t.Errorf("joined: %+v", c)
 	}
 	owner.endsBy(os.Interrupt, cli.ExitDone)
-	if c := next("   gone      order " + order + ", session " + g.SessionID +
+	if c := next("   gone      order " + order + ", session " + session +
 		", count 1, data me"); c.OwnerCount != 0 || len(c.Gone) != 1 {
 		t.Errorf("gone: %+v", c)
 	}
@@ -86,18 +66,10 @@ func TestAWatchOfConfigFollowsIt(t *testing.T) {
 	x, node := sharedTool(t)
 	lines, objects := x.start("config", "watch", node, "limits"), x.start("config", "watch", node, "limits", "-o",
 		"json")
-	type value struct {
-		Path     string  `json:"path"`
-		Name     string  `json:"name"`
-		Exists   bool    `json:"exists"`
-		Revision uint64  `json:"revision"`
-		Data     *string `json:"data"`
-		Base64   *[]byte `json:"data_base64"`
-	}
 	if line := lines.awaitLine(1); !strings.HasSuffix(line, "   does not exist") {
 		t.Errorf("at first %q", line)
 	}
-	if v := parsed[value](t, objects.awaitLine(1)); v.Exists || v.Data != nil {
+	if v := parsed[operation.Piece](t, objects.awaitLine(1)); v.Exists || v.Value != nil {
 		t.Errorf("at first %+v", v)
 	}
 	long := strings.Repeat("x", 100)
@@ -105,7 +77,7 @@ func TestAWatchOfConfigFollowsIt(t *testing.T) {
 	if line := lines.awaitLine(2); !strings.HasSuffix(line, "   "+long[:60]+"... (100 bytes)") {
 		t.Errorf("then %q", line)
 	}
-	if v := parsed[value](t, objects.awaitLine(2)); !v.Exists || *v.Data != long {
+	if v := parsed[operation.Piece](t, objects.awaitLine(2)); !v.Exists || string(v.Value) != long {
 		t.Errorf("then %+v", v)
 	}
 	x.ok("node", "drop", node, "--yes")

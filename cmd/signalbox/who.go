@@ -7,29 +7,30 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
-// waitObject is a session that waits for a semaphore, with the owners of that.
-type waitObject struct {
-	Path string `json:"path"`
-	Name string `json:"name"`
-	// WaitedMS is by the clock of this machine.
-	WaitedMS *int64 `json:"waited_ms,omitempty"`
-	waiterObject
-	Owners []ownerObject `json:"owners"`
+// waitingSession is a session in the queue of a semaphore, with the owners. Waited is by the clock of this machine.
+type waitingSession struct {
+	Node   string
+	Name   string
+	Waited time.Duration
+	operation.DescribedWaiter
+	Owners []operation.DescribedOwner
 }
 
 // wait is a waiter with the semaphore that it waits for.
 type wait struct {
 	path   string
-	d      *client.SemaphoreDetails
-	waiter *client.Waiter
+	d      *operation.DescribedSemaphore
+	waiter *operation.DescribedWaiter
 }
 
 func newWho(f *cli.Frame) *cobra.Command {
@@ -37,8 +38,11 @@ func newWho(f *cli.Frame) *cobra.Command {
 		Use:   "who [NAME-PREFIX]",
 		Short: "Show who waits for what, and who has it",
 		Long: `Shows who waits in all nodes that you may see, the longest wait first: for what, for
-how long, which session owns it, since when and from where. With NAME-PREFIX only
-semaphores whose names begin with it, letter by letter.
+how long, who owns it, since when and from where. Who that is a session says in its
+description: commands of this tool write their process and its machine there. A
+session without one is shown by what its client calls itself. With -o wide the table
+has the sessions, for signalbox session end. With NAME-PREFIX only semaphores whose
+names begin with it, letter by letter.
 
 signalbox rollout why shows what a rollout waits for, signalbox process why what the
 round of a process does.
@@ -50,7 +54,7 @@ before the cluster's feature level 2 has no time, and comes first.`,
   signalbox who nightly
 
   # where do those who keep others waiting come from?
-  signalbox who -o json | jq -r '.owners[].address'`,
+  signalbox who -o json | jq -r '.owners[].client.address'`,
 		Args: cli.Arguments("[NAME-PREFIX]"),
 		RunE: func(c *cobra.Command, args []string) error {
 			prefix := ""
@@ -70,14 +74,15 @@ func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, e
 	semaphores := eachInNodes(ctx, box, nil, func(n *client.Node) iter.Seq2[*client.SemaphoreInfo, error] {
 		return n.Semaphores(ctx, client.Prefix(prefix))
 	})
+	words := &operation.Descriptions{By: box}
 	var waits []wait
 	for s, err := range semaphores {
-		if err == nil && s.thing.WaiterCount == 0 {
+		if err == nil && s.Item.WaiterCount == 0 {
 			continue
 		}
 		var d *client.SemaphoreDetails
 		if err == nil {
-			d, err = box.Node(s.path).Describe(ctx, s.thing.Name, client.WithOwners(), client.WithWaiters())
+			d, err = box.Node(s.Node).Describe(ctx, s.Item.Name, client.WithOwners(), client.WithWaiters())
 		}
 		if errors.Is(err, client.ErrSemaphoreNotFound) || errors.Is(err, client.ErrNodeNotFound) {
 			continue // it went meanwhile
@@ -85,8 +90,9 @@ func allWaits(ctx context.Context, box *client.Client, prefix string) ([]wait, e
 		if err != nil {
 			return sorted(waits), err
 		}
-		for i := range d.Waiters {
-			waits = append(waits, wait{s.path, d, &d.Waiters[i]})
+		described := words.Semaphore(ctx, d)
+		for i := range described.Waiters {
+			waits = append(waits, wait{s.Node, described, &described.Waiters[i]})
 		}
 	}
 	return sorted(waits), nil
@@ -103,31 +109,36 @@ func sorted(waits []wait) []wait {
 }
 
 func printWaits(f *cli.Frame, waits []wait, now time.Time) error {
-	rows := f.Rows("WAITED#", "NODE", "SEMAPHORE", "SESSION#", "FROM", "+CLIENT", "OWNER#", "SINCE", "OWNER FROM",
-		"+OWNER CLIENT")
+	rows := f.Rows("WAITED#", "NODE", "SEMAPHORE", "WHO", "FROM", "+SESSION#", "+CLIENT", "OWNER", "SINCE",
+		"OWNER FROM", "+OWNER SESSION#", "+OWNER CLIENT")
 	for _, w := range waits {
-		o := waitObject{Path: w.path, Name: w.d.Name, waiterObject: newWaiterObject(*w.waiter),
-			Owners: newOwnerObjects(w.d.Owners)}
+		o := waitingSession{Node: w.path, Name: w.d.Name, DescribedWaiter: *w.waiter, Owners: w.d.Owners}
 		waited := ""
 		if since := w.waiter.Since; !since.IsZero() {
-			long := max(now.Sub(since), 0)
-			ms := cli.Millis(long)
-			o.WaitedMS, waited = &ms, long.Truncate(time.Second).String()
+			o.Waited = max(now.Sub(since), 0)
+			waited = o.Waited.Truncate(time.Second).String()
 		}
-		var owner client.Owner
-		who := ""
+		var owner operation.DescribedOwner
+		who, session := "", any("")
 		if len(w.d.Owners) > 0 {
 			owner = w.d.Owners[0]
-			who = cli.ID(owner.SessionID).String()
+			who, session = sessionText(owner.Description, owner.Client, owner.SessionID), owner.SessionID
 			if n := len(w.d.Owners); n > 1 {
 				who += fmt.Sprintf(" and %d more", n-1)
 			}
 		}
-		if err := rows.Add(o, waited, w.path, w.d.Name, w.waiter.SessionID, w.waiter.Client.Address,
-			clientCell(w.waiter.Client),
-			who, sinceCell(owner.Since), owner.Client.Address, clientCell(owner.Client)); err != nil {
+		err := rows.Add(o, waited, w.path, w.d.Name,
+			sessionText(w.waiter.Description, w.waiter.Client, w.waiter.SessionID), w.waiter.Client.Address,
+			w.waiter.SessionID, operation.ClientText(w.waiter.Client),
+			who, owner.Since, owner.Client.Address, session, operation.ClientText(owner.Client))
+		if err != nil {
 			return errors.Join(err, rows.EndBroken())
 		}
 	}
 	return rows.End()
+}
+
+// sessionText says whose a session is, as far as that is known: its description, its client, or else its number.
+func sessionText(description string, c client.ClientInfo, id uint64) string {
+	return cmp.Or(description, operation.ClientText(c), strconv.FormatUint(id, 10))
 }

@@ -1,22 +1,15 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
-
-// waitLine is a line of who -o json.
-type waitLine struct {
-	Path     string `json:"path"`
-	Name     string `json:"name"`
-	WaitedMS *int64 `json:"waited_ms"`
-	testHolder
-	Owners []testHolder `json:"owners"`
-}
 
 func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 	x, node := sharedTool(t)
@@ -24,11 +17,11 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 	x.ok("node", "create", later)
 	const orders = "\x1b[31mred"
 	began := time.Now()
-	var owners []grant
+	var owners []acquired
 	for _, at := range []string{later, node} {
 		owner := x.start("semaphore", "acquire", at, "who"+orders, "--limit", "1", "-o", "json")
-		owners = append(owners, parsed[grant](t, owner.awaitLine(1)))
-		waiter := x.start("semaphore", "acquire", at, "who"+orders)
+		owners = append(owners, parsed[acquired](t, owner.awaitLine(1)))
+		waiter := x.start("semaphore", "acquire", at, "who"+orders, "--wait", "1h")
 		waiter.remarks("waiting in the queue")
 	}
 	x.start("semaphore", "acquire", node, "other", "--limit", "1").awaitLine(1)
@@ -39,13 +32,13 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		t.Fatalf("%d wait: %q", len(lines), lines)
 	}
 	for i, path := range []string{later, node} {
-		w := parsed[waitLine](t, lines[i])
-		if w.Path != path || w.Name != "who"+orders || w.Client == "" || !strings.HasPrefix(w.Address, "127.0.0.1:") ||
-			w.WaitedMS == nil {
+		w := parsed[waitingSession](t, lines[i])
+		if w.Node != path || w.Name != "who"+orders || w.Client.Name == "" ||
+			!strings.HasPrefix(w.Client.Address, "127.0.0.1:") || w.Waited == 0 {
 			t.Errorf("line %d: %s", i, lines[i])
 		}
-		if len(w.Owners) != 1 || w.Owners[0].SessionID != owners[i].SessionID || w.Owners[0].Address == "" ||
-			w.Owners[0].Address == w.Address {
+		if len(w.Owners) != 1 || w.Owners[0].SessionID != owners[i].SessionID || w.Owners[0].Client.Address == "" ||
+			w.Owners[0].Client.Address == w.Client.Address {
 			t.Errorf("line %d, owners: %s", i, lines[i])
 		}
 		if w.Since.Before(w.Owners[0].Since) || w.Owners[0].Since.Before(began.Truncate(time.Millisecond)) ||
@@ -54,6 +47,11 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		}
 	}
 	table := x.ok("who")
+	if says := ", process "; strings.Count(table, says) != 6 || strings.Contains(table, strconv.FormatUint(
+		owners[0].SessionID, 10)) || !strings.Contains(x.ok("who", "-o", "wide"), strconv.FormatUint(
+		owners[0].SessionID, 10)) {
+		t.Errorf("who owns and who waits is not said: %s", table)
+	}
 	if !strings.Contains(table, "other") || strings.Contains(table, "\x1b") ||
 		strings.Index(table, later+" ") > strings.Index(table, node+" ") {
 		t.Errorf("%q", table)
@@ -76,7 +74,8 @@ func TestAWaitWithoutATimeIsTheLongest(t *testing.T) {
 	now := time.Now()
 	var waits []wait
 	for i, since := range []time.Time{now, {}, now.Add(-time.Hour)} {
-		waits = append(waits, wait{"/a", &client.SemaphoreDetails{}, &client.Waiter{OrderID: uint64(i), Since: since}})
+		waits = append(waits, wait{"/a", &operation.DescribedSemaphore{},
+			&operation.DescribedWaiter{Waiter: client.Waiter{OrderID: uint64(i), Since: since}}})
 	}
 	for i, w := range sorted(waits) {
 		if want := []uint64{1, 2, 0}[i]; w.waiter.OrderID != want {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/raw"
+	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
 type startRequest struct {
-	atNode
+	operation.AtNode
 	Timeout     time.Duration `about:"how long it lives without a request; 30000 where it is not given"`
 	Description string        `about:"what listings show of it"`
 }
@@ -29,7 +30,7 @@ type keptSession struct {
 }
 
 type acquireRequest struct {
-	named
+	operation.Named
 	Count     uint64         `about:"how much of the limit; 1 where it is not given"`
 	Limit     uint64         `about:"creates the semaphore with this limit where there is none"`
 	Ephemeral bool           `about:"it comes with its first owner and goes with its last"`
@@ -45,7 +46,7 @@ type acquisition struct {
 }
 
 type releaseRequest struct {
-	named
+	operation.Named
 	Fence uint64 `about:"only what is owned under this fencing token"`
 }
 
@@ -54,7 +55,7 @@ type released struct {
 }
 
 type guardedUpdateRequest struct {
-	named
+	operation.Named
 	Data       []byte
 	Fence      uint64 `need:"true" about:"only while the session owns it under this fencing token"`
 	IfRevision uint64 `about:"only if it has this revision"`
@@ -76,9 +77,9 @@ func ownSessionRoutes() []route {
 	return []route{
 		post("/session/start", group, "acquire", "Starts a session", startSession),
 		post("/session/keep-alive", group, "acquire", "Keeps a session alive for its timeout from now on",
-			func(ctx context.Context, c *call, _ *none) (kept keptSession, err error) {
-				err = c.withSession(ctx, func(a *attached) error {
-					kept.Left = a.info.Timeout
+			func(ctx context.Context, c *call, _ *operation.None) (kept keptSession, err error) {
+				err = c.withSession(ctx, func(_ context.Context, a *attached) error {
+					kept.Left = a.Timeout()
 					return nil
 				})
 				return kept, err
@@ -87,7 +88,7 @@ func ownSessionRoutes() []route {
 		waiting("/acquire", group, "Acquires a semaphore, or waits in its queue", acquire),
 		post("/release", group, "acquire", "Gives back what the session owns, or leaves the queue",
 			func(ctx context.Context, c *call, q *releaseRequest) (r released, err error) {
-				err = c.withSession(ctx, func(a *attached) error {
+				err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
 					return a.change(ctx, c.r.Header, mutation{
 						message: func(m protocol.Mutation) protocol.RequestMessage {
 							return &protocol.Release{Mutation: m, Name: []byte(q.Name), OrderID: q.Fence}
@@ -99,7 +100,7 @@ func ownSessionRoutes() []route {
 			}),
 		post("/update", group, "write", "Replaces the data of a semaphore that the session owns",
 			func(ctx context.Context, c *call, q *guardedUpdateRequest) (u updated, err error) {
-				err = c.withSession(ctx, func(a *attached) error {
+				err = c.withSession(ctx, func(ctx context.Context, a *attached) error {
 					return a.change(ctx, c.r.Header, mutation{
 						message: func(m protocol.Mutation) protocol.RequestMessage {
 							return &protocol.SemaphoreUpdate{Mutation: m, Name: []byte(q.Name), Data: q.Data,
@@ -123,48 +124,69 @@ func startSession(ctx context.Context, c *call, q *startRequest) (s startedSessi
 	}
 	key := make([]byte, protocol.MaxKeyBytes)
 	_, _ = rand.Read(key) // it ends the program where there is no randomness
+	st := c.gateway.stays.prepare(c.caller)
 	began := time.Now()
 	started, err := c.caller.raw.Start(ctx, raw.Params{
-		Path: q.Node, Timeout: s.Timeout, Description: q.Description, Key: key, Over: func(error) {},
+		Path: q.Node, Timeout: s.Timeout, Description: q.Description, Key: key, Over: st.over,
 	})
 	if err != nil {
 		return s, err
 	}
+	st.begin(started, key, began)
+	st.path = q.Node
+	st.leave()
 	s.ID, s.Session = started.ID(), credentials(started.ID(), key)
-	detach, cancel := context.WithTimeout(context.WithoutCancel(ctx), detachTimeout)
-	defer cancel()
-	_ = started.Detach(detach, max(s.Timeout-time.Since(began), time.Millisecond))
 	return s, nil
 }
 
-func endSession(ctx context.Context, c *call, _ *none) (done, error) {
+func endSession(ctx context.Context, c *call, _ *operation.None) (operation.Done, error) {
 	a, err := c.attach(ctx)
+	if err == nil {
+		defer a.stay.leave()
+		err = a.end(ctx)
+	}
 	if errors.Is(err, client.ErrSessionExpired) {
-		return done{false}, nil
+		return operation.Done{Changed: false}, nil
 	}
-	if err != nil {
-		return done{}, err
-	}
-	defer a.end()
-	return done{true}, a.Stop(ctx)
+	return operation.Done{Changed: err == nil}, err
 }
 
-// acquire asks for a semaphore, and waits for it without the session: that is detached by then.
+// end stops the session.
+func (a *attached) end(ctx context.Context) error {
+	err := a.Stop(ctx)
+	if err == nil && a.lost() {
+		if err = a.attachAnew(ctx, a.stay.secret); err == nil {
+			err = a.Stop(ctx)
+		}
+	}
+	if err == nil && errors.Is(a.Err(), client.ErrBadSession) {
+		return errUsedElsewhere
+	}
+	return err
+}
+
+// acquire asks for a semaphore, and waits for it without the session.
 func acquire(ctx context.Context, c *call, q *acquireRequest) (got acquisition, err error) {
-	var info *client.SessionInfo
+	var s *raw.Session
 	var outcome protocol.AcquireOutcome
-	err = c.withSession(ctx, func(a *attached) error {
-		info = a.info
-		if err := c.prepare(ctx, a, q); err != nil {
+	m := mutation{
+		name: q.Name, message: q.message,
+		read: func(answer *protocol.Answer) {
+			outcome, got.Fence = answer.Acquire.Outcome, answer.Acquire.OrderID
+		},
+		doubtful: func() bool { return outcome == protocol.NotAcquired },
+	}
+	asking, cancel := c.within(ctx)
+	defer cancel()
+	err = c.withSession(asking, func(ctx context.Context, a *attached) error {
+		s = a.Session
+		if err := a.checkNode(ctx, q.Node); err != nil {
 			return err
 		}
-		return a.change(ctx, c.r.Header, mutation{
-			name: q.Name, message: q.message,
-			read: func(answer *protocol.Answer) {
-				outcome, got.Fence = answer.Acquire.Outcome, answer.Acquire.OrderID
-			},
-			doubtful: func() bool { return outcome == protocol.NotAcquired },
-		})
+		if q.Limit == 0 || q.Ephemeral {
+			return a.change(ctx, c.r.Header, m)
+		}
+		return a.acquireOrCreate(ctx, q, m)
 	})
 	if err != nil {
 		return got, err
@@ -173,7 +195,7 @@ func acquire(ctx context.Context, c *call, q *acquireRequest) (got acquisition, 
 	if outcome != protocol.Queued {
 		return got, nil
 	}
-	return c.awaitGrant(ctx, q, info, got)
+	return c.awaitGrant(ctx, q, s, got)
 }
 
 var outcomeWords = map[protocol.AcquireOutcome]string{
@@ -192,33 +214,51 @@ func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 	}
 }
 
-// prepare checks that the session is one of the node, and creates the semaphore where that was asked for.
-func (c *call) prepare(ctx context.Context, a *attached, q *acquireRequest) error {
-	node, err := c.caller.DescribeNode(ctx, q.Node)
+// checkNode checks that the session is one of the node, once: no node gets another's id while it has sessions.
+func (a *attached) checkNode(ctx context.Context, path string) error {
+	if a.stay.path == path {
+		return nil
+	}
+	node, err := a.call.caller.DescribeNode(ctx, path)
 	if err != nil {
 		return err
 	}
-	if node.ID != a.info.NodeID {
-		return refuse(protocol.StatusBadSession, "the session is one of another node than "+q.Node)
+	if node.ID != a.NodeID() {
+		return refuse(protocol.StatusBadSession, "the session is one of another node than "+path)
 	}
-	if q.Limit == 0 || q.Ephemeral {
-		return nil
+	a.stay.path = path
+	return nil
+}
+
+// acquireOrCreate acquires a semaphore, and creates it where there is none. That there was none would be the answer
+// under the number of the acquire for good, so where the caller has given that, the semaphore is looked for first.
+func (a *attached) acquireOrCreate(ctx context.Context, q *acquireRequest, m mutation) error {
+	header, node := a.call.r.Header, a.call.caller.Node(q.Node)
+	var err error
+	if header.Get(numberHeader) == "" {
+		if err = a.change(ctx, header, m); !errors.Is(err, client.ErrNotFound) {
+			return err
+		}
+	} else {
+		_, err = node.Describe(ctx, q.Name, client.WithConsistency(client.Relaxed))
+		if errors.Is(err, client.ErrNotFound) {
+			_, err = node.Describe(ctx, q.Name)
+		}
 	}
-	_, err = c.caller.Node(q.Node).Describe(ctx, q.Name)
-	if errors.Is(err, client.ErrSemaphoreNotFound) {
-		err = c.caller.Node(q.Node).Create(ctx, q.Name, q.Limit, nil)
+	if errors.Is(err, client.ErrNotFound) {
+		err = node.Create(ctx, q.Name, q.Limit, nil)
 	}
-	if errors.Is(err, client.ErrAlreadyExists) {
-		return nil
+	if err != nil && !errors.Is(err, client.ErrAlreadyExists) {
+		return err
 	}
-	return err
+	return a.change(ctx, header, m)
 }
 
 // awaitGrant watches the semaphore until the session owns it, or the time is over that the request may wait.
 func (c *call) awaitGrant(
-	ctx context.Context, q *acquireRequest, s *client.SessionInfo, got acquisition,
+	ctx context.Context, q *acquireRequest, s *raw.Session, got acquisition,
 ) (acquisition, error) {
-	poll := s.Timeout / pollParts
+	poll := s.Timeout() / pollParts
 	if q.Poll != nil {
 		poll = min(poll, *q.Poll)
 	}
@@ -231,12 +271,14 @@ func (c *call) awaitGrant(
 		if err != nil {
 			break // the time is over, or what is read next says the same
 		}
-		if o, ok := v.Owner(got.Fence); ok && o.SessionID == s.ID {
+		if o, ok := v.Owner(got.Fence); ok && o.SessionID == s.ID() {
 			got.Outcome = outcomeWords[protocol.Acquired]
 			return got, nil
 		}
 	}
-	return c.standing(ctx, q, s.ID, got)
+	reading, cancel := context.WithTimeoutCause(ctx, callTimeout, errTooLong)
+	defer cancel()
+	return c.standing(reading, q, s.ID(), got)
 }
 
 // standing reads whether the session owns, or waits.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/servertest"
 )
 
 // own is a session of a caller of the gateway.
@@ -110,10 +111,79 @@ func TestNumbersMakeChangesOnce(t *testing.T) {
 		{"", "/v1/release", `{"node":"/a","name":"x"}`, 200, `"released":false`},
 		{"", "/v1/acquire", `{"node":"/a","name":"gone"}`, 404, "NOT_FOUND"},
 		{"", "/v1/acquire", `{"node":"/a","name":"e","ephemeral":true,"count":"18446744073709551615"}`, 200, "acquired"},
+		{"", "/v1/acquire", `{"node":"/a","name":"f","ephemeral":true,"count":"all"}`, 200, "acquired"},
+		{"", "/v1/semaphore/create", `{"node":"/a","name":"g","limit":"all"}`, 200, "true"},
+		{"", "/v1/semaphore/create", `{"node":"/a","name":"h","limit":"most"}`, 400, "limit is not a whole number"},
 	} {
 		if r := o.by(c.number, c.request, c.body); r.code != c.code || !strings.Contains(r.text, c.has) {
 			t.Errorf("%s %s %s: %d %s, want %d %s", c.number, c.request, c.body, r.code, r.text, c.code, c.has)
 		}
+	}
+}
+
+// TestANumberBelongsToOneRequest: another request under a number that was used is refused, or, where its object is in
+// another shard, one of its own. In no case it is answered as the first one was.
+func TestANumberBelongsToOneRequest(t *testing.T) {
+	for _, shards := range []int{1, 4} {
+		t.Run(fmt.Sprintf("%d shards", shards), func(t *testing.T) {
+			st := newStage(t, nil, servertest.Shards(shards))
+			st.node("/a")
+			a, b := st.start("/a", time.Hour/2), st.start("/a", time.Hour/2)
+			reused := 0
+			refused := func(r reply) bool {
+				if r.code != http.StatusUnprocessableEntity {
+					return false
+				}
+				reused++
+				if !strings.Contains(r.text, "NUMBER_REUSED") || !strings.Contains(r.text, "next number") {
+					t.Errorf("%s", r.text)
+				}
+				return true
+			}
+			lock := func(name string, rest string) string {
+				return `{"node":"/a","name":"` + name + `","limit":1,"poll_ms":0` + rest + `}`
+			}
+			_, fence := a.got(a.by("1", "/v1/acquire", lock("report", "")))
+			for i := range 8 {
+				payroll := fmt.Sprint("payroll-", i)
+				_, theirs := b.got(b.by(fmt.Sprint(i+1), "/v1/acquire", lock(payroll, "")))
+				r := a.by("1", "/v1/acquire", lock(payroll, ""))
+				if !refused(r) && (r.code != http.StatusOK || !strings.Contains(r.text, "waiting")) {
+					t.Errorf("%s, which another session owns under %s: %d %s", payroll, theirs, r.code, r.text)
+				}
+				if r := a.by("1", "/v1/release", `{"node":"/a","name":"`+payroll+`"}`); !refused(r) &&
+					(r.code != http.StatusConflict || shards == 1) {
+					t.Errorf("a release under a used number: %d %s", r.code, r.text)
+				}
+			}
+			if shards == 1 && reused != 16 || reused == 0 {
+				t.Errorf("%d requests were refused", reused)
+			}
+			for _, again := range []string{
+				lock("report", ""), lock("report", `,"wait_ms":0`), lock("report", `,"wait_ms":60000`),
+				`{"node":"/a","name":"report","limit":1,"poll_ms":2000}`,
+			} {
+				if outcome, same := a.got(a.by("1", "/v1/acquire", again)); outcome != "acquired" || same != fence {
+					t.Errorf("%s again: %s %s, want %s", again, outcome, same, fence)
+				}
+			}
+			for _, other := range []string{
+				lock("report", `,"data":"mine"`), lock("report", `,"count":2`), lock("report", `,"ephemeral":true`),
+			} {
+				if r := a.by("1", "/v1/acquire", other); !refused(r) {
+					t.Errorf("%s under a used number: %d %s", other, r.code, r.text)
+				}
+			}
+			release := `{"node":"/a","name":"report"}`
+			if r := a.by("1", "/v1/release", release); !refused(r) {
+				t.Errorf("a release under the number of the acquire: %d %s", r.code, r.text)
+			}
+			for range 2 {
+				if r := a.by("2", "/v1/release", release); !strings.Contains(r.text, `"released":true`) {
+					t.Errorf("under a number of its own: %d %s", r.code, r.text)
+				}
+			}
+		})
 	}
 }
 
@@ -129,7 +199,7 @@ func TestWhatIsTooLongIsRefused(t *testing.T) {
 		`/v1/acquire {"node":"/a","name":"x","data":"` + long(1<<20) + `"}`:                    400,
 		`/v1/session/start {"node":"/a","description":"` + long(2000) + `"}`:                   400,
 		`/v1/session/start {"node":"/a","timeout_ms":99999999}`:                                400,
-		`/v1/semaphore/create {"node":"/a","name":"y","limit":1,"data":"` + long(3<<20) + `"}`: 400,
+		`/v1/semaphore/create {"node":"/a","name":"y","limit":1,"data":"` + long(3<<20) + `"}`: 413,
 	} {
 		address, body, _ := strings.Cut(request, " ")
 		if r := o.by("", address, body); r.code != code {
@@ -185,31 +255,5 @@ func TestASessionIsItsOwners(t *testing.T) {
 	}
 	if r := st.post("/v1/session/start", `{"node":"/a","timeout_ms":1}`); r.code != 400 {
 		t.Errorf("a timeout that no request can keep up with: %d %s", r.code, r.text)
-	}
-}
-
-// TestBetweenRequestsNothingKeepsASessionAlive: it is detached, and ends by itself.
-func TestBetweenRequestsNothingKeepsASessionAlive(t *testing.T) {
-	st := newStage(t, nil)
-	st.node("/a")
-	o := st.start("/a", time.Hour/2)
-	for range 2 { // after its start, and after a request
-		var info struct{ Attached bool }
-		st.get("/v1/session?id="+o.ID).in(t, &info)
-		if info.Attached {
-			t.Error("the session is attached while no request is under way")
-		}
-		o.got(o.by("", "/v1/acquire", `{"node":"/a","name":"x","limit":1}`))
-	}
-	began := time.Now()
-	short := st.start("/a", minTimeout)
-	await(t, "the session ends by itself", func() bool {
-		return st.get("/v1/session?id="+short.ID).code == http.StatusGone
-	})
-	if lived := time.Since(began); lived < minTimeout {
-		t.Errorf("it lived for %v", lived)
-	}
-	if r := short.by("", "/v1/session/keep-alive", "{}"); r.code != http.StatusGone {
-		t.Errorf("%d %s", r.code, r.text)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/signalbox/signalbox/internal/shape"
 )
 
 // Changes whose request has a place for a reason keep it in the history by themselves. For all others the reason comes
@@ -83,7 +85,7 @@ func (g *Gateway) note(c *call, of *route, err error) {
 		return
 	}
 	what := describe(of, c.asked)
-	g.log.Info("a change was asked for", "what", what, "from", c.r.RemoteAddr, "reason", reason, "error", err)
+	g.log.Info("a change was asked for", "what", what, "from", c.address, "reason", reason, "error", err)
 	if reason == "" || g.config.Note == nil || of.keepsReason() || of.right == "acquire" {
 		return
 	}
@@ -93,7 +95,7 @@ func (g *Gateway) note(c *call, of *route, err error) {
 	case unknown:
 		what = "perhaps " + what
 	}
-	act := Act{Token: c.token, From: c.r.RemoteAddr, What: what, Why: reason}
+	act := Act{Token: c.token, From: c.address, What: what, Why: reason}
 	if !g.acts.admit(time.Now()) {
 		g.log.Warn("the history gets no entry of an act: there were too many", "what", what)
 		return
@@ -107,7 +109,7 @@ func (g *Gateway) note(c *call, of *route, err error) {
 
 // keepsReason reports whether the request has a place for the reason.
 func (r *route) keepsReason() bool {
-	return slices.ContainsFunc(fieldsOf(r.request), func(f field) bool { return f.name == "reason" })
+	return slices.ContainsFunc(shape.Fields(r.request), func(f shape.Field) bool { return f.Name == "reason" })
 }
 
 // describe says what is asked for: the words of the route, and the members of the request that people read.
@@ -118,16 +120,16 @@ func describe(of *route, asked any) string {
 		return words
 	}
 	var members []string
-	for _, f := range fieldsOf(v.Elem().Type()) {
-		value, err := v.Elem().FieldByIndexErr(f.index)
+	for _, f := range shape.Fields(v.Elem().Type()) {
+		value, err := v.Elem().FieldByIndexErr(f.Index)
 		if err != nil || value.IsZero() {
 			continue
 		}
 		switch value.Kind() {
 		case reflect.Bool:
-			members = append(members, f.name)
+			members = append(members, f.Name)
 		case reflect.String, reflect.Int, reflect.Uint64, reflect.Int64:
-			members = append(members, fmt.Sprintf("%s %v", f.name, value.Interface()))
+			members = append(members, fmt.Sprintf("%s %v", f.Name, value.Interface()))
 		}
 	}
 	if len(members) == 0 {

@@ -3,16 +3,22 @@ package http
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/internal/httpdoor"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
 )
 
 // noting writes acts into the history by the first host.
@@ -77,6 +83,71 @@ func TestWhatIsDoneForAReasonIsInTheHistory(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("in the history: %q, want %q", got, want)
 	}
+}
+
+// TestAnActIsAuditedByWhereItsClientIs: in the log of the host and in the history, directly and through a proxy, and
+// only through one that is trusted.
+func TestAnActIsAuditedByWhereItsClientIs(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		proxies httpdoor.Proxies
+		address string // as a regular expression
+	}{
+		{"no proxy is trusted", nil, `127\.0\.0\.1:\d+`},
+		{"a trusted proxy", httpdoor.Proxies{netip.MustParsePrefix("127.0.0.0/8")},
+			`198\.51\.100\.7 through 127\.0\.0\.1:\d+`},
+	} {
+		var st *stage
+		log := &lockedText{}
+		st = newStage(t, func(to *Config) {
+			noting(&st)(to)
+			to.Proxies = c.proxies
+		}, servertest.Config(func(of *server.Config) { of.Log = slog.New(slog.NewTextHandler(log, nil)) }))
+		through := func(r *http.Request) {
+			r.Header.Set("X-Forwarded-For", "203.0.113.1, 198.51.100.7")
+			r.Header.Set("Authorization", "Bearer any")
+		}
+		if r := st.send("POST", "/v1/node/create", `{"node":"/a"}`, through); r.code != http.StatusOK {
+			t.Fatalf("%s: %d %s", c.what, r.code, r.text)
+		}
+		record := regexp.MustCompile(`msg=audit .*address="?` + c.address + ` through client-\d+.* verb="create node"`)
+		if text := log.String(); !record.MatchString(text) {
+			t.Errorf("%s: the log says %s", c.what, text)
+		}
+		r := st.send("POST", "/v1/policy/set", `{"offline_after_ms":70000,"reason":"slow"}`, through)
+		if r.code != http.StatusOK {
+			t.Fatalf("%s: %d %s", c.what, r.code, r.text)
+		}
+		by := regexp.MustCompile(`^a client at ` + c.address + ` through client-\d+$`)
+		found := false
+		for e, err := range admin.Of(st.client).Audit(t.Context(), 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || by.MatchString(e.By)
+		}
+		if !found {
+			t.Errorf("%s: the history has no entry of the client", c.what)
+		}
+	}
+}
+
+// lockedText is text that several goroutines write.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // TestAPersonPassesAGate: the location has reached the version then.
@@ -158,7 +229,10 @@ func TestAnActWithAnOutcomeThatIsNotKnownIsInTheHistory(t *testing.T) {
 	r.Header.Set(reasonHeader, "it hangs")
 	for i := range st.gateway.routes {
 		if of := &st.gateway.routes[i]; of.path == "/v1/session/destroy" {
-			c := &call{gateway: st.gateway, r: r, asked: &sessionRequest{ID: 7}}
+			c := &call{gateway: st.gateway, r: r, body: []byte(`{"id":"7"}`)}
+			if _, err := c.read(of.request); err != nil {
+				t.Fatal(err)
+			}
 			st.gateway.note(c, of, context.DeadlineExceeded)
 		}
 	}

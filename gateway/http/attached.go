@@ -21,16 +21,14 @@ const (
 	acknowledgedHeader = "Signalbox-Acknowledged"
 )
 
-// detachTimeout is how long a request tries to detach its session. Where it cannot, the end of the connection does.
-const detachTimeout = 5 * time.Second
-
-// attached is a session for the time of one request. Between requests it is attached nowhere, so that nothing but the
-// start of a request keeps it alive.
+// attached is a session for the time of one request. Only the start of a request renews what its caller counts on; the
+// host vouches for that while the request is under way, by an attach or the answer to a ping.
 type attached struct {
 	*raw.Session
-	info  *client.SessionInfo
-	began time.Time // before the attach was sent
-	end   func()    // of its turn
+	call    *call
+	stay    *stay
+	fresh   bool       // this request has attached it
+	renewed chan error // what has come of the ping; nil where the attach renews
 }
 
 // credentials are how a caller names its session, and shows that it is its own.
@@ -52,52 +50,104 @@ func parseCredentials(text string) (id uint64, key []byte, err error) {
 	return id, key, nil
 }
 
-// attach attaches the session of a request, until detach is called.
-func (c *call) attach(ctx context.Context) (_ *attached, err error) {
+// attach takes the session of a request, until leave is called: as it has stayed since an earlier request that has
+// shown the same key, or else attached by its host, which compares the key.
+func (c *call) attach(ctx context.Context) (*attached, error) {
 	id, key, err := parseCredentials(c.r.Header.Get(sessionHeader))
 	if err != nil {
 		return nil, err
 	}
-	a := &attached{}
-	if a.end, err = c.caller.turns.take(ctx, id); err != nil {
+	st, err := c.gateway.stays.take(ctx, c.caller, id)
+	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			a.end()
+	a := &attached{call: c, stay: st}
+	if st.opens(key) {
+		renewed := make(chan error, 1)
+		a.Session, a.renewed, st.began = st.session, renewed, time.Now()
+		a.Renew(func(err error) { renewed <- err })
+		return a, nil
+	}
+	if err := a.attachAnew(ctx, key); err != nil {
+		st.leave()
+		return nil, err
+	}
+	return a, nil
+}
+
+// attachAnew attaches the session, which renews it.
+func (a *attached) attachAnew(ctx context.Context, key []byte) error {
+	began := time.Now()
+	s, err := a.call.caller.raw.Attach(ctx, a.stay.key.session, raw.Params{Key: key, Keep: true, Over: a.stay.over})
+	if err != nil {
+		return err
+	}
+	a.Session, a.fresh, a.renewed = s, true, nil
+	a.stay.sit(s, key, began)
+	return nil
+}
+
+// lost reports whether the session has stayed until this request and is attached no more, though it may live.
+func (a *attached) lost() bool {
+	why := a.Err()
+	return !a.fresh && why != nil && !errors.Is(why, client.ErrSessionExpired)
+}
+
+// do sends a request of the session, and once more where the session turns out not to have stayed. It takes effect once
+// all the same, by its number.
+func (a *attached) do(ctx context.Context, m protocol.RequestMessage, read func(*protocol.Answer)) error {
+	err := a.Do(ctx, m, read, nil)
+	if err == nil || !a.lost() {
+		return err
+	}
+	if err := a.attachAnew(ctx, a.stay.secret); err != nil {
+		return err
+	}
+	return a.Do(ctx, m, read, nil)
+}
+
+// awaitRenewal waits until the host has vouched for the session: before that nothing is answered by which the caller
+// counts.
+func (a *attached) awaitRenewal(ctx context.Context) error {
+	if a.renewed == nil {
+		return nil
+	}
+	select {
+	case err := <-a.renewed:
+		if err == nil || !a.lost() {
+			return err
 		}
-	}()
-	if a.info, err = c.caller.DescribeSession(ctx, id); err != nil {
-		return nil, err
+		return a.attachAnew(ctx, a.stay.secret)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	a.began = time.Now()
-	a.Session, err = c.caller.raw.Attach(ctx, id, raw.Params{
-		Timeout: a.info.Timeout, Description: a.info.Description, Key: key, Over: func(error) {},
-	})
-	return a, err
 }
 
-// detach ends what attach began. The session stays alive for what is left of its timeout since then.
-func (a *attached) detach() {
-	defer a.end()
-	ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
-	defer cancel()
-	// Where no host answers, the session is detached with the connection.
-	_ = a.Detach(ctx, max(a.info.Timeout-time.Since(a.began), time.Millisecond))
-}
-
-// withSession calls a function with the session of the request attached.
-func (c *call) withSession(ctx context.Context, f func(*attached) error) error {
+// withSession calls a function with the session of the request attached, for as long as a request may keep a session
+// attached that its caller may have left.
+func (c *call) withSession(ctx context.Context, f func(context.Context, *attached) error) error {
 	a, err := c.attach(ctx)
 	if err != nil {
 		return err
 	}
-	defer a.detach()
-	if err = f(a); errors.Is(err, client.ErrBadSession) {
-		return refuse(protocol.StatusUnavailable, "another request has used the session meanwhile, by another host")
+	defer a.stay.leave()
+	ctx, cancel := context.WithTimeout(ctx, min(callTimeout, max(a.Timeout(), minTimeout)/pollParts))
+	defer cancel()
+	err = f(ctx, a)
+	if lost := a.awaitRenewal(ctx); lost != nil {
+		err = lost
+	}
+	if ctx.Err() != nil {
+		a.stay.drop() // something of it may be under way still
+	}
+	if errors.Is(err, client.ErrBadSession) {
+		return errUsedElsewhere
 	}
 	return err
 }
+
+var errUsedElsewhere = refuse(protocol.StatusUnavailable,
+	"another request has used the session meanwhile, by another host")
 
 // leaps are how far ahead of this host's clock the number of a mutation is, where the request gives none and an earlier
 // one was behind what the session has used: clocks of hosts differ.
@@ -128,13 +178,14 @@ func (a *attached) change(ctx context.Context, h http.Header, m mutation) error 
 	if h.Get(acknowledgedHeader) == "" {
 		acknowledged = number - 1
 	}
-	return a.Do(ctx, m.message(protocol.Mutation{Number: number, Acknowledged: acknowledged}), m.read, nil)
+	return a.do(ctx, m.message(protocol.Mutation{Number: number, Acknowledged: acknowledged}), m.read)
 }
 
 func (a *attached) changeByClock(ctx context.Context, m mutation) (err error) {
 	for _, leap := range leaps {
-		number := uint64(time.Now().Add(leap).UnixMicro())
-		err = a.Do(ctx, m.message(protocol.Mutation{Number: number, Acknowledged: number - 1}), m.read, nil)
+		number := max(uint64(time.Now().Add(leap).UnixMicro()), a.stay.number+1)
+		a.stay.number = number + 1 // the probe may use it
+		err = a.do(ctx, m.message(protocol.Mutation{Number: number, Acknowledged: number - 1}), m.read)
 		if err == nil && m.doubtful != nil && m.doubtful() {
 			err = a.probe(ctx, m.name, number+1)
 		}
@@ -152,16 +203,18 @@ const noFence = 1<<64 - 1
 // say so.
 func (a *attached) probe(ctx context.Context, name string, number uint64) error {
 	m := protocol.Mutation{Number: number, Acknowledged: number - 1}
-	err := a.Do(ctx, &protocol.Release{Mutation: m, Name: []byte(name), OrderID: noFence}, nil, nil)
+	err := a.do(ctx, &protocol.Release{Mutation: m, Name: []byte(name), OrderID: noFence}, nil)
 	if errors.Is(err, client.ErrFenced) || errors.Is(err, client.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
+// stale reports whether nothing was done because the number was behind what the session has used, or was used.
 func stale(err error) bool {
 	var answer *protocol.Error
-	return errors.As(err, &answer) && answer.Status == protocol.StatusStale
+	return errors.As(err, &answer) &&
+		(answer.Status == protocol.StatusStale || answer.Status == protocol.StatusNumberReused)
 }
 
 // headerNumber reads a header that is a whole number, 0 where it is not there.

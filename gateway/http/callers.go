@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/client/raw"
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -21,6 +20,8 @@ const (
 	callerIdle = 5 * time.Minute
 	// maxOpening is how many clients are being made at once.
 	maxOpening = 16
+	// maxRefused is of how many tokens the last refusal is kept, for requests that were there before it.
+	maxRefused = 256
 )
 
 // caller is a token with the client that shows it to hosts.
@@ -29,14 +30,13 @@ type caller struct {
 	key   [sha256.Size]byte
 	views views
 	raw   *raw.Client // by which the caller's own sessions are attached
-	turns turns
 
 	// What follows is guarded by callers.mu.
 	uses  int
 	since time.Time // the last use ended
+	// revoked: the caller is known no more, and its client is closed with the last use.
+	revoked bool
 }
-
-func (c *caller) admin() *admin.Admin { return admin.Of(c.Client) }
 
 // callers are those of the tokens that were used lately.
 type callers struct {
@@ -44,14 +44,25 @@ type callers struct {
 
 	mu      sync.Mutex
 	known   map[[sha256.Size]byte]*caller
-	opening map[[sha256.Size]byte]chan struct{} // tokens whose clients are being made; each ends with that
+	opening map[[sha256.Size]byte]*opening // tokens whose clients are being made
+	refused map[[sha256.Size]byte]*opening // the last refusals, of some tokens
 	closed  bool
+	// places are taken by those that are being made. Who finds none waits in turn.
+	places chan struct{}
+}
+
+// opening is a token whose client is being made.
+type opening struct {
+	done chan struct{} // ends with that
+	// began and err, which says why there is none, are set before done ends.
+	began time.Time
+	err   error
 }
 
 // acquire returns the caller of a token, for use until release. Hosts are asked whether they accept a token that was
 // not used lately, once for all requests that show it at that time.
 func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
-	key := sha256.Sum256([]byte(token))
+	key, arrived := sha256.Sum256([]byte(token)), time.Now()
 	for {
 		c.mu.Lock()
 		if found := c.known[key]; found != nil {
@@ -59,35 +70,55 @@ func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
 			c.mu.Unlock()
 			return found, nil
 		}
-		being := c.opening[key]
-		if being == nil {
+		// A refusal from before this request may have been too early for a token that was just made.
+		if last := c.refused[key]; last != nil && last.began.After(arrived) {
+			c.mu.Unlock()
+			return nil, last.err
+		}
+		other := c.opening[key]
+		if other == nil {
 			break
 		}
 		c.mu.Unlock()
 		select {
-		case <-being:
+		case <-other.done:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	if c.closed || len(c.opening) >= maxOpening {
-		c.mu.Unlock()
-		return nil, refuse(protocol.StatusOverloaded, "too many tokens are being shown at once")
-	}
+	own := &opening{done: make(chan struct{})}
 	if c.opening == nil {
-		c.opening = make(map[[sha256.Size]byte]chan struct{})
+		c.opening, c.places = make(map[[sha256.Size]byte]*opening), make(chan struct{}, maxOpening)
 	}
-	c.opening[key] = make(chan struct{})
+	c.opening[key] = own
 	c.mu.Unlock()
-	opened, err := c.open(ctx, token)
+	opened, err := c.openInTurn(ctx, token, own)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(c.opening[key])
+	defer close(own.done)
 	delete(c.opening, key)
-	if err != nil {
-		return nil, unknownToken(err, token)
+	if err == nil {
+		return c.add(key, opened)
 	}
-	return c.add(key, opened)
+	if own.err = unknownToken(err, token); problemCode(own.err) == http.StatusUnauthorized {
+		if len(c.refused) >= maxRefused || c.refused == nil {
+			c.refused = make(map[[sha256.Size]byte]*opening)
+		}
+		c.refused[key] = own
+	}
+	return nil, own.err
+}
+
+// openInTurn makes a client once fewer than maxOpening are being made.
+func (c *callers) openInTurn(ctx context.Context, token string, o *opening) (*client.Client, error) {
+	select {
+	case c.places <- struct{}{}:
+		defer func() { <-c.places }()
+		o.began = time.Now()
+		return c.open(ctx, token)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // unknownToken makes the refusal of a token one that asks for another.
@@ -100,6 +131,21 @@ func unknownToken(err error, token string) error {
 		do = "use another token: this one is not known, was revoked, or has expired"
 	}
 	return refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized, err.Error(), do)
+}
+
+// refusedNow forgets a caller whose token hosts accepted and do not accept any more, and returns what is answered: that
+// another token is needed. Other errors stay as they are.
+func (c *callers) refusedNow(of *caller, token string, err error) error {
+	if of == nil || !errors.Is(err, client.ErrNotLetIn) {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.known[of.key] == of {
+		delete(c.known, of.key)
+		of.revoked = true
+	}
+	return unknownToken(err, token)
 }
 
 // add adds a client that was opened. mu is held.
@@ -148,6 +194,9 @@ func (c *callers) release(one *caller) {
 	defer c.mu.Unlock()
 	one.uses--
 	one.since = time.Now()
+	if one.revoked && one.uses == 0 {
+		go func() { _ = one.Close() }()
+	}
 	c.closeIdle(one.since)
 }
 

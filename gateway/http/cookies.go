@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -126,17 +127,17 @@ func (g *Gateway) signedIn(r *http.Request) signedIn {
 	return signedIn{known, !known && !g.config.Actions}
 }
 
-func (g *Gateway) signIn(ctx context.Context, c *call, q *signInRequest) (done, error) {
+func (g *Gateway) signIn(ctx context.Context, c *call, q *signInRequest) (operation.Done, error) {
 	who, err := g.callers.acquire(ctx, strings.TrimSpace(q.Token))
 	if err != nil {
-		return done{}, err
+		return operation.Done{}, err
 	}
 	defer g.callers.release(who)
 	g.setCookie(c.w, g.cookies.add(strings.TrimSpace(q.Token), time.Now()))
-	return done{true}, nil
+	return operation.Done{Changed: true}, nil
 }
 
-func (g *Gateway) signOut(c *call) done { return done{g.forget(c.w, c.r)} }
+func (g *Gateway) signOut(c *call) operation.Done { return operation.Done{Changed: g.forget(c.w, c.r)} }
 
 // forget ends the sign-in of a request's cookie, if it has one.
 func (g *Gateway) forget(w http.ResponseWriter, r *http.Request) bool {

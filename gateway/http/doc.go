@@ -4,6 +4,6 @@
 // token allows over the protocol, and no more. So any host can serve it, and a program too that is none.
 //
 // Start at table in routes.go: a row is a route, and handlers, the OpenAPI document and the reference in the docs are
-// made from the rows. shape.go says what values are like in JSON, view.go how streams follow what routes answer, and
-// guard.go what is refused that comes from pages of other sites.
+// made from the rows. Package internal/shape says what values are like in JSON, view.go how streams follow what routes
+// answer, and guard.go which requests from pages of other sites are refused.
 package http

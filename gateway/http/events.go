@@ -2,11 +2,9 @@ package http
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -48,9 +46,9 @@ func events(c *call, q *eventsRequest) error {
 	if len(q.Watch) == 0 || len(q.Watch) > maxViews {
 		return refuse(protocol.StatusBadRequest, fmt.Sprintf("a stream has 1 to %d parameters watch", maxViews))
 	}
-	leave, err := c.gateway.streams.enter(c.r)
-	if err != nil {
-		return err
+	leave, ok := c.gateway.streams.take(c.from, c.shown())
+	if !ok {
+		return refuse(protocol.StatusOverloaded, "too many event streams are open")
 	}
 	defer leave()
 	s := &eventStream{changed: make(chan struct{}, 1), sent: resumed(c.r, len(q.Watch))}
@@ -144,34 +142,4 @@ func (s *eventStream) id() string {
 		}
 	}
 	return strings.Join(marks, ",")
-}
-
-// streams counts those under way, and those of each address.
-type streams struct {
-	mu    sync.Mutex
-	all   int
-	known map[string]int
-}
-
-// enter counts a stream until the function that it returns is called.
-func (s *streams) enter(r *http.Request) (leave func(), err error) {
-	address, _, _ := net.SplitHostPort(r.RemoteAddr)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all >= maxStreams || s.known[address] >= maxStreamsOfAddress {
-		return nil, refuse(protocol.StatusOverloaded, "too many event streams are open")
-	}
-	if s.known == nil {
-		s.known = make(map[string]int)
-	}
-	s.all++
-	s.known[address]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.all--
-		if s.known[address]--; s.known[address] == 0 {
-			delete(s.known, address)
-		}
-	}, nil
 }

@@ -2,15 +2,19 @@ package http
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/raw"
+	"github.com/signalbox/signalbox/internal/httpdoor"
 	"github.com/signalbox/signalbox/internal/httpname"
-	"github.com/signalbox/signalbox/protocol"
 )
 
 // Config is what a Gateway is made of.
@@ -28,22 +32,13 @@ type Config struct {
 	Note func(ctx context.Context, act Act) error
 	// Files are the pages of the console; nil for none.
 	Files fs.FS
+	// Proxies are trusted to name the addresses of their clients.
+	Proxies httpdoor.Proxies
+	// Connections is how many there may be; 2,048 where it is not given.
+	Connections int
 	// Log receives what goes wrong. Nil means no log.
 	Log *slog.Logger
 }
-
-// The limits of a gateway. They bound its memory and what it asks of the hosts, whatever its callers do.
-const (
-	// maxCalls is how many requests are carried out at once, maxStreams how many of them may be event streams, and
-	// maxStreamsOfAddress how many of those of one address.
-	maxCalls            = 1024
-	maxStreams          = 768
-	maxStreamsOfAddress = 256
-	maxHeaderBytes      = 16 << 10
-	headerTimeout       = 5 * time.Second
-	readTimeout         = 30 * time.Second
-	idleTimeout         = 2 * time.Minute
-)
 
 // Gateway serves the HTTP API. It is an http.Handler, and safe for use by many goroutines.
 type Gateway struct {
@@ -51,28 +46,37 @@ type Gateway struct {
 	log     *slog.Logger
 	routes  []route
 	mux     *http.ServeMux
-	calls   chan struct{} // has an entry for each request under way
+	calls   places
 	callers callers
+	stays   *stays
 	cookies cookies
-	streams streams
-	loads   loads
-	whole   wholeLoads
-	acts    acts
-	working sync.WaitGroup  // for what runs until Close
-	ctx     context.Context // ends with Close
-	cancel  context.CancelFunc
+	streams places
+	// unfinished counts requests whose bodies did not come.
+	unfinished atomic.Uint64
+	loads      loads
+	whole      wholeLoads
+	measured   chan struct{} // has one when the host beside the gateway was measured
+	acts       acts
+	working    sync.WaitGroup  // for what runs until Close
+	ctx        context.Context // ends with Close
+	cancel     context.CancelFunc
 }
 
 // New makes a gateway. Close ends it.
 func New(config Config) *Gateway {
 	g := &Gateway{
-		config: config, log: config.Log, routes: table(), mux: http.NewServeMux(), calls: make(chan struct{}, maxCalls),
+		config: config, log: config.Log, routes: table(), mux: http.NewServeMux(),
+		calls:   places{limit: maxCalls, ofAddress: maxCallsOfAddress},
+		streams: places{limit: maxStreams, ofAddress: maxStreamsOfAddress},
+		stays:   newStays(maxStays),
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.callers.open = config.Open
+	g.measured = make(chan struct{}, 1)
+	g.working.Go(g.keepWhole)
 	if config.Note != nil {
 		g.acts.queue = make(chan Act, actsAtOnce)
 		g.working.Go(g.runActs)
@@ -84,36 +88,45 @@ func New(config Config) *Gateway {
 		})
 	}
 	g.mux.HandleFunc("GET "+version+"/openapi.json", serveDocument)
-	g.mux.HandleFunc(version+"/", refuseUnknown)
+	g.mux.HandleFunc("/", g.serveOther)
 	if config.Files != nil {
-		g.mux.Handle("/", pages(config.Files))
-	} else {
-		g.mux.HandleFunc("/", refuseUnknown)
+		g.mux.Handle("GET /", pages(config.Files))
+		g.mux.HandleFunc("GET "+version+"/", g.serveOther)
 	}
 	return g
 }
 
-// Close ends what is under way, and closes the clients.
+// writeMetrics writes what the gateway counts.
+func (g *Gateway) writeMetrics(w io.Writer) {
+	fmt.Fprintf(w, "signalbox_http_calls %d\nsignalbox_http_streams %d\n", g.calls.taken(), g.streams.taken())
+	for reason, count := range map[string]uint64{
+		"CALLS": g.calls.refused.Load(), "STREAMS": g.streams.refused.Load(), "BODY": g.unfinished.Load(),
+	} {
+		fmt.Fprintf(w, "signalbox_http_requests_refused_total{reason=%q} %d\n", reason, count)
+	}
+}
+
+// Close ends what is under way, lets sessions go with what they have left, and closes the clients.
 func (g *Gateway) Close() {
 	g.cancel()
 	g.working.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	g.stays.close(ctx)
 	g.callers.close()
 }
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close") // unless the body is read: nothing waits for one that is not wanted
+	}
 	if refusal := g.admit(r); refusal != nil {
 		refusal.write(w)
 		return
 	}
-	select {
-	case g.calls <- struct{}{}:
-		defer func() { <-g.calls }()
-		g.mux.ServeHTTP(w, r)
-	default:
-		refuse(protocol.StatusOverloaded, "too many requests are under way").write(w)
-	}
+	g.mux.ServeHTTP(w, r)
 }
 
 // serveRoute serves one request by the rights of its token.
@@ -121,30 +134,57 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(g.ctx, cancel)()
-	if r.Method != of.method { // HEAD, which the patterns for GET take too
-		refuseCode(http.StatusMethodNotAllowed, protocol.StatusBadRequest, "there is no "+r.Method+" "+of.path,
-			"use "+of.method).write(w)
+	if r.Method == http.MethodHead && of.streams != "" {
+		g.serveOther(w, r) // what has no end has no head
 		return
 	}
+	c := &call{
+		gateway: g, w: w, conn: httpdoor.Of(r), from: g.config.Proxies.Client(r), address: r.RemoteAddr,
+	}
+	if c.from != httpdoor.Address(r.RemoteAddr) {
+		c.address = c.from.String() + " through " + r.RemoteAddr
+	}
+	if of.audited() {
+		ctx = raw.OnBehalf(ctx, c.address)
+	}
 	r = r.WithContext(ctx)
-	c := &call{gateway: g, w: w, r: r}
+	c.r = r
+	c.conn.Counts(c.from)
 	err := g.identify(c, of)
+	if c.caller != nil {
+		defer g.callers.release(c.caller)
+	}
+	c.conn.Shown(c.shown())
 	if err == nil {
-		if c.caller != nil {
-			defer g.callers.release(c.caller)
-		}
-		err = of.serve(c)
-		g.note(c, of, err)
+		err = c.receive()
+	}
+	if err == nil {
+		err = c.serveInPlace(of)
 	}
 	if err != nil {
-		problemOf(err).write(w)
+		g.refuse(c, err)
+		return
 	}
+	c.deliver()
+}
+
+// refuse answers a request that is not carried out. A token that is accepted no more is forgotten, and a sign-in goes
+// with its token.
+func (g *Gateway) refuse(c *call, err error) {
+	p := problemOf(g.callers.refusedNow(c.caller, c.token, err))
+	if p.Code == http.StatusUnauthorized {
+		c.conn.Shown(false)
+		if c.byCookie {
+			g.forget(c.w, c.r)
+		}
+	}
+	p.write(c.w)
 }
 
 // identify finds out whose request it is.
 func (g *Gateway) identify(c *call, of *route) error {
 	token, byCookie, err := g.token(c.r)
-	c.token = token
+	c.token, c.byCookie = token, byCookie
 	if err != nil || of.group == groupConsole {
 		return err
 	}
@@ -153,11 +193,10 @@ func (g *Gateway) identify(c *call, of *route) error {
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(c.r.Context(), callTimeout)
+	began := time.Now()
+	ctx, cancel := c.within(c.r.Context())
 	defer cancel()
 	c.caller, err = g.callers.acquire(ctx, token)
-	if byCookie && problemCode(err) == http.StatusUnauthorized {
-		g.forget(c.w, c.r) // the sign-in goes with its token
-	}
+	c.spent = time.Since(began)
 	return err
 }

@@ -2,12 +2,15 @@ package http
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -174,5 +177,48 @@ func TestEveryStatusHasACode(t *testing.T) {
 	}
 	if p := problemOf(context.DeadlineExceeded); p.Code != http.StatusServiceUnavailable {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestATokenThatIsRevokedIsAskedForAnother, as one that never was good: not only for a right.
+func TestATokenThatIsRevokedIsAskedForAnother(t *testing.T) {
+	st := newStage(t, nil)
+	st.node("/a")
+	by := func(token string) func(*http.Request) { return header("Authorization", "Bearer "+token) }
+	hash := func(token string) string {
+		sum := sha256.Sum256([]byte(token))
+		return hex.EncodeToString(sum[:])
+	}
+	for name, role := range map[string]string{"root": "root", "ci": "read"} {
+		r := st.post("/v1/access/token/create", `{"name":"`+name+`","sha256":"`+hash(name)+`","reason":"a test","grants":[`+
+			`{"role":"`+role+`","path":"/"}]}`)
+		if r.code != http.StatusOK {
+			t.Fatalf("%d %s", r.code, r.text)
+		}
+	}
+	root, err := client.Open(t.Context(), st.cluster.Addresses(), client.WithDialer(st.cluster.Dial),
+		client.WithToken("root"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := admin.Of(root).Revoke(t.Context(), "anonymous", nil, admin.By{}); err != nil {
+		t.Fatal(err)
+	}
+	if r := st.send("GET", "/v1/nodes", "", by("ci")); r.code != http.StatusOK {
+		t.Errorf("with the token: %d %s", r.code, r.text)
+	}
+	if r := st.send("POST", "/v1/node/create", `{"node":"/b"}`, by("ci")); r.code != http.StatusForbidden ||
+		r.header.Get("WWW-Authenticate") != "" {
+		t.Errorf("without the right: %d %s", r.code, r.text)
+	}
+	if _, err := admin.Of(root).RevokeToken(t.Context(), "ci", admin.By{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, request := range []func(*http.Request){by("ci"), by("never"), nil} {
+		await(t, "it is refused", func() bool {
+			r := st.send("GET", "/v1/nodes", "", request)
+			return r.code == http.StatusUnauthorized && strings.HasPrefix(r.header.Get("WWW-Authenticate"), "Bearer")
+		})
 	}
 }

@@ -6,9 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol/backupfile"
@@ -33,39 +36,37 @@ func TestASlowReaderGetsTheNewestOnly(t *testing.T) {
 	}
 }
 
-// TestStreamsAreLimited for each address and in all, and one that ends makes room.
-func TestStreamsAreLimited(t *testing.T) {
-	var s streams
-	from := func(address string) *http.Request {
-		r := httptest.NewRequest(http.MethodGet, "/v1/events", nil)
-		r.RemoteAddr = address + ":1"
-		return r
-	}
+// TestPlacesAreLimited for each address and in all, IPv6 by networks; one that is left is free again, and some are for
+// requests with a token.
+func TestPlacesAreLimited(t *testing.T) {
+	p := places{limit: 6, ofAddress: 3}
 	var last func()
-	enter := func(address string, n int) {
+	take := func(address string, shown bool, expected int) {
 		t.Helper()
-		for i := range n {
-			leave, err := s.enter(from(address))
-			if err != nil {
-				t.Fatalf("stream %d of %s: %v", i, address, err)
+		taken := 0
+		for {
+			leave, ok := p.take(netip.MustParseAddr(address), shown)
+			if !ok {
+				break
 			}
 			last = leave
+			taken++
+		}
+		if taken != expected {
+			t.Errorf("%s has taken %d places, not %d", address, taken, expected)
 		}
 	}
-	refused := func(address string) {
-		t.Helper()
-		if _, err := s.enter(from(address)); problemCode(err) != http.StatusTooManyRequests {
-			t.Errorf("one more of %s: %v", address, err)
-		}
-	}
-	enter("10.0.0.1", maxStreamsOfAddress)
-	refused("10.0.0.1")
-	enter("10.0.0.2", maxStreamsOfAddress)
-	enter("10.0.0.3", maxStreams-2*maxStreamsOfAddress)
-	refused("10.0.0.4")
+	take("10.0.0.1", false, 3)
+	take("10.0.0.1", true, 0)
+	take("2001:db8::1", false, 3)
+	take("2001:db8::ffff", true, 0)
+	take("10.0.0.2", false, 0)
 	last()
-	enter("10.0.0.4", 1)
-	refused("10.0.0.4")
+	take("2001:db8:0:1::1", false, 1)
+	take("10.0.0.3", true, 3)
+	if p.refused.Load() != 7 {
+		t.Errorf("%d were refused", p.refused.Load())
+	}
 }
 
 // TestATokenIsOpenedOnce for all requests that show it at the same time, such as those of many consoles after a restart
@@ -86,7 +87,7 @@ func TestATokenIsOpenedOnce(t *testing.T) {
 	for range requests {
 		go func() { answers <- st.get("/v1/load") }()
 	}
-	await(t, "all are under way", func() bool { return len(st.gateway.calls) == requests })
+	await(t, "a client is being made", func() bool { return opened.Load() == 1 })
 	close(begun)
 	for range requests {
 		if r := <-answers; r.code != http.StatusOK {
@@ -128,4 +129,23 @@ func TestABackupOverHTTP(t *testing.T) {
 	if sections < 2 {
 		t.Errorf("%d shards are in the file", sections)
 	}
+}
+
+// TestARequestIsAnsweredThoughNoHostIs: within three seconds, with the reason.
+func TestARequestIsAnsweredThoughNoHostIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Config{Open: func(ctx context.Context, _ string) (*client.Client, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}})
+		defer g.Close()
+		began, w := time.Now(), httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/v1/nodes", nil))
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("answered after %v", took)
+		}
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "have not carried it out") {
+			t.Errorf("answered with %d: %s", w.Code, w.Body)
+		}
+	})
 }

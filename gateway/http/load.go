@@ -2,20 +2,23 @@ package http
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 const (
 	// loadEvery is how often a host is measured, and loadKept for how many times that is kept: half an hour.
 	loadEvery = 5 * time.Second
 	loadKept  = 360
-	// loadGap is how far apart two loads of all hosts may be. After more than that no console was open, and they
-	// begin anew.
-	loadGap = 3 * loadEvery
+	// wholeEvery is the age of the newest load of all hosts at which the gateway asks for another load by itself, and
+	// loadGap how far apart two loads may be: after a longer gap the list begins anew.
+	wholeEvery = 3 * loadEvery
+	loadGap    = time.Minute
 )
 
 // Load is what a host did between two measurements.
@@ -49,6 +52,40 @@ func (g *Gateway) AddLoad(l client.HostLoad) {
 	load := newLoad(&l)
 	load.At = time.Now()
 	g.loads.add(load)
+	select {
+	case g.measured <- struct{}{}:
+	default: // the load before is still at work
+	}
+}
+
+// keepWhole keeps the loads of all hosts without a viewer, so that plots begin in the past. Where hosts let in only
+// callers with tokens the loop ends at the first refusal: a gateway has no token, and viewers add what hosts answer.
+func (g *Gateway) keepWhole() {
+	for {
+		select {
+		case <-g.ctx.Done():
+			return
+		case <-g.measured:
+		}
+		if !g.whole.due(time.Now()) {
+			continue
+		}
+		if code := problemCode(g.askWhole()); code == http.StatusUnauthorized || code == http.StatusForbidden {
+			return
+		}
+	}
+}
+
+func (g *Gateway) askWhole() error {
+	ctx, cancel := context.WithTimeout(g.ctx, wholeEvery)
+	defer cancel()
+	own, err := g.callers.acquire(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer g.callers.release(own)
+	_, err = g.addWhole(ctx, own)
+	return err
 }
 
 // loads are the latest measurements of a host.
@@ -104,7 +141,7 @@ func newWholeLoad(hosts []client.HostStatus) (w WholeLoad) {
 
 func (l *Load) freeShare() float64 { return float64(l.DiskFree) / float64(l.DiskTotal) }
 
-// wholeLoads are the latest loads of all hosts. They are known of the time in which callers asked.
+// wholeLoads are the latest loads of all hosts.
 type wholeLoads struct {
 	mu   sync.Mutex
 	kept []WholeLoad
@@ -127,34 +164,45 @@ func (l *wholeLoads) add(one WholeLoad) []WholeLoad {
 	return slices.Clone(l.kept)
 }
 
+// due reports whether the newest load is old enough for another one.
+func (l *wholeLoads) due(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.kept) == 0 || now.Sub(l.kept[len(l.kept)-1].At) >= wholeEvery
+}
+
 // loadRoutes are about what hosts do.
 func loadRoutes() []route {
 	return []route{
 		get("/load", "Hosts", "see", "Shows what the host that answers did, every five seconds of the last half hour",
-			func(ctx context.Context, c *call, _ *none) (list[Load], error) {
+			func(ctx context.Context, c *call, _ *operation.None) (operation.List[Load], error) {
 				if err := c.caller.Ping(ctx); err != nil {
-					return list[Load]{}, err // the token may be good no more
+					return operation.List[Load]{}, err // the token may be good no more
 				}
-				return list[Load]{Items: c.gateway.loads.all()}, nil
+				return operation.List[Load]{Items: c.gateway.loads.all()}, nil
 			}),
-		get("/load/all", "Hosts", "see", "Shows what all hosts did, every five seconds of the last half hour in "+
-			"which somebody asked again and again", readWholeLoad),
+		get("/load/all", "Hosts", "see", "Shows what all hosts did in the last half hour: every five seconds while "+
+			"somebody asks, else every fifteen where hosts let in callers without a token",
+			func(ctx context.Context, c *call, _ *operation.None) (l operation.List[WholeLoad], err error) {
+				l.Items, err = c.gateway.addWhole(ctx, c.caller)
+				return l, err
+			}),
 	}
 }
 
-func readWholeLoad(ctx context.Context, c *call, _ *none) (l list[WholeLoad], err error) {
-	hosts, err := c.caller.Status(ctx)
+// addWhole asks all hosts by the rights of a caller what they do, and returns the loads that are kept.
+func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]WholeLoad, error) {
+	hosts, err := by.Status(ctx)
 	if err != nil {
-		return l, err
+		return nil, err
 	}
 	silent := func(h client.HostStatus) bool { return h.Err != nil }
 	if i := slices.IndexFunc(hosts, silent); i >= 0 && !slices.ContainsFunc(hosts, func(h client.HostStatus) bool {
 		return h.Err == nil
 	}) {
-		return l, hosts[i].Err // a token that may see no host sees not what all of them do either
+		return nil, hosts[i].Err // a token that may see no host sees not what all of them do either
 	}
 	load := newWholeLoad(hosts)
 	load.At = time.Now()
-	l.Items = c.gateway.whole.add(load)
-	return l, nil
+	return g.whole.add(load), nil
 }

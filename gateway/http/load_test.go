@@ -1,7 +1,9 @@
 package http
 
 import (
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,6 +94,53 @@ func TestLoadsOfAllHostsAreFarEnoughApart(t *testing.T) {
 			t.Errorf("after %v: %d are kept, want %d", step.after, len(got), step.kept)
 		}
 	}
+}
+
+// TestLoadsOfAllHostsAreKeptBetweenViewers: a console that is opened shows what happened before.
+func TestLoadsOfAllHostsAreKeptBetweenViewers(t *testing.T) {
+	st := newStage(t, nil, servertest.Hosts(3))
+	for id := range shard.HostID(3) {
+		st.cluster.Host(id + 1).ReportLoad(server.Load{Span: time.Second, Requests: 7})
+	}
+	kept := func() []WholeLoad {
+		st.gateway.whole.mu.Lock()
+		defer st.gateway.whole.mu.Unlock()
+		return st.gateway.whole.kept
+	}
+	await(t, "a load of all hosts", func() bool {
+		st.gateway.AddLoad(client.HostLoad{Span: time.Second, Requests: 7})
+		return len(kept()) > 0
+	})
+	if got := kept(); got[0].Hosts != 3 || got[0].PerSecond != 21 {
+		t.Errorf("%+v", got)
+	}
+	if st.gateway.whole.due(kept()[0].At.Add(wholeEvery-1)) || !st.gateway.whole.due(kept()[0].At.Add(wholeEvery)) {
+		t.Error("the next load is asked for too early, or never")
+	}
+}
+
+// TestNothingIsAskedWithoutATokenAgain after a refusal: a gateway does not fill the list of what was refused.
+func TestNothingIsAskedWithoutATokenAgain(t *testing.T) {
+	var asked atomic.Int32
+	st := newStage(t, func(c *Config) {
+		c.Open = func(context.Context, string) (*client.Client, error) {
+			asked.Add(1)
+			return nil, &protocol.Error{Status: protocol.StatusUnauthorized, Message: "a token is needed"}
+		}
+	})
+	st.gateway.AddLoad(client.HostLoad{})
+	await(t, "a question", func() bool { return asked.Load() == 1 })
+	// The goroutine that asks has ended once what it does not take stays.
+	await(t, "the end of questions", func() bool { return len(st.gateway.measured) == 1 || st.add() })
+	if asked.Load() != 1 {
+		t.Errorf("%d questions", asked.Load())
+	}
+}
+
+// add adds a load, and reports false: what is awaited has not come yet.
+func (st *stage) add() bool {
+	st.gateway.AddLoad(client.HostLoad{})
+	return false
 }
 
 // TestWhoMaySeeNoHostSeesNoLoad of all hosts either.

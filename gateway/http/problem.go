@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/shape"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -58,6 +60,8 @@ var outcomes = map[protocol.Status]outcome{
 	protocol.StatusTimeout:       {http.StatusServiceUnavailable, "send the same request again under the same number"},
 	protocol.StatusInternal:      {http.StatusInternalServerError, "report it, with the log of the host"},
 	protocol.StatusQuotaExceeded: {http.StatusInsufficientStorage, "delete something, or have the quota raised"},
+	protocol.StatusNumberReused: {http.StatusUnprocessableEntity,
+		"nothing happened: send it under the next number, above all that the session has used"},
 }
 
 // refuse is a problem that this gateway finds by itself.
@@ -86,9 +90,12 @@ func titleOf(status protocol.Status) string {
 func problemOf(err error) *problem {
 	var own *problem
 	var answer *protocol.Error
+	var bad operation.BadRequest
 	switch {
 	case errors.As(err, &own):
 		return own
+	case errors.As(err, &bad):
+		return refuse(protocol.StatusBadRequest, err.Error())
 	case errors.Is(err, client.ErrUnavailable) && !errors.As(err, &answer):
 		return refuse(protocol.StatusUnavailable, err.Error())
 	case errors.As(err, &answer):
@@ -113,7 +120,7 @@ func problemCode(err error) int {
 
 // write answers with the problem.
 func (p *problem) write(w http.ResponseWriter) {
-	text, err := encode(p)
+	text, err := shape.Encode(p)
 	if err != nil {
 		http.Error(w, p.Detail, http.StatusInternalServerError)
 		return

@@ -1,26 +1,36 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
 	"net/http"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// groupConsole has the routes that need no caller: they are for the sign-in.
+// groupConsole has the routes without a caller: routes for the sign-in.
 const groupConsole = "Sign-in"
 
-// table returns all routes. A row is the whole of a route: its handler, its place in the OpenAPI document and its line
-// in the docs come from it.
+// groups are the headings of the docs, in their order.
+var groups = []string{
+	"Nodes", "Semaphores", "Own sessions", "Sessions", "Discovery, config, elections", "Rollouts", "Processes", "Hosts",
+	"Rights", "History and backups", "Names", "Events", groupConsole,
+}
+
+// table returns all routes by group: the plain operations, and the routes with own code. The handler of a route, the
+// place in the OpenAPI document and the line in the docs come from the row.
 func table() []route {
-	return slices.Concat(
-		nodeRoutes(), semaphoreRoutes(), ownSessionRoutes(), sessionRoutes(), lookupRoutes(), rolloutRoutes(),
-		processRoutes(), clusterRoutes(), joinRoutes(), accessRoutes(), historyRoutes(), searchRoutes(), loadRoutes(),
-		eventRoutes(), signInRoutes(),
-	)
+	all := slices.Concat(routesOf(operation.All()), ownSessionRoutes(), clusterRoutes(), loadRoutes(), eventRoutes(),
+		signInRoutes())
+	slices.SortStableFunc(all, func(a, b route) int {
+		return cmp.Compare(slices.Index(groups, a.group), slices.Index(groups, b.group))
+	})
+	return all
 }
 
 func eventRoutes() []route {
@@ -33,17 +43,23 @@ func eventRoutes() []route {
 // signInRoutes are for browsers, which show a cookie in place of the token.
 func signInRoutes() []route {
 	in := post("/sign-in", groupConsole, "none", "Has the browser show a cookie in place of a token",
-		func(ctx context.Context, c *call, q *signInRequest) (done, error) { return c.gateway.signIn(ctx, c, q) })
+		func(ctx context.Context, c *call, q *signInRequest) (operation.Done, error) {
+			return c.gateway.signIn(ctx, c, q)
+		})
 	out := post("/sign-out", groupConsole, "none", "Ends that",
-		func(_ context.Context, c *call, _ *none) (done, error) { return c.gateway.signOut(c), nil })
+		func(_ context.Context, c *call, _ *operation.None) (operation.Done, error) {
+			return c.gateway.signOut(c), nil
+		})
 	is := get("/sign-in", groupConsole, "none", "Says whether there is a cookie, and if a browser may change anything",
-		func(_ context.Context, c *call, _ *none) (signedIn, error) { return c.gateway.signedIn(c.r), nil })
+		func(_ context.Context, c *call, _ *operation.None) (signedIn, error) {
+			return c.gateway.signedIn(c.r), nil
+		})
 	is.follow = nil // a stream of the caller has no cookie
 	return []route{in, out, is}
 }
 
-// pages serves the files of the console. Every path without an extension is one of its pages, which the browser finds
-// in the one document that there is.
+// pages serves the files of the console. Every path without an extension is a page of the console, and the browser
+// finds all pages in a single document.
 func pages(files fs.FS) http.Handler {
 	served := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,10 +72,45 @@ func pages(files fs.FS) http.Handler {
 	})
 }
 
-// refuseUnknown answers requests for which there is no route.
-func refuseUnknown(w http.ResponseWriter, r *http.Request) {
-	detail := "there is no route " + r.Method + " " + r.URL.Path + ": GET " + version + "/openapi.json describes all"
-	refuse(protocol.StatusNotFound, detail).write(w)
+// serveOther answers requests without a route: the answer names the routes to use instead.
+func (g *Gateway) serveOther(w http.ResponseWriter, r *http.Request) {
+	allowed := g.methods(r.URL.Path)
+	if len(allowed) == 0 {
+		detail := "there is no route " + r.Method + " " + r.URL.Path + ": GET " + version +
+			"/openapi.json describes all"
+		refuse(protocol.StatusNotFound, detail).write(w)
+		return
+	}
+	list := strings.Join(allowed, ", ")
+	w.Header().Set("Allow", list)
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	refuseCode(http.StatusMethodNotAllowed, protocol.StatusBadRequest, "there is no "+r.Method+" "+r.URL.Path,
+		"use "+list).write(w)
+}
+
+// methods are the methods that a path allows, an empty list for an unknown path.
+func (g *Gateway) methods(path string) (list []string) {
+	for i := range g.routes {
+		r := &g.routes[i]
+		if r.path != path {
+			continue
+		}
+		list = append(list, r.method)
+		if r.method == http.MethodGet && r.streams == "" {
+			list = append(list, http.MethodHead)
+		}
+	}
+	console := g.config.Files != nil && !strings.HasPrefix(path, version+"/")
+	if console || path == version+"/openapi.json" {
+		list = append(list, http.MethodGet, http.MethodHead)
+	}
+	if len(list) > 0 {
+		list = append(list, http.MethodOptions)
+	}
+	return list
 }
 
 // serveDocument answers with the OpenAPI document.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // TestRoutesReadAndChange: each route does what its line says, over a real cluster.
@@ -74,7 +75,7 @@ func TestRoutesReadAndChange(t *testing.T) {
 		{"GET /v1/processes", "", 200, `"items":[]`},
 		{"GET /v1/rollouts?node=/b", "", 404, "NOT_FOUND"},
 		{"GET /v1/lookups", "", 200, `"node":"/a","name":"c","what":"config","data":"1"`},
-		{"GET /v1/search?text=C", "", 200, `"what":"semaphore","node":"/a","name":"c"`},
+		{"GET /v1/search?text=C", "", 200, `"what":"config","node":"/a","name":"c"`},
 		{"GET /v1/search", "", 400, "text is missing"},
 		{"GET /v1/sign-in", "", 200, `"signed_in":false,"reads_only":true`},
 		{"GET /v1/load", "", 200, `"items":[`},
@@ -140,6 +141,38 @@ func TestProblemsSayWhatToDo(t *testing.T) {
 		if r.code != code || p.Status != code || p.Type == "" || p.Title == "" || p.Detail == "" || p.Do == "" ||
 			p.SignalboxStatus == "" {
 			t.Errorf("%s: %d %s", request, r.code, r.text)
+		}
+	}
+}
+
+// TestWhatAPathMayBeAskedForBy: another method is refused with those that there are, and HEAD is a GET without its
+// body.
+func TestWhatAPathMayBeAskedForBy(t *testing.T) {
+	st := newStage(t, func(c *Config) { c.Files = fstest.MapFS{"index.html": {Data: []byte("a page")}} })
+	for _, c := range []struct {
+		method, path string
+		code         int
+		allow        string
+	}{
+		{"DELETE", "/v1/node", 405, "GET, HEAD, OPTIONS"},
+		{"POST", "/v1/nodes", 405, "GET, HEAD, OPTIONS"},
+		{"GET", "/v1/node/create", 405, "POST, OPTIONS"},
+		{"PUT", "/v1/sign-in", 405, "POST, GET, HEAD, OPTIONS"},
+		{"HEAD", "/v1/events", 405, "GET, OPTIONS"},
+		{"HEAD", "/v1/backup", 405, "POST, OPTIONS"},
+		{"POST", "/v1/openapi.json", 405, "GET, HEAD, OPTIONS"},
+		{"POST", "/some/page", 405, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/v1/acquire", 204, "POST, OPTIONS"},
+		{"OPTIONS", "/v1/nowhere", 404, ""},
+		{"DELETE", "/v1/nowhere", 404, ""},
+		{"HEAD", "/v1/nodes", 200, ""},
+		{"HEAD", "/v1/openapi.json", 200, ""},
+		{"HEAD", "/", 200, ""},
+		{"GET", "/some/page", 200, ""},
+	} {
+		r := st.send(c.method, c.path, "", nil)
+		if r.code != c.code || r.header.Get("Allow") != c.allow || c.method == "HEAD" && r.text != "" {
+			t.Errorf("%s %s: %d, allowed is %q: %s", c.method, c.path, r.code, r.header.Get("Allow"), r.text)
 		}
 	}
 }

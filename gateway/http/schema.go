@@ -3,144 +3,80 @@ package http
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/signalbox/signalbox/internal/shape"
 )
 
-// schema is a JSON schema, as far as this API needs one.
-type schema map[string]any
+// numberedRoutes are the changes that sessions make by numbers, and unnumberedRoutes the other routes with a session.
+var (
+	numberedRoutes   = []string{version + "/acquire", version + "/release", version + "/update"}
+	unnumberedRoutes = []string{version + "/session/keep-alive", version + "/session/end"}
+)
 
-// schemas makes the schemas of types. Structures with a name are defined once, and referred to.
-type schemas map[string]schema
-
-// of returns the schema of a type.
-func (s schemas) of(t reflect.Type) schema {
+// headers are the parameters of a route in headers.
+func (r *route) headers() []shape.Schema {
+	session := inHeader(sessionHeader, "the session, as its start has answered", true)
 	switch {
-	case t == timeType:
-		return schema{"type": "string", "format": "date-time"}
-	case t == durationType:
-		return schema{"type": "integer", "description": "milliseconds"}
-	case t == bytesType, t == errorType:
-		return schema{"type": "string"}
-	case worded(t):
-		words, _ := wordsOf(t)
-		return schema{"type": "string", "enum": words}
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		return s.of(t.Elem())
-	case reflect.Struct:
-		return s.refer(t)
-	case reflect.Slice:
-		return schema{"type": "array", "items": s.of(t.Elem())}
-	case reflect.Map:
-		return schema{"type": "object", "additionalProperties": s.of(t.Elem())}
-	case reflect.Bool:
-		return schema{"type": "boolean"}
-	case reflect.Uint64, reflect.Int64:
-		return schema{"type": "string", "pattern": "^[0-9]+$"}
-	case reflect.String:
-		return schema{"type": "string"}
-	}
-	return schema{"type": "number"}
-}
-
-// refer defines a structure where it is not defined yet, and refers to it.
-func (s schemas) refer(t reflect.Type) schema {
-	name := typeName(t)
-	if s[name] == nil {
-		s[name] = schema{"type": "object"} // structures may have fields of their own type
-		s[name] = s.define(t)
-	}
-	return schema{"$ref": "#/components/schemas/" + name}
-}
-
-func (s schemas) define(t reflect.Type) schema {
-	properties, required := schema{}, []string{}
-	for _, f := range fieldsOf(t) {
-		of := s.of(f.of)
-		if f.about != "" {
-			of = described(of, f.about)
+	case slices.Contains(numberedRoutes, r.path):
+		return []shape.Schema{
+			session,
+			inHeader(numberHeader, "a whole number above all numbers that the session has used, unless the same "+
+				"request is sent again; without it the outcome of a request that is sent again may be unknown", false),
+			inHeader(acknowledgedHeader,
+				"up to which number the caller has all answers; without it, to the number before", false),
 		}
-		properties[f.name] = of
-		if f.of == bytesType {
-			properties[f.name+base64Suffix] = described(schema{"type": "string", "format": "byte"},
-				"in place of "+f.name+", where it is no text")
-		}
-		if f.required {
-			required = append(required, f.name)
-		}
+	case slices.Contains(unnumberedRoutes, r.path):
+		return []shape.Schema{session}
+	case r.changes() && r.group != groupConsole && !r.keepsReason() && r.right != "acquire":
+		return []shape.Schema{inHeader(reasonHeader, "why, for the history: escaped as in an address", false)}
 	}
-	defined := schema{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		defined["required"] = required
-	}
-	return defined
+	return nil
 }
 
-// described adds a description to a schema, also to one that refers to another.
-func described(s schema, about string) schema {
-	if s["$ref"] != nil {
-		return schema{"allOf": []schema{s}, "description": about}
+func inHeader(name, about string, required bool) shape.Schema {
+	return shape.Schema{
+		"name": name, "in": "header", "required": required, "description": about,
+		"schema": shape.Schema{"type": "string"},
 	}
-	s["description"] = about
-	return s
-}
-
-// typeName is the name of a structure in the document: those of packages of kinds of objects have its name before them.
-func typeName(t reflect.Type) string {
-	name, arguments, generic := strings.Cut(t.Name(), "[")
-	if generic {
-		return "list_" + nameOfArgument(strings.TrimSuffix(arguments, "]"))
-	}
-	return packageName(t.PkgPath()) + underscored(name)
-}
-
-func nameOfArgument(argument string) string {
-	argument = strings.TrimPrefix(argument, "*")
-	dot := strings.LastIndexByte(argument, '.')
-	return packageName(argument[:dot]) + underscored(argument[dot+1:])
-}
-
-func packageName(path string) string {
-	name := path[strings.LastIndexByte(path, '/')+1:]
-	if name == "http" || name == "client" {
-		return ""
-	}
-	return name + "_"
 }
 
 // document is the OpenAPI document of the table, as JSON with indents.
 var document = sync.OnceValue(func() []byte {
-	s, paths := schemas{}, schema{}
-	failed := schema{"description": "why it was not carried out, and what to do", "content": schema{
-		problemType: schema{"schema": s.of(reflect.TypeFor[problem]())}}}
+	schemas, paths := shape.Schemas{}, shape.Schema{}
 	all := table()
 	for i := range all {
-		r := &all[i]
-		operation := schema{
-			"operationId": r.name(), "tags": []string{r.group}, "summary": r.does, "x-signalbox-right": r.right,
-			"responses": schema{"200": s.answer(r), "default": failed},
+		if all[i].changes() {
+			schemas.Request(all[i].request) // before answers: a structure in both is defined as that of a request
 		}
-		if r.changes() {
-			operation["requestBody"] = schema{"required": true, "content": schema{
-				"application/json": schema{"schema": s.of(r.request)}}}
-		} else if parameters := s.parameters(r); len(parameters) > 0 {
-			operation["parameters"] = parameters
-		}
-		if paths[r.path] == nil {
-			paths[r.path] = schema{}
-		}
-		paths[r.path].(schema)[strings.ToLower(r.method)] = operation
 	}
-	text, err := json.MarshalIndent(schema{
+	failed := shape.Schema{"description": "why it was not carried out, and what to do", "content": shape.Schema{
+		problemType: shape.Schema{"schema": schemas.Answer(reflect.TypeFor[problem]())}}}
+	for i := range all {
+		r := &all[i]
+		if paths[r.path] == nil {
+			paths[r.path] = shape.Schema{}
+		}
+		paths[r.path].(shape.Schema)[strings.ToLower(r.method)] = r.operation(schemas, failed)
+	}
+	text, err := json.MarshalIndent(shape.Schema{
 		"openapi": "3.0.3",
-		"info": schema{"title": "Signalbox", "version": "1",
-			"description": "Whole numbers of 64 bits are strings. Times are RFC 3339, durations milliseconds."},
-		"security": []schema{{"token": []string{}}},
+		"info": shape.Schema{"title": "Signalbox", "version": "1",
+			"description": "Whole numbers of 64 bits are strings. Times are RFC 3339, durations milliseconds. Zero " +
+				"is left out, except booleans, lists, and words with a meaning."},
+		"servers": []shape.Schema{
+			{"url": "/", "description": "the host with this document"},
+			{"url": "{scheme}://{host}:{port}", "description": "any host of a cluster", "variables": shape.Schema{
+				"scheme": shape.Schema{"default": "http", "enum": []string{"http", "https"}},
+				"host":   shape.Schema{"default": "127.0.0.1"}, "port": shape.Schema{"default": "7424"},
+			}},
+		},
+		"security": []shape.Schema{{"token": []string{}}, {}},
 		"paths":    paths,
-		"components": schema{"schemas": s, "securitySchemes": schema{
-			"token": schema{"type": "http", "scheme": "bearer"}}},
+		"components": shape.Schema{"schemas": schemas, "securitySchemes": shape.Schema{
+			"token": shape.Schema{"type": "http", "scheme": "bearer"}}},
 	}, "", "  ")
 	if err != nil {
 		panic("the OpenAPI document cannot be written: " + err.Error()) // all of it is made here
@@ -148,21 +84,53 @@ var document = sync.OnceValue(func() []byte {
 	return text
 })
 
-func (s schemas) answer(r *route) schema {
-	if r.answer == nil {
-		return schema{"description": r.does, "content": schema{r.streams: schema{"schema": schema{"type": "string"}}}}
+// operation describes a route.
+func (r *route) operation(schemas shape.Schemas, failed shape.Schema) shape.Schema {
+	responses := shape.Schema{"200": r.success(schemas), "default": failed}
+	operation := shape.Schema{
+		"operationId": r.name(), "tags": []string{r.group}, "summary": r.does, "x-signalbox-right": r.right,
+		"responses": responses,
 	}
-	return schema{"description": "carried out", "content": schema{
-		"application/json": schema{"schema": s.of(r.answer)}}}
+	if slices.Contains(numberedRoutes, r.path) {
+		responses["422"] = shape.Schema{
+			"description": "the number was used for another request, and nothing happened: take the next one",
+			"content":     failed["content"],
+		}
+	}
+	parameters := r.headers()
+	if r.changes() {
+		operation["requestBody"] = shape.Schema{"required": true, "content": shape.Schema{
+			"application/json": shape.Schema{"schema": schemas.Request(r.request)}}}
+	} else {
+		parameters = append(parameters, r.parameters(schemas)...)
+	}
+	if len(parameters) > 0 {
+		operation["parameters"] = parameters
+	}
+	return operation
 }
 
-func (s schemas) parameters(r *route) (all []schema) {
-	for _, f := range fieldsOf(r.request) {
-		p := schema{"name": f.name, "in": "query", "schema": s.of(f.of)}
-		if f.about != "" {
-			p["description"] = f.about
+// success describes the answer of a route.
+func (r *route) success(schemas shape.Schemas) shape.Schema {
+	if r.answer == nil {
+		of := shape.Schema{"type": "string"}
+		if !strings.HasPrefix(r.streams, "text/") {
+			of["format"] = "binary"
 		}
-		if f.required {
+		return shape.Schema{"description": r.does, "content": shape.Schema{r.streams: shape.Schema{"schema": of}}}
+	}
+	return shape.Schema{"description": "carried out", "content": shape.Schema{
+		"application/json": shape.Schema{"schema": schemas.Answer(r.answer)}}}
+}
+
+// parameters are the fields of a request in a query.
+func (r *route) parameters(schemas shape.Schemas) (all []shape.Schema) {
+	for _, f := range shape.Fields(r.request) {
+		p := shape.Schema{"name": f.Name, "in": "query", "schema": schemas.OfField(&f, false)}
+		if f.About != "" {
+			p["description"] = f.About
+		}
+		if f.Required {
 			p["required"] = true
 		}
 		all = append(all, p)

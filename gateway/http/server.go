@@ -1,20 +1,29 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/signalbox/signalbox/internal/httpdoor"
 )
 
 const (
-	// maxConnections bounds the connections of a server. More wait to be accepted.
-	maxConnections = 4096
+	// defaultConnections is how many connections a server has at the most, where its listener says nothing else.
+	defaultConnections = 2048
+	maxHeaderBytes     = 16 << 10
+	headerTimeout      = 5 * time.Second
+	// bodyTimeout is how long a request may take until it is there whole.
+	bodyTimeout = 10 * time.Second
+	idleTimeout = 2 * time.Minute
 	// answerTimeout is how long an answer may take to be made and read. Routes that take longer say so.
 	answerTimeout = 60 * time.Second
 	closeTimeout  = time.Second
@@ -23,6 +32,7 @@ const (
 // Server listens for a Gateway.
 type Server struct {
 	gateway  *Gateway
+	door     *httpdoor.Door
 	http     *http.Server
 	listener net.Listener
 	serving  sync.WaitGroup
@@ -34,18 +44,22 @@ func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("http: listen on %s: %w", address, err)
 	}
-	limited := &limitedListener{Listener: listener, places: make(chan struct{}, maxConnections)}
-	s := &Server{gateway: g, listener: limited}
+	most := cmp.Or(g.config.Connections, defaultConnections)
+	s := &Server{gateway: g, door: httpdoor.New(httpdoor.Limits{
+		Connections: most, OfAddress: most / 2, Bytes: heldBytes, Proxies: g.config.Proxies,
+	})}
+	s.listener = s.door.Listen(listener)
 	if config != nil {
 		config = config.Clone()
-		config.NextProtos = []string{"http/1.1"} // deadlines of single answers are those of connections
+		config.NextProtos = []string{"http/1.1"} // a connection has one request at a time
 		s.listener = tls.NewListener(s.listener, config)
 	}
 	s.http = &http.Server{
-		Handler: g, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: answerTimeout,
+		Handler: g, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: answerTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	s.door.Attach(s.http)
 	s.serving.Go(func() {
 		if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("the HTTP API is served no more", "error", err)
@@ -69,31 +83,8 @@ func (s *Server) Close() {
 	s.gateway.Close()
 }
 
-// limitedListener accepts so many connections at a time.
-type limitedListener struct {
-	net.Listener
-	places chan struct{}
-}
-
-// Accept waits for a place, and for a connection.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	l.places <- struct{}{}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &placedConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
-}
-
-// placedConn gives its place back when it is closed.
-type placedConn struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements net.Conn.
-func (c *placedConn) Close() error {
-	c.leave()
-	return c.Conn.Close()
+// WriteMetrics writes what the server counts, in the text form that Prometheus reads.
+func (s *Server) WriteMetrics(w io.Writer) {
+	s.door.WriteMetrics(w)
+	s.gateway.writeMetrics(w)
 }

@@ -2,34 +2,40 @@ package http
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/httpdoor"
+	"github.com/signalbox/signalbox/internal/shape"
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// route is a row of the table of routes, from which the handlers, the OpenAPI document and the page of the docs are
-// made.
+// route is a row of the table of routes. Handlers, the OpenAPI document and the page of the docs are made of the table.
 type route struct {
 	method, path string
-	group        string // what it is about, as headings have it
+	group        string // the heading in the docs
 	does         string // in a sentence without a point
-	right        string // that the token needs
+	right        string // of the token
 	request      reflect.Type
-	answer       reflect.Type // nil where it is a stream
-	streams      string       // the media type of a stream, empty where the answer is JSON
-	serve        func(c *call) error
-	// follow publishes what a route that reads would answer, now and whenever it has changed, until the context ends.
+	answer       reflect.Type // nil for a stream
+	streams      string       // the media type of a stream, empty for answers in JSON
+	// ask carries a request out, for a route that answers at once.
+	ask   func(ctx context.Context, c *call, request any) (any, error)
+	serve func(c *call) error
+	// follow publishes the answers of a route that reads, now and after every change, until the context ends.
 	follow follower
 }
 
-// name is the operation's name in the OpenAPI document: the words of its path.
+// name is the operation's name in the OpenAPI document: the words of the path.
 func (r *route) name() string {
 	words := strings.FieldsFunc(strings.TrimPrefix(r.path, version), func(c rune) bool { return !isLetter(c) })
 	return strings.ToLower(r.method) + "_" + strings.Join(words, "_")
@@ -40,22 +46,24 @@ func isLetter(c rune) bool { return c >= 'a' && c <= 'z' }
 // changes reports whether the route changes something.
 func (r *route) changes() bool { return r.method == http.MethodPost }
 
+// audited reports whether hosts note the caller of the route, after success and after refusal.
+func (r *route) audited() bool { return r.right != "see" && r.right != "acquire" && r.right != "none" }
+
 // call is one request under way.
 type call struct {
-	gateway *Gateway
-	caller  *caller
-	token   string // empty for none
-	asked   any    // the request, once it is read
-	w       http.ResponseWriter
-	r       *http.Request
-}
-
-// none is the request of a route that takes nothing.
-type none struct{}
-
-// done is the answer of a change that has nothing more to say.
-type done struct {
-	Changed bool `about:"false: it was so already"`
+	gateway  *Gateway
+	caller   *caller
+	token    string // empty for none
+	byCookie bool
+	body     []byte // of the whole request
+	asked    any    // the decoded request
+	text     []byte // of the answer
+	w        http.ResponseWriter
+	r        *http.Request
+	conn     *httpdoor.Conn
+	from     netip.Addr    // of the caller
+	address  string        // of the caller for people, with the proxy
+	spent    time.Duration // of callTimeout, on finding the caller
 }
 
 const (
@@ -63,13 +71,14 @@ const (
 	version = "/v1"
 	// maxBody bounds the body of a request: data of 1 MiB in base 64, and what is around it.
 	maxBody = 2 << 20
-	// callTimeout is how long a route that does not wait for others tries.
-	callTimeout = 15 * time.Second
+	// callTimeout is how long a request tries in all, but for the time in which it waits for others. With
+	// detachTimeout after it a caller has its answer within three seconds, whatever hosts do.
+	callTimeout = 2500 * time.Millisecond
 	// maxWait is a third of the longest timeout of a session.
 	maxWait = 10 * time.Minute
 )
 
-// get makes a row for a route that reads, post for one that changes something: what the function returns is the answer.
+// get makes a row for a route that reads, post for a route that changes something. The function returns the answer.
 func get[Q, A any](path, group, right, does string, f func(context.Context, *call, *Q) (A, error)) route {
 	return answering(http.MethodGet, path, group, right, does, f)
 }
@@ -84,37 +93,73 @@ func answering[Q, A any](
 	return route{
 		method: method, path: version + path, group: group, right: right, does: does,
 		request: reflect.TypeFor[Q](), answer: reflect.TypeFor[A](),
-		follow: polling(f),
-		serve: func(c *call) error {
-			var q Q
-			if err := c.read(&q); err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(c.r.Context(), callTimeout)
-			defer cancel()
-			answer, err := f(ctx, c, &q)
-			if err != nil {
-				return err
-			}
-			return c.answer(answer)
-		},
-	}
+		ask: func(ctx context.Context, c *call, request any) (any, error) { return f(ctx, c, request.(*Q)) },
+	}.answered()
 }
 
-// waiting is post for a route that may wait for others: a third of the longest timeout of a session, and its own time.
+// routesOf makes the routes of the table of plain operations.
+func routesOf(all []operation.Operation) (list []route) {
+	for _, o := range all {
+		method := http.MethodGet
+		if o.Changes {
+			method = http.MethodPost
+		}
+		r := route{
+			method: method, path: version + o.Path, group: o.Group, right: o.Kind.Right().String(), does: o.Does,
+			request: o.Request, answer: o.Answer,
+			ask: func(ctx context.Context, c *call, request any) (any, error) {
+				return o.Run(ctx, c.caller.Client, request)
+			},
+		}.answered()
+		if o.Follow != nil {
+			r.follow = func(ctx context.Context, c *call, request any, publish publisher) error {
+				return o.Follow(ctx, c.caller.Client, request, publish)
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// answered completes a route that answers at once.
+func (r route) answered() route {
+	r.follow = polling(r.ask)
+	r.serve = func(c *call) error {
+		request, err := c.read(r.request)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := c.within(c.r.Context())
+		defer cancel()
+		answer, err := r.ask(ctx, c, request)
+		if err != nil {
+			return err
+		}
+		return c.answer(answer)
+	}
+	return r
+}
+
+// within returns the context for the work of a request, which ends when the request has tried for long enough.
+func (c *call) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, callTimeout-c.spent, errTooLong)
+}
+
+// errTooLong is why a request is given up.
+var errTooLong = fmt.Errorf("the hosts of the cluster have not carried it out within %v: %w", callTimeout,
+	context.DeadlineExceeded)
+
+// waiting is post for a route that may wait for others: up to maxWait, and its own time before and after that. The
+// function bounds both.
 func waiting[Q, A any](path, group, does string, f func(context.Context, *call, *Q) (A, error)) route {
 	r := post(path, group, "acquire", does, f)
 	r.serve = func(c *call) error {
-		var q Q
-		if err := c.read(&q); err != nil {
+		request, err := c.read(r.request)
+		if err != nil {
 			return err
 		}
-		control := http.NewResponseController(c.w)
-		_ = control.SetReadDeadline(time.Time{}) // its end would be taken for that of the caller
-		_ = control.SetWriteDeadline(time.Now().Add(maxWait + answerTimeout))
-		ctx, cancel := context.WithTimeout(c.r.Context(), maxWait+callTimeout)
-		defer cancel()
-		answer, err := f(ctx, c, &q)
+		_ = http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(maxWait + answerTimeout))
+		answer, err := r.ask(c.r.Context(), c, request)
 		if err != nil {
 			return err
 		}
@@ -129,80 +174,75 @@ func stream[Q any](method, path, group, right, does, contentType string, f func(
 		method: method, path: version + path, group: group, right: right, does: does,
 		request: reflect.TypeFor[Q](), streams: contentType,
 		serve: func(c *call) error {
-			var q Q
-			if err := c.read(&q); err != nil {
+			request, err := c.read(reflect.TypeFor[Q]())
+			if err != nil {
 				return err
 			}
-			return f(c, &q)
+			return f(c, request.(*Q))
 		},
 	}
 }
 
-// answer writes an answer in JSON.
-func (c *call) answer(v any) error {
-	text, err := encode(v)
-	if err != nil {
-		return err
-	}
-	writeBody(c.w, http.StatusOK, "application/json", text)
-	return nil
+// answer makes an answer of a value.
+func (c *call) answer(v any) (err error) {
+	c.text, err = shape.Encode(v)
+	return err
 }
 
-// read reads what is asked for: of a GET from the query, else from the body.
-func (c *call) read(into any) error {
-	var err error
-	c.asked = into
-	if c.r.Method == http.MethodGet {
-		err = decodeQuery(c.r.URL.Query(), into)
-	} else {
-		var text []byte
-		if text, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody)); err == nil {
-			err = decode(text, into)
+// smallBody is the room that a body gets first.
+const smallBody = 512
+
+// receive reads the body of a request whole.
+func (c *call) receive() error {
+	body, text := http.MaxBytesReader(c.w, c.r.Body, maxBody), []byte(nil)
+	for {
+		if len(text) == cap(text) {
+			text = slices.Grow(text, max(len(text), smallBody))
+			if !c.conn.Hold(cap(text)) {
+				return refuse(protocol.StatusOverloaded, "too many bodies are under way")
+			}
+		}
+		n, err := body.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			c.body = text
+			c.w.Header().Del("Connection")
+			// The end of the time for the body would be taken for that of the caller.
+			_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
+			return nil
+		case err != nil:
+			c.gateway.unfinished.Add(1)
+			return unreadable(err)
 		}
 	}
-	if err != nil {
-		return refuse(protocol.StatusBadRequest, err.Error())
-	}
-	return nil
 }
 
-// decodeQuery reads the parameters of a query into a structure. They are written as in JSON, without the quotes.
-func decodeQuery(query map[string][]string, into any) error {
-	known := fieldsOf(reflect.TypeOf(into).Elem())
-	members := make(map[string]json.RawMessage)
-	for name, texts := range query {
-		at := slices.IndexFunc(known, func(f field) bool { return f.name == name })
-		if at < 0 {
-			return fmt.Errorf("the parameter %s is not known here", name)
-		}
-		list := known[at].of.Kind() == reflect.Slice && known[at].of != bytesType
-		if len(texts) > 1 && !list {
-			return fmt.Errorf("the parameter %s is there more than once", name)
-		}
-		members[name] = inJSON(known[at].of, texts, list)
-	}
-	text, err := json.Marshal(members)
-	if err != nil {
-		return fmt.Errorf("the query cannot be read: %w", err)
-	}
-	return decode(text, into)
-}
-
-// inJSON writes the texts of a parameter as a request in JSON would have them.
-func inJSON(t reflect.Type, texts []string, list bool) json.RawMessage {
-	if list {
-		text, _ := json.Marshal(texts)
-		return text
-	}
-	text := texts[0]
+// unreadable says why a body cannot be read.
+func unreadable(err error) *problem {
+	var large *http.MaxBytesError
 	switch {
-	case t.Kind() == reflect.Bool && text == "":
-		return json.RawMessage("true")
-	case t == durationType || !worded(t) && (t.Kind() == reflect.Bool || t.Kind() == reflect.Int):
-		if json.Valid([]byte(text)) {
-			return json.RawMessage(text)
-		}
+	case errors.As(err, &large):
+		return refuseCode(http.StatusRequestEntityTooLarge, protocol.StatusBadRequest,
+			fmt.Sprintf("the body is larger than %d bytes", large.Limit), "send less at once")
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return refuseCode(http.StatusRequestTimeout, protocol.StatusBadRequest,
+			"the body did not come within "+bodyTimeout.String(), "send the request again over another connection")
 	}
-	quoted, _ := json.Marshal(text)
-	return quoted
+	return refuse(protocol.StatusBadRequest, "the body cannot be read: "+err.Error())
+}
+
+// read reads what is asked for, of a type: of a change from the body, else from the query.
+func (c *call) read(of reflect.Type) (request any, err error) {
+	request = reflect.New(of).Interface()
+	c.asked = request
+	if c.r.Method == http.MethodPost {
+		err = shape.Decode(c.body, request)
+	} else {
+		err = shape.DecodeQuery(c.r.URL.Query(), request)
+	}
+	if err != nil {
+		return nil, refuse(protocol.StatusBadRequest, err.Error())
+	}
+	return request, nil
 }

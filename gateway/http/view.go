@@ -4,16 +4,20 @@ import (
 	"context"
 	"hash/fnv"
 	"net/url"
+	"reflect"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/shape"
 )
 
 // follower publishes the answers of a route until the context ends. It returns why it cannot go on.
-type follower func(ctx context.Context, c *call, query url.Values, publish publisher) error
+type follower func(ctx context.Context, c *call, request any, publish publisher) error
 
 // publisher is called with an answer and its revision, which is 0 where it has none.
-type publisher func(revision uint64, answer any)
+type publisher = operation.Publisher
 
 const (
 	// pollPause is how long a view that is polled rests at least between two readings, and pollShare how many times as
@@ -25,15 +29,11 @@ const (
 )
 
 // polling follows a route by asking it again and again.
-func polling[Q, A any](f func(context.Context, *call, *Q) (A, error)) follower {
-	return func(ctx context.Context, c *call, query url.Values, publish publisher) error {
-		var q Q
-		if err := decodeQuery(query, &q); err != nil {
-			return err
-		}
+func polling(ask func(context.Context, *call, any) (any, error)) follower {
+	return func(ctx context.Context, c *call, request any, publish publisher) error {
 		for {
 			began := time.Now()
-			answer, err := f(ctx, c, &q)
+			answer, err := ask(ctx, c, request)
 			if err != nil {
 				return err
 			}
@@ -43,18 +43,6 @@ func polling[Q, A any](f func(context.Context, *call, *Q) (A, error)) follower {
 			}
 		}
 	}
-}
-
-// followed makes a route one that is not polled: the function publishes by itself.
-func followed[Q any](r route, f func(ctx context.Context, c *call, q *Q, publish publisher) error) route {
-	r.follow = func(ctx context.Context, c *call, query url.Values, publish publisher) error {
-		var q Q
-		if err := decodeQuery(query, &q); err != nil {
-			return err
-		}
-		return f(ctx, c, &q, publish)
-	}
-	return r
 }
 
 func rest(ctx context.Context, d time.Duration) error {
@@ -119,9 +107,9 @@ type view struct {
 
 // publish makes an answer the newest.
 func (v *view) publish(revision uint64, answer any) {
-	text, err := encode(answer)
+	text, err := shape.Encode(answer)
 	if err != nil {
-		text, _ = encode(problemOf(err))
+		text, _ = shape.Encode(problemOf(err))
 	}
 	sum := fnv.New64a()
 	_, _ = sum.Write(text)
@@ -193,7 +181,11 @@ func (vi *views) hide(v *view, s *eventStream) {
 // follow reads the view until the context ends. What keeps it from being read is shown in its place.
 func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values) {
 	for {
-		err := of.follow(ctx, c, query, v.publish)
+		request := reflect.New(of.request).Interface()
+		err := shape.DecodeQuery(query, request)
+		if err == nil {
+			err = of.follow(ctx, c, request, v.publish)
+		}
 		if ctx.Err() != nil {
 			return
 		}

@@ -1,6 +1,7 @@
 package ydb
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"strings"
@@ -10,6 +11,8 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Operations"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // call is who calls, and from where.
@@ -18,6 +21,7 @@ type call struct {
 	database string
 	address  string // without the port
 	local    bool   // it comes from this machine
+	program  string // what the SDK says of itself, and the process
 	from     *clientAddr
 }
 
@@ -32,6 +36,7 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 	}
 	c = call{
 		ticket: first("x-ydb-auth-ticket"), database: strings.TrimSuffix(pathOf(first("x-ydb-database")), "/"),
+		program: programOf(first("x-ydb-sdk-build-info"), first("x-ydb-client-pid")),
 	}
 	if p, ok := peer.FromContext(ctx); ok {
 		c.from, _ = p.Addr.(*clientAddr)
@@ -44,6 +49,40 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 		c.local = ip != nil && ip.IsLoopback()
 	}
 	return c, g.maySend(&c, c.ticket)
+}
+
+// maxClaimBytes is how much of a header is shown of what a program says of itself.
+const maxClaimBytes = 64
+
+// programOf is what a program says of itself, for people.
+func programOf(sdk, process string) string {
+	clean := func(s string) string {
+		s = strings.Map(func(r rune) rune {
+			if r < ' ' || r > '~' {
+				return -1
+			}
+			return r
+		}, s)
+		return s[:min(len(s), maxClaimBytes)]
+	}
+	program := cmp.Or(clean(sdk), "a program")
+	if process = clean(process); process != "" {
+		program += ", process " + process
+	}
+	return program
+}
+
+// describe adds to the description of a session whose it is. Hosts show the gateway's address for that of the session's
+// client, since it is what they see; what a gateway or a program says is where every client says what it likes.
+func (c *call) describe(description string) string {
+	whose := c.program + ", at " + c.address
+	if description != "" {
+		whose = description + " (" + whose + ")"
+	}
+	if len(whose) > protocol.MaxDescriptionBytes {
+		return description
+	}
+	return whose
 }
 
 // maySend refuses a ticket that others could read on its way.
@@ -86,14 +125,18 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &clientConn{Conn: c, address: &clientAddr{Addr: c.RemoteAddr()}}, nil
+	return &clientConn{Conn: c, address: &clientAddr{Addr: c.RemoteAddr(), conn: c}}, nil
 }
 
 // clientAddr is the address of a client, and whether its connection is lost.
 type clientAddr struct {
 	net.Addr
+	conn net.Conn
 	lost atomic.Bool
 }
+
+// close closes the connection, with all that goes over it.
+func (a *clientAddr) close() { _ = a.conn.Close() }
 
 // clientConn notes that nothing can be read any more before the server learns of it.
 type clientConn struct {

@@ -24,6 +24,9 @@ type Config struct {
 	// MaxStreams is how many sessions there may be at a time, MaxStreamsPerAddress how many of one address.
 	// DefaultMaxStreams where it is 0.
 	MaxStreams, MaxStreamsPerAddress int
+	// MaxQueuedBytes is how much may wait to be sent to all SDKs together; DefaultMaxQueuedBytes where it is 0. Streams
+	// that have much waiting are read no further then, and descriptions are refused.
+	MaxQueuedBytes int64
 	// RefusalDelay is how long a session that cannot be started is kept waiting for that answer, because SDKs come back
 	// at once; DefaultRefusalDelay where it is 0.
 	RefusalDelay time.Duration
@@ -33,8 +36,9 @@ type Config struct {
 
 // What holds where a Config does not say otherwise.
 const (
-	DefaultMaxStreams   = 100_000
-	DefaultRefusalDelay = 300 * time.Millisecond
+	DefaultMaxStreams     = 100_000
+	DefaultMaxQueuedBytes = 256 << 20
+	DefaultRefusalDelay   = 300 * time.Millisecond
 )
 
 // Endpoint is a gateway as SDKs find it.
@@ -49,7 +53,7 @@ func (c *Config) Validate() error {
 	switch {
 	case c.Open == nil:
 		return errors.New("a gateway needs a cluster: Config.Open")
-	case c.MaxStreams < 0 || c.MaxStreamsPerAddress < 0 || c.RefusalDelay < 0:
+	case c.MaxStreams < 0 || c.MaxStreamsPerAddress < 0 || c.MaxQueuedBytes < 0 || c.RefusalDelay < 0:
 		return errors.New("a limit or a delay is below zero")
 	}
 	for _, e := range c.Endpoints {
@@ -62,6 +66,9 @@ func (c *Config) Validate() error {
 	}
 	if c.MaxStreamsPerAddress == 0 {
 		c.MaxStreamsPerAddress = c.MaxStreams
+	}
+	if c.MaxQueuedBytes == 0 {
+		c.MaxQueuedBytes = DefaultMaxQueuedBytes
 	}
 	if c.RefusalDelay == 0 {
 		c.RefusalDelay = DefaultRefusalDelay

@@ -1,19 +1,59 @@
 package ydb
 
 import (
+	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 
+	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
 
 	"github.com/signalbox/signalbox/protocol"
 )
+
+// describeBytes is what a description is taken for before its answer is there: the data of a semaphore has 1 MiB at the
+// most.
+const describeBytes = 1 << 20
+
+// descriptions are those that a stream is asked for. No more are under way at a time than there is room for their
+// answers, so that a client that does not read them has the gateway ask for no more.
+type descriptions struct {
+	bytes atomic.Int64 // of the requests of those that wait
+
+	mu       sync.Mutex // guards what follows
+	waiting  []*description
+	underWay int
+}
+
+// full returns whether so many wait that no more may be asked for.
+func (d *descriptions) full() bool { return d.bytes.Load() > maxStreamBytes }
+
+// next returns the one to begin with, nil where there is none or no room for it beside what waits to be sent.
+func (d *descriptions) next(unsent int64) (next *description) {
+	if d.bytes.Load() == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.waiting) == 0 || unsent+int64(d.underWay+1)*describeBytes > maxStreamBytes {
+		return nil
+	}
+	next, d.waiting[0] = d.waiting[0], nil
+	if d.waiting = d.waiting[1:]; len(d.waiting) == 0 {
+		d.waiting = nil
+	}
+	d.bytes.Add(-next.requestBytes())
+	d.underWay++
+	return next
+}
 
 // description is a describe_semaphore under way, page by page, and the watch that it leaves.
 type description struct {
 	stream  *stream
 	request *Ydb_Coordination.SessionRequest_DescribeSemaphore
 	result  *Ydb_Coordination.SemaphoreDescription
+	bytes   int64 // that the result was counted for
 	watched bool
 
 	mu      sync.Mutex // guards what follows
@@ -24,9 +64,37 @@ type description struct {
 func (s *stream) describe(m *Ydb_Coordination.SessionRequest_DescribeSemaphore) {
 	d := &description{stream: s, request: m}
 	if err := nameless(m.Name); err != nil {
-		d.finish(err)
+		d.send(err)
 		return
 	}
+	s.descriptions.add(d)
+	s.describeNext()
+}
+
+func (d *descriptions) add(last *description) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting = append(d.waiting, last)
+	d.bytes.Add(last.requestBytes())
+}
+
+// requestBytes is what a description takes while it waits.
+func (d *description) requestBytes() int64 { return int64(messageBytes + len(d.request.Name)) }
+
+// describeNext begins with those descriptions for which there is room.
+func (s *stream) describeNext() {
+	for {
+		d := s.descriptions.next(s.outbox.bytes.Load())
+		if d == nil {
+			return
+		}
+		signal(s.outbox.room)
+		d.ask()
+	}
+}
+
+func (d *description) ask() {
+	s, m := d.stream, d.request
 	q := &protocol.SemaphoreDescribe{
 		Name: []byte(m.Name), IncludeOwners: m.IncludeOwners, IncludeWaiters: m.IncludeWaiters, WatchData: m.WatchData,
 		WatchOwners: m.WatchOwners,
@@ -43,18 +111,26 @@ func (s *stream) describe(m *Ydb_Coordination.SessionRequest_DescribeSemaphore) 
 			d.finish(a.Result.Err())
 		default:
 			d.watched = a.SemaphoreDescribe.WatchAdded
-			if next := d.add(&a.SemaphoreDescribe); next != 0 {
+			if next, err := d.add(&a.SemaphoreDescribe); next != 0 && err == nil {
 				go d.rest(q, next)
 			} else {
-				d.finish(nil)
+				d.finish(err)
 			}
 		}
 	})
 }
 
+// errNoRoom refuses a description because too much waits to be sent to others.
+var errNoRoom = &failed{Ydb.StatusIds_OVERLOADED, "too much waits to be read by clients of this gateway"}
+
 // add takes a page in, and returns where the next one begins.
-func (d *description) add(a *protocol.SemaphoreDescribeAnswer) (next uint64) {
+func (d *description) add(a *protocol.SemaphoreDescribeAnswer) (next uint64, err error) {
 	of := &a.Semaphore
+	bytes := int64(len(of.Data) + a.Owners.Size() + a.Waiters.Size())
+	if !d.stream.outbox.all.takes(bytes) {
+		return 0, errNoRoom
+	}
+	d.bytes += bytes
 	if d.result == nil {
 		d.result = &Ydb_Coordination.SemaphoreDescription{
 			Name: d.request.Name, Data: slices.Clone(of.Data), Count: of.Count, Limit: of.Limit,
@@ -72,7 +148,7 @@ func (d *description) add(a *protocol.SemaphoreDescribeAnswer) (next uint64) {
 			TimeoutMillis: w.TimeoutMillis,
 		})
 	}
-	return a.Next
+	return a.Next, nil
 }
 
 // rest reads the pages behind the first.
@@ -84,8 +160,11 @@ func (d *description) rest(first *protocol.SemaphoreDescribe, next uint64) {
 	s := d.stream
 	for next != 0 {
 		m.After = next
-		err := s.ticket.raw.Do(s.rpc.Context(), m, func(a *protocol.Answer) { next = d.add(&a.SemaphoreDescribe) })
-		if err != nil {
+		var added error
+		err := s.ticket.raw.Do(s.rpc.Context(), m, func(a *protocol.Answer) {
+			next, added = d.add(&a.SemaphoreDescribe)
+		})
+		if err = cmp.Or(err, added); err != nil {
 			d.finish(err)
 			return
 		}
@@ -93,8 +172,19 @@ func (d *description) rest(first *protocol.SemaphoreDescribe, next uint64) {
 	d.finish(nil)
 }
 
-// finish sends the result, and then what has changed meanwhile.
+// finish sends the result, and begins with the description that waits for its place.
 func (d *description) finish(err error) {
+	s := d.stream
+	d.send(err)
+	s.outbox.all.bytes.Add(-d.bytes)
+	s.descriptions.mu.Lock()
+	s.descriptions.underWay--
+	s.descriptions.mu.Unlock()
+	s.describeNext()
+}
+
+// send sends the result, and then what has changed meanwhile.
+func (d *description) send(err error) {
 	code, issues := statusOf(err)
 	r := &Ydb_Coordination.SessionResponse_DescribeSemaphoreResult{
 		ReqId: d.request.ReqId, Status: code, Issues: issues, WatchAdded: d.watched,

@@ -9,11 +9,14 @@ import (
 )
 
 // BePatient makes a gateway bear with a machine that stands still for minutes: no stream ends because of that, but
-// over pings without an answer where these are heeded.
-func (g *Gateway) BePatient(heedPings bool) {
-	g.timing = timing{slack: 4 * time.Minute, leastPing: maxPingPeriod, unheeded: 1000}
+// over pings without an answer where these are heeded, and after a stall of its client where one is given.
+func (g *Gateway) BePatient(heedPings bool, stall time.Duration) {
+	g.timing = timing{slack: 4 * time.Minute, leastPing: maxPongTime, unheeded: 1000, stall: time.Hour}
 	if heedPings {
 		g.timing.leastPing, g.timing.unheeded = minPingPeriod, 0
+	}
+	if stall > 0 {
+		g.timing.leastPing, g.timing.stall = minPingPeriod, stall
 	}
 }
 
@@ -39,5 +42,21 @@ func StatusOf(s protocol.Status) (code Ydb.StatusIds_StatusCode, issue string) {
 	return code, issue
 }
 
-// PingPeriod returns how often a session is pinged that was asked for with a timeout.
-func PingPeriod(asked time.Duration) time.Duration { return asYDB.periodOf(asked) }
+// PingTimes returns how often a session is pinged that was asked for with a timeout, and how long its client may take
+// to answer.
+func PingTimes(asked time.Duration) (period, answer time.Duration) {
+	t := asYDB.pingsOf(asked)
+	return t.period, t.period * time.Duration(1+t.unheeded)
+}
+
+// Numbers are those of one stream.
+type Numbers struct{ numbers }
+
+// NewNumbers returns the numbers of a stream whose base is 0.
+func NewNumbers() *Numbers { return new(Numbers) }
+
+// Next numbers a mutation, and returns what takes its answer.
+func (n *Numbers) Next() (number uint64, answered func(stale bool)) {
+	m := n.next()
+	return m.Number, func(stale bool) { n.answered(m.Number, stale) }
+}

@@ -31,6 +31,7 @@ type Gateway struct {
 	once     sync.Once
 
 	publication *publication // nil for none
+	backlog     backlog
 
 	mu        sync.Mutex // guards what follows
 	streams   int
@@ -46,7 +47,7 @@ func New(c Config) (*Gateway, error) {
 	}
 	return &Gateway{
 		config: c, timing: asYDB, tickets: tickets{open: c.Open, byTicket: make(map[string]*ticket)},
-		drained: make(chan struct{}), addresses: make(map[string]int),
+		drained: make(chan struct{}), addresses: make(map[string]int), backlog: backlog{limit: c.MaxQueuedBytes},
 	}, nil
 }
 
@@ -131,9 +132,10 @@ func (g *Gateway) leave(address string) {
 
 // counts are what a gateway counts.
 type counts struct {
-	streams  atomic.Int64 // that have a session
-	refused  atomic.Int64 // that were refused one
-	withheld atomic.Int64 // that were closed because their lease was too short to send over them
+	streams    atomic.Int64 // that have a session
+	refused    atomic.Int64 // that were refused one
+	withheld   atomic.Int64 // that were closed because their lease was too short to send over them
+	overloaded atomic.Int64 // that were closed because their clients did not read
 }
 
 // WriteMetrics writes what the gateway counts, in the text form of Prometheus.
@@ -144,7 +146,12 @@ signalbox_ydb_sessions %d
 signalbox_ydb_sessions_refused_total %d
 # TYPE signalbox_ydb_streams_withheld_total counter
 signalbox_ydb_streams_withheld_total %d
-`, g.counts.streams.Load(), g.counts.refused.Load(), g.counts.withheld.Load())
+# TYPE signalbox_ydb_streams_overloaded_total counter
+signalbox_ydb_streams_overloaded_total %d
+# TYPE signalbox_ydb_queued_bytes gauge
+signalbox_ydb_queued_bytes %d
+`, g.counts.streams.Load(), g.counts.refused.Load(), g.counts.withheld.Load(), g.counts.overloaded.Load(),
+		g.backlog.bytes.Load())
 	return err
 }
 

@@ -187,7 +187,7 @@ func sdkLockers(t testing.TB, address string) (list []locker) {
 const (
 	idleStreamKiB   = 32
 	idleStreamShare = 0.1 / 10_000 // of a core
-	idleStreamPings = 0.8 / 5      // a second: one is due every 5 seconds
+	idleStreamPings = 0.8 / 2      // a second: one is due every 2 seconds
 )
 
 // TestIdleStreams measures what streams that do nothing cost a gateway: case 25.

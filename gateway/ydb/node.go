@@ -3,7 +3,6 @@ package ydb
 import (
 	"context"
 	"errors"
-	"path"
 	"strings"
 
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb"
@@ -136,28 +135,10 @@ func (g *Gateway) DescribeNode(
 		if err != nil {
 			return err
 		}
-		result.Self, result.Config = entryOf(path), configShown(shownOf(&n.Config))
+		result.Self, result.Config = entryOf(path, Ydb_Scheme.Entry_COORDINATION_NODE), configShown(shownOf(&n.Config))
 		return nil
 	})
 	return &Ydb_Coordination.DescribeNodeResponse{Operation: operation(result, err)}, nil
-}
-
-// DescribePath says what a path is: a coordination node, or nothing.
-func (g *Gateway) DescribePath(
-	ctx context.Context, r *Ydb_Scheme.DescribePathRequest,
-) (*Ydb_Scheme.DescribePathResponse, error) {
-	ctx, cancel := withTimeout(ctx, r.GetOperationParams())
-	defer cancel()
-	err := g.onNode(ctx, r.Path, func(t *ticket, path string) error {
-		_, err := describe(ctx, t, path)
-		return err
-	})
-	result := &Ydb_Scheme.DescribePathResult{Self: entryOf(r.Path)}
-	return &Ydb_Scheme.DescribePathResponse{Operation: operation(result, err)}, nil
-}
-
-func entryOf(p string) *Ydb_Scheme.Entry {
-	return &Ydb_Scheme.Entry{Name: path.Base(p), Type: Ydb_Scheme.Entry_COORDINATION_NODE}
 }
 
 func describe(ctx context.Context, t *ticket, path string) (n protocol.Node, err error) {

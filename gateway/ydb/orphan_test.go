@@ -3,9 +3,13 @@ package ydb_test
 import (
 	"context"
 	"io"
+	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/ydb-platform/ydb-go-genproto/Ydb_Coordination_V1"
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
 	"google.golang.org/grpc"
 )
@@ -45,20 +49,65 @@ func TestASessionThatItsClientNeverKnewIsEnded(t *testing.T) {
 		}}})
 		cancel()
 	}
+	r.awaitSessions(known.id)
+}
+
+// awaitSessions waits until the node has these sessions and no others.
+func (r *rig) awaitSessions(want ...uint64) {
+	r.t.Helper()
 	node := r.native().Node(nodePath)
 	for until := time.Now().Add(limit); ; {
-		var ids []uint64
-		for s, err := range node.Sessions(t.Context()) {
+		ids := []uint64{}
+		for s, err := range node.Sessions(r.t.Context()) {
 			if err != nil {
-				t.Fatal(err)
+				r.t.Fatal(err)
 			}
 			ids = append(ids, s.ID)
 		}
-		if len(ids) == 1 && ids[0] == known.id {
+		slices.Sort(ids)
+		if slices.Equal(ids, want) {
 			return
 		}
 		if time.Now().After(until) {
-			t.Fatalf("the sessions are %v, want %d", ids, known.id)
+			r.t.Fatalf("the sessions are %v, want %v", ids, want)
 		}
 	}
+}
+
+// TestOfAThousandCancelledStartsNoneStays: their clients go at any moment between the first message and its answer.
+func TestOfAThousandCancelledStartsNoneStays(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	known := r.session(start{timeout: 20 * time.Minute})
+	service := Ydb_Coordination_V1.NewCoordinationServiceClient(r.dial())
+	const starts, atATime = 1000, 10
+	var all sync.WaitGroup
+	for i := range atATime {
+		all.Go(func() {
+			var took time.Duration // from the first message to its answer
+			for n := range starts / atATime {
+				ctx, cancel := context.WithCancel(r.context())
+				s, err := service.Session(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				began := time.Now()
+				_ = s.Send(&request{Request: &Ydb_Coordination.SessionRequest_SessionStart_{
+					SessionStart: &Ydb_Coordination.SessionRequest_SessionStart{
+						Path: nodePath, TimeoutMillis: uint64((20 * time.Minute).Milliseconds()),
+					},
+				}})
+				if n == 0 {
+					_, _ = s.Recv()
+					took = time.Since(began)
+				}
+				for time.Since(began) < took*time.Duration(n*atATime+i)/starts {
+					runtime.Gosched()
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	r.awaitSessions(known.id)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/rights"
 )
 
 // eraseRole is the role of those who may delete semaphores, and nothing else: there is none built in.
@@ -100,7 +101,7 @@ func (p *permissions) grant(ctx context.Context, subject, role string) error {
 	if role != eraseRole || !errors.Is(err, protocol.ErrNotFound) {
 		return err
 	}
-	rule := admin.Rule{Path: "/", Rights: []string{"delete"}}
+	rule := admin.Rule{Path: "/", Rights: rights.Delete}
 	if _, err := p.admin.SetRole(ctx, admin.AccessRole{Name: role, Rules: []admin.Rule{rule}}, by); err != nil {
 		return err
 	}

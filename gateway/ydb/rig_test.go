@@ -29,6 +29,8 @@ type rig struct {
 	elsewhere, plainTickets bool
 	published               string
 	perAddress              int           // sessions of one address; 0 for the default
+	queued                  int64         // bytes that may wait for all; 0 for the default
+	stallAfter              time.Duration // of a client that does not read; 0 for never
 	discovered              chan struct{} // gets one each time that discovery was asked for, while there is room
 	cluster                 *servertest.Cluster
 	gateway                 *ydb.Gateway
@@ -39,8 +41,14 @@ type rig struct {
 // newRig starts a cluster of so many hosts, and a gateway.
 func newRig(t *testing.T, hosts int) *rig {
 	t.Helper()
+	return newRigOf(t, servertest.Hosts(hosts), servertest.Shards(2))
+}
+
+// newRigOf starts a cluster by options, and a gateway.
+func newRigOf(t *testing.T, options ...servertest.Option) *rig {
+	t.Helper()
 	r := &rig{
-		t: t, cluster: servertest.Start(t, servertest.Hosts(hosts), servertest.Shards(2)),
+		t: t, cluster: servertest.Start(t, options...),
 		discovered: make(chan struct{}, 10),
 	}
 	r.serve()
@@ -54,7 +62,9 @@ func (r *rig) serve() {
 	open := func(ctx context.Context, token string) (*client.Client, error) {
 		return client.Open(ctx, r.cluster.Addresses(), client.WithDialer(r.cluster.Dial), client.WithToken(token))
 	}
-	g, err := ydb.New(ydb.Config{Open: open, PlainTickets: r.plainTickets, MaxStreamsPerAddress: r.perAddress})
+	g, err := ydb.New(ydb.Config{
+		Open: open, PlainTickets: r.plainTickets, MaxStreamsPerAddress: r.perAddress, MaxQueuedBytes: r.queued,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +72,7 @@ func (r *rig) serve() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.BePatient(r.heedPings)
+	g.BePatient(r.heedPings, r.stallAfter)
 	r.gateway, r.address = g, l.Addr().String()
 	if r.elsewhere {
 		l = remote{l}

@@ -16,9 +16,7 @@ func (s *stream) handle(m *request) error {
 	case m.GetPong() != nil:
 		return s.ponged(m.GetPong().Opaque)
 	case m.GetPing() != nil:
-		s.send(&response{Response: &Ydb_Coordination.SessionResponse_Pong{
-			Pong: &Ydb_Coordination.SessionResponse_PingPong{Opaque: m.GetPing().Opaque},
-		}})
+		s.pinged(m.GetPing().Opaque)
 	case m.GetSessionStop() != nil:
 	case m.GetAcquireSemaphore() != nil:
 		s.acquire(m.GetAcquireSemaphore())
@@ -38,15 +36,16 @@ func (s *stream) handle(m *request) error {
 	return nil
 }
 
-// numbers are those of the mutations of one stream. A later stream of the session has higher ones.
+// numbers are those of the mutations of one stream, which no other stream of its session has: see DESIGN.md.
 type numbers struct {
 	mu   sync.Mutex // guards what follows
 	last uint64
 	open []uint64 // those without an answer, in order
+	leap uint64   // by how much the latest number that was stale was left behind; 0 after one that was not
 }
 
-// begin sets the first number by the client's count of its attaches.
-func (n *numbers) begin(sequence uint64) { n.last = (sequence + 1) << 32 }
+// maxLeap is how many numbers are left out at a time at the most.
+const maxLeap = 1 << 16
 
 // next numbers a mutation.
 func (n *numbers) next() protocol.Mutation {
@@ -61,30 +60,41 @@ func (n *numbers) next() protocol.Mutation {
 	return protocol.Mutation{Number: n.last, Acknowledged: acknowledged}
 }
 
-func (n *numbers) answered(number uint64) {
+// answered takes the answer to a mutation in. Where the latest number is stale it was not this stream that used a
+// higher one, so the numbers leap, twice as far each time, and come out above those of an earlier stream soon.
+func (n *numbers) answered(number uint64, stale bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if i, found := slices.BinarySearch(n.open, number); found {
 		n.open = slices.Delete(n.open, i, i+1)
 	}
+	switch {
+	case !stale:
+		n.leap = 0
+	case number == n.last:
+		n.leap = min(max(2*n.leap, 1), maxLeap)
+		n.last += n.leap
+	}
 }
 
-// mutate sends a mutation, and again under a higher number where the host says that a later one came before it. done
-// gets the answer, and what follows it. It gets nothing where the stream has ended.
+// mutate sends a mutation, and again under a higher number where the host has not carried it out because of its number:
+// one as high was there before, or that very one for another request. done gets the answer, and what follows it. It
+// gets nothing where the stream has ended.
 func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, done func(a *protocol.Answer)) {
 	*number = s.numbers.next()
 	this := number.Number
 	s.session.Ask(m, func(a *protocol.Answer, err error) {
-		switch {
-		case err != nil:
+		if err != nil {
 			if code, _ := statusOf(err); s.session.Err() == nil {
 				s.end(ending{failure: &Ydb_Coordination.SessionResponse_Failure{Status: code}})
 			}
 			return
-		case a.Kind.IsAnswer():
-			s.numbers.answered(this)
 		}
-		if a.Result.Status == protocol.StatusStale {
+		stale := a.Result.Status == protocol.StatusStale || a.Result.Status == protocol.StatusNumberReused
+		if a.Kind.IsAnswer() {
+			s.numbers.answered(this, stale)
+		}
+		if stale {
 			go s.mutate(m, number, done)
 			return
 		}

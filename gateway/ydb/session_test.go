@@ -267,3 +267,27 @@ func TestANodeThatIsDropped(t *testing.T) {
 	s.begin(start{})
 	s.fails(Ydb.StatusIds_NOT_FOUND)
 }
+
+// TestASessionSaysWhoseItIs: operators see the program, its process and its address in the description, and the
+// gateway's address as that of the client. A description that leaves no room for that stays as it is.
+func TestASessionSaysWhoseItIs(t *testing.T) {
+	r := newRig(t, 1)
+	r.create()
+	full := strings.Repeat("d", 1024)
+	for asked, want := range map[string]string{
+		"worker": "worker (ydb-go-sdk/3.156.1, process 4711, at 127.0.0.1)", full: full,
+	} {
+		a := r.session(start{description: asked})
+		found := false
+		for s, err := range r.native().Node(nodePath).Sessions(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || s.ID == a.id && s.Description == want
+		}
+		if !found {
+			t.Errorf("no session is described as %q", want)
+		}
+		a.stop()
+	}
+}

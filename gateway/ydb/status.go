@@ -29,6 +29,7 @@ var statuses = map[protocol.Status]Ydb.StatusIds_StatusCode{
 	protocol.StatusSessionExpired:     Ydb.StatusIds_SESSION_EXPIRED,
 	protocol.StatusMoved:              Ydb.StatusIds_UNAVAILABLE,
 	protocol.StatusStale:              Ydb.StatusIds_UNAVAILABLE,
+	protocol.StatusNumberReused:       Ydb.StatusIds_UNAVAILABLE,
 	protocol.StatusFenced:             Ydb.StatusIds_PRECONDITION_FAILED,
 	protocol.StatusUnavailable:        Ydb.StatusIds_UNAVAILABLE,
 	protocol.StatusOverloaded:         Ydb.StatusIds_OVERLOADED,

@@ -1,11 +1,11 @@
 package ydb
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"io"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ydb-platform/ydb-go-genproto/Ydb_Coordination_V1"
@@ -18,13 +18,6 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-const (
-	// maxQueued is how many messages may wait to be sent over one stream.
-	maxQueued = 4096
-	// maxSpare is for how many of them a stream keeps room.
-	maxSpare = 64
-)
-
 type (
 	request  = Ydb_Coordination.SessionRequest
 	response = Ydb_Coordination.SessionResponse
@@ -33,28 +26,28 @@ type (
 // stream is one attach of one session of an SDK. The goroutine of the call sends, and decides when it is over; another
 // one receives.
 type stream struct {
-	gateway  *Gateway
-	rpc      Ydb_Coordination_V1.CoordinationService_SessionServer
-	call     call
-	ticket   *ticket
-	session  *raw.Session
-	reliance time.Duration // for how long an SDK may rely on the session after it has got a message
-	asked    time.Duration // the timeout that it asked for
-	pings    pings
-	ended    chan ending // holds the first reason to end
-	orphan   bool        // the session was made for this stream, and nothing about it was sent yet
-
-	mu      sync.Mutex // guards what follows
-	queue   []*response
-	spare   []*response   // that was sent, and is empty
-	wake    chan struct{} // there is something to send; holds one
-	numbers numbers
+	gateway      *Gateway
+	rpc          Ydb_Coordination_V1.CoordinationService_SessionServer
+	call         call
+	ticket       *ticket
+	session      *raw.Session
+	reliance     time.Duration // for how long an SDK may rely on the session after it has got a message
+	asked        time.Duration // the timeout that it asked for
+	pings        pings
+	outbox       outbox
+	numbers      numbers
+	descriptions descriptions
+	ended        chan ending // holds the first reason to end
+	letGo        sync.Once   // of the session
+	started      bool        // the session was started for this stream
+	known        atomic.Bool // the client has sent something after its first message
 }
 
 // ending is why a stream is over.
 type ending struct {
 	failure *Ydb_Coordination.SessionResponse_Failure // the last message; nil for none
 	stop    bool                                      // the client has asked for the end of its session
+	broken  error                                     // nothing may be sent any more, or can be; nil elsewhere
 	left    time.Duration                             // to the session; 0 for all that it has
 }
 
@@ -74,7 +67,8 @@ func (g *Gateway) Session(rpc Ydb_Coordination_V1.CoordinationService_SessionSer
 		return status.Error(codes.InvalidArgument, "the first message is not a session_start")
 	}
 	s := &stream{
-		gateway: g, rpc: rpc, call: c, ended: make(chan ending, 1), wake: make(chan struct{}, 1),
+		gateway: g, rpc: rpc, call: c, ended: make(chan ending, 1),
+		outbox: outbox{all: &g.backlog, wake: make(chan struct{}, 1), room: make(chan struct{}, 1)},
 	}
 	if err == nil {
 		err = s.open(start)
@@ -102,12 +96,11 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	s.asked = time.Duration(m.TimeoutMillis) * time.Millisecond
 	s.reliance = relianceOf(s.asked)
 	p := raw.Params{
-		Path: path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: m.Description,
-		Key: m.ProtectionKey, Sequence: m.SeqNo, Over: s.sessionOver,
+		Path: path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: s.call.describe(m.Description),
+		Key: m.ProtectionKey, Sequence: m.SeqNo, DrawNumbers: true, Over: s.sessionOver,
 	}
-	s.numbers.begin(m.SeqNo)
 	if m.SessionId == 0 {
-		s.orphan = true
+		s.started = true
 		s.session, err = s.ticket.raw.Start(ctx, p)
 	} else {
 		s.session, err = s.ticket.raw.Attach(ctx, m.SessionId, p)
@@ -116,7 +109,10 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 		s.gateway.tickets.leave(s.call.ticket, s.ticket)
 		return err
 	}
-	s.pings.period = s.gateway.timing.periodOf(s.asked)
+	if m.SessionId != 0 {
+		s.numbers.last = cmp.Or(s.session.NumberBase(), (m.SeqNo+1)<<32)
+	}
+	s.pings.timing = s.gateway.timing.pingsOf(s.asked)
 	s.send(&response{Response: &Ydb_Coordination.SessionResponse_SessionStarted_{
 		SessionStarted: &Ydb_Coordination.SessionResponse_SessionStarted{
 			SessionId: s.session.ID(), TimeoutMillis: m.TimeoutMillis,
@@ -184,16 +180,17 @@ func failureOf(err error) *response {
 func (s *stream) run() error {
 	s.gateway.counts.streams.Add(1)
 	defer s.gateway.counts.streams.Add(-1)
+	defer s.outbox.shutDown()
 	go s.receive()
 	s.ping()
 	defer s.pings.stop()
 	for {
 		select {
-		case <-s.wake:
-			if !s.flush() {
-				s.leave(ending{})
-				return status.Error(codes.Unavailable, "the session cannot be relied on at the moment")
+		case <-s.outbox.wake:
+			if err := s.flush(); err != nil {
+				return s.leave(ending{broken: err, left: s.leftAfter(err)})
 			}
+			s.describeNext()
 		case why := <-s.ended:
 			return s.leave(why)
 		case <-s.gateway.drained:
@@ -203,108 +200,83 @@ func (s *stream) run() error {
 	}
 }
 
-// flush sends what waits. It returns false where nothing may be sent any more: each message lets the SDK believe in
-// the session for as long as reliance says, from its coming on.
-func (s *stream) flush() bool {
-	s.mu.Lock()
-	queue := s.queue
-	s.queue, s.spare = s.spare, nil
-	s.mu.Unlock()
-	for _, m := range queue {
+// errWithheld ends a stream over which nothing may be sent.
+var errWithheld = status.Error(codes.Unavailable, "the session cannot be relied on at the moment")
+
+// flush sends what waits. It fails where nothing may be sent any more: each message lets the SDK believe in the session
+// for as long as reliance says, from its coming on.
+func (s *stream) flush() error {
+	next := s.outbox.take()
+	defer s.outbox.wereSent(next)
+	for _, m := range next {
 		if s.session.LeaseLeft() < s.reliance {
 			s.gateway.counts.withheld.Add(1)
-			return false
+			return errWithheld
 		}
-		if s.rpc.Send(m) != nil {
-			return false
+		if err := s.rpc.Send(m.response); err != nil {
+			return err
 		}
-		s.orphan = false
+		s.outbox.sent.Add(1)
+		if m.GetPing() != nil {
+			s.pings.wasSent()
+		}
 	}
-	s.keep(queue)
-	return true
-}
-
-// keep leaves the room of a queue that was sent to the next one, where it is not much.
-func (s *stream) keep(sent []*response) {
-	if cap(sent) > maxSpare {
-		return
-	}
-	clear(sent)
-	s.mu.Lock()
-	s.spare = sent[:0]
-	s.mu.Unlock()
+	return nil
 }
 
 // leave lets go of the session, and sends what is to be the last.
 func (s *stream) leave(why ending) error {
-	ctx := context.WithoutCancel(s.rpc.Context())
-	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
-	defer cancel()
-	if why.stop {
-		if err := s.session.Stop(ctx); err != nil {
-			return s.rpc.Send(failureOf(err))
-		}
+	switch err := s.letGoOf(why); {
+	case why.broken != nil:
+		return why.broken
+	case why.stop && err == nil:
 		return s.rpc.Send(&response{Response: &Ydb_Coordination.SessionResponse_SessionStopped_{
 			SessionStopped: &Ydb_Coordination.SessionResponse_SessionStopped{SessionId: s.session.ID()},
 		}})
-	}
-	if s.orphan {
-		_ = s.session.Stop(ctx) // its client does not know it, and asks for another one
-	} else {
-		_ = s.session.Detach(ctx, why.left) // a session that is over already needs none
-	}
-	if why.failure == nil {
+	case why.stop:
+		return s.rpc.Send(failureOf(err))
+	case why.failure == nil:
 		return nil
 	}
 	return s.rpc.Send(&response{Response: &Ydb_Coordination.SessionResponse_Failure_{Failure: why.failure}})
+}
+
+// letGoOf ends or detaches the session, once.
+func (s *stream) letGoOf(why ending) (err error) {
+	s.letGo.Do(func() {
+		ctx := context.WithoutCancel(s.rpc.Context())
+		ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
+		defer cancel()
+		// A client that has gone before it sent anything to its new session may not know it, and asks for another one.
+		switch {
+		case why.stop:
+			err = s.session.Stop(ctx)
+		case s.started && why.failure == nil && !s.known.Load():
+			s.session.Abandon()
+		default:
+			_ = s.session.Detach(ctx, why.left) // a session that is over already needs none
+		}
+	})
+	return err
 }
 
 // leaveTimeout is how long a stream that is over waits for its host; what is left to do goes on without it.
 const leaveTimeout = 5 * time.Second
 
 // send queues a message.
-func (s *stream) send(m *response) {
-	s.mu.Lock()
-	s.queue = append(s.queue, m)
-	full := len(s.queue) > maxQueued
-	s.mu.Unlock()
-	if full {
-		s.end(ending{failure: failureOf(&failed{Ydb.StatusIds_OVERLOADED, "too much waits to be read"}).GetFailure()})
-		return
-	}
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *stream) send(m *response) { s.outbox.add(m) }
 
-// receive handles what the client sends, until the stream is over.
-func (s *stream) receive() {
-	for {
-		m, err := s.rpc.Recv()
-		if err != nil {
-			s.end(ending{left: s.leftAfter(err)})
-			return
-		}
-		if err := s.handle(m); err != nil {
-			s.end(ending{failure: failureOf(err).GetFailure()})
-			return
-		}
-		if m.GetSessionStop() != nil {
-			s.end(ending{stop: true})
-			return
-		}
+// stalled ends a stream whose client reads nothing. Its session is detached, and what waits is dropped, though the
+// goroutine that sends stands still until the client reads on: if it never does, its connection is closed.
+func (s *stream) stalled() {
+	s.gateway.counts.overloaded.Add(1)
+	why := ending{failure: failureOf(
+		&failed{Ydb.StatusIds_OVERLOADED, "the client does not read what waits for it"}).GetFailure()}
+	s.end(why)
+	s.outbox.shutDown()
+	_ = s.letGoOf(why)
+	if c := s.call.from; c != nil {
+		closing := time.AfterFunc(maxHeld, c.close)
+		context.AfterFunc(s.rpc.Context(), func() { closing.Stop() })
 	}
-}
-
-// leftAfter is how long a session lives on whose stream was not ended by the gateway. Where its client has ended the
-// stream, it relies on the session no more, and the timeout that it asked for holds. Where the connection is lost, it
-// may.
-func (s *stream) leftAfter(err error) time.Duration {
-	lost := s.call.from == nil || s.call.from.lost.Load()
-	cancelled := errors.Is(err, io.EOF) || status.Code(err) == codes.Canceled
-	if lost || !cancelled || strings.Contains(err.Error(), "connection") {
-		return 0
-	}
-	return max(s.asked, time.Millisecond)
 }

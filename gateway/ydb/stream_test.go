@@ -34,7 +34,7 @@ func (r *rig) create() {
 // context is that of a call of an SDK.
 func (r *rig) context() context.Context {
 	return metadata.AppendToOutgoingContext(r.t.Context(), "x-ydb-database", database, "x-ydb-auth-ticket", r.ticket,
-		"x-ydb-sdk-build-info", "ydb-go-sdk/3.156.1", "x-ydb-trace-id", "1")
+		"x-ydb-sdk-build-info", "ydb-go-sdk/3.156.1", "x-ydb-client-pid", "4711", "x-ydb-trace-id", "1")
 }
 
 // caller is a stream as a client without an SDK uses it. It answers pings unless it is mute.
@@ -62,7 +62,10 @@ type start struct {
 	description string
 }
 
-func (r *rig) call() *caller {
+func (r *rig) call() *caller { return r.unheard().listened() }
+
+// unheard is call for a test that receives by itself, until listened.
+func (r *rig) unheard() *caller {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.context())
 	r.t.Cleanup(cancel)
@@ -70,7 +73,10 @@ func (r *rig) call() *caller {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	c := &caller{t: r.t, rpc: rpc, cancel: cancel, got: make(chan received, 100)}
+	return &caller{t: r.t, rpc: rpc, cancel: cancel, got: make(chan received, 100)}
+}
+
+func (c *caller) listened() *caller {
 	go c.listen()
 	return c
 }

@@ -19,7 +19,7 @@ const CheckInterval = time.Second
 var ErrNoCertificate = errors.New("no certificate in the file")
 
 // Files are a certificate with its key, and the authorities that sign those of others; all PEM. Authorities may be
-// empty.
+// empty, and so may the other two for one who has no certificate to show.
 type Files struct{ Certificate, Key, Authorities string }
 
 // Source gives TLS its configuration from files, and takes new ones when the files change, without a restart:
@@ -37,8 +37,8 @@ type Source struct {
 }
 
 // Load reads the files. The configuration is derived from what is in them, each time that they have changed; the pool
-// is nil where no authorities are named. That the files are broken now is an error; that they break later is only
-// logged, with the default logger.
+// is nil where no authorities are named, and the certificate is empty where none is. That the files are broken now is
+// an error; that they break later is only logged, with the default logger.
 func Load(files Files, derive func(tls.Certificate, *x509.CertPool) *tls.Config) (*Source, error) {
 	s := &Source{files: files, derive: derive, logger: slog.Default()}
 	s.seen, s.checked = s.look(), time.Now()
@@ -59,7 +59,7 @@ func (s *Source) ServerConfig() *tls.Config {
 	return config
 }
 
-// Expires returns when the certificate ends that others are shown now.
+// Expires returns when the certificate ends that others are shown now; one must be named.
 func (s *Source) Expires() time.Time {
 	return s.Config().Certificates[0].Leaf.NotAfter
 }
@@ -93,9 +93,12 @@ func (s *Source) reload() {
 }
 
 func (s *Source) load() (*tls.Config, error) {
-	certificate, err := tls.LoadX509KeyPair(s.files.Certificate, s.files.Key)
-	if err != nil {
-		return nil, fmt.Errorf("certificate %s with key %s: %w", s.files.Certificate, s.files.Key, err)
+	var certificate tls.Certificate
+	if s.files.Certificate != "" || s.files.Key != "" {
+		var err error
+		if certificate, err = tls.LoadX509KeyPair(s.files.Certificate, s.files.Key); err != nil {
+			return nil, fmt.Errorf("certificate %s with key %s: %w", s.files.Certificate, s.files.Key, err)
+		}
 	}
 	if s.files.Authorities == "" {
 		return s.derive(certificate, nil), nil

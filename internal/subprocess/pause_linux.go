@@ -24,3 +24,6 @@ func (p *Process) Pause() error {
 		return nil
 	}
 }
+
+// Resume lets a process go on that Pause has stopped.
+func (p *Process) Resume() error { return p.Signal(syscall.SIGCONT) }

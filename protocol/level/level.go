@@ -7,8 +7,10 @@
 package level
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Level is a feature level. Levels only rise.
@@ -17,10 +19,13 @@ type Level uint8
 // First is the level that clusters are born with: all that there was when levels came.
 const First Level = 1
 
+// latest is the newest level of this source.
+const latest = "7"
+
 // newest is Newest as a text, which the linker can replace: with -ldflags "-X MODULE/protocol/level.newest=N" for a
 // lower level the program is what it was when that level was the newest, as far as a cluster can see. The tests of
 // rolling upgrades start such hosts.
-var newest = "5"
+var newest = latest
 
 // Newest is the highest level that this build can follow. It never changes.
 var Newest = parse(newest)
@@ -32,6 +37,43 @@ func parse(text string) Level {
 	}
 	return Level(n)
 }
+
+// unsettled is a level that several builds in a row, whose newest level it was, wrote in other forms than the last one
+// of them. The next level came with the last form, which is the one that stays.
+const unsettled Level = 4
+
+// ErrUnsettled is wrapped where a build would have to read, or to write, another form of level 4 than the one that
+// stays.
+var ErrUnsettled = errors.New("builds that could follow feature level 4 and none above wrote that level in other " +
+	"forms: their hosts and directories do not go with those of this version, and there is no converter. Use that " +
+	"build on them, or stop its hosts and begin with this version and empty directories")
+
+// CheckBuild returns an ErrUnsettled where a host of a version, which can follow so high a level, is of such a build.
+func CheckBuild(highest Level, version string) error {
+	if highest == unsettled && !strings.HasSuffix(version, mark(unsettled)) {
+		return fmt.Errorf("version %s: %w", version, ErrUnsettled)
+	}
+	return nil
+}
+
+// CheckForm returns an ErrUnsettled with the reason why something of a cluster at a level could not be read, where the
+// level may have been written in another form. It returns other errors as they are.
+func CheckForm(at Level, err error) error {
+	if err == nil || at != unsettled {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", ErrUnsettled, err)
+}
+
+// Mark is what programs that are linked for a lower level have behind their version. It is empty for all others.
+func Mark() string {
+	if newest == latest {
+		return ""
+	}
+	return mark(Newest)
+}
+
+func mark(l Level) string { return fmt.Sprintf("+level%d", l) }
 
 // Kind says what a row of the table is about.
 type Kind uint8

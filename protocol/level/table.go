@@ -154,4 +154,20 @@ var rows = []struct {
 		// A host that is to be expelled is let in while it has replicas.
 		"leavers-boot",
 	}},
+	{6, Command, []string{"session-numbers"}},
+	{6, Record, []string{"SessionState.NumberSpace", "AnswerState.Asked"}},
+	{6, Rule, []string{
+		// What is asked under the number of another request gets no answer of that one: it is refused.
+		"number-of-one-request",
+		// A pending verdict at a gate of a rollout replaces no other verdict.
+		"pending-takes-back-nothing",
+	}},
+	{6, MetaRecord, []string{"Answer.Asked"}},
+	{6, MetaRule, []string{
+		// So it is with the numbers of changes of nodes.
+		"number-of-one-request",
+	}},
+	{6, MessageField, []string{"SESSION_ATTACH.numbers", "SESSION_ATTACH_ANSWER.number_base"}},
+	{7, MetaRecord, []string{"Config.LongestWaitMillis"}},
+	{7, MessageField, []string{"NodeConfig.longest_wait_ms"}},
 }

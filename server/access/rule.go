@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/shard/rights"
 )
 
 // Role is what an entry of the file gives: one of those that there always are. Each role has the rights of those before
@@ -29,11 +29,11 @@ const Roles = "read, write, operator, admin or root"
 
 // rights returns what the role allows.
 func (r Role) rights() (protocol.Right, error) {
-	allowed, ok := rights.RightsOf(string(r))
-	if !ok {
+	role := rights.Predefined(string(r))
+	if role == nil {
 		return 0, fmt.Errorf("there is no role %q; give %s", string(r), Roles)
 	}
-	return allowed, nil
+	return role.Rules[0].Rights, nil
 }
 
 // compiled is an entry that was understood.

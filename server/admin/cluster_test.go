@@ -1,32 +1,39 @@
 package admin
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/internal/shape"
+	kind "github.com/signalbox/signalbox/protocol/host"
 )
 
 // TestClusterKeepsItsNames holds the page against a file: programs read it.
 func TestClusterKeepsItsNames(t *testing.T) {
-	one, yes := 1, true
+	one := 1
 	host := &fake{cluster: Cluster{
 		ID: "prod", Generation: 2, Governor: 1, GovernorPages: "a:7422", Observed: true, Tolerated: &one,
-		Hosts: []Member{{
-			ID: 4, Name: "d", Incarnation: "b2000000000000000000000000000002", Current: "online", Target: "offline",
-			Reason: "drained", SinceSeconds: 1.5, Cordoned: true, Domain: "rack=1", RaftAddress: "d:7421",
-			ClientAddress: "d:7420", AdminAddress: "d:7422", Version: "v1.0.0", Level: 4, Alive: &yes,
+		Hosts: []kind.Host{{
+			ID: 4, Name: "d", Incarnation: "b2000000000000000000000000000002", Starts: 2,
+			Current:  kind.Standing{State: kind.Online, Reason: "started", Epoch: 1},
+			Target:   kind.Standing{State: kind.Offline, Reason: "drained", Since: 1500 * time.Millisecond, Epoch: 1},
+			Cordoned: true, Domain: kind.Domain{{Key: "rack", Value: "1"}}, RaftAddress: "d:7421",
+			ClientAddress: "d:7420",
+			AdminAddress:  "d:7422", Version: "v1.0.0", Level: 4, Alive: true,
 		}},
-		Shards: []Placement{{
-			ID: 1, Leader: 1, Voters: []uint64{1, 2, 3}, Learners: []uint64{4}, Redundancy: &Redundancy{
-				Wanted: 3, Live: 3, Tolerated: 1, Domains: []DomainLoss{{Label: "rack=1", Live: 2}},
-			},
+		Shards: []kind.Shard{{
+			ID: 1, Leader: 1, Replicas: []kind.Replica{{ID: 4, Host: 4, Role: kind.Voter, Observed: true}},
+			Redundancy: kind.Redundancy{Wanted: 3, Voters: 3, Live: 3, Tolerated: 1,
+				Domains: []kind.DomainLoss{{Label: "rack=1", Live: 2}}},
 		}},
 		Concerns: []Concern{{
-			Severity: "note", Code: "drained", Text: "host d is drained", Mend: "signalbox host undrain d", Host: 4,
-			Shards: []uint64{1},
+			Kind: "drained", Severity: "note", Subject: "host d", Text: "host d is drained",
+			Do:   "signalbox host undrain d",
+			Host: "d", Shards: []string{"1"}, Since: "2026-01-02T03:04:05Z",
 		}},
 	}}
 	w := get(t, Handler(host, Options{}), "/cluster")
@@ -44,8 +51,8 @@ func TestClusterKeepsItsNames(t *testing.T) {
 func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 	observed := func(tolerated int) *fake {
 		return &fake{cluster: Cluster{Observed: true, Tolerated: &tolerated,
-			Shards: []Placement{{
-				ID: 1, Redundancy: &Redundancy{Wanted: 3, Live: 2 + tolerated, Tolerated: tolerated},
+			Shards: []kind.Shard{{
+				ID: 1, Redundancy: kind.Redundancy{Wanted: 3, Live: 2 + tolerated, Tolerated: tolerated},
 			}},
 		}}
 	}
@@ -61,7 +68,7 @@ func TestToleranceSaysWhetherAHostMayFail(t *testing.T) {
 	} {
 		w := get(t, Handler(c.host, Options{}), "/health/tolerance")
 		var shown Tolerance
-		if err := json.Unmarshal(w.Body.Bytes(), &shown); err != nil || w.Code != c.code ||
+		if err := shape.Decode(w.Body.Bytes(), &shown); err != nil || w.Code != c.code ||
 			shown.Observed != c.host.cluster.Observed || shown.GovernorPages != c.host.cluster.GovernorPages {
 			t.Errorf("%s: %d %s, %v", what, w.Code, w.Body, err)
 		}

@@ -152,5 +152,5 @@ func (p *pages) status(w http.ResponseWriter, _ *http.Request) {
 	if s.Cluster.Hosts == nil {
 		s.Cluster.Hosts = []HostRecord{}
 	}
-	writeJSON(w, http.StatusOK, s)
+	writeJSON(w, http.StatusOK, s, nil)
 }

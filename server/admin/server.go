@@ -1,24 +1,27 @@
 package admin
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/signalbox/signalbox/internal/httpdoor"
 )
 
 // The limits of the admin server. It is for few clients that are well known, and must not hold the host up
 // when they are not.
 const (
-	// maxConnections is how many there may be at once; one more takes the place of the one that has done nothing for
-	// longest.
+	// maxConnections is how many there may be at once, and maxOfAddress how many of them of one address; one more takes
+	// the place of the one that has done nothing for longest.
 	maxConnections = 256
+	maxOfAddress   = 192
 	// pageLimit is how many pages are made at once, other than those of health; well below maxConnections.
 	pageLimit     = 32
 	headerTimeout = 5 * time.Second
@@ -35,7 +38,6 @@ const (
 type Server struct {
 	http     *http.Server
 	listener net.Listener
-	conns    connections
 	serving  sync.WaitGroup
 }
 
@@ -49,15 +51,17 @@ func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, erro
 	if err != nil {
 		return nil, fmt.Errorf("admin: listen on %s: %w", address, err)
 	}
-	s := &Server{listener: listener, conns: connections{open: make(map[net.Conn]*list.Element)}}
+	door := httpdoor.New(httpdoor.Limits{Connections: maxConnections, OfAddress: maxOfAddress})
+	s := &Server{listener: door.Listen(listener)}
 	s.http = &http.Server{
-		Handler: s.conns.limited(pages), ConnContext: withConn,
+		Handler:           limited(pages),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnState: s.conns.changed,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	door.Attach(s.http)
 	s.serving.Go(func() {
-		if err := s.http.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("health, metrics and status are served no more", "error", err)
 		}
 	})
@@ -75,4 +79,31 @@ func (s *Server) Close() {
 		_ = s.http.Close()
 	}
 	s.serving.Wait()
+}
+
+// limited serves pages that cost something, or may take long to be read, a few at a time. Health is served beside them
+// whatever they do. The connection of a page that is being made is not closed for another: there are never so many.
+func limited(pages http.Handler) http.Handler {
+	places := make(chan struct{}, pageLimit)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength != 0 {
+			w.Header().Set("Connection", "close") // no page waits for a body
+		}
+		if strings.HasPrefix(r.URL.Path, healthPath) {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			w.Header().Set("Retry-After", "1")
+			writeText(w, http.StatusServiceUnavailable, "too many pages are asked for at once\n")
+			return
+		}
+		defer func() { <-places }()
+		if conn := httpdoor.Of(r); conn.Begin() {
+			defer conn.End()
+			pages.ServeHTTP(w, r)
+		}
+	})
 }

@@ -80,6 +80,14 @@ func (g *Guard) makeRoom(space Space) {
 	})
 }
 
+// Relieve gives the reserve back at once, for what must be written and found no room. It is taken again by and by.
+func (g *Guard) Relieve() {
+	if held := g.reserve.held(); held > 0 {
+		g.config.Log.Warn("the room that was held in reserve is free now: the disk is full", "bytes", held,
+			"error", g.reserve.release())
+	}
+}
+
 // wanted is how large the reserve is to be: as it is while that is not known.
 func (g *Guard) wanted(space Space) uint64 {
 	log := g.log.Load()

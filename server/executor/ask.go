@@ -58,13 +58,13 @@ func (e *Executor) Steps() ([]Step, error) {
 	return list, nil
 }
 
-// Why says what the governor waits for. Nothing says that all is as it should be.
+// Why says what the governor waits for, and what is due. Nothing says that all is as it should be.
 func (e *Executor) Why() ([]plan.Reason, error) {
 	v, err := e.View()
 	if err != nil {
 		return nil, err
 	}
-	return e.planner.Next(v).Reasons, nil
+	return governor.Why(e.planner, v), nil
 }
 
 // Redundancies are what each shard can lose and go on.

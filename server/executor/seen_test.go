@@ -140,7 +140,7 @@ func TestLearnerThatIsFilledIsNotStuck(t *testing.T) {
 		f.join("c", "")
 		time.Sleep(time.Minute)
 		why, err := f.leader(hosts.Meta).executor.Why()
-		if text := fmt.Sprint(why); err != nil || !strings.Contains(text, "shard 0: adding c waits for its snapshot, "+
+		if text := fmt.Sprint(why); err != nil || !strings.Contains(text, "shard 0: c waits for its snapshot, "+
 			"41 %, 12000000 bytes/s") {
 			t.Errorf("%s, %v", text, err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
@@ -16,7 +17,7 @@ import (
 type addressBook struct {
 	mu      sync.Mutex                        // guards what follows
 	written []identity.Known                  // by the records, or by what was written down of them
-	heard   []identity.Known                  // of others, as they have joined later than all of those
+	heard   []identity.Known                  // of hosts that have joined later than all of those: others named them
 	met     map[hosts.Incarnation]hosts.Start // in the life of this process
 }
 
@@ -75,11 +76,12 @@ func (h *Host) goByBook() {
 
 // hostsChanged goes by other records of hosts from now on.
 func (h *Host) hostsChanged(r *hosts.Records) {
-	written := bookOf(r)
 	h.book.mu.Lock()
-	same := slices.Equal(written, h.book.written)
-	h.book.write(written)
+	before := h.book.all()
+	h.book.write(bookOf(r))
 	h.goByBook()
+	written := h.book.all()
+	same := slices.Equal(written, before)
 	h.book.mu.Unlock()
 	if same {
 		return
@@ -117,4 +119,15 @@ func reachable(known []identity.Known) (all []rafttransport.Host) {
 		}
 	}
 	return all
+}
+
+// membersOf returns the ids of the hosts in a book that belong to the cluster. A host that has no replica finds the one
+// that governs among these, and no other way.
+func membersOf(known []identity.Known) (ids []shard.HostID) {
+	for _, k := range known {
+		if !k.Expelled {
+			ids = append(ids, k.ID)
+		}
+	}
+	return ids
 }

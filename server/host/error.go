@@ -20,6 +20,8 @@ const (
 	KindData
 	// KindAddress: an address cannot be listened on. It may be free later.
 	KindAddress
+	// KindRoom: the disk has no room for what a host writes. There may be some later.
+	KindRoom
 	// KindOther is anything else.
 	KindOther
 )
@@ -31,14 +33,26 @@ type Error struct {
 }
 
 // Error implements error.
-func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Error() string {
+	if e.Kind != KindSettings && raftlog.NoRoom(e.Err) {
+		return fmt.Sprintf("%v; the host goes on as before once it is started again with room on its disk", e.Err)
+	}
+	return e.Err.Error()
+}
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of an error of Start, KindOther where it has none.
+// KindOf returns the kind of an error of Start, or of one with which a host has halted, KindOther where it has none.
+// Whatever could not be written for want of room can be written later.
 func KindOf(err error) Kind {
-	if e, ok := errors.AsType[*Error](err); ok {
+	e, ok := errors.AsType[*Error](err)
+	switch {
+	case ok && e.Kind == KindSettings:
+		return e.Kind
+	case raftlog.NoRoom(err):
+		return KindRoom
+	case ok:
 		return e.Kind
 	}
 	return KindOther

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/access"
 	"github.com/signalbox/signalbox/server/admin"
@@ -74,8 +76,10 @@ type Host struct {
 	peers        atomic.Pointer[rafttransport.Transport] // nil: no other hosts are reached
 	identity     identity.Identity
 	logSyncs     *server.SyncTimes
+	logGrew      chan struct{} // has a token where the log has grown since that was noted
 	logSnapshots *server.SnapshotTransfers
-	raftSecret   []byte // nil: there is none
+	doors        atomic.Pointer[func(io.Writer)] // write the metrics of what is served beside the host; nil: nothing is
+	raftSecret   []byte                          // nil: there is none
 	raftRefused  [rafttransport.Refusals]atomic.Uint64
 	raft         *raftlog.Host
 	// core is set last. The admin pages are served before and after, and read the rest only where there is a core.
@@ -98,7 +102,7 @@ type Host struct {
 // behind but a directory, which another Start accepts.
 func Start(o Options) (_ *Host, err error) {
 	h := &Host{
-		options: o, log: o.Log, began: time.Now(), done: make(chan struct{}),
+		options: o, log: o.Log, began: time.Now(), done: make(chan struct{}), logGrew: make(chan struct{}, 1),
 		logSyncs: server.NewSyncTimes(), logSnapshots: new(server.SnapshotTransfers),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -199,11 +203,12 @@ func (h *Host) openLog() (err error) {
 	config := raftlog.Config{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, DataDir: h.directory.LogPath(),
 		Founders: founders(&h.identity), Deployment: h.identity.Deployment(), Transport: h.peers.Load(),
-		Used: h.identity.Started, Damaged: h.halt,
+		Used: h.identity.Started, Damaged: h.logDamaged, Relieve: h.disk.Relieve,
+		LogEnd: h.directory.LogEnd(), Confirmed: h.confirmed(),
 		Tick: s.RaftTick, ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: s.RaftSnapshotBatches, KeepEntries: keptBatches(s.RaftSnapshotBatches),
 		SnapshotBytes: int64(s.RaftSnapshotBytes), KeepBytes: keptBytes(int64(s.RaftSnapshotBytes)),
-		Room: h.disk.Room, Full: h.disk.Guard, Synced: h.logSyncs.Observe, Transfers: h.logSnapshots,
+		Room: h.disk.Room, Full: h.disk.Guard, Synced: h.logSynced, Transfers: h.logSnapshots,
 		Metrics: s.RaftMetrics, Logger: newEngineLog(h.log),
 	}
 	if h.options.AdjustLog != nil {
@@ -216,6 +221,7 @@ func (h *Host) openLog() (err error) {
 	if err := h.directory.Started(); err != nil {
 		return &Error{KindOther, err}
 	}
+	h.arriving.Go(h.keepAnchored)
 	return nil
 }
 
@@ -229,14 +235,14 @@ func keptBytes(between int64) int64 { return between / 4 }
 // coreConfig is what the server is opened with.
 func (h *Host) coreConfig() server.Config {
 	s := &h.settings
-	domain, _ := hosts.ParseDomain(s.FailureDomain) // the settings were checked
+	domain, _ := host.ParseDomain(s.FailureDomain) // the settings were checked
 	c := server.Config{
 		ID: h.identity.HostID, Name: h.identity.HostName, Cluster: h.identity.Cluster,
 		ClientAddress: h.addresses.ClientAdvertise, RaftAddress: cmp.Or(s.RaftAdvertise, settings.Off),
 		AdminAddress: h.addresses.AdminAdvertise, Version: h.options.Version,
 		Incarnation: h.identity.Incarnation, Start: h.start, Founders: founders(&h.identity),
 		Domain: domain,
-		Hosts:  h.identity.HostIDs(), Shards: h.identity.Shards,
+		Hosts:  membersOf(*h.known.Load()), Shards: h.identity.Shards,
 		Logs:     func(id uint64, sm shard.StateMachine) (shard.Log, error) { return h.raft.Start(id, sm) },
 		Replicas: raftReplicas{h.raft}, Calls: h.calls(), HostsChanged: h.hostsChanged,
 		Limits: protocol.Limits{
@@ -244,7 +250,7 @@ func (h *Host) coreConfig() server.Config {
 		},
 		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), WatchBytes: uint64(s.WatchMemory),
 		ShardObjects: uint64(s.ShardObjects), ShardBytes: uint64(s.ShardBytes),
-		PingInterval: s.PingInterval, Guard: h.disk.Guard, Authority: h.authority,
+		PingInterval: s.PingInterval, Guard: h.disk.Guard, Own: h.own, Authority: h.authority,
 		Halt:     h.halt,
 		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log,
 	}

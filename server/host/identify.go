@@ -33,6 +33,10 @@ func (h *Host) identify() (err error) {
 	if h.start, err = h.directory.Begin(); err != nil {
 		return err
 	}
+	if doubt := h.directory.Doubt(); doubt != nil {
+		h.log.Warn("whether the data directory is a copy is noticed by other hosts, and not by this one", "dir",
+			h.settings.DataDir, "why", doubt)
+	}
 	h.identity = h.directory.Identity()
 	if h.settings.Joins() && h.identity.Born() {
 		h.log.Info("the data directory belongs to a host of a cluster, which need not join", "cluster",

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/settings"
@@ -162,7 +163,8 @@ func TestAWipedHostWaitsWhileNoOtherAnswers(t *testing.T) {
 	}
 }
 
-// copyDirectory keeps a copy of a host's directory, and returns what puts it back.
+// copyDirectory keeps a copy of a host's directory, and returns what puts it back as if the disk had been set back: the
+// directory does not know that it is a copy.
 func copyDirectory(t *testing.T, dir string) (putBack func()) {
 	t.Helper()
 	kept := filepath.Join(t.TempDir(), "copy")
@@ -172,6 +174,14 @@ func copyDirectory(t *testing.T, dir string) (putBack func()) {
 	return func() {
 		t.Helper()
 		if err := errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(kept))); err != nil {
+			t.Fatal(err)
+		}
+		d, err := identity.Claim(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Release()
+		if _, err := d.Moved(true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,13 +230,18 @@ func TestWhoIsAdmitted(t *testing.T) {
 		change func(*rafttransport.Identity)
 		code   rafttransport.Code // zero: it is admitted
 	}{
+		{"a later start while it lives", func(i *rafttransport.Identity) { i.Start.Number++ },
+			rafttransport.CodeOlderCopy},
 		{"as it is", func(*rafttransport.Identity) {}, 0},
 		{"another process of its " +
 			"number", func(i *rafttransport.Identity) { i.Start.Draw++ }, rafttransport.CodeOlderCopy},
 		{"another " +
 			"incarnation", func(i *rafttransport.Identity) { i.Incarnation[0]++ }, rafttransport.CodeOtherIncarnation},
 		{"an unknown host", func(i *rafttransport.Identity) { i.Host = 9 }, rafttransport.CodeNotNow},
-		{"a later start", func(i *rafttransport.Identity) { i.Start.Number++ }, 0},
+		{"a later start once it is gone", func(i *rafttransport.Identity) {
+			hosts[1].Close()
+			i.Start.Number++
+		}, 0},
 		{"the start before", func(*rafttransport.Identity) {}, rafttransport.CodeOlderCopy},
 	} {
 		peer := hosts[1].asPeer()
@@ -270,4 +285,29 @@ func TestAHostMayMoveToAnotherAddress(t *testing.T) {
 		all[i].Hosts = moved[i].Hosts
 	}
 	awaitReady(t, startSome(t, all...)...)
+}
+
+// TestTheDirectorySaysWhichFeatureLevelItsDataHas: packages of an older build are refused by it. The level rises when
+// the host has registered, and is on record soon after, and at the latest when the host stops.
+func TestTheDirectorySaysWhichFeatureLevelItsDataHas(t *testing.T) {
+	s := newSettings(t)
+	h := start(t, Options{Settings: s})
+	noted := func() level.Level {
+		l, err := identity.ReadLevel(s.DataDir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	for end := within(t, time.Minute); noted() != level.Newest; {
+		select {
+		case <-end.Done():
+			t.Fatalf("level %d is on record, and the cluster is at %v", noted(), h.core.Load().Level())
+		case <-time.After(readyPoll):
+		}
+	}
+	h.Close()
+	if got := noted(); got != level.Newest {
+		t.Errorf("a stop leaves level %d on record", got)
+	}
 }

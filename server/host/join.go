@@ -3,12 +3,15 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/join"
+	"github.com/signalbox/signalbox/server/settings"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
@@ -61,10 +64,18 @@ func (h *Host) newcomer() join.Newcomer {
 			if peers == nil {
 				return nil, errStarting
 			}
-			return peers.CallUnnamed(ctx, address, func(p rafttransport.Peer) ([]byte, error) {
+			answer, err := peers.CallUnnamed(ctx, address, func(p rafttransport.Peer) ([]byte, error) {
 				return request(join.Transcript(p.Transcript))
 			})
+			if errors.Is(err, rafttransport.ErrClients) {
+				at, port, _ := net.SplitHostPort(address)
+				_, usual, _ := net.SplitHostPort(settings.DefaultRaftListen)
+				err = fmt.Errorf("%s: %s is where clients connect; join at %s, or at the port of --raft-listen there",
+					at, port, usual)
+			}
+			return answer, err
 		},
+		Waits: func(why string) { h.log.Warn("the host has not joined yet, and goes on asking", "reason", why) },
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/admin"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
@@ -119,7 +120,8 @@ func TestAClusterGrowsFromOneHostToThree(t *testing.T) {
 	})
 	awaitPage(t, "of a cluster that can lose a host", func(p admin.Cluster) bool {
 		return p.Observed && p.Tolerated != nil && *p.Tolerated == 1 && len(p.Hosts) == 3 && len(p.Shards) == 2 &&
-			len(p.Shards[1].Voters) == 3 && p.Shards[1].Live == 3 && *p.Hosts[2].Alive && p.Hosts[1].Current == "online"
+			p.Shards[1].Voters == 3 && p.Shards[1].Live == 3 && p.Hosts[2].Alive &&
+			p.Hosts[1].Current.State == host.Online
 	}, a, b, c)
 	// Started again with what it was started with, it does not join again. It is reached where it says.
 	id := b.Identity().HostID
@@ -158,6 +160,22 @@ func TestAHostWaitsUntilItIsLetIn(t *testing.T) {
 	}
 	newFirst(t, func(first *settings.Settings) { first.RaftListen = s.Join[0] })
 	awaitReady(t, b)
+}
+
+// TestAHostThatJoinsWhereClientsConnectHearsOfIt: the two ports are taken for each other easily.
+func TestAHostThatJoinsWhereClientsConnectHearsOfIt(t *testing.T) {
+	t.Parallel() // most of the time it waits
+	a := newFirst(t, func(*settings.Settings) {})
+	s := joining(t, "b")
+	s.Join = []string{a.Addresses().ClientAdvertise}
+	b := startSome(t, s)[0]
+	const hint = " is where clients connect; join at 7421"
+	for end := within(t, time.Minute); !strings.Contains(b.Ready().Error(), hint); {
+		if end.Err() != nil {
+			t.Fatal(b.Ready())
+		}
+		time.Sleep(readyPoll)
+	}
 }
 
 func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {

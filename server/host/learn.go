@@ -109,10 +109,27 @@ func (b *addressBook) latest() (id shard.HostID) {
 	return id
 }
 
-// write makes other records the own ones. What was heard before of hosts that these have, or had, counts no more. The
-// lock is held.
+// all is every host of the book. The lock is held.
+func (b *addressBook) all() []identity.Known { return slices.Concat(b.written, b.heard) }
+
+// write makes other records the own ones. A replica that is being filled begins with records from long ago, so nothing
+// that is known better is forgotten for them: a later start and its address, an expulsion, and hosts that have joined
+// since then, of which one may be the leader that fills the replica. The lock is held.
 func (b *addressBook) write(book []identity.Known) {
+	known := b.all()
+	for i := range book {
+		k := &book[i]
+		for _, other := range known {
+			if other.ID != k.ID || other.Incarnation != k.Incarnation {
+				continue
+			}
+			if other.Start.Number > k.Start.Number {
+				k.Start, k.Raft = other.Start, other.Raft
+			}
+			k.Expelled = k.Expelled || other.Expelled
+		}
+	}
 	b.written = book
 	latest := b.latest()
-	b.heard = slices.DeleteFunc(b.heard, func(k identity.Known) bool { return k.ID <= latest })
+	b.heard = slices.DeleteFunc(known, func(k identity.Known) bool { return k.ID <= latest })
 }

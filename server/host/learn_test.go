@@ -39,7 +39,7 @@ func (h *Host) forgets(id shard.HostID) {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
 	h.book.heard = nil
-	h.book.write(slices.DeleteFunc(slices.Clone(h.book.written), func(k identity.Known) bool { return k.ID >= id }))
+	h.book.written = slices.DeleteFunc(slices.Clone(h.book.written), func(k identity.Known) bool { return k.ID >= id })
 	h.goByBook()
 }
 
@@ -72,5 +72,28 @@ func TestWhatWasHeardOfHostsEndsWithTheOwnRecords(t *testing.T) {
 		if b.write(x.written); len(b.heard) != x.want {
 			t.Errorf("%s: %v is left", name, b.heard)
 		}
+	}
+}
+
+// TestRecordsFromLongAgoMakeAHostForgetNothing: a replica of the meta shard that is being filled begins with old
+// records. The leader that fills it may have joined since then, or listens at another address, and has to be let in.
+func TestRecordsFromLongAgoMakeAHostForgetNothing(t *testing.T) {
+	at := func(id shard.HostID, start uint64, raft string, expelled bool) identity.Known {
+		founder := identity.Founder{ID: id, Incarnation: hosts.Incarnation{byte(id)}, Raft: raft}
+		return identity.Known{Founder: founder, Start: hosts.Start{Number: start}, Expelled: expelled}
+	}
+	now := []identity.Known{
+		at(1, 3, "a:1", false), at(2, 1, "b:1", true), at(3, 5, "c:2", false), at(7, 1, "e:1", false),
+	}
+	var b addressBook
+	b.write(slices.Clone(now))
+	b.write([]identity.Known{at(1, 2, "a:1", false), at(2, 1, "b:1", false), at(3, 4, "c:1", false)})
+	if !slices.Equal(b.all(), now) {
+		t.Errorf("it knows\n%v, and knew\n%v", b.all(), now)
+	}
+	later := []identity.Known{at(1, 4, "a:2", false), at(3, 5, "c:2", false), at(8, 1, "f:1", false)}
+	b.write(slices.Clone(later))
+	if !slices.Equal(b.all(), later) {
+		t.Errorf("it knows\n%v, and not\n%v", b.all(), later)
 	}
 }

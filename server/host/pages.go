@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	vm "github.com/VictoriaMetrics/metrics"
 
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/admin"
+	"github.com/signalbox/signalbox/server/concern"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
@@ -88,6 +90,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		fmt.Fprintf(w, "signalbox_disk_full_hosts %d\n", len(h.raft.FullHosts()))
 		fmt.Fprintf(w, "signalbox_disk_refusing_shards %d\n", h.raft.RefusingShards())
 	}
+	if doors := h.doors.Load(); doors != nil {
+		(*doors)(w)
+	}
 	if h.settings.RaftMetrics {
 		// The engine writes to the set that this library has for everybody.
 		vm.WritePrometheus(w, false)
@@ -97,11 +102,40 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	vm.WriteFDMetrics(w)
 }
 
+// AddMetrics has the metrics show those of a door, such as the HTTP API, that a program serves beside the host. There
+// is one.
+func (h *Host) AddMetrics(write func(w io.Writer)) { h.doors.Store(&write) }
+
 // certificateSeries is when the certificate ends that is shown to clients or to other hosts.
 const certificateSeries = "signalbox_certificate_expires_seconds"
 
 func writeCertificate(w io.Writer, use string, end time.Time) {
 	fmt.Fprintf(w, "%s{use=%q} %d\n", certificateSeries, use, end.Unix())
+}
+
+// own is what the process knows of the host for the list of concerns.
+func (h *Host) own() concern.Own {
+	o := concern.Own{
+		Refused: uint64(h.stats.Refused.Load() + h.stats.AcceptErrors.Load()),
+		Open:    uint64(max(h.stats.Open.Load(), 0)),
+	}
+	if space, low, ok := h.disk.Space(); ok {
+		o.Free, o.Total, o.Low = space.Free, space.Total, low
+	}
+	if h.certificates != nil {
+		o.Certificates = append(o.Certificates, concern.Certificate{Use: "clients", End: h.certificates.Expires()})
+	}
+	if end := h.raftCertificateExpires(); !end.IsZero() {
+		o.Certificates = append(o.Certificates, concern.Certificate{Use: "hosts", End: end})
+	}
+	var most syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &most) == nil {
+		o.Files = most.Cur
+	}
+	for _, l := range h.raft.Status() {
+		o.Behind = append(o.Behind, concern.Behind{Shard: l.ShardID, Entries: l.Lag()})
+	}
+	return o
 }
 
 // Status implements admin.Host.

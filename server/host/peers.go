@@ -163,7 +163,7 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 	if member.Incarnation != peer.Incarnation {
 		return &rafttransport.Refused{Code: rafttransport.CodeOtherIncarnation, Text: fmt.Sprintf("host %s had the "+
 			"incarnation %s, and this is %s, another data directory. %s", member.Name, member.Incarnation,
-			peer.Incarnation, h.replaceAdvice(member.Name))}
+			peer.Incarnation, replaceAdvice(h.settings.RaftAdvertise, member.Name))}
 	}
 	if member.Expelled {
 		return &rafttransport.Refused{Code: rafttransport.CodeExpelled, Text: fmt.Sprintf("host %s was expelled from "+
@@ -171,16 +171,19 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 			"cluster. To join again it needs an empty --data-dir: signalbox serve --join %s --name %s", member.Name,
 			h.settings.RaftAdvertise, member.Name)}
 	}
+	if refusal := h.runsElsewhere(member, peer.Start); refusal != nil {
+		return refusal
+	}
+	if peer.Behind != nil {
+		return h.olderCopy(member, peer.Behind)
+	}
 	err := h.seen.See(peer.Incarnation, peer.Start)
 	if err == nil && peer.Start.IsCopy(member.Start) {
 		err = fmt.Errorf("%w: it was started for the %d. time, and its %d. start is on record", identity.ErrCopy,
 			peer.Start.Number, member.Start.Number)
 	}
 	if errors.Is(err, identity.ErrCopy) {
-		return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of "+
-			"host %s "+
-			"is an older copy: %v. What the host confirmed since then is not in it. %s", member.Name, err,
-			h.replaceAdvice(member.Name))}
+		return h.olderCopy(member, err)
 	}
 	if err == nil {
 		h.meet(peer.Incarnation, peer.Start)
@@ -188,11 +191,17 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 	return err
 }
 
-// replaceAdvice says what to type on a machine whose host has lost what it confirmed.
-func (h *Host) replaceAdvice(name string) string {
+// olderCopy refuses a host that has lost what it confirmed.
+func (h *Host) olderCopy(member *identity.Known, why error) *rafttransport.Refused {
+	return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of host "+
+		"%s is an older copy: %v. What the host confirmed since then is not in it. %s", member.Name, why,
+		replaceAdvice(h.settings.RaftAdvertise, member.Name))}
+}
+
+// replaceAdvice says what to type on a machine whose host has lost what it confirmed. Another host is at the address.
+func replaceAdvice(address, name string) string {
 	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve "+
-		"--join "+
-		"%s --name %s --replace %s, with its other settings and without --host", h.settings.RaftAdvertise, name, name)
+		"--join %s --name %s --replace %s, with its other settings and without --host", address, name, name)
 }
 
 // turnedAway is called when another host refuses this one. One that must never take part again cannot go on.

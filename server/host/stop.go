@@ -66,8 +66,12 @@ func (h *Host) close() {
 		core.Close()
 	}
 	if h.raft != nil {
-		if err := h.raft.Close(); err != nil {
-			h.log.Warn("closing the log", "error", err)
+		closeErr := h.raft.Close()
+		if closeErr != nil {
+			h.log.Warn("closing the log", "error", closeErr)
+		}
+		if err := h.noteProgress(closeErr == nil); err != nil {
+			h.log.Warn("where the log ends could not be written down", "error", err)
 		}
 	}
 	h.closePeers()

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -42,8 +43,11 @@ type Directory struct {
 	path string
 	lock *lock
 
-	mu sync.Mutex
-	id Identity // guarded by mu, as is the file
+	mu     sync.Mutex
+	id     Identity // guarded by mu, as are the files
+	anchor anchor
+	doubt  error       // about the anchor that was found
+	level  level.Level // the highest that was noted since the directory was claimed
 }
 
 // Expected is what the settings say of a host. HostName and Version are never empty.
@@ -110,25 +114,37 @@ func (d *Directory) Load(want Expected) (Identity, error) {
 	if found.Started && !d.hasLog() {
 		return Identity{}, d.logLost(&found)
 	}
+	a, doubt, err := d.checkAnchor(&found)
+	if err != nil {
+		return Identity{}, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.id = found
+	d.id, d.anchor, d.doubt = found, a, doubt
 	return found, nil
 }
 
 // Make gives a directory without identity one of its own: a name and an incarnation, and no cluster.
 func (d *Directory) Make(want Expected) error {
-	return d.change(func(id *Identity) error {
+	err := d.change(func(id *Identity) error {
 		*id = Identity{
 			HostName: want.HostName, Incarnation: drawIncarnation(), CreatedBy: want.Version,
 			Created: time.Now().UTC().Truncate(time.Second),
 		}
 		return nil
 	})
+	if err == nil {
+		holdRoom(d.path, AnchorName, 2*heldBytes) // for the first anchor, and what it leaves for the second
+	}
+	return err
 }
 
-// Begin begins a start: from when it returns its number is in the directory, and no other start will have it.
+// Begin begins a start: from when it returns its number is in the directory, and no other start will have it. The
+// directory is tied to its place.
 func (d *Directory) Begin() (start hosts.Start, err error) {
+	if err := d.Anchor(d.LogEnd(), false); err != nil {
+		return start, err
+	}
 	err = d.change(func(id *Identity) error {
 		id.Starts++
 		start = hosts.Start{Number: id.Starts, Draw: drawNumber()}
@@ -221,6 +237,7 @@ func (d *Directory) KeepSecret(secret []byte) error {
 	if err := writeWhole(d.path, SecretName, append(slices.Clone(secret), '\n'), 0o600); err != nil {
 		return fmt.Errorf("identity: write the secret of the cluster into %s: %w", d.path, err)
 	}
+	_ = os.Remove(filepath.Join(d.path, SecretName+temporarySuffix)) // an earlier secret is kept nowhere
 	return nil
 }
 

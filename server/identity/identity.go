@@ -155,16 +155,6 @@ func (i *Identity) First() []Founder {
 	return i.Founders
 }
 
-// HostIDs are the ids of the first hosts.
-func (i *Identity) HostIDs() []shard.HostID {
-	first := i.First()
-	ids := make([]shard.HostID, 0, len(first))
-	for _, f := range first {
-		ids = append(ids, f.ID)
-	}
-	return ids
-}
-
 // check returns what cannot be true of an identity. A file that fails was not written by this program.
 func (i *Identity) check() error {
 	switch {

@@ -35,7 +35,7 @@ func TestAHostThatHasJoinedIsOfTheClusterFromThenOn(t *testing.T) {
 	}
 	d.Release()
 	id := mustLoad(t, dir, joining())
-	if !id.Born() || !id.Joined() || id.HostID != 5 || len(id.HostIDs()) != 2 || id.HostIDs()[1] != 5 ||
+	if !id.Born() || !id.Joined() || id.HostID != 5 || len(id.First()) != 2 || id.First()[1].ID != 5 ||
 		id.Generation != (Generation{1}) || id.First()[0].Name != "a" {
 		t.Errorf("it is %+v", id)
 	}

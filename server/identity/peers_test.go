@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -122,5 +123,45 @@ func TestTheNewestStartWinsWhateverTheOrder(t *testing.T) {
 	}
 	if let != 1 {
 		t.Errorf("%d of four processes with one number are let in", let)
+	}
+}
+
+// TestWhatHostsConfirmedIsRemembered: for as long as they may come back, also beside later starts, and readable for a
+// build that knows of starts alone.
+func TestWhatHostsConfirmedIsRemembered(t *testing.T) {
+	d := claim(t, t.TempDir())
+	a, stranger := hosts.Incarnation{1}, hosts.Incarnation{9}
+	want := []hosts.Position{{Shard: 0, Replica: 1, Term: 2, Last: 30}, {Shard: 4, Replica: 1030, Term: 1, Last: 7}}
+	peers := openPeers(t, d)
+	all := map[hosts.Incarnation][]hosts.Position{a: want, stranger: want}
+	if err := errors.Join(peers.See(a, hosts.Start{Number: 3, Draw: 33}), peers.Confirm(all)); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.Stat(filepath.Join(d.path, PeersName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := peers.Confirm(all); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := os.Stat(filepath.Join(d.path, PeersName)); err != nil || !os.SameFile(written, again) {
+		t.Errorf("what is known is written again: %v", err)
+	}
+	if err := peers.See(a, hosts.Start{Number: 4, Draw: 44}); err != nil {
+		t.Fatal(err)
+	}
+	peers = openPeers(t, d)
+	if got := peers.Confirmed(a); !slices.Equal(got, want) || peers.Newest(a).Number != 4 {
+		t.Errorf("%v after start %v", got, peers.Newest(a))
+	}
+	if got := peers.Confirmed(stranger); got != nil {
+		t.Errorf("of a host that was never let in: %v", got)
+	}
+	earlier := make(map[hosts.Incarnation]hosts.Start)
+	if err := readRecord(d.path, PeersName, &earlier); err != nil || earlier[a].Draw != 44 {
+		t.Errorf("a build that knows of starts alone reads %v, %v", earlier, err)
+	}
+	if err := peers.Forget(a); err != nil || openPeers(t, d).Confirmed(a) != nil {
+		t.Errorf("forgotten, and remembered: %v", err)
 	}
 }

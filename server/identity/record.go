@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -110,23 +109,6 @@ func writeRecord(dir, name string, content any) error {
 		return err
 	}
 	return writeWhole(dir, name, text, 0o640)
-}
-
-// writeWhole writes a file of a directory, all of it or nothing.
-func writeWhole(dir, name string, text []byte, mode fs.FileMode) error {
-	temporary := filepath.Join(dir, name+temporarySuffix)
-	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(temporary, filepath.Join(dir, name)); err != nil {
-		return err
-	}
-	return syncDirectory(dir)
 }
 
 // syncDirectory makes the names in a directory outlive a power failure.

@@ -277,9 +277,9 @@ func (w *worker) fill(d *process.Delivery) {
 		missed.Append(protocol.OrderID(id))
 	}
 	w.item = protocol.Item{
-		Seq: d.Seq, Kind: protocol.ItemKind(d.Kind), Epoch: d.Epoch, Members: uint64(d.Members),
+		Seq: d.Seq, Kind: d.Kind, Epoch: d.Epoch, Members: uint64(d.Members),
 		Coordinator: d.Coordinator, Exchange: d.Exchange, From: d.From, Payload: d.Payload,
-		Outcome: protocol.Outcome(d.Outcome), Replies: replies, Last: d.Last, Missing: uint64(d.Missing),
+		Outcome: d.Outcome, Replies: replies, Last: d.Last, Missing: uint64(d.Missing),
 		Missed: missed,
 	}
 }

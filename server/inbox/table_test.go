@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/process"
 )
@@ -33,7 +34,7 @@ func (b *boxes) Inbox(_ shard.NodeID, _ []byte, _ shard.SessionID, member shard.
 	ahead := int(max(after, x.acked)-x.acked) * x.bytes
 	for seq := max(after, x.acked) + 1; seq <= x.last && (ahead == 0 || ahead+x.bytes <= most); seq++ {
 		ahead += x.bytes
-		dst = append(dst, process.Delivery{Seq: seq, Kind: process.ItemRequest, Payload: make([]byte, x.bytes)})
+		dst = append(dst, process.Delivery{Seq: seq, Kind: kind.ItemRequest, Payload: make([]byte, x.bytes)})
 	}
 	return dst, shard.InboxPlace{Acked: x.acked, LastSeq: x.last}, process.Answer{}
 }

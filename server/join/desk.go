@@ -9,6 +9,8 @@ import (
 
 	"github.com/signalbox/signalbox/internal/certfile"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -133,6 +135,9 @@ func (d *Desk) check(from *Caller, r *request, ask *Ask, records *hosts.Records,
 // compare returns how what the host expects of the cluster differs from what it is.
 func (d *Desk) compare(ask *Ask) string {
 	birth := &d.config.Birth
+	if err := level.CheckBuild(ask.Level, ask.Version); err != nil {
+		return err.Error()
+	}
 	switch {
 	case ask.ClusterName != birth.ClusterName && birth.ClusterName == "":
 		return fmt.Sprintf("this is cluster %s, which was made without a name: leave --cluster %s out, or join "+
@@ -148,7 +153,7 @@ func (d *Desk) compare(ask *Ask) string {
 
 // admit has the cluster take a host in that has shown that it may join.
 func (d *Desk) admit(ctx context.Context, from *Caller, r *request, ask *Ask, by shown) answer {
-	domain, err := hosts.ParseDomain(ask.Domain)
+	domain, err := host.ParseDomain(ask.Domain)
 	if err != nil {
 		return refused("--failure-domain: %v", err)
 	}

@@ -113,6 +113,8 @@ func TestAHostThatMayNotJoinHearsWhy(t *testing.T) {
 		"a bad domain":        {nil, func(_ *bed, n *Newcomer) { n.Ask.Domain = "rack" }, "--failure-domain"},
 		"an old version":      {nil, func(_ *bed, n *Newcomer) { n.Ask.Version = "v1.2.0" }, "version v1.2.0"},
 		"a low level":         {nil, func(_ *bed, n *Newcomer) { n.Ask.Level = 3 }, "feature level"},
+		"a build of another level 4": {nil, func(_ *bed, n *Newcomer) { n.Ask.Level = 4 },
+			"wrote that level in other forms"},
 		"an address that is used": {nil, func(_ *bed, n *Newcomer) { n.Ask.Raft = "b:7421" },
 			"b:7421"},
 		"a stranger to replace": {nil, func(_ *bed, n *Newcomer) { n.Ask.Replace = "x" }, "no host x"},

@@ -22,7 +22,7 @@ type Ask struct {
 	Raft   string `json:"raft"`
 	Client string `json:"client"`
 	Admin  string `json:"admin,omitempty"`
-	// Domain is its failure domain, as hosts.ParseDomain reads it.
+	// Domain is its failure domain, as host.ParseDomain reads it.
 	Domain  string      `json:"failure_domain,omitempty"`
 	Version string      `json:"version"`
 	Level   level.Level `json:"level"`

@@ -44,6 +44,8 @@ type Newcomer struct {
 	Secret []byte
 	Record Record
 	Call   Call
+	// Waits hears why the host was not let in at the first try. It may be nil.
+	Waits func(why string)
 }
 
 // Refused is the error of a host that cannot join.
@@ -78,7 +80,7 @@ func (r *Runner) note(text string) { r.awaited.Store(&text) }
 // Run asks until the host is of the cluster, and returns what it was granted. The error is a *Refused, that of the
 // context, or of the directory.
 func (r *Runner) Run(ctx context.Context) (Grant, error) {
-	for {
+	for first := true; ; first = false {
 		var failures []string
 		for _, address := range r.newcomer.Addresses {
 			g, err := r.askAt(ctx, address)
@@ -91,6 +93,9 @@ func (r *Runner) Run(ctx context.Context) (Grant, error) {
 			failures = append(failures, err.Error())
 		}
 		r.note("it waits to join: " + strings.Join(failures, "; "))
+		if first && r.newcomer.Waits != nil {
+			r.newcomer.Waits(strings.Join(failures, "; "))
+		}
 		select {
 		case <-ctx.Done():
 			return Grant{}, ctx.Err()

@@ -227,3 +227,14 @@ func (t *Table) Holder(id shard.SessionID) *Holder {
 	}
 	return s.group.holder
 }
+
+// Detached reports whether the session is known to be attached over nothing, and for how long that has been so.
+func (t *Table) Detached(id shard.SessionID, now time.Time) (since time.Duration, detached bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.sessions.byID[id]
+	if s == nil || s.group != nil || !t.judges() {
+		return 0, false
+	}
+	return max(time.Duration(instantOf(now)-s.since), 0), true
+}

@@ -50,7 +50,7 @@ func (f *Freshness) Succeeded(r Round) bool {
 	if r.generation != f.generation {
 		return false
 	}
-	if r.begun > f.begun {
+	if r.begun >= f.begun { // also the same moment: the round may have a larger window than the round before it
 		f.begun = r.begun
 		f.until.Store(int64(r.begun.plus(f.window)))
 	}

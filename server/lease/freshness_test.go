@@ -80,6 +80,14 @@ func TestASmallerGraceHoldsAtOnceAndALargerOneFromTheNextBarrierOn(t *testing.T)
 	freshUntil(t, f, second+2*window)
 }
 
+func TestABarrierOfTheSameMomentUnderALargerGraceCountsByThat(t *testing.T) {
+	f := newFreshness()
+	f.Succeeded(f.Begin(start))
+	f.Rely(128 * second)
+	f.Succeeded(f.Begin(start))
+	freshUntil(t, f, 2*window)
+}
+
 func TestARoundOfAnEarlierLeadershipDoesNotCount(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(st *stage)

@@ -74,8 +74,12 @@ func (c *modelClient) tick() {
 	if c.now < c.napUntil {
 		return
 	}
-	if len(c.links) == 0 || c.local()-c.answered > 1500*time.Millisecond ||
-		c.asked != 0 && c.now-c.askedAt > second || c.chance(1) {
+	slow := c.asked != 0 && c.now-c.askedAt > second
+	if slow && c.chance(50) {
+		c.tally["asked again over the connection"]++
+		c.asked, slow = 0, false // the answer counts for nothing any more
+	}
+	if len(c.links) == 0 || c.local()-c.answered > 1500*time.Millisecond || slow || c.chance(1) {
 		c.reconnect()
 	}
 	if c.shares && c.chance(2) {
@@ -119,6 +123,8 @@ func (c *modelClient) hear(l *modelLink, m modelMessage) {
 		c.attachedOver(l)
 		c.count(sent)
 	case m.session != c.session || c.session == 0:
+	case m.kind == modelAttached && m.seq != c.seq:
+		c.tally["late answers to attaches"]++
 	case m.kind == modelAttached && l == c.links[len(c.links)-1]:
 		if m.change {
 			c.tally["changed timeout"]++

@@ -3,215 +3,330 @@ package overview
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 const (
-	// patienceMillis is how long a host may take to be started after it has joined, and to be online after that.
+	// patienceMillis is how long a host may take to be started after it has joined, to be online after that, and to get
+	// its copies and keep up with the leaders.
 	patienceMillis = 60_000
-	// freshMillis is how long a host that became online may take to confirm that it is up to date.
-	freshMillis = 10_000
+	// lateBackup is how old the last backup of a cluster may be that ever saved one.
+	lateBackup = 48 * time.Hour
 )
 
-// Concerns returns what is not as it should be, the worst first.
-func (c *Cluster) Concerns() []protocol.Concern {
-	var list []protocol.Concern
+// Concerns returns the concerns about hosts, shards, copies and backups, the worst first.
+func (c *Cluster) Concerns() []kind.Concern {
+	var list []kind.Concern
 	for _, h := range c.Records.Hosts() {
 		if x := c.ofHost(h); x != nil {
-			x.HostID = uint64(h.ID)
 			list = append(list, *x)
 		}
 	}
 	list = append(list, c.ofShards()...)
-	if x := c.ofSize(); x != nil {
-		list = append(list, *x)
+	list = append(list, c.ofCopies()...)
+	for _, x := range []*kind.Concern{c.ofSize(), c.ofVersions(), c.ofBackups()} {
+		if x != nil {
+			list = append(list, *x)
+		}
 	}
-	slices.SortStableFunc(list, func(a, b protocol.Concern) int { return cmp.Compare(b.Severity, a.Severity) })
+	slices.SortStableFunc(list, kind.Compare)
 	return list
 }
 
-func concern(s protocol.Severity, code, mend, format string, args ...any) *protocol.Concern {
-	return &protocol.Concern{
-		Severity: s, Code: []byte(code), Mend: clip(mend), Text: clip(fmt.Sprintf(format, args...)),
+// concern is one about a host, or about the cluster where the host is nil.
+func concern(k kind.Kind, h *hosts.Host, format string, args ...any) *kind.Concern {
+	about := kind.About{}
+	if h != nil {
+		about.Host = h.Name
 	}
+	x := kind.New(k, about, fmt.Sprintf(format, args...))
+	return &x
+}
+
+// since is the wall clock of a moment, the zero time where the wall clock is not known.
+func (c *Cluster) since(moment uint64) time.Time { return c.ago(c.age(moment)) }
+
+// ago is the wall clock of so many milliseconds ago.
+func (c *Cluster) ago(millis uint64) time.Time {
+	if c.Wall.IsZero() {
+		return time.Time{}
+	}
+	return c.Wall.Add(-time.Duration(min(millis, 1<<53)) * time.Millisecond)
 }
 
 // ofHost returns what is not as it should be with one host, nil for nothing.
-func (c *Cluster) ofHost(h *hosts.Host) *protocol.Concern {
+func (c *Cluster) ofHost(h *hosts.Host) *kind.Concern {
+	var x *kind.Concern
+	since := c.since(h.Target.Since)
 	switch {
 	case h.Current.Variant == protocol.HostExpelled:
 		return nil
 	case !h.Living():
-		return concern(protocol.SeverityNote, "expelling", "signalbox cluster why says what it waits for",
-			"host %s is being expelled", h.Name)
+		x = concern(kind.Expelling, h, "host %s is being expelled", h.Name)
 	case h.Target.Reason == hosts.ReasonJoined:
 		if c.age(h.Target.Since) < patienceMillis {
 			return nil
 		}
-		return concern(protocol.SeverityWarning, "not-started", "start it, or: signalbox host expel "+h.Name,
-			"host %s has joined and was not started since", h.Name)
+		x = concern(kind.NotStarted, h, "host %s has joined and was not started since", h.Name)
 	case !h.Wanted():
-		return c.ofOffline(h)
+		x = c.ofOffline(h)
+	default:
+		if x = c.ofOnline(h); x != nil {
+			return x
+		}
+		if !h.Cordoned {
+			return nil
+		}
+		return concern(kind.Cordoned, h, "host %s is cordoned: it gets no more replicas, votes and leaderships", h.Name)
 	}
-	if x := c.ofOnline(h); x != nil {
-		return x
-	}
-	if h.Cordoned {
-		return concern(protocol.SeverityNote, "cordoned", "signalbox host uncordon "+h.Name,
-			"host %s is cordoned: it gets no more replicas, votes and leaderships", h.Name)
-	}
-	return nil
+	x.Since = since
+	return x
 }
 
 // ofOffline is about a host that is not to be online.
-func (c *Cluster) ofOffline(h *hosts.Host) *protocol.Concern {
-	since := round(c.age(h.Target.Since))
+func (c *Cluster) ofOffline(h *hosts.Host) *kind.Concern {
 	switch {
 	case h.Target.Reason == hosts.ReasonDrained:
-		return concern(protocol.SeverityNote, "drained", "signalbox host undrain "+h.Name,
-			"host %s is drained, for %v", h.Name, since)
+		return concern(kind.Drained, h, "host %s is drained", h.Name)
 	case h.Target.Reason.Failed():
-		return concern(protocol.SeverityWarning, "failed", c.replacement(h),
-			"host %s is taken for failed since %v: %s", h.Name, since, reasonOf(&h.Target))
+		return c.replaceable(concern(kind.Failed, h, "host %s is taken for failed: %s", h.Name, cmp.Or(h.Target.Text,
+			h.Target.Reason.String())), h)
 	}
-	return concern(protocol.SeverityWarning, "stopped",
-		"start it again; if it is not to come back: signalbox host expel "+h.Name, "host %s is stopped, since %v",
-		h.Name, since)
+	return concern(kind.Stopped, h, "host %s is stopped", h.Name)
 }
 
 // ofOnline is about a host that is to be online.
-func (c *Cluster) ofOnline(h *hosts.Host) *protocol.Concern {
+func (c *Cluster) ofOnline(h *hosts.Host) *kind.Concern {
 	if c.Seen == nil {
 		return nil
 	}
+	takesPart := governor.TakesPart(c.view(), h)
 	for _, seen := range c.Seen.Hosts {
 		switch {
 		case seen.Host != h.ID:
 		case !c.Seen.Alive(h.ID):
-			return concern(protocol.SeverityWarning, "silent", c.replacement(h), "host %s is not heard, for %v", h.Name,
-				round(seen.SilentFor))
-		case h.Online() && seen.FreshFor == 0 && c.age(h.Current.Since) > freshMillis:
-			return concern(protocol.SeverityWarning, "not-fresh", "look at its log, its load and its network",
-				"host %s does not confirm that it is up to date", h.Name)
+			x := concern(kind.Silent, h, "host %s is not heard", h.Name)
+			x.Since = c.ago(seen.SilentFor)
+			return c.replaceable(x, h)
+		case h.Online() && !takesPart:
+			return concern(kind.NotFresh, h, "host %s does not confirm that it is up to date", h.Name)
+		case !takesPart:
+			return c.replaceable(concern(kind.NotJoined, h, "host %s is heard and has not joined its cluster since it "+
+				"was started: it does not confirm that it is up to date", h.Name), h)
 		case !h.Online() && c.age(h.Target.Since) > patienceMillis:
-			return concern(protocol.SeverityWarning, "not-online", "signalbox cluster why says what it waits for",
-				"host %s is to be online since %v, and is not yet", h.Name, round(c.age(h.Target.Since)))
+			x := concern(kind.NotOnline, h, "host %s is to be online, and is not yet", h.Name)
+			x.Since = c.since(h.Target.Since)
+			return x
 		}
 	}
 	return nil
 }
 
-// replacement says what to do about a host that is away.
-func (c *Cluster) replacement(h *hosts.Host) string {
-	address := "HOST:PORT"
+// replaceable completes the remedy of a concern about h, a host that may have to be replaced: the command to join gets
+// the address of an online host instead of HOST:PORT.
+func (c *Cluster) replaceable(x *kind.Concern, h *hosts.Host) *kind.Concern {
 	for _, other := range c.Records.Hosts() {
 		if other.Online() && other.ID != h.ID {
-			address = other.Addresses.Raft
+			x.Do = strings.Replace(x.Do, "HOST:PORT", other.Addresses.Raft, 1)
 			break
 		}
 	}
-	return fmt.Sprintf("start it again; if its machine or its disk is lost, start one with an empty data directory: "+
-		"signalbox serve --join %s --name NAME --replace %s", address, h.Name)
+	return x
 }
 
-func reasonOf(s *hosts.State) string {
-	if s.Text == "" {
-		return s.Reason.String()
-	}
-	return s.Text
-}
-
-// ofShards returns what is not as it should be with shards: those of which the same is to be said stand together.
-func (c *Cluster) ofShards() (list []protocol.Concern) {
+// ofShards returns the concerns about shards. Shards in equal trouble share a concern, to keep the list short.
+func (c *Cluster) ofShards() (list []kind.Concern) {
 	for _, r := range c.Redundancies() {
-		x := c.ofShard(&r)
-		if x == nil {
-			continue
+		if x := c.ofShard(&r); x != nil {
+			list = addShard(list, x, r.Shard)
 		}
-		i := slices.IndexFunc(list, func(other protocol.Concern) bool {
-			return string(other.Code) == string(x.Code) && string(other.Text) == string(x.Text)
-		})
-		if i < 0 {
-			i = len(list)
-			list = append(list, *x)
-		}
-		list[i].Shards.Append(protocol.ShardID(r.Shard))
 	}
 	return list
 }
 
-// ofShard returns the worst that is to be said of a shard, nil for nothing.
-func (c *Cluster) ofShard(r *governor.Redundancy) *protocol.Concern {
+// addShard adds a concern about a shard. If the list has a concern of equal kind, text and host, the shard joins this
+// concern instead.
+func addShard(list []kind.Concern, x *kind.Concern, id hosts.ShardID) []kind.Concern {
+	shards := []string{strconv.FormatUint(uint64(id), 10)}
+	i := slices.IndexFunc(list, func(other kind.Concern) bool {
+		return other.Kind == x.Kind && other.Text == x.Text && other.Host == x.Host
+	})
+	if i >= 0 {
+		shards = append(list[i].Shards, shards...)
+	} else {
+		i, list = len(list), append(list, *x)
+	}
+	about := x.About
+	about.Shards = shards
+	before := list[i]
+	list[i] = kind.New(x.Kind, about, x.Text)
+	list[i].WaitsFor, list[i].Since = x.WaitsFor, before.Since
+	return list
+}
+
+// ofShard returns the worst concern about a shard, nil for a shard in good order.
+func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Concern {
 	switch {
 	case r.Tolerated < 0:
-		return concern(protocol.SeverityFailure, "quorum",
-			"start the hosts that are away; changes are refused until a majority of the voters is there",
-			"%d of %d voters are alive", r.Live, r.Voters)
+		x := concern(kind.NoMajority, nil, "%d of %d voters are alive", r.Live, r.Voters)
+		x.WaitsFor = strings.Join(c.silentVoters(r.Shard), ", ")
+		return x
 	case c.LeaderOf(r.Shard) == 0:
-		return concern(protocol.SeverityFailure, "leader",
-			"changes are refused until one is elected: look at the logs of the hosts and at the network between them",
-			"no leader is known")
+		return concern(kind.NoLeader, nil, "no leader is known")
 	case r.Voters < r.Wanted:
-		return concern(protocol.SeverityWarning, "few-voters", "signalbox cluster why says what that waits for",
-			"%d replicas vote, and %d are to", r.Voters, r.Wanted)
+		return concern(kind.FewVoters, nil, "%d replicas vote, and %d are to", r.Voters, r.Wanted)
 	case r.Tolerated == 0 && r.Voters > 1:
-		return concern(protocol.SeverityWarning, "tolerance", "bring back the hosts that are away, or replace them",
-			"%d of %d voters are alive: when one more fails, changes are refused", r.Live, r.Voters)
+		return concern(kind.Tolerance, nil, "%d of %d voters are alive: when one more fails, changes are refused",
+			r.Live, r.Voters)
 	}
 	return c.ofDomains(r)
 }
 
+// silentVoters names the hosts that vote in a shard and are not heard.
+func (c *Cluster) silentVoters(id hosts.ShardID) (names []string) {
+	for _, h := range c.Records.Hosts() {
+		if on := c.Records.Shard(id).On(h.ID); on != nil && on.Role == hosts.RoleVoter && !c.Seen.Alive(h.ID) {
+			names = append(names, h.Name)
+		}
+	}
+	return names
+}
+
+// ofCopies returns the concerns about missing copies, silent learners, and copies far behind the leader.
+func (c *Cluster) ofCopies() (list []kind.Concern) {
+	if c.Seen == nil {
+		return nil
+	}
+	for _, s := range c.Records.Shards() {
+		seen := c.seenShard(s.ID)
+		for _, h := range c.Records.Hosts() {
+			on := s.On(h.ID)
+			switch {
+			case !h.Online() || !h.Wanted():
+			case on == nil || !on.Member():
+				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
+					(on == nil || c.age(on.Since) > patienceMillis) {
+					x := concern(kind.CopyMissing, h, "host %s has no copy", h.Name)
+					x.WaitsFor = h.Name
+					list = addShard(list, x, s.ID)
+				}
+			case on.Role == hosts.RoleLearner && !c.Seen.Alive(h.ID):
+				x := concern(kind.LearnerDown, h, "host %s learns, and is not heard", h.Name)
+				x.WaitsFor = h.Name
+				list = addShard(list, x, s.ID)
+			case seen != nil:
+				i := slices.IndexFunc(seen.Replicas, func(r governor.ReplicaSeen) bool { return r.ID == on.ID })
+				if i >= 0 && c.Seen.Alive(h.ID) && seen.Replicas[i].BehindFor > patienceMillis {
+					x := concern(kind.CopyBehind, h, "the copy on host %s is behind", h.Name)
+					x.WaitsFor = h.Name
+					list = addShard(list, x, s.ID)
+				}
+			}
+		}
+	}
+	return list
+}
+
 // ofDomains is about labels that too many voters share.
-func (c *Cluster) ofDomains(r *governor.Redundancy) *protocol.Concern {
+func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Concern {
 	var bad []string
 	for _, d := range r.Domains {
 		if !d.Tolerated && r.Voters > 2 {
-			bad = append(bad, d.Key+"="+d.Value)
+			bad = append(bad, d.Label)
 		}
 	}
 	if len(bad) == 0 {
 		return nil
 	}
-	return concern(protocol.SeverityNote, "domains", "spread the hosts over three or more values of each key, and say "+
-		"so: signalbox host alter HOST --domain KEY=VALUE",
-		"when all of %s fails, changes are refused", strings.Join(bad, ", or all of "))
+	return concern(kind.Domains, nil, "when all of %s fails, changes are refused", strings.Join(bad, ", or all of "))
 }
 
 // ofSize is about clusters that are too small to lose a host.
-func (c *Cluster) ofSize() *protocol.Concern {
+func (c *Cluster) ofSize() *kind.Concern {
 	var living []*hosts.Host
 	for _, h := range c.Records.Hosts() {
 		if h.Living() {
 			living = append(living, h)
 		}
 	}
-	const grow = "add hosts until there are three: signalbox host join-token says how"
 	switch len(living) {
 	case 1:
-		return concern(protocol.SeverityNote, "one-host", grow, "one host: while it is away, no client is served")
+		return concern(kind.OneHost, nil, "one host: while it is away, no client is served")
 	case 2:
 		voter, learner := living[0], living[1]
 		if on := c.Records.Shard(hosts.Meta).On(voter.ID); on == nil || on.Role != hosts.RoleVoter {
 			voter, learner = learner, voter
 		}
-		return concern(protocol.SeverityWarning, "two-hosts", grow,
-			"two hosts: %s votes and %s learns; while %s is away, changes are refused", voter.Name, learner.Name,
-			voter.Name)
+		return concern(kind.TwoHosts, nil, "two hosts: %s votes and %s learns; while %s is away, changes are refused",
+			voter.Name, learner.Name, voter.Name)
 	}
 	return nil
 }
 
-// round is a time for people.
-func round(millis uint64) time.Duration {
-	d := time.Duration(min(millis, 1<<53)) * time.Millisecond
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond)
+// ofVersions is about hosts of different versions.
+func (c *Cluster) ofVersions() *kind.Concern {
+	versions := make(map[string]bool)
+	for _, h := range c.Records.Hosts() {
+		if h.Living() && h.Version != "" {
+			versions[h.Version] = true
+		}
 	}
-	return d.Round(time.Second)
+	if len(versions) < 2 {
+		return nil
+	}
+	return concern(kind.Versions, nil, "the hosts differ: %s", strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
+}
+
+// wasSaved is in the text of an entry of the history about a state that a client has all of. Others are about states
+// that are being saved, or were given up.
+const wasSaved = " was saved, "
+
+// ofBackups is about backups that have ceased. The history says when a state was last saved, by the wall clock.
+func (c *Cluster) ofBackups() *kind.Concern {
+	entries := c.Records.Audit(1, hosts.MaxAudit)
+	for i := len(entries) - 1; i >= 0; i-- {
+		e := &entries[i]
+		if e.Event != hosts.EventBackup || !strings.Contains(e.Text, wasSaved) {
+			continue
+		}
+		last := time.UnixMilli(int64(e.Wall))
+		if c.Wall.IsZero() || c.Wall.Sub(last) < lateBackup {
+			return nil
+		}
+		x := concern(kind.BackupLate, nil, "the last backup was saved at %s", last.UTC().Format(time.DateTime+" UTC"))
+		x.Since = last.Add(lateBackup)
+		return x
+	}
+	return nil
+}
+
+// older returns a concern in the form that clients of before level 7 read.
+func (c *Cluster) older(x *kind.Concern) protocol.Concern {
+	to := protocol.Concern{Severity: x.Severity, Code: []byte(x.Kind), Mend: clip(x.Do), Text: clip(x.Text),
+		HostID: uint64(c.idOf(x.Host))}
+	for _, id := range x.Shards {
+		n, _ := strconv.ParseUint(id, 10, 64)
+		to.Shards.Append(protocol.ShardID(n))
+	}
+	return to
+}
+
+// idOf is the id of the newest host of a name, 0 where there is none.
+func (c *Cluster) idOf(name string) (id shard.HostID) {
+	for _, h := range c.Records.Hosts() {
+		if h.Name == name {
+			id = h.ID
+		}
+	}
+	return id
 }

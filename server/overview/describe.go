@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -14,11 +16,12 @@ type Cluster struct {
 	Records *hosts.Records
 	// Seen is what the governor observes, nil where the host that answers does not govern.
 	Seen *governor.Seen
-	// Now is the time of the meta shard.
-	Now uint64
+	// Now is the time of the meta shard, Wall the wall clock of the host, the zero time where that is not known.
+	Now  uint64
+	Wall time.Time
 	// Governor is the leader of the meta shard, 0 where none is known.
 	Governor shard.HostID
-	// Leader is who leads a shard as far as this host knows: it counts where nothing is observed.
+	// Leader returns the leader of a shard as far as this host knows. Leader counts only while Seen is nil.
 	Leader func(hosts.ShardID) shard.HostID
 }
 
@@ -33,20 +36,13 @@ func (c *Cluster) view() governor.View {
 }
 
 // age is for how long something has been so that is so from a moment on.
-func (c *Cluster) age(moment uint64) uint64 { return left(moment, c.Now) }
+func (c *Cluster) age(moment uint64) uint64 { return c.Now - min(moment, c.Now) }
 
 // Age is for how long something has been so that is so from a moment on.
-func (c *Cluster) Age(moment uint64) time.Duration {
-	return time.Duration(c.age(moment)) * time.Millisecond
-}
+func (c *Cluster) Age(moment uint64) time.Duration { return left(moment, c.Now) }
 
 // left is how long it is from one time to another, 0 where that is over.
-func left(from, to uint64) uint64 {
-	if to <= from {
-		return 0
-	}
-	return to - from
-}
+func left(from, to uint64) time.Duration { return field.Duration(to - min(from, to)) }
 
 // Describe returns all that is known of a cluster.
 func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
@@ -59,26 +55,28 @@ func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
 	if g != (hosts.Generation{}) {
 		a.Generation = protocol.Generation{Number: g.Number, Draw: g.Draw[:]}
 	}
-	c.addShards(a)
+	a.Shards = c.Shards()
 	for _, x := range c.Concerns() {
-		a.Concerns.Append(x)
+		a.Concerns.Append(c.older(&x))
 	}
 	c.addHosts(a)
 	return a
 }
 
-// PolicyOf returns a policy as messages have it.
-func PolicyOf(p hosts.Policy) protocol.GovernorPolicy {
-	return protocol.GovernorPolicy{
-		Voters: p.Voters, OfflineAfterMillis: p.OfflineAfter, ReplaceAfterMillis: p.ReplaceAfter,
-		StableForMillis: p.StableFor, BalanceEveryMillis: p.BalanceEvery, Copies: p.Copies,
+// PolicyOf returns a policy as people see the policy.
+func PolicyOf(p hosts.Policy) host.Policy {
+	return host.Policy{
+		Voters: int(p.Voters), Copies: int(p.Copies), OfflineAfter: field.Duration(p.OfflineAfter),
+		ReplaceAfter: field.Duration(p.ReplaceAfter), StableFor: field.Duration(p.StableFor),
+		BalanceEvery: field.Duration(p.BalanceEvery),
 	}
 }
 
 // PolicyFrom is the opposite of PolicyOf.
-func PolicyFrom(p protocol.GovernorPolicy) hosts.Policy {
+func PolicyFrom(p host.Policy) hosts.Policy {
 	return hosts.Policy{
-		Voters: p.Voters, OfflineAfter: p.OfflineAfterMillis, ReplaceAfter: p.ReplaceAfterMillis,
-		StableFor: p.StableForMillis, BalanceEvery: p.BalanceEveryMillis, Copies: p.Copies,
+		Voters: uint64(p.Voters), Copies: uint64(p.Copies), OfflineAfter: field.MillisOf(p.OfflineAfter),
+		ReplaceAfter: field.MillisOf(p.ReplaceAfter), StableFor: field.MillisOf(p.StableFor),
+		BalanceEvery: field.MillisOf(p.BalanceEvery),
 	}
 }

@@ -1,68 +1,77 @@
 package overview
 
 import (
+	"encoding/hex"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// addHosts adds the hosts by id: all that belong to the cluster, and of those that have left the latest, as many as the
-// page has room for.
+// addHosts adds the hosts by id: all that belong to the cluster, and of the hosts that have left the latest, as many as
+// the page has room for.
 func (c *Cluster) addHosts(a *protocol.ClusterDescribeAnswer) {
-	all := c.Records.Hosts()
-	authors := c.authors()
-	room := protocol.PageBytes - a.Shards.Size() - a.Concerns.Size()
-	var shown []protocol.ClusterHost
-	for i := len(all) - 1; i >= 0; i-- {
-		h := all[i]
-		x := c.host(h, authors)
-		var one protocol.ClusterHosts
-		one.Append(x)
-		gone := h.Current.Variant == protocol.HostExpelled
-		if gone && one.Size() > room {
+	room := protocol.PageBytes - a.Concerns.Size()
+	for i := range a.Shards {
+		room -= protocol.Size(&a.Shards[i])
+	}
+	for _, x := range slices.Backward(c.Hosts()) {
+		size := protocol.Size(&x)
+		if x.Current.State == host.Expelled && size > room {
 			continue
 		}
-		room -= one.Size()
-		shown = append(shown, x)
+		room -= size
+		a.Hosts = append(a.Hosts, x)
 	}
-	slices.Reverse(shown)
-	for _, x := range shown {
-		a.Hosts.Append(x)
-	}
+	slices.Reverse(a.Hosts)
 }
 
-func (c *Cluster) host(h *hosts.Host, authors map[change]string) protocol.ClusterHost {
-	x := protocol.ClusterHost{
-		ID: uint64(h.ID), Name: []byte(h.Name), Starts: h.Start.Number,
-		Addresses: protocol.HostAddresses{
-			Raft: []byte(h.Addresses.Raft), Client: []byte(h.Addresses.Client), Admin: []byte(h.Addresses.Admin),
-		},
-		Domain: []byte(h.Domain.String()), Version: []byte(h.Version), Level: uint64(h.Level), Cordoned: h.Cordoned,
+// Hosts returns all hosts by id.
+func (c *Cluster) Hosts() []host.Host {
+	authors := c.authors()
+	list := []host.Host{}
+	for _, h := range c.Records.Hosts() {
+		list = append(list, c.host(h, authors))
+	}
+	return list
+}
+
+func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
+	x := host.Host{
+		ID: uint64(h.ID), Name: h.Name, Incarnation: digits(h.Incarnation), Starts: h.Start.Number,
+		RaftAddress: h.Addresses.Raft, ClientAddress: h.Addresses.Client, AdminAddress: h.Addresses.Admin,
+		Domain: h.Domain, Version: h.Version, Level: int(h.Level), Cordoned: h.Cordoned,
 		Current:  c.standing(&h.Current, authors[change{h.ID, hosts.EventCurrent, h.Current.Since}]),
 		Target:   c.standing(&h.Target, authors[change{h.ID, hosts.EventTarget, h.Target.Since}]),
-		Replaces: uint64(h.Replaces), ReturnsMillis: left(c.Now, h.ReturnAfter),
-	}
-	if h.Incarnation != (hosts.Incarnation{}) {
-		x.Incarnation = h.Incarnation[:]
+		Replaces: uint64(h.Replaces), Returns: left(c.Now, h.ReturnAfter),
 	}
 	if c.Seen == nil {
 		return x
 	}
-	x.Seen.Alive = c.Seen.Alive(h.ID)
+	x.Alive = c.Seen.Alive(h.ID)
 	for _, seen := range c.Seen.Hosts {
 		if seen.Host == h.ID {
-			x.Seen.SilentMillis, x.Seen.StuckMillis, x.Seen.FreshMillis = seen.SilentFor, seen.StuckFor, seen.FreshFor
+			x.SilentFor, x.StuckFor = field.Duration(seen.SilentFor), field.Duration(seen.StuckFor)
+			x.Fresh = field.Duration(seen.FreshFor)
 		}
 	}
 	return x
 }
 
-func (c *Cluster) standing(s *hosts.State, by string) protocol.HostStanding {
-	return protocol.HostStanding{
-		State: s.Variant, Epoch: s.Epoch, Reason: []byte(s.Reason.String()), Text: []byte(s.Text), By: []byte(by),
-		AgeMillis: c.age(s.Since),
+// digits returns an incarnation as people see the bytes, empty for none.
+func digits(i hosts.Incarnation) string {
+	if i == (hosts.Incarnation{}) {
+		return ""
+	}
+	return hex.EncodeToString(i[:])
+}
+
+func (c *Cluster) standing(s *hosts.State, by string) host.Standing {
+	return host.Standing{
+		State: s.Variant, Epoch: s.Epoch, Reason: s.Reason.String(), Text: s.Text, By: by, Since: c.Age(s.Since),
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
@@ -24,7 +26,8 @@ func newBed(t *testing.T, names ...string) *bed {
 	if level.Newest < 4 {
 		t.Skip("this build cannot follow the level that has the records of hosts")
 	}
-	b := &bed{t, Cluster{Records: hosts.New("c", []hosts.ShardID{1}), Now: 1000, Governor: 1,
+	b := &bed{t, Cluster{Records: hosts.New("c", []hosts.ShardID{1}), Now: 1000,
+		Wall: time.UnixMilli(1e12), Governor: 1,
 		Seen: &governor.Seen{Self: 1}}}
 	var founders []hosts.Founder
 	for i, name := range names {
@@ -82,12 +85,14 @@ func (b *bed) silent(millis uint64, ids ...shard.HostID) {
 func (b *bed) text() string {
 	var lines []string
 	for _, x := range b.Concerns() {
-		var on []string
-		for id := range x.Shards.All() {
-			on = append(on, fmt.Sprint(id))
+		line := fmt.Sprintf("%v %s %s [%s] %s", x.Severity, x.Kind, x.Host, strings.Join(x.Shards, " "), x.Text)
+		if !x.Since.IsZero() {
+			line += fmt.Sprintf(", since %v", b.Wall.Sub(x.Since))
 		}
-		lines = append(lines, fmt.Sprintf("%v %s %d [%s] %s", x.Severity, x.Code, x.HostID, strings.Join(on, " "),
-			x.Text))
+		if x.WaitsFor != "" {
+			line += ", waits for " + x.WaitsFor
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -102,66 +107,111 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 	}{
 		"all is well": {"a b c", func(b *bed) { b.roles("vvv") }, "", ""},
 		"one host": {"a", func(b *bed) { b.roles("v") },
-			"NOTE one-host 0 [] one host: while it is away, no client is served", "host join-token"},
+			"note one-host  [] one host: while it is away, no client is served", "host join-token"},
 		"two hosts": {"a b", func(b *bed) { b.roles("lv") },
-			"WARNING two-hosts 0 [] two hosts: b votes and a learns; while b is away, changes are refused",
+			"warning two-hosts  [] two hosts: b votes and a learns; while b is away, changes are refused",
 			"until there are three"},
 		"one of three is silent": {"a b c", func(b *bed) { b.roles("vvv"); b.silent(3100, 2) },
-			"WARNING silent 2 [] host b is not heard, for 3.1s\n" +
-				"WARNING tolerance 0 [0 1] 2 of 3 voters are alive: when one more fails, changes are refused",
+			"warning tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
+				"warning silent b [] host b is not heard, since 3.1s",
 			"signalbox serve --join a:7421 --name NAME --replace b"},
 		"it is taken for failed": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(31_000, 2)
 			b.do(b.Records.Failed(b.at("the governor"), 7, 2, 1, hosts.ReasonSilent, "not heard for 5.2 s"))
 			b.Now += 31_000
-		}, "WARNING failed 2 [] host b is taken for failed since 31s: not heard for 5.2 s\n" +
-			"WARNING tolerance 0 [0 1] 2 of 3 voters are alive: when one more fails, changes are refused",
+		}, "warning tolerance  [0 1] 2 of 3 voters are alive: when one more fails, changes are refused\n" +
+			"warning failed b [] host b is taken for failed: not heard for 5.2 s, since 30.999s",
 			"--replace b"},
 		"a majority is gone": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(4000, 2, 3)
 			b.Seen.Shards[1].Leader = 0
-		}, "FAILURE quorum 0 [0 1] 1 of 3 voters are alive\n" +
-			"WARNING silent 2 [] host b is not heard, for 4s\nWARNING silent 3 [] host c is not heard, for 4s",
+		}, "failure quorum  [0 1] 1 of 3 voters are alive, waits for b, c\n" +
+			"warning silent b [] host b is not heard, since 4s\nwarning silent c [] host c is not heard, since 4s",
 			"start the hosts that are away"},
 		"a shard has no leader": {"a b c", func(b *bed) { b.roles("vvv"); b.Seen.Shards[1].Leader = 0 },
-			"FAILURE leader 0 [1] no leader is known", "look at the logs"},
+			"failure leader  [1] no leader is known", "look at the logs"},
 		"a host is drained": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Drain(b.at("ann"), "d"))
 			b.Now += 90_000
-		}, "NOTE drained 4 [] host d is drained, for 1m30s", "signalbox host undrain d"},
+		}, "note drained d [] host d is drained, since 1m29.999s", "signalbox host undrain d"},
 		"a host is stopped": {"a b c d", func(b *bed) {
 			b.roles("vvvl")
 			b.do(b.Records.Shutdown(b.at("host d"), 4, hosts.Incarnation{4}, hosts.Start{}))
 			b.Now += 5_000
-		}, "WARNING stopped 4 [] host d is stopped, since 5s", "signalbox host expel d"},
+		}, "warning stopped d [] host d is stopped, since 4.999s", "signalbox host expel d"},
 		"a host is cordoned": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.do(b.Records.Cordon(b.at("ann"), "c", true))
-		}, "NOTE cordoned 3 [] host c is cordoned: it gets no more replicas, votes and leaderships",
+		}, "note cordoned c [] host c is cordoned: it gets no more replicas, votes and leaderships",
 			"signalbox host uncordon c"},
 		"a host does not confirm": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Now += 11_000
 			b.Seen.Hosts[2].FreshFor = 0
-		}, "WARNING not-fresh 3 [] host c does not confirm that it is up to date", ""},
+		}, "warning tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
+			"warning not-fresh c [] host c does not confirm that it is up to date", ""},
+		"a host is heard, and does not join again": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.do(b.Records.Boot(b.at("host c"), hosts.Boot{Host: 3, Incarnation: hosts.Incarnation{3},
+				Start: hosts.Start{Number: 2, Draw: 2}, Addresses: addressesOf("c"), Level: level.Newest}))
+			b.Now += 11_000
+			b.Seen.Hosts[2].FreshFor = 0
+		}, "warning tolerance  [0 1] 3 of 3 voters are alive: when one more fails, changes are refused\n" +
+			"warning not-joined c [] host c is heard and has not joined its cluster since it was started: it does " +
+			"not confirm that it is up to date", "--replace c"},
+		"a governor that has only just come": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.Now += 11_000
+			b.Seen.Hosts[2].FreshFor, b.Seen.Began = 0, b.Now
+		}, "", ""},
 		"a host that joined was not started": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.do(b.Records.Join(b.at("host d"), hosts.Join{Cluster: "c", Name: "d", Incarnation: hosts.Incarnation{9},
 				Addresses: addressesOf("d"), Level: level.Newest, Trusted: true}))
 			b.Now += 61_000
-		}, "WARNING not-started 4 [] host d has joined and was not started since", "signalbox host expel d"},
+		}, "warning not-started d [] host d has joined and was not started since, since 1m0.999s",
+			"signalbox host expel d"},
 		"two vote where three are to": {"a b c", func(b *bed) { b.roles("vvl") },
-			"WARNING few-voters 0 [0 1] 2 replicas vote, and 3 are to", "signalbox cluster why"},
+			"warning few-voters  [0 1] 2 replicas vote, and 3 are to", "signalbox cluster why"},
 		"two of three share a rack": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			for _, h := range []string{"a", "b", "c"} {
 				rack := map[string]string{"c": "2"}[h] + "1"
 				b.do(b.Records.Alter(b.at("ann"), h, hosts.Domain{{Key: "rack", Value: rack}}))
 			}
-		}, "NOTE domains 0 [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST --domain"},
+		}, "note domains  [0 1] when all of rack=1 fails, changes are refused", "signalbox host alter HOST --domain"},
+		"a learner is silent": {"a b c d", func(b *bed) { b.roles("vvvl"); b.silent(4000, 4) },
+			"warning learner-down d [0 1] host d learns, and is not heard, waits for d\n" +
+				"warning silent d [] host d is not heard, since 4s", "bring d back"},
+		"a host has no copy": {"a b c d", func(b *bed) { b.roles("vvv"); b.Now += 61_000 },
+			"warning copy-missing d [0 1] host d has no copy, waits for d", "signalbox cluster why"},
+		"a copy is behind": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 3, BehindFor: 61_000}}
+		}, "warning copy-behind c [1] the copy on host c is behind, waits for c", "the disk of c"},
+		"hosts of two versions": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			for id, version := range []string{"", "v1", "v2", "v2"} {
+				if id > 0 {
+					b.do(b.Records.Boot(b.at("host"), hosts.Boot{Host: shard.HostID(id),
+						Incarnation: hosts.Incarnation{byte(id)}, Start: hosts.Start{Number: 2, Draw: 2},
+						Addresses: addressesOf(string(rune('a' + id - 1))), Level: level.Newest, Version: version}))
+				}
+			}
+			b.Seen.Began = b.Now
+		}, "warning versions  [] the hosts differ: v1, v2", "finish the upgrade"},
+		"backups have ceased": {"a b c", func(b *bed) {
+			b.roles("vvv")
+			at := b.at("ann")
+			at.Wall = uint64(b.Wall.Add(-72 * time.Hour).UnixMilli())
+			b.do(b.Records.NoteBackup(at, 1, hosts.Incarnation{1}, "the state of shard 1 was saved, 9 bytes"))
+			at.Wall = uint64(b.Wall.UnixMilli())
+			b.do(b.Records.NoteBackup(at, 1, hosts.Incarnation{1}, "the state of shard 1 is being saved"))
+		}, "warning backup-late  [] the last backup was saved at 2001-09-06 01:46:40 UTC, since 24h0m0s",
+			"look at what"},
 		"where nothing is observed only records count": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.silent(60_000, 2, 3)
@@ -174,8 +224,12 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 			if got := b.text(); got != c.want {
 				t.Errorf("have\n%s\nwant\n%s", got, c.want)
 			}
-			if list := b.Concerns(); len(list) > 0 && !strings.Contains(string(list[0].Mend), c.mend) {
-				t.Errorf("what to do: %s, want %s", list[0].Mend, c.mend)
+			dos := ""
+			for _, x := range b.Concerns() {
+				dos += x.Do + "\n"
+			}
+			if !strings.Contains(dos, c.mend) {
+				t.Errorf("what to do: %s, want %s", dos, c.mend)
 			}
 		})
 	}
@@ -195,30 +249,30 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 		PolicyFrom(a.Policy) != hosts.DefaultPolicy() {
 		t.Errorf("%+v", a)
 	}
-	all := slices.Collect(a.Hosts.All())
+	all := a.Hosts
 	if len(all) != 4 {
 		t.Fatalf("%d hosts", len(all))
 	}
 	d := all[3]
-	if string(d.Name) != "d" || d.Target.State != protocol.HostOffline || string(d.Target.Reason) != "drained" ||
-		string(d.Target.By) != "ann (token ops)" || string(d.Target.Text) != "a test" || d.Target.AgeMillis != 1_999 ||
-		d.Current.State != protocol.HostOnline || !d.Seen.Alive || d.Seen.FreshMillis != 20_000 {
+	if d.Name != "d" || d.Target.State != host.Offline || d.Target.Reason != "drained" ||
+		d.Target.By != "ann (token ops)" || d.Target.Text != "a test" || d.Target.Since != 1_999*time.Millisecond ||
+		d.Current.State != host.Online || !d.Alive || d.Fresh != 20*time.Second {
 		t.Errorf("%+v", d)
 	}
-	shards := slices.Collect(a.Shards.All())
-	replicas := slices.Collect(shards[1].Replicas.All())
-	if r := replicas[3]; r.HostID != 4 || r.Role != protocol.ReplicaLearner || !r.Observed || r.BehindMillis != 700 ||
+	shards := a.Shards
+	replicas := shards[1].Replicas
+	if r := replicas[3]; r.Host != 4 || r.Role != host.Learner || !r.Observed || r.Behind != 700*time.Millisecond ||
 		r.SnapshotPercent != 41 || r.SnapshotRate != 12_000_000 {
 		t.Errorf("%+v", r)
 	}
-	if r := shards[1].Redundancy; r.Voters != 3 || r.Live != 3 || r.Tolerated != 1 || r.Lost || r.Wanted != 3 {
+	if r := shards[1].Redundancy; r.Voters != 3 || r.Live != 3 || r.Tolerated != 1 || r.Wanted != 3 {
 		t.Errorf("%+v", r)
 	}
 	// A host that does not govern says what is on record, and which host it takes for the leader.
 	b.Seen, b.Leader = nil, func(hosts.ShardID) shard.HostID { return 3 }
 	a = b.Describe()
-	shards = slices.Collect(a.Shards.All())
-	if a.Observed || shards[1].LeaderHostID != 3 || shards[1].Redundancy.Voters != 0 {
+	shards = a.Shards
+	if a.Observed || shards[1].Leader != 3 || shards[1].Redundancy.Voters != 0 {
 		t.Errorf("not observed: %+v, %+v", a, shards[1])
 	}
 }
@@ -241,9 +295,13 @@ func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
 		}
 	}
 	a := b.Describe()
-	size := a.Hosts.Size() + a.Shards.Size() + a.Concerns.Size()
+	size := a.Concerns.Size()
+	for i := range a.Shards {
+		size += protocol.Size(&a.Shards[i])
+	}
 	living, last := 0, uint64(0)
-	for h := range a.Hosts.All() {
+	for _, h := range a.Hosts {
+		size += protocol.Size(&h)
 		if h.ID <= last {
 			t.Fatal("they are not in order")
 		}
@@ -251,8 +309,8 @@ func TestTheLargestDescriptionFitsItsFrame(t *testing.T) {
 			living++
 		}
 	}
-	if living != 9 || a.Hosts.Len() < 20 || size > protocol.PageBytes || last != 1_013 {
-		t.Errorf("%d hosts, %d of them living, in %d bytes, the last %d", a.Hosts.Len(), living, size, last)
+	if living != 9 || len(a.Hosts) < 20 || size > protocol.PageBytes || last != 1_013 {
+		t.Errorf("%d hosts, %d of them living, in %d bytes, the last %d", len(a.Hosts), living, size, last)
 	}
 }
 
@@ -266,10 +324,10 @@ func TestHistoryIsReadInPages(t *testing.T) {
 	var numbers []uint64
 	for from := uint64(1); from != 0; {
 		a := Audit(b.Records, from, 4)
-		if a.Entries.Len() > 4 || a.Oldest != 1 || a.Newest != last {
+		if len(a.Entries) > 4 || a.Oldest != 1 || a.Newest != last {
 			t.Fatalf("%+v", a)
 		}
-		for e := range a.Entries.All() {
+		for _, e := range a.Entries {
 			numbers = append(numbers, e.Number)
 		}
 		from = a.Next
@@ -283,12 +341,12 @@ func TestHistoryIsReadInPages(t *testing.T) {
 		t.Errorf("%d entries of %d", len(numbers), last)
 	}
 	newest := Audit(b.Records, 0, 3)
-	if entries := slices.Collect(newest.Entries.All()); len(entries) != 3 || entries[2].Number != last ||
-		newest.Next != 0 || string(entries[2].Text) != "uncordoned" || string(entries[2].By) != "ann" {
+	if entries := newest.Entries; len(entries) != 3 || entries[2].Number != last ||
+		newest.Next != 0 || entries[2].Text != "uncordoned" || entries[2].By != "ann" {
 		t.Errorf("the newest: %+v", entries)
 	}
 	for _, from := range []uint64{last + 1, 1 << 60} {
-		if a := Audit(b.Records, from, 4); a.Entries.Len() != 0 || a.Next != 0 {
+		if a := Audit(b.Records, from, 4); len(a.Entries) != 0 || a.Next != 0 {
 			t.Errorf("from %d: %+v", from, a)
 		}
 	}

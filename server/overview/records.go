@@ -1,9 +1,12 @@
 package overview
 
 import (
-	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/shard/hosts"
 	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // Audit returns a page of the history: from a number on, or for 0 the newest changes, and so many at the most.
@@ -12,18 +15,16 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	if first := r.Audit(1, 1); len(first) > 0 {
 		a.Oldest = first[0].Number
 	}
-	newest := from == 0
-	if newest {
-		from = max(left(uint64(limit), a.Newest)+1, a.Oldest)
+	if from == 0 {
+		from = max(a.Newest-min(uint64(limit), a.Newest)+1, a.Oldest)
 	}
-	entries := r.Audit(from, limit)
+	entries, size := r.Audit(from, limit), 0
 	for i := range entries {
 		e := &entries[i]
-		a.Entries.Append(protocol.AuditEntry{
-			Number: e.Number, Event: []byte(e.Event.String()), HostID: uint64(e.Host), HostName: []byte(e.Name),
-			Text: []byte(e.Text), By: []byte(e.By), Why: []byte(e.Why), WallMillis: e.Wall,
-		})
-		if a.Entries.Size() >= protocol.PageBytes && e.Number < a.Newest {
+		entry := host.Entry{Number: e.Number, Event: e.Event.String(), Host: uint64(e.Host), HostName: e.Name,
+			Text: e.Text, By: e.By, Why: e.Why, At: time.UnixMilli(int64(e.Wall))}
+		a.Entries = append(a.Entries, entry)
+		if size += protocol.Size(&entry); size >= protocol.PageBytes && e.Number < a.Newest {
 			a.Next = e.Number + 1
 			return a
 		}
@@ -34,16 +35,12 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	return a
 }
 
-// AddTokens adds the join tokens that are good or were used, or of those the ones with the given ids.
-func AddTokens(to *protocol.JoinTokens, r *hosts.Records, now uint64, ids ...string) {
+// Tokens returns the join tokens that are good or were used, or of these the tokens with the given ids.
+func Tokens(r *hosts.Records, now uint64, ids ...string) (list []host.JoinToken) {
 	for _, t := range r.ListTokens() {
-		if len(ids) > 0 && !slices.Contains(ids, t.ID) {
-			continue
+		if len(ids) == 0 || slices.Contains(ids, t.ID) {
+			list = append(list, host.JoinToken{ID: t.ID, Left: left(now, t.Until), By: t.By, Used: digits(t.Used)})
 		}
-		x := protocol.JoinToken{ID: []byte(t.ID), LeftMillis: left(now, t.Until), By: []byte(t.By)}
-		if t.Used != (hosts.Incarnation{}) {
-			x.Used = t.Used[:]
-		}
-		to.Append(x)
 	}
+	return list
 }

@@ -1,34 +1,34 @@
 package overview
 
 import (
-	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// addShards adds the shards by id.
-func (c *Cluster) addShards(a *protocol.ClusterDescribeAnswer) {
-	redundancies := make(map[hosts.ShardID]governor.Redundancy)
+// Shards returns the shards by id.
+func (c *Cluster) Shards() []host.Shard {
+	redundancies := make(map[hosts.ShardID]host.Redundancy)
 	for _, r := range c.Redundancies() {
-		redundancies[r.Shard] = r
+		redundancies[r.Shard] = r.Redundancy
 	}
+	list := []host.Shard{}
 	for _, s := range c.Records.Shards() {
-		x := protocol.ClusterShard{ID: uint64(s.ID), Change: s.Change, LeaderHostID: c.LeaderOf(s.ID)}
+		x := host.Shard{ID: uint64(s.ID), Change: s.Change, Leader: c.LeaderOf(s.ID), Redundancy: redundancies[s.ID]}
 		if c.Now < s.WishUntil {
-			x.WishHostID, x.WishMillis = uint64(s.Wish), s.WishUntil-c.Now
+			x.Wish, x.WishFor = uint64(s.Wish), left(c.Now, s.WishUntil)
 		}
 		seen := c.seenShard(s.ID)
 		if seen != nil {
-			x.LedMillis, x.ReportMillis = seen.LedFor, seen.Age
+			x.Led, x.Reported = field.Duration(seen.LedFor), field.Duration(seen.Age)
 		}
 		for i := range s.Replicas {
-			x.Replicas.Append(c.replica(&s.Replicas[i], seen))
+			x.Replicas = append(x.Replicas, c.replica(&s.Replicas[i], seen))
 		}
-		if r, ok := redundancies[s.ID]; ok {
-			x.Redundancy = redundancyOf(&r)
-		}
-		a.Shards.Append(x)
+		list = append(list, x)
 	}
+	return list
 }
 
 // Redundancies are what each shard can lose, nil where nothing is observed.
@@ -62,31 +62,16 @@ func (c *Cluster) seenShard(id hosts.ShardID) *governor.ShardSeen {
 	return nil
 }
 
-func (c *Cluster) replica(p *hosts.Replica, seen *governor.ShardSeen) protocol.ClusterReplica {
-	x := protocol.ClusterReplica{
-		ID: p.ID, HostID: uint64(p.Host), Role: protocol.ReplicaRole(p.Role), AgeMillis: c.age(p.Since),
-	}
+func (c *Cluster) replica(p *hosts.Replica, seen *governor.ShardSeen) host.Replica {
+	x := host.Replica{ID: p.ID, Host: uint64(p.Host), Role: p.Role, Since: c.Age(p.Since)}
 	if seen == nil {
 		return x
 	}
 	for i := range seen.Replicas {
 		if r := &seen.Replicas[i]; r.ID == p.ID {
-			x.Observed, x.Index, x.BehindMillis = true, r.Index, r.BehindFor
-			x.SnapshotPercent, x.SnapshotRate = r.Percent, r.Rate
+			x.Observed, x.Index, x.Behind = true, r.Index, field.Duration(r.BehindFor)
+			x.SnapshotPercent, x.SnapshotRate = int(r.Percent), r.Rate
 		}
-	}
-	return x
-}
-
-func redundancyOf(r *governor.Redundancy) protocol.Redundancy {
-	x := protocol.Redundancy{
-		Wanted: uint64(r.Wanted), Voters: uint64(r.Voters), Live: uint64(r.Live),
-		Tolerated: uint64(max(0, r.Tolerated)), Lost: r.Tolerated < 0,
-	}
-	for _, d := range r.Domains {
-		x.Domains.Append(protocol.DomainLoss{
-			Label: []byte(d.Key + "=" + d.Value), Live: uint64(d.Live), Tolerated: d.Tolerated,
-		})
 	}
 	return x
 }

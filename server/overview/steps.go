@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -27,18 +28,17 @@ func Plan(g Governor) (*protocol.ClusterPlanAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &protocol.ClusterPlanAnswer{Cut: f.Cut}
+	a, size := &protocol.ClusterPlanAnswer{Cut: f.Cut, Reasons: reasonsOf(f.Reasons, v.Now)}, 0
 	for i := range f.Steps {
 		s := &f.Steps[i]
 		x := stepOf(&s.Proposal, texts[i])
-		x.ID, x.Rule, x.InMillis = uint64(s.ID), []byte(s.Rule), left(v.Now, s.At)
-		a.Steps.Append(x)
-		if a.Steps.Size() > protocol.PageBytes/2 {
+		x.ID, x.Rule, x.In = uint64(s.ID), s.Rule, left(v.Now, s.At)
+		a.Steps = append(a.Steps, x)
+		if size += protocol.Size(&x); size > protocol.PageBytes/2 {
 			a.Cut = true
 			break
 		}
 	}
-	addReasons(&a.Reasons, f.Reasons, v.Now)
 	return a, nil
 }
 
@@ -56,45 +56,45 @@ func Why(g Governor) (*protocol.ClusterWhyAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &protocol.ClusterWhyAnswer{}
+	a := &protocol.ClusterWhyAnswer{Reasons: reasonsOf(reasons, v.Now)}
 	for i := range steps {
 		s := &steps[i]
 		x := stepOf(&s.Proposal, s.Text)
-		x.ID, x.AgeMillis, x.WaitMillis = uint64(s.ID), left(s.Started, v.Now), left(v.Now, s.NotBefore)
-		x.Failures, x.LastError = uint64(s.Failures), []byte(s.LastError)
-		a.Steps.Append(x)
+		x.ID, x.Age, x.Wait = uint64(s.ID), left(s.Started, v.Now), left(v.Now, s.NotBefore)
+		x.Failures, x.LastError = int(s.Failures), s.LastError
+		a.Steps = append(a.Steps, x)
 	}
-	addReasons(&a.Reasons, reasons, v.Now)
 	return a, nil
 }
 
-func stepOf(p *plan.Proposal[governor.Action], text string) protocol.ClusterStep {
-	return protocol.ClusterStep{
-		Kind: []byte(governor.KindName(p.Kind)), Text: clip(text), Subject: []byte(p.Subject),
-		ShardID: uint64(p.Payload.Shard), HostID: uint64(p.Payload.Host),
+func stepOf(p *plan.Proposal[governor.Action], text string) host.Step {
+	return host.Step{
+		Kind: governor.KindName(p.Kind), Text: string(clip(text)), Subject: string(p.Subject),
+		Shard: uint64(p.Payload.Shard), Host: uint64(p.Payload.Host),
 	}
 }
 
-// addReasons adds reasons until half a page is full. Those for open steps are left out: the steps are shown.
-func addReasons(to *protocol.GovernorReasons, reasons []plan.Reason, now uint64) {
+// reasonsOf returns reasons until half a page is full. Reasons of open steps are left out: the steps are shown.
+func reasonsOf(reasons []plan.Reason, now uint64) (list []host.Reason) {
+	size := 0
 	for i := range reasons {
 		r := &reasons[i]
 		if r.Rule == "" {
 			continue
 		}
-		x := protocol.GovernorReason{
-			Code: []byte(r.Code), Text: clip(r.Text), Rule: []byte(r.Rule), LeftMillis: left(now, r.Until),
-		}
+		x := host.Reason{Code: string(r.Code), Text: string(clip(r.Text)), Rule: r.Rule, Left: left(now, r.Until)}
 		if r.Since != 0 {
-			x.AgeMillis = left(r.Since, now)
+			x.Since = left(r.Since, now)
 		}
 		for _, s := range r.Subjects {
-			x.Subjects.Append(protocol.Subject(s))
+			x.Subjects = append(x.Subjects, string(s))
 		}
-		if to.Append(x); to.Size() > protocol.PageBytes/2 {
-			return
+		list = append(list, x)
+		if size += protocol.Size(&x); size > protocol.PageBytes/2 {
+			break
 		}
 	}
+	return list
 }
 
 // clip returns as much of a text as a message takes.

@@ -191,7 +191,16 @@ func (p *Pipeline) flushNow() {
 	fail(failed, &unavailable)
 }
 
-var unavailable = protocol.Result{Status: protocol.StatusUnavailable}
+// Why says why what became of a command is not known.
+func Why(failed protocol.Status) *protocol.Result {
+	if failed == protocol.StatusUnavailable {
+		return &unavailable
+	}
+	return &protocol.Result{Status: failed}
+}
+
+var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
+	Message: "no majority of the shard has confirmed the change in time; it may have been made"}
 
 // propose proposes batches while the window has room, and returns ops that could not be proposed. The lock is held.
 // Where nothing is in flight it leaves nothing queued: no outcome would bring the rest about.
@@ -323,7 +332,13 @@ func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
 	p.mu.Lock()
 	b := p.remove(sequence)
 	p.lost(b.leads)
-	failed := p.propose()
+	var failed []Op
+	if o == shard.OutcomeUnknown && p.term.stage == leading {
+		// No majority has answered for as long as a batch may take. What has waited for that batch would only wait as
+		// long again, in one that fares no better.
+		failed = p.drain(nil)
+	}
+	failed = append(failed, p.propose()...)
 	p.mu.Unlock()
 	fail(b.ops, &unavailable)
 	fail(failed, &unavailable)

@@ -233,3 +233,27 @@ func TestFewerBatchesAreInFlightOnceOthersVote(t *testing.T) {
 		t.Errorf("%d batches are in flight, of %d", len(l.proposed), l.p.Window())
 	}
 }
+
+// TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt: in the next batch they would only wait as long again.
+func TestCommandsBehindABatchThatIsNotConfirmedAreAnsweredWithIt(t *testing.T) {
+	l := newHeld(t)
+	var failed []protocol.Status
+	add := func() {
+		done := func(_ *shard.Effect, why protocol.Status) { failed = append(failed, why) }
+		if !l.p.Add(Op{Done: done}, &shard.Command{Kind: shard.CmdContinue}) {
+			t.Fatal("the queue is full")
+		}
+		l.p.Flush()
+	}
+	add()
+	add()
+	l.p.recordOutcome(1, shard.OutcomeUnknown)
+	if len(failed) != 2 || failed[0] != protocol.StatusUnavailable || failed[1] != failed[0] {
+		t.Errorf("answered: %v, want both with UNAVAILABLE", failed)
+	}
+	add()
+	l.p.recordOutcome(2, shard.OutcomeDropped)
+	if n := len(l.proposed); n != 2 {
+		t.Errorf("%d batches were proposed, want 2", n)
+	}
+}

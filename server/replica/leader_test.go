@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/hub"
+	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
@@ -269,5 +270,47 @@ func nameIn(r *Replica, nth int) []byte {
 				return name
 			}
 		}
+	}
+}
+
+// doubtfulLog never says what became of a batch.
+type doubtfulLog struct {
+	shard.Log
+	ended chan struct{} // has one for each batch whose outcome was delivered
+}
+
+func (l *doubtfulLog) Propose(_ []byte, done func(shard.Outcome)) error {
+	go func() {
+		done(shard.OutcomeUnknown)
+		l.ended <- struct{}{}
+	}()
+	return nil
+}
+
+// TestASessionWhoseEndIsNotKnownIsNotAttachedAgain: the command that ends it may still be applied, and a client that
+// had been let in again would lose it without notice.
+func TestASessionWhoseEndIsNotKnownIsNotAttachedAgain(t *testing.T) {
+	h := standalone(t, 1)
+	r := h.Replicas[0]
+	id := linked(t, r, 0)
+	at := h.Now()
+	r.Leases.Restore(id, 1, 10*time.Second, at)
+	var due []lease.Expiry
+	var term uint64
+	for len(due) == 0 {
+		at = at.Add(stallAfter / 2)
+		due, term = r.Leases.Due(at, expireBatch, nil)
+	}
+	log := &doubtfulLog{Log: r.log, ended: make(chan struct{}, 1)}
+	r.Pipeline.Open(log)
+	if !r.leader.proposeEnd(term, []shard.SessionID{id}) {
+		t.Fatal("the queue is full")
+	}
+	<-log.ended
+	if n := r.Leases.Counts().Expiring; n != 1 {
+		t.Errorf("%d sessions are expiring, want the one whose end is not known", n)
+	}
+	if _, verdict := r.Leases.Attach(id, lease.NewHolder(at), 1, at); verdict != lease.Expiring {
+		t.Errorf("an attach is answered with %v, want %v", verdict, lease.Expiring)
 	}
 }

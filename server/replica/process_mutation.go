@@ -12,10 +12,8 @@ var processMutations = map[protocol.Kind]mutation{
 	protocol.KindProcessPut: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessPut
-			*body = process.AppendPut((*body)[:0], process.Put{
-				Mode: process.PutMode(m.Mode), ExpectedRevision: m.ExpectedRevision, Spec: processSpecOf(&m.Spec),
-				Author: protocol.Text(m.Author), Reason: protocol.Text(m.Reason),
-			})
+			m.Spec = m.Spec.WithDefaults()
+			*body = process.Append((*body)[:0], &m.Put)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessPut, Body: *body}
 		},
 		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
@@ -38,10 +36,7 @@ var processMutations = map[protocol.Kind]mutation{
 	protocol.KindProcessAct: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessAct
-			*body = process.AppendAct((*body)[:0], process.Act{
-				Verb: process.Verb(m.Verb), Member: m.MemberID, Author: protocol.Text(m.Author),
-				Reason: protocol.Text(m.Reason),
-			})
+			*body = process.Append((*body)[:0], &m.Act)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessAct, Body: *body}
 		},
 		answer: always(&protocol.ProcessActAnswer{}),
@@ -49,16 +44,8 @@ var processMutations = map[protocol.Kind]mutation{
 	protocol.KindProcessJoin: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessJoin
-			a := process.Arrival{
-				Joining: process.Joining{
-					Name: protocol.Text(m.Member), Attributes: protocol.Text(m.Attributes), Candidate: m.Candidate,
-				},
-				Create: m.Create,
-			}
-			if a.Create {
-				a.Spec = processSpecOf(&m.Spec)
-			}
-			*body = process.AppendArrival((*body)[:0], a)
+			m.Spec = m.Spec.WithDefaults()
+			*body = process.Append((*body)[:0], &m.Arrival)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdProcessJoin, Body: *body}
 		},
 		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
@@ -86,7 +73,7 @@ var processMutations = map[protocol.Kind]mutation{
 	protocol.KindProcessSend: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessSend
-			to := process.Request{Audience: process.Audience(m.Audience)}
+			to := process.Request{Audience: m.Audience}
 			for id := range m.To.All() {
 				to.To = append(to.To, uint64(id))
 			}
@@ -155,25 +142,4 @@ type processAnswers struct {
 // partCommand is the command of a member in a round.
 func partCommand(k shard.CommandKind, p *protocol.Part) shard.Command {
 	return shard.Command{Kind: k, Order: shard.OrderID(p.MemberID), Term: p.Epoch, Count: p.Ack}
-}
-
-// processSpecOf returns a spec as processes have it, with the defaults for what the message leaves out.
-func processSpecOf(m *protocol.ProcessSpec) process.Spec {
-	s := process.DefaultSpec()
-	s.ReplyTimeout, s.OnTimeout = m.ReplyMillis, process.OnTimeout(m.OnTimeout)
-	for _, field := range []struct {
-		to   *uint64
-		said uint64
-	}{
-		{&s.OpenDelay, m.OpenMillis}, {&s.MinMembers, m.MinMembers}, {&s.Payload, m.PayloadBytes},
-		{&s.KeepResults, m.KeepResults},
-	} {
-		if field.said != 0 {
-			*field.to = field.said
-		}
-	}
-	if s.MaxOpenDelay = max(s.MaxOpenDelay, s.OpenDelay); m.OpenMostMillis != 0 {
-		s.MaxOpenDelay = m.OpenMostMillis
-	}
-	return s
 }

@@ -32,6 +32,9 @@ func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 			return NoSuchNode
 		}
 		return "no " + max(shard.ObjectOf(c.Kind), shard.KindSemaphore).String() + " of this name"
+	case protocol.StatusNumberReused:
+		return fmt.Sprintf("number %d of the session was that of another request: send this one under the next "+
+			"number, above all that the session has used", c.Number)
 	case protocol.StatusFenced:
 		return "the order id is not the session's current one on this semaphore"
 	case protocol.StatusAlreadyExists:

@@ -12,10 +12,8 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutPut: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutPut
-			*body = rollout.AppendPut((*body)[:0], rollout.Put{
-				Mode: rollout.PutMode(m.Mode), ExpectedRevision: m.ExpectedRevision, Spec: specOf(&m.Spec),
-				Author: protocol.Text(m.Author), Reason: protocol.Text(m.Reason),
-			})
+			m.Spec = m.Spec.WithDefaults()
+			*body = rollout.Append((*body)[:0], &m.Put)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutPut, Body: *body}
 		},
 		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
@@ -38,10 +36,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutPublish: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutPublish
-			*body = rollout.AppendPublication((*body)[:0], rollout.Publication{
-				Label: protocol.Text(m.Label), Author: protocol.Text(m.Author), Reason: protocol.Text(m.Reason),
-				Compare: m.Compare, Expected: m.ExpectedSeq, Fence: m.Fence,
-			})
+			*body = rollout.Append((*body)[:0], &m.Publication)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdRolloutPublish, Body: *body, Data: m.Payload,
 			}
@@ -54,9 +49,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutSource: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutSource
-			*body = rollout.AppendSourceRole((*body)[:0], rollout.SourceRole{
-				Off: m.Off, Name: protocol.Text(m.Source),
-			})
+			*body = rollout.Append((*body)[:0], &m.SourceRole)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutSource, Body: *body}
 		},
 		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
@@ -67,10 +60,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutOffer: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutOffer
-			*body = rollout.AppendOffering((*body)[:0], rollout.Offering{
-				Ticket: m.Ticket, Declined: m.Declined, Text: protocol.Text(m.Text),
-				Version: rollout.Publication{Label: protocol.Text(m.Label), Author: protocol.Text(m.Author)},
-			})
+			*body = rollout.Append((*body)[:0], &m.Offering)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
 				Kind: shard.CmdRolloutOffer, Body: *body, Data: m.Payload,
 			}
@@ -83,10 +73,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutJoin: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutJoin
-			*body = rollout.AppendJoining((*body)[:0], rollout.Joining{
-				Instance: protocol.Text(m.Instance), Location: protocol.Text(m.Location),
-				Attributes: protocol.Text(m.Attributes),
-			})
+			*body = rollout.Append((*body)[:0], &m.Instance)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutJoin, Body: *body}
 		},
 		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
@@ -135,7 +122,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutAct: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutAct
-			*body = rollout.AppendAct((*body)[:0], ActOf(&m.Act))
+			*body = rollout.Append((*body)[:0], &m.Act)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutAct, Body: *body}
 		},
 		answer: func(r *Replica, _ *shard.Command, e *shard.Effect) protocol.AnswerMessage {
@@ -146,10 +133,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutGate: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.RolloutGate
-			*body = rollout.AppendVerdict((*body)[:0], rollout.GateVerdict{
-				Location: protocol.Text(m.Location), Gate: protocol.Text(m.Gate), Seq: m.Seq, Generation: m.Generation,
-				Verdict: rollout.Verdict(m.Verdict), By: protocol.Text(m.By), Text: protocol.Text(m.Text),
-			})
+			*body = rollout.Append((*body)[:0], &m.Judgement)
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{Kind: shard.CmdRolloutGate, Body: *body}
 		},
 		answer: always(&protocol.RolloutGateAnswer{}),
@@ -177,50 +161,8 @@ func always(m protocol.AnswerMessage) func(*Replica, *shard.Command, *shard.Effe
 
 func reportCommand(k shard.CommandKind, m *protocol.InstanceReport, body *[]byte) shard.Command {
 	*body = rollout.AppendReport((*body)[:0], rollout.Report{
-		Current: m.Current, Generation: m.Generation, Status: rollout.Status(m.Status), Code: protocol.Text(m.Code),
+		Current: m.Current, Generation: m.Generation, Status: m.Status, Code: protocol.Text(m.Code),
 		Text: protocol.Text(m.Text), Attempts: m.Attempts,
 	})
 	return shard.Command{Kind: k, Body: *body}
-}
-
-// ActOf returns an act as rollouts have it. Its texts are those of the message.
-func ActOf(m *protocol.Act) rollout.Act {
-	return rollout.Act{
-		Verb: rollout.Verb(m.Verb), Locations: wordsOf(&m.Locations), Seq: m.Seq, Fast: m.Fast,
-		Author: protocol.Text(m.Author), Reason: protocol.Text(m.Reason),
-	}
-}
-
-// specOf returns a spec as rollouts have it, with the defaults for what the message leaves out.
-func specOf(m *protocol.RolloutSpec) rollout.Spec {
-	s := rollout.Spec{Rules: rollout.DefaultRules()}
-	s.DelayFrom, s.Source = rollout.DelayFrom(m.DelayFrom), rollout.SourceMode(m.Versions)
-	s.ProgressDeadline, s.HaltDeadline = m.ProgressMillis, m.HaltMillis
-	if m.KeepVersions != 0 {
-		s.KeepVersions = m.KeepVersions
-	}
-	if m.AskMillis != 0 {
-		s.AskInterval = m.AskMillis
-	}
-	re := &m.Reelect
-	if re.AfterMillis|re.Attempts|re.IntervalMillis|re.Most != 0 {
-		s.Reelect = rollout.Reelect{
-			After: re.AfterMillis, Attempts: re.Attempts, MinInterval: re.IntervalMillis, Max: re.Most,
-		}
-	}
-	s.Reelect.Codes = wordsOf(&re.Codes)
-	for l := range m.Locations.All() {
-		s.Locations = append(s.Locations, rollout.LocationSpec{
-			Name: protocol.Text(l.Name), Delay: l.DelayMillis, Require: l.Require, MaxFailing: l.MaxFailing,
-			Gates: wordsOf(&l.Gates),
-		})
-	}
-	return s
-}
-
-func wordsOf(list *protocol.Words) (words []string) {
-	for w := range list.All() {
-		words = append(words, protocol.Text(w))
-	}
-	return words
 }

@@ -29,6 +29,8 @@ type Options struct {
 	KeepID  bool
 	// Shards is the number of data shards, 0 for as many as there were.
 	Shards int
+	// DropRights leaves the tokens and grants of the state out: see meta.Regeneration.
+	DropRights bool
 	// Version is that of the program. By and Why are for the audit history.
 	Version, By, Why string
 }
@@ -115,7 +117,7 @@ func (m *maker) regenerate() error {
 	id := m.directory.Identity()
 	r := meta.Regeneration{
 		Draw: m.generation, Shards: m.Shards, Jump: shard.JumpOver(m.made.Age),
-		Wall: uint64(time.Now().UnixMilli()), By: m.By, Why: m.Why,
+		Wall: uint64(time.Now().UnixMilli()), By: m.By, Why: m.Why, DropRights: m.DropRights,
 		First: hosts.Founder{Name: id.HostName, Incarnation: id.Incarnation, Version: "", Level: level.Newest,
 			Addresses: hosts.Addresses{Raft: cmp.Or(m.Raft, unknownAddress), Client: unknownAddress}},
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -152,6 +154,35 @@ func TestADirectoryThatWasNotFinishedIsUsedAgain(t *testing.T) {
 	_, err = restore.Make(t.Context(), o, s)
 	if err == nil || !strings.Contains(err.Error(), "name an empty directory") {
 		t.Errorf("over a host that is there: %v", err)
+	}
+}
+
+// TestWhatAHostHasIsAsOldAsItsLog: not as old as its reading. A clock that was ahead makes nothing younger.
+func TestWhatAHostHasIsAsOldAsItsLog(t *testing.T) {
+	o := restore.Options{Dir: filepath.Join(t.TempDir(), "data"), HostName: "b"}
+	if _, err := restore.Make(t.Context(), o, saved(t)); err != nil {
+		t.Fatal(err)
+	}
+	for name, written := range map[string]time.Time{
+		"an hour ago": time.Now().Add(-time.Hour), "in an hour": time.Now().Add(time.Hour),
+	} {
+		touch := func(path string, _ fs.DirEntry, err error) error {
+			return errors.Join(err, os.Chtimes(path, written, written))
+		}
+		if err := filepath.WalkDir(filepath.Join(o.Dir, identity.LogName), touch); err != nil {
+			t.Fatal(err)
+		}
+		s, err := restore.Read(t.Context(), o.Dir, filepath.Join(t.TempDir(), "scratch"), "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := written
+		if now := time.Now(); now.Before(want) {
+			want = now
+		}
+		if d := want.Sub(s.Header.Begun); d < -time.Second || d > time.Minute {
+			t.Errorf("%s: it is of %v", name, s.Header.Begun)
+		}
 	}
 }
 

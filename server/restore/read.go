@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -31,9 +32,13 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 	if !id.Born() {
 		return nil, fmt.Errorf("restore: %s is of a host that was never in a cluster", dir)
 	}
+	written, err := lastWritten(filepath.Join(dir, identity.LogName))
+	if err != nil {
+		return nil, err
+	}
 	states := backup.NewStates(backupfile.Header{
 		Cluster: id.Cluster, ClusterName: id.ClusterName, Generation: backupfile.Generation(id.Generation),
-		Begun: time.Now().UTC(), Shards: id.Shards, Version: version, Host: id.HostName,
+		Begun: written, Shards: id.Shards, Version: version, Host: id.HostName,
 	})
 	remnants, err := raftlog.ReadRemnants(ctx, filepath.Join(dir, identity.LogName), scratch, quiet,
 		func(shardID uint64) shard.StateMachine { return reading(states, meta.ShardID(shardID), id.Shards) })
@@ -48,6 +53,25 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 		states.Header.Level = states.Meta.Level()
 	}
 	return states, nil
+}
+
+// lastWritten returns when a file of a log was written last: the state is as old as that. The clock of a machine that
+// was wrong counts for no time to come.
+func lastWritten(dir string) (last time.Time, err error) {
+	err = filepath.WalkDir(dir, func(_ string, at fs.DirEntry, err error) error {
+		if err != nil || !at.Type().IsRegular() {
+			return err
+		}
+		info, err := at.Info()
+		if err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+		return err
+	})
+	if now := time.Now(); err == nil && (last.IsZero() || last.After(now)) {
+		last = now
+	}
+	return last.UTC(), err
 }
 
 // quiet drops what the engine says.

@@ -82,6 +82,21 @@ func WriteUsage(w io.Writer) {
 	}
 }
 
+// Names lists the flags of each heading, without what they are for.
+func Names() string {
+	var b strings.Builder
+	for _, g := range groups {
+		line := string(g) + ":"
+		for i := range table {
+			if r := &table[i]; r.group == g {
+				line += " --" + r.flagName()
+			}
+		}
+		fmt.Fprintf(&b, "%s\n", strings.Join(wrap(line, usageWidth), "\n  "))
+	}
+	return b.String()
+}
+
 // usage is the flag with what follows it.
 func (r *row) usage() string {
 	switch {

@@ -4,14 +4,14 @@ import (
 	"net"
 	"path/filepath"
 
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/identity"
-	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // checkJoin checks what is for a host that joins a cluster.
 func (c *checker) checkJoin() {
 	s := c.settings
-	if _, err := hosts.ParseDomain(s.FailureDomain); err != nil {
+	if _, err := host.ParseDomain(s.FailureDomain); err != nil {
 		c.reject("failure-domain", err.Error(), "write KEY=VALUE with commas between them, such as dc=a,rack=1")
 	}
 	if !s.Joins() {

@@ -208,8 +208,8 @@ func (s *Settings) AdminAdvertise() string {
 	return net.JoinHostPort(client, port)
 }
 
-// NamesOverHTTP are the names that this host may be asked for by over HTTP: those that were given, its own, and those
-// in the addresses that other hosts and clients get.
+// NamesOverHTTP returns the names by which HTTP requests may address this host: HTTPNames, the name of the host, and
+// the host parts of the addresses that the host listens at or advertises.
 func (s *Settings) NamesOverHTTP() []string {
 	names := append(slices.Clone(s.HTTPNames), s.Name)
 	for _, address := range []string{s.AdminListen, s.HTTPListen, s.ClientAdvertise, s.RaftAdvertise} {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// row is one setting: what it is called everywhere, what it is for, and which field it fills.
+// row is a setting: its name in all sources, its purpose, and the field of Settings that the setting fills.
 type row struct {
 	// name is the key in the file. The flag and the variable are made of it.
 	name string
-	// flag is the name of the flag where that is another one: a list in the file is a flag repeated.
+	// flag is the name of the flag if it differs from name: the flag of a list names a single element, and is repeated.
 	flag  string
 	group group
 	// hint stands for the value in the help.

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"log/slog"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -24,10 +25,10 @@ type Settings struct {
 	// Cluster is a name for the cluster, so that two clusters made of the same hosts, one after the other, differ. The
 	// same on all hosts, and never changed.
 	Cluster string `yaml:"cluster"`
-	// Join are addresses of hosts of a cluster that this host is to join, as other hosts reach them. They count while
-	// its data directory belongs to no cluster.
+	// Join are Raft addresses of hosts in the cluster to join. Join counts only while the data directory belongs to no
+	// cluster.
 	Join []string `yaml:"join"`
-	// Replace names the host of that cluster whose place this one takes, empty for none.
+	// Replace names the lost host that this host replaces when joining, empty for none.
 	Replace string `yaml:"replace"`
 	// JoinToken is the file of the join token by which this host shows that it may join, or the token itself.
 	JoinToken string `yaml:"join-token"`
@@ -53,16 +54,18 @@ type Settings struct {
 	// TokenFile is the file of access tokens. Without it a client needs none and may do everything.
 	TokenFile string `yaml:"token-file"`
 
-	// RaftListen is where other hosts connect. A host without a list that is given none listens for none.
+	// RaftListen is where other hosts connect. Without RaftListen and without a list of hosts, no other host can
+	// connect.
 	RaftListen string `yaml:"raft-listen"`
-	// RaftAdvertise is the address at which the other hosts reach this one: that of its name in Hosts. It is empty
-	// where RaftListen is Off.
+	// RaftAdvertise is the address at which the other hosts reach this host. With a list of hosts, RaftAdvertise must
+	// be the listed address. If RaftListen is Off, RaftAdvertise is empty.
 	RaftAdvertise string `yaml:"raft-advertise"`
 	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, both ways.
 	RaftTLSCert string `yaml:"raft-tls-cert"`
 	RaftTLSKey  string `yaml:"raft-tls-key"`
 	RaftTLSCA   string `yaml:"raft-tls-ca"`
-	// RaftSecretFile holds what all hosts know and no other does. Without TLS it keeps others from writing to the log.
+	// RaftSecretFile holds a secret that only the hosts of the cluster know. Without TLS the secret keeps strangers
+	// from writing to the log.
 	RaftSecretFile string `yaml:"raft-secret-file"`
 	// RaftTick is how often a leader calls the other hosts. One that was not called for 15 to 30 ticks
 	// tries to lead. The same on all hosts.
@@ -86,6 +89,8 @@ type Settings struct {
 	ConsoleActions bool `yaml:"console-actions"`
 	// HTTPNames are names that the host may be asked for by over HTTP, besides those of its own addresses.
 	HTTPNames []string `yaml:"http-names"`
+	// HTTPTrustedProxies are those that may name the addresses of their clients there.
+	HTTPTrustedProxies []netip.Prefix `yaml:"http-trusted-proxies"`
 	// Pprof serves the Go profiler there as well.
 	Pprof bool `yaml:"pprof"`
 

@@ -185,6 +185,13 @@ var table = []row{
 		field: func(s *Settings) value { return namesValue{&s.HTTPNames} },
 	},
 	{
+		name: "http-trusted-proxies", group: groupAdmin, hint: "NETWORKS",
+		help: "addresses or networks, such as 10.0.0.0/8, of proxies that are trusted to name the addresses of their " +
+			"clients there by X-Forwarded-For or Forwarded, separated by commas. Limits of one address count for the " +
+			"client then, and the audit names it",
+		field: func(s *Settings) value { return networksValue{&s.HTTPTrustedProxies} },
+	},
+	{
 		name: "pprof", group: groupAdmin,
 		help:  "serve the Go profiler there as well",
 		field: func(s *Settings) value { return switchValue{&s.Pprof} },

@@ -37,6 +37,9 @@ func TestEveryFieldHasItsRowAndEveryRowItsField(t *testing.T) {
 		if tag == "http-names" {
 			text[""] = "box"
 		}
+		if tag == "http-trusted-proxies" {
+			text[""] = "10.0.0.0/8"
+		}
 		if !hasRow(tag) {
 			t.Errorf("field %s has no row %q in the table", field.Name, tag)
 			continue
@@ -96,7 +99,8 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"tls-key":       pem,
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
 		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "50ms",
-		"raft-metrics": "true", "raft-snapshot-batches": "1000", "raft-snapshot-bytes": "8MiB",
+		"http-trusted-proxies": "10.0.0.0/8,2001:db8::1/128",
+		"raft-metrics":         "true", "raft-snapshot-batches": "1000", "raft-snapshot-bytes": "8MiB",
 		"admin-listen": "127.0.0.1:8", "pprof": "true",
 		"http-names":  "box.example.com,box",
 		"http-listen": "127.0.0.1:9", "http-ca": pem, "console-actions": "true", "data-limit": "128KiB",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,6 +197,37 @@ func (v namesValue) parse(texts []string) error {
 }
 
 func (v namesValue) text() string { return strings.Join(*v.field, ",") }
+
+// networksValue is a list of networks, of which an address is the smallest.
+type networksValue struct{ field *[]netip.Prefix }
+
+func (v networksValue) parse(texts []string) error {
+	var networks []netip.Prefix
+	for text := range strings.SplitSeq(strings.Join(texts, ","), ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if address, single := netip.ParseAddr(text); single == nil {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
+			return bad(strconv.Quote(text)+" is neither an address nor a network",
+				"write them like 10.0.0.7, 10.0.0.0/8 or 2001:db8::/48")
+		}
+		networks = append(networks, network.Masked())
+	}
+	*v.field = networks
+	return nil
+}
+
+func (v networksValue) text() string {
+	texts := make([]string, len(*v.field))
+	for i, network := range *v.field {
+		texts[i] = network.String()
+	}
+	return strings.Join(texts, ",")
+}
 
 // addressesValue is a list of addresses.
 type addressesValue struct{ field *[]string }

@@ -72,9 +72,13 @@ const (
 // the limit of file descriptors leaves after a quarter of it, at most 4,096, is put aside for the files
 // and connections of the rest of the process.
 func connectionLimit(descriptors int) int {
-	reserve := min(descriptors/4, 4096)
-	return max(descriptors-reserve, 1)
+	return max(descriptors-reservedFiles(descriptors), 1)
 }
+
+func reservedFiles(descriptors int) int { return min(descriptors/4, 4096) }
+
+// DoorConnections is how many connections a door beside the listeners may have: half of what is put aside.
+func DoorConnections() int { return max(reservedFiles(fileLimit())/2, 1) }
 
 // assumedFileLimit is taken where the operating system does not say.
 const assumedFileLimit = 16 << 10

@@ -15,6 +15,7 @@ type Memory struct {
 	streams *streams
 	dialled atomic.Int64
 	buffer  atomic.Int64
+	clients string
 
 	mu     sync.Mutex
 	closed bool
@@ -23,9 +24,16 @@ type Memory struct {
 
 // NewMemory makes a listener that works at once.
 func NewMemory(handler Handler) *Memory {
-	m := &Memory{streams: newStreams(handler)}
+	m := &Memory{streams: newStreams(handler), clients: "client"}
 	m.buffer.Store(MemoryBuffer)
 	return m
+}
+
+// SetClients names the clients that dial from now on, in their addresses.
+func (m *Memory) SetClients(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clients = name
 }
 
 // SetBuffer sets how many bytes wait in each direction before a write blocks, for connections dialled
@@ -41,7 +49,7 @@ func (m *Memory) Dial() (net.Conn, error) {
 	}
 	limit := int(max(m.buffer.Load(), 0))
 	toServer, toClient := newMemoryPipe(limit), newMemoryPipe(limit)
-	name := memoryAddr(fmt.Sprintf("client-%d", m.dialled.Add(1)))
+	name := memoryAddr(fmt.Sprintf("%s-%d", m.clients, m.dialled.Add(1)))
 	server := &memoryEnd{in: toServer, out: toClient, local: memoryServer, remote: name}
 	m.served.Go(func() { m.streams.serve(server, server, nil) })
 	return &MemoryConn{memoryEnd{in: toClient, out: toServer, local: name, remote: memoryServer}}, nil

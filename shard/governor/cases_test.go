@@ -1,6 +1,7 @@
 package governor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -52,7 +53,8 @@ var cases = []struct {
 		0 leaving: shard 1: handing the leadership from a to b
 		0 leaving: shard 0: handing the leadership from a to b
 		0 leaving: host a becomes OFFLINE
-		300 leaders: shard 1: handing the leadership from b to c`},
+		300 leaders: shard 1: handing the leadership from b to c
+		then: away no-spare`},
 	{"5: a voter stops beside a learner", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.learner("d", "")
@@ -65,27 +67,29 @@ var cases = []struct {
 		0 leaving: shard 1: removing c, replica 3
 		0 leaving: host c becomes OFFLINE
 		0 clear: shard 0: deleting replica 3 on c
-		0 clear: shard 1: deleting replica 3 on c`},
+		0 clear: shard 1: deleting replica 3 on c
+		then: away`},
 	{"7: a voter dies beside a learner", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.learner("d", "")
 		s.dies("c", 3000, 0)
 		return s
 	}, `
-		2 failed: host c is to be offline: nothing was heard of it for 5000 ms
+		2 failed: host c is to be offline: nothing was heard of it for 5.0 s
 		2 leaving: host c becomes OFFLINE
 		602 dead: shard 0: removing c, replica 3
 		602 dead: shard 1: removing c, replica 3
 		602 few: shard 0: making d a voter
-		602 few: shard 1: making d a voter`},
+		602 few: shard 1: making d a voter
+		then: away`},
 	{"8: a voter dies, and none can vote in its place", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.dies("c", 6000, 0)
 		return s
 	}, `
-		0 failed: host c is to be offline: nothing was heard of it for 6000 ms
+		0 failed: host c is to be offline: nothing was heard of it for 6.0 s
 		0 leaving: host c becomes OFFLINE
-		then: no-spare`},
+		then: away no-spare`},
 	{"10: a host is replaced whose directory was wiped", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.dies("b", 3000, 1)
@@ -108,11 +112,11 @@ var cases = []struct {
 		s.Seen.Shards[1].Leader = 0
 		return s
 	}, `
-		0 failed: host b is to be offline: nothing was heard of it for 6000 ms
-		0 failed: host c is to be offline: nothing was heard of it for 6000 ms
+		0 failed: host b is to be offline: nothing was heard of it for 6.0 s
+		0 failed: host c is to be offline: nothing was heard of it for 6.0 s
 		0 leaving: host b becomes OFFLINE
 		0 leaving: host c becomes OFFLINE
-		then: no-leader quorum`},
+		then: away no-leader quorum`},
 	{"a host is expelled by force: two are left", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.done(s.State.Expel(s.at(), "a", true, 1000))
@@ -137,7 +141,8 @@ var cases = []struct {
 		0 leaving: shard 0: removing a, replica 1
 		0 leaving: host a becomes OFFLINE
 		0 clear: shard 0: deleting replica 1 on a
-		0 clear: shard 1: deleting replica 1 on a`},
+		0 clear: shard 1: deleting replica 1 on a
+		then: away`},
 	{"22: one host leads everything", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		addShards(s, 2, 3)
@@ -163,7 +168,8 @@ var cases = []struct {
 		return s
 	}, `
 		0 leaders: shard 1: handing the leadership from a to b
-		0 leaders: shard 2: handing the leadership from a to b`},
+		0 leaders: shard 2: handing the leadership from a to b
+		then: full`},
 	{"a host stops beside one whose disk is nearly full", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.Seen.Shards[1].Leader = 1
@@ -173,7 +179,8 @@ var cases = []struct {
 	}, `
 		0 leaving: shard 1: handing the leadership from a to c
 		0 leaving: shard 0: handing the leadership from a to c
-		0 leaving: host a becomes OFFLINE`},
+		0 leaving: host a becomes OFFLINE
+		then: away full no-spare`},
 	{"a full disk keeps no other host from its replicas", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.learner("d", "")
@@ -189,7 +196,8 @@ var cases = []struct {
 		0 few: shard 0: making f a voter
 		0 copies: shard 1: adding f as a learner, replica 1029
 		0 few: shard 1: making e a voter
-		0 few: shard 1: making f a voter`},
+		0 few: shard 1: making f a voter
+		then: full`},
 	{"voters spread over domains", func(t *testing.T) *scene {
 		s := newScene(t, "a dc=x", "b dc=x", "c dc=y")
 		s.learner("d", "dc=z")
@@ -221,7 +229,8 @@ var cases = []struct {
 		0 dead: shard 0: removing d, replica 4
 		0 dead: shard 1: removing e, replica 5
 		0 dead: shard 1: removing d, replica 4
-		1 expelled: host e becomes EXPELLED`},
+		1 expelled: host e becomes EXPELLED
+		then: away`},
 	{"a restart that was not noticed", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.done(s.State.Boot(s.at(), hosts.Boot{Host: 2, Incarnation: hosts.Incarnation{2},
@@ -384,11 +393,11 @@ func TestWhy(t *testing.T) {
 		{"20: a snapshot", func(s *scene) {
 			s.learner("d", "")
 			*s.Seen.shard(1).replica(1025) = ReplicaSeen{ID: 1025, BehindFor: 9000, Percent: 41, Rate: 12_000_000}
-		}, "snapshot: shard 1: adding d waits for its snapshot, 41 %, 12000000 bytes/s"},
+		}, "snapshot: shard 1: d waits for its snapshot, 41 %, 12000000 bytes/s; for 0 ms"},
 		{"a learner behind", func(s *scene) {
 			s.learner("d", "")
 			s.Seen.shard(1).replica(1025).BehindFor = 9000
-		}, "behind: shard 1: adding d waits until it is up to date; it lags by 9000 ms"},
+		}, "behind: shard 1: d lags by 9.0 s"},
 		{"a learner with a full disk", func(s *scene) {
 			s.learner("d", "")
 			s.Seen.host(4).Full = true
@@ -403,11 +412,27 @@ func TestWhy(t *testing.T) {
 			s.Seen.Hosts = append(s.Seen.Hosts, HostSeen{Host: 4, Tried: true, Full: true})
 		}, "full: shard 0: d gets no replica: its disk is nearly full"},
 		{"silence", func(s *scene) { s.dies("c", 3000, 0) },
-			"silent: host c was not heard for 3000 ms; it fails after 5000"},
+			"silent: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
 		{"a dead voter", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 60_000) },
-			"dead-voter: shard 1: c is away and is replaced in 540001 ms, where another can vote"},
+			"dead-voter: shard 1: c is away and is replaced, where another can vote; for 60000 ms; until in 540000 ms"},
+		{"a voter that failed for the fourth time in a row", func(s *scene) {
+			for range 3 {
+				s.Now += 60_000
+				s.offline("c", 0)
+				s.Now += 2_000
+				s.done(s.State.Return(s.at(), 3, s.State.Host(3).Incarnation, s.State.Host(3).Target.Epoch))
+				s.reach("c")
+			}
+			s.offline("c", 0)
+		}, "away: host c: it is taken for failed (silent), until it is back or expelled; for 0 ms; until in 2400 ms"},
+		{"a host that is back and falls silent before it is online", func(s *scene) {
+			s.offline("c", 0)
+			s.Now += 2_000
+			s.done(s.State.Return(s.at(), 3, s.State.Host(3).Incarnation, s.State.Host(3).Target.Epoch))
+			s.dies("c", 3000, 0)
+		}, "silent: host c is not heard; it fails after 5.0 s; for 3000 ms; until in 5000 ms"},
 		{"a dead voter without a spare", func(s *scene) { s.dies("c", 9000, 0); s.offline("c", 900_000) },
-			"no-spare: shard 1: c is away and keeps its vote, as no learner can have it"},
+			"no-spare: shard 1: c keeps its vote while it is away, as no learner can have it; for 900000 ms"},
 		{"no leader", func(s *scene) { s.Seen.Shards[1].Leader = 0 }, "no-leader: shard 1: it has no leader"},
 		{"no report", func(s *scene) { s.Seen.Shards[1].Age = 6000 }, "no-report: shard 1: no report from its leader"},
 		{"a dead voter, and who governs has heard of nobody yet", func(s *scene) {
@@ -442,23 +467,113 @@ func TestWhy(t *testing.T) {
 			s.State.Known(s.at(), 0, 1, 1, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter}, {Replica: 2,
 				Role: hosts.RoleVoter}})
 			s.Seen.Shards[0].Change, s.Seen.Shards[1].Change = 1, 1
-		}, "expelling: host c is expelled once the grace period has passed, in 65002 ms"},
+		}, "expelling: host c is expelled once the grace period has passed; for 0 ms; until in 65001 ms"},
 		{"a wish for a host whose disk is nearly full", func(s *scene) {
 			s.done(s.State.Transfer(s.at(), 1, "c"))
 			s.Seen.host(3).Full = true
-		}, "no-successor: shard 1: c cannot lead it now, as was asked for"},
+		}, "no-successor: shard 1: c cannot lead it now, as was asked for; until in 60000 ms"},
+		{"a learner that was stopped", func(s *scene) {
+			s.learner("d", "")
+			s.stops("d")
+			s.dies("d", 9000, 0)
+			s.reach("d")
+			s.Now += 20_000
+		}, "away: host d: it is stopped, until it is started again or expelled; for 20000 ms"},
+		{"a drained host beside a cordoned spare", func(s *scene) {
+			s.learner("d", "")
+			s.done(s.State.Cordon(s.at(), "d", true))
+			s.done(s.State.Drain(s.at(), "c"))
+			s.reach("c")
+		}, "no-spare: shard 0: c keeps its vote while it is away, as no learner can have it; for 0 ms"},
+		{"the cordoned spare", func(s *scene) {
+			s.learner("d", "")
+			s.done(s.State.Cordon(s.at(), "d", true))
+			s.done(s.State.Drain(s.at(), "c"))
+			s.reach("c")
+		}, "cordoned: shard 0: d is cordoned"},
+		{"a drained host without votes", func(s *scene) {
+			s.learner("d", "")
+			s.done(s.State.Drain(s.at(), "d"))
+			s.reach("d")
+		}, "away: host d: it is drained, until it is started again or the drain is taken back; for 0 ms"},
+		{"a host that was never started", func(s *scene) { s.enter("d", "", "") },
+			"away: host d: it has joined and was not started since; for 0 ms"},
+		{"a host that takes nothing", func(s *scene) { s.Seen.host(3).StuckFor = 3000 },
+			"silent: host c answers and takes no entry; it fails after 5.0 s; for 3000 ms; until in 2000 ms"},
+		{"a host that was not heard yet", func(s *scene) { s.learner("d", ""); *s.Seen.host(4) = HostSeen{Host: 4} },
+			"silent: host d was not heard yet by the host that governs; for 0 ms"},
+		{"a host that does not confirm", func(s *scene) { s.Seen.host(3).FreshFor = 0 },
+			"not-fresh: host c: it does not confirm that it is up to date"},
+		{"a full disk", func(s *scene) { s.Seen.host(3).Full = true },
+			"full: host c: its disk is nearly full, and it takes no more of any log"},
+		{"a voter that lags", func(s *scene) { s.Seen.shard(1).replica(3).BehindFor = 4000 },
+			"behind: shard 1: c lags by 4.0 s"},
 		{"a wish", func(s *scene) {
 			s.done(s.State.Transfer(s.at(), 1, "c"))
 			s.Seen.shard(1).replica(3).BehindFor = 5000
-		}, "no-successor: shard 1: c cannot lead it now, as was asked for"},
+		}, "no-successor: shard 1: c cannot lead it now, as was asked for; until in 60000 ms"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := newScene(t, "a", "b", "c")
 			x.change(s)
+			s.Now++ // shard time is cut: what was done now is on record with the next moment
 			texts, step := s.reasons()
 			if step != nil || !strings.Contains(strings.Join(texts, "\n")+"\n", x.want+"\n") {
 				t.Errorf("the step is %+v, the reasons are\n%s\nand should have\n%s", step, strings.Join(texts, "\n"),
 					x.want)
+			}
+		})
+	}
+}
+
+// TestDue: what only waits for time, or for the next round, is said with the time; nothing is where all is done.
+func TestDue(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		given func(t *testing.T) *scene
+		want  string
+	}{
+		{"rest", func(t *testing.T) *scene { return newScene(t, "a", "b", "c") }, ""},
+		{"a swap ten seconds ahead", func(t *testing.T) *scene {
+			s := newScene(t, "a dc=x", "b dc=x", "c dc=y")
+			s.learner("d", "dc=z")
+			s.Seen.host(4).FreshFor = 500
+			return s
+		}, "domains: shard 0: making d a voter, in 9500 ms"},
+		{"what was decided a moment ago", func(t *testing.T) *scene {
+			s := newScene(t, "a", "b", "c")
+			s.stops("a")
+			return s
+		}, "leaving: shard 0: handing the leadership from a to b, in 0 ms"},
+		{"a silent voter", func(t *testing.T) *scene {
+			s := newScene(t, "a", "b", "c")
+			s.dies("c", 3000, 0)
+			return s
+		}, "failed: host c is to be offline: nothing was heard of it for 5.0 s, in 2000 ms"},
+		{"a dead voter beside a spare", func(t *testing.T) *scene {
+			s := newScene(t, "a", "b", "c")
+			s.learner("d", "")
+			s.dies("c", 9000, 0)
+			s.offline("c", 60_000)
+			return s
+		}, "dead: shard 0: removing c, replica 3, in 540001 ms"},
+		{"a drained host beside a cordoned spare, for which time does nothing", func(t *testing.T) *scene {
+			s := newScene(t, "a", "b", "c")
+			s.learner("d", "")
+			s.done(s.State.Cordon(s.at(), "d", true))
+			s.done(s.State.Drain(s.at(), "c"))
+			s.reach("c")
+			return s
+		}, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			s := x.given(t)
+			got := ""
+			if d := Planner().Due(s.View, 10); d != nil {
+				got = fmt.Sprintf("%s: %s, in %d ms", d.Rule, describe(s.View, &d.Proposal), d.At-s.Now)
+			}
+			if got != x.want {
+				t.Errorf("due is %q, and should be %q", got, x.want)
 			}
 		})
 	}

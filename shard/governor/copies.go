@@ -122,15 +122,21 @@ func ruleLagging(v View) (f finding) {
 	return f
 }
 
-// ruleFilling says what learners wait for that no vote waits for.
+// ruleFilling says which members are not up to date, and which learners could not take a vote yet. What is so of a host
+// as a whole ruleAway has said.
 func ruleFilling(v View) (f finding) {
 	for _, g := range groups(v) {
+		for i := range g.voters {
+			if m := &g.voters[i]; m.live && !m.gone() && m.host.Online() && !m.caughtUp() && !v.Seen.full(m.Host) {
+				f.Reasons = append(f.Reasons, *g.behind(m))
+			}
+		}
 		if len(g.voters) < g.wanted {
-			continue // ruleFew has said it
+			continue // ruleFew has said it of the learners
 		}
 		for i := range g.learners {
-			m := &g.learners[i]
-			if r := g.waiting(m); r != nil && (r.Code == CodeSnapshot || r.Code == CodeBehind) {
+			r := g.waiting(&g.learners[i])
+			if r != nil && (r.Code == CodeSnapshot || r.Code == CodeBehind || r.Code == CodeFresh) {
 				f.Reasons = append(f.Reasons, *r)
 			}
 		}

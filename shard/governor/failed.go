@@ -11,24 +11,50 @@ import (
 
 // ruleFailed gives hosts that are silent or stuck the target Offline.
 func ruleFailed(v View) (f finding) {
-	policy := v.State.Policy()
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
 		if why := failure(v, h); why != 0 {
-			text := fmt.Sprintf("nothing was heard of it for %d ms", seen.SilentFor)
+			text := "nothing was heard of it for " + span(seen.SilentFor)
 			if why == hosts.ReasonStuck {
-				text = fmt.Sprintf("it answers, and has taken no entry for %d ms", seen.StuckFor)
+				text = "it answers, and has taken no entry for " + span(seen.StuckFor)
 			}
 			f.propose(v, KindFail, Action{Host: h.ID, Epoch: h.Target.Epoch, Reason: why, Text: text})
-		} else if seen != nil && h.Online() && seen.Tried && !v.Seen.live(h.ID) {
-			until := v.Now + policy.OfflineAfter - min(seen.SilentFor, policy.OfflineAfter)
-			f.Reasons = append(f.Reasons, plan.Reason{Code: CodeSilent, Subjects: []plan.Subject{hostSubject(h.ID)},
-				Text: fmt.Sprintf("host %s was not heard for %d ms; it fails after %d", h.Name, seen.SilentFor,
-					policy.OfflineAfter),
-				Until: max(until, h.Target.Since+policy.OfflineAfter)})
+		} else if seen != nil && h.Wanted() && h.ID != v.Seen.Self {
+			f.failing(v, h, seen)
 		}
 	}
 	return f
+}
+
+// failing says of a host that is online whether something points to a failure, and when the host is taken for failed.
+func (f *finding) failing(v View, h *hosts.Host, seen *HostSeen) {
+	after := v.State.Policy().OfflineAfter
+	r := plan.Reason{Code: CodeSilent, Subjects: []plan.Subject{hostSubject(h.ID)}}
+	so := seen.SilentFor
+	switch {
+	case !seen.Tried || seen.Unheard && v.Seen.mayLive(h.ID):
+		r.Text = fmt.Sprintf("host %s was not heard yet by the host that governs", h.Name)
+	case !v.Seen.live(h.ID):
+		r.Text = fmt.Sprintf("host %s is not heard; it fails after %s", h.Name, span(after))
+	case seen.StuckFor >= liveMillis:
+		so = seen.StuckFor
+		r.Text = fmt.Sprintf("host %s answers and takes no entry; it fails after %s", h.Name, span(after))
+	default:
+		return
+	}
+	r.Since = v.Now - min(so, v.Now)
+	if seen.Tried {
+		r.Until = max(v.Now+after-min(so, after), h.Target.Since+after)
+	}
+	f.Reasons = append(f.Reasons, r)
+}
+
+// span is a time of milliseconds in seconds, for people.
+func span(millis uint64) string {
+	if millis < 10_000 {
+		return fmt.Sprintf("%.1f s", float64(millis)/1000)
+	}
+	return fmt.Sprintf("%d s", millis/1000)
 }
 
 // failure returns why a host that is to be online counts as failed, 0 where it does not. It is judged by what was seen
@@ -95,7 +121,7 @@ func ruleExpelled(v View) (f finding) {
 				continue
 			}
 			r.Until = until
-			r.Text = fmt.Sprintf("host %s is expelled once the grace period has passed, in %d ms", h.Name, until-v.Now)
+			r.Text = fmt.Sprintf("host %s is expelled once the grace period has passed", h.Name)
 		}
 		f.Reasons = append(f.Reasons, r)
 	}

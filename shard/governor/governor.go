@@ -31,6 +31,8 @@ const (
 	CodeCopies      plan.Code = "copies"       // a replica is added when others are filled
 	CodeRest        plan.Code = "rest"         // a leadership was handed over lately
 	CodeMoot        plan.Code = "moot"         // what a step is for is over
+	CodeAway        plan.Code = "away"         // a host of the cluster is not to be online, or was never started
+	CodeDue         plan.Code = "due"          // a step only waits for time, or for the next round
 )
 
 // finding is what a rule says, in the making.
@@ -65,6 +67,7 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		{"few", ruleFew},
 		{"online", ruleOnline},
 		{"expelled", ruleExpelled},
+		{"away", ruleAway},
 		{"hold", ruleHold}, // what stands behind it waits while a shard has no leader
 		{"excess", ruleExcess},
 		{"clear", ruleClear},
@@ -82,6 +85,20 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		pl.Types = append(pl.Types, stepType(kind))
 	}
 	return pl
+}
+
+// dueWaits is how many passages of time are looked at for what is due.
+const dueWaits = 16
+
+// Why returns what is open, what is not as it should be, and what is due: a step that only waits for time, or for the
+// next round of an executor. Nothing says that all is done, and will be if nothing happens.
+func Why(pl *plan.Planner[*hosts.Records, *Seen, Action], v View) []plan.Reason {
+	reasons := pl.Next(v).Reasons
+	if d := pl.Due(v, dueWaits); d != nil {
+		reasons = append(reasons, plan.Reason{Rule: d.Rule, Code: CodeDue, Text: describe(v, &d.Proposal),
+			Subjects: append([]plan.Subject{d.Subject}, d.With...), Until: d.At})
+	}
+	return reasons
 }
 
 // Begin opens a step, as the meta machine does it: the plan's part, and that of the records. The term is that of the

@@ -154,9 +154,14 @@ func (g *group) unusable() *plan.Reason {
 	return nil
 }
 
-func (g *group) reason(code plan.Code, text string) *plan.Reason {
-	return &plan.Reason{Code: code, Subjects: []plan.Subject{shardSubject(g.shard.ID)},
+// reason is about the group, and about the hosts of some of its members.
+func (g *group) reason(code plan.Code, text string, of ...*member) *plan.Reason {
+	r := &plan.Reason{Code: code, Subjects: []plan.Subject{shardSubject(g.shard.ID)},
 		Text: fmt.Sprintf("shard %d: %s", g.shard.ID, text)}
+	for _, m := range of {
+		r.Subjects = append(r.Subjects, hostSubject(m.Host))
+	}
+	return r
 }
 
 // waiting returns why a learner cannot vote, nil where it can.
@@ -165,33 +170,40 @@ func (g *group) waiting(m *member) *plan.Reason {
 	name, fresh := m.name(), g.v.Seen.freshFor(m.Host)
 	switch {
 	case m.gone():
-		return g.reason(CodeGone, name+" does not belong to the cluster")
+		return g.reason(CodeGone, name+" does not belong to the cluster", m)
 	case m.host.Cordoned:
-		return g.reason(CodeCordoned, name+" is cordoned")
+		return g.reason(CodeCordoned, name+" is cordoned", m)
 	case !m.host.Online():
-		return g.reason(CodeOffline, fmt.Sprintf("%s is not online: %s", name, m.host.Target.Reason))
+		return g.reason(CodeOffline, fmt.Sprintf("%s is not online: %s", name, m.host.Target.Reason), m)
 	case !m.live:
-		return g.reason(CodeSilent, name+" is not heard")
+		return g.reason(CodeSilent, name+" is not heard", m)
 	case g.v.Seen.full(m.Host):
-		return g.reason(CodeFull, "the disk of "+name+" is nearly full")
-	case m.seen != nil && m.seen.Percent > 0 && !m.caughtUp():
-		r := g.reason(CodeSnapshot, fmt.Sprintf("adding %s waits for its snapshot, %d %%, %d bytes/s", name,
-			m.seen.Percent, m.seen.Rate))
-		r.Since = m.Since
-		return r
-	case m.seen == nil:
-		return g.reason(CodeBehind, fmt.Sprintf("adding %s waits for its first answer", name))
+		return g.reason(CodeFull, "the disk of "+name+" is nearly full", m)
 	case !m.caughtUp():
-		return g.reason(CodeBehind, fmt.Sprintf("adding %s waits until it is up to date; it lags by %d ms", name,
-			m.seen.BehindFor))
+		return g.behind(m)
 	case fresh == 0:
-		return g.reason(CodeFresh, name+" has not confirmed that it is up to date")
+		return g.reason(CodeFresh, name+" has not confirmed that it is up to date", m)
 	case fresh < policy.StableFor:
-		r := g.reason(CodeFresh, fmt.Sprintf("%s is up to date for %d ms of %d", name, fresh, policy.StableFor))
-		r.Until = g.v.Now + policy.StableFor - fresh
+		text := fmt.Sprintf("%s can vote once it is up to date for %s", name, span(policy.StableFor))
+		r := g.reason(CodeFresh, text, m)
+		r.Since, r.Until = g.v.Now-min(fresh, g.v.Now), g.v.Now+policy.StableFor-fresh
 		return r
 	}
 	return nil
+}
+
+// behind says of a member that is not up to date how far it is.
+func (g *group) behind(m *member) *plan.Reason {
+	switch {
+	case m.seen == nil:
+		return g.reason(CodeBehind, m.name()+" waits for its first answer", m)
+	case m.seen.Percent > 0:
+		r := g.reason(CodeSnapshot, fmt.Sprintf("%s waits for its snapshot, %d %%, %d bytes/s", m.name(),
+			m.seen.Percent, m.seen.Rate), m)
+		r.Since = m.Since
+		return r
+	}
+	return g.reason(CodeBehind, fmt.Sprintf("%s lags by %s", m.name(), span(m.seen.BehindFor)), m)
 }
 
 // spares returns the learners that can vote.

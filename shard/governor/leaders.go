@@ -59,8 +59,8 @@ func ruleLeaders(v View) (f finding) {
 		}
 		if wait := g.rest(policy.BalanceEvery); wait > 0 {
 			r := g.reason(CodeRest,
-				fmt.Sprintf("%s leads %d shards and %s leads %d; the leadership of this one rests for %d ms",
-					nameOf(v.State, g.seen.Leader), from, to.name(), counts[to.Host], wait))
+				fmt.Sprintf("%s leads %d shards and %s leads %d; the leadership of this one rests",
+					nameOf(v.State, g.seen.Leader), from, to.name(), counts[to.Host]))
 			r.Until = v.Now + wait
 			f.Reasons = append(f.Reasons, *r)
 			continue

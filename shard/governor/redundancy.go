@@ -2,55 +2,66 @@ package governor
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Redundancy is what a shard can lose and go on.
+// Redundancy is what a shard can lose and go on. Voters count as live if their hosts are heard, or may be. Hosts that
+// are heard and do not take part may vote, and are not relied on.
 type Redundancy struct {
-	Shard  hosts.ShardID
-	Wanted int // how many are to vote
-	Voters int
-	Live   int // voters whose hosts are heard, or may be
-	// Tolerated is how many more voters may fail, -1 where too few live already.
-	Tolerated int
-	Domains   []DomainLoss
-}
-
-// DomainLoss says of one label of a failure domain whether the shard goes on without all hosts that have it.
-type DomainLoss struct {
-	hosts.Label
-	Live      int // voters there whose hosts are heard
-	Tolerated bool
+	Shard hosts.ShardID
+	host.Redundancy
 }
 
 // Alive reports whether a host was heard lately, or may be.
 func (s *Seen) Alive(id shard.HostID) bool { return s.mayLive(id) }
+
+// confirmMillis is how long a host may take to confirm that it is up to date, after it came or the governor did.
+const confirmMillis = 10_000
+
+// TakesPart reports whether a host confirms that it is up to date, or has had no time to.
+func TakesPart(v View, h *hosts.Host) bool {
+	since := h.Target.Since
+	if h.Online() {
+		since = h.Current.Since
+	}
+	since = max(since, v.Seen.Began)
+	return h.ID == v.Seen.Self || v.Seen.freshFor(h.ID) > 0 || v.Now < since+confirmMillis
+}
 
 // Redundancies returns what each shard can lose, by what is recorded and seen.
 func Redundancies(v View) []Redundancy {
 	var list []Redundancy
 	for _, g := range groups(v) {
 		need := hosts.Majority(len(g.voters))
-		r := Redundancy{Shard: g.shard.ID, Wanted: g.wanted, Voters: len(g.voters)}
-		there := make(map[hosts.Label]int)
+		r := Redundancy{g.shard.ID, host.Redundancy{Wanted: g.wanted, Voters: len(g.voters)}}
+		there, idle := make(map[host.Label]int), 0
 		for i := range g.voters {
 			if m := &g.voters[i]; m.host != nil && v.Seen.mayLive(m.Host) {
 				r.Live++
+				if !TakesPart(v, m.host) {
+					idle++
+				}
 				for _, label := range m.host.Domain {
 					there[label]++
 				}
 			}
 		}
-		r.Tolerated = max(-1, r.Live-need)
-		for label, live := range there {
-			r.Domains = append(r.Domains, DomainLoss{Label: label, Live: live, Tolerated: r.Live-live >= need})
+		if r.Tolerated = max(-1, r.Live-need); r.Tolerated > 0 {
+			r.Tolerated = max(0, r.Tolerated-idle)
 		}
-		slices.SortFunc(r.Domains, func(a, b DomainLoss) int {
+		labels := slices.SortedFunc(maps.Keys(there), func(a, b host.Label) int {
 			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Value, b.Value))
 		})
+		for _, label := range labels {
+			live := there[label]
+			r.Domains = append(r.Domains,
+				host.DomainLoss{Label: label.String(), Live: live, Tolerated: r.Live-live >= need})
+		}
 		list = append(list, r)
 	}
 	return list

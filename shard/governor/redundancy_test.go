@@ -34,7 +34,7 @@ func TestRedundancy(t *testing.T) {
 		r := Redundancies(s.View)[1]
 		var losses []string
 		for _, d := range r.Domains {
-			losses = append(losses, fmt.Sprintf("%s=%s %t", d.Key, d.Value, d.Tolerated))
+			losses = append(losses, fmt.Sprintf("%s %t", d.Label, d.Tolerated))
 		}
 		if r.Shard != 1 || r.Voters != len(x.born) || r.Live != x.live || r.Tolerated != x.more || strings.Join(losses,
 			", ") != x.losses {

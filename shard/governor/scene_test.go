@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -34,7 +35,7 @@ func newScene(t *testing.T, names ...string) *scene {
 	s.State.Found(hosts.At{Now: 1000}, founders)
 	for i, name := range names {
 		name, domain, _ := strings.Cut(name, " ")
-		d, _ := hosts.ParseDomain(domain)
+		d, _ := host.ParseDomain(domain)
 		s.State.Alter(s.at(), name, d)
 		s.Seen.Hosts = append(s.Seen.Hosts, upToDate(shard.HostID(i+1)))
 	}
@@ -71,14 +72,20 @@ func (s *scene) done(a hosts.Answer) {
 
 func (s *scene) id(name string) shard.HostID { return s.State.Named(name).ID }
 
-// join lets a host join and boot.
-func (s *scene) join(name, domain, replace string) {
+// enter lets a host join that is not started.
+func (s *scene) enter(name, domain, replace string) {
 	s.Helper()
-	d, _ := hosts.ParseDomain(domain)
+	d, _ := host.ParseDomain(domain)
 	i := hosts.Incarnation{byte(len(s.State.Hosts()) + 1)}
 	s.done(s.State.Join(s.at(), hosts.Join{Cluster: "c", Name: name, Incarnation: i, Addresses: addressesOf(name),
 		Domain: d, Level: level.Newest, Trusted: true, Replace: replace}))
-	s.done(s.State.Boot(s.at(), hosts.Boot{Host: s.id(name), Incarnation: i,
+}
+
+// join lets a host join and boot.
+func (s *scene) join(name, domain, replace string) {
+	s.Helper()
+	s.enter(name, domain, replace)
+	s.done(s.State.Boot(s.at(), hosts.Boot{Host: s.id(name), Incarnation: s.State.Named(name).Incarnation,
 		Start: hosts.Start{Number: 1}, Addresses: addressesOf(name),
 		Level: level.Newest}))
 }
@@ -116,6 +123,13 @@ func (s *scene) offline(name string, ago uint64) {
 	s.done(s.State.Reach(at, 0, h.ID, protocol.HostOffline, h.Target.Epoch))
 }
 
+// reach brings a host to its target.
+func (s *scene) reach(name string) {
+	s.Helper()
+	h := s.State.Named(name)
+	s.done(s.State.Reach(s.at(), 0, h.ID, h.Target.Variant, h.Target.Epoch))
+}
+
 // stops lets a host say that its process stops.
 func (s *scene) stops(name string) {
 	s.Helper()
@@ -147,11 +161,18 @@ func (s *scene) play() []string {
 	return lines
 }
 
-// reasons returns the reasons of the next decision, and its step.
+// reasons returns the reasons of the next decision with their times, and its step.
 func (s *scene) reasons() (texts []string, step *plan.Proposal[Action]) {
 	d := Planner().Next(s.View)
 	for _, r := range d.Reasons {
-		texts = append(texts, string(r.Code)+": "+r.Text)
+		text := string(r.Code) + ": " + r.Text
+		if r.Since != 0 {
+			text += fmt.Sprintf("; for %d ms", s.Now-r.Since)
+		}
+		if r.Until != 0 {
+			text += fmt.Sprintf("; until in %d ms", r.Until-s.Now)
+		}
+		texts = append(texts, text)
 	}
 	return texts, d.Step
 }

@@ -80,7 +80,20 @@ func (f *finding) replace(g *group, m *member) bool {
 	if stay >= g.wanted || m.gone() {
 		return f.remove(g, m)
 	}
+	f.keepsVote(g, m)
 	return false
+}
+
+// keepsVote says that no other host can vote in the place of one that is away, and why none can.
+func (f *finding) keepsVote(g *group, m *member) {
+	r := g.reason(CodeNoSpare, m.name()+" keeps its vote while it is away, as no learner can have it", m)
+	r.Since = m.host.Target.Since
+	f.Reasons = append(f.Reasons, *r)
+	for i := range g.learners {
+		if w := g.waiting(&g.learners[i]); w != nil {
+			f.Reasons = append(f.Reasons, *w)
+		}
+	}
 }
 
 // handOver proposes to hand the leadership of a group from a member to its successor.
@@ -140,15 +153,11 @@ func (f *finding) replaceDead(g *group, m *member) {
 	switch {
 	case until == 0:
 	case !over:
-		r := g.reason(CodeDeadVoter, fmt.Sprintf("%s is away and is replaced in %d ms, where another can vote",
-			m.name(),
-			until-g.v.Now))
+		r := g.reason(CodeDeadVoter, m.name()+" is away and is replaced, where another can vote", m)
 		r.Since, r.Until = m.host.Target.Since, until
 		f.Reasons = append(f.Reasons, *r)
 	case len(g.voters)%2 == 1 && len(g.spares()) == 0: // of an even number it goes: one fewer must live to decide
-		r := g.reason(CodeNoSpare, m.name()+" is away and keeps its vote, as no learner can have it")
-		r.Since = m.host.Target.Since
-		f.Reasons = append(f.Reasons, *r)
+		f.keepsVote(g, m)
 	default:
 		f.remove(g, m)
 	}

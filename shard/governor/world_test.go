@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -105,7 +106,7 @@ func (w *world) machine(spread bool) *machine {
 	n := len(w.machines)
 	m := &machine{name: string(rune('a' + n%26)), incarnation: hosts.Incarnation{byte(n + 1), byte(n >> 8), 1}}
 	if m.domain = (hosts.Domain{{Key: "dc", Value: "a"}}); spread || n > 2 {
-		m.domain, _ = hosts.ParseDomain(domains[w.IntN(len(domains))])
+		m.domain, _ = host.ParseDomain(domains[w.IntN(len(domains))])
 	}
 	w.machines = append(w.machines, m)
 	return m

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -32,8 +33,8 @@ var leaversBoot = rule("leavers-boot")
 // Boot takes a start of a host over: it is to be online from now on, drained or not. One that is to be expelled stays
 // so.
 func (r *Records) Boot(at At, b Boot) Answer {
-	if err := cmp.Or(b.Addresses.check(), b.Domain.check(),
-		checkWord("the version", b.Version, 0, MaxVersion)); err != nil {
+	if err := cmp.Or(b.Addresses.check(), b.Domain.Check(),
+		host.CheckWord("the version", b.Version, 0, MaxVersion)); err != nil {
 		return badRequest(err)
 	}
 	if b.Start.Number == 0 || b.Incarnation == (Incarnation{}) {

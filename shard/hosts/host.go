@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -100,29 +101,32 @@ func (h *Host) Online() bool { return h.Wanted() && h.Current.same(&h.Target) }
 // Reached reports whether the current state of the host is its target.
 func (h *Host) Reached() bool { return h.Current.same(&h.Target) }
 
-// Label is a key and a value of a failure domain.
-type Label struct{ Key, Value string }
+// Domain is where a host stands. Package protocol/host declares the type once, for hosts and clients.
+type Domain = host.Domain
 
 func (a *Addresses) check() error {
 	for _, f := range []struct {
 		what, value string
 		least       int
 	}{{"Raft address", a.Raft, 1}, {"client address", a.Client, 1}, {"admin address", a.Admin, 0}} {
-		if err := checkWord("the "+f.what, f.value, f.least, MaxAddress); err != nil {
+		if err := host.CheckWord("the "+f.what, f.value, f.least, MaxAddress); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// checkWord checks that a text is of printable ASCII without spaces, and of an allowed length.
-func checkWord(what, s string, least, most int) error {
-	if len(s) < least || len(s) > most {
-		return fmt.Errorf("%s is %d bytes long; %d to %d are allowed", what, len(s), least, most)
-	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return fmt.Errorf("%s has the byte %#02x; only printable ASCII without spaces is allowed", what, s[i])
+// checkKeys checks that a domain has every key that a living host has: a host without would count as far from all.
+func (r *Records) checkKeys(d Domain, except *Host) error {
+	for _, h := range r.hosts {
+		if h == except || !h.Living() {
+			continue
+		}
+		for _, l := range h.Domain {
+			if d.Value(l.Key) == "" {
+				return fmt.Errorf("the failure domain lacks the key %s, which host %s has: give it by --failure-domain",
+					l.Key, h.Name)
+			}
 		}
 	}
 	return nil

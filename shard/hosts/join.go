@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -58,8 +59,8 @@ func (r *Records) Found(at At, founders []Founder) Answer {
 
 // check checks a founder by itself.
 func (f *Founder) check() Answer {
-	if err := cmp.Or(checkWord("the name of a host", f.Name, 1, MaxName), f.Addresses.check(),
-		checkWord("the version", f.Version, 0, MaxVersion)); err != nil {
+	if err := cmp.Or(host.CheckWord("the name of a host", f.Name, 1, MaxName), f.Addresses.check(),
+		host.CheckWord("the version", f.Version, 0, MaxVersion)); err != nil {
 		return badRequest(err)
 	}
 	if f.ID == 0 || f.ID >= FirstReplica {
@@ -137,8 +138,8 @@ func (r *Records) Join(at At, j Join) Answer {
 }
 
 func (j *Join) check() error {
-	if err := cmp.Or(checkWord("the name of a host", j.Name, 1, MaxName), j.Addresses.check(), j.Domain.check(),
-		checkWord("the version", j.Version, 0, MaxVersion)); err != nil {
+	if err := cmp.Or(host.CheckWord("the name of a host", j.Name, 1, MaxName), j.Addresses.check(), j.Domain.Check(),
+		host.CheckWord("the version", j.Version, 0, MaxVersion)); err != nil {
 		return err
 	}
 	if j.Incarnation == (Incarnation{}) {

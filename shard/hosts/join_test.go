@@ -18,8 +18,9 @@ func TestWhoMayJoin(t *testing.T) {
 		"an address":   {func(_ *fixture, j *Join) { j.Addresses.Raft = "" }, protocol.StatusBadRequest, "Raft"},
 		"an incarnation": {func(_ *fixture, j *Join) { j.Incarnation = Incarnation{} }, protocol.StatusBadRequest,
 			"128"},
-		"a domain in order": {func(_ *fixture, j *Join) { j.Domain = Domain{{"b", "x"}, {"a", "y"}} },
-			protocol.StatusBadRequest, "order"},
+		"a domain in order": {func(_ *fixture, j *Join) {
+			j.Domain = Domain{{Key: "b", Value: "x"}, {Key: "a", Value: "y"}}
+		}, protocol.StatusBadRequest, "order"},
 		"the cluster": {func(_ *fixture, j *Join) { j.Cluster = "other" }, protocol.StatusPreconditionFailed,
 			"cluster c"},
 		"a free name": {func(_ *fixture, j *Join) { j.Name = "b" }, protocol.StatusAlreadyExists, "--replace b"},
@@ -31,8 +32,9 @@ func TestWhoMayJoin(t *testing.T) {
 			"feature level"},
 		"an own address": {func(_ *fixture, j *Join) { j.Addresses.Raft = "a:7402" },
 			protocol.StatusPreconditionFailed, "host a is at a:7402"},
-		"the keys of others": {func(f *fixture, _ *Join) { f.done(f.Alter(f.at(), "a", Domain{{"dc", "x"}})) },
-			protocol.StatusPreconditionFailed, "lacks the key dc"},
+		"the keys of others": {func(f *fixture, _ *Join) {
+			f.done(f.Alter(f.at(), "a", Domain{{Key: "dc", Value: "x"}}))
+		}, protocol.StatusPreconditionFailed, "lacks the key dc"},
 		"a token": {func(_ *fixture, j *Join) { j.Trusted = false }, protocol.StatusUnauthorized,
 			"join-token"},
 		"someone to replace": {func(_ *fixture, j *Join) { j.Replace = "x" }, protocol.StatusNotFound, "no host x"},
@@ -71,7 +73,7 @@ func TestAJoinIsRepeated(t *testing.T) {
 	other := joinOf("e", 5)
 	other.Trusted, other.Token = false, "t"
 	f.refused(protocol.StatusUnauthorized, "used", func() Answer { return f.Join(f.at(), other) })
-	j.Domain = Domain{{"dc", "x"}}
+	j.Domain = Domain{{Key: "dc", Value: "x"}}
 	f.refused(protocol.StatusPreconditionFailed, "failure domain", func() Answer { return f.Join(f.at(), j) })
 }
 

@@ -19,9 +19,6 @@ const (
 	MaxAddress = 512
 	MaxVersion = 64
 	MaxText    = 256
-	// MaxLabels is how many labels a failure domain has, MaxLabel the longest key and value of one, in bytes.
-	MaxLabels = 8
-	MaxLabel  = 64
 	// MaxTokens is how many join tokens there are at once, MaxTokenID the longest id of one, in bytes.
 	MaxTokens  = 64
 	MaxTokenID = 64

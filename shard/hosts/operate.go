@@ -63,7 +63,7 @@ func (r *Records) Cordon(at At, ref string, cordoned bool) Answer {
 
 // Alter gives a host another failure domain.
 func (r *Records) Alter(at At, ref string, d Domain) Answer {
-	if err := d.check(); err != nil {
+	if err := d.Check(); err != nil {
 		return badRequest(err)
 	}
 	h, a := r.operated(ref)

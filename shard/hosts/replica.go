@@ -2,9 +2,11 @@ package hosts
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 )
@@ -15,24 +17,16 @@ type ShardID uint64
 // Meta is the meta shard. Data shards count from 1.
 const Meta ShardID = 0
 
-// Role is what a replica is in its shard, by the membership that was last read.
-type Role uint8
+// Role is what a replica is in its shard, by the membership that was last read. Package protocol/host declares roles.
+type Role = host.Role
 
 // The roles.
 const (
-	RoleNone    Role = iota // it has an id, and was never seen in a membership
-	RoleLearner             // it gets the log and does not vote
-	RoleVoter
-	RoleRemoved // it was a member, and its host has not cleared its data
-	roles
+	RoleNone    = host.None
+	RoleLearner = host.Learner
+	RoleVoter   = host.Voter
+	RoleRemoved = host.Removed
 )
-
-var roleNames = [roles]string{
-	RoleNone: "none", RoleLearner: "learner", RoleVoter: "voter", RoleRemoved: "removed",
-}
-
-// String returns the role as people read it.
-func (r Role) String() string { return roleNames[r] }
 
 // Replica is one replica of a shard. Its id is never given twice. From FirstReplica on it says nothing of its host.
 type Replica struct {
@@ -295,4 +289,37 @@ func (r *Records) Holds(host shard.HostID) bool {
 	return slices.ContainsFunc(r.shards, func(s *Shard) bool {
 		return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Member() })
 	})
+}
+
+// Position is how far a replica has the log of its shard: the term of the replica, and the last entry.
+type Position struct{ Shard, Replica, Term, Last uint64 }
+
+// MarshalText implements encoding.TextMarshaler: there may be thousands in a record.
+func (p Position) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "shard %d replica %d term %d last %d", p.Shard, p.Replica, p.Term, p.Last), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (p *Position) UnmarshalText(text []byte) error {
+	_, err := fmt.Sscanf(string(text), "shard %d replica %d term %d last %d", &p.Shard, &p.Replica, &p.Term, &p.Last)
+	if err != nil {
+		return fmt.Errorf("hosts: position %q: %w", text, err)
+	}
+	return nil
+}
+
+// Behind reports whether a replica that says p lacks something of what it has confirmed.
+func (p Position) Behind(confirmed Position) bool {
+	return p.Term < confirmed.Term || p.Last < confirmed.Last
+}
+
+// LogEnd is up to where the log of a host is durable: a place in its files. It never moves back.
+type LogEnd struct {
+	Segment uint64 `json:"segment"`
+	Offset  int64  `json:"offset"`
+}
+
+// Before reports whether a log that ends here lacks something of one that ends there.
+func (e LogEnd) Before(least LogEnd) bool {
+	return e.Segment < least.Segment || e.Segment == least.Segment && e.Offset < least.Offset
 }

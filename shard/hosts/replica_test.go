@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 )
 
 // TestALearnerIsAddedPromotedAndRemoved follows one replica from its id to the deletion of its data.
@@ -184,7 +185,7 @@ func TestTheAuditHistoryIsBounded(t *testing.T) {
 func TestDomains(t *testing.T) {
 	for text, want := range map[string]string{"": "", "RACK=1,dc=A": "dc=a,rack=1", "dc": "error", "a=b=c": "error",
 		"a=": "error"} {
-		d, err := ParseDomain(text)
+		d, err := host.ParseDomain(text)
 		if err != nil != (want == "error") || err == nil && d.String() != want {
 			t.Errorf("%q: %s, %v", text, d, err)
 		}
@@ -194,8 +195,8 @@ func TestDomains(t *testing.T) {
 		want int
 	}{{"", "", 0}, {"dc=a", "dc=a", 0}, {"dc=a,rack=1", "dc=a,rack=2", 1}, {"dc=a", "", 1}, {"dc=a", "dc=b,rack=1",
 		2}} {
-		a, _ := ParseDomain(x.a)
-		b, _ := ParseDomain(x.b)
+		a, _ := host.ParseDomain(x.a)
+		b, _ := host.ParseDomain(x.b)
 		if a.Distance(b) != x.want || b.Distance(a) != x.want {
 			t.Errorf("%q and %q: %d", x.a, x.b, a.Distance(b))
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/internal/form"
@@ -15,7 +16,6 @@ const formNumber = 1
 const (
 	maxRecords   = MaxHosts + MaxExpelled
 	maxClusterID = 64
-	hostStates   = protocol.HostExpelled + 1
 )
 
 // Save appends the records. Equal records have equal bytes.
@@ -85,10 +85,7 @@ func (h *Host) code(c *form.Coder) {
 	}
 	c.Text(&h.Name, MaxName)
 	fixed(c, h.Incarnation[:])
-	form.List(c, (*[]Label)(&h.Domain), MaxLabels, func(l *Label) {
-		c.Text(&l.Key, MaxLabel)
-		c.Text(&l.Value, MaxLabel)
-	})
+	c.Fields(h.Domain.Fields)
 	c.Text(&h.Addresses.Raft, MaxAddress)
 	c.Text(&h.Addresses.Client, MaxAddress)
 	c.Text(&h.Addresses.Admin, MaxAddress)
@@ -99,7 +96,7 @@ func (h *Host) code(c *form.Coder) {
 }
 
 func (s *State) code(c *form.Coder) {
-	form.Enum(c, &s.Variant, hostStates)
+	form.Enum(c, &s.Variant, host.States)
 	form.Enum(c, &s.Reason, reasons)
 	c.Numbers(&s.Epoch, &s.Since, &s.Wall)
 	c.Text(&s.Text, MaxText)
@@ -109,7 +106,7 @@ func (s *Shard) code(c *form.Coder) {
 	c.Numbers((*uint64)(&s.ID), &s.Change, (*uint64)(&s.Wish), &s.WishUntil, &s.Transferred)
 	form.List(c, &s.Replicas, MaxReplicas, func(p *Replica) {
 		c.Numbers(&p.ID, (*uint64)(&p.Host), &p.Since, &p.Change)
-		form.Enum(c, &p.Role, roles)
+		form.Enum(c, &p.Role, host.Roles)
 		c.Flag(&p.Joined)
 	})
 }
@@ -179,7 +176,7 @@ func (r *Records) checkAudit(c *form.Coder) {
 }
 
 func (r *Records) checkHost(c *form.Coder, h *Host) {
-	c.Must(checkWord("a name", h.Name, 1, MaxName) == nil && h.Domain.check() == nil, "host %d has no name", h.ID)
+	c.Must(host.CheckWord("a name", h.Name, 1, MaxName) == nil && h.Domain.Check() == nil, "host %d has no name", h.ID)
 	for _, s := range []*State{&h.Current, &h.Target} {
 		c.Must(s.Variant != protocol.HostUnknown && s.Reason != 0, "host %d has no state", h.ID)
 		c.Must(s.Epoch <= h.Target.Epoch, "the current state of host %d is ahead", h.ID)

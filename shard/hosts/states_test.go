@@ -76,7 +76,8 @@ func TestAHostThatIsToBeExpelledServesUntilItHasNoReplica(t *testing.T) {
 }
 
 func TestEveryRuleHasItsLevel(t *testing.T) {
-	leveltest.Check(t, map[level.Kind][]string{level.MetaRule: rules})
+	const ofPackageMeta = "number-of-one-request"
+	leveltest.Check(t, map[level.Kind][]string{level.MetaRule: append([]string{ofPackageMeta}, rules...)})
 }
 
 // TestARestartThatWasNotNoticedIsAStep: the target stays Online and has a new epoch, so that the current state follows.
@@ -207,10 +208,10 @@ func TestCordonAlterRename(t *testing.T) {
 	f.done(f.Cordon(f.at(), "a", true))
 	f.existed(f.Cordon(f.at(), "a", true))
 	f.done(f.Cordon(f.at(), "a", false))
-	f.done(f.Alter(f.at(), "a", Domain{{"dc", "x"}}))
-	f.existed(f.Alter(f.at(), "a", Domain{{"dc", "x"}}))
+	f.done(f.Alter(f.at(), "a", Domain{{Key: "dc", Value: "x"}}))
+	f.existed(f.Alter(f.at(), "a", Domain{{Key: "dc", Value: "x"}}))
 	f.refused(protocol.StatusPreconditionFailed, "key dc", func() Answer {
-		return f.Alter(f.at(), "b", Domain{{"rack", "1"}})
+		return f.Alter(f.at(), "b", Domain{{Key: "rack", Value: "1"}})
 	})
 	f.refused(protocol.StatusNotFound, `"x"`, func() Answer { return f.Cordon(f.at(), "x", true) })
 	f.done(f.Rename(f.at(), 1, incarnation(1), start(1), addresses("x")))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -55,7 +56,7 @@ func (r *Records) tokenIndex(id string) (int, bool) {
 
 // CreateToken makes a join token that is good for so many milliseconds. Its id and secret were drawn by who asked.
 func (r *Records) CreateToken(at At, id string, hash [32]byte, millis uint64) Answer {
-	if err := checkWord("the id of a token", id, 1, MaxTokenID); err != nil {
+	if err := host.CheckWord("the id of a token", id, 1, MaxTokenID); err != nil {
 		return badRequest(err)
 	}
 	if millis == 0 || millis > MaxTokenMillis || hash == ([32]byte{}) {

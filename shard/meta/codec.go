@@ -88,11 +88,16 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 func DecodeBatch(src []byte, b *Batch, at level.Level) error {
 	clear(b.Commands)
 	*b = Batch{Commands: b.Commands[:0]}
-	if err := decodeBatch(src, b, at); err != nil {
-		*b = Batch{Commands: b.Commands[:0]}
-		return fmt.Errorf("%w of %d bytes: %w", ErrBatch, len(src), err)
+	err := decodeBatch(src, b, at)
+	if err == nil {
+		return nil
 	}
-	return nil
+	*b = Batch{Commands: b.Commands[:0]}
+	err = fmt.Errorf("%w of %d bytes: %w", ErrBatch, len(src), err)
+	if errors.Is(err, ErrNewer) {
+		return err
+	}
+	return level.CheckForm(at, err)
 }
 
 func decodeBatch(src []byte, b *Batch, at level.Level) error {

@@ -1,8 +1,11 @@
 package meta
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -113,6 +116,31 @@ func TestTheEncodedFormIsFixed(t *testing.T) {
 	}
 	if !reflect.DeepEqual(b, old) {
 		t.Errorf("%+v\n%+v", b, old)
+	}
+}
+
+// TestAnotherFormOfLevel4IsNamed: builds that could follow level 4 and none above wrote configs without what was asked
+// for. What a cluster of level 4 cannot read is theirs, in batches as in snapshots.
+func TestAnotherFormOfLevel4IsNamed(t *testing.T) {
+	body := "\x01" + "\x00" + "\x02/a" + "\xe8\x07" + "\x00" + "\x00\x00\x00" + "\x00\x00" // a node-create
+	src := []byte("\x02" + strings.Repeat("\x00", 16) + "\x01" + "\x04" + string(rune(len(body))) + body)
+	var b Batch
+	if err := DecodeBatch(src, &b, 4); !errors.Is(err, level.ErrUnsettled) || !errors.Is(err, ErrBatch) {
+		t.Errorf("at level 4: %v", err)
+	}
+	if err := DecodeBatch(src, &b, 5); errors.Is(err, level.ErrUnsettled) || !errors.Is(err, ErrBatch) {
+		t.Errorf("at level 5: %v", err)
+	}
+	whole, err := os.ReadFile(filepath.Join("testdata", "snapshots", "level4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place := range whole {
+		changed := slices.Clone(whole)
+		changed[place] ^= 1
+		if err := New().Restore(bytes.NewReader(changed)); errors.Is(err, level.ErrUnsettled) {
+			t.Fatalf("a snapshot that is damaged at byte %d is taken for one in another form: %v", place, err)
+		}
 	}
 }
 

@@ -24,6 +24,9 @@ type Config struct {
 	QuotaBytes   uint64
 	// Asked is what a gateway's clients asked for, where it is not what the fields above say. Nothing goes by it.
 	Asked protocol.AskedConfig
+	// LongestWaitMillis is how long a session may wait for a semaphore before a host says so among what is not well;
+	// protocol.Forever is never. It came with a later level than the rest.
+	LongestWaitMillis uint64
 }
 
 // Effective returns the config with the defaults in the place of what is not set.
@@ -37,6 +40,7 @@ func (c Config) Effective() Config {
 		QuotaObjects:             cmp.Or(c.QuotaObjects, DefaultQuotaObjects),
 		QuotaBytes:               cmp.Or(c.QuotaBytes, DefaultQuotaBytes),
 		Asked:                    c.Asked,
+		LongestWaitMillis:        cmp.Or(c.LongestWaitMillis, protocol.Forever),
 	}
 }
 
@@ -51,6 +55,7 @@ func (c Config) Merge(change Config) Config {
 		QuotaObjects:             cmp.Or(change.QuotaObjects, c.QuotaObjects),
 		QuotaBytes:               cmp.Or(change.QuotaBytes, c.QuotaBytes),
 		Asked:                    c.askedAfter(change),
+		LongestWaitMillis:        cmp.Or(change.LongestWaitMillis, c.LongestWaitMillis),
 	}
 }
 
@@ -102,6 +107,9 @@ func (c Config) Validate() error {
 	case e.QuotaBytes < MinQuotaBytes || e.QuotaBytes > MaxQuotaBytes:
 		return fmt.Errorf("%w: quota_bytes is %d; %d to %d are allowed",
 			ErrConfig, e.QuotaBytes, MinQuotaBytes, uint64(MaxQuotaBytes))
+	case e.LongestWaitMillis > MaxLongestWaitMillis && e.LongestWaitMillis != protocol.Forever:
+		return fmt.Errorf("%w: longest_wait_ms is %d; at most %d are allowed, or for ever",
+			ErrConfig, e.LongestWaitMillis, MaxLongestWaitMillis)
 	}
 	return nil
 }

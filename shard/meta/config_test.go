@@ -18,6 +18,7 @@ func TestAnEmptyConfigMeansTheDefaults(t *testing.T) {
 		SelfCheckPeriodMillis: 1000, SessionGracePeriodMillis: 10_000,
 		ReadConsistency: protocol.ConsistencyRelaxed, AttachConsistency: protocol.ConsistencyStrict,
 		RateLimiterCountersMode: protocol.CountersAggregated, QuotaObjects: 1_000_000, QuotaBytes: 1 << 30,
+		LongestWaitMillis: protocol.Forever,
 	}
 	if got := (Config{}).Effective(); got != want {
 		t.Errorf("Effective() = %+v, want %+v", got, want)
@@ -29,6 +30,7 @@ func TestAnEmptyConfigMeansTheDefaults(t *testing.T) {
 		SelfCheckPeriodMillis: 2000, SessionGracePeriodMillis: 15_000,
 		ReadConsistency: protocol.ConsistencyStrict, AttachConsistency: protocol.ConsistencyRelaxed,
 		RateLimiterCountersMode: protocol.CountersDetailed, QuotaObjects: 7, QuotaBytes: 2 << 20,
+		LongestWaitMillis: 60_000,
 	}
 	if got := set.Effective(); got != set {
 		t.Errorf("Effective() = %+v, want what was set, %+v", got, set)

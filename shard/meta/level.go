@@ -31,6 +31,9 @@ var QuotaLevel = max(level.Of(level.MetaRecord, "Config.QuotaObjects"), level.Of
 // AskedLevel is the level from which the config of a node says what was asked for.
 var AskedLevel = level.Of(level.MetaRecord, "Config.Asked")
 
+// LongestWaitLevel is the level from which the config of a node bounds how long a session waits without a word.
+var LongestWaitLevel = level.Of(level.MetaRecord, "Config.LongestWaitMillis")
+
 // StampLevel is the level from which the shard has a time, and batches may have a stamp.
 var StampLevel = level.Of(level.MetaRecord, "State.Now")
 
@@ -45,6 +48,9 @@ func LevelOf(c *Command) level.Level {
 
 // level returns the level that the config needs.
 func (c Config) level() level.Level {
+	if c.LongestWaitMillis != 0 {
+		return LongestWaitLevel
+	}
 	if c.Asked != (protocol.AskedConfig{}) {
 		return AskedLevel
 	}

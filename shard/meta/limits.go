@@ -55,4 +55,6 @@ const (
 	MinQuotaBytes     = 1 << 20
 	MaxQuotaBytes     = 1 << 40
 	DefaultQuotaBytes = shard.DefaultNodeBytes
+
+	MaxLongestWaitMillis = 30 * 24 * 3600 * 1000
 )

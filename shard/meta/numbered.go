@@ -1,6 +1,10 @@
 package meta
 
 import (
+	"encoding/binary"
+
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
@@ -36,6 +40,26 @@ type Answer struct {
 	Routing uint64
 	Host    shard.HostID
 	Message string
+	// Asked is the hash of what a change of a node asked for, 0 where it was asked below the level of the rule. Other
+	// commands have none: hosts add to them who asks, and when.
+	Asked uint64
+}
+
+// numberOfOneRequest is the level from which the number of a change of a node belongs to what it asks for.
+var numberOfOneRequest = level.Of(level.MetaRule, "number-of-one-request")
+
+// askedOf returns the hash of what a change of a node asks for, which is not 0: its kind and its fields, in the form of
+// the level that brought the hash. A field that a later level brings is hashed where it is not zero.
+func askedOf(c *Command) uint64 {
+	if c.Level < numberOfOneRequest || c.Kind > CmdNodeDrop {
+		return 0
+	}
+	form, err := appendCommand([]byte{byte(c.Kind)}, c, numberOfOneRequest)
+	assert(err == nil, "a command that was decoded can be encoded")
+	if wait := c.Config.LongestWaitMillis; wait != 0 {
+		form = binary.AppendUvarint(form, wait)
+	}
+	return max(xxhash.Sum64(form), 1)
 }
 
 // numberOf is what an answer is found by.
@@ -118,12 +142,17 @@ func (m *Machine) numbered(c *Command) {
 	m.answers.keep(&Answer{
 		Client: n.Client, Number: n.Number, Kind: c.Kind,
 		Status: r.Status, Flags: r.Flags &^ FlagChanged, Node: r.Node, Routing: r.Routing, Host: r.Host,
-		Message: r.Message,
+		Message: r.Message, Asked: askedOf(c),
 	})
 }
 
 // repeat answers a command as it was answered before.
 func (m *Machine) repeat(c *Command, a *Answer) {
+	if c.Level >= numberOfOneRequest && (a.Kind != c.Kind || a.Asked != 0 && a.Asked != askedOf(c)) {
+		m.refuse(protocol.StatusNumberReused, "number %d of this client was that of another request, a %v; each "+
+			"request gets a number of its own", a.Number, a.Kind)
+		return
+	}
 	if a.Kind != c.Kind {
 		m.refuse(protocol.StatusBadRequest, "number %d of this client was that of a %v; each command gets a number of "+
 			"its own", a.Number, a.Kind)

@@ -23,6 +23,8 @@ const (
 	answerRouting = 1 << 1
 	answerMessage = 1 << 2
 	answerHost    = 1 << 3
+	// answerAsked: what was asked is known.
+	answerAsked = 1 << 4
 )
 
 // errNewerPart is what is wrong with a set of bits that has one which is not known.
@@ -80,6 +82,9 @@ func appendAnswer(dst []byte, a *Answer, at level.Level) []byte {
 	if a.Host != 0 {
 		parts |= answerHost
 	}
+	if a.Asked != 0 {
+		parts |= answerAsked
+	}
 	dst = binary.AppendUvarint(dst, parts)
 	dst = append(dst, a.Client[:]...)
 	dst = binary.AppendUvarint(dst, a.Number)
@@ -96,12 +101,19 @@ func appendAnswer(dst []byte, a *Answer, at level.Level) []byte {
 	if parts&answerHost != 0 {
 		dst = binary.AppendUvarint(dst, uint64(a.Host))
 	}
+	if parts&answerAsked != 0 {
+		dst = binary.LittleEndian.AppendUint64(dst, a.Asked)
+	}
 	return dst
 }
 
 func readAnswer(r *fieldReader, at level.Level) (a Answer, err error) {
 	parts := r.number("parts")
-	if parts&^(answerNode|answerRouting|answerMessage|answerHost) != 0 {
+	known := uint64(answerNode | answerRouting | answerMessage | answerHost)
+	if at >= numberOfOneRequest {
+		known |= answerAsked
+	}
+	if parts&^known != 0 {
 		return a, fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
 	}
 	a.Client = readClient(r)
@@ -120,6 +132,11 @@ func readAnswer(r *fieldReader, at level.Level) (a Answer, err error) {
 	}
 	if parts&answerHost != 0 {
 		a.Host = shard.HostID(r.number("host"))
+	}
+	if parts&answerAsked != 0 {
+		if a.Asked = r.fixed64("asked"); a.Asked == 0 && r.err == nil {
+			r.fail("what was asked has no hash")
+		}
 	}
 	return a, r.err
 }

@@ -39,6 +39,45 @@ func by(client byte, number, since uint64, c Command) Command {
 	return c
 }
 
+// TestTheNumberOfANodesChangeBelongsToWhatItAsksFor: another change under it is refused, and carries nothing out. Below
+// the level of the rule it was answered as the first one was, where it was of the same kind.
+func TestTheNumberOfANodesChangeBelongsToWhatItAsksFor(t *testing.T) {
+	if level.Newest < numberOfOneRequest {
+		t.Skip("numbers of this build belong to no request")
+	}
+	changes := []Command{
+		create("/a", cfg(2000, 0)), create("/b", cfg(2000, 0)), create("/a", cfg(3000, 0)), alter("/a", cfg(2000, 0)),
+		{Kind: CmdNodeAlter, Path: "/a", Config: cfg(2000, 0), Expected: 1}, drop("/a"), drop("/b"),
+		{Kind: CmdNodeDrop, Path: "/a", Node: 1},
+	}
+	for _, at := range []level.Level{numberOfOneRequest - 1, numberOfOneRequest} {
+		m := grown(t)
+		for i, first := range changes {
+			first = by(1, uint64(i+1), m.NextAnswer(), first)
+			first.Level = at
+			answered := run(m, first)[0]
+			before := m.State()
+			for j, other := range changes {
+				other.Numbered, other.Level = first.Numbered, at
+				status := answered.Status
+				switch {
+				case i != j && at >= numberOfOneRequest:
+					status = protocol.StatusNumberReused
+				case other.Kind != first.Kind:
+					status = protocol.StatusBadRequest
+				}
+				if got := run(m, other)[0].Status; got != status {
+					t.Errorf("level %d, %v %s under the number of a %v of %s: %v, want %v", at, other.Kind, other.Path,
+						first.Kind, first.Path, got, status)
+				}
+			}
+			if !reflect.DeepEqual(before, m.State()) {
+				t.Errorf("what came under the number of change %d changed something", i)
+			}
+		}
+	}
+}
+
 func TestANumberedCommandIsCarriedOutOnce(t *testing.T) {
 	m := grown(t)
 	for _, c := range []struct {

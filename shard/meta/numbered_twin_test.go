@@ -28,6 +28,10 @@ func (t *twin) numbered(c *Command) answer {
 		if a.command.Numbered.Client != n.Client || a.command.Numbered.Number != n.Number {
 			continue
 		}
+		if c.Level >= 6 && (a.command.Kind != c.Kind || a.command.Level >= 6 && a.command.Kind <= CmdNodeDrop &&
+			!asksFor(&a.command, c)) {
+			return failed(protocol.StatusNumberReused)
+		}
 		if a.command.Kind != c.Kind {
 			return failed(protocol.StatusBadRequest)
 		}
@@ -46,6 +50,11 @@ func (t *twin) numbered(c *Command) answer {
 	return a
 }
 
+// asksFor reports whether two changes of nodes ask for the same.
+func asksFor(a, b *Command) bool {
+	return a.Path == b.Path && a.Node == b.Node && a.Expected == b.Expected && a.Config == b.Config
+}
+
 // remember notes the message of the latest result: what a message says is not foretold, but that it comes again.
 func (t *twin) remember(message string) {
 	if t.fresh {
@@ -59,7 +68,8 @@ func (t *twin) kept() (list []Answer) {
 	for _, a := range t.answered[max(len(t.answered)-10_000, 0):] {
 		list = append(list, Answer{
 			Client: a.command.Numbered.Client, Number: a.command.Numbered.Number, Kind: a.command.Kind,
-			Status: a.status, Flags: a.flags & FlagExisted, Node: a.node, Routing: a.routing, Message: a.message,
+			Asked: askedOf(&a.command), Status: a.status, Flags: a.flags & FlagExisted, Node: a.node,
+			Routing: a.routing, Message: a.message,
 		})
 	}
 	return list

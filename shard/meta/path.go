@@ -3,6 +3,7 @@ package meta
 import (
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -35,6 +36,28 @@ func ParsePath(s string) (string, error) {
 		return "", fmt.Errorf("%w: it is %d bytes long; at most %d are allowed", ErrPath, b.Len(), MaxPath)
 	}
 	return b.String(), nil
+}
+
+// CheckPlace returns why rights cannot be given on a path: no node can be there or below. It is nil where one can be;
+// all nodes are below "/". Only requests for rights are refused by it: what a log has given stays given.
+func CheckPlace(s string) error {
+	if s == "/" {
+		return nil
+	}
+	kept, err := ParsePath(s)
+	if err == nil && kept == s {
+		return nil
+	}
+	if err != nil {
+		kept, _ = ParsePath(path.Clean("/" + s))
+		err = fmt.Errorf("no node can be at %s: %w", quoted(s), err)
+	} else {
+		err = fmt.Errorf("%w: nodes are not kept as %s", ErrPath, quoted(s))
+	}
+	if kept == "" {
+		return fmt.Errorf("%w; write it like /prod/jobs, or / for all", err)
+	}
+	return fmt.Errorf("%w; did you mean %s?", err, kept)
 }
 
 func checkPart(part string) error {

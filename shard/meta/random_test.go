@@ -196,7 +196,7 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays many runs of a machine, which one goroutine carries out")
 	}
-	g := newCommands(4)
+	g := newCommands(7)
 	m, replica, w := New(), New(), newTwin()
 	seen := map[string]int{}
 	var pending []Command // what the replica has not applied yet: it gets other batches
@@ -281,6 +281,9 @@ func TestFiftyThousandRandomCommandsDoWhatTheTwinForetells(t *testing.T) {
 	if level.Newest >= NumbersLevel {
 		ends = append(ends, "node-create SUCCESS 4", "node-create SUCCESS 5", "node-alter SUCCESS 4",
 			"node-alter NOT_FOUND 4", "node-drop SUCCESS 4", "node-create STALE 0", "node-drop STALE 0")
+	}
+	if level.Newest >= numberOfOneRequest {
+		ends = append(ends, "node-create NUMBER_REUSED 0", "node-alter NUMBER_REUSED 0", "node-drop NUMBER_REUSED 0")
 	}
 	if level.Newest >= StampLevel {
 		ends = append(ends, "lead SUCCESS 0", "lead STALE 0", "lead UNSUPPORTED 0", "node-create UNAVAILABLE 0",

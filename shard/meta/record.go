@@ -27,6 +27,9 @@ func appendConfig(dst []byte, c Config, at level.Level) []byte {
 	if at >= AskedLevel {
 		dst = appendAsked(dst, &c.Asked)
 	}
+	if at >= LongestWaitLevel {
+		dst = binary.AppendUvarint(dst, c.LongestWaitMillis)
+	}
 	return dst
 }
 
@@ -71,6 +74,9 @@ func readConfig(r *fieldReader, at level.Level) Config {
 	}
 	if at >= AskedLevel {
 		c.Asked = readAsked(r)
+	}
+	if at >= LongestWaitLevel {
+		c.LongestWaitMillis = r.number("longest_wait_ms")
 	}
 	return c
 }

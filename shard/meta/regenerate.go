@@ -25,6 +25,8 @@ type Regeneration struct {
 	First hosts.Founder
 	// Jump is by how much counters grow: shard.JumpOver.
 	Jump uint64
+	// DropRights leaves all tokens and grants out: the rights of the new cluster allow nothing.
+	DropRights bool
 	// Wall, By and Why are for the audit history.
 	Wall    uint64
 	By, Why string
@@ -57,6 +59,14 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	}
 	if err := next.renewTopology(&r); err != nil {
 		return nil, err
+	}
+	if r.DropRights {
+		if next.level < RightsLevel {
+			return nil, fmt.Errorf("meta: the state is of feature level %d, which has no rights to drop", next.level)
+		}
+		if next.rights, err = next.rights.Closed(r.Wall, r.By); err != nil {
+			return nil, fmt.Errorf("meta: drop the rights: %w", err)
+		}
 	}
 	return next.copied() // a machine that is read is checked
 }

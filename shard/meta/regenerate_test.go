@@ -25,7 +25,7 @@ func regenerated(t *testing.T, m *Machine, r Regeneration) *cluster {
 	if m.Digest() != before {
 		t.Fatal("the old machine has changed")
 	}
-	return &cluster{t, next}
+	return &cluster{TB: t, Machine: next}
 }
 
 // TestANewClusterHasTheNodesAndOneHost: nodes stay as they are, hosts of before are expelled, and every number that is

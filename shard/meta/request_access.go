@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	kind "github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/internal/form"
 	"github.com/signalbox/signalbox/shard/rights"
@@ -31,21 +32,21 @@ type Checked uint64
 type AccessGrant struct {
 	Checked   Checked
 	Principal rights.Principal
-	Grant     rights.Grant
+	Grant     kind.Grant
 }
 
 func (*AccessGrant) kind() CommandKind { return CmdAccessGrant }
 
 func (ag *AccessGrant) code(c *form.Coder) {
 	c.Number((*uint64)(&ag.Checked))
-	ag.Principal.Code(c)
-	ag.Grant.Code(c)
+	c.Fields(ag.Principal.Fields)
+	c.Fields(ag.Grant.Fields)
 }
 
 func (ag *AccessGrant) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.changeRights(at, ag.Checked, fmt.Sprintf("%v got the role %v", ag.Principal, ag.Grant),
 		func(b *rights.Book) (*rights.Book, error) {
-			return b.Grant(ag.Principal, ag.Grant, at.Wall, form.Cut(at.By, rights.MaxName))
+			return b.Grant(ag.Principal, ag.Grant, at.Wall, form.Cut(at.By, kind.MaxName))
 		})
 }
 
@@ -54,16 +55,16 @@ type AccessRevoke struct {
 	Checked   Checked
 	Principal rights.Principal
 	All       bool
-	Grant     rights.Grant // where it is not all
+	Grant     kind.Grant // where it is not all
 }
 
 func (*AccessRevoke) kind() CommandKind { return CmdAccessRevoke }
 
 func (ar *AccessRevoke) code(c *form.Coder) {
 	c.Number((*uint64)(&ar.Checked))
-	ar.Principal.Code(c)
+	c.Fields(ar.Principal.Fields)
 	c.Flag(&ar.All)
-	ar.Grant.Code(c)
+	c.Fields(ar.Grant.Fields)
 }
 
 func (ar *AccessRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -72,7 +73,7 @@ func (ar *AccessRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 		what, grant = fmt.Sprintf("%v lost all roles", ar.Principal), nil
 	}
 	return m.changeRights(at, ar.Checked, what, func(b *rights.Book) (*rights.Book, error) {
-		return b.Revoke(ar.Principal, grant, at.Wall, form.Cut(at.By, rights.MaxName))
+		return b.Revoke(ar.Principal, grant, at.Wall, form.Cut(at.By, kind.MaxName))
 	})
 }
 
@@ -80,7 +81,7 @@ func (ar *AccessRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 type AccessRoleSet struct {
 	Checked Checked
 	Name    string
-	Rules   []rights.Rule
+	Rules   []kind.Rule
 }
 
 func (*AccessRoleSet) kind() CommandKind { return CmdAccessRoleSet }
@@ -88,7 +89,7 @@ func (*AccessRoleSet) kind() CommandKind { return CmdAccessRoleSet }
 func (ars *AccessRoleSet) code(c *form.Coder) {
 	c.Number((*uint64)(&ars.Checked))
 	c.Text(&ars.Name, anyLength)
-	form.List(c, &ars.Rules, anyLength, func(r *rights.Rule) { r.Code(c) })
+	form.List(c, &ars.Rules, anyLength, func(r *kind.Rule) { c.Fields(r.Fields) })
 }
 
 func (ars *AccessRoleSet) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -120,7 +121,7 @@ type AccessTokenCreate struct {
 	Name    string
 	Hash    [32]byte
 	Expires uint64 // wall clock in milliseconds; 0 for never
-	Grants  []rights.Grant
+	Grants  []kind.Grant
 }
 
 func (*AccessTokenCreate) kind() CommandKind { return CmdAccessTokenCreate }
@@ -130,13 +131,13 @@ func (atc *AccessTokenCreate) code(c *form.Coder) {
 	c.Text(&atc.Name, anyLength)
 	fixed(c, atc.Hash[:])
 	c.Number(&atc.Expires)
-	form.List(c, &atc.Grants, anyLength, func(g *rights.Grant) { g.Code(c) })
+	form.List(c, &atc.Grants, anyLength, func(g *kind.Grant) { c.Fields(g.Fields) })
 }
 
 func (atc *AccessTokenCreate) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.changeRights(at, atc.Checked, fmt.Sprintf("the token %s was made", atc.Name),
 		func(b *rights.Book) (*rights.Book, error) {
-			return b.CreateToken(atc.Name, atc.Hash, atc.Expires, atc.Grants, at.Wall, form.Cut(at.By, rights.MaxName))
+			return b.CreateToken(atc.Name, atc.Hash, atc.Expires, atc.Grants, at.Wall, form.Cut(at.By, kind.MaxName))
 		})
 }
 

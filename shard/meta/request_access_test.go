@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/rights"
 )
@@ -21,14 +22,14 @@ func tokenOf(name string, grants ...rights.Grant) *AccessTokenCreate {
 
 // everyAccess has one request about rights of each kind, with every field set to something else.
 func everyAccess() []Request {
-	grant := rights.Grant{Role: "write", Path: "/prod", Object: "nightly-"}
+	grant := kind.Grant{Role: "write", Path: "/prod", Object: "nightly-"}
 	return []Request{
 		&AccessGrant{Checked: 1, Principal: rights.Principal{Kind: 200, Name: "a\x00"}, Grant: grant},
 		&AccessRevoke{Checked: 2, Principal: ci, All: true, Grant: grant},
-		&AccessRoleSet{Checked: 3, Name: "r", Rules: []rights.Rule{{Path: "x", Object: "o", Rights: 1<<16 - 1}, {}}},
+		&AccessRoleSet{Checked: 3, Name: "r", Rules: []kind.Rule{{Path: "x", Object: "o", Rights: 1<<16 - 1}, {}}},
 		&AccessRoleDelete{Checked: 4, Name: "r"},
 		&AccessTokenCreate{Checked: 5, Name: "t", Hash: [32]byte{1, 31: 2}, Expires: 6,
-			Grants: []rights.Grant{grant, {}}},
+			Grants: []kind.Grant{grant, {}}},
 		&AccessTokenRevoke{Checked: 7, Name: "t"},
 	}
 }
@@ -38,12 +39,12 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 	if c.Rights().Revision() != 0 {
 		t.Fatal("something was said about rights")
 	}
-	jobs := rights.Grant{Role: rights.RoleWrite, Path: "/prod/jobs"}
+	jobs := kind.Grant{Role: kind.RoleWrite, Path: "/prod/jobs"}
 	c.done(tokenOf("ci", jobs))
 	c.existed(tokenOf("ci", jobs))
 	c.done(&AccessRoleSet{Name: "deploy",
-		Rules: []rights.Rule{{Path: "/", Object: "d-", Rights: protocol.RightOperate}}})
-	deploy := rights.Grant{Role: "deploy", Path: "/prod"}
+		Rules: []kind.Rule{{Path: "/", Object: "d-", Rights: protocol.RightOperate}}})
+	deploy := kind.Grant{Role: "deploy", Path: "/prod"}
 	c.done(&AccessGrant{Principal: ci, Grant: deploy})
 	c.existed(&AccessGrant{Principal: ci, Grant: deploy})
 	set := c.Rights().Set(ci)
@@ -56,7 +57,7 @@ func TestRightsAreKeptAndWrittenDown(t *testing.T) {
 	c.refused(protocol.StatusNotFound, "there is no token xx",
 		&AccessGrant{Principal: rights.Principal{Kind: rights.Token, Name: "xx"}, Grant: jobs})
 	c.refused(protocol.StatusBadRequest, "the byte 0xff",
-		&AccessGrant{Principal: ci, Grant: rights.Grant{Role: "read", Path: "/a\xff"}})
+		&AccessGrant{Principal: ci, Grant: kind.Grant{Role: "read", Path: "/a\xff"}})
 	c.done(&AccessRevoke{Principal: ci, All: true})
 	c.existed(&AccessRevoke{Principal: ci, All: true})
 	c.done(&AccessRoleDelete{Name: "deploy"})
@@ -85,15 +86,15 @@ func TestAChangeOfRightsIsOfTheRightsThatWereLookedAt(t *testing.T) {
 	c := founded(t, "a")
 	c.done(tokenOf("ci"))
 	at := Checked(c.Rights().Revision())
-	c.done(&AccessGrant{Checked: at, Principal: ci, Grant: rights.Grant{Role: "read", Path: "/"}})
+	c.done(&AccessGrant{Checked: at, Principal: ci, Grant: kind.Grant{Role: "read", Path: "/"}})
 	c.refused(protocol.StatusOverloaded, "the rights were changed at the same time",
-		&AccessGrant{Checked: at, Principal: ci, Grant: rights.Grant{Role: "write", Path: "/"}})
+		&AccessGrant{Checked: at, Principal: ci, Grant: kind.Grant{Role: "write", Path: "/"}})
 }
 
 func TestRightsSurviveASnapshotAndARegeneration(t *testing.T) {
 	c := founded(t, "a")
 	for i := range 2000 { // more than a block
-		c.done(tokenOf(fmt.Sprint("token-", i), rights.Grant{Role: "read", Path: "/a-rather-long-path"}).hash(i))
+		c.done(tokenOf(fmt.Sprint("token-", i), kind.Grant{Role: "read", Path: "/a-rather-long-path"}).hash(i))
 	}
 	restored, err := c.copied()
 	if err != nil {
@@ -183,9 +184,9 @@ func (f *fleet) access() Request {
 		checked = Checked(f.Rights().Revision() - f.Uint64N(min(2, f.Rights().Revision()+1)))
 	}
 	role := func() string { return []string{"read", "write", "admin", "root", "r1", "r2"}[f.IntN(6)] }
-	grant := rights.Grant{Role: role(), Path: []string{"/", "/a", "/a/b", "bad"}[f.IntN(4)],
+	grant := kind.Grant{Role: role(), Path: []string{"/", "/a", "/a/b", "bad"}[f.IntN(4)],
 		Object: []string{"", "", "n"}[f.IntN(3)]}
-	p := rights.Principal{Kind: rights.Kind(1 + f.IntN(4)), Name: f.ref()}
+	p := rights.Principal{Kind: kind.Kind(1 + f.IntN(4)), Name: f.ref()}
 	if p.Kind == rights.Anonymous {
 		p.Name = ""
 	}
@@ -196,7 +197,7 @@ func (f *fleet) access() Request {
 		return &AccessRevoke{checked, p, f.IntN(2) == 0, grant}
 	case 4:
 		name := []string{"r1", "r2", "read"}[f.IntN(3)]
-		return &AccessRoleSet{checked, name, []rights.Rule{{Path: "/", Rights: 1 << f.IntN(8)}}}
+		return &AccessRoleSet{checked, name, []kind.Rule{{Path: "/", Rights: 1 << f.IntN(8)}}}
 	case 5:
 		return &AccessRoleDelete{checked, []string{"r1", "r2", "read"}[f.IntN(3)]}
 	case 6:

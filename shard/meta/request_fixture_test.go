@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -18,6 +19,7 @@ import (
 type cluster struct {
 	testing.TB
 	*Machine
+	record func(batch []byte) // if it is not nil, sees each batch before it is applied
 }
 
 // registered has data shards 1 and 2 and hosts of these names, ids from 1 on, that have registered.
@@ -26,7 +28,7 @@ func registered(t testing.TB, names ...string) *cluster {
 	if level.Newest < TopologyLevel {
 		t.Skip("this build cannot follow the level that has the records of hosts")
 	}
-	c := &cluster{t, born(2)}
+	c := &cluster{TB: t, Machine: born(2)}
 	for i, name := range names {
 		h := host(shard.HostID(i+1), name)
 		h.Level = level.Newest
@@ -97,8 +99,12 @@ func (c *cluster) apply(s clock.Stamp, command Command) []Effect {
 	c.Helper()
 	command.Level = max(command.Level, c.Level())
 	var b Batch
-	if err := DecodeBatch(encoded(c, &Batch{Stamp: s, Commands: []Command{command}}), &b, c.Level()); err != nil {
+	data := encoded(c, &Batch{Stamp: s, Commands: []Command{command}})
+	if err := DecodeBatch(data, &b, c.Level()); err != nil {
 		c.Fatal(err)
+	}
+	if c.record != nil {
+		c.record(data)
 	}
 	var out Effects
 	c.Apply(&b, &out)
@@ -205,7 +211,7 @@ func furnishedTopology(t testing.TB) *cluster {
 	t.Helper()
 	c := founded(t, "a", "b", "c")
 	do(c.Machine, seen(2, 4))
-	d, _ := hosts.ParseDomain("dc=x,rack=1")
+	d, _ := kind.ParseDomain("dc=x,rack=1")
 	c.done(&HostAlter{Host: "a", Domain: d})
 	c.done(&TokenCreate{ID: "t", Hash: [32]byte{1}, Millis: 60_000})
 	join := joinOf("d", 9)

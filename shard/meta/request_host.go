@@ -89,7 +89,7 @@ func (hj *HostJoin) code(c *form.Coder) {
 	c.Text(&hj.Name, anyLength)
 	fixed(c, hj.Incarnation[:])
 	codeAddresses(c, &hj.Addresses)
-	codeDomain(c, &hj.Domain)
+	c.Fields(hj.Domain.Fields)
 	c.Text(&hj.Version, anyLength)
 	octet(c, &hj.Level)
 	c.Text(&hj.Replace, anyLength)
@@ -120,7 +120,7 @@ func (hb *HostBoot) code(c *form.Coder) {
 	codeAddresses(c, &hb.Addresses)
 	c.Text(&hb.Version, anyLength)
 	octet(c, &hb.Level)
-	codeDomain(c, &hb.Domain)
+	c.Fields(hb.Domain.Fields)
 }
 
 func (hb *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {
@@ -194,11 +194,4 @@ func codeAddresses(c *form.Coder, a *hosts.Addresses) {
 	c.Text(&a.Raft, anyLength)
 	c.Text(&a.Client, anyLength)
 	c.Text(&a.Admin, anyLength)
-}
-
-func codeDomain(c *form.Coder, d *hosts.Domain) {
-	form.List(c, (*[]hosts.Label)(d), anyLength, func(l *hosts.Label) {
-		c.Text(&l.Key, anyLength)
-		c.Text(&l.Value, anyLength)
-	})
 }

@@ -56,7 +56,7 @@ func (*HostAlter) kind() CommandKind { return CmdHostAlter }
 
 func (ha *HostAlter) code(c *form.Coder) {
 	c.Text(&ha.Host, anyLength)
-	codeDomain(c, &ha.Domain)
+	c.Fields(ha.Domain.Fields)
 }
 
 func (ha *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {

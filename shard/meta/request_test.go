@@ -204,7 +204,7 @@ func TestARepeatedRequestIsAnsweredAsBefore(t *testing.T) {
 	}
 	r := copyOf(t, c.Machine)
 	mustEqual(t, r, c.Machine)
-	if got := (&cluster{t, r}).apply(c.stamp(1), join); !reflect.DeepEqual(got, again) {
+	if got := (&cluster{TB: t, Machine: r}).apply(c.stamp(1), join); !reflect.DeepEqual(got, again) {
 		t.Errorf("after a restart: %+v", got)
 	}
 }

@@ -72,7 +72,7 @@ func (l *loader) load() error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("block %d: %w", l.block, err)
+			return fmt.Errorf("block %d: %w", l.block, level.CheckForm(l.level, err))
 		}
 		if last = kind; kind == blockEnd {
 			return nil

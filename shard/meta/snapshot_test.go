@@ -385,7 +385,7 @@ func FuzzRestore(f *testing.F) {
 			}
 			mustEqual(t, copyOf(t, m), m)
 			run(m, create("/fuzz", Config{}), drop("/fuzz"), birth(1), register(host(1, "a")))
-			if c := (&cluster{t, m}); m.Founded() {
+			if c := (&cluster{TB: t, Machine: m}); m.Founded() {
 				for _, h := range m.Hosts() {
 					c.ask(&HostExpel{Host: h.Name, Force: true})
 					c.ask(&HostReach{Term: m.Clock().Term, Host: h.ID, Variant: h.Target})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -136,7 +137,7 @@ func (f *fleet) operate(id ShardID) Request {
 	case 4:
 		return &HostCordon{Host: f.named(), On: f.IntN(2) == 0}
 	case 5:
-		d, _ := hosts.ParseDomain("dc=" + f.ref())
+		d, _ := kind.ParseDomain("dc=" + f.ref())
 		return &HostAlter{Host: f.named(), Domain: d}
 	case 6, 7, 8:
 		return &HostExpel{Host: f.named(), Force: f.IntN(2) == 0}

@@ -85,16 +85,39 @@ func (pl *Planner[S, O, P]) DryRun(v View[S, O, P], most int) Forecast[P] {
 				panic("plan: a step that the plan admits is refused: " + out.String())
 			}
 			finish(id, d.Rule)
-		case d.Wake > v.Now:
-			if pl.Pass != nil {
-				v.State, v.Seen = pl.Pass(v, d.Wake-v.Now)
-			}
-			v.Now = d.Wake
-		default:
+		case !pl.sleep(&v, &d):
 			f.Reasons = d.Reasons
 			return f
 		}
 	}
 	f.Reasons, f.Cut = pl.Next(v).Reasons, true
 	return f
+}
+
+// Due returns the step that the planner comes to by itself, where nothing is done and nothing happens but that time
+// passes, at the most so many times: at once, or when it is time. It returns nil where there is none. Nothing is
+// changed.
+func (pl *Planner[S, O, P]) Due(v View[S, O, P], most int) *Planned[P] {
+	for range most {
+		d := pl.Next(v)
+		if d.Step != nil {
+			return &Planned[P]{Proposal: *d.Step, Rule: d.Rule, At: v.Now}
+		}
+		if !pl.sleep(&v, &d) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// sleep lets time pass until that alone may change a decision, and reports whether it can.
+func (pl *Planner[S, O, P]) sleep(v *View[S, O, P], d *Decision[P]) bool {
+	if d.Wake <= v.Now {
+		return false
+	}
+	if pl.Pass != nil {
+		v.State, v.Seen = pl.Pass(*v, d.Wake-v.Now)
+	}
+	v.Now = d.Wake
+	return true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // bed is a process in the place of a machine: it owns the members, gives numbers, and holds every command against what
@@ -23,10 +24,10 @@ type bed struct {
 	events   []Event
 }
 
-func newBed(spec Spec) (*bed, Answer) {
+func newBed(spec kind.Spec) (*bed, Answer) {
 	b := &bed{now: 1000, sessions: make(map[string]*Member), touched: make(map[*Member]bool)}
 	var a Answer
-	b.Process, a = New(At{Now: b.now, Revision: 0, Caller: b, Out: &b.out}, spec, "op", "made")
+	b.Process, a = New(At{Now: b.now, Revision: 0, Caller: b, Out: &b.out}, spec, kind.By{Author: "op", Reason: "made"})
 	return b, a
 }
 
@@ -125,7 +126,7 @@ func (b *bed) check(before kept, a Answer) error {
 		return fmt.Errorf("it grew by %d and says %d", grown, b.out.Grown)
 	case a.Status != protocol.StatusSuccess && changed && string(noRoom) != a.Text[:min(len(noRoom), len(a.Text))]:
 		return fmt.Errorf("it was refused, %v, and changed something", a)
-	case len(b.touched) > MaxMembers+1 || len(b.Members())-joined > len(before.members):
+	case len(b.touched) > kind.MaxMembers+1 || len(b.Members())-joined > len(before.members):
 		return fmt.Errorf("it touched %d members", len(b.touched))
 	}
 	for _, m := range b.out.Inbox {
@@ -208,7 +209,7 @@ func (b *bed) forgetRemoved() {
 }
 
 // join lets a session join under its own name.
-func (b *bed) join(name string, j Joining) (Answer, error) {
+func (b *bed) join(name string, j kind.Joining) (Answer, error) {
 	m := b.sessions[name]
 	if m == nil {
 		m = &Member{ID: b.NextOrder()}

@@ -3,6 +3,8 @@ package process
 import (
 	"bytes"
 	"testing"
+
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // BenchmarkBroadcast is one broadcast of 1 KiB to 1,000 members, all replies of 1 KiB, and all acks.
@@ -68,14 +70,14 @@ func BenchmarkEpoch(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.broadcast(nil)
-		c.Act(c.at(), Act{Verb: VerbRestart})
+		c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
 		c.turn()
 	}
 }
 
 // BenchmarkOpen is the one command of it that touches all.
 func BenchmarkOpen(b *testing.B) {
-	c := newCrowd(b, MaxMembers)
+	c := newCrowd(b, kind.MaxMembers)
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
@@ -83,7 +85,7 @@ func BenchmarkOpen(b *testing.B) {
 			c.Prepared(c.at(), m, c.Epoch())
 		}
 		c.broadcast(nil)
-		c.Act(c.at(), Act{Verb: VerbRestart})
+		c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
 		c.now += 10_000
 		b.StartTimer()
 		c.Process.Due(c.at())

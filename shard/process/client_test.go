@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // client is the other side of a member: it reads its inbox, runs one handler at a time, acknowledges now and then, and
@@ -54,7 +55,7 @@ func TestLockExecuteUnlock(t *testing.T) {
 		case n < 5:
 			kills += to.kill()
 		case n < 8:
-			to.command(func(at At) Answer { return b.Act(at, Act{Verb: VerbRestart}) })
+			to.command(func(at At) Answer { return b.Act(at, kind.Act{Verb: kind.VerbRestart}) })
 		case n < 12:
 			to.restart()
 		default:
@@ -80,7 +81,7 @@ func (to *town) command(command func(at At) Answer) Answer {
 }
 
 func (to *town) start(name string) {
-	if _, err := to.join(name, Joining{Candidate: to.IntN(4) > 0}); err != nil {
+	if _, err := to.join(name, kind.Joining{Candidate: to.IntN(4) > 0}); err != nil {
 		to.t.Fatal(err)
 	}
 	to.clients[name] = &client{name: name, member: to.sessions[name], calls: make(map[string]int)}
@@ -156,23 +157,23 @@ func (to *town) step() {
 
 func (to *town) handle(c *client, d Delivery) {
 	switch d.Kind {
-	case ItemPrepare:
+	case kind.ItemPrepare:
 		c.cancel() // it may not have seen that the round before is over
 		c.epoch = d.Epoch
 		c.calls["prepare"]++
 		to.command(func(at At) Answer { return to.Prepared(at, c.member, d.Epoch) })
-	case ItemCoordinate:
+	case kind.ItemCoordinate:
 		c.stage = 0
 		to.send(c, d.Epoch)
-	case ItemRequest:
+	case kind.ItemRequest:
 		if d.Epoch != c.epoch {
 			to.t.Fatalf("%s is prepared for %d and gets a request of %d", c.name, c.epoch, d.Epoch)
 		}
 		c.working = &d
 		to.begin(c, &d)
-	case ItemEnd:
+	case kind.ItemEnd:
 		to.end(c, &d)
-	case ItemComplete:
+	case kind.ItemComplete:
 		if d.Epoch != c.epoch || c.locked != 0 {
 			to.t.Fatalf("%s completes %d in %d, and holds its lock of %d", c.name, d.Epoch, c.epoch, c.locked)
 		}
@@ -180,7 +181,7 @@ func (to *town) handle(c *client, d Delivery) {
 		c.calls["complete"]++
 		to.completed++
 		to.command(func(at At) Answer { return to.Completed(at, c.member, d.Epoch) })
-	case ItemCancel:
+	case kind.ItemCancel:
 		to.cancelled++
 		c.cancel()
 	}
@@ -239,7 +240,7 @@ func (to *town) finish(c *client) {
 
 func (to *town) send(c *client, epoch uint64) {
 	a := to.command(func(at At) Answer {
-		return to.Send(at, c.member, Request{Epoch: epoch, Audience: ToAll, Payload: []byte(stages[c.stage])})
+		return to.Send(at, c.member, Request{Epoch: epoch, Audience: kind.ToAll, Payload: []byte(stages[c.stage])})
 	})
 	c.asked = a.Exchange
 	if a.Status != protocol.StatusSuccess && a.Status != protocol.StatusFenced {
@@ -249,7 +250,7 @@ func (to *town) send(c *client, epoch uint64) {
 
 // end is what the coordinator does with the replies to a stage.
 func (to *town) end(c *client, d *Delivery) {
-	if d.Outcome != OutcomeAll || d.Exchange != c.asked {
+	if d.Outcome != kind.OutcomeAll || d.Exchange != c.asked {
 		return
 	}
 	for _, r := range d.Replies {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // decisions are the points of DESIGN.md, section 9, by number.
@@ -252,9 +253,9 @@ func TestDecision6EpochsAreNeverGivenTwice(t *testing.T) {
 	if a := s.Deletable(true); a.Status != protocol.StatusSuccess {
 		t.Errorf("%+v", a)
 	}
-	again, _ := newBed(DefaultSpec())
+	again, _ := newBed(defaultSpec())
 	again.order = order
-	if _, err := again.join("a", Joining{Candidate: true}); err != nil {
+	if _, err := again.join("a", kind.Joining{Candidate: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := again.play(5000); err != nil || again.Epoch() <= last {
@@ -274,7 +275,7 @@ func TestDecision15EndsHaveParts(t *testing.T) {
 	s := play(t, three+`
 		send a all x`)
 	a := s.member("a")
-	long := strings.Repeat("r", MaxPayload)
+	long := strings.Repeat("r", kind.MaxPayload)
 	for _, name := range []string{"a", "b", "c"} {
 		s.run([]string{"reply", name, "1", long})
 	}

@@ -3,11 +3,13 @@ package process
 import (
 	"slices"
 
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
 // change lets the next epoch open when nothing has changed for the delay.
-func (p *Process) change(at At) { p.openIn(at, p.spec.OpenDelay) }
+func (p *Process) change(at At) { p.openIn(at, field.MillisOf(p.spec.OpenDelay)) }
 
 // openIn lets the next epoch open after a delay from now, or earlier where the longest delay since the first change
 // ends earlier.
@@ -15,7 +17,7 @@ func (p *Process) openIn(at At, delay uint64) {
 	if p.changed == 0 {
 		p.changed = clock.Moment(at.Now)
 	}
-	p.opens = min(clock.Moment(at.Now)+delay, p.changed+p.spec.MaxOpenDelay)
+	p.opens = min(clock.Moment(at.Now)+delay, p.changed+field.MillisOf(p.spec.MaxOpenDelay))
 	p.dueBy(p.opens)
 	p.changeHead(at)
 }
@@ -23,8 +25,8 @@ func (p *Process) openIn(at At, delay uint64) {
 // endRound ends the round of an epoch: from now on its messages are refused. Its open exchanges end, and its members
 // are notified, when the next epoch is to open, so that this costs the same with one member and with all.
 func (p *Process) endRound(at At) {
-	if p.state != StateForming {
-		p.setState(at, StateForming)
+	if p.state != kind.Forming {
+		p.setState(at, kind.Forming)
 	}
 }
 
@@ -51,7 +53,7 @@ func (p *Process) NextDue() (uint64, bool) { return p.due, p.due != 0 }
 func (p *Process) turn(at At) {
 	p.changed, p.opens = 0, 0
 	p.changeHead(at)
-	if p.state != StateForming && p.unchanged() {
+	if p.state != kind.Forming && p.unchanged() {
 		return
 	}
 	p.close(at)
@@ -66,14 +68,14 @@ func (p *Process) unchanged() bool {
 }
 
 // lacks returns what an epoch cannot open without, "" where it can.
-func (p *Process) lacks() Code {
+func (p *Process) lacks() string {
 	switch {
 	case len(p.members) == 0:
-		return CodeNoMembers
-	case uint64(len(p.members)) < p.spec.MinMembers:
-		return CodeFewMembers
+		return kind.ReasonNoMembers
+	case len(p.members) < p.spec.MinMembers:
+		return kind.ReasonFewMembers
 	case p.candidate() == nil:
-		return CodeNoCandidate
+		return kind.ReasonNoCandidate
 	}
 	return ""
 }
@@ -102,7 +104,7 @@ func (p *Process) close(at At) {
 		}
 		p.dropItems(at, m)
 		if cancelled {
-			p.put(at, m, item{kind: ItemCancel, epoch: p.epoch})
+			p.put(at, m, item{kind: kind.ItemCancel, epoch: p.epoch})
 		}
 	}
 	p.view, p.prepared, p.completed, p.late = nil, 0, 0, false
@@ -120,14 +122,14 @@ func (p *Process) open(at At) {
 	}
 	before := p.epoch
 	p.epoch, p.coordinator, p.opened = epoch, p.candidate().ID, clock.Moment(at.Now)
-	p.setState(at, StatePreparing)
+	p.setState(at, kind.Preparing)
 	p.view = make([]uint64, len(p.members))
 	for k, m := range p.members {
 		p.view[k] = m.ID
 		if m.ID > before {
 			p.changeMember(at, m) // its row says that it is of an epoch
 		}
-		p.put(at, m, item{kind: ItemPrepare, epoch: epoch})
+		p.put(at, m, item{kind: kind.ItemPrepare, epoch: epoch})
 	}
 	at.event(Event{Kind: EventOpened, Epoch: epoch})
 }
@@ -150,20 +152,20 @@ func (p *Process) nextDue() uint64 {
 	at(p.prepareBy())
 	for _, e := range p.exchanges {
 		at(p.replyBy(e))
-		at(e.deadline, p.state == StateRunning && e.outcome == OutcomeOpen && e.deadline != 0)
+		at(e.deadline, p.state == kind.Running && e.outcome == kind.OutcomeOpen && e.deadline != 0)
 	}
 	return due
 }
 
 // prepareBy is when members that are not prepared are late, replyBy when those are that have not replied.
 func (p *Process) prepareBy() (uint64, bool) {
-	d := p.spec.ReplyTimeout
-	return p.opened + d, p.state == StatePreparing && d != 0 && !p.late
+	d := field.MillisOf(p.spec.ReplyTimeout)
+	return p.opened + d, p.state == kind.Preparing && d != 0 && !p.late
 }
 
 func (p *Process) replyBy(e *Exchange) (uint64, bool) {
-	d := p.spec.ReplyTimeout
-	return e.sent + d, p.state == StateRunning && d != 0 && !e.late && e.outcome == OutcomeOpen
+	d := field.MillisOf(p.spec.ReplyTimeout)
+	return e.sent + d, p.state == kind.Running && d != 0 && !e.late && e.outcome == kind.OutcomeOpen
 }
 
 // checkTimeouts does what is set for members that have not answered in time.
@@ -171,12 +173,12 @@ func (p *Process) checkTimeouts(at At) {
 	if by, ok := p.prepareBy(); ok && at.Now >= by {
 		p.late = true
 		at.event(Event{Kind: EventLate, Epoch: p.epoch})
-		if p.spec.OnTimeout == TimeoutKick {
+		if p.spec.OnTimeout == kind.TimeoutKick {
 			p.kickSilent(at, "it was not prepared in time", p.isUnprepared)
 		}
 	}
 	for _, e := range slices.Clone(p.exchanges) {
-		if p.state == StateRunning && e.outcome == OutcomeOpen {
+		if p.state == kind.Running && e.outcome == kind.OutcomeOpen {
 			p.checkExchange(at, e)
 		}
 	}
@@ -185,20 +187,20 @@ func (p *Process) checkTimeouts(at At) {
 // checkExchange ends an exchange whose sender waits no longer, or does what is set for those that have not replied.
 // Where they are put out the round has ended, and so has the time that other exchanges have.
 func (p *Process) checkExchange(at At, e *Exchange) {
-	if d := p.spec.ReplyTimeout; d != 0 && !e.late && at.Now >= e.sent+d {
+	if d := field.MillisOf(p.spec.ReplyTimeout); d != 0 && !e.late && at.Now >= e.sent+d {
 		e.late = true
 		at.event(Event{Kind: EventLate, Epoch: p.epoch, Exchange: e.id})
 		switch p.spec.OnTimeout {
-		case TimeoutKick:
+		case kind.TimeoutKick:
 			p.kickSilent(at, "it did not reply in time", e.waitsFor)
 			return
-		case TimeoutFail:
-			p.endExchange(at, e, OutcomeLate)
+		case kind.TimeoutFail:
+			p.endExchange(at, e, kind.OutcomeLate)
 			return
 		}
 	}
 	if e.deadline != 0 && at.Now >= e.deadline {
-		p.endExchange(at, e, OutcomeLate)
+		p.endExchange(at, e, kind.OutcomeLate)
 	}
 }
 
@@ -210,7 +212,7 @@ func (e *Exchange) waitsFor(_ *Member, seat int) bool { return e.waiting.has(sea
 func (p *Process) kickSilent(at At, why string, silent func(*Member, int) bool) {
 	for seat, id := range p.view {
 		if m := p.Member(id); m != nil && silent(m, seat) {
-			p.kick(at, m, "reply timeout", why)
+			p.kick(at, m, kind.By{Author: "reply timeout", Reason: why})
 		}
 	}
 }

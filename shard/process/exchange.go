@@ -6,27 +6,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
 )
-
-// Outcome is why an exchange ended.
-type Outcome uint8
-
-// The outcomes.
-const (
-	OutcomeOpen      Outcome = iota // it has not ended
-	OutcomeAll                      // all have replied
-	OutcomeLate                     // some have not replied in time
-	OutcomeCancelled                // its epoch is over, or its round complete
-	outcomes
-)
-
-var outcomeNames = [outcomes]string{
-	OutcomeOpen: "open", OutcomeAll: "all", OutcomeLate: "late", OutcomeCancelled: "cancelled",
-}
-
-// String returns the outcome as people read it.
-func (o Outcome) String() string { return outcomeNames[o] }
 
 // Exchange is a request to some members of an epoch, and their replies. All inboxes share it, and so its payload.
 type Exchange struct {
@@ -37,7 +20,7 @@ type Exchange struct {
 	late            bool   // that replies are late was reported
 	waiting         set    // the seats of those that have not replied; empty when it has ended
 	replies         []Reply
-	outcome         Outcome
+	outcome         kind.Outcome
 	missing         int      // how many have not replied
 	missed          []uint64 // when it has ended: the first of them
 
@@ -55,21 +38,10 @@ type Reply struct {
 
 func (r *Reply) size() int { return replyBytes + len(r.Data) }
 
-// Audience says to which members of the epoch a request goes.
-type Audience uint8
-
-// A request goes to members that it names, to all, or to all but its sender.
-const (
-	ToMembers Audience = iota
-	ToAll
-	ToOthers
-	audiences
-)
-
 // Request is what a member sends.
 type Request struct {
 	Epoch    uint64
-	Audience Audience
+	Audience kind.Audience
 	To       []uint64 // of ToMembers: their IDs, in any order
 	Payload  []byte
 	// Timeout is for how long the sender waits for replies, in milliseconds; 0 is until the round ends.
@@ -82,13 +54,13 @@ func (p *Process) Send(at At, m *Member, r Request) Answer {
 		return a
 	}
 	switch {
-	case len(r.Payload) > int(p.spec.Payload):
-		return refuse(protocol.StatusBadRequest, "a request has at most %d bytes", p.spec.Payload)
-	case r.Audience >= audiences || (r.Audience != ToMembers && len(r.To) > 0) || len(r.To) > MaxMembers:
+	case len(r.Payload) > p.spec.MaxPayload:
+		return refuse(protocol.StatusBadRequest, "a request has at most %d bytes", p.spec.MaxPayload)
+	case r.Audience >= kind.Audiences || (r.Audience != kind.ToMembers && len(r.To) > 0) || len(r.To) > kind.MaxMembers:
 		return refuse(protocol.StatusBadRequest, "a request goes to at most %d members, to all, or to all others",
-			MaxMembers)
-	case r.Timeout > MaxTimeout:
-		return refuse(protocol.StatusBadRequest, "a timeout is at most %d ms", uint64(MaxTimeout))
+			kind.MaxMembers)
+	case r.Timeout > field.MillisOf(kind.MaxTimeout):
+		return refuse(protocol.StatusBadRequest, "a timeout is at most %d ms", field.MillisOf(kind.MaxTimeout))
 	}
 	if a := p.takesPart(m, r.Epoch); a.Status != protocol.StatusSuccess {
 		return a
@@ -112,11 +84,11 @@ func (p *Process) Send(at At, m *Member, r Request) Answer {
 func (p *Process) takesPart(m *Member, epoch uint64) Answer {
 	_, of := p.seat(m.ID)
 	switch {
-	case epoch != p.epoch || p.state == StateForming || !of:
+	case epoch != p.epoch || p.state == kind.Forming || !of:
 		return p.fenced(epoch)
-	case p.state == StatePreparing:
+	case p.state == kind.Preparing:
 		return refuse(protocol.StatusPreconditionFailed, "%d of %d members are prepared", p.prepared, len(p.view))
-	case p.state == StateComplete:
+	case p.state == kind.Complete:
 		a := refuse(protocol.StatusFenced, "the round of epoch %d is complete", epoch)
 		a.Epoch = p.epoch
 		return a
@@ -140,12 +112,12 @@ func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 		}
 		to.add(seat)
 	}
-	if r.Audience != ToMembers {
+	if r.Audience != kind.ToMembers {
 		for seat := range p.view {
 			to.add(seat)
 		}
 	}
-	if r.Audience == ToOthers {
+	if r.Audience == kind.ToOthers {
 		seat, _ := p.seat(m.ID)
 		to.remove(seat)
 	}
@@ -191,13 +163,13 @@ func (p *Process) begin(at At, m *Member, e *Exchange, r *Request) {
 	m.open++
 	at.Out.Changed = true
 	for seat := range e.waiting.all() {
-		p.put(at, p.members[seat], item{kind: ItemRequest, epoch: e.epoch, exchange: e})
+		p.put(at, p.members[seat], item{kind: kind.ItemRequest, epoch: e.epoch, exchange: e})
 	}
 	if by, ok := p.replyBy(e); ok {
 		p.dueBy(by)
 	}
 	if e.missing == 0 {
-		p.endExchange(at, e, OutcomeAll)
+		p.endExchange(at, e, kind.OutcomeAll)
 	}
 }
 
@@ -214,9 +186,9 @@ func (p *Process) Reply(at At, m *Member, r Answering) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	if len(r.Data) > int(p.spec.Payload) || r.Failed && (len(r.Data) > MaxFailure || !utf8.Valid(r.Data)) {
-		return refuse(protocol.StatusBadRequest, "a reply has at most %d bytes, a failure a text of %d", p.spec.Payload,
-			MaxFailure)
+	if len(r.Data) > p.spec.MaxPayload || r.Failed && (len(r.Data) > kind.MaxFailure || !utf8.Valid(r.Data)) {
+		return refuse(protocol.StatusBadRequest, "a reply has at most %d bytes, a failure a text of %d",
+			p.spec.MaxPayload, kind.MaxFailure)
 	}
 	seat, of := p.seat(m.ID)
 	if r.Epoch != p.epoch || !of || p.isCompleted() {
@@ -226,7 +198,7 @@ func (p *Process) Reply(at At, m *Member, r Answering) Answer {
 	switch {
 	case e == nil && (r.Exchange == 0 || r.Exchange > p.lastExchange):
 		return refuse(protocol.StatusNotFound, "there was no exchange %d", r.Exchange)
-	case e == nil || e.outcome != OutcomeOpen:
+	case e == nil || e.outcome != kind.OutcomeOpen:
 		return refuse(protocol.StatusFenced, "the exchange %d has ended", r.Exchange)
 	case !e.waiting.has(seat) && e.repliedBy(m.ID):
 		return refuse(protocol.StatusFenced, "the member has replied already")
@@ -254,7 +226,7 @@ func (p *Process) record(at At, e *Exchange, seat int, r Reply) (a Answer) {
 	p.hold(at, r.size())
 	at.Out.Changed = true
 	if e.missing == 0 {
-		p.endExchange(at, e, OutcomeAll)
+		p.endExchange(at, e, kind.OutcomeAll)
 	}
 	return a
 }
@@ -276,7 +248,7 @@ func (p *Process) exchangePlace(id uint64) (int, bool) {
 }
 
 // endExchange ends an exchange: its sender gets the replies, where it is a member still.
-func (p *Process) endExchange(at At, e *Exchange, o Outcome) {
+func (p *Process) endExchange(at At, e *Exchange, o kind.Outcome) {
 	before := e.held
 	e.outcome = o
 	for seat := range e.waiting.all() {
@@ -290,7 +262,7 @@ func (p *Process) endExchange(at At, e *Exchange, o Outcome) {
 	p.hold(at, e.held-before)
 	at.Out.Changed = true
 	if m := p.Member(e.from); m != nil {
-		p.put(at, m, item{kind: ItemEnd, epoch: e.epoch, exchange: e, parts: uint16(e.parts())})
+		p.put(at, m, item{kind: kind.ItemEnd, epoch: e.epoch, exchange: e, parts: uint16(e.parts())})
 	}
 	p.forget(at, e)
 }
@@ -298,15 +270,15 @@ func (p *Process) endExchange(at At, e *Exchange, o Outcome) {
 // endExchanges ends all that are open: their epoch is over, or its round complete.
 func (p *Process) endExchanges(at At) {
 	for _, e := range slices.Clone(p.exchanges) {
-		if e.outcome == OutcomeOpen {
-			p.endExchange(at, e, OutcomeCancelled)
+		if e.outcome == kind.OutcomeOpen {
+			p.endExchange(at, e, kind.OutcomeCancelled)
 		}
 	}
 }
 
 // forget takes an exchange off the record that has ended and that no item refers to.
 func (p *Process) forget(at At, e *Exchange) {
-	if e.outcome == OutcomeOpen || e.refs > 0 {
+	if e.outcome == kind.OutcomeOpen || e.refs > 0 {
 		return
 	}
 	if k, ok := p.exchangePlace(e.id); ok {

@@ -1,114 +1,46 @@
 package process
 
-import "github.com/signalbox/signalbox/shard/internal/form"
-
-// This file has the forms in which commands stand in a log. Each begins with the number of its form, as saved bytes do,
-// and what is read has exactly one form. A form of a later number comes with a level of its own, so that no build reads
-// one that it does not know. Payloads, data of replies, results and texts of failures stand beside the forms.
-
-// Put is the command that makes a process, or gives one another spec.
-type Put struct {
-	Mode PutMode
-	// ExpectedRevision, if it is not 0, is that of the spec in force: where another is, the command is refused.
-	ExpectedRevision uint64
-	Spec             Spec
-	Author, Reason   string
-}
-
-// PutMode says what a Put does with a process that is there, and without one.
-type PutMode uint8
-
-// The modes: make a process, alter the one that is there, or whichever of the two is possible.
-const (
-	PutCreate PutMode = iota
-	PutAlter
-	PutEither
-	putModes
+import (
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// AppendPut appends the form of a Put. It is read with ParsePut, as each of the forms below with its own function.
-func AppendPut(dst []byte, p Put) []byte { return appendForm(dst, p.code) }
+// A command stands in a log by its form: the number of the form, then the fields that the type of package
+// protocol/process lists. Each value has exactly one form. A form of a later number comes with a level of its own, so
+// that no build reads a form that the build does not know. Payloads, data of replies, results and texts of failures
+// stand beside the forms.
 
-// ParsePut reads a Put.
-func ParsePut(src []byte) (p Put, err error) {
-	err = parseForm(src, "a put", p.code)
-	return p, err
+// Append appends the form of a command: a Put, an Arrival or an Act.
+func Append(dst []byte, v field.Value) []byte { return form.Append(dst, formNumber, v) }
+
+// Parse reads the form of a command. The error names the command; a shard keeps the text as its answer, so the text
+// never changes.
+func Parse[T any, P interface {
+	*T
+	field.Value
+}](src []byte, command string) (v T, err error) {
+	err = form.Parse(src, formNumber, "process: read "+command, P(&v))
+	return v, err
 }
 
-// Arrival is the command by which a session joins a process, or makes one by joining where there is none of the name.
-type Arrival struct {
-	Joining
-	Create bool
-	Spec   Spec // of the process that it makes
-}
-
-// AppendArrival appends the form of an Arrival.
-func AppendArrival(dst []byte, a Arrival) []byte { return appendForm(dst, a.code) }
-
-// ParseArrival reads an Arrival.
-func ParseArrival(src []byte) (a Arrival, err error) {
-	err = parseForm(src, "a joining", a.code)
-	return a, err
-}
-
-// AppendReceivers appends the form of what a request says of those that it is for.
-func AppendReceivers(dst []byte, r Request) []byte { return appendForm(dst, r.codeReceivers) }
-
-// ParseReceivers reads a request, of which the form has no more than that.
-func ParseReceivers(src []byte) (r Request, err error) {
-	err = parseForm(src, "a request", r.codeReceivers)
-	return r, err
-}
-
-// AppendAct appends the form of an operator's act.
-func AppendAct(dst []byte, a Act) []byte { return appendForm(dst, a.code) }
-
-// ParseAct reads an operator's act.
-func ParseAct(src []byte) (a Act, err error) {
-	err = parseForm(src, "an act", a.code)
-	return a, err
-}
-
-func appendForm(dst []byte, code func(*form.Coder)) []byte {
+// AppendReceivers appends the form of the receivers of a request.
+func AppendReceivers(dst []byte, r Request) []byte {
 	c := form.Writer(dst)
 	c.Form(formNumber)
-	code(c)
+	r.codeReceivers(c)
 	return c.Data()
 }
 
-func parseForm(src []byte, name string, code func(*form.Coder)) error {
+// ParseReceivers reads a request, of which the form has only the receivers.
+func ParseReceivers(src []byte) (r Request, err error) {
 	c := form.Reader(src)
 	c.Form(formNumber)
-	code(c)
-	return c.Finish("process: read " + name)
-}
-
-func (p *Put) code(c *form.Coder) {
-	form.Enum(c, &p.Mode, putModes)
-	c.Number(&p.ExpectedRevision)
-	p.Spec.code(c)
-	c.Text(&p.Author, MaxText)
-	c.Text(&p.Reason, MaxText)
-}
-
-func (a *Arrival) code(c *form.Coder) {
-	c.Text(&a.Name, MaxText)
-	c.Text(&a.Attributes, MaxAttributes)
-	c.Flag(&a.Candidate)
-	c.Flag(&a.Create)
-	if a.Create {
-		a.Spec.code(c)
-	}
+	r.codeReceivers(c)
+	return r, c.Finish("process: read a request")
 }
 
 func (r *Request) codeReceivers(c *form.Coder) {
-	form.Enum(c, &r.Audience, audiences)
-	form.List(c, &r.To, MaxMembers, func(id *uint64) { c.Number(id) })
-}
-
-func (a *Act) code(c *form.Coder) {
-	form.Enum(c, &a.Verb, verbs)
-	c.Number(&a.Member)
-	c.Text(&a.Author, MaxText)
-	c.Text(&a.Reason, MaxText)
+	form.Enum(c, &r.Audience, kind.Audiences)
+	form.List(c, &r.To, kind.MaxMembers, func(id *uint64) { c.Number(id) })
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // frozenBed is what was frozen of a process and its members at one moment, and what they were saved as then.
@@ -59,11 +61,11 @@ func TestWhatIsFrozenIsSavedBesideCommands(t *testing.T) {
 		}},
 		{"a completion, and another epoch", func(c *crowd) {
 			c.Complete(c.at(), c.list[0], c.Epoch(), []byte("done"))
-			c.Act(c.at(), Act{Verb: VerbRestart})
+			c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
 			c.turn()
 		}},
 		{"another epoch", func(c *crowd) {
-			c.Act(c.at(), Act{Verb: VerbRestart})
+			c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
 			c.turn()
 			c.broadcast(nil)
 		}},

@@ -4,29 +4,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
-
-// ItemKind says what a member has to handle.
-type ItemKind uint8
-
-// The kinds of items.
-const (
-	ItemPrepare    ItemKind = 1 + iota // an epoch opened: confirm with Prepared
-	ItemCoordinate                     // all are prepared, and this member coordinates
-	ItemRequest                        // a request: answer with Reply
-	ItemEnd                            // an exchange of this member ended; its replies, or a part of them
-	ItemComplete                       // the round is complete: confirm with Completed
-	ItemCancel                         // the round is over without having been completed, and each one before it
-	itemKinds
-)
-
-var itemNames = [itemKinds]string{
-	ItemPrepare: "prepare", ItemCoordinate: "coordinate", ItemRequest: "request", ItemEnd: "end",
-	ItemComplete: "complete", ItemCancel: "cancel",
-}
-
-// String returns the kind as people read it.
-func (k ItemKind) String() string { return itemNames[k] }
 
 // inbox has what a member has to handle and has not acknowledged, in order.
 type inbox struct {
@@ -44,7 +23,7 @@ type item struct {
 	seq      uint64 // of the last part
 	epoch    uint64
 	exchange *Exchange // of ItemRequest and ItemEnd
-	kind     ItemKind
+	kind     kind.ItemKind
 	parts    uint16 // of ItemEnd: each has a seq. All others have one
 }
 
@@ -55,7 +34,7 @@ func (i *item) firstSeq() uint64 { return i.seq - uint64(i.parts) + 1 }
 // them.
 type Delivery struct {
 	Seq   uint64
-	Kind  ItemKind
+	Kind  kind.ItemKind
 	Epoch uint64
 	// Of ItemPrepare: how many members the epoch has, and who coordinates it.
 	Members     int
@@ -65,7 +44,7 @@ type Delivery struct {
 	Payload        []byte // of ItemRequest and ItemComplete
 	// Of ItemEnd: why the exchange ended, replies in the order in which they came, and in the last part how many are
 	// missing, of which the first MaxMissed have their IDs.
-	Outcome Outcome
+	Outcome kind.Outcome
 	Replies []Reply
 	Last    bool
 	Missing int
@@ -113,17 +92,17 @@ func (p *Process) Ahead(m *Member, upTo uint64) (bytes int) {
 func (p *Process) deliver(i *item, seq uint64) Delivery {
 	d := Delivery{Seq: seq, Kind: i.kind, Epoch: i.epoch}
 	switch i.kind {
-	case ItemPrepare:
+	case kind.ItemPrepare:
 		d.Members, d.Coordinator = len(p.view), p.coordinator
-	case ItemRequest:
+	case kind.ItemRequest:
 		d.Exchange, d.From, d.Payload = i.exchange.id, i.exchange.from, i.exchange.payload
-	case ItemEnd:
+	case kind.ItemEnd:
 		e := i.exchange
 		d.Exchange, d.From, d.Outcome, d.Replies = e.id, e.from, e.outcome, e.part(int(seq-i.firstSeq()))
 		if d.Last = seq == i.seq; d.Last {
 			d.Missing, d.Missed = e.missing, e.missed
 		}
-	case ItemComplete:
+	case kind.ItemComplete:
 		d.Payload = p.results[len(p.results)-1].Payload
 	}
 	return d
@@ -155,7 +134,7 @@ func (p *Process) refer(m *Member, i *item) {
 	if i.exchange != nil {
 		i.exchange.refs++
 	}
-	if i.kind == ItemRequest {
+	if i.kind == kind.ItemRequest {
 		p.requests++
 		m.unread++
 		m.unreadBytes += len(i.exchange.payload)
@@ -165,12 +144,12 @@ func (p *Process) refer(m *Member, i *item) {
 // release takes back what refer counted. An exchange that has ended, and that no inbox has an item of, is forgotten.
 func (p *Process) release(at At, m *Member, i *item) {
 	at.Out.Grown -= itemBytes
-	if i.kind == ItemRequest {
+	if i.kind == kind.ItemRequest {
 		p.requests--
 		m.unread--
 		m.unreadBytes -= len(i.exchange.payload)
 	}
-	if i.kind == ItemEnd {
+	if i.kind == kind.ItemEnd {
 		m.open--
 	}
 	if i.exchange != nil {
@@ -243,7 +222,7 @@ func (p *Process) dropItems(at At, m *Member) {
 	}
 	for k := range m.items {
 		switch i := m.items[k]; i.kind {
-		case ItemEnd, ItemComplete:
+		case kind.ItemEnd, kind.ItemComplete:
 			kept = append(kept, i)
 		default:
 			p.release(at, m, &i)
@@ -253,9 +232,9 @@ func (p *Process) dropItems(at At, m *Member) {
 }
 
 // find returns the seq of the member's item of a kind and an epoch, 0 where it has none.
-func (m *Member) find(kind ItemKind, epoch uint64) uint64 {
-	for k := range m.items {
-		if i := &m.items[k]; i.kind == kind && i.epoch == epoch {
+func (m *Member) find(k kind.ItemKind, epoch uint64) uint64 {
+	for n := range m.items {
+		if i := &m.items[n]; i.kind == k && i.epoch == epoch {
 			return i.seq
 		}
 	}

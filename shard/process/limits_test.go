@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // crowd is a round of n members that runs. Its commands are not held against the caller's contract, so that it costs
@@ -33,10 +34,10 @@ func (c *crowd) at() At {
 
 func newCrowd(tb testing.TB, n int) *crowd {
 	c := &crowd{tb: tb, now: 1000}
-	c.Process, _ = New(c.at(), DefaultSpec(), "op", "crowd")
+	c.Process, _ = New(c.at(), defaultSpec(), kind.By{Author: "op", Reason: "crowd"})
 	for k := range n {
 		m := &Member{ID: c.NextOrder()}
-		c.Process.Join(c.at(), m, Joining{Name: fmt.Sprintf("worker-%05d.example.org", k), Candidate: true})
+		c.Process.Join(c.at(), m, kind.Joining{Name: fmt.Sprintf("worker-%05d.example.org", k), Candidate: true})
 		c.list = append(c.list, m)
 	}
 	c.turn()
@@ -55,7 +56,7 @@ func (c *crowd) turn() {
 }
 
 func (c *crowd) broadcast(payload []byte) Answer {
-	return c.Send(c.at(), c.list[0], Request{Epoch: c.Epoch(), Audience: ToAll, Payload: payload})
+	return c.Send(c.at(), c.list[0], Request{Epoch: c.Epoch(), Audience: kind.ToAll, Payload: payload})
 }
 
 func (c *crowd) reply(m *Member, exchange uint64, data []byte) Answer {
@@ -72,7 +73,7 @@ func (c *crowd) ackAll() {
 // command may, and those that are not for all touch few.
 func TestNoCommandTouchesMoreThanAllMembers(t *testing.T) {
 	const mostTouched = 2048 // shard.MaxTouched
-	c := newCrowd(t, MaxMembers)
+	c := newCrowd(t, kind.MaxMembers)
 	distinct := func() int {
 		seen := make(map[*Member]bool)
 		for _, m := range c.out.Inbox {
@@ -86,26 +87,26 @@ func TestNoCommandTouchesMoreThanAllMembers(t *testing.T) {
 			t.Errorf("%s touches %d members: %v", what, c.touched, a)
 		}
 	}
-	if a := c.Process.Join(c.at(), &Member{ID: c.NextOrder()}, Joining{Name: "one more"}); a.Status !=
+	if a := c.Process.Join(c.at(), &Member{ID: c.NextOrder()}, kind.Joining{Name: "one more"}); a.Status !=
 		protocol.StatusPreconditionFailed {
 		t.Errorf("more members than may be: %v", a)
 	}
 	a := c.broadcast([]byte("x"))
-	if n := distinct(); n != MaxMembers || c.touched > mostTouched {
+	if n := distinct(); n != kind.MaxMembers || c.touched > mostTouched {
 		t.Errorf("a broadcast is for %d members, and touches %d", n, c.touched)
 	}
 	few("a reply", c.reply(c.list[7], a.Exchange, nil))
 	few("an ack", c.Ack(c.at(), c.list[7], c.list[7].lastSeq))
 	c.Complete(c.at(), c.list[0], c.Epoch(), nil)
-	if n := distinct(); n != MaxMembers || c.touched > 2*MaxMembers {
+	if n := distinct(); n != kind.MaxMembers || c.touched > 2*kind.MaxMembers {
 		t.Errorf("a completion is for %d members, and touches %d times", n, c.touched)
 	}
-	few("a restart", c.Act(c.at(), Act{Verb: VerbRestart}))
-	few("a kick", c.Act(c.at(), Act{Verb: VerbKick, Member: c.list[5].ID}))
+	few("a restart", c.Act(c.at(), kind.Act{Verb: kind.VerbRestart}))
+	few("a kick", c.Act(c.at(), kind.Act{Verb: kind.VerbKick, MemberID: c.list[5].ID}))
 	few("leaving", c.Process.Leave(c.at(), c.list[6]))
 	c.now += 10_000
 	c.Process.Due(c.at())
-	if n := distinct(); n != MaxMembers-2 || n > mostTouched {
+	if n := distinct(); n != kind.MaxMembers-2 || n > mostTouched {
 		t.Errorf("an epoch opens for %d members", n)
 	}
 }
@@ -116,12 +117,14 @@ func TestQuotasAreAskedBeforeAnythingChanges(t *testing.T) {
 	s := play(t, three+`
 		send a b first`)
 	a := s.member("a")
-	request := Request{Epoch: s.Epoch(), Audience: ToAll, Payload: []byte("payload")}
+	request := Request{Epoch: s.Epoch(), Audience: kind.ToAll, Payload: []byte("payload")}
 	commands := map[string]func(at At) Answer{
-		"send":       func(at At) Answer { return s.Send(at, a, request) },
-		"complete":   func(at At) Answer { return s.Complete(at, a, s.Epoch(), []byte("result")) },
-		"attributes": func(at At) Answer { return s.Process.Join(at, a, Joining{Name: "a", Attributes: "long"}) },
-		"join":       func(at At) Answer { return s.Process.Join(at, &Member{ID: 77}, Joining{Name: "d"}) },
+		"send":     func(at At) Answer { return s.Send(at, a, request) },
+		"complete": func(at At) Answer { return s.Complete(at, a, s.Epoch(), []byte("result")) },
+		"attributes": func(at At) Answer {
+			return s.Process.Join(at, a, kind.Joining{Name: "a", Attributes: []byte("long")})
+		},
+		"join": func(at At) Answer { return s.Process.Join(at, &Member{ID: 77}, kind.Joining{Name: "d"}) },
 	}
 	s.full = true
 	for name, command := range commands {
@@ -170,16 +173,16 @@ func TestAnAckMayComeWithAnotherCommand(t *testing.T) {
 func TestABroadcastHasItsPayloadOnce(t *testing.T) {
 	c := newCrowd(t, 100)
 	c.ackAll()
-	payload := bytes.Repeat([]byte("p"), MaxPayload)
+	payload := bytes.Repeat([]byte("p"), kind.MaxPayload)
 	before := c.Process.Size()
 	c.broadcast(payload)
-	if grown := c.Process.Size() - before; grown > MaxPayload+1024 || c.out.Grown != grown+100*itemBytes {
+	if grown := c.Process.Size() - before; grown > kind.MaxPayload+1024 || c.out.Grown != grown+100*itemBytes {
 		t.Errorf("the process grows by %d, all by %d", grown, c.out.Grown)
 	}
 	if n := len(c.list[9].Save(nil)); n > 200 {
 		t.Errorf("a member is saved in %d bytes", n)
 	}
-	if n := len(c.Save(nil)); n > MaxPayload+8192 {
+	if n := len(c.Save(nil)); n > kind.MaxPayload+8192 {
 		t.Errorf("the process is saved in %d bytes", n)
 	}
 	one, two := c.Inbox(c.list[1], 0, 1<<30, nil), c.Inbox(c.list[2], 0, 1<<30, nil)
@@ -192,7 +195,7 @@ func TestABroadcastHasItsPayloadOnce(t *testing.T) {
 func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 	c := newCrowd(t, 200)
 	c.ackAll()
-	long := bytes.Repeat([]byte("r"), MaxPayload)
+	long := bytes.Repeat([]byte("r"), kind.MaxPayload)
 	exchange := c.broadcast(nil).Exchange
 	lost := 0
 	for _, m := range c.list {
@@ -219,7 +222,7 @@ func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 					failed++
 				}
 			}
-			if d.Kind == ItemEnd {
+			if d.Kind == kind.ItemEnd {
 				parts++
 			}
 			after = d.Seq
@@ -232,16 +235,16 @@ func TestAReplyThatHasNoRoomIsAFailure(t *testing.T) {
 		t.Errorf("a process that is full takes a request: %v", a)
 	}
 	c.ackAll()
-	if a := c.broadcast(long); a.Status != protocol.StatusSuccess || c.held > MaxPayload+8192 {
+	if a := c.broadcast(long); a.Status != protocol.StatusSuccess || c.held > kind.MaxPayload+8192 {
 		t.Errorf("it is full still, with %d bytes: %v", c.held, a)
 	}
 }
 
 // TestRequestsAreBounded: those that wait in all inboxes together.
 func TestRequestsAreBounded(t *testing.T) {
-	c := newCrowd(t, MaxMembers)
+	c := newCrowd(t, kind.MaxMembers)
 	c.ackAll()
-	for n := range MaxRequests / MaxMembers {
+	for n := range MaxRequests / kind.MaxMembers {
 		if a := c.broadcast(nil); a.Status != protocol.StatusSuccess {
 			t.Fatalf("broadcast %d: %v", n, a)
 		}
@@ -254,7 +257,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	if a := c.Send(c.at(), c.list[3], to); a.Status != protocol.StatusSuccess {
 		t.Errorf("a request where there is room: %v", a)
 	}
-	c.Act(c.at(), Act{Verb: VerbRestart})
+	c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
 	c.turn()
 	if c.requests != 0 {
 		t.Errorf("%d requests are left", c.requests)
@@ -282,7 +285,7 @@ func TestExchangesAreBounded(t *testing.T) {
 	if sent != MaxExchanges {
 		t.Errorf("%d exchanges are open", sent)
 	}
-	c.Act(c.at(), Act{Verb: VerbRestart})
+	c.Act(c.at(), kind.Act{Verb: kind.VerbRestart})
 	c.turn()
 	c.ackAll()
 	if len(c.exchanges) != 0 || c.held != 0 {

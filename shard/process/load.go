@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
@@ -28,20 +29,21 @@ func (p *Process) check(c *form.Coder) {
 	c.Must(len(p.view) == 0 || p.epoch > p.view[len(p.view)-1], "the epoch is older than its members")
 	_, coordinates := p.seat(p.coordinator)
 	c.Must(len(p.view) == 0 || coordinates, "the coordinator is not of the epoch")
-	c.Must(p.state == StateForming || len(p.view) > 0, "a round has no members")
-	c.Must((p.state == StateComplete) == (p.state != StateForming && p.isCompleted()), "a round is complete, or is not")
+	c.Must(p.state == kind.Forming || len(p.view) > 0, "a round has no members")
+	c.Must((p.state == kind.Complete) == (p.state != kind.Forming && p.isCompleted()), "a round is complete, or is not")
 	c.Must((p.changed == 0) == (p.opens == 0), "an epoch is to open without a change")
-	c.Must(p.state != StateForming || len(p.view) == 0 || p.opens != 0, "an epoch is over, and never closes")
+	c.Must(p.state != kind.Forming || len(p.view) == 0 || p.opens != 0, "an epoch is over, and never closes")
 	c.Must(!p.late || p.epoch != 0, "no epoch is late")
 	c.Must(ascending(p.results, func(r *Result) uint64 { return r.Epoch }), "the results are out of order")
-	c.Must(uint64(len(p.results)) <= p.spec.KeepResults, "there are more results than are kept")
+	c.Must(len(p.results) <= p.spec.KeepResults, "there are more results than are kept")
 	c.Must(p.lastResult() <= p.epoch, "there is a result of a later epoch")
 	act := uint64(0)
 	for k := range p.audit {
 		a := &p.audit[k]
 		c.Must(a.Number > act && a.Number < end, "the acts are out of order")
 		act = a.Number
-		c.Must(a.Verb != 0 && a.At != 0 && form.FitText(MaxText, a.Name, a.Author, a.Reason), "an act is none")
+		c.Must(a.Verb != 0 && a.At != 0 && form.FitText(kind.MaxText, a.Name, a.By.Author, a.By.Reason),
+			"an act is none")
 	}
 	c.Must(ascending(p.exchanges, func(e *Exchange) uint64 { return e.id }), "the exchanges are out of order")
 	for _, e := range p.exchanges {
@@ -54,7 +56,7 @@ func (p *Process) check(c *form.Coder) {
 func (p *Process) checkExchangeForm(c *form.Coder, e *Exchange) {
 	c.Must(e.id <= p.lastExchange && e.epoch != 0 && e.epoch <= p.epoch && e.sent != 0 && e.sent < end &&
 		e.deadline < end, "exchange %d is none", e.id)
-	if e.outcome == OutcomeOpen {
+	if e.outcome == kind.OutcomeOpen {
 		_, of := p.seat(e.from)
 		c.Must(e.epoch == p.epoch && of && !p.isCompleted(), "exchange %d is open, and its round is over", e.id)
 		c.Must(len(e.waiting) == words(len(p.view)) && e.waiting.count() == e.missing && e.missing > 0 &&
@@ -63,16 +65,16 @@ func (p *Process) checkExchangeForm(c *form.Coder, e *Exchange) {
 			c.Must(seat < len(p.view), "exchange %d waits for no member", e.id)
 		}
 	} else {
-		c.Must(len(e.waiting) == 0 && (e.outcome == OutcomeAll) == (e.missing == 0) &&
+		c.Must(len(e.waiting) == 0 && (e.outcome == kind.OutcomeAll) == (e.missing == 0) &&
 			len(e.missed) == min(e.missing, MaxMissed), "exchange %d has ended otherwise", e.id)
 	}
 	seen := make(map[uint64]bool, len(e.replies))
 	for k := range e.replies {
 		r := &e.replies[k]
 		c.Must(!seen[r.From], "exchange %d has two replies of member %d", e.id, r.From)
-		c.Must(!r.Failed || len(r.Data) <= MaxFailure && utf8.Valid(r.Data), "a failure is no text")
+		c.Must(!r.Failed || len(r.Data) <= kind.MaxFailure && utf8.Valid(r.Data), "a failure is no text")
 		seen[r.From] = true
-		if seat, of := p.seat(r.From); e.outcome == OutcomeOpen {
+		if seat, of := p.seat(r.From); e.outcome == kind.OutcomeOpen {
 			c.Must(of && !e.waiting.has(seat), "exchange %d waits for who has replied", e.id)
 		}
 	}
@@ -111,14 +113,14 @@ func (p *Process) count() {
 
 // check holds a member that was read against itself.
 func (m *Member) check(c *form.Coder) {
-	c.Must(m.Name != "" && form.FitText(MaxText, m.Name) && m.Joined != 0 && m.Joined < end, "the member is none")
+	c.Must(m.Name != "" && form.FitText(kind.MaxText, m.Name) && m.Joined != 0 && m.Joined < end, "the member is none")
 	c.Must(m.acked <= m.lastSeq && m.lastSeq < end, "more is acknowledged than there was")
 	before := uint64(0)
 	for k := range m.items {
 		i := &m.items[k]
 		c.Must(i.seq >= uint64(i.parts) && i.firstSeq() > before && i.seq > m.acked && i.seq <= m.lastSeq &&
 			i.kind != 0 && i.epoch != 0, "item %d is none", i.seq)
-		c.Must(i.parts == 1 || i.kind == ItemEnd, "item %d has parts", i.seq)
+		c.Must(i.parts == 1 || i.kind == kind.ItemEnd, "item %d has parts", i.seq)
 		before = i.seq
 	}
 	c.Must(m.Completed <= m.Prepared, "a round was completed that was not prepared")
@@ -130,8 +132,8 @@ func (p *Process) Attach(m *Member) error {
 	switch {
 	case there || m.ID == 0:
 		return fmt.Errorf("process: member %d is there twice: %w", m.ID, ErrForm)
-	case len(p.members) >= MaxMembers:
-		return fmt.Errorf("process: there are more than %d members: %w", MaxMembers, ErrForm)
+	case len(p.members) >= kind.MaxMembers:
+		return fmt.Errorf("process: there are more than %d members: %w", kind.MaxMembers, ErrForm)
 	case m.Prepared > p.epoch:
 		return fmt.Errorf("process: member %d is prepared for a later epoch: %w", m.ID, ErrForm)
 	}
@@ -155,20 +157,20 @@ func (p *Process) attachItem(m *Member, i *item) error {
 	_, of := p.seat(m.ID)
 	ok := i.epoch <= p.epoch
 	switch i.kind {
-	case ItemPrepare:
+	case kind.ItemPrepare:
 		ok = of && i.epoch == p.epoch && m.Prepared != p.epoch
-	case ItemCoordinate:
+	case kind.ItemCoordinate:
 		ok = of && i.epoch == p.epoch && m.ID == p.coordinator && m.Prepared == p.epoch
-	case ItemComplete:
+	case kind.ItemComplete:
 		ok = p.lastResult() == i.epoch && m.Completed < i.epoch
-	case ItemRequest, ItemEnd:
+	case kind.ItemRequest, kind.ItemEnd:
 		e := p.exchange(i.exchange.id)
 		if ok = e != nil && e.epoch == i.epoch; !ok {
 			break
 		}
 		i.exchange = e
-		if i.kind == ItemEnd {
-			ok = e.from == m.ID && e.outcome != OutcomeOpen && int(i.parts) == e.parts()
+		if i.kind == kind.ItemEnd {
+			ok = e.from == m.ID && e.outcome != kind.OutcomeOpen && int(i.parts) == e.parts()
 			m.open++
 		} else {
 			ok = of && e.epoch == p.epoch
@@ -183,24 +185,24 @@ func (p *Process) attachItem(m *Member, i *item) error {
 
 // Attached ends what Load began, when every member is back.
 func (p *Process) Attached() error {
-	if p.state != StateForming && p.state != StateComplete {
+	if p.state != kind.Forming && p.state != kind.Complete {
 		for k, id := range p.view {
 			if k >= len(p.members) || p.members[k].ID != id {
 				return fmt.Errorf("process: a round runs without member %d: %w", id, ErrForm)
 			}
 		}
 	}
-	if prepared := p.prepared == len(p.view); prepared != (p.state == StateRunning) &&
-		(p.state == StateRunning || p.state == StatePreparing) {
+	if prepared := p.prepared == len(p.view); prepared != (p.state == kind.Running) &&
+		(p.state == kind.Running || p.state == kind.Preparing) {
 		return fmt.Errorf("process: a round is %v, and %d of %d are prepared: %w", p.state, p.prepared, len(p.view),
 			ErrForm)
 	}
 	for _, e := range p.exchanges {
 		m := p.Member(e.from)
 		switch {
-		case e.outcome == OutcomeOpen && m != nil:
+		case e.outcome == kind.OutcomeOpen && m != nil:
 			m.open++
-		case e.outcome != OutcomeOpen && e.refs == 0:
+		case e.outcome != kind.OutcomeOpen && e.refs == 0:
 			return fmt.Errorf("process: exchange %d has ended, and is kept: %w", e.id, ErrForm)
 		}
 	}

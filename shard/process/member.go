@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -25,26 +26,20 @@ type Member struct {
 	inbox
 }
 
-// Joining is what a member says when it joins.
-type Joining struct {
-	Name, Attributes string
-	Candidate        bool
-}
-
 // Join lets a session take part from the next epoch on. One that has joined already may change its attributes and
 // whether it is a candidate, which opens no epoch.
-func (p *Process) Join(at At, m *Member, j Joining) Answer {
-	if j.Name == "" || !form.FitText(MaxText, j.Name) || len(j.Attributes) > MaxAttributes {
-		return refuse(protocol.StatusBadRequest, "a member has a name of 1 to %d bytes, and %d of attributes", MaxText,
-			MaxAttributes)
+func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
+	if j.Name == "" || !form.FitText(kind.MaxText, j.Name) || len(j.Attributes) > kind.MaxAttributes {
+		return refuse(protocol.StatusBadRequest, "a member has a name of 1 to %d bytes, and %d of attributes",
+			kind.MaxText, kind.MaxAttributes)
 	}
 	k, joined := p.place(m.ID)
 	switch {
-	case !joined && len(p.members) >= MaxMembers:
-		return refuse(protocol.StatusPreconditionFailed, "%d members have joined already", MaxMembers)
+	case !joined && len(p.members) >= kind.MaxMembers:
+		return refuse(protocol.StatusPreconditionFailed, "%d members have joined already", kind.MaxMembers)
 	case !joined:
 		joining := Member{
-			ID: m.ID, Ref: m.Ref, Name: j.Name, Attributes: j.Attributes, Candidate: j.Candidate,
+			ID: m.ID, Ref: m.Ref, Name: j.Name, Attributes: string(j.Attributes), Candidate: j.Candidate,
 			Joined: clock.Moment(at.Now),
 		}
 		if !at.Caller.MayGrow(joining.Size()) {
@@ -58,10 +53,10 @@ func (p *Process) Join(at At, m *Member, j Joining) Answer {
 		return refuse(protocol.StatusPreconditionFailed, "the session has joined as %s: leave first", m.Name)
 	case len(j.Attributes) > len(m.Attributes) && !at.Caller.MayGrow(len(j.Attributes)-len(m.Attributes)):
 		return noRoomFor("more attributes")
-	case m.Attributes != j.Attributes || m.Candidate != j.Candidate:
+	case m.Attributes != string(j.Attributes) || m.Candidate != j.Candidate:
 		at.Caller.Touch(m)
 		at.Out.Grown += len(j.Attributes) - len(m.Attributes)
-		m.Attributes = j.Attributes
+		m.Attributes = string(j.Attributes)
 		p.changeMember(at, m)
 		p.setCandidate(at, m, j.Candidate)
 	}
@@ -91,8 +86,8 @@ func (p *Process) Leave(at At, m *Member) Answer {
 // Gone is the answer to commands of a member that is none any more, or never was.
 func (p *Process) Gone(id uint64) Answer {
 	for k := len(p.audit) - 1; k >= 0; k-- {
-		if a := &p.audit[k]; a.Verb == VerbKick && a.Member == id {
-			r := Removal{Author: a.Author, Reason: a.Reason}
+		if a := &p.audit[k]; a.Verb == kind.VerbKick && a.Member == id {
+			r := Removal{By: a.By}
 			return Answer{Status: protocol.StatusNotFound, Text: r.Text()}
 		}
 	}
@@ -125,7 +120,7 @@ func (p *Process) remove(at At, m *Member) {
 		if m.Completed == p.epoch {
 			p.completed--
 		}
-		if p.state != StateComplete {
+		if p.state != kind.Complete {
 			p.endRound(at)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 func (m *model) ack(id, seq uint64) protocol.Status {
@@ -15,7 +17,7 @@ func (m *model) ack(id, seq uint64) protocol.Status {
 		return protocol.StatusBadRequest
 	}
 	if m.planted == bugReconnect && seq < x.acked {
-		m.state = StateForming
+		m.state = kind.Forming
 		m.change(0)
 	}
 	x.acked = max(x.acked, seq)
@@ -36,9 +38,9 @@ func (m *model) of(id, epoch uint64) bool {
 // takesPart says what becomes of a message to others.
 func (m *model) takesPart(id, epoch uint64) protocol.Status {
 	switch {
-	case !m.of(id, epoch) || m.state == StateForming || m.state == StateComplete:
+	case !m.of(id, epoch) || m.state == kind.Forming || m.state == kind.Complete:
 		return protocol.StatusFenced
-	case m.state == StatePreparing:
+	case m.state == kind.Preparing:
 		return protocol.StatusPreconditionFailed
 	}
 	return protocol.StatusSuccess
@@ -49,7 +51,7 @@ func (m *model) prepared(id, epoch uint64) protocol.Status {
 	if x == nil {
 		return protocol.StatusNotFound
 	}
-	if !m.of(id, epoch) || m.state == StateForming {
+	if !m.of(id, epoch) || m.state == kind.Forming {
 		return protocol.StatusFenced
 	}
 	if x.prepared == m.epoch {
@@ -57,7 +59,7 @@ func (m *model) prepared(id, epoch uint64) protocol.Status {
 	}
 	x.prepared = m.epoch
 	if m.planted != bugAck {
-		x.ackItem(ItemPrepare, m.epoch)
+		x.ackItem(kind.ItemPrepare, m.epoch)
 	}
 	missing := 0
 	for _, id := range m.view {
@@ -65,10 +67,10 @@ func (m *model) prepared(id, epoch uint64) protocol.Status {
 			missing++
 		}
 	}
-	if missing == 0 || m.planted == bugEarly && missing == 1 && m.state == StatePreparing {
-		m.state = StateRunning
+	if missing == 0 || m.planted == bugEarly && missing == 1 && m.state == kind.Preparing {
+		m.state = kind.Running
 		if c := m.member(m.coordinator); c != nil {
-			c.put(modelItem{kind: ItemCoordinate, epoch: m.epoch})
+			c.put(modelItem{kind: kind.ItemCoordinate, epoch: m.epoch})
 		}
 	}
 	return protocol.StatusSuccess
@@ -84,7 +86,7 @@ func (m *model) send(id uint64, r Request) protocol.Status {
 	}
 	e := &modelExchange{epoch: m.epoch, from: id, payload: string(r.Payload), sent: m.moment()}
 	for _, to := range m.view {
-		if r.Audience == ToAll || r.Audience == ToOthers && to != id || slices.Contains(r.To, to) {
+		if r.Audience == kind.ToAll || r.Audience == kind.ToOthers && to != id || slices.Contains(r.To, to) {
 			e.to = append(e.to, to)
 		}
 	}
@@ -105,7 +107,7 @@ func (m *model) send(id uint64, r Request) protocol.Status {
 		m.request(m.member(to), e)
 	}
 	if len(e.to) == 0 {
-		m.end(e, OutcomeAll)
+		m.end(e, kind.OutcomeAll)
 	}
 	return protocol.StatusSuccess
 }
@@ -114,8 +116,8 @@ func (m *model) request(y *modelMember, e *modelExchange) {
 	if y == nil {
 		return
 	}
-	y.put(modelItem{kind: ItemRequest, epoch: e.epoch, exchange: e, payload: e.payload})
-	if n := len(y.items); m.planted == bugOrder && n > 1 && y.items[n-2].kind == ItemRequest {
+	y.put(modelItem{kind: kind.ItemRequest, epoch: e.epoch, exchange: e, payload: e.payload})
+	if n := len(y.items); m.planted == bugOrder && n > 1 && y.items[n-2].kind == kind.ItemRequest {
 		last, before := y.items[n-1], y.items[n-2]
 		last.exchange, before.exchange = before.exchange, last.exchange
 		last.payload, before.payload = before.payload, last.payload
@@ -131,9 +133,9 @@ func (m *model) hasRoom(x *modelMember, e *modelExchange) bool {
 			continue
 		}
 		unread := slices.ContainsFunc(x.unread(), func(i *modelItem) bool {
-			return i.kind == ItemEnd && i.exchange == other
+			return i.kind == kind.ItemEnd && i.exchange == other
 		})
-		if other.outcome == OutcomeOpen || unread {
+		if other.outcome == kind.OutcomeOpen || unread {
 			open++
 		}
 	}
@@ -145,7 +147,7 @@ func (m *model) hasRoom(x *modelMember, e *modelExchange) bool {
 		requests := 0
 		y := m.member(to)
 		for _, i := range y.unread() {
-			if i.kind == ItemRequest {
+			if i.kind == kind.ItemRequest {
 				requests++
 			}
 		}
@@ -171,7 +173,7 @@ func (m *model) reply(id uint64, r Answering) protocol.Status {
 	e := m.exchanges[r.Exchange-1]
 	waits := slices.Contains(m.waiting(e), id)
 	switch {
-	case e.outcome != OutcomeOpen && (m.planted != bugStale || !waits):
+	case e.outcome != kind.OutcomeOpen && (m.planted != bugStale || !waits):
 		return protocol.StatusFenced
 	case !waits && slices.Contains(e.to, id) && m.planted != bugTwice:
 		return protocol.StatusFenced
@@ -179,8 +181,8 @@ func (m *model) reply(id uint64, r Answering) protocol.Status {
 		return protocol.StatusNotFound
 	}
 	e.replies = append(e.replies, pictureReply{id, r.Failed, string(r.Data)})
-	if len(m.waiting(e)) == 0 && e.outcome == OutcomeOpen {
-		m.end(e, OutcomeAll)
+	if len(m.waiting(e)) == 0 && e.outcome == kind.OutcomeOpen {
+		m.end(e, kind.OutcomeAll)
 	}
 	return protocol.StatusSuccess
 }
@@ -189,7 +191,7 @@ func (m *model) complete(id, epoch uint64, result string) protocol.Status {
 	if m.member(id) == nil {
 		return protocol.StatusNotFound
 	}
-	if m.state == StateComplete && epoch == m.epoch && id == m.coordinator {
+	if m.state == kind.Complete && epoch == m.epoch && id == m.coordinator {
 		return protocol.StatusSuccess
 	}
 	status := m.takesPart(id, epoch)
@@ -206,10 +208,10 @@ func (m *model) complete(id, epoch uint64, result string) protocol.Status {
 	if m.planted == bugResults && len(m.results) > 1 {
 		m.results = m.results[1:]
 	}
-	m.state = StateComplete
+	m.state = kind.Complete
 	for _, id := range m.view {
 		if x := m.member(id); x != nil {
-			x.put(modelItem{kind: ItemComplete, epoch: m.epoch, payload: result})
+			x.put(modelItem{kind: kind.ItemComplete, epoch: m.epoch, payload: result})
 		}
 	}
 	return protocol.StatusSuccess
@@ -223,7 +225,7 @@ func (m *model) completed(id, epoch uint64) protocol.Status {
 	case epoch != 0 && epoch <= x.completed:
 		return protocol.StatusSuccess
 	}
-	there := x.ackItem(ItemComplete, epoch)
+	there := x.ackItem(kind.ItemComplete, epoch)
 	last := len(m.results) > 0 && m.results[len(m.results)-1].epoch == epoch
 	if !there && (!last || x.id > epoch || x.prepared < epoch) {
 		return protocol.StatusFenced
@@ -238,7 +240,7 @@ func (m *model) fail(id, epoch uint64) protocol.Status {
 		return protocol.StatusNotFound
 	}
 	status := m.takesPart(id, epoch)
-	unprepared := m.state == StatePreparing && status == protocol.StatusPreconditionFailed && x.prepared != m.epoch
+	unprepared := m.state == kind.Preparing && status == protocol.StatusPreconditionFailed && x.prepared != m.epoch
 	switch {
 	case unprepared:
 	case status != protocol.StatusSuccess:
@@ -247,7 +249,7 @@ func (m *model) fail(id, epoch uint64) protocol.Status {
 		return protocol.StatusPreconditionFailed
 	}
 	m.acts++
-	m.state = StateForming
-	m.change(m.spec.MaxOpenDelay)
+	m.state = kind.Forming
+	m.change(field.MillisOf(m.spec.MaxOpenDelay))
 	return protocol.StatusSuccess
 }

@@ -4,18 +4,20 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // model is a second process, slow and plain: it forgets nothing, keeps no counts and no due moment, and goes through
 // all members, items and exchanges for every question. It is written from the page of rules, and shares types of
 // arguments with the first, but no code that decides.
 type model struct {
-	spec           Spec
+	spec           kind.Spec
 	members        []*modelMember
 	exchanges      []*modelExchange
 	results        []modelResult
 	epoch          uint64
-	state          State
+	state          kind.Phase
 	coordinator    uint64
 	opened         uint64
 	view           []uint64
@@ -38,7 +40,7 @@ type modelMember struct {
 
 type modelItem struct {
 	seq, parts uint64
-	kind       ItemKind
+	kind       kind.ItemKind
 	epoch      uint64
 	exchange   *modelExchange
 	dropped    bool
@@ -50,7 +52,7 @@ type modelExchange struct {
 	to              []uint64
 	payload         string
 	replies         []pictureReply
-	outcome         Outcome
+	outcome         kind.Outcome
 	missing         int
 	sent, deadline  uint64
 	late            bool
@@ -101,9 +103,9 @@ func (mm *modelMember) put(i modelItem) {
 }
 
 // ackItem acknowledges up to the item of a kind and an epoch, where it is there.
-func (mm *modelMember) ackItem(kind ItemKind, epoch uint64) (there bool) {
+func (mm *modelMember) ackItem(k kind.ItemKind, epoch uint64) (there bool) {
 	for _, i := range mm.unread() {
-		if i.kind == kind && i.epoch == epoch {
+		if i.kind == k && i.epoch == epoch {
 			mm.acked = max(mm.acked, i.seq)
 			there = true
 		}
@@ -115,22 +117,22 @@ func (m *model) change(delay uint64) {
 	if m.changed == 0 {
 		m.changed = m.moment()
 	}
-	m.opens = min(m.moment()+delay, m.changed+m.spec.MaxOpenDelay)
+	m.opens = min(m.moment()+delay, m.changed+field.MillisOf(m.spec.MaxOpenDelay))
 }
 
-func (m *model) join(id uint64, j Joining) protocol.Status {
+func (m *model) join(id uint64, j kind.Joining) protocol.Status {
 	if x := m.member(id); x != nil {
 		if x.name != j.Name {
 			return protocol.StatusPreconditionFailed
 		}
 		if !x.candidate && j.Candidate && len(m.view) == 0 {
-			m.change(m.spec.OpenDelay)
+			m.change(field.MillisOf(m.spec.OpenDelay))
 		}
 		x.candidate = j.Candidate
 		return protocol.StatusSuccess
 	}
 	m.members = append(m.members, &modelMember{id: id, name: j.Name, candidate: j.Candidate})
-	m.change(m.spec.OpenDelay)
+	m.change(field.MillisOf(m.spec.OpenDelay))
 	return protocol.StatusSuccess
 }
 
@@ -140,10 +142,10 @@ func (m *model) leave(id uint64) protocol.Status {
 		return protocol.StatusNotFound
 	}
 	m.members = slices.Delete(m.members, k, k+1)
-	if slices.Contains(m.view, id) && m.state != StateComplete && m.planted != bugBrokenView {
-		m.state = StateForming
+	if slices.Contains(m.view, id) && m.state != kind.Complete && m.planted != bugBrokenView {
+		m.state = kind.Forming
 	}
-	m.change(m.spec.OpenDelay)
+	m.change(field.MillisOf(m.spec.OpenDelay))
 	return protocol.StatusSuccess
 }
 
@@ -157,26 +159,26 @@ func (m *model) kick(id uint64) protocol.Status {
 
 func (m *model) restart() protocol.Status {
 	m.acts++
-	m.state = StateForming
-	m.change(m.spec.OpenDelay)
+	m.state = kind.Forming
+	m.change(field.MillisOf(m.spec.OpenDelay))
 	return protocol.StatusSuccess
 }
 
-func (m *model) alter(s Spec) protocol.Status {
+func (m *model) alter(s kind.Spec) protocol.Status {
 	m.acts++
 	m.spec = s
 	m.cutResults()
 	if len(m.view) == 0 {
-		m.change(m.spec.OpenDelay)
+		m.change(field.MillisOf(m.spec.OpenDelay))
 	}
 	if m.opens != 0 {
-		m.opens = min(m.opens, m.moment()+s.MaxOpenDelay)
+		m.opens = min(m.opens, m.moment()+field.MillisOf(s.MaxOpenDelay))
 	}
 	return protocol.StatusSuccess
 }
 
 func (m *model) cutResults() {
-	for uint64(len(m.results)) > m.spec.KeepResults {
+	for len(m.results) > m.spec.KeepResults {
 		m.results = m.results[1:]
 	}
 }
@@ -200,11 +202,11 @@ func (m *model) due() {
 			candidate = x.id
 		}
 	}
-	if m.state != StateForming && slices.Equal(ids, m.view) {
+	if m.state != kind.Forming && slices.Equal(ids, m.view) {
 		return
 	}
 	m.close()
-	if uint64(len(ids)) < m.spec.MinMembers || candidate == 0 || len(ids) == 0 {
+	if len(ids) < m.spec.MinMembers || candidate == 0 || len(ids) == 0 {
 		return
 	}
 	m.open(ids, candidate)
@@ -216,9 +218,9 @@ func (m *model) open(ids []uint64, candidate uint64) {
 	if m.planted == bugEpoch && m.epoch%5 == 0 {
 		m.epoch = ids[0]
 	}
-	m.state, m.coordinator, m.opened, m.view, m.late = StatePreparing, candidate, m.moment(), ids, false
+	m.state, m.coordinator, m.opened, m.view, m.late = kind.Preparing, candidate, m.moment(), ids, false
 	for _, x := range m.members {
-		x.put(modelItem{kind: ItemPrepare, epoch: m.epoch})
+		x.put(modelItem{kind: kind.ItemPrepare, epoch: m.epoch})
 	}
 }
 
@@ -235,27 +237,27 @@ func (m *model) close() {
 			continue
 		}
 		for _, i := range x.items {
-			old := i.kind != ItemEnd && i.kind != ItemComplete
+			old := i.kind != kind.ItemEnd && i.kind != kind.ItemComplete
 			if m.planted == bugOldRequests {
-				old = old && i.kind != ItemRequest
+				old = old && i.kind != kind.ItemRequest
 			}
 			if m.planted == bugCancels {
-				old = old && i.kind != ItemCancel
+				old = old && i.kind != kind.ItemCancel
 			}
 			i.dropped = i.dropped || old
 		}
 		if !completed && m.planted != bugNoCancel {
-			x.put(modelItem{kind: ItemCancel, epoch: m.epoch})
+			x.put(modelItem{kind: kind.ItemCancel, epoch: m.epoch})
 		}
 	}
-	m.view, m.state, m.late = nil, StateForming, false
+	m.view, m.state, m.late = nil, kind.Forming, false
 }
 
 func (m *model) timeouts() {
-	d := m.spec.ReplyTimeout
-	if m.state == StatePreparing && d != 0 && !m.late && m.now >= m.opened+d {
+	d := field.MillisOf(m.spec.ReplyTimeout)
+	if m.state == kind.Preparing && d != 0 && !m.late && m.now >= m.opened+d {
 		m.late = true
-		if m.spec.OnTimeout == TimeoutKick {
+		if m.spec.OnTimeout == kind.TimeoutKick {
 			for _, id := range m.view {
 				if x := m.member(id); x != nil && x.prepared != m.epoch {
 					m.kick(id)
@@ -264,24 +266,24 @@ func (m *model) timeouts() {
 		}
 	}
 	for _, e := range m.exchanges {
-		if m.state != StateRunning || e.outcome != OutcomeOpen {
+		if m.state != kind.Running || e.outcome != kind.OutcomeOpen {
 			continue
 		}
 		if d != 0 && !e.late && m.now >= e.sent+d {
 			e.late = true
 			switch m.spec.OnTimeout {
-			case TimeoutKick:
+			case kind.TimeoutKick:
 				for _, id := range m.waiting(e) {
 					m.kick(id)
 				}
 				continue
-			case TimeoutFail:
-				m.end(e, OutcomeLate)
+			case kind.TimeoutFail:
+				m.end(e, kind.OutcomeLate)
 				continue
 			}
 		}
 		if e.deadline != 0 && m.now >= e.deadline {
-			m.end(e, OutcomeLate)
+			m.end(e, kind.OutcomeLate)
 		}
 	}
 }
@@ -296,17 +298,17 @@ func (m *model) waiting(e *modelExchange) (list []uint64) {
 	return list
 }
 
-func (m *model) end(e *modelExchange, o Outcome) {
+func (m *model) end(e *modelExchange, o kind.Outcome) {
 	e.missing = len(m.waiting(e))
 	e.outcome = o
-	if m.planted == bugAll && o == OutcomeCancelled {
-		e.outcome = OutcomeAll
+	if m.planted == bugAll && o == kind.OutcomeCancelled {
+		e.outcome = kind.OutcomeAll
 	}
 	x := m.member(e.from)
-	if x == nil || m.planted == bugLostEnd && o == OutcomeCancelled {
+	if x == nil || m.planted == bugLostEnd && o == kind.OutcomeCancelled {
 		return
 	}
-	x.put(modelItem{kind: ItemEnd, epoch: e.epoch, exchange: e, parts: e.parts()})
+	x.put(modelItem{kind: kind.ItemEnd, epoch: e.epoch, exchange: e, parts: e.parts()})
 }
 
 // parts is how many parts of at most PartBytes the replies have.
@@ -324,8 +326,8 @@ func (e *modelExchange) parts() uint64 {
 
 func (m *model) endAll() {
 	for _, e := range m.exchanges {
-		if e.outcome == OutcomeOpen {
-			m.end(e, OutcomeCancelled)
+		if e.outcome == kind.OutcomeOpen {
+			m.end(e, kind.OutcomeCancelled)
 		}
 	}
 }
@@ -352,14 +354,14 @@ func (m *model) picture() picture {
 		pic.Members = append(pic.Members, pm)
 	}
 	for _, e := range m.exchanges {
-		if e.outcome != OutcomeOpen && !used[e] {
+		if e.outcome != kind.OutcomeOpen && !used[e] {
 			continue
 		}
 		pe := pictureExchange{
 			ID: e.id, Epoch: e.epoch, From: e.from, Replies: slices.Clone(e.replies), Outcome: e.outcome,
 			Missing: e.missing, Late: e.late,
 		}
-		if e.outcome == OutcomeOpen {
+		if e.outcome == kind.OutcomeOpen {
 			pe.Waiting = m.waiting(e)
 			pe.Missing = len(pe.Waiting)
 		}

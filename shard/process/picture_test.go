@@ -3,12 +3,14 @@ package process
 import (
 	"fmt"
 	"slices"
+
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // picture is what can be seen of a process, or of its model, between two commands.
 type picture struct {
 	Epoch, Coordinator uint64
-	State              State
+	State              kind.Phase
 	View               []uint64
 	Changed, Opens     uint64
 	Late               bool
@@ -30,7 +32,7 @@ type pictureMember struct {
 // pictureItem is an item that is not acknowledged.
 type pictureItem struct {
 	Seq, Parts uint64
-	Kind       ItemKind
+	Kind       kind.ItemKind
 	Epoch      uint64
 	Exchange   uint64
 	Payload    string
@@ -40,7 +42,7 @@ type pictureExchange struct {
 	ID, Epoch, From uint64
 	Waiting         []uint64
 	Replies         []pictureReply
-	Outcome         Outcome
+	Outcome         kind.Outcome
 	Missing         int
 	Late            bool
 }
@@ -119,13 +121,13 @@ type step struct {
 type judge struct {
 	highest uint64 // of all IDs and epochs
 	changes int    // changes that no epoch has yet
-	ended   map[uint64]Outcome
+	ended   map[uint64]kind.Outcome
 	ends    map[uint64]int // of an exchange: how many items said that it ended
 	seen    map[string]int // what came about
 }
 
 func newJudge() *judge {
-	return &judge{ended: make(map[uint64]Outcome), ends: make(map[uint64]int), seen: make(map[string]int)}
+	return &judge{ended: make(map[uint64]kind.Outcome), ends: make(map[uint64]int), seen: make(map[string]int)}
 }
 
 // changing are the commands after which an epoch may open.
@@ -172,7 +174,7 @@ func (j *judge) epochs(before, after *picture, _ step) error {
 
 // view is E2.
 func (j *judge) view(_, after *picture, _ step) error {
-	if after.State == StateForming || after.State == StateComplete {
+	if after.State == kind.Forming || after.State == kind.Complete {
 		return nil
 	}
 	if len(after.View) == 0 || !slices.Contains(after.View, after.Coordinator) {
@@ -183,7 +185,7 @@ func (j *judge) view(_, after *picture, _ step) error {
 		if m == nil {
 			return fmt.Errorf("E2: a round goes on without member %d", id)
 		}
-		if after.State == StateRunning && m.Prepared != after.Epoch {
+		if after.State == kind.Running && m.Prepared != after.Epoch {
 			return fmt.Errorf("E2: a round runs, and %s is not prepared", m.Name)
 		}
 	}
@@ -200,7 +202,7 @@ func (j *judge) inboxes(before, after *picture, _ step) error {
 				return fmt.Errorf("E3: %s has item %d of epoch %d behind one of %d", m.Name, i.Seq, i.Epoch, epoch)
 			}
 			old := i.Epoch != after.Epoch || len(after.View) == 0
-			if old && (i.Kind == ItemPrepare || i.Kind == ItemCoordinate || i.Kind == ItemRequest) {
+			if old && (i.Kind == kind.ItemPrepare || i.Kind == kind.ItemCoordinate || i.Kind == kind.ItemRequest) {
 				return fmt.Errorf("E3: %s has %v of epoch %d", m.Name, i.Kind, i.Epoch)
 			}
 			seq, epoch = i.Seq, i.Epoch
@@ -219,9 +221,9 @@ func checkCancelled(before, after *picture, m *pictureMember) error {
 		return nil
 	}
 	cancel := slices.IndexFunc(m.Items, func(i pictureItem) bool {
-		return i.Kind == ItemCancel && i.Epoch == before.Epoch
+		return i.Kind == kind.ItemCancel && i.Epoch == before.Epoch
 	})
-	prepare := slices.IndexFunc(m.Items, func(i pictureItem) bool { return i.Kind == ItemPrepare })
+	prepare := slices.IndexFunc(m.Items, func(i pictureItem) bool { return i.Kind == kind.ItemPrepare })
 	if cancel < 0 || prepare >= 0 && prepare < cancel {
 		return fmt.Errorf("E3: %s gets no cancel of epoch %d before the next prepare", m.Name, before.Epoch)
 	}
@@ -235,10 +237,11 @@ func (j *judge) exchanges(before, after *picture, _ step) error {
 		if was, ok := j.ended[e.ID]; ok && was != e.Outcome {
 			return fmt.Errorf("E4: exchange %d ended as %v, and then is %v", e.ID, was, e.Outcome)
 		}
-		if e.Outcome != OutcomeOpen {
+		if e.Outcome != kind.OutcomeOpen {
 			j.ended[e.ID] = e.Outcome
 		}
-		if e.Outcome == OutcomeAll && e.Missing > 0 || e.Outcome == OutcomeOpen && e.Missing != len(e.Waiting) {
+		open := e.Outcome == kind.OutcomeOpen
+		if e.Outcome == kind.OutcomeAll && e.Missing > 0 || open && e.Missing != len(e.Waiting) {
 			return fmt.Errorf("E4: exchange %d is %v, and waits for %v", e.ID, e.Outcome, e.Waiting)
 		}
 		from := make(map[uint64]bool)
@@ -249,10 +252,10 @@ func (j *judge) exchanges(before, after *picture, _ step) error {
 			from[r.From] = true
 		}
 		was := before.exchange(e.ID)
-		if was != nil && was.Outcome != OutcomeOpen && len(was.Replies) != len(e.Replies) {
+		if was != nil && was.Outcome != kind.OutcomeOpen && len(was.Replies) != len(e.Replies) {
 			return fmt.Errorf("E4: exchange %d has ended, and takes a reply", e.ID)
 		}
-		if e.Outcome == OutcomeOpen && (e.Epoch != after.Epoch || len(after.View) == 0) {
+		if e.Outcome == kind.OutcomeOpen && (e.Epoch != after.Epoch || len(after.View) == 0) {
 			return fmt.Errorf("E4: exchange %d is open, and its epoch is over", e.ID)
 		}
 	}
@@ -268,7 +271,7 @@ func (j *judge) endItems(before, after *picture) error {
 			last = was.LastSeq
 		}
 		for _, i := range m.Items {
-			if i.Kind != ItemEnd || i.Seq <= last {
+			if i.Kind != kind.ItemEnd || i.Seq <= last {
 				continue
 			}
 			j.seen["end "+after.exchange(i.Exchange).Outcome.String()]++
@@ -283,7 +286,7 @@ func (j *judge) endItems(before, after *picture) error {
 	for k := range before.Exchanges {
 		was := &before.Exchanges[k]
 		e := after.exchange(was.ID)
-		ended := was.Outcome == OutcomeOpen && (e == nil || e.Outcome != OutcomeOpen)
+		ended := was.Outcome == kind.OutcomeOpen && (e == nil || e.Outcome != kind.OutcomeOpen)
 		if ended && after.member(was.From) != nil && j.ends[was.ID] == 0 {
 			return fmt.Errorf("E4: exchange %d ended, and its sender does not hear of it", was.ID)
 		}
@@ -298,7 +301,7 @@ func (j *judge) results(before, after *picture, s step) error {
 			continue
 		}
 		if s.verb != "complete" || s.member != before.Coordinator || epoch != before.Epoch || s.epoch != epoch ||
-			before.State != StateRunning {
+			before.State != kind.Running {
 			return fmt.Errorf("E5: epoch %d is completed by %s of member %d in epoch %d, which is %v", epoch, s.verb,
 				s.member, before.Epoch, before.State)
 		}
@@ -312,7 +315,7 @@ func (j *judge) order(_, after *picture, _ step) error {
 		m := &after.Members[k]
 		last := make(map[uint64]uint64)
 		for _, i := range m.Items {
-			if i.Kind != ItemRequest {
+			if i.Kind != kind.ItemRequest {
 				continue
 			}
 			e := after.exchange(i.Exchange)
@@ -332,9 +335,9 @@ func (j *judge) bounds(before, after *picture, s step) error {
 		requests, others := 0, 0
 		for _, i := range m.Items {
 			switch i.Kind {
-			case ItemRequest:
+			case kind.ItemRequest:
 				requests++
-			case ItemEnd:
+			case kind.ItemEnd:
 			default:
 				others++
 			}

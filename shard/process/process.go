@@ -6,36 +6,18 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// State is how the last epoch is.
-type State uint8
-
-// The states. Forming is before the first epoch, and when an epoch is over and the next one has not opened.
-const (
-	StateForming   State = iota
-	StatePreparing       // not all members are prepared
-	StateRunning         // all are, and the coordinator coordinates
-	StateComplete        // the coordinator has completed the round
-	states
-)
-
-var stateNames = [states]string{
-	StateForming: "forming", StatePreparing: "preparing", StateRunning: "running", StateComplete: "complete",
-}
-
-// String returns the state as people read it.
-func (s State) String() string { return stateNames[s] }
-
 // Process is one coordination process. Its exported methods that take an At are its commands.
 type Process struct {
-	spec    Spec
+	spec    kind.Spec
 	members []*Member // by ID
 
 	epoch       uint64 // the last that was opened, 0 before the first
-	state       State
+	state       kind.Phase
 	since       uint64 // moment from which the state is this
 	opened      uint64 // moment at which the epoch opened
 	coordinator uint64 // its ID; it may have left
@@ -105,17 +87,17 @@ type Effects struct {
 // Removal is a member that was put out, by whom and why.
 type Removal struct {
 	*Member
-	Author, Reason string
+	By kind.By
 }
 
 // Text says that to the member.
 func (r *Removal) Text() string {
 	text := "kicked"
-	if r.Author != "" {
-		text += " by " + r.Author
+	if r.By.Author != "" {
+		text += " by " + r.By.Author
 	}
-	if r.Reason != "" {
-		text += ": " + r.Reason
+	if r.By.Reason != "" {
+		text += ": " + r.By.Reason
 	}
 	return text + "; join again"
 }
@@ -173,24 +155,24 @@ func noRoomFor(what string) Answer {
 }
 
 // New makes a process without members.
-func New(at At, spec Spec, author, reason string) (*Process, Answer) {
-	if a := checkAct(&spec, author, reason); a.Status != protocol.StatusSuccess {
+func New(at At, spec kind.Spec, by kind.By) (*Process, Answer) {
+	if a := checkAct(&spec, &by); a.Status != protocol.StatusSuccess {
 		return nil, a
 	}
 	p := &Process{spec: spec, since: clock.Moment(at.Now), size: Bytes}
 	p.revisions.spec, p.revisions.results = at.Revision, at.Revision
-	p.remember(at, Audit{Verb: VerbCreate, Author: author, Reason: reason})
+	p.remember(at, Audit{Verb: kind.VerbCreated, By: by})
 	return p, Answer{}
 }
 
 // Spec returns what the process was made or altered with.
-func (p *Process) Spec() Spec { return p.spec }
+func (p *Process) Spec() kind.Spec { return p.spec }
 
 // Epoch is the last epoch that was opened, 0 before the first. It is the fencing token of its round.
 func (p *Process) Epoch() uint64 { return p.epoch }
 
-// State is how the last epoch is.
-func (p *Process) State() State { return p.state }
+// Phase is how the last epoch is.
+func (p *Process) Phase() kind.Phase { return p.state }
 
 // Since is the moment from which the state is this.
 func (p *Process) Since() uint64 { return p.since }
@@ -206,7 +188,7 @@ func (p *Process) Members() []*Member { return p.members }
 
 // View returns the IDs of the members of an epoch; false where that epoch is over.
 func (p *Process) View(epoch uint64) ([]uint64, bool) {
-	return p.view, epoch == p.epoch && p.state != StateForming
+	return p.view, epoch == p.epoch && p.state != kind.Forming
 }
 
 // Results returns the results that are kept, the oldest first. They are for reading.
@@ -242,7 +224,7 @@ func (p *Process) Deletable(force bool) Answer {
 }
 
 // setState begins a state.
-func (p *Process) setState(at At, s State) {
+func (p *Process) setState(at At, s kind.Phase) {
 	p.state, p.since = s, clock.Moment(at.Now)
 	p.changeHead(at)
 }
@@ -255,6 +237,6 @@ func (p *Process) grow(at At, n int) {
 
 func (at At) event(e Event) {
 	at.Out.Changed = true
-	e.Text = form.Cut(e.Text, MaxText)
+	e.Text = form.Cut(e.Text, kind.MaxText)
 	at.Out.Events = append(at.Out.Events, e)
 }

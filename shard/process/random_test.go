@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 var (
@@ -92,14 +94,14 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 // pick returns one of a list.
 func pick[T any](ra *random, list ...T) T { return list[ra.IntN(len(list))] }
 
-func (ra *random) spec() Spec {
-	s := DefaultSpec()
-	s.OpenDelay = pick[uint64](ra, 0, 5, 20)
-	s.MaxOpenDelay = s.OpenDelay + pick[uint64](ra, 0, 10, 40)
-	s.MinMembers = pick[uint64](ra, 1, 1, 1, 2, 3)
-	s.ReplyTimeout = pick[uint64](ra, 0, 30, 60, 200)
-	s.OnTimeout = pick(ra, TimeoutWait, TimeoutKick, TimeoutFail)
-	s.KeepResults = pick[uint64](ra, 1, 2, 16)
+func (ra *random) spec() kind.Spec {
+	s := defaultSpec()
+	s.OpenDelay = pick[time.Duration](ra, 0, 5, 20) * time.Millisecond
+	s.MaxOpenDelay = s.OpenDelay + pick[time.Duration](ra, 0, 10, 40)*time.Millisecond
+	s.MinMembers = pick(ra, 1, 1, 1, 2, 3)
+	s.ReplyTimeout = pick[time.Duration](ra, 0, 30, 60, 200) * time.Millisecond
+	s.OnTimeout = pick(ra, kind.TimeoutWait, kind.TimeoutKick, kind.TimeoutFail)
+	s.KeepResults = pick(ra, 1, 2, 16)
 	return s
 }
 
@@ -258,7 +260,7 @@ func (ra *random) command(times int) error {
 
 func (ra *random) joinOne() error {
 	name := pick(ra, sessionNames...)
-	j := Joining{Name: name, Candidate: ra.IntN(4) > 0}
+	j := kind.Joining{Name: name, Candidate: ra.IntN(4) > 0}
 	if ra.IntN(20) == 0 {
 		j.Name = "other"
 	}
@@ -283,7 +285,9 @@ func (ra *random) leaveOne() error {
 	}
 	if ra.IntN(3) == 0 {
 		return ra.give(step{verb: "kick", member: m.ID},
-			func(at At) Answer { return ra.Act(at, Act{VerbKick, m.ID, "op", ""}) },
+			func(at At) Answer {
+				return ra.Act(at, kind.Act{Verb: kind.VerbKick, MemberID: m.ID, By: kind.By{Author: "op"}})
+			},
 			func() protocol.Status { return ra.model.kick(m.ID) })
 	}
 	return ra.give(step{verb: "leave", member: m.ID},
@@ -293,11 +297,11 @@ func (ra *random) leaveOne() error {
 
 func (ra *random) operate() error {
 	if ra.IntN(3) == 0 {
-		return ra.give(step{verb: "restart"}, func(at At) Answer { return ra.Act(at, Act{Verb: VerbRestart}) },
-			ra.model.restart)
+		return ra.give(step{verb: "restart"},
+			func(at At) Answer { return ra.Act(at, kind.Act{Verb: kind.VerbRestart}) }, ra.model.restart)
 	}
 	s := ra.spec()
-	return ra.give(step{verb: "alter"}, func(at At) Answer { return ra.Alter(at, s, "op", "") },
+	return ra.give(step{verb: "alter"}, func(at At) Answer { return ra.Alter(at, s, kind.By{Author: "op"}) },
 		func() protocol.Status { return ra.model.alter(s) })
 }
 
@@ -307,9 +311,9 @@ func (ra *random) flood(times int) error {
 	for range times {
 		r := Request{Epoch: ra.model.epoch, To: []uint64{to.ID}}
 		if ra.IntN(50) == 0 {
-			r = Request{Epoch: ra.model.epoch, Audience: ToAll}
+			r = Request{Epoch: ra.model.epoch, Audience: kind.ToAll}
 		}
-		if err := ra.send(m, r); err != nil || ra.model.state != StateRunning {
+		if err := ra.send(m, r); err != nil || ra.model.state != kind.Running {
 			return err
 		}
 	}
@@ -328,20 +332,20 @@ func (ra *random) behave(m *Member) error {
 		return ra.message(m)
 	}
 	i := x.unread()[0]
-	if n := len(x.unread()); i.kind == ItemCoordinate && n > 1 && ra.IntN(3) > 0 {
+	if n := len(x.unread()); i.kind == kind.ItemCoordinate && n > 1 && ra.IntN(3) > 0 {
 		i = x.unread()[1+ra.IntN(n-1)] // the coordinator's handler runs, while others come
 	}
 	switch i.kind {
-	case ItemPrepare:
+	case kind.ItemPrepare:
 		return ra.prepared(m, i.epoch)
-	case ItemComplete:
+	case kind.ItemComplete:
 		return ra.completed(m, i.epoch)
-	case ItemCoordinate:
+	case kind.ItemCoordinate:
 		if ra.IntN(5) == 0 {
 			return ra.complete(m, i.epoch)
 		}
-		return ra.send(m, Request{Epoch: i.epoch, Audience: pick(ra, ToAll, ToOthers), Payload: []byte{1}})
-	case ItemRequest:
+		return ra.send(m, Request{Epoch: i.epoch, Audience: pick(ra, kind.ToAll, kind.ToOthers), Payload: []byte{1}})
+	case kind.ItemRequest:
 		if waits := ra.model.waiting(i.exchange); slices.Contains(waits, m.ID) && ra.IntN(6) > 0 {
 			return ra.reply(m, i.exchange.id, i.epoch)
 		}
@@ -372,10 +376,10 @@ func (ra *random) message(m *Member) error {
 		return ra.reply(m, uint64(max(0, len(ra.model.exchanges)-ra.IntN(6)+1)), epoch)
 	}
 	r := Request{
-		Epoch: epoch, Audience: pick(ra, ToMembers, ToAll, ToOthers), Payload: make([]byte, ra.IntN(9)),
+		Epoch: epoch, Audience: pick(ra, kind.ToMembers, kind.ToAll, kind.ToOthers), Payload: make([]byte, ra.IntN(9)),
 		Timeout: pick[uint64](ra, 0, 0, 0, 60),
 	}
-	if r.Audience == ToMembers {
+	if r.Audience == kind.ToMembers {
 		for range ra.IntN(3) {
 			r.To = append(r.To, ra.anyone().ID)
 		}

@@ -3,6 +3,7 @@ package process
 import (
 	"fmt"
 
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
@@ -24,12 +25,12 @@ func (p *Process) Renewed(n Renewal) []byte {
 	if err != nil {
 		panic(fmt.Sprintf("process: what is saved is loaded: %v", err))
 	}
-	if next.state != StateForming {
+	if next.state != kind.Forming {
 		next.since = clock.Moment(n.Now)
 	} else {
 		next.since += n.Later
 	}
-	next.state, next.late, next.view, next.exchanges = StateForming, false, nil, nil
+	next.state, next.late, next.view, next.exchanges = kind.Forming, false, nil, nil
 	next.changed, next.opens, next.due = 0, 0, 0
 	next.lastExchange += n.Jump
 	next.revisions = revisions{whole: n.Revision, head: n.Revision, results: n.Revision, spec: n.Revision}

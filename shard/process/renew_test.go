@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // TestANewClusterHasNoMembers: at every step of a random process, what it is renewed as is sound, has no member and no
@@ -36,17 +37,17 @@ func (c *crowd) checkRenewed(when string) {
 	if err := next.Attached(); err != nil || c.Describe() != before {
 		c.tb.Fatalf("%s: %v; the old one is %s", when, err, c.Describe())
 	}
-	if _, due := next.NextDue(); due || next.State() != StateForming || len(next.Members()) > 0 ||
+	if _, due := next.NextDue(); due || next.Phase() != kind.Forming || len(next.Members()) > 0 ||
 		next.Epoch() != c.Epoch() || len(next.Results()) != len(c.Results()) || len(next.Audit()) != len(c.Audit()) ||
 		next.WholeRevision() != 1<<41 || next.lastExchange != c.lastExchange+1<<40 {
 		c.tb.Fatalf("%s: %s", when, next.Describe())
 	}
 	other := &crowd{Process: next, tb: c.tb, now: c.now + 500, order: c.order + 1<<40}
 	m := &Member{ID: other.NextOrder()}
-	next.Join(other.at(), m, Joining{Name: "a", Candidate: true})
+	next.Join(other.at(), m, kind.Joining{Name: "a", Candidate: true})
 	other.list = []*Member{m}
 	other.turn()
-	if next.State() != StateRunning || next.Epoch() <= 1<<40 {
-		c.tb.Fatalf("%s: the next epoch is %d, %v", when, next.Epoch(), next.State())
+	if next.Phase() != kind.Running || next.Epoch() <= 1<<40 {
+		c.tb.Fatalf("%s: the next epoch is %d, %v", when, next.Epoch(), next.Phase())
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -24,7 +26,7 @@ func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	if _, of := p.seat(m.ID); epoch != p.epoch || p.state == StateForming || !of {
+	if _, of := p.seat(m.ID); epoch != p.epoch || p.state == kind.Forming || !of {
 		return p.fenced(epoch)
 	}
 	if m.Prepared == epoch {
@@ -33,12 +35,12 @@ func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	at.Caller.Touch(m)
 	m.Prepared = epoch
 	p.changeMember(at, m)
-	p.ackTo(at, m, m.find(ItemPrepare, epoch))
+	p.ackTo(at, m, m.find(kind.ItemPrepare, epoch))
 	if p.prepared++; p.prepared < len(p.view) {
 		return Answer{}
 	}
-	p.setState(at, StateRunning)
-	p.put(at, p.Member(p.coordinator), item{kind: ItemCoordinate, epoch: epoch})
+	p.setState(at, kind.Running)
+	p.put(at, p.Member(p.coordinator), item{kind: kind.ItemCoordinate, epoch: epoch})
 	at.event(Event{Kind: EventRunning, Epoch: epoch})
 	return Answer{}
 }
@@ -48,10 +50,10 @@ func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	if len(result) > int(p.spec.Payload) {
-		return refuse(protocol.StatusBadRequest, "a result has at most %d bytes", p.spec.Payload)
+	if len(result) > p.spec.MaxPayload {
+		return refuse(protocol.StatusBadRequest, "a result has at most %d bytes", p.spec.MaxPayload)
 	}
-	if epoch == p.epoch && p.state == StateComplete && m.ID == p.coordinator {
+	if epoch == p.epoch && p.state == kind.Complete && m.ID == p.coordinator {
 		return Answer{}
 	}
 	if a := p.takesPart(m, epoch); a.Status != protocol.StatusSuccess {
@@ -67,9 +69,9 @@ func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer
 	}
 	p.endExchanges(at)
 	p.keepResult(at, r)
-	p.setState(at, StateComplete)
+	p.setState(at, kind.Complete)
 	for _, m := range p.members[:len(p.view)] {
-		p.put(at, m, item{kind: ItemComplete, epoch: epoch})
+		p.put(at, m, item{kind: kind.ItemComplete, epoch: epoch})
 	}
 	at.event(Event{Kind: EventComplete, Epoch: epoch})
 	return Answer{}
@@ -84,7 +86,7 @@ func (p *Process) keepResult(at At, r *Result) {
 
 // cutResults drops the oldest results. The last one stays: inboxes may have it.
 func (p *Process) cutResults(at At) {
-	n := max(0, len(p.results)-int(p.spec.KeepResults))
+	n := max(0, len(p.results)-p.spec.KeepResults)
 	for _, r := range p.results[:n] {
 		p.changeResult(at, r)
 		p.grow(at, -r.size())
@@ -106,7 +108,7 @@ func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	seq := m.find(ItemComplete, epoch)
+	seq := m.find(kind.ItemComplete, epoch)
 	switch {
 	case epoch != 0 && m.Completed >= epoch:
 		return Answer{}
@@ -129,22 +131,22 @@ func (p *Process) Fail(at At, m *Member, epoch uint64, text string) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
 	}
-	if !form.FitText(MaxFailure, text) {
-		return refuse(protocol.StatusBadRequest, "a failure has a text of at most %d bytes", MaxFailure)
+	if !form.FitText(kind.MaxFailure, text) {
+		return refuse(protocol.StatusBadRequest, "a failure has a text of at most %d bytes", kind.MaxFailure)
 	}
 	a := p.takesPart(m, epoch)
 	switch {
-	case p.state == StatePreparing && a.Status == protocol.StatusPreconditionFailed && m.Prepared != epoch:
+	case p.state == kind.Preparing && a.Status == protocol.StatusPreconditionFailed && m.Prepared != epoch:
 	case a.Status != protocol.StatusSuccess:
 		return a
 	case m.ID != p.coordinator:
 		return refuse(protocol.StatusPreconditionFailed, "%s (%d) coordinates epoch %d", p.Member(p.coordinator).Name,
 			p.coordinator, epoch)
 	}
-	text = form.Cut(text, MaxText)
-	p.remember(at, Audit{Verb: VerbFail, Epoch: epoch, Member: m.ID, Author: m.Name, Reason: text})
+	text = form.Cut(text, kind.MaxText)
+	p.remember(at, Audit{Verb: kind.VerbFailed, Epoch: epoch, Member: m.ID, By: kind.By{Author: m.Name, Reason: text}})
 	at.event(Event{Kind: EventFailed, Epoch: epoch, Member: m.ID, Text: text})
 	p.endRound(at)
-	p.openIn(at, p.spec.MaxOpenDelay)
+	p.openIn(at, field.MillisOf(p.spec.MaxOpenDelay))
 	return Answer{}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
@@ -44,56 +45,50 @@ func Load(src []byte) (*Process, error) {
 
 func (p *Process) code(c *form.Coder) {
 	c.Form(formNumber)
-	p.spec.code(c)
+	c.Fields(p.spec.Fields)
 	c.Numbers(&p.epoch, &p.since, &p.opened, &p.coordinator, &p.changed, &p.opens, &p.lastExchange, &p.due)
 	rev := &p.revisions
 	c.Numbers(&rev.whole, &rev.head, &rev.results, &rev.spec)
-	form.Enum(c, &p.state, states)
+	form.Enum(c, &p.state, kind.Phases)
 	c.Flag(&p.late)
-	form.List(c, &p.view, MaxMembers, func(id *uint64) { c.Number(id) })
+	form.List(c, &p.view, kind.MaxMembers, func(id *uint64) { c.Number(id) })
 	form.List(c, &p.exchanges, MaxExchanges, func(e **Exchange) {
 		if *e == nil {
 			*e = &Exchange{}
 		}
 		(*e).code(c)
 	})
-	form.List(c, &p.results, MaxKeep, func(r **Result) {
+	form.List(c, &p.results, kind.MaxKeep, func(r **Result) {
 		if *r == nil {
 			*r = &Result{}
 		}
 		c.Numbers(&(*r).Epoch, &(*r).At, &(*r).Wall)
-		c.Bytes(&(*r).Payload, MaxPayload)
+		c.Bytes(&(*r).Payload, kind.MaxPayload)
 	})
 	form.List(c, &p.audit, MaxAudit, func(a *Audit) { a.code(c) })
 }
 
-func (s *Spec) code(c *form.Coder) {
-	c.Numbers(&s.OpenDelay, &s.MaxOpenDelay, &s.MinMembers, &s.ReplyTimeout, &s.Payload, &s.KeepResults)
-	form.Enum(c, &s.OnTimeout, timeouts)
-}
-
 func (a *Audit) code(c *form.Coder) {
-	form.Enum(c, &a.Verb, verbs)
+	form.Enum(c, &a.Verb, kind.Verbs)
 	c.Numbers(&a.Number, &a.At, &a.Wall, &a.Epoch, &a.Member)
-	c.Text(&a.Name, MaxText)
-	c.Text(&a.Author, MaxText)
-	c.Text(&a.Reason, MaxText)
+	c.Text(&a.Name, kind.MaxText)
+	c.Fields(a.By.Fields)
 }
 
 func (e *Exchange) code(c *form.Coder) {
 	c.Numbers(&e.id, &e.epoch, &e.from, &e.sent, &e.deadline)
 	c.Flag(&e.late)
-	form.Enum(c, &e.outcome, outcomes)
-	c.Bytes(&e.payload, MaxPayload)
-	form.List(c, (*[]uint64)(&e.waiting), words(MaxMembers), func(w *uint64) { c.Number(w) })
-	form.List(c, &e.replies, MaxMembers, func(r *Reply) {
+	form.Enum(c, &e.outcome, kind.Outcomes)
+	c.Bytes(&e.payload, kind.MaxPayload)
+	form.List(c, (*[]uint64)(&e.waiting), words(kind.MaxMembers), func(w *uint64) { c.Number(w) })
+	form.List(c, &e.replies, kind.MaxMembers, func(r *Reply) {
 		c.Number(&r.From)
 		c.Flag(&r.Failed)
-		c.Bytes(&r.Data, MaxPayload)
+		c.Bytes(&r.Data, kind.MaxPayload)
 	})
 	missing := uint64(e.missing)
 	c.Number(&missing)
-	c.Must(missing <= MaxMembers, "%d members have not replied", missing)
+	c.Must(missing <= kind.MaxMembers, "%d members have not replied", missing)
 	if c.Reading() {
 		e.missing = int(missing)
 	}
@@ -127,8 +122,8 @@ func (m *Member) Load(src []byte) error {
 
 func (m *Member) code(c *form.Coder) {
 	c.Form(formNumber)
-	c.Text(&m.Name, MaxText)
-	c.Text(&m.Attributes, MaxAttributes)
+	c.Text(&m.Name, kind.MaxText)
+	c.Text(&m.Attributes, kind.MaxAttributes)
 	c.Flag(&m.Candidate)
 	c.Numbers(&m.Joined, &m.Prepared, &m.Completed, &m.lastSeq, &m.acked)
 	form.List(c, &m.items, maxItems, func(i *item) { i.code(c) })
@@ -143,12 +138,12 @@ func (i *item) code(c *form.Coder) {
 	if c.Reading() {
 		i.parts = uint16(parts)
 	}
-	form.Enum(c, &i.kind, itemKinds)
+	form.Enum(c, &i.kind, kind.ItemKinds)
 	id := uint64(0)
 	if i.exchange != nil {
 		id = i.exchange.id
 	}
-	if i.kind == ItemRequest || i.kind == ItemEnd {
+	if i.kind == kind.ItemRequest || i.kind == kind.ItemEnd {
 		c.Number(&id)
 		if i.exchange == nil {
 			i.exchange = &Exchange{id: id}

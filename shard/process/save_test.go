@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // full is a round in which there is something of everything: a result, exchanges that are open and that have ended,
@@ -97,8 +99,8 @@ func TestLoadIsStrict(t *testing.T) {
 		"a view out of order":                   func(p *Process) { p.view[0] = p.view[1] },
 		"an epoch older than its members":       func(p *Process) { p.epoch = 1 },
 		"a coordinator that is not of the view": func(p *Process) { p.coordinator = 99 },
-		"a round without members":               func(p *Process) { p.state, p.view = StateRunning, nil },
-		"a round that is complete, and is not":  func(p *Process) { p.state = StateComplete },
+		"a round without members":               func(p *Process) { p.state, p.view = kind.Running, nil },
+		"a round that is complete, and is not":  func(p *Process) { p.state = kind.Complete },
 		"an opening without a change":           func(p *Process) { p.changed = 0 },
 		"an epoch that never closes":            func(p *Process) { p.changed, p.opens = 0, 0 },
 		"a result twice":                        func(p *Process) { p.results = append(p.results, p.results[0]) },
@@ -131,7 +133,7 @@ func TestLoadIsStrict(t *testing.T) {
 
 func openExchange(p *Process) *Exchange {
 	for _, e := range p.exchanges {
-		if e.outcome == OutcomeOpen {
+		if e.outcome == kind.OutcomeOpen {
 			return e
 		}
 	}
@@ -140,7 +142,7 @@ func openExchange(p *Process) *Exchange {
 
 func endedExchange(p *Process) *Exchange {
 	for _, e := range p.exchanges {
-		if e.outcome == OutcomeAll {
+		if e.outcome == kind.OutcomeAll {
 			return e
 		}
 	}
@@ -152,15 +154,15 @@ func TestLoadOfAMemberIsStrict(t *testing.T) {
 	a := s.member("a")
 	for name, spoil := range map[string]func(m *Member){
 		"no name":                           func(m *Member) { m.Name = "" },
-		"a name that is longer than may be": func(m *Member) { m.Name = strings.Repeat("x", MaxText+1) },
+		"a name that is longer than may be": func(m *Member) { m.Name = strings.Repeat("x", kind.MaxText+1) },
 		"an ack beyond the last":            func(m *Member) { m.acked = m.lastSeq + 1 },
 		"an item that is acknowledged":      func(m *Member) { m.acked = m.items[0].seq },
 		"items out of order":                func(m *Member) { m.items[1].seq = m.items[0].seq },
 		"an item of no kind":                func(m *Member) { m.items[0].kind = 0 },
-		"an item of an unknown kind":        func(m *Member) { m.items[0].kind = itemKinds },
+		"an item of an unknown kind":        func(m *Member) { m.items[0].kind = kind.ItemKinds },
 		"an item without parts":             func(m *Member) { m.items[0].parts = 0 },
 		"a request in parts": func(m *Member) {
-			i := m.findItem(ItemRequest)
+			i := m.findItem(kind.ItemRequest)
 			i.parts, i.seq, m.lastSeq = 2, i.seq+9, i.seq+9
 		},
 		"a completion that was not prepared":  func(m *Member) { m.Completed = m.Prepared + 1 },
@@ -180,7 +182,7 @@ func TestLoadOfAMemberIsStrict(t *testing.T) {
 	}
 }
 
-func (m *Member) findItem(k ItemKind) *item {
+func (m *Member) findItem(k kind.ItemKind) *item {
 	for n := range m.items {
 		if m.items[n].kind == k {
 			return &m.items[n]
@@ -196,17 +198,17 @@ func TestAttachIsStrict(t *testing.T) {
 		"without an ID":                 func(m *Member) { m.ID = 0 },
 		"prepared for a later epoch":    func(m *Member) { m.Prepared = 99 },
 		"with an item of a later epoch": func(m *Member) { m.items[0].epoch = 99 },
-		"with an exchange that is none": func(m *Member) { m.findItem(ItemRequest).exchange.id = 99 },
+		"with an exchange that is none": func(m *Member) { m.findItem(kind.ItemRequest).exchange.id = 99 },
 		"with the end of what is open": func(m *Member) {
-			m.findItem(ItemEnd).exchange.id = openExchange(s.Process).id
+			m.findItem(kind.ItemEnd).exchange.id = openExchange(s.Process).id
 		},
-		"with a request of another epoch": func(m *Member) { m.findItem(ItemRequest).epoch-- },
+		"with a request of another epoch": func(m *Member) { m.findItem(kind.ItemRequest).epoch-- },
 		"that has to prepare again": func(m *Member) {
-			m.items[0].kind, m.items[0].epoch = ItemPrepare, s.Epoch()
+			m.items[0].kind, m.items[0].epoch = kind.ItemPrepare, s.Epoch()
 		},
-		"that has to coordinate": func(m *Member) { m.items[0].kind, m.ID = ItemCoordinate, 88 },
+		"that has to coordinate": func(m *Member) { m.items[0].kind, m.ID = kind.ItemCoordinate, 88 },
 		"that has to complete": func(m *Member) {
-			m.items[0].kind, m.items[0].epoch = ItemComplete, s.Epoch()
+			m.items[0].kind, m.items[0].epoch = kind.ItemComplete, s.Epoch()
 		},
 	} {
 		a := s.member("a")
@@ -241,16 +243,16 @@ func TestAttachIsStrict(t *testing.T) {
 
 // FuzzLoad: whatever bytes are loaded, they are the one form of what they say, and the process works.
 func FuzzLoad(f *testing.F) {
-	b, _ := newBed(DefaultSpec())
+	b, _ := newBed(defaultSpec())
 	f.Add(b.Save(nil), []byte{})
-	b.join("a", Joining{Candidate: true})
+	b.join("a", kind.Joining{Candidate: true})
 	a := b.sessions["a"]
 	f.Add(b.Save(nil), a.Save(nil))
 	b.play(5000)
 	f.Add(b.Save(nil), a.Save(nil))
 	b.do(func(at At) Answer { return b.Prepared(at, a, b.Epoch()) })
 	b.do(func(at At) Answer {
-		return b.Send(at, a, Request{Epoch: b.Epoch(), Audience: ToAll, Payload: []byte("x")})
+		return b.Send(at, a, Request{Epoch: b.Epoch(), Audience: kind.ToAll, Payload: []byte("x")})
 	})
 	f.Add(b.Save(nil), a.Save(nil))
 	b.do(func(at At) Answer { return b.Complete(at, a, b.Epoch(), []byte("y")) })
@@ -287,7 +289,7 @@ func exercise(t *testing.T, b *bed) {
 	if len(b.Members()) > 0 {
 		m := b.Members()[0]
 		do(func(at At) Answer { return b.Prepared(at, m, b.Epoch()) })
-		do(func(at At) Answer { return b.Send(at, m, Request{Epoch: b.Epoch(), Audience: ToAll}) })
+		do(func(at At) Answer { return b.Send(at, m, Request{Epoch: b.Epoch(), Audience: kind.ToAll}) })
 		for k := range b.lastExchange {
 			do(func(at At) Answer { return b.Reply(at, m, Answering{Epoch: b.Epoch(), Exchange: k + 1}) })
 			if k > 100 {
@@ -299,8 +301,8 @@ func exercise(t *testing.T, b *bed) {
 		do(func(at At) Answer { return b.Completed(at, m, b.Epoch()) })
 		do(func(at At) Answer { return b.Ack(at, m, m.lastSeq) })
 	}
-	do(func(at At) Answer { return b.Alter(at, DefaultSpec(), "", "") })
-	do(func(at At) Answer { return b.Act(at, Act{Verb: VerbRestart}) })
+	do(func(at At) Answer { return b.Alter(at, defaultSpec(), kind.By{}) })
+	do(func(at At) Answer { return b.Act(at, kind.Act{Verb: kind.VerbRestart}) })
 	do(func(at At) Answer { b.Process.Due(at); return Answer{} })
 	b.now += 1 << 40
 	do(func(at At) Answer { b.Process.Due(at); return Answer{} })

@@ -6,14 +6,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // A script is a story of one process. Each line is a command or an expectation. Epochs have their ordinals: the first,
 // the second. Sessions have letters.
 //
-//	spec open=100 most=2000 min=1 timeout=0 wait|kick|fail payload=65536 keep=16     like DefaultSpec
+//	spec open=100 most=2000 min=1 timeout=0 wait|kick|fail payload=65536 keep=16     like WithDefaults
 //	at 100                          plays what is due until 100 ms after the beginning, and then it is that time
 //	join a [observer] [NAME], leave a, kick a REASON, restart REASON, alter ...
 //	prepared a [1], completed a [1], ack a [SEQ]
@@ -66,26 +68,34 @@ func (s *script) accepted() {
 	s.checked = true
 }
 
-func parseSpec(words []string) Spec {
-	spec := DefaultSpec()
+// onTimeouts are the settings by their words.
+var onTimeouts = map[string]kind.OnTimeout{
+	"wait": kind.TimeoutWait, "kick": kind.TimeoutKick, "fail": kind.TimeoutFail,
+}
+
+func defaultSpec() kind.Spec { return kind.Spec{}.WithDefaults() }
+
+func parseSpec(words []string) kind.Spec {
+	spec := defaultSpec()
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
-		n, _ := strconv.ParseUint(value, 10, 64)
+		n, _ := strconv.Atoi(value)
+		millis := time.Duration(n) * time.Millisecond
 		switch key {
 		case "open":
-			spec.OpenDelay = n
+			spec.OpenDelay = millis
 		case "most":
-			spec.MaxOpenDelay = n
+			spec.MaxOpenDelay = millis
 		case "min":
 			spec.MinMembers = n
 		case "timeout":
-			spec.ReplyTimeout = n
+			spec.ReplyTimeout = millis
 		case "payload":
-			spec.Payload = n
+			spec.MaxPayload = n
 		case "keep":
 			spec.KeepResults = n
 		default:
-			spec.OnTimeout = OnTimeout(slices.Index(timeoutNames[:], key))
+			spec.OnTimeout = onTimeouts[key]
 		}
 	}
 	return spec
@@ -95,7 +105,7 @@ func (s *script) run(words []string) {
 	s.t.Helper()
 	verb, args := words[0], words[1:]
 	if s.bed == nil {
-		spec := DefaultSpec()
+		spec := defaultSpec()
 		if verb == "spec" {
 			spec = parseSpec(args)
 		}
@@ -169,7 +179,7 @@ func (s *script) command(verb string, args []string) {
 		n, _ := strconv.ParseUint(args[0], 10, 64)
 		err = s.play(s.began + n)
 	case "join":
-		j := Joining{Candidate: !slices.Contains(args, "observer")}
+		j := kind.Joining{Candidate: !slices.Contains(args, "observer")}
 		if name := args[len(args)-1]; len(args) > 1 && name != "observer" {
 			j.Name = name
 		}
@@ -179,12 +189,14 @@ func (s *script) command(verb string, args []string) {
 		s.answer, err = s.leave(args[0])
 		s.checked = false
 	case "kick":
-		s.do(func(at At) Answer { return s.Act(at, Act{VerbKick, s.member(args[0]).ID, "op", text}) })
+		act := kind.Act{Verb: kind.VerbKick, MemberID: s.member(args[0]).ID, By: kind.By{Author: "op", Reason: text}}
+		s.do(func(at At) Answer { return s.Act(at, act) })
 	case "restart":
-		s.do(func(at At) Answer { return s.Act(at, Act{VerbRestart, 0, "op", strings.Join(args, " ")}) })
+		act := kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "op", Reason: strings.Join(args, " ")}}
+		s.do(func(at At) Answer { return s.Act(at, act) })
 	case "alter":
 		s.do(func(at At) Answer {
-			return s.Alter(at, parseSpec(append(args, fmt.Sprint("timeout=", timeout))), "op", "")
+			return s.Alter(at, parseSpec(append(args, fmt.Sprint("timeout=", timeout))), kind.By{Author: "op"})
 		})
 	case "reload":
 		err = s.reload()
@@ -204,7 +216,7 @@ func (s *script) round() {
 	for _, m := range slices.Clone(s.Members()) {
 		s.do(func(at At) Answer { return s.Prepared(at, m, s.Epoch()) })
 	}
-	if c := s.Member(s.Coordinator()); s.State() == StateRunning {
+	if c := s.Member(s.Coordinator()); s.Phase() == kind.Running {
 		s.do(func(at At) Answer { return s.Ack(at, c, c.lastSeq) })
 	}
 }
@@ -252,9 +264,9 @@ func (s *script) memberCommand(verb string, args []string, epoch, timeout uint64
 func (s *script) address(r *Request, to string) {
 	switch to {
 	case "all":
-		r.Audience = ToAll
+		r.Audience = kind.ToAll
 	case "others":
-		r.Audience = ToOthers
+		r.Audience = kind.ToOthers
 	case "none":
 	default:
 		for _, name := range strings.Split(to, ",") {
@@ -279,7 +291,7 @@ func (s *script) expectation(verb string, args []string) bool {
 	case "epoch":
 		got, want = fmt.Sprint(len(s.epochs)), text
 	case "state":
-		got, want = s.State().String(), text
+		got, want = s.Phase().String(), text
 	case "coordinator":
 		got, want = s.nameOf(s.Coordinator()), text
 	case "inbox":
@@ -353,13 +365,13 @@ func (s *script) drawInbox(name string) string {
 func (s *script) drawItem(d *Delivery) string {
 	text := fmt.Sprintf("%v:%d", d.Kind, s.ordinal(d.Epoch))
 	switch d.Kind {
-	case ItemPrepare:
+	case kind.ItemPrepare:
 		text += fmt.Sprintf("(%s,%d)", s.nameOf(d.Coordinator), d.Members)
-	case ItemRequest:
+	case kind.ItemRequest:
 		text += fmt.Sprintf("#%d<%s=%s", d.Exchange, s.nameOf(d.From), d.Payload)
-	case ItemComplete:
+	case kind.ItemComplete:
 		text += "=" + string(d.Payload)
-	case ItemEnd:
+	case kind.ItemEnd:
 		var replies, missed []string
 		for _, r := range d.Replies {
 			failed := ""

@@ -56,34 +56,6 @@ func (p *Process) changeRow(at At, row uint64) {
 	at.Out.Rows = append(at.Out.Rows, row)
 }
 
-// Head is the head of all of the process.
-type Head struct {
-	Spec                   Spec
-	SpecRevision           uint64
-	Epoch                  uint64
-	State                  State
-	Since, Opened, Changed uint64 // moments
-	Opens                  uint64 // shard time
-	Coordinator            uint64
-	Members                int // of the process
-	Of                     int // of the epoch
-	LastResult             uint64
-	LastAct                Audit
-}
-
-// Head returns the head of all of the process.
-func (p *Process) Head() Head {
-	h := Head{
-		Spec: p.spec, SpecRevision: p.revisions.spec, Epoch: p.epoch, State: p.state, Since: p.since, Opened: p.opened,
-		Changed: p.changed, Opens: p.opens, Coordinator: p.coordinator, Members: len(p.members), Of: len(p.view),
-		LastResult: p.lastResult(),
-	}
-	if n := len(p.audit); n > 0 {
-		h.LastAct = p.audit[n-1]
-	}
-	return h
-}
-
 // Describe returns the process in a line, for tests and people.
 func (p *Process) Describe() string {
 	text := fmt.Sprintf("epoch %d %v since %d, opened %d, coordinator %d of %v, late %v, changed at %d, opens %d",

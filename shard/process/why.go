@@ -4,27 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard/internal/form"
-)
-
-// Code is why a round does not move, for programs.
-type Code string
-
-// The codes of reasons. Of those marked "blocked" neither time nor the members that are there can do away.
-const (
-	CodeNoMembers   Code = "no-members"   // blocked
-	CodeFewMembers  Code = "few-members"  // blocked: fewer than an epoch has at the least
-	CodeNoCandidate Code = "no-candidate" // blocked: none of the members may coordinate
-	CodeOpening     Code = "opening"      // members or the spec have changed: the next epoch opens in a moment
-	CodePrepare     Code = "prepare"      // members are not prepared
-	CodeReply       Code = "reply"        // members have not replied to a request
-	CodeCoordinator Code = "coordinator"  // the coordinator has neither completed the round nor waits for replies
-	CodeComplete    Code = "complete"     // the round is complete, and members have not handled that
 )
 
 // Reason is why a round does not move.
 type Reason struct {
-	Code    Code
+	Code    string // a kind.Reason
 	Blocked bool
 	Epoch   uint64
 	// Exchange is the one that waits for replies, From is its sender, or the coordinator.
@@ -60,8 +46,8 @@ func (n Named) String() string {
 
 // Describe returns the reason as people read it at a time.
 func (re *Reason) Describe(now uint64) string {
-	s := re.what()
-	if re.Code != CodeOpening {
+	s := re.What()
+	if re.Code != kind.ReasonOpening {
 		s += ", for " + form.Time(now-min(now, re.Since))
 	} else {
 		s += " in " + form.Time(re.Until-min(now, re.Until))
@@ -75,28 +61,29 @@ func (re *Reason) Describe(now uint64) string {
 	return s
 }
 
-func (re *Reason) what() string {
+// What returns the reason as people read it, without since when.
+func (re *Reason) What() string {
 	switch re.Code {
-	case CodeNoMembers:
+	case kind.ReasonNoMembers:
 		return "no session has joined"
-	case CodeFewMembers:
+	case kind.ReasonFewMembers:
 		return fmt.Sprintf("%d of %d members have joined", re.Waiting, re.Of)
-	case CodeNoCandidate:
+	case kind.ReasonNoCandidate:
 		return fmt.Sprintf("none of %d members is a candidate for coordinating", re.Of)
-	case CodeOpening:
+	case kind.ReasonOpening:
 		return "the next epoch opens"
-	case CodePrepare:
+	case kind.ReasonPrepare:
 		return fmt.Sprintf("epoch %d waits for %d of %d members to be prepared: %s", re.Epoch, re.Waiting, re.Of,
 			re.names())
-	case CodeReply:
+	case kind.ReasonReply:
 		return fmt.Sprintf("%v waits for %d of %d replies: %s", re.From, re.Waiting, re.Of, re.names())
-	case CodeCoordinator:
+	case kind.ReasonCoordinator:
 		return fmt.Sprintf("%v coordinates epoch %d, and waits for no reply", re.From, re.Epoch)
-	case CodeComplete:
+	case kind.ReasonComplete:
 		return fmt.Sprintf("epoch %d is complete; %d of %d members have not handled that: %s", re.Epoch, re.Waiting,
 			re.Of, re.names())
 	}
-	return string(re.Code)
+	return re.Code
 }
 
 func (re *Reason) names() string {
@@ -124,24 +111,24 @@ func (p *Process) Why() []Reason {
 	var list []Reason
 	switch {
 	case p.opens != 0:
-		re := Reason{Code: CodeOpening, Epoch: p.epoch, Since: p.changed, Until: p.opens, Text: p.lastAct()}
+		re := Reason{Code: kind.ReasonOpening, Epoch: p.epoch, Since: p.changed, Until: p.opens, Text: p.lastAct()}
 		list = append(list, re)
 	case len(p.view) == 0:
 		re := Reason{Code: p.lacks(), Blocked: true, Epoch: p.epoch, Since: p.since, Text: p.lastAct()}
 		re.Waiting = len(p.members)
-		if re.Of = len(p.members); re.Code == CodeFewMembers {
-			re.Of = int(p.spec.MinMembers)
+		if re.Of = len(p.members); re.Code == kind.ReasonFewMembers {
+			re.Of = p.spec.MinMembers
 		}
 		list = append(list, re)
 	}
 	switch p.state {
-	case StatePreparing:
-		re := Reason{Code: CodePrepare, Since: p.opened, Late: p.late}
+	case kind.Preparing:
+		re := Reason{Code: kind.ReasonPrepare, Since: p.opened, Late: p.late}
 		list = append(list, p.nameThose(re, p.isUnprepared))
-	case StateRunning:
+	case kind.Running:
 		list = p.whyRunning(list)
-	case StateComplete:
-		re := Reason{Code: CodeComplete, Since: p.since}
+	case kind.Complete:
+		re := Reason{Code: kind.ReasonComplete, Since: p.since}
 		re = p.nameThose(re, func(m *Member, _ int) bool { return m.Completed != p.epoch })
 		if re.Waiting > 0 {
 			list = append(list, re)
@@ -154,14 +141,14 @@ func (p *Process) Why() []Reason {
 func (p *Process) whyRunning(list []Reason) []Reason {
 	asks := false
 	for _, e := range p.exchanges {
-		if e.outcome != OutcomeOpen {
+		if e.outcome != kind.OutcomeOpen {
 			continue
 		}
 		asks = asks || e.from == p.coordinator
 		if len(list) > MaxReasons {
 			continue
 		}
-		re := Reason{Code: CodeReply, Exchange: e.id, Since: e.sent, Until: e.deadline, Late: e.late}
+		re := Reason{Code: kind.ReasonReply, Exchange: e.id, Since: e.sent, Until: e.deadline, Late: e.late}
 		re.From = p.named(e.from)
 		re = p.nameThose(re, e.waitsFor)
 		re.Of = e.missing + len(e.replies)
@@ -171,7 +158,7 @@ func (p *Process) whyRunning(list []Reason) []Reason {
 		return list
 	}
 	return append(list, Reason{
-		Code: CodeCoordinator, Epoch: p.epoch, From: p.named(p.coordinator), Of: len(p.view), Since: p.since,
+		Code: kind.ReasonCoordinator, Epoch: p.epoch, From: p.named(p.coordinator), Of: len(p.view), Since: p.since,
 	})
 }
 
@@ -183,7 +170,7 @@ func (p *Process) nameThose(re Reason, waited func(*Member, int) bool) Reason {
 		if m == nil || !waited(m, seat) {
 			continue
 		}
-		if re.Waiting++; len(re.Members) < MaxNamed {
+		if re.Waiting++; len(re.Members) < kind.MaxNamed {
 			re.Members = append(re.Members, p.named(id))
 		}
 	}
@@ -196,15 +183,19 @@ func (p *Process) lastAct() string {
 		return ""
 	}
 	a := &p.audit[len(p.audit)-1]
-	if a.Epoch != p.epoch || a.Verb == VerbCreate || a.Verb == VerbAlter {
+	if a.Epoch != p.epoch || a.Verb == kind.VerbCreated || a.Verb == kind.VerbAltered {
 		return ""
 	}
-	s := fmt.Sprintf("%v by %s", a.Verb, a.Author)
-	if a.Name != "" {
-		s = fmt.Sprintf("%v of %s by %s", a.Verb, a.Name, a.Author)
+	s := a.Verb.String()
+	if a.Verb == kind.VerbFailed {
+		s = "fail"
 	}
-	if a.Reason != "" {
-		s += ": " + a.Reason
+	if a.Name != "" {
+		s += " of " + a.Name
+	}
+	s += " by " + a.By.Author
+	if a.By.Reason != "" {
+		s += ": " + a.By.Reason
 	}
 	return s
 }

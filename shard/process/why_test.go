@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // whys are what keeps a round from moving, and how that is said.
@@ -95,7 +96,7 @@ func TestWhyNamesAFew(t *testing.T) {
 		t.Errorf("%d exchanges are named", len(list))
 	}
 	re := list[0]
-	if text := re.Describe(c.now); len(re.Members) != MaxNamed || re.Waiting != 100 || re.Of != 100 ||
+	if text := re.Describe(c.now); len(re.Members) != kind.MaxNamed || re.Waiting != 100 || re.Of != 100 ||
 		!strings.Contains(text, "92 more") {
 		t.Errorf("%s", text)
 	}
@@ -112,8 +113,9 @@ func TestGoneSaysWhy(t *testing.T) {
 		t.Errorf("%+v", gone)
 	}
 	for want, r := range map[string]Removal{
-		"kicked by op: why; join again": {Author: "op", Reason: "why"}, "kicked by op; join again": {Author: "op"},
-		"kicked: why; join again": {Reason: "why"}, "kicked; join again": {},
+		"kicked by op: why; join again": {By: kind.By{Author: "op", Reason: "why"}},
+		"kicked by op; join again":      {By: kind.By{Author: "op"}},
+		"kicked: why; join again":       {By: kind.By{Reason: "why"}}, "kicked; join again": {},
 	} {
 		if got := r.Text(); got != want {
 			t.Errorf("%q, and not %q", got, want)
@@ -134,7 +136,7 @@ func TestTheAuditIsBounded(t *testing.T) {
 	for range MaxAudit + 5 {
 		s.run([]string{"restart", "again"})
 	}
-	if len(s.Audit()) != MaxAudit || s.Audit()[0].Verb != VerbRestart {
+	if len(s.Audit()) != MaxAudit || s.Audit()[0].Verb != kind.VerbRestart {
 		t.Errorf("%d acts are kept", len(s.Audit()))
 	}
 }

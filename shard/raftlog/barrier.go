@@ -25,7 +25,7 @@ const (
 type barriers struct {
 	ask     askMajority
 	timeout time.Duration // of a barrier
-	limit   time.Duration // of the first round after one that succeeded; it doubles with each that fails
+	limit   time.Duration // of a leader's first round, and after one that succeeded; it doubles with each that fails
 	pause   time.Duration // after a round that failed
 	stop    <-chan struct{}
 	wake    chan struct{} // holds a token while barriers may be waiting
@@ -84,6 +84,7 @@ func (b *barriers) signal() {
 // shard.ErrLogClosed. barrierRounds goroutines run it.
 func (b *barriers) run() {
 	limit := b.limit
+	var elected <-chan struct{}
 	var taken []barrier
 	for {
 		select {
@@ -95,10 +96,13 @@ func (b *barriers) run() {
 		if taken = b.drain(taken); len(taken) == 0 {
 			continue
 		}
-		// The question goes to the leader that is known now, and is lost with it.
-		elected := b.elected.wait()
+		// The question goes to the leader that is known now, and is lost with it. What was lost on the way to an
+		// earlier leader says nothing of this one.
+		if now := b.elected.wait(); now != elected {
+			elected, limit = now, b.limit
+		}
 		b.rounds.Add(1)
-		err := b.ask(limit, elected)
+		err := b.ask(min(limit, untilFirst(taken)), elected)
 		if err == nil {
 			answer(taken, nil)
 			limit = b.limit
@@ -116,6 +120,17 @@ func answer(barriers []barrier, err error) {
 	for _, b := range barriers {
 		b.done(err)
 	}
+}
+
+// untilFirst is after which time the first of some barriers is to be answered, whatever its round says.
+func untilFirst(taken []barrier) time.Duration {
+	first := taken[0].deadline
+	for _, one := range taken[1:] {
+		if one.deadline.Before(first) {
+			first = one.deadline
+		}
+	}
+	return max(time.Until(first), 0)
 }
 
 // drain returns all waiting barriers. The next ones wait in the memory that it is given.
@@ -176,8 +191,13 @@ var (
 	errRoundAbandoned = errors.New("another leader was elected")
 )
 
-// Barrier joins the next round.
-func (l *Log) Barrier(done func(error)) error { return l.barriers.add(done) }
+// Barrier joins the next round. Where no leader has been known for as long as a barrier may take, it fails at once.
+func (l *Log) Barrier(done func(error)) error {
+	if without := l.leaderless(); without > l.barriers.timeout {
+		return fmt.Errorf("%w: no leader has been known for %v", shard.ErrNoQuorum, without.Round(time.Second))
+	}
+	return l.barriers.add(done)
+}
 
 // askMajority runs one round of the engine.
 //

@@ -223,3 +223,45 @@ func TestTooManyBarriersAreRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatWasLostOnTheWayToALeaderSaysNothingOfTheNext: a host that was cut off asks again soon once it knows a leader.
+func TestWhatWasLostOnTheWayToALeaderSaysNothingOfTheNext(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		answer := mustAdd(t, b)
+		r := <-m.began
+		for r.limit < 4*b.limit {
+			r.answer <- errRoundDropped
+			r = <-m.began
+		}
+		b.elected.announce()
+		if r = <-m.began; r.limit != b.limit {
+			t.Errorf("a new leader is given %v, want %v", r.limit, b.limit)
+		}
+		r.answer <- nil
+		if err := <-answer; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestABarrierIsAnsweredInTimeThoughItWaitedForARound: no round outlasts the first barrier that it serves.
+func TestABarrierIsAnsweredInTimeThoughItWaitedForARound(t *testing.T) {
+	testBarriers(t, func(t *testing.T, b *barriers, m *majority) {
+		go func() {
+			for range m.began { // no answer comes
+			}
+		}()
+		for range 30 {
+			began := time.Now()
+			answer := mustAdd(t, b)
+			time.Sleep(b.timeout / 7)
+			if err := <-answer; !errors.Is(err, shard.ErrNoQuorum) {
+				t.Errorf("got %v, want ErrNoQuorum", err)
+			}
+			if took := time.Since(began); took > b.timeout+10*b.pause {
+				t.Errorf("took %v, want %v", took, b.timeout)
+			}
+		}
+		close(m.began)
+	})
+}

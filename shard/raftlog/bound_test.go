@@ -42,7 +42,7 @@ func TestTheDirectoryIsBoundedInBytes(t *testing.T) {
 	)
 	m := newCluster(t, 1, func(c *Config) { c.SnapshotBytes, c.KeepBytes = snapshot, keep })[0]
 	small := systemDisk()
-	small.segmentBytes = segment
+	small.SegmentBytes = segment
 	host, err := open(m.config.withDefaults(), small)
 	if err != nil {
 		t.Fatal(err)

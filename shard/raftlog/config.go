@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 // Defaults of a Config. DESIGN.md has the figures behind them.
@@ -68,8 +69,15 @@ type Config struct {
 	// DataDir holds the log and the snapshots. It is made if it does not exist, and belongs to this incarnation and
 	// this machine's host name from then on.
 	DataDir string
+	// Files is the file system that DataDir is on; nil: that of the operating system.
+	Files *Files
 	// Used says that a host was opened on DataDir before: without its record the directory is damaged.
 	Used bool
+	// LogEnd is up to where the log was durable when that was last noted outside of DataDir's log: a log that ends
+	// before is damaged.
+	LogEnd wal.End
+	// Confirmed is what other hosts had confirmed when that was last noted.
+	Confirmed []Confirmed
 	// Founders are the hosts that the cluster began with, by id, below transport.FirstJoined. They are part of the
 	// replicated log. A host that is not among them has joined later. Default: this host alone.
 	Founders map[shard.HostID]hosts.Incarnation
@@ -123,8 +131,11 @@ type Config struct {
 
 	// Transfers is notified, if set, of the snapshots that hosts send each other.
 	Transfers Transfers
-	// Damaged is called, if set, with a file that is missing when the engine needs it. The engine stops the process as
-	// soon as it returns, without the name of the file.
+	// Relieve, if set, gives back what is held of the disk's room, for what must be written. It must not block.
+	Relieve func()
+	// Damaged is called, if set, with a file that is missing when the engine needs it, and where the disk has no room
+	// for what must be written (NoRoom), and with an ErrSetBack where a leader knows that this host has confirmed more
+	// than it has. The engine stops the process as soon as Damaged returns, and names no file.
 	Damaged func(error)
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of

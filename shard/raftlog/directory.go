@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -47,33 +48,42 @@ func recordOf(c Config, hostname string) directoryRecord {
 // directoryLock is this process's lock on a data directory. The engine's own lock does not exclude a second host of the
 // same process.
 type directoryLock struct {
-	file *os.File
+	file io.Closer
 	used bool // a host was open on the directory before
 }
 
 // claimDirectory makes the data directory if there is none, locks it, and refuses the directory of another host.
-func claimDirectory(c Config, disk vfs.FS) (*directoryLock, error) {
+func claimDirectory(c Config, disk *disk) (*directoryLock, error) {
 	if err := makeDirectory(disk, c.DataDir); err != nil {
 		return nil, fmt.Errorf("raftlog: make the data directory: %w", err)
 	}
-	file, err := os.OpenFile(filepath.Join(c.DataDir, lockFile), os.O_CREATE|os.O_RDWR, 0o640)
+	file, err := disk.LockDirectory(c.DataDir)
 	if err != nil {
-		return nil, fmt.Errorf("raftlog: lock the data directory: %w", err)
+		return nil, err
 	}
 	lock := &directoryLock{file: file}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		lock.release()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%w: %s: stop that process, or give this host a directory of its own",
-				ErrDirectoryInUse, c.DataDir)
-		}
-		return nil, fmt.Errorf("raftlog: lock the data directory %s: %w", c.DataDir, err)
-	}
-	if lock.used, err = checkDirectory(c); err != nil {
+	if lock.used, err = checkDirectory(c, disk); err != nil {
 		lock.release()
 		return nil, err
 	}
 	return lock, nil
+}
+
+// lockDirectory locks a directory of the operating system.
+func lockDirectory(dir string) (io.Closer, error) {
+	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("raftlog: lock the data directory: %w", err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%w: %s: stop that process, or give this host a directory of its own",
+				ErrDirectoryInUse, dir)
+		}
+		return nil, fmt.Errorf("raftlog: lock the data directory %s: %w", dir, err)
+	}
+	return file, nil
 }
 
 // makeDirectory makes a directory, and those above it that are missing, so that a power failure leaves them.
@@ -97,12 +107,12 @@ func makeDirectory(disk vfs.FS, dir string) error {
 func (d *directoryLock) release() { d.file.Close() }
 
 // checkDirectory compares the record with the config, and reports whether there is one.
-func checkDirectory(c Config) (used bool, err error) {
+func checkDirectory(c Config, disk vfs.FS) (used bool, err error) {
 	hostname, err := os.Hostname()
 	if err != nil {
 		return false, fmt.Errorf("raftlog: the machine's host name: %w", err)
 	}
-	text, err := os.ReadFile(filepath.Join(c.DataDir, recordFile))
+	text, err := readFile(disk, filepath.Join(c.DataDir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) && c.Used {
 		return false, missingFile(filepath.Join(c.DataDir, recordFile))
 	}
@@ -172,7 +182,7 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 // record writes the record of the directory, once the engine has accepted it, unless there is one.
 func (d *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
-	if _, err := os.Stat(path); err == nil {
+	if _, err := disk.Stat(path); err == nil {
 		return nil
 	}
 	hostname, err := os.Hostname()

@@ -3,8 +3,10 @@ package raftlog
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
+	"sync/atomic"
 
 	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/raftio"
@@ -19,22 +21,54 @@ import (
 // completes two things: a power failure leaves no half of a file that the engine expects to be whole (wholefile.go),
 // and a snapshot that is missing is named.
 type disk struct {
-	vfs.FS
-	openData func(name string) (direct.File, error) // a file of the log
+	Files
 	// damaged, where set, is called with a snapshot that is missing when the engine needs it. The engine removes no
 	// snapshot that a record of the log still refers to, so another program has removed it.
 	damaged func(error)
-	// segmentBytes is the size that files of the log grow to; 0: that of the store.
-	segmentBytes int64
+	// full is the first error of the disk that said that it has no room, and that the engine cannot go on from.
+	full atomic.Pointer[error]
 }
 
-func systemDisk() *disk { return &disk{FS: freeing.FS{FS: vfs.Default}, openData: direct.Open} }
+// Files is a file system that data directories are on.
+type Files struct {
+	vfs.FS
+	// OpenData opens a file of the log for writing, as wal.Disk has it.
+	OpenData func(name string) (direct.File, error)
+	// LockDirectory locks a directory against all other hosts until the lock is closed. It returns ErrDirectoryInUse,
+	// wrapped, where another host has the lock.
+	LockDirectory func(dir string) (io.Closer, error)
+	// SegmentBytes is the size that files of the log grow to; 0: that of the store.
+	SegmentBytes int64
+}
+
+// systemFiles is the file system of the operating system.
+func systemFiles() Files {
+	return Files{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open, LockDirectory: lockDirectory}
+}
+
+func systemDisk() *disk { return &disk{Files: systemFiles()} }
+
+// disk is that of the config's file system.
+func (c Config) disk() *disk {
+	if c.Files == nil {
+		return systemDisk()
+	}
+	return &disk{Files: *c.Files}
+}
 
 // store returns what opens the log store of a host.
 func (d *disk) store(c Config) *storeFactory {
 	return &storeFactory{disk: d.FS, Factory: logdb.Factory{
-		Disk: wal.Disk{FS: d.FS, OpenData: d.openData}, SegmentBytes: d.segmentBytes,
-		Existing: c.Used, Synced: c.Synced,
+		Disk: wal.Disk{FS: d.FS, OpenData: d.OpenData}, SegmentBytes: d.SegmentBytes,
+		Existing: c.Used, Least: c.LogEnd, Synced: c.Synced,
+		Full: func(err error, last bool) {
+			if c.Relieve != nil && !last {
+				c.Relieve()
+			}
+			if last {
+				d.noRoom(err)
+			}
+		},
 	}}
 }
 
@@ -44,6 +78,8 @@ type storeFactory struct {
 	disk vfs.FS
 	db   *logdb.DB
 	err  error
+	// opened, if set, is called with the store before the engine gets it.
+	opened func(*logdb.DB)
 }
 
 // Create implements config.LogDBFactory.
@@ -54,6 +90,9 @@ func (s *storeFactory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, d
 	}
 	if s.err = s.findSnapshots(dirs[0]); s.err != nil {
 		return nil, errors.Join(s.err, s.db.Close())
+	}
+	if s.opened != nil {
+		s.opened(s.db)
 	}
 	return s.db, nil
 }
@@ -76,13 +115,14 @@ func (s *storeFactory) findSnapshots(dir string) error {
 // Create implements vfs.FS.
 func (d *disk) Create(name string) (vfs.File, error) {
 	if isWhole(name) {
-		return createWhole(d.FS, name)
+		file, err := createWhole(d.FS, name)
+		return d.watched(name, file, err)
 	}
 	file, err := d.FS.Create(name)
 	if err == nil && strings.HasSuffix(name, snapshotSuffix) {
 		file = piecewise{vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: snapshotPiece})}
 	}
-	return file, err
+	return d.watched(name, file, err)
 }
 
 // snapshotPiece is how many bytes of a snapshot are given to the disk at a time: a sync of the log would wait for all

@@ -37,7 +37,7 @@ func (c countedFile) Sync() error {
 func TestASnapshotGoesToTheDiskPieceByPiece(t *testing.T) {
 	const block, blocks = 2 << 20, 8
 	counter := &syncCounter{FS: vfs.NewMem()}
-	d := disk{FS: counter}
+	d := disk{Files: Files{FS: counter}}
 	for name, most := range map[string]int{"snapshot-1.gbsnap": 1<<20 + 2*snapshotPiece, "other": block * blocks} {
 		counter.unsynced, counter.most = 0, 0
 		file, err := d.Create(name)

@@ -11,8 +11,8 @@ import (
 // directory only, which is no place for a host to write to. So these two variables of the engine are set here, if they
 // have the values of the version that this was read in. `make engine` says whether another version still has them.
 const (
-	foundRoom, entriesRoom = 512, 32 // of a new slice
-	foundFree, entriesFree = 96, 8   // with less room than that in it a slice is replaced
+	foundRoom, entriesRoom = 512, 4 // of a new slice: two batches are under way, and more of them make the slice grow
+	foundFree, entriesFree = 96, 1  // with less room than that in it a slice is replaced
 )
 
 // entrySliceSize is the engine's room of a new slice.

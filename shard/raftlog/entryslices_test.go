@@ -51,7 +51,7 @@ func TestABatchTakesLittleMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	one.mustPropose(1, 1+batches)
 	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / batches; each > 16<<10 {
+	if each := (after.TotalAlloc - before.TotalAlloc) / batches; each > 3<<10 {
 		t.Errorf("%d bytes for each batch", each)
 	} else {
 		t.Logf("%d bytes for each batch", each)

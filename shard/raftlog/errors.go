@@ -35,6 +35,9 @@ var (
 	ErrFormat = errors.New("raftlog: the data directory has a format that this version does not know")
 )
 
+// ErrSetBack is what Config.Damaged is called with where this host lacks what it has confirmed to another one.
+var ErrSetBack = errors.New("raftlog: the data directory is an older copy")
+
 // engineOpenErrors are the engine's reasons for refusing a data directory. Its package does not export the values, so
 // they are known by their text. claimDirectory refuses most of these directories first, with a better error; these
 // remain where its record is lost.
@@ -63,7 +66,7 @@ func explainOpen(c Config, err error) error {
 	if d, ok := errors.AsType[*wal.DamageError](err); ok {
 		err = damageOf(d)
 	}
-	if errors.Is(err, ErrDamaged) {
+	if errors.Is(err, ErrDamaged) || NoRoom(err) {
 		return fmt.Errorf("raftlog: open host %d in %s: %w", c.Host, c.DataDir, err)
 	}
 	for _, known := range engineOpenErrors {

@@ -130,12 +130,15 @@ func saysFull(m *raftpb.Message) (full, says bool) {
 	return false, false
 }
 
-// Received implements transport.Replicas: it reads the marks in messages of other hosts, and removes them.
+// Received implements transport.Replicas: it notes what other hosts confirm, reads the marks in their messages, and
+// removes those.
 func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 	h.followers.note(from, messages)
+	h.confirmations.note(from, messages, h.appliedOf)
 	for i := range messages {
 		switch m := &messages[i]; m.Type {
 		case raftpb.Heartbeat:
+			h.checkSetBack(from, m)
 			if l := h.log(m.ShardID); l != nil {
 				l.leaderRefuses.Store(m.Reject)
 			}

@@ -35,6 +35,8 @@ type growth struct {
 	last     point
 	saved    point   // of the last snapshot
 	prepared point   // of the one that is being saved
+	written  point   // of the one that was written last: the engine may give it up after that
+	wrote    uint64  // how large that one is
 	behind   []point // past points, the oldest first, a few for each extent that is kept
 	size     uint64  // of the last snapshot
 }
@@ -125,18 +127,32 @@ func (g *growth) prepare() {
 	g.prepared = g.last
 }
 
-// save notes that the snapshot that was prepared is saved.
-func (g *growth) save(size uint64) {
+// write notes that the snapshot that was prepared is written, and how large it is.
+func (g *growth) write(size uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.saved, g.size = g.prepared, size
+	g.written, g.wrote = g.prepared, size
+}
+
+// save notes that the snapshot that was written is saved: the log before it may go.
+func (g *growth) save() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.saved, g.size = g.written, g.wrote
+}
+
+// givenUp reports whether the snapshot that was written last was not saved.
+func (g *growth) givenUp() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.written.index > g.saved.index
 }
 
 // restore notes that the state is that of a snapshot now. The next entry says of which place.
 func (g *growth) restore(size uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.started, g.saved, g.size = false, g.last, size
+	g.started, g.saved, g.written, g.size = false, g.last, g.last, size
 }
 
 // compactTo returns the index up to which the log may go once there is a snapshot of what is applied; false where

@@ -32,7 +32,8 @@ func TestASnapshotIsDueByEntriesAndByBytes(t *testing.T) {
 				t.Errorf("%v: due after %d entries, want %d", c.every, got, c.want)
 			}
 			g.prepare()
-			g.save(1)
+			g.write(1)
+			g.save()
 		}
 	}
 }
@@ -45,7 +46,8 @@ func TestASnapshotIsNotDueBeforeTheLogIsAsLargeAsTheLastOne(t *testing.T) {
 	}
 	g.prepare()
 	g.add(2, 2, 100) // while it is being saved
-	g.save(5000)
+	g.write(5000)
+	g.save()
 	for index := uint64(3); index < 8; index++ {
 		g.add(index, index, 1000-entryBytes)
 		if g.isDueNow() != (index == 7) {
@@ -107,7 +109,8 @@ func TestASnapshotIsWholeBeforeTheLogHasGrownByMuch(t *testing.T) {
 		g := newGrowth(c.every, extent{1, 1})
 		g.add(1, 100, 1)
 		g.prepare()
-		g.save(c.size)
+		g.write(c.size)
+		g.save()
 		g.add(101, 200, 100*entry)
 		g.prepare()
 		expected := c.size + c.size/4

@@ -22,25 +22,29 @@ type Host struct {
 	engine   *dragonboat.NodeHost
 	lock     *directoryLock
 	events   *events
-	store    *logdb.DB
+	store    atomic.Pointer[logdb.DB]
 	replicas *replicas
 	// followers and sendings are filled by the transport.
-	followers *followers
-	sendings  sendings
-	saves     *saves
+	followers     *followers
+	confirmations *confirmations
+	sendings      sendings
+	saves         *saves
 	// own is the transport of a host that was given none.
 	own *transport.Transport
 
-	lifecycle sync.Mutex // held by Start, and by Close until it begins; locked before mu
-	closed    bool       // guarded by lifecycle
+	// lifecycle has a token while Start, Join or Discard runs, which is taken before mu. It is no mutex because these
+	// wait for the engine, and the time of a bubble of testing/synctest stands still while one waits for a mutex.
+	lifecycle chan struct{}
+	closed    bool // guarded by lifecycle
 
 	mu      sync.Mutex                      // held while logs is replaced
 	logs    atomic.Pointer[map[uint64]*Log] // the map is never written to
 	stopped map[uint64]time.Time            // guarded by mu; when the last replica of a shard was stopped
 
-	stop      chan struct{}
-	closeOnce sync.Once
-	running   sync.WaitGroup
+	stop    chan struct{}
+	ending  atomic.Bool
+	ended   chan struct{} // closed when Close is done
+	running sync.WaitGroup
 }
 
 // Open claims the data directory of a config, and connects to other hosts through its transport. No shard runs before
@@ -51,16 +55,18 @@ func Open(config Config) (*Host, error) {
 		return nil, err
 	}
 	config.Founders = maps.Clone(config.Founders)
-	return open(config, systemDisk())
+	return open(config, config.disk())
 }
 
 func open(c Config, disk *disk) (_ *Host, err error) {
 	h := &Host{
-		config: c, followers: newFollowers(), sendings: sendings{all: make(map[followerKey]sending)},
-		saves: newSaves(), stopped: make(map[uint64]time.Time), stop: make(chan struct{}),
+		config: c, followers: newFollowers(), confirmations: newConfirmations(c.Confirmed),
+		sendings: sendings{all: make(map[followerKey]sending)},
+		saves:    newSaves(), stopped: make(map[uint64]time.Time), stop: make(chan struct{}),
+		lifecycle: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	h.logs.Store(&map[uint64]*Log{})
-	lock, err := claimDirectory(c, disk.FS)
+	lock, err := claimDirectory(c, disk)
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +94,17 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	h.events = newEvents(h)
 	enginePanicked.Store(nil) // an earlier panic does not explain an error of this call
 	store := disk.store(c)
+	store.opened = h.store.Store // before the engine starts the transport, which asks the store
 	h.engine, err = dragonboat.NewNodeHost(c.engineConfig(h.events, factory, disk, store))
-	h.store = store.db
 	if store.err != nil {
 		err = store.err
 	}
 	if err == nil && h.engine == nil {
 		// The engine swallows a panic of its own whose value is no error.
 		err = errors.New(lastEnginePanic())
+	}
+	if full := disk.full.Load(); err != nil && full != nil {
+		err = *full // the engine may have said something else of it
 	}
 	if err != nil {
 		return nil, explainOpen(c, err)
@@ -155,24 +164,33 @@ func (h *Host) forget(l *Log) {
 	}
 }
 
+// change begins a change of which replicas run, one after the other. The function that it returns ends it.
+func (h *Host) change() (end func()) {
+	h.lifecycle <- struct{}{}
+	return func() { <-h.lifecycle }
+}
+
 // Close closes every log and then the host. It waits as Log.Close does.
 func (h *Host) Close() error {
-	h.closeOnce.Do(func() {
-		h.lifecycle.Lock()
-		h.closed = true
-		h.lifecycle.Unlock()
-		var closing sync.WaitGroup
-		for _, l := range h.logsByShard() {
-			closing.Go(func() { l.Close() })
-		}
-		closing.Wait()
-		close(h.stop)
-		h.running.Wait()
-		h.engine.Close()
-		h.lock.release()
-		if h.own != nil {
-			h.own.Close()
-		}
-	})
+	if h.ending.Swap(true) {
+		<-h.ended
+		return nil
+	}
+	defer close(h.ended)
+	end := h.change()
+	h.closed = true
+	end()
+	var closing sync.WaitGroup
+	for _, l := range h.logsByShard() {
+		closing.Go(func() { l.Close() })
+	}
+	closing.Wait()
+	close(h.stop)
+	h.running.Wait()
+	h.engine.Close()
+	h.lock.release()
+	if h.own != nil {
+		h.own.Close()
+	}
 	return nil
 }

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lni/dragonboat/v4"
 	"github.com/lni/dragonboat/v4/tools"
+	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -44,11 +45,11 @@ func Import(ctx context.Context, config Config, states map[uint64]State) (err er
 	if err := config.Validate(); err != nil {
 		return err
 	}
-	scratch := filepath.Clean(config.DataDir) + ".import"
-	if err := os.RemoveAll(scratch); err != nil {
+	scratch, disk := filepath.Clean(config.DataDir)+".import", config.disk()
+	if err := disk.RemoveAll(scratch); err != nil {
 		return fmt.Errorf("raftlog: import: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	defer func() { err = errors.Join(err, disk.RemoveAll(scratch)) }()
 	if err := exportStates(ctx, scratch, config, states); err != nil {
 		return fmt.Errorf("raftlog: import: %w", err)
 	}
@@ -67,6 +68,7 @@ func exportDirectory(scratch string, shardID uint64) string {
 func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) (err error) {
 	host, err := Open(Config{
 		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: filepath.Join(scratch, "engine"), Logger: config.Logger,
+		Files: config.Files,
 	})
 	if err != nil {
 		return err
@@ -74,7 +76,7 @@ func exportStates(ctx context.Context, scratch string, config Config, states map
 	defer func() { err = errors.Join(err, host.Close()) }()
 	for _, shardID := range slices.Sorted(maps.Keys(states)) {
 		dir := exportDirectory(scratch, shardID)
-		if err := os.MkdirAll(dir, 0o750); err != nil {
+		if err := config.disk().MkdirAll(dir, 0o750); err != nil {
 			return err
 		}
 		if _, err := host.Start(shardID, exported{states[shardID].Machine}); err != nil {
@@ -103,7 +105,7 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 			if err == nil && index >= entry {
 				return index, nil
 			}
-			if err := clearDirectory(dir); err != nil {
+			if err := clearDirectory(h.config.disk(), dir); err != nil {
 				return 0, err
 			}
 		}
@@ -126,17 +128,17 @@ func (h *Host) hasMembers(shardID uint64) bool {
 	return false
 }
 
-func clearDirectory(dir string) error {
-	if err := os.RemoveAll(dir); err != nil {
+func clearDirectory(disk vfs.FS, dir string) error {
+	if err := disk.RemoveAll(dir); err != nil {
 		return err
 	}
-	return os.MkdirAll(dir, 0o750)
+	return disk.MkdirAll(dir, 0o750)
 }
 
 // importStates imports what was exported into the directory of a host.
 func importStates(scratch string, config Config, states map[uint64]State) error {
-	disk := systemDisk()
-	lock, err := claimDirectory(config, disk.FS)
+	disk := config.disk()
+	lock, err := claimDirectory(config, disk)
 	if err != nil {
 		return err
 	}
@@ -153,13 +155,15 @@ func importStates(scratch string, config Config, states map[uint64]State) error 
 		if err := replicas.set(shardID, replicaRecord{Replica: replica}); err != nil {
 			return err
 		}
-		found, err := filepath.Glob(filepath.Join(exportDirectory(scratch, shardID), "snapshot-*"))
+		dir := exportDirectory(scratch, shardID)
+		found, err := disk.List(dir)
+		found = slices.DeleteFunc(found, func(name string) bool { return !strings.HasPrefix(name, "snapshot-") })
 		if err != nil || len(found) != 1 {
 			return fmt.Errorf("exported snapshots of shard %d: %v, %w", shardID, found, err)
 		}
 		engine := config.engineConfig(nil, nil, disk, disk.store(config))
 		members := map[uint64]string{replica: config.target().String()}
-		if err := tools.ImportSnapshot(engine, found[0], members, replica); err != nil {
+		if err := tools.ImportSnapshot(engine, filepath.Join(dir, found[0]), members, replica); err != nil {
 			return fmt.Errorf("shard %d: %w", shardID, err)
 		}
 	}

@@ -19,8 +19,7 @@ import (
 //
 // The state machine must be empty. It gets the shard's entries until the log is closed.
 func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shard.HostID) (shard.Log, error) {
-	h.lifecycle.Lock()
-	defer h.lifecycle.Unlock()
+	defer h.change()()
 	record := h.replica(shardID)
 	if record.Replica == 0 {
 		return nil, fmt.Errorf("raftlog: start shard %d on host %d: %w", shardID, h.config.Host, shard.ErrNotMember)
@@ -38,8 +37,7 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shar
 // Join starts a replica of a shard that its leader has added on this host, or starts it again. From then on it is the
 // host's replica of the shard, also after a restart of the host, until it is discarded.
 func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.Log, error) {
-	h.lifecycle.Lock()
-	defer h.lifecycle.Unlock()
+	defer h.change()()
 	record, err := h.replica(shardID).join(replica)
 	if err == nil {
 		err = h.replicas.set(shardID, record)
@@ -69,8 +67,8 @@ func (h *Host) initialMembers(founders []shard.HostID) (map[uint64]transport.Tar
 	return initial, nil
 }
 
-// start starts a replica. One that is new begins with its initial members, or gets the log from the others. The lock of
-// lifecycle is held.
+// start starts a replica. One that is new begins with its initial members, or gets the log from the others. The
+// token of lifecycle is taken.
 func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRecord,
 	initial map[uint64]transport.Target) (shard.Log, error) {
 	known := h.engine.HasNodeInfo(shardID, record.Replica)
@@ -114,8 +112,7 @@ func (h *Host) awaitWorkers(shardID uint64) {
 // Discard deletes the data of a replica that was removed from its shard, and stops it before where it runs. It is never
 // started again. Discard can be repeated, also by a process that was started after the one that began it was killed.
 func (h *Host) Discard(ctx context.Context, shardID, replica uint64) error {
-	h.lifecycle.Lock()
-	defer h.lifecycle.Unlock()
+	defer h.change()()
 	if err := h.discard(ctx, shardID, replica); err != nil {
 		return fmt.Errorf("raftlog: discard replica %d of shard %d: %w", replica, shardID, err)
 	}

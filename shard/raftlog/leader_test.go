@@ -27,6 +27,36 @@ func TestNothingAcknowledgedIsLostWhenTheLeaderCloses(t *testing.T) {
 	}
 }
 
+// TestALeaderWhoseProcessHasEndedIsReplacedAtOnce: followers wait for ten seconds and more for a leader that is silent,
+// and not at all for one whose address refuses connections. On a machine that stands still for moments the votes of an
+// election may be split now and then, which takes as long as without it.
+func TestALeaderWhoseProcessHasEndedIsReplacedAtOnce(t *testing.T) {
+	const tick, ticks, rounds, quick = 100 * time.Millisecond, 100, 8, 3
+	all := newCluster(t, 3, func(c *Config) { c.Tick, c.ElectionTicks = tick, ticks })
+	first := &all[0].config
+	first.ElectionTicks = 5 // it leads first, and is as patient as the others from its next start on
+	openAll(all)
+	leader := leaderOf(t, all)
+	want := leader.mustPropose(0, 20)
+	for round, atOnce := 0, 0; atOnce < quick; round++ {
+		if round == rounds {
+			t.Fatalf("%d of %d leaders were replaced before an election was due", atOnce, rounds)
+		}
+		leader.close()
+		closed := time.Now()
+		rest := others(all, leader)
+		next := leaderOf(t, rest)
+		if time.Since(closed) < ticks*tick {
+			atOnce++
+		}
+		want = append(want, next.mustPropose(len(want), len(want)+5)...)
+		first.ElectionTicks = ticks
+		leader.open()
+		leader.machine.awaitBatches(t, want)
+		leader = next
+	}
+}
+
 func TestTransferMovesLeadership(t *testing.T) {
 	all, leader := openThree(t, nil)
 	want := leader.mustPropose(0, 5)
@@ -132,4 +162,18 @@ func TestBarriersFailWithoutAMajority(t *testing.T) {
 	rest[0].open()
 	leaderOf(t, all)
 	now.machine.awaitBatches(t, want)
+}
+
+// TestABarrierFailsAtOnceWhereNoLeaderHasBeenKnownForLong: a client is better off elsewhere.
+func TestABarrierFailsAtOnceWhereNoLeaderHasBeenKnownForLong(t *testing.T) {
+	all, leader := openConnected(t, func(c *Config) { c.BarrierTimeout = 600 * time.Millisecond }, nil)
+	for _, m := range others(all, leader) {
+		m.close()
+	}
+	eventually(t, "a barrier that is refused", func() bool {
+		err := leader.log.Barrier(func(error) {})
+		return errors.Is(err, shard.ErrNoQuorum)
+	})
+	others(all, leader)[0].open()
+	eventually(t, "a barrier that succeeds", func() bool { return leader.barrier() == nil })
 }

@@ -29,6 +29,7 @@ type Log struct {
 	leader     raftio.LeaderInfo    // guarded by leaderMu, as is since: the engine's latest event
 	since      map[uint64]time.Time // from when on replicas are known as members
 	ledSince   time.Time            // guarded by leaderMu
+	lost       time.Time            // guarded by leaderMu; when the latest leader was not known any more
 	view       atomic.Pointer[view]
 	leadership atomic.Pointer[shard.Leadership]
 	changed    announcement // of leadership
@@ -46,9 +47,10 @@ type Log struct {
 	notifyMu sync.Mutex // held while the state machine is notified of a leader
 	muted    bool       // guarded by notifyMu: the state machine is notified no more
 
-	stop      chan struct{} // closed when Close begins
-	closeOnce sync.Once
-	running   sync.WaitGroup
+	stop    chan struct{} // closed when Close begins
+	ending  atomic.Bool
+	ended   chan struct{} // closed when Close is done
+	running sync.WaitGroup
 }
 
 var _ shard.Log = (*Log)(nil)
@@ -62,6 +64,8 @@ func newLog(h *Host, shardID uint64, replica replicaRecord, founders map[uint64]
 		session: h.engine.GetNoOPSession(shardID),
 		since:   make(map[uint64]time.Time),
 		stop:    make(chan struct{}),
+		ended:   make(chan struct{}),
+		lost:    time.Now(),
 	}
 	growth := newGrowth(extent{uint64(h.config.SnapshotEntries), uint64(h.config.SnapshotBytes)},
 		extent{uint64(h.config.KeepEntries), uint64(h.config.KeepBytes)})
@@ -106,12 +110,25 @@ func (l *Log) resolveLeader() {
 		return
 	}
 	l.ledSince = time.Now()
+	if leadership.Leader == 0 && l.Leadership().Leader != 0 {
+		l.lost = l.ledSince
+	}
 	l.leadership.Store(&leadership)
 	l.changed.announce()
 	if leadership.Leader != 0 {
 		l.barriers.elected.announce()
 	}
 	l.host.events.notify(l, leadership)
+}
+
+// leaderless returns for how long no leader has been known, 0 where one is.
+func (l *Log) leaderless() time.Duration {
+	if l.leadership.Load().Leader != 0 {
+		return 0
+	}
+	l.leaderMu.Lock()
+	defer l.leaderMu.Unlock()
+	return time.Since(l.lost)
 }
 
 // notifyLeadership notifies the state machine, unless the log is being closed.
@@ -163,22 +180,25 @@ func (l *Log) isClosed() bool {
 // Close stops this host's replica. It waits for the call of the state machine that is under way and for the callbacks
 // of what was in flight, so it must not be called from either.
 func (l *Log) Close() error {
-	l.closeOnce.Do(func() {
-		l.notifyMu.Lock()
-		l.muted = true
-		l.notifyMu.Unlock()
-		l.proposals.close()
-		l.forwards.close()
-		l.barriers.close()
-		close(l.stop)
-		// A replica that stopped itself is not found. What counts is that the engine has closed the machine.
-		if err := l.host.engine.StopShard(l.shardID); err != nil && !errors.Is(err, dragonboat.ErrShardNotFound) {
-			l.host.config.Logger.Error("stop shard", "shard", l.shardID, "error", err)
-		}
-		<-l.machine.closed
-		l.running.Wait()
-		l.host.forget(l)
-	})
+	if l.ending.Swap(true) {
+		<-l.ended
+		return nil
+	}
+	defer close(l.ended)
+	l.notifyMu.Lock()
+	l.muted = true
+	l.notifyMu.Unlock()
+	l.proposals.close()
+	l.forwards.close()
+	l.barriers.close()
+	close(l.stop)
+	// A replica that stopped itself is not found. What counts is that the engine has closed the machine.
+	if err := l.host.engine.StopShard(l.shardID); err != nil && !errors.Is(err, dragonboat.ErrShardNotFound) {
+		l.host.config.Logger.Error("stop shard", "shard", l.shardID, "error", err)
+	}
+	<-l.machine.closed
+	l.running.Wait()
+	l.host.forget(l)
 	return nil
 }
 

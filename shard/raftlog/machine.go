@@ -136,7 +136,7 @@ func (m *machine) SaveSnapshot(
 	err := snapshot.Save(counted, stop)
 	switch {
 	case err == nil:
-		m.growth.save(counted.bytes)
+		m.growth.write(counted.bytes)
 		return nil
 	case errors.Is(err, shard.ErrSnapshotStopped):
 		return statemachine.ErrSnapshotStopped

@@ -197,7 +197,8 @@ func TestASnapshotLeavesTimeToWhatIsApplied(t *testing.T) {
 				m.growth = newGrowth(every, extent{1, 1})
 				apply(t, m)
 				m.growth.prepare()
-				m.growth.save(uint64(c.writes * len(slowPart)))
+				m.growth.write(uint64(c.writes * len(slowPart)))
+				m.growth.save()
 				m.target = slowSaver{r, c.writes, func() {
 					if c.each != nil {
 						c.each(t, m)

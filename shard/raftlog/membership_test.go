@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -83,4 +84,31 @@ func replacedVoter(string) (hosts int, acts []act) {
 		{2, "join 7 1031", ""}, {2, "has 7 70", once}, {2, "discard 7 1030", once}, {1, "voter 7 1031", once},
 		{1, "propose 7 70 80", once}, {2, "has 7 80", once}, {2, "lacks 7 1030", once},
 	}
+}
+
+// TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore: of two voters the one that is left leads after a kill,
+// though the other one is gone with its disk.
+func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
+	all := newComers(t, 2, 2, nil)
+	openAll(all)
+	leader := leaderOf(t, all)
+	gone := others(all, leader)[0]
+	l := leader.log.(*Log)
+	m, err := l.Membership(t.Context())
+	if err == nil {
+		err = l.Remove(t.Context(), uint64(gone.config.Host), m.Change)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a kill would leave: what is only in the process is not there.
+	killed := filepath.Join(t.TempDir(), "killed")
+	if err := os.CopyFS(killed, os.DirFS(leader.config.DataDir)); err != nil {
+		t.Fatal(err)
+	}
+	gone.close()
+	leader.close()
+	leader.config.DataDir = killed
+	leader.open()
+	eventually(t, "a leader without the one that was removed", func() bool { return leader.barrier() == nil })
 }

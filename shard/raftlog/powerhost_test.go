@@ -13,7 +13,7 @@ import (
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
-	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
 var (
@@ -34,7 +34,7 @@ func powerRandom(t *testing.T) *rand.Rand {
 // recordedDisk is the disk of a host whose files are recorded, and those of the log short.
 func recordedDisk(r *outage.Recorder) *disk {
 	openData := func(name string) (direct.File, error) { return r.OpenData(name) }
-	return &disk{FS: r, openData: openData, segmentBytes: 1 << 20}
+	return &disk{Files: Files{FS: r, OpenData: openData, LockDirectory: lockDirectory, SegmentBytes: 1 << 20}}
 }
 
 // firstOpening is how many things are done to files, about, until a host is open for the first time.

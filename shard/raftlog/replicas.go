@@ -88,6 +88,13 @@ func (r *replicas) of(shardID uint64) (replicaRecord, bool) {
 	return record, found
 }
 
+// every returns the records of all shards that have one.
+func (r *replicas) every() map[uint64]replicaRecord {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.byShard // replaced, never written to
+}
+
 // set makes a record durable.
 func (r *replicas) set(shardID uint64, record replicaRecord) error {
 	r.mu.Lock()

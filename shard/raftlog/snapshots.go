@@ -121,8 +121,9 @@ func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
 	case r := <-request.ResultC():
 		switch {
 		case r.Completed():
+			l.machine.growth.save()
 			return nil
-		case r.Rejected():
+		case r.Rejected() && !l.machine.growth.givenUp():
 			return errNothingNew
 		default:
 			return errSnapshot
@@ -167,5 +168,5 @@ func (h *Host) ShrinkBytes() uint64 {
 	for _, l := range h.logsByShard() {
 		largest = max(largest, l.machine.growth.snapshotBytes()+l.machine.growth.sinceSnapshot())
 	}
-	return largest + 2*uint64(h.store.SegmentBytes())
+	return largest + 2*uint64(h.store.Load().SegmentBytes())
 }

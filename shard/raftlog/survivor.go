@@ -27,7 +27,7 @@ type Remnant struct {
 // The machine of each shard is asked for once, and nothing changes it after ReadRemnants has returned.
 func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 	machine func(shardID uint64) shard.StateMachine) (list []Remnant, err error) {
-	if err := clearDirectory(scratch); err != nil {
+	if err := clearDirectory(systemDisk(), scratch); err != nil {
 		return nil, fmt.Errorf("raftlog: read what is left in %s: %w", dir, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
@@ -62,7 +62,7 @@ func copyDirectory(dir, copied string) (c Config, err error) {
 		Host: record.Host, Incarnation: record.Incarnation, DataDir: dir, Used: true, Founders: record.Founders,
 		Deployment: record.Deployment, Workers: record.Workers,
 	}.withDefaults()
-	lock, err := claimDirectory(c, systemDisk().FS)
+	lock, err := claimDirectory(c, systemDisk())
 	if err != nil {
 		return c, err
 	}
@@ -108,7 +108,7 @@ func applyAll(ctx context.Context, c Config, scratch string, list []Remnant,
 			return nil, err
 		}
 		dir := filepath.Join(scratch, fmt.Sprint("shard-", r.Shard))
-		if err := clearDirectory(dir); err != nil {
+		if err := clearDirectory(systemDisk(), dir); err != nil {
 			return nil, err
 		}
 		if _, err := host.export(ctx, r.Shard, dir, r.Index); err != nil {

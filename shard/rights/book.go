@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
 )
 
 // Book is the roles and principals of a cluster at one moment. It never changes: what changes something returns another
@@ -49,7 +51,7 @@ func (b *Book) Records() []*Record { return b.records }
 
 // Role returns a role of a name, be it one that there always is; nil where there is none.
 func (b *Book) Role(name string) *Role {
-	if r := predefinedRole(name); r != nil {
+	if r := kind.Predefined(name); r != nil {
 		return r
 	}
 	if i, found := b.roleIndex(name); found {
@@ -126,11 +128,32 @@ func (b *Book) RulesOf(g Grant) (rules []Rule) {
 		return nil
 	}
 	for _, r := range role.Rules {
-		if rule, ok := r.below(g.Path, g.Object); ok {
+		if rule, ok := below(r, g.Path, g.Object); ok {
 			rules = append(rules, rule)
 		}
 	}
 	return rules
+}
+
+// below returns what a rule allows where the rule is granted below a path, for objects of a name; ok is false if the
+// rule allows nothing there.
+func below(r Rule, path, object string) (_ Rule, ok bool) {
+	switch {
+	case path == "/":
+	case r.Path == "/":
+		r.Path = path
+	default:
+		r.Path = path + r.Path
+	}
+	switch {
+	case strings.HasPrefix(r.Object, object):
+	case strings.HasPrefix(object, r.Object):
+		r.Object = object
+	default:
+		return r, false
+	}
+	r.Rights = r.Effective()
+	return r, r.Rights != 0
 }
 
 // Holders returns which principals may do something, by kind and name, with the rule that decides for each.
@@ -148,17 +171,8 @@ const (
 	// MaxTokens is how many tokens there are at the most, MaxCertificates how many rules for certificates.
 	MaxTokens       = 10_000
 	MaxCertificates = 10_000
-	// MaxRoles is how many roles may be made, MaxRules how many rules one of them has.
+	// MaxRoles is how many roles may be made.
 	MaxRoles = 1_000
-	MaxRules = 64
-	// MaxGrants is how many roles one principal has.
-	MaxGrants = 64
 	// MaxBytes is how much all roles and principals may take together in the form in which they are saved.
 	MaxBytes = 16 << 20
-
-	// MaxName is the longest name of a role or a principal, MaxPath the longest path, MaxObject the longest beginning
-	// of names of objects, all in bytes.
-	MaxName   = 256
-	MaxPath   = 1024
-	MaxObject = 1024
 )

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
 )
 
 // twin is a second book, of maps, written from DESIGN.md.
@@ -82,11 +83,11 @@ type change struct {
 
 func (d drawer) change(w *twin) change {
 	role := d.of("read", "write", "admin", "root", "r1", "r2", "r3")
-	p := Principal{Kind(1 + d.IntN(4)), d.of("a", "b", "c")}
+	p := Principal{Kind: kind.Kind(1 + d.IntN(4)), Name: d.of("a", "b", "c")}
 	if p.Kind == Anonymous {
 		p.Name = ""
 	}
-	g := Grant{role, d.path(), d.of("", "", "n", "ni")}
+	g := Grant{Role: role, Path: d.path(), Object: d.of("", "", "n", "ni")}
 	switch d.IntN(8) {
 	case 0, 1, 2:
 		return w.grantChange(p, g)
@@ -104,7 +105,7 @@ func (d drawer) change(w *twin) change {
 	return change{"token-revoke " + name, func(b *Book) (*Book, error) { return b.RevokeToken(name) },
 		func(w *twin) protocol.Status {
 			delete(w.tokens, name)
-			delete(w.grants, Principal{Token, name})
+			delete(w.grants, Principal{Kind: Token, Name: name})
 			return 0
 		}, func(*twin) bool { return there }}
 }
@@ -118,7 +119,7 @@ func (tw *twin) grantChange(p Principal, g Grant) change {
 				return protocol.StatusNotFound
 			case !tw.fits(g):
 				return protocol.StatusBadRequest
-			case len(tw.grants[p]) >= MaxGrants:
+			case len(tw.grants[p]) >= kind.MaxGrants:
 				return protocol.StatusPreconditionFailed
 			case !slices.Contains(tw.grants[p], g):
 				tw.grants[p] = append(slices.Clip(tw.grants[p]), g)
@@ -175,7 +176,8 @@ func (tw *twin) deleteChange(role string) change {
 
 func (tw *twin) tokenChange(name string, hash [32]byte, expires uint64, g Grant) change {
 	before, there := tw.tokens[name]
-	same := there && before == twinToken{hash, expires} && slices.Equal(tw.grants[Principal{Token, name}], []Grant{g})
+	who := Principal{Kind: Token, Name: name}
+	same := there && before == twinToken{hash, expires} && slices.Equal(tw.grants[who], []Grant{g})
 	return change{fmt.Sprint("token ", name, hash[0], expires, g), func(b *Book) (*Book, error) {
 		return b.CreateToken(name, hash, expires, []Grant{g}, 5, "op")
 	}, func(tw *twin) protocol.Status {
@@ -194,7 +196,7 @@ func (tw *twin) tokenChange(name string, hash [32]byte, expires uint64, g Grant)
 		case !tw.fits(g):
 			return protocol.StatusBadRequest
 		}
-		tw.tokens[name], tw.grants[Principal{Token, name}] = twinToken{hash, expires}, []Grant{g}
+		tw.tokens[name], tw.grants[who] = twinToken{hash, expires}, []Grant{g}
 		return 0
 	}, func(*twin) bool { return !same }}
 }
@@ -231,7 +233,8 @@ func (tw *twin) differs(d drawer, b *Book) error {
 	if b.Revision() != tw.revision || b.Decided() != tw.decided || len(b.tokens) != len(tw.tokens) {
 		return fmt.Errorf("revision %d, decided %v, %d tokens; want %+v", b.revision, b.Decided(), len(b.tokens), tw)
 	}
-	who := []Principal{{Token, d.of("a", "b")}, {CommonName, "a"}, {AltName, "b"}, {Kind: Anonymous}}[d.IntN(4):]
+	who := []Principal{{Kind: Token, Name: d.of("a", "b")}, {Kind: CommonName, Name: "a"}, {Kind: AltName, Name: "b"},
+		{Kind: Anonymous}}[d.IntN(4):]
 	for range 8 {
 		path, object, need := d.path(), d.object(), protocol.Right(1<<d.IntN(8))
 		want := naive(tw.rules(who...), path, object, need)
@@ -337,23 +340,23 @@ func TestTheLimitsOfABook(t *testing.T) {
 		}
 	}
 	var grants []Grant
-	for i := range MaxGrants + 1 {
-		grants = append(grants, Grant{RoleRead, "/" + strings.Repeat("x", 250) + fmt.Sprint(i), ""})
+	for i := range kind.MaxGrants + 1 {
+		grants = append(grants, Grant{Role: kind.RoleRead, Path: "/" + strings.Repeat("x", 250) + fmt.Sprint(i)})
 	}
 	next, err := b.CreateToken("a", [32]byte{1}, 0, grants, 1, "")
 	refused("65 roles are granted", next, err)
-	must(b.CreateToken("a", [32]byte{1}, 0, grants[:MaxGrants], 1, ""))
-	next, err = b.Grant(Principal{Token, "a"}, grants[MaxGrants], 1, "")
+	must(b.CreateToken("a", [32]byte{1}, 0, grants[:kind.MaxGrants], 1, ""))
+	next, err = b.Grant(Principal{Kind: Token, Name: "a"}, grants[kind.MaxGrants], 1, "")
 	refused("has 64 roles", next, err)
 	for i := 0; err == nil || i == 0; i++ {
-		next, err = b.CreateToken(fmt.Sprint(i), [32]byte{2, byte(i), byte(i >> 8)}, 0, grants[:MaxGrants], 1, "")
+		next, err = b.CreateToken(fmt.Sprint(i), [32]byte{2, byte(i), byte(i >> 8)}, 0, grants[:kind.MaxGrants], 1, "")
 		if err == nil {
 			b = next
 		}
 	}
 	refused("take 16 MiB", next, err)
 	must(b.RevokeToken("a"))
-	must(b.CreateToken("b", [32]byte{3}, 0, grants[:MaxGrants], 1, ""))
+	must(b.CreateToken("b", [32]byte{3}, 0, grants[:kind.MaxGrants], 1, ""))
 }
 
 func TestATokenIsFoundByItsSecretUntilItIsOver(t *testing.T) {
@@ -371,21 +374,53 @@ func TestATokenIsFoundByItsSecretUntilItIsOver(t *testing.T) {
 	}
 }
 
+// TestAClosedBookAllowsNothing: its roles stay, and its size is that of what is in it.
+func TestAClosedBookAllowsNothing(t *testing.T) {
+	b := Empty()
+	for _, change := range []func(*Book) (*Book, error){
+		func(b *Book) (*Book, error) {
+			return b.SetRole("deploy", []Rule{{Path: "/", Rights: protocol.RightSee}})
+		},
+		func(b *Book) (*Book, error) {
+			return b.CreateToken("ci", hashOf("x"), 0, []Grant{{Role: "deploy", Path: "/"}}, 1, "")
+		},
+		func(b *Book) (*Book, error) {
+			return b.Grant(Principal{Kind: CommonName, Name: "box"}, Grant{Role: "read", Path: "/"}, 1, "")
+		},
+		func(b *Book) (*Book, error) {
+			return b.Grant(Principal{Kind: Anonymous}, Grant{Role: "read", Path: "/"}, 1, "")
+		},
+	} {
+		var err error
+		if b, err = change(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := b.Closed(2, "op")
+	if err != nil || !c.Decided() || c.Role("deploy") == nil || c.TokenOf([]byte("x"), 1) != nil ||
+		len(c.Holders("/", "", protocol.RightSee)) != 0 || c.Revision() <= b.Revision() {
+		t.Errorf("%v: %+v", err, c.Records())
+	}
+	if again, err := c.DeleteRole("deploy"); err != nil || again.bytes != c.records[0].size() {
+		t.Errorf("%v: without roles it has %d bytes", err, again.bytes)
+	}
+}
+
 func TestPrincipalsAreReadAsTheyAreWritten(t *testing.T) {
 	for _, text := range []string{"token:ci", "token:a:b", "cn:box.example", "san:box", "anonymous"} {
-		if p, err := ParsePrincipal(text); err != nil || p.String() != text {
+		if p, err := kind.ParseIdentity(text); err != nil || p.String() != text {
 			t.Errorf("%s: %v, %v", text, p, err)
 		}
 	}
 	for _, text := range []string{"", "ci", "token:", "anonymous:x", "group:x", "token:a\x00"} {
-		if p, err := ParsePrincipal(text); err == nil {
+		if p, err := kind.ParseIdentity(text); err == nil {
 			t.Errorf("%q is %v", text, p)
 		}
 	}
 }
 
 func FuzzLoad(f *testing.F) {
-	b, _ := Empty().CreateToken("ci", [32]byte{1}, 5, []Grant{{RoleRead, "/a", "n"}}, 1, "op")
+	b, _ := Empty().CreateToken("ci", [32]byte{1}, 5, []Grant{{Role: kind.RoleRead, Path: "/a", Object: "n"}}, 1, "op")
 	b, _ = b.SetRole("r", []Rule{{Path: "/x", Rights: 3}})
 	f.Add(b.Save(nil))
 	f.Fuzz(func(t *testing.T, src []byte) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
 )
 
 // The changes of a book. Each returns the book after it; where nothing is to be changed that is the same one. An error
@@ -12,22 +13,22 @@ import (
 
 // SetRole makes a role, or gives it other rules.
 func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
-	if err := checkRole(name, rules); err != nil {
+	next := &Role{Name: name, Rules: rules}
+	if err := next.Check(); err != nil {
 		return b, badRequest(err)
 	}
-	next := &Role{Name: name, Rules: rules}
 	i, found := b.roleIndex(name)
 	before := 0
 	switch {
 	case found && slices.Equal(b.roles[i].Rules, rules):
 		return b, nil
 	case found:
-		before = b.roles[i].size()
+		before = sizeOf(b.roles[i])
 	case len(b.roles) >= MaxRoles:
 		return b, refuse(protocol.StatusPreconditionFailed, "there are %d roles, which is as many as there may be",
 			MaxRoles)
 	}
-	c, err := b.change(next.size() - before)
+	c, err := b.change(sizeOf(next) - before)
 	if err != nil {
 		return b, err
 	}
@@ -40,27 +41,9 @@ func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 	return c, nil
 }
 
-func checkRole(name string, rules []Rule) error {
-	if err := checkWord("the name of a role", name, MaxName); err != nil {
-		return err
-	}
-	switch {
-	case predefinedRole(name) != nil:
-		return fmt.Errorf("the role %s is always there, and stays as it is", name)
-	case len(rules) == 0 || len(rules) > MaxRules:
-		return fmt.Errorf("%d rules; a role has 1 to %d", len(rules), MaxRules)
-	}
-	for i, r := range rules {
-		if err := r.check(); err != nil {
-			return fmt.Errorf("rule %d: %w", i+1, err)
-		}
-	}
-	return nil
-}
-
 // DeleteRole removes a role that is granted nowhere.
 func (b *Book) DeleteRole(name string) (*Book, error) {
-	if predefinedRole(name) != nil {
+	if kind.Predefined(name) != nil {
 		return b, refuse(protocol.StatusBadRequest, "the role %s is always there", name)
 	}
 	i, found := b.roleIndex(name)
@@ -75,7 +58,7 @@ func (b *Book) DeleteRole(name string) (*Book, error) {
 			}
 		}
 	}
-	c, err := b.change(-b.roles[i].size())
+	c, err := b.change(-sizeOf(b.roles[i]))
 	if err != nil {
 		return b, err
 	}
@@ -86,7 +69,8 @@ func (b *Book) DeleteRole(name string) (*Book, error) {
 // CreateToken makes a token. Who asks has drawn its secret, of which hash is the SHA-256.
 func (b *Book) CreateToken(name string, hash [32]byte, expires uint64, grants []Grant, wall uint64, by string) (*Book,
 	error) {
-	r := &Record{Principal: Principal{Token, name}, Hash: hash, Expires: expires, Created: wall, By: by, Grants: grants}
+	r := &Record{Principal: Principal{Kind: Token, Name: name}, Hash: hash, Expires: expires, Created: wall, By: by,
+		Grants: grants}
 	if err := r.check(); err != nil {
 		return b, badRequest(err)
 	}
@@ -116,7 +100,7 @@ func (b *Book) CreateToken(name string, hash [32]byte, expires uint64, grants []
 
 // check returns what is wrong with the form of a record.
 func (r *Record) check() error {
-	if err := r.Principal.check(); err != nil {
+	if err := r.Principal.Check(); err != nil {
 		return err
 	}
 	switch {
@@ -124,19 +108,19 @@ func (r *Record) check() error {
 		return fmt.Errorf("a token has the hash of a secret, and nothing else has")
 	case r.Kind != Token && r.Expires != 0:
 		return fmt.Errorf("only a token expires")
-	case len(r.Grants) > MaxGrants:
-		return fmt.Errorf("%d roles are granted; at most %d are allowed", len(r.Grants), MaxGrants)
+	case len(r.Grants) > kind.MaxGrants:
+		return fmt.Errorf("%d roles are granted; at most %d are allowed", len(r.Grants), kind.MaxGrants)
 	case len(r.Grants) == 0 && (r.Kind == CommonName || r.Kind == AltName):
 		return fmt.Errorf("a certificate that has no role is not kept")
-	case len(r.By) > MaxName:
-		return fmt.Errorf("who made it has %d bytes; at most %d are allowed", len(r.By), MaxName)
+	case len(r.By) > kind.MaxName:
+		return fmt.Errorf("who made it has %d bytes; at most %d are allowed", len(r.By), kind.MaxName)
 	}
 	return nil
 }
 
 // checkGrant returns why a role cannot be granted so.
 func (b *Book) checkGrant(g Grant) error {
-	if err := checkPlace(g.Path, g.Object); err != nil {
+	if err := g.Check(); err != nil {
 		return badRequest(err)
 	}
 	role := b.Role(g.Role)
@@ -144,8 +128,8 @@ func (b *Book) checkGrant(g Grant) error {
 		return refuse(protocol.StatusNotFound, "there is no role %q", g.Role)
 	}
 	for _, r := range role.Rules {
-		if rule, _ := r.below(g.Path, g.Object); rule.Rights != r.Rights {
-			if rule.Object != "" && r.Rights&^onRoot&onNodes != 0 {
+		if rule, _ := below(r, g.Path, g.Object); rule.Rights != r.Rights {
+			if rule.Object != "" && r.Rights&^kind.OnRoot&kind.OnNodes != 0 {
 				return refuse(protocol.StatusBadRequest, "the role %s is about nodes, and not about "+
 					"objects of some names", g.Role)
 			}
@@ -158,7 +142,7 @@ func (b *Book) checkGrant(g Grant) error {
 
 // Grant gives a principal a role. Of a certificate, and of anonymous clients, there is a record from the first on.
 func (b *Book) Grant(p Principal, g Grant, wall uint64, by string) (*Book, error) {
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return b, badRequest(err)
 	}
 	if err := b.checkGrant(g); err != nil {
@@ -175,9 +159,9 @@ func (b *Book) Grant(p Principal, g Grant, wall uint64, by string) (*Book, error
 		r = &Record{Principal: p, Created: wall, By: by}
 	case slices.Contains(r.Grants, g):
 		return b, nil
-	case len(r.Grants) >= MaxGrants:
+	case len(r.Grants) >= kind.MaxGrants:
 		return b, refuse(protocol.StatusPreconditionFailed, "%v has %d roles, which is as many as there may be", p,
-			MaxGrants)
+			kind.MaxGrants)
 	}
 	next := *r
 	next.Grants = append(slices.Clone(r.Grants), g)
@@ -193,7 +177,7 @@ func (b *Book) certificates() (n int) {
 // Revoke takes a role from a principal, or all of them where the grant is nil. A token without roles stays; a
 // certificate without any is forgotten; of anonymous clients it is then said that they may do nothing.
 func (b *Book) Revoke(p Principal, g *Grant, wall uint64, by string) (*Book, error) {
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return b, badRequest(err)
 	}
 	r := b.Record(p)
@@ -217,9 +201,19 @@ func (b *Book) Revoke(p Principal, g *Grant, wall uint64, by string) (*Book, err
 	return b.put(&next)
 }
 
+// Closed returns the book without any token and any grant, by which anonymous clients may do nothing either. Roles
+// stay.
+func (b *Book) Closed(wall uint64, by string) (*Book, error) {
+	c := &Book{revision: b.revision, roles: b.roles}
+	for _, r := range c.roles {
+		c.bytes += sizeOf(r)
+	}
+	return c.Revoke(Principal{Kind: Anonymous}, nil, wall, by)
+}
+
 // RevokeToken removes a token.
 func (b *Book) RevokeToken(name string) (*Book, error) {
-	r := b.Record(Principal{Token, name})
+	r := b.Record(Principal{Kind: Token, Name: name})
 	if r == nil {
 		return b, nil
 	}

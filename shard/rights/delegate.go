@@ -1,6 +1,9 @@
 package rights
 
-import "github.com/signalbox/signalbox/protocol"
+import (
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rights"
+)
 
 // Who may change what: who may give rights below a path gives there no more than it has. Each returns a Refusal, nil
 // where the change is allowed.
@@ -21,7 +24,7 @@ func (b *Book) MayGrant(by *Set, g Grant) error {
 
 // mayChange reports why who has a set may not give or take rights below a path.
 func mayChange(by *Set, path string) error {
-	if err := checkPath(path); err != nil {
+	if err := kind.CheckPath(path); err != nil {
 		return badRequest(err)
 	}
 	if !by.Administers(path) {

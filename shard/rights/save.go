@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
+	kind "github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // formNumber is what saved bytes begin with.
 const formNumber = 1
-
-// anyLength is the limit of texts on reading: the rules have tighter ones, and answer what breaks them.
-const anyLength = math.MaxInt32
 
 // maxRecords is how many principals there are at the most.
 const maxRecords = MaxTokens + MaxCertificates + 1
@@ -50,8 +47,7 @@ func (b *Book) code(c *form.Coder) {
 		if *r == nil {
 			*r = &Role{}
 		}
-		c.Text(&(*r).Name, MaxName)
-		form.List(c, &(*r).Rules, MaxRules, func(rule *Rule) { rule.Code(c) })
+		c.Fields((*r).Fields)
 	})
 	form.List(c, &b.records, maxRecords, func(r **Record) {
 		if *r == nil {
@@ -61,47 +57,27 @@ func (b *Book) code(c *form.Coder) {
 	})
 }
 
-// Code writes a rule, or reads it.
-func (r *Rule) Code(c *form.Coder) {
-	c.Text(&r.Path, anyLength)
-	c.Text(&r.Object, anyLength)
-	form.Small(c, &r.Rights)
-}
-
-// Code writes a grant, or reads it.
-func (g *Grant) Code(c *form.Coder) {
-	c.Text(&g.Role, anyLength)
-	c.Text(&g.Path, anyLength)
-	c.Text(&g.Object, anyLength)
-}
-
-// Code writes who a principal is, or reads it.
-func (p *Principal) Code(c *form.Coder) {
-	form.Small(c, &p.Kind)
-	c.Text(&p.Name, anyLength)
-}
-
 func (r *Record) code(c *form.Coder) {
-	r.Principal.Code(c)
+	c.Fields(r.Principal.Fields)
 	if r.Kind == Token {
 		c.Fixed(r.Hash[:])
 		c.Number(&r.Expires)
 	}
 	c.Number(&r.Created)
-	c.Text(&r.By, MaxName)
-	form.List(c, &r.Grants, MaxGrants, func(g *Grant) { g.Code(c) })
+	c.Text(&r.By, kind.MaxName)
+	form.List(c, &r.Grants, kind.MaxGrants, func(g *Grant) { c.Fields(g.Fields) })
 }
 
 // complete makes what is not saved, and checks what the changes see to.
 func (b *Book) complete() error {
 	for i, r := range b.roles {
-		if err := checkRole(r.Name, r.Rules); err != nil {
+		if err := r.Check(); err != nil {
 			return err
 		}
 		if i > 0 && b.roles[i-1].Name >= r.Name {
 			return fmt.Errorf("the role %s is not in order", r.Name)
 		}
-		b.bytes += r.size()
+		b.bytes += sizeOf(r)
 	}
 	for i, r := range b.records {
 		if err := b.checkRecord(r); err != nil {
@@ -134,7 +110,7 @@ func (b *Book) checkRecord(r *Record) error {
 		return err
 	}
 	for i, g := range r.Grants {
-		if err := checkPlace(g.Path, g.Object); err != nil {
+		if err := g.Check(); err != nil {
 			return err
 		}
 		if b.Role(g.Role) == nil || slices.Contains(r.Grants[:i], g) {

@@ -35,7 +35,7 @@ type Origin struct {
 func NewSet(rules ...Rule) *Set {
 	origins := make([]Origin, len(rules))
 	for i, r := range rules {
-		r.Rights = r.effective()
+		r.Rights = r.Effective()
 		origins[i].Rule = r
 	}
 	return compile(origins)
@@ -110,6 +110,10 @@ func (s *Set) first(path string) int {
 	}
 	return low
 }
+
+// inPart are the rights that reach the node itself also where they are bound to the names of objects in it: to describe
+// the node, to list what is allowed, to have a session.
+const inPart = protocol.RightSee | protocol.RightAcquire | protocol.RightWrite
 
 // gives returns the rights that the rule gives for an object, or for the node as a whole.
 func (c *compiled) gives(object string) protocol.Right {

@@ -104,7 +104,7 @@ func TestWhatASetCoversItAllows(t *testing.T) {
 			rules[i] = d.rule()
 		}
 		s, r := NewSet(rules...), d.rule()
-		r.Rights = r.effective() & (1 << d.IntN(8))
+		r.Rights = r.Effective() & (1 << d.IntN(8))
 		if r.Rights == 0 {
 			continue
 		}

@@ -5,85 +5,47 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
-
-// Verb is what an operator does. Every act works in every state of a rollout.
-type Verb uint8
-
-// The verbs.
-const (
-	VerbCreate Verb = 1 + iota
-	VerbAlter
-	VerbPause
-	VerbResume
-	VerbPromote
-	VerbAbort
-	VerbRollback
-	VerbBypass
-	VerbUnbypass
-	VerbWithdraw
-	VerbRetry
-	verbs
-)
-
-var verbNames = [verbs]string{
-	VerbCreate: "create", VerbAlter: "alter", VerbPause: "pause", VerbResume: "resume", VerbPromote: "promote",
-	VerbAbort: "abort", VerbRollback: "rollback", VerbBypass: "bypass", VerbUnbypass: "unbypass",
-	VerbWithdraw: "withdraw", VerbRetry: "retry",
-}
-
-// String returns the verb as people write it.
-func (v Verb) String() string { return verbNames[v] }
-
-// Act is an operator's command.
-type Act struct {
-	Verb Verb
-	// Locations are those that it is about; none are all.
-	Locations []string
-	Seq       uint64
-	// Fast makes a roll-back reach all its locations at once, instead of in their order with their delays.
-	Fast           bool
-	Author, Reason string
-}
 
 // Audit is an act that was carried out.
 type Audit struct {
 	Number uint64 // grows by one with each
 	Since  uint64 // moment
 	Wall   uint64 // the same by the wall clock
-	Act
+	kind.Act
 }
 
 // Act carries an operator's command out, and writes down who did it and why.
-func (r *Rollout) Act(at At, act Act) Answer {
-	if !form.FitText(MaxText, act.Author, act.Reason) {
+func (r *Rollout) Act(at At, act kind.Act) Answer {
+	if !form.FitText(kind.MaxText, act.By.Author, act.By.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
-	if len(act.Locations) > MaxLocations {
-		return refuse(protocol.StatusBadRequest, "a rollout has at most %d locations", MaxLocations)
+	if len(act.Locations) > kind.MaxLocations {
+		return refuse(protocol.StatusBadRequest, "a rollout has at most %d locations", kind.MaxLocations)
 	}
 	chosen, a := r.choose(act.Locations)
 	if a.Status != protocol.StatusSuccess {
 		return a
 	}
 	switch act.Verb {
-	case VerbPause:
+	case kind.Pause:
 		r.pause(at, &act)
-	case VerbResume:
+	case kind.Resume:
 		r.resume(at)
-	case VerbPromote:
+	case kind.Promote:
 		a = r.promote(at, &act, chosen)
-	case VerbAbort:
+	case kind.Abort:
 		r.abort(at, &act)
-	case VerbRollback:
+	case kind.Rollback:
 		a = r.rollBack(at, &act, chosen)
-	case VerbBypass, VerbUnbypass:
+	case kind.Bypass, kind.Unbypass:
 		a = r.bypass(at, &act, chosen)
-	case VerbWithdraw:
+	case kind.Withdraw:
 		a = r.withdraw(at, &act)
-	case VerbRetry:
+	case kind.Retry:
 		r.retry(at, &act, chosen)
 	default:
 		a = refuse(protocol.StatusBadRequest, "that is no act")
@@ -117,7 +79,7 @@ func (r *Rollout) choose(list []string) ([]*Location, Answer) {
 }
 
 // remember writes an act down.
-func (r *Rollout) remember(at At, act Act) {
+func (r *Rollout) remember(at At, act kind.Act) {
 	if len(r.audit) >= MaxAudit {
 		r.audit = append(r.audit[:0], r.audit[1:]...)
 	}
@@ -127,9 +89,9 @@ func (r *Rollout) remember(at At, act Act) {
 	r.changeHead(at)
 }
 
-func (r *Rollout) pause(at At, act *Act) {
+func (r *Rollout) pause(at At, act *kind.Act) {
 	if r.paused.Since == 0 {
-		r.paused = Stop{Since: clock.Moment(at.Now), By: act.Author, Why: act.Reason}
+		r.paused = Stop{Since: clock.Moment(at.Now), By: act.By.Author, Why: act.By.Reason}
 	}
 }
 
@@ -150,7 +112,7 @@ func (r *Rollout) resume(at At) {
 
 // promote does not wait: it gives locations a version without regard to delays, gates and instances. Without a seq that
 // is what each would get next; one that has nothing to get counts as having reached its target.
-func (r *Rollout) promote(at At, act *Act, chosen []*Location) Answer {
+func (r *Rollout) promote(at At, act *kind.Act, chosen []*Location) Answer {
 	if act.Seq != 0 {
 		if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
 			return a
@@ -171,7 +133,7 @@ func (r *Rollout) promote(at At, act *Act, chosen []*Location) Answer {
 		}
 		switch t := l.Target(); {
 		case seq > l.present() || t.Abandoned != 0:
-			r.assign(at, l, seq, CausePromote, act.Reason)
+			r.assign(at, l, seq, kind.CausePromote, act.By.Reason)
 		case t.Reached == 0:
 			t.Waived = true
 			r.setReached(at, l)
@@ -201,21 +163,21 @@ func (r *Rollout) usable(seq uint64) Answer {
 }
 
 // abort gives up every target that is not reached, and halts. No target changes: what goes back is a roll-back.
-func (r *Rollout) abort(at At, act *Act) {
+func (r *Rollout) abort(at At, act *kind.Act) {
 	for _, l := range r.locations {
 		if l.Back != 0 {
 			l.Back = 0
 			r.changeLocation(at, l)
 		}
 		if t := l.Target(); t != nil && t.Reached == 0 && t.Abandoned == 0 {
-			r.abandon(at, l, act.Reason)
+			r.abandon(at, l, act.By.Reason)
 		}
 	}
-	r.halt(at, Stop{Reason: HaltAborted, By: act.Author, Why: act.Reason})
+	r.halt(at, Stop{Reason: kind.HaltedAborted, By: act.By.Author, Why: act.By.Reason})
 }
 
 // rollBack takes locations back to a version. They get none of the versions above it by themselves that there are now.
-func (r *Rollout) rollBack(at At, act *Act, chosen []*Location) Answer {
+func (r *Rollout) rollBack(at At, act *kind.Act, chosen []*Location) Answer {
 	if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
 		return a
 	}
@@ -229,10 +191,10 @@ func (r *Rollout) rollBack(at At, act *Act, chosen []*Location) Answer {
 			continue
 		}
 		if t.Abandoned == 0 {
-			r.abandon(at, l, act.Reason)
+			r.abandon(at, l, act.By.Reason)
 		}
 		if act.Fast || first {
-			r.assign(at, l, act.Seq, CauseRollback, act.Reason)
+			r.assign(at, l, act.Seq, kind.CauseRollback, act.By.Reason)
 		} else {
 			l.Back = act.Seq
 		}
@@ -242,12 +204,12 @@ func (r *Rollout) rollBack(at At, act *Act, chosen []*Location) Answer {
 }
 
 // bypass takes locations out of the order, or back into it. What they have they keep.
-func (r *Rollout) bypass(at At, act *Act, chosen []*Location) Answer {
+func (r *Rollout) bypass(at At, act *kind.Act, chosen []*Location) Answer {
 	if len(act.Locations) == 0 {
 		return refuse(protocol.StatusBadRequest, "say which location")
 	}
 	for _, l := range chosen {
-		if bypassed := act.Verb == VerbBypass; l.Bypassed != bypassed {
+		if bypassed := act.Verb == kind.Bypass; l.Bypassed != bypassed {
 			l.Bypassed, l.Stuck = bypassed, false
 			r.changeLocation(at, l)
 		}
@@ -255,9 +217,9 @@ func (r *Rollout) bypass(at At, act *Act, chosen []*Location) Answer {
 	return Answer{}
 }
 
-// withdraw says that a version is bad: no location gets it any more, and those that have not reached it get another
-// one.
-func (r *Rollout) withdraw(at At, act *Act) Answer {
+// withdraw marks a version as bad: no location gets the version any more, and locations that have not reached the
+// version get another version.
+func (r *Rollout) withdraw(at At, act *kind.Act) Answer {
 	v := r.Version(act.Seq)
 	if v == nil {
 		return refuse(protocol.StatusNotFound, "version %d is not kept", act.Seq)
@@ -273,14 +235,14 @@ func (r *Rollout) withdraw(at At, act *Act) Answer {
 			r.changeLocation(at, l)
 		}
 		if t := l.Target(); t != nil && t.Seq == act.Seq && t.Reached == 0 && t.Abandoned == 0 {
-			r.abandon(at, l, act.Reason)
+			r.abandon(at, l, act.By.Reason)
 		}
 	}
 	return Answer{}
 }
 
 // retry gives locations that are in trouble the same version again, and ends a halt.
-func (r *Rollout) retry(at At, act *Act, chosen []*Location) {
+func (r *Rollout) retry(at At, act *kind.Act, chosen []*Location) {
 	for _, l := range chosen {
 		t := l.Target()
 		trouble := t != nil && t.Reached == 0 && l.Back == 0 && (t.Abandoned != 0 || l.Stuck || l.Counts.Failing > 0)
@@ -288,7 +250,7 @@ func (r *Rollout) retry(at At, act *Act, chosen []*Location) {
 			continue
 		}
 		l.Reelections = 0
-		r.assign(at, l, t.Seq, CauseRetry, act.Reason)
+		r.assign(at, l, t.Seq, kind.CauseRetry, act.By.Reason)
 	}
 	if r.halted.Since != 0 {
 		r.halted = Stop{}

@@ -1,6 +1,10 @@
 package rollout
 
-import "github.com/signalbox/signalbox/shard/clock"
+import (
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/shard/clock"
+)
 
 // run lets everything move that can, where the command may have made something move or time has.
 func (r *Rollout) run(at At, moves bool) {
@@ -56,14 +60,14 @@ func (r *Rollout) setReached(at At, l *Location) {
 	at.event(Event{Kind: EventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 }
 
-// step gives one location its next target, where it is ready for it and there is one.
+// step gives one location its next target, if the location is ready and a version is there.
 func (r *Rollout) step(at At, l *Location) {
 	if l.Bypassed {
 		return
 	}
 	if l.Back != 0 {
 		if waits, _ := r.waitsToGoBack(l, at.Now); !waits {
-			r.assign(at, l, l.Back, CauseRollback, l.Target().Note)
+			r.assign(at, l, l.Back, kind.CauseRollback, l.Target().Note)
 		}
 		return
 	}
@@ -77,18 +81,19 @@ func (r *Rollout) step(at At, l *Location) {
 			}
 		case seq == 0:
 		case t == nil:
-			r.assign(at, l, seq, CauseBirth, "")
+			r.assign(at, l, seq, kind.CauseBirth, "")
 		case t.Abandoned != 0:
-			r.assign(at, l, seq, CauseReplaced, "")
+			r.assign(at, l, seq, kind.CauseReplaced, "")
 		default:
-			r.assign(at, l, seq, CauseNext, "")
+			r.assign(at, l, seq, kind.CauseNext, "")
 		}
 	}
 	r.checkDeadlines(at, l)
 }
 
-// ready reports whether a location may be given another target: it never had one and an instance is there for it; the
-// one that it has was given up or is to be; or it has reached it, and as many leaders as required are there now.
+// ready reports whether a location may get another target: the location had no target and an instance waits; or the
+// target was given up, or is about to be; or the location has reached the target, and has as many leaders now as the
+// spec requires.
 func (r *Rollout) ready(l *Location, failing bool) bool {
 	t := l.Target()
 	if t == nil {
@@ -97,16 +102,16 @@ func (r *Rollout) ready(l *Location, failing bool) bool {
 	return t.Abandoned != 0 || failing || t.Reached != 0 && l.satisfied()
 }
 
-// reelect gives a target up that instances cannot use, and assigns the version seq in its place. It does nothing where
-// there is no other version (0), and none to be had from a source, or where the last time was too recently. It reports
-// whether the location has another target, or the rollout halts.
+// reelect gives a target up because instances cannot use the target, and assigns version seq instead. Without another
+// version (0), without a source that could give one, or too soon after the last reelection, reelect does nothing. It
+// reports whether the location has another target, or the rollout halts.
 func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
-	askable := r.rules.Source == SourceAsked && r.source(l) == nil
+	askable := r.rules.Versions == kind.Asked && r.source(l) == nil
 	if seq == 0 && !askable || !l.reelectedLongAgo(&r.rules.Reelect, at.Now) {
 		return false
 	}
 	if !l.mayReelect(&r.rules.Reelect, at.Now) {
-		r.halt(at, Stop{Reason: HaltReelections, Location: l.Spec.Name})
+		r.halt(at, Stop{Reason: kind.HaltedReelections, Location: l.Spec.Name})
 		return true
 	}
 	if seq == 0 {
@@ -115,18 +120,18 @@ func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
 	l.Reelections++
 	l.Reelected = clock.Moment(at.Now)
 	r.abandon(at, l, "failed")
-	r.assign(at, l, seq, CauseReelection, "")
+	r.assign(at, l, seq, kind.CauseReelection, "")
 	return true
 }
 
 // reelectedLongAgo reports whether the interval between two choices is over, mayReelect whether there may be another
 // one now.
-func (l *Location) reelectedLongAgo(rules *Reelect, now uint64) bool {
-	return l.Reelected == 0 || clock.Over(l.Reelected, rules.MinInterval, now)
+func (l *Location) reelectedLongAgo(rules *kind.Reelect, now uint64) bool {
+	return l.Reelected == 0 || clock.Over(l.Reelected, field.MillisOf(rules.Interval), now)
 }
 
-func (l *Location) mayReelect(rules *Reelect, now uint64) bool {
-	return l.reelectedLongAgo(rules, now) && l.Reelections < rules.Max
+func (l *Location) mayReelect(rules *kind.Reelect, now uint64) bool {
+	return l.reelectedLongAgo(rules, now) && l.Reelections < uint64(rules.Most)
 }
 
 // waitsToGoBack reports whether a location that goes back waits for the one before it, and until when, where only time
@@ -167,13 +172,13 @@ func (r *Rollout) checkDeadlines(at At, l *Location) {
 	if !ok {
 		return
 	}
-	if d := r.rules.ProgressDeadline; d != 0 && !l.Stuck && clock.Over(since, d, at.Now) {
+	if d := r.rules.ProgressDeadline; d != 0 && !l.Stuck && clock.Over(since, field.MillisOf(d), at.Now) {
 		l.Stuck = true
 		r.changeLocation(at, l)
 		at.event(Event{Kind: EventStuck, Location: l.Spec.Name, Seq: l.present(), Generation: l.Target().Generation})
 	}
-	if d := r.rules.HaltDeadline; d != 0 && clock.Over(since, d, at.Now) {
-		r.halt(at, Stop{Reason: HaltDeadline, Location: l.Spec.Name})
+	if d := r.rules.HaltDeadline; d != 0 && clock.Over(since, field.MillisOf(d), at.Now) {
+		r.halt(at, Stop{Reason: kind.HaltedDeadline, Location: l.Spec.Name})
 	}
 }
 
@@ -201,7 +206,7 @@ func (r *Rollout) nextDue(now uint64) uint64 {
 		}
 	}
 	if r.wants(now) {
-		at(r.asked + r.rules.AskInterval)
+		at(r.asked + field.MillisOf(r.rules.AskInterval))
 	}
 	return due
 }
@@ -221,16 +226,16 @@ func (r *Rollout) dueOf(l *Location, now uint64, at func(uint64)) {
 		}
 	}
 	if failing {
-		at(l.Reelected + r.rules.Reelect.MinInterval)
+		at(l.Reelected + field.MillisOf(r.rules.Reelect.Interval))
 	} else if t := l.Target(); t != nil && t.Abandoned == 0 {
 		_, ripens := r.signals(l, now)
 		at(ripens)
 	}
 	since, ok := r.pending(l)
 	if ok && r.rules.ProgressDeadline != 0 && !l.Stuck {
-		at(since + r.rules.ProgressDeadline)
+		at(since + field.MillisOf(r.rules.ProgressDeadline))
 	}
 	if ok && r.rules.HaltDeadline != 0 {
-		at(since + r.rules.HaltDeadline)
+		at(since + field.MillisOf(r.rules.HaltDeadline))
 	}
 }

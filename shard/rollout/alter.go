@@ -2,34 +2,36 @@ package rollout
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Alter gives the rollout another spec. It never touches targets. A location that is left out is gone with its history,
 // and its delay passes to the one behind it.
-func (r *Rollout) Alter(at At, spec Spec, author, reason string) Answer {
+func (r *Rollout) Alter(at At, spec kind.Spec, by kind.By) Answer {
 	if wrong := spec.Check(); wrong != "" {
 		return refuse(protocol.StatusBadRequest, "%s", wrong)
 	}
-	if !form.FitText(MaxText, author, reason) {
+	if !form.FitText(kind.MaxText, by.Author, by.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
-	if before := r.Spec(); !at.mayGrow(spec.size() - before.size()) {
+	if before := r.Spec(); !at.mayGrow(specSize(&spec) - specSize(&before)) {
 		return noRoom()
 	}
-	r.apply(at, spec.clone())
-	r.remember(at, Act{Verb: VerbAlter, Author: author, Reason: reason})
+	r.apply(at, spec.Clone())
+	r.remember(at, kind.Act{Verb: kind.Altered, By: by})
 	r.run(at, true)
 	return Answer{}
 }
 
 // apply takes a spec over.
-func (r *Rollout) apply(at At, spec Spec) {
-	if now := r.Spec(); !now.equal(&spec) {
+func (r *Rollout) apply(at At, spec kind.Spec) {
+	if now := r.Spec(); !now.Equal(&spec) {
 		r.specRevision = at.Revision
 	}
 	old := r.locations
-	r.rules = spec.Rules
+	r.rules = spec
+	r.rules.Locations = nil
 	r.locations = make([]*Location, len(spec.Locations))
 	for k, ls := range spec.Locations {
 		l := find(old, ls.Name)
@@ -56,11 +58,11 @@ func (r *Rollout) apply(at At, spec Spec) {
 			r.forget(at, l)
 		}
 	}
-	if r.rules.Source != SourceAsked {
+	if r.rules.Versions != kind.Asked {
 		r.changeTicket(at, Ticket{})
 	}
 	for _, l := range r.locations {
-		r.makeRoom(l, int(r.rules.KeepVersions), at.Now)
+		r.makeRoom(l, r.rules.KeepVersions, at.Now)
 	}
 	r.changeHead(at)
 }
@@ -72,8 +74,8 @@ func (r *Rollout) forget(at At, l *Location) {
 	}
 }
 
-// inherits returns the delay that a location has from those that stood right between it and the one before it and are
-// gone. It has none where another location came before it: its place is another one then.
+// inherits returns the delay that a location inherits from removed locations: the locations that stood right between
+// the location and its predecessor. A location with a new predecessor inherits nothing, because its place is new.
 func inherits(old, now []*Location, before, l *Location) uint64 {
 	sum, between := l.Inherited, false
 	for _, o := range old {

@@ -3,12 +3,14 @@ package rollout
 import (
 	"fmt"
 	"testing"
+
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // crowd is a rollout of three locations with instances in the first.
 func crowd(tb testing.TB, n int) (*Rollout, []*Instance, *At) {
 	at := &At{Now: 1000, Revision: 1, Out: new(Effects)}
-	r, a := New(*at, parseSpec([]string{"sas", "man:5000", "vla:5000"}), "op", "benchmark")
+	r, a := New(*at, parseSpec([]string{"sas", "man:5000", "vla:5000"}), kind.By{Author: "op", Reason: "benchmark"})
 	if a.Status != 0 {
 		tb.Fatal(a.Text)
 	}
@@ -19,7 +21,7 @@ func crowd(tb testing.TB, n int) (*Rollout, []*Instance, *At) {
 		r.SetRole(*at, i, Leader)
 		list = append(list, i)
 	}
-	r.Publish(*at, Publication{Payload: make([]byte, 64)})
+	r.Publish(*at, kind.Publication{Payload: make([]byte, 64)})
 	return r, list, at
 }
 
@@ -65,7 +67,7 @@ func BenchmarkReport(b *testing.B) {
 			k = 0
 			b.StopTimer()
 			at.Out.Reset()
-			r.Publish(*at, Publication{Payload: make([]byte, 64)})
+			r.Publish(*at, kind.Publication{Payload: make([]byte, 64)})
 			b.StartTimer()
 		}
 		at.Out.Reset()
@@ -89,7 +91,7 @@ func BenchmarkReportFailure(b *testing.B) {
 		at.Out.Reset()
 		at.Revision++
 		t := r.locations[0].Target()
-		r.Report(*at, list[k], Report{Generation: t.Generation, Status: StatusFailed, Attempts: attempt})
+		r.Report(*at, list[k], Report{Generation: t.Generation, Status: kind.Failed, Attempts: attempt})
 		k++
 	}
 }
@@ -110,20 +112,20 @@ func BenchmarkReportUnchanged(b *testing.B) {
 func BenchmarkAdvance(b *testing.B) {
 	at := At{Now: 1000, Revision: 1, Out: new(Effects)}
 	words := []string{"l0"}
-	for n := range MaxLocations - 1 {
+	for n := range kind.MaxLocations - 1 {
 		words = append(words, fmt.Sprintf("l%d:5000", n+1))
 	}
-	r, _ := New(at, parseSpec(words), "op", "benchmark")
-	for n := range MaxLocations {
+	r, _ := New(at, parseSpec(words), kind.By{Author: "op", Reason: "benchmark"})
+	for n := range kind.MaxLocations {
 		i := &Instance{ID: uint64(n + 1)}
 		r.Join(at, i, fmt.Sprint("i", n), fmt.Sprint("l", n), "")
 		r.SetRole(at, i, Leader)
 	}
 	for range 64 {
-		r.Publish(at, Publication{})
-		r.Act(at, Act{Verb: VerbPromote, Seq: r.lastSeq})
+		r.Publish(at, kind.Publication{})
+		r.Act(at, kind.Act{Verb: kind.Promote, Seq: r.lastSeq})
 	}
-	for n := range MaxLocations {
+	for n := range kind.MaxLocations {
 		l := r.locations[n]
 		r.Report(at, r.byName[fmt.Sprint("i", n)], Report{Current: l.present(), Generation: l.generation()})
 	}

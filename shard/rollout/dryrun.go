@@ -1,14 +1,11 @@
 package rollout
 
-import "slices"
+import (
+	"slices"
 
-// Planned is one step of a dry run: a location gets a version.
-type Planned struct {
-	At       uint64 // shard time
-	Location string
-	Seq      uint64
-	Cause    Cause
-}
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+)
 
 // Rehearsal is a copy of a rollout for a dry run: it says who would get what when. One instance stands for all of each
 // location. Its methods are called from one goroutine; the rollout may go on meanwhile.
@@ -19,13 +16,13 @@ type Rehearsal struct {
 	out      Effects
 	takes    uint64
 	stand    []*Instance
-	steps    []Planned
+	steps    []kind.Step
 }
 
 // Rehearse begins a dry run at a time of the shard.
 func (r *Rollout) Rehearse(now uint64) *Rehearsal {
 	d := &Rehearsal{Rollout: r.bare(), now: now}
-	d.rules.Source = SourcePublished // no source is asked in earnest
+	d.rules.Versions = kind.Published // no source is asked in earnest
 	for k, l := range r.locations {
 		if l.Counts.Instances > 0 {
 			d.place(d.locations[k], l)
@@ -48,7 +45,7 @@ func (r *Rollout) bare() *Rollout {
 	for k, l := range r.locations {
 		copied := *l
 		copied.History, copied.Gates = slices.Clone(l.History), slices.Clone(l.Gates)
-		copied.Counts, copied.explicit, copied.suspects = Counts{}, [roles]int{}, [roles]suspects{}
+		copied.Counts, copied.explicit, copied.suspects = kind.Counts{}, [roles]int{}, [roles]suspects{}
 		c.locations[k] = &copied
 	}
 	return &c
@@ -79,25 +76,26 @@ func (re *Rehearsal) at() At {
 
 // Publish goes on as if a version was published now.
 func (re *Rehearsal) Publish() Answer {
-	a := re.Rollout.Publish(re.at(), Publication{})
+	a := re.Rollout.Publish(re.at(), kind.Publication{})
 	re.collect()
 	return a
 }
 
 // Act goes on as if an operator did this now.
-func (re *Rehearsal) Act(act Act) Answer {
+func (re *Rehearsal) Act(act kind.Act) Answer {
 	a := re.Rollout.Act(re.at(), act)
 	re.collect()
 	return a
 }
 
-// Run returns who gets what when, if every leader reaches each target after a time in milliseconds, every gate passes
-// then, and nothing else happens. A location without live leaders stays without, and nothing moves in a rollout that
-// is paused or has halted. The rehearsal is of no use afterwards.
-func (re *Rehearsal) Run(takes uint64) []Planned {
+// Run returns who gets which version when, if every leader reaches each target after a time in milliseconds, every
+// gate passes then, and nothing else happens. The steps count from the start of the shard's time, as all views do. A
+// location without live leaders stays without, and nothing moves in a rollout that is paused or has halted. The
+// rehearsal is of no use afterwards.
+func (re *Rehearsal) Run(takes uint64) []kind.Step {
 	re.takes = takes
 	re.run(re.at(), true)
-	for len(re.steps) < MaxPlanned {
+	for len(re.steps) < kind.MaxPlanned {
 		re.collect()
 		next := re.nextReport()
 		if due, ok := re.NextDue(); ok && (next == 0 || due < next) {
@@ -111,14 +109,15 @@ func (re *Rehearsal) Run(takes uint64) []Planned {
 		re.report(at)
 		re.Due(at)
 	}
-	return re.steps[:min(len(re.steps), MaxPlanned)]
+	return re.steps[:min(len(re.steps), kind.MaxPlanned)]
 }
 
 // collect takes the new targets over as steps.
 func (re *Rehearsal) collect() {
 	for _, e := range re.out.Events {
 		if e.Kind == EventAssigned {
-			re.steps = append(re.steps, Planned{At: re.now, Location: e.Location, Seq: e.Seq, Cause: e.Cause})
+			step := kind.Step{After: field.Duration(re.now), Location: e.Location, Seq: e.Seq, Cause: e.Cause}
+			re.steps = append(re.steps, step)
 		}
 	}
 	re.out.Reset()
@@ -155,7 +154,7 @@ func (re *Rehearsal) report(at At) {
 		}
 		l := re.byID(i.location)
 		for k := range l.Gates {
-			l.Gates[k].Verdict = VerdictPassed
+			l.Gates[k].Verdict = kind.GatePassed
 		}
 		a := re.Report(at, i, Report{Current: t.Seq, Generation: t.Generation})
 		if a.Status != 0 {

@@ -1,7 +1,12 @@
 package rollout
 
-// This file has what a location knows of its instances without looking at them: counts, and those that may make it give
-// its target up, in order.
+import (
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+)
+
+// This file has what a location knows of its instances without looking at them: counts, and in order the instances
+// that may make the location give its target up.
 
 // take counts what an instance says in (+1) or out (-1), where it is about the present target.
 func (l *Location) take(i *Instance, n int) {
@@ -10,9 +15,9 @@ func (l *Location) take(i *Instance, n int) {
 		return
 	}
 	switch {
-	case i.Status == StatusFailed:
+	case i.Status == kind.Failed:
 		l.Counts.Failing += n
-	case i.Status == StatusOK && i.Current == t.Seq && i.Role == Leader:
+	case i.Status == kind.OK && i.Current == t.Seq && i.Role == Leader:
 		l.Counts.Reached += n
 	}
 	switch i.signal {
@@ -49,7 +54,7 @@ func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
 	for role := Leader; ; role-- {
 		count += l.explicit[role]
 		if count < limit {
-			n, next := l.suspects[role].overdue(0, now, r.rules.Reelect.After, limit-count)
+			n, next := l.suspects[role].overdue(0, now, field.MillisOf(r.rules.Reelect.After), limit-count)
 			count += n
 			if next != 0 && (ripens == 0 || next < ripens) {
 				ripens = next

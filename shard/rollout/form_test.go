@@ -2,41 +2,55 @@ package rollout
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // formSamples are the commands with all of their fields set, and with none.
 func formSamples() []formSample {
 	spec := parseSpec(strings.Fields("sas man:5000 gates=man:errors,latency source=asked"))
 	spec.Reelect.Codes = []string{"out-of-range"}
-	published := Publication{
-		Label: "v", Author: "op", Reason: "why", Expected: 3, Compare: true, Fence: 9, Payload: []byte("payload"),
-	}
 	return []formSample{
-		sampleOf("put", Put{Mode: PutEither, ExpectedRevision: 7, Spec: spec, Author: "op", Reason: "why"},
-			AppendPut, ParsePut),
-		sampleOf("publication", published, AppendPublication,
-			func(src []byte) (Publication, error) { return ParsePublication(src, published.Payload) }),
-		sampleOf("role of a source", SourceRole{Off: true, Name: "generator"}, AppendSourceRole, ParseSourceRole),
-		sampleOf("offering", Offering{
-			Ticket: 4, Declined: true, Text: "down",
-			Version: Publication{Label: "v", Author: "op", Payload: []byte("payload")},
-		}, AppendOffering, func(src []byte) (Offering, error) { return ParseOffering(src, []byte("payload")) }),
-		sampleOf("joining", Joining{Instance: "a", Location: "sas", Attributes: "{}"}, AppendJoining, ParseJoining),
+		said("put", "a put", kind.Put{
+			Mode: field.PutEither, ExpectedRevision: 7, Spec: spec, By: kind.By{Author: "op", Reason: "why"},
+		}),
+		said("publication", "a publication", kind.Publication{
+			Label: "v", By: kind.By{Author: "op", Reason: "why"}, Expected: 3, Compare: true, Fence: 9,
+		}),
+		said("role of a source", "a role", kind.SourceRole{Off: true, Name: "generator"}),
+		said("offering", "a offering", kind.Offering{
+			Ticket: 4, Declined: true, Text: "down", Label: "v", Author: "op",
+		}),
+		said("joining", "a joining", kind.Instance{Name: "a", Location: "sas", Attributes: []byte("{}")}),
 		sampleOf("report", Report{
-			Current: 1, Generation: 2, Status: StatusFailed, Code: "exit-1", Text: "no", Attempts: 4,
+			Current: 1, Generation: 2, Status: kind.Failed, Code: "exit-1", Text: "no", Attempts: 4,
 		}, AppendReport, ParseReport),
-		sampleOf("act", Act{
-			Verb: VerbRollback, Locations: []string{"sas", "man"}, Seq: 3, Fast: true, Author: "op", Reason: "why",
-		}, AppendAct, ParseAct),
-		sampleOf("verdict", GateVerdict{
-			Location: "man", Gate: "errors", Seq: 1, Generation: 2, Verdict: VerdictFailed, By: "checker", Text: "no",
-		}, AppendVerdict, ParseVerdict),
+		said("act", "a act", kind.Act{
+			Verb: kind.Rollback, Locations: []string{"sas", "man"}, Seq: 3, Fast: true,
+			By: kind.By{Author: "op", Reason: "why"},
+		}),
+		said("verdict", "a verdict", kind.Judgement{
+			Location: "man", Gate: "errors", Seq: 1, Generation: 2,
+			Verdict: kind.Verdict{Result: kind.GateFailed, Text: "no"}, By: "checker",
+		}),
 		sampleOf("target", Target{Generation: 1, Seq: 2, NextIn: 3}, AppendTarget, ParseTarget),
 	}
+}
+
+// said is a sample of a type of package protocol/rollout.
+func said[T any, P interface {
+	*T
+	field.Value
+}](name, command string, full T) formSample {
+	return sampleOf(name, full, func(dst []byte, v T) []byte { return Append(dst, P(&v)) },
+		func(src []byte) (T, error) { return Parse[T, P](src, command) })
 }
 
 type formSample struct {
@@ -83,22 +97,22 @@ func TestAFormIsReadAsItWasWritten(t *testing.T) {
 
 // TestAFormHasNoMoreThanARolloutMayHave: what is too long is refused where it is read.
 func TestAFormHasNoMoreThanARolloutMayHave(t *testing.T) {
-	long := strings.Repeat("x", MaxAttributes+1)
+	long := strings.Repeat("x", kind.MaxAttributes+1)
 	for name, c := range map[string]struct {
 		form  []byte
 		again func([]byte) error
 	}{
 		"attributes": {
-			AppendJoining(nil, Joining{Instance: "a", Location: "sas", Attributes: long}),
-			func(b []byte) error { _, err := ParseJoining(b); return err },
+			Append(nil, &kind.Instance{Name: "a", Location: "sas", Attributes: []byte(long)}),
+			func(b []byte) error { _, err := Parse[kind.Instance](b, "a joining"); return err },
 		},
 		"text": {
-			AppendReport(nil, Report{Status: StatusFailed, Text: long[:MaxText+1]}),
+			AppendReport(nil, Report{Status: kind.Failed, Text: long[:kind.MaxText+1]}),
 			func(b []byte) error { _, err := ParseReport(b); return err },
 		},
 		"locations": {
-			AppendAct(nil, Act{Verb: VerbPause, Locations: make([]string, MaxLocations+1)}),
-			func(b []byte) error { _, err := ParseAct(b); return err },
+			Append(nil, &kind.Act{Verb: kind.Pause, Locations: make([]string, kind.MaxLocations+1)}),
+			func(b []byte) error { _, err := Parse[kind.Act](b, "a act"); return err },
 		},
 	} {
 		if err := c.again(c.form); !errors.Is(err, ErrForm) {
@@ -114,7 +128,11 @@ func FuzzForms(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, k int, src []byte) {
 		s := samples[uint(k)%uint(len(samples))]
-		if again, _, err := s.again(src); err == nil && !bytes.Equal(src, again) {
+		again, _, err := s.again(src)
+		if longest := binary.AppendUvarint(nil, field.MillisOf(math.MaxInt64-999_999)); bytes.Contains(again, longest) {
+			return // longer times become the longest, which no spec may have
+		}
+		if err == nil && !bytes.Equal(src, again) {
 			t.Errorf("a %s has two forms", s.name)
 		}
 	})

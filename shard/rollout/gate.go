@@ -2,52 +2,26 @@ package rollout
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Verdict is what a checker says of a target.
-type Verdict uint8
-
-// The verdicts. A gate begins as pending: what no checker has passed is not passed.
-const (
-	VerdictPending Verdict = iota
-	VerdictPassed
-	VerdictFailed
-	VerdictInconclusive
-	verdicts
-)
-
-var verdictNames = [verdicts]string{
-	VerdictPending: "pending", VerdictPassed: "passed", VerdictFailed: "failed", VerdictInconclusive: "inconclusive",
-}
-
-// String returns the verdict as people read it.
-func (v Verdict) String() string { return verdictNames[v] }
-
 // Gate is what must be passed before a target counts as reached.
 type Gate struct {
 	Name     string
-	Verdict  Verdict
+	Verdict  kind.Result
 	By, Text string
 	Since    uint64 // moment of the verdict
 }
 
-// GateVerdict is a checker's command.
-type GateVerdict struct {
-	Location, Gate string
-	// Seq is the version that was checked, Generation the target; 0 is the present one of that version.
-	Seq, Generation uint64
-	Verdict         Verdict
-	By, Text        string
-}
-
-// Judge takes a verdict over. One about another version than the target is stale. A gate that turns to another verdict
-// than passed after the target was reached takes that back: nothing flows on from there until it passes.
-func (r *Rollout) Judge(at At, g GateVerdict) Answer {
-	if g.Verdict >= verdicts || !form.FitText(MaxText, g.By, g.Text) {
+// Judge records a verdict. A verdict about a version other than the target is stale. If a gate withdraws its pass
+// after the target was reached, later locations get nothing from here until the gate passes again. A pending verdict
+// says who checks, and replaces no verdict.
+func (r *Rollout) Judge(at At, g kind.Judgement) Answer {
+	if g.Verdict.Result >= kind.Results || !form.FitText(kind.MaxText, g.By, g.Verdict.Text) {
 		return refuse(protocol.StatusBadRequest, "a verdict is pending, passed, failed or inconclusive; text: %d bytes",
-			MaxText)
+			kind.MaxText)
 	}
 	l := r.Find(g.Location)
 	if l == nil {
@@ -63,21 +37,25 @@ func (r *Rollout) Judge(at At, g GateVerdict) Answer {
 		a.Seq = l.present()
 		return a
 	}
-	if gate.Verdict == g.Verdict && gate.By == g.By && gate.Text == g.Text {
+	if gate.Verdict == g.Verdict.Result && gate.By == g.By && gate.Text == g.Verdict.Text {
 		r.run(at, false)
 		return Answer{Seq: t.Seq, Generation: t.Generation}
 	}
-	if !at.mayGrow(len(g.By) + len(g.Text) - len(gate.By) - len(gate.Text)) {
+	if at.KeepVerdicts && g.Verdict.Result == kind.GatePending && gate.Verdict != kind.GatePending {
+		return refuse(protocol.StatusPreconditionFailed, "the gate %s of %s is %v for version %d: take that back by "+
+			"inconclusive, or by failed", g.Gate, g.Location, gate.Verdict, g.Seq)
+	}
+	if !at.mayGrow(len(g.By) + len(g.Verdict.Text) - len(gate.By) - len(gate.Text)) {
 		return noRoom()
 	}
-	turned := gate.Verdict != g.Verdict
-	gate.Verdict, gate.By, gate.Text, gate.Since = g.Verdict, g.By, g.Text, clock.Moment(at.Now)
+	turned := gate.Verdict != g.Verdict.Result
+	gate.Verdict, gate.By, gate.Text, gate.Since = g.Verdict.Result, g.By, g.Verdict.Text, clock.Moment(at.Now)
 	r.changeLocation(at, l)
-	if turned && t.Reached != 0 && !t.Waived && g.Verdict != VerdictPassed {
+	if turned && t.Reached != 0 && !t.Waived && g.Verdict.Result != kind.GatePassed {
 		t.Reached, t.ReachedWall = 0, 0
 		at.event(Event{Kind: EventUnreached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 		if v := r.Version(t.Seq); v != nil && v.Withdrawn {
-			r.abandon(at, l, g.Text)
+			r.abandon(at, l, g.Verdict.Text)
 		}
 	}
 	r.run(at, true)
@@ -95,14 +73,14 @@ func (l *Location) gate(name string) *Gate {
 
 func (l *Location) gatesPassed() bool {
 	for k := range l.Gates {
-		if l.Gates[k].Verdict != VerdictPassed {
+		if l.Gates[k].Verdict != kind.GatePassed {
 			return false
 		}
 	}
 	return true
 }
 
-// setGates makes the gates those of the spec. Gates that stay keep their verdicts.
+// setGates makes the gates those of the spec. Gates that stay keep their kind.Results.
 func (l *Location) setGates() {
 	var list []Gate
 	for _, name := range l.Spec.Gates {

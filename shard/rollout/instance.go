@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -23,22 +24,6 @@ var roleNames = [roles]string{Follower: "follower", Leader: "leader"}
 
 // String returns the role as people read it.
 func (ro Role) String() string { return roleNames[ro] }
-
-// Status is how an instance is getting on with the target.
-type Status uint8
-
-// The statuses.
-const (
-	StatusOK Status = iota
-	StatusUpdating
-	StatusFailed
-	statuses
-)
-
-var statusNames = [statuses]string{StatusOK: "ok", StatusUpdating: "updating", StatusFailed: "failed"}
-
-// String returns the status as people read it.
-func (s Status) String() string { return statusNames[s] }
 
 // signal says what an instance's failure may lead to.
 type signal uint8
@@ -61,7 +46,7 @@ type Instance struct {
 	// What it reported last: the version in use, and how it is getting on with the target of a generation.
 	Current    uint64
 	Generation uint64
-	Status     Status
+	Status     kind.Status
 	Code, Text string
 	Attempts   uint64
 	Since      uint64 // moment from which status and generation are these
@@ -80,7 +65,7 @@ type Instance struct {
 type Report struct {
 	Current    uint64
 	Generation uint64
-	Status     Status
+	Status     kind.Status
 	Code, Text string
 	Attempts   uint64
 }
@@ -98,9 +83,9 @@ func (i *Instance) report() Report {
 // Join lets an instance take part, as a follower. One that has joined already joins again, maybe under another name or
 // in another location.
 func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) Answer {
-	if name == "" || !form.FitText(MaxText, name) || len(attributes) > MaxAttributes {
+	if name == "" || !form.FitText(kind.MaxText, name) || len(attributes) > kind.MaxAttributes {
 		return refuse(protocol.StatusBadRequest, "an instance has a name of 1 to %d bytes, and %d of attributes",
-			MaxText, MaxAttributes)
+			kind.MaxText, kind.MaxAttributes)
 	}
 	l := r.Find(location)
 	if l == nil {
@@ -128,8 +113,8 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 		ID: i.ID, Name: name, Location: l.Spec.Name, Attributes: attributes, Since: clock.Moment(at.Now),
 		location: l.ID, live: true,
 	}
-	if !r.joined(i) && len(r.byName) >= MaxInstances {
-		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", MaxInstances)
+	if !r.joined(i) && len(r.byName) >= kind.MaxInstances {
+		return refuse(protocol.StatusPreconditionFailed, "%d instances have joined already", kind.MaxInstances)
 	}
 	if !at.mayGrow(now.Size() - i.Size()) {
 		return noRoom()
@@ -231,7 +216,7 @@ func (r *Rollout) ChangesNothing(now uint64, i *Instance, report *Report, ask bo
 
 // asksSource reports whether the instance's asking makes the source be asked.
 func (r *Rollout) asksSource(i *Instance, l *Location) bool {
-	return r.rules.Source == SourceAsked && l == r.entry() && (i.Role == Leader || l.Target() == nil)
+	return r.rules.Versions == kind.Asked && l == r.entry() && (i.Role == Leader || l.Target() == nil)
 }
 
 func (r *Rollout) joined(i *Instance) bool { return i.live }
@@ -253,10 +238,11 @@ func (r *Rollout) takesPart(i *Instance) Answer {
 }
 
 func (r *Rollout) checkReport(at At, i *Instance, report *Report) Answer {
-	if report.Status >= statuses || len(report.Code) > MaxWord || !form.FitText(MaxText, report.Code, report.Text) ||
-		report.Status != StatusFailed && report.Code != "" {
+	if report.Status >= kind.Statuses || len(report.Code) > kind.MaxWord ||
+		!form.FitText(kind.MaxText, report.Code, report.Text) ||
+		report.Status != kind.Failed && report.Code != "" {
 		return refuse(protocol.StatusBadRequest, "a report has a status, a code of at most %d bytes and a text of %d",
-			MaxWord, MaxText)
+			kind.MaxWord, kind.MaxText)
 	}
 	if a := r.takesPart(i); a.Status != protocol.StatusSuccess {
 		return a
@@ -296,7 +282,7 @@ func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
 	if report.Generation > i.Sent {
 		i.Sent, i.Received = report.Generation, clock.Moment(at.Now)
 	}
-	i.signal = r.rules.Reelect.signal(report)
+	i.signal = signalOf(&r.rules.Reelect, report)
 	l.take(i, +1)
 	if l.Counts != counts {
 		r.changeLocation(at, l)
@@ -305,8 +291,8 @@ func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
 	return l.evidence() != before
 }
 
-func (re *Reelect) signal(report *Report) signal {
-	if report.Status != StatusFailed {
+func signalOf(re *kind.Reelect, report *Report) signal {
+	if report.Status != kind.Failed {
 		return signalNone
 	}
 	for _, code := range re.Codes {
@@ -314,7 +300,7 @@ func (re *Reelect) signal(report *Report) signal {
 			return signalCode
 		}
 	}
-	if report.Attempts > re.Attempts {
+	if report.Attempts > uint64(re.Attempts) {
 		return signalTries
 	}
 	return signalNone

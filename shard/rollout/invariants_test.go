@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // TestInvariantsHaveABugThatBreaksThem: I1, I2, I3, I5, I7, I8 and I9 are looked at after every random command
@@ -32,7 +33,7 @@ func TestI4FollowersChangeNoDecision(t *testing.T) {
 		ra := rand.New(rand.NewPCG(seed, 4))
 		text := "sas man:5 vla:20"
 		spec := parseSpec([]string{"sas", "man:5", "vla:20"})
-		spec.Reelect.MinInterval, spec.KeepVersions = 0, 4
+		spec.Reelect.Interval, spec.KeepVersions = 0, 4
 		alone, crowded := newCrowd(t, spec), newCrowd(t, spec)
 		for _, location := range []string{"sas", "man", "vla"} {
 			for _, name := range []string{"a.", "b."} {
@@ -74,9 +75,9 @@ func TestI4FollowersChangeNoDecision(t *testing.T) {
 	}
 }
 
-func newCrowd(t *testing.T, spec Spec) *script {
+func newCrowd(t *testing.T, spec kind.Spec) *script {
 	s := &script{t: t, instances: make(map[string]*Instance), checked: true}
-	s.Rollout, _ = New(s.at(), spec, "", "")
+	s.Rollout, _ = New(s.at(), spec, kind.By{})
 	return s
 }
 

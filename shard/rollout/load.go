@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
@@ -18,7 +20,7 @@ func (r *Rollout) check(c *form.Coder) {
 	last := uint64(0)
 	for _, v := range r.versions {
 		c.Must(v.Seq > last && v.Seq <= r.lastSeq, "version %d is out of order", v.Seq)
-		c.Must(form.FitText(MaxText, v.Label, v.Author, v.Reason), "version %d has a text that is none", v.Seq)
+		c.Must(form.FitText(kind.MaxText, v.Label, v.Author, v.Reason), "version %d has a text that is none", v.Seq)
 		last = v.Seq
 		r.payloads += len(v.Payload)
 	}
@@ -54,8 +56,9 @@ func (r *Rollout) checkLocation(c *form.Coder, l *Location) {
 		c.Must(k < len(l.Spec.Gates) && l.Gates[k].Name == l.Spec.Gates[k], "%s has other gates than its spec",
 			l.Spec.Name)
 	}
-	c.Must(l.Inherited <= MaxLocations*MaxDelay, "%s has inherited too long a delay", l.Spec.Name)
-	c.Must(uint64(len(l.History)) <= r.rules.KeepVersions, "%s has too long a history", l.Spec.Name)
+	c.Must(l.Inherited <= kind.MaxLocations*field.MillisOf(kind.MaxDelay), "%s has inherited too long a delay",
+		l.Spec.Name)
+	c.Must(len(l.History) <= r.rules.KeepVersions, "%s has too long a history", l.Spec.Name)
 	last := uint64(0)
 	for k := range l.History {
 		row := &l.History[k]
@@ -86,7 +89,7 @@ func (i *Instance) Load(src []byte) error {
 	loaded := Instance{ID: i.ID}
 	loaded.code(c)
 	c.Must(loaded.Name != "" && loaded.location != 0 && loaded.Sent >= loaded.Generation, "the instance is none")
-	c.Must(loaded.Status == StatusFailed || loaded.Code == "" && loaded.signal == signalNone,
+	c.Must(loaded.Status == kind.Failed || loaded.Code == "" && loaded.signal == signalNone,
 		"the instance has a code and has not failed")
 	if err := c.Finish("rollout: load instance"); err != nil {
 		return err
@@ -101,8 +104,8 @@ func (r *Rollout) Attach(i *Instance) error {
 	switch {
 	case r.byName[i.Name] != nil:
 		return fmt.Errorf("rollout: instance %s is there twice: %w", i.Name, ErrForm)
-	case len(r.byName) >= MaxInstances:
-		return fmt.Errorf("rollout: there are more than %d instances: %w", MaxInstances, ErrForm)
+	case len(r.byName) >= kind.MaxInstances:
+		return fmt.Errorf("rollout: there are more than %d instances: %w", kind.MaxInstances, ErrForm)
 	case l != nil && l.Spec.Name != i.Location || i.location > r.lastLocation:
 		return fmt.Errorf("rollout: instance %s is in no location: %w", i.Name, ErrForm)
 	case l != nil && i.Generation > 0 && (len(l.History) == 0 || i.Generation > l.Target().Generation):

@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -8,7 +10,7 @@ import (
 // Location is one place that versions reach. Its exported fields are for reading.
 type Location struct {
 	ID   uint64 // never given twice: a location that is removed and added again is another one
-	Spec LocationSpec
+	Spec kind.Location
 	// Inherited is the delay of locations that were before it and have been removed; it adds to its own.
 	Inherited uint64
 	// History has the targets of the past and the present one, which is the last.
@@ -29,20 +31,11 @@ type Location struct {
 
 	// What follows from the instances. Only instances whose sessions live are counted, and what they say only where it
 	// is about the present target.
-	Counts Counts
+	Counts kind.Counts
 
 	index    int
 	explicit [roles]int      // instances that failed with a listed code
 	suspects [roles]suspects // instances that failed often enough, by when they received the target
-}
-
-// Counts says how many instances a location has, and how far they are.
-type Counts struct {
-	Instances int
-	Leaders   int
-	// Reached are the leaders that have reached the target, Failing the instances that failed.
-	Reached int
-	Failing int
 }
 
 // Row is one target in a location's history. Times are moments; 0 is never.
@@ -51,33 +44,10 @@ type Row struct {
 	Assigned, Reached, Abandoned uint64
 	// The same by the wall clock, as far as it is known.
 	AssignedWall, ReachedWall, AbandonedWall uint64
-	Cause                                    Cause  // why it was assigned
-	Waived                                   bool   // an operator said that it counts as reached
-	Note                                     string // who or what assigned it, or gave it up
+	Cause                                    kind.Cause // why it was assigned
+	Waived                                   bool       // an operator said that it counts as reached
+	Note                                     string     // who or what assigned it, or gave it up
 }
-
-// Cause says why a location got a target.
-type Cause uint8
-
-// The causes of targets.
-const (
-	CauseBirth      Cause = 1 + iota // its first
-	CauseNext                        // the one before was reached
-	CauseReelection                  // instances could not use the one before
-	CauseReplaced                    // the one before was aborted or withdrawn
-	CausePromote                     // an operator's act, as are those below
-	CauseRollback
-	CauseRetry
-	causes
-)
-
-var causeNames = [causes]string{
-	CauseBirth: "birth", CauseNext: "next", CauseReelection: "reelection", CauseReplaced: "replaced",
-	CausePromote: "promote", CauseRollback: "rollback", CauseRetry: "retry",
-}
-
-// String returns the cause as people read it.
-func (c Cause) String() string { return causeNames[c] }
 
 // Bar keeps a location from the versions above one seq and up to another.
 type Bar struct{ Above, UpTo uint64 }
@@ -104,7 +74,7 @@ func (l *Location) present() uint64 {
 func (l *Location) Place() int { return l.index }
 
 // Delay is how old a version must be in the location before.
-func (l *Location) Delay() uint64 { return l.Spec.Delay + l.Inherited }
+func (l *Location) Delay() uint64 { return field.MillisOf(l.Spec.Delay) + l.Inherited }
 
 // satisfied reports whether as many leaders have reached the target as the spec requires. A location without live
 // leaders is not: there is no evidence.
@@ -116,8 +86,8 @@ func (l *Location) satisfied() bool {
 	return l.Counts.Reached >= required
 }
 
-// source returns the location that this one follows, the last before it that is not bypassed; nil where there is none,
-// so that it takes what is published.
+// source returns the nearest earlier location that is not bypassed: l takes its versions from there. Without one it
+// returns nil, and l takes published versions directly.
 func (r *Rollout) source(l *Location) *Location {
 	for k := l.index - 1; k >= 0; k-- {
 		if !r.locations[k].Bypassed {
@@ -153,7 +123,7 @@ func (r *Rollout) candidates(l, before *Location, now uint64) (ripe, next *Row) 
 	for k := len(before.History) - 1; k >= 0; k-- {
 		row := &before.History[k]
 		begun := row.Reached
-		if r.rules.DelayFrom == FromAssigned {
+		if r.rules.DelayFrom == kind.FromAssigned {
 			begun = row.Assigned
 			if k == len(before.History)-1 && r.failing(before, now) {
 				continue
@@ -175,7 +145,7 @@ func (r *Rollout) candidates(l, before *Location, now uint64) (ripe, next *Row) 
 
 // begun is the moment from which the delay of the next location counts.
 func (r *Rollout) begun(row *Row) uint64 {
-	if r.rules.DelayFrom == FromAssigned {
+	if r.rules.DelayFrom == kind.FromAssigned {
 		return row.Assigned
 	}
 	return row.Reached
@@ -208,15 +178,15 @@ func (r *Rollout) newest(l *Location, now uint64) uint64 {
 }
 
 // assign gives a location a target, under a generation of its own.
-func (r *Rollout) assign(at At, l *Location, seq uint64, cause Cause, note string) {
-	if v := r.Version(seq); cause >= CausePromote && v != nil {
+func (r *Rollout) assign(at At, l *Location, seq uint64, cause kind.Cause, note string) {
+	if v := r.Version(seq); cause >= kind.CausePromote && v != nil {
 		r.setAbandoned(at, v, l, false) // who gives it again has seen to it
 	}
 	r.generation++
-	r.makeRoom(l, int(r.rules.KeepVersions)-1, at.Now)
+	r.makeRoom(l, r.rules.KeepVersions-1, at.Now)
 	l.History = append(l.History, Row{
 		Seq: seq, Generation: r.generation, Assigned: clock.Moment(at.Now), AssignedWall: at.Wall, Cause: cause,
-		Note: form.Cut(note, MaxText),
+		Note: form.Cut(note, kind.MaxText),
 	})
 	l.Stuck, l.Back = false, 0
 	for k := range l.Gates {
@@ -259,7 +229,7 @@ func (r *Rollout) makeRoom(l *Location, keep int, now uint64) {
 // abandon gives the present target up.
 func (r *Rollout) abandon(at At, l *Location, note string) {
 	t := l.Target()
-	t.Abandoned, t.AbandonedWall, t.Note = clock.Moment(at.Now), at.Wall, form.Cut(note, MaxText)
+	t.Abandoned, t.AbandonedWall, t.Note = clock.Moment(at.Now), at.Wall, form.Cut(note, kind.MaxText)
 	if v := r.Version(t.Seq); v != nil {
 		r.setAbandoned(at, v, l, true)
 	}

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // This file has what operators do with the model.
 
-func (m *model) act(a Act) protocol.Status {
+func (m *model) act(a kind.Act) protocol.Status {
 	status := m.perform(a)
 	if status == protocol.StatusSuccess {
 		m.acts++
@@ -16,7 +17,7 @@ func (m *model) act(a Act) protocol.Status {
 	return status
 }
 
-func (m *model) perform(a Act) protocol.Status {
+func (m *model) perform(a kind.Act) protocol.Status {
 	var chosen []*modelLocation
 	for _, name := range a.Locations {
 		if _, l := m.find(name); l == nil {
@@ -30,45 +31,45 @@ func (m *model) perform(a Act) protocol.Status {
 	}
 	v := m.version(a.Seq)
 	switch a.Verb {
-	case VerbPause:
+	case kind.Pause:
 		m.paused = true
-	case VerbResume:
+	case kind.Resume:
 		if m.paused || m.halted != 0 {
 			m.paused, m.halted, m.haltedIn, m.resumed = false, 0, "", m.moment()
 			for _, l := range m.locations {
 				l.reelections, l.stuck = 0, false
 			}
 		}
-	case VerbPromote:
+	case kind.Promote:
 		return m.promote(a, v, chosen)
-	case VerbAbort:
+	case kind.Abort:
 		for _, l := range m.locations {
 			l.back = 0
 			if t := l.target(); t != nil && t.Reached == 0 && t.Abandoned == 0 {
 				m.abandon(l)
 			}
 		}
-		m.halted, m.haltedIn = HaltAborted, ""
-	case VerbRollback:
+		m.halted, m.haltedIn = kind.HaltedAborted, ""
+	case kind.Rollback:
 		return m.rollBack(a, v, chosen)
-	case VerbBypass, VerbUnbypass:
+	case kind.Bypass, kind.Unbypass:
 		if len(a.Locations) == 0 {
 			return protocol.StatusBadRequest
 		}
 		for _, l := range chosen {
-			if l.bypassed != (a.Verb == VerbBypass) {
+			if l.bypassed != (a.Verb == kind.Bypass) {
 				l.bypassed, l.stuck = !l.bypassed, false
 			}
 		}
-	case VerbWithdraw:
+	case kind.Withdraw:
 		return m.withdraw(a, v)
-	case VerbRetry:
+	case kind.Retry:
 		m.retry(chosen)
 	}
 	return protocol.StatusSuccess
 }
 
-func (m *model) promote(a Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
+func (m *model) promote(a kind.Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
 	if a.Seq != 0 {
 		switch {
 		case v == nil:
@@ -90,7 +91,7 @@ func (m *model) promote(a Act, v *modelVersion, chosen []*modelLocation) protoco
 			continue
 		}
 		if t := l.target(); seq > l.present() || t.Abandoned != 0 {
-			m.assign(l, seq, CausePromote)
+			m.assign(l, seq, kind.CausePromote)
 		} else if t.Reached == 0 {
 			t.Waived = true
 			m.reach(l)
@@ -99,7 +100,7 @@ func (m *model) promote(a Act, v *modelVersion, chosen []*modelLocation) protoco
 	return protocol.StatusSuccess
 }
 
-func (m *model) rollBack(a Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
+func (m *model) rollBack(a kind.Act, v *modelVersion, chosen []*modelLocation) protocol.Status {
 	switch {
 	case v == nil:
 		return protocol.StatusNotFound
@@ -122,14 +123,14 @@ func (m *model) rollBack(a Act, v *modelVersion, chosen []*modelLocation) protoc
 		if slow {
 			l.back = a.Seq
 		} else {
-			m.assign(l, a.Seq, CauseRollback)
+			m.assign(l, a.Seq, kind.CauseRollback)
 		}
 		slow = !a.Fast
 	}
 	return protocol.StatusSuccess
 }
 
-func (m *model) withdraw(a Act, v *modelVersion) protocol.Status {
+func (m *model) withdraw(a kind.Act, v *modelVersion) protocol.Status {
 	if v == nil {
 		return protocol.StatusNotFound
 	}
@@ -155,13 +156,13 @@ func (m *model) retry(chosen []*modelLocation) {
 			continue
 		}
 		failing := slices.ContainsFunc(m.instances, func(i *modelInstance) bool {
-			return i.location == l.id && i.report.Generation == t.Generation && i.report.Status == StatusFailed
+			return i.location == l.id && i.report.Generation == t.Generation && i.report.Status == kind.Failed
 		})
 		if v := m.version(t.Seq); v.withdrawn || t.Abandoned == 0 && !l.stuck && !failing {
 			continue
 		}
 		l.reelections = 0
-		m.assign(l, t.Seq, CauseRetry)
+		m.assign(l, t.Seq, kind.CauseRetry)
 	}
 	if m.halted != 0 {
 		m.halted, m.haltedIn, m.resumed = 0, "", m.moment()

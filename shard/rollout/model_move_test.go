@@ -1,5 +1,10 @@
 package rollout
 
+import (
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+)
+
 // move is what follows from every command, and from time: all locations in their order, until nothing changes.
 func (m *model) move() {
 	for range 20 {
@@ -19,7 +24,7 @@ func (m *model) move() {
 				changed = true
 			}
 		}
-		if m.halted == 0 && m.wants() && (m.asked == 0 || m.now >= m.asked+m.spec.AskInterval) {
+		if m.halted == 0 && m.wants() && (m.asked == 0 || m.now >= m.asked+field.MillisOf(m.spec.AskInterval)) {
 			m.openTicket()
 			changed = true
 		}
@@ -38,7 +43,7 @@ func (m *model) moveLocation(l *modelLocation) (changed bool) {
 	}
 	if l.back != 0 {
 		if m.mayGoBack(l) {
-			m.assign(l, l.back, CauseRollback)
+			m.assign(l, l.back, kind.CauseRollback)
 			return true
 		}
 		return false
@@ -47,33 +52,34 @@ func (m *model) moveLocation(l *modelLocation) (changed bool) {
 	choice := m.choice(l)
 	if failing {
 		re := m.spec.Reelect
-		again := l.reelected == 0 || m.now >= l.reelected+re.MinInterval || re.MinInterval == 0
+		again := l.reelected == 0 || m.now >= l.reelected+field.MillisOf(re.Interval) ||
+			field.MillisOf(re.Interval) == 0
 		if m.planted == bugInterval {
 			again = true
 		}
-		askable := m.spec.Source == SourceAsked && m.before(l) == nil
+		askable := m.spec.Versions == kind.Asked && m.before(l) == nil
 		switch {
 		case !again || choice == 0 && !askable:
-		case l.reelections >= re.Max && m.planted != bugMax:
-			m.halted, m.haltedIn = HaltReelections, l.spec.Name
+		case l.reelections >= uint64(re.Most) && m.planted != bugMax:
+			m.halted, m.haltedIn = kind.HaltedReelections, l.spec.Name
 			return true
 		case choice != 0:
 			l.reelections++
 			l.reelected = m.moment()
 			m.abandon(l)
-			m.assign(l, choice, CauseReelection)
+			m.assign(l, choice, kind.CauseReelection)
 			return true
 		}
 	} else if choice != 0 {
 		switch {
 		case t == nil && (m.count(l, nil) > 0 || m.planted == bugBirth):
-			m.assign(l, choice, CauseBirth)
+			m.assign(l, choice, kind.CauseBirth)
 			return true
 		case t != nil && t.Abandoned != 0:
-			m.assign(l, choice, CauseReplaced)
+			m.assign(l, choice, kind.CauseReplaced)
 			return true
 		case t != nil && t.Reached != 0 && m.enough(l):
-			m.assign(l, choice, CauseNext)
+			m.assign(l, choice, kind.CauseNext)
 			return true
 		}
 	}
@@ -86,11 +92,11 @@ func (m *model) deadlines(l *modelLocation) (changed bool) {
 		return false
 	}
 	since := max(t.Assigned, m.resumed)
-	if d := m.spec.ProgressDeadline; d > 0 && m.now >= since+d && !l.stuck {
+	if d := m.spec.ProgressDeadline; d > 0 && m.now >= since+field.MillisOf(d) && !l.stuck {
 		l.stuck, changed = true, true
 	}
-	if d := m.spec.HaltDeadline; d > 0 && m.now >= since+d {
-		m.halted, m.haltedIn = HaltDeadline, l.spec.Name
+	if d := m.spec.HaltDeadline; d > 0 && m.now >= since+field.MillisOf(d) {
+		m.halted, m.haltedIn = kind.HaltedDeadline, l.spec.Name
 		changed = true
 	}
 	return changed
@@ -109,7 +115,7 @@ func (m *model) count(l *modelLocation, holds func(i *modelInstance) bool) (n in
 func (m *model) reachedBy(l *modelLocation, i *modelInstance) bool {
 	t := l.target()
 	return t != nil && (i.report.Generation == t.Generation || m.planted == bugGeneration) &&
-		i.report.Status == StatusOK && i.report.Current == t.Seq
+		i.report.Status == kind.OK && i.report.Current == t.Seq
 }
 
 func (m *model) leads(i *modelInstance) bool { return i.role == Leader || m.planted == bugFollowers }
@@ -126,7 +132,7 @@ func (m *model) enough(l *modelLocation) bool {
 
 func (m *model) passed(l *modelLocation) bool {
 	for _, g := range l.spec.Gates {
-		if l.verdicts[g] != VerdictPassed {
+		if l.verdicts[g] != kind.GatePassed {
 			return false
 		}
 	}
@@ -143,7 +149,8 @@ func (m *model) failing(l *modelLocation) bool {
 		if i.report.Generation != t.Generation || i.role != Leader && healthy && m.planted != bugNewcomer {
 			return false
 		}
-		return i.signal == signalCode || i.signal == signalTries && m.now > i.received+m.spec.Reelect.After
+		return i.signal == signalCode || i.signal == signalTries &&
+			m.now > i.received+field.MillisOf(m.spec.Reelect.After)
 	})
 	return bad > int(l.spec.MaxFailing)
 }
@@ -169,7 +176,7 @@ func (m *model) delay(l *modelLocation) (sum uint64) {
 			break
 		}
 		if other == l || m.planted != bugBypass {
-			sum += other.spec.Delay + other.inherited
+			sum += field.MillisOf(other.spec.Delay) + other.inherited
 		}
 	}
 	return sum
@@ -194,7 +201,7 @@ func (m *model) may(l *modelLocation, seq uint64) bool {
 }
 
 func (m *model) begun(row *Row) uint64 {
-	if m.spec.DelayFrom == FromAssigned || m.planted == bugAssigned {
+	if m.spec.DelayFrom == kind.FromAssigned || m.planted == bugAssigned {
 		return row.Assigned
 	}
 	return row.Reached
@@ -207,7 +214,7 @@ func (m *model) flowing(before, l *modelLocation) (ripe, next *Row) {
 		begun := m.begun(row)
 		last := k == len(before.rows)-1
 		if begun == 0 || row.Abandoned != 0 && m.planted != bugAbandoned || !m.may(l, row.Seq) ||
-			m.spec.DelayFrom == FromAssigned && last && m.failing(before) {
+			m.spec.DelayFrom == kind.FromAssigned && last && m.failing(before) {
 			continue
 		}
 		delay := m.delay(l)
@@ -254,8 +261,9 @@ func (m *model) mayGoBack(l *modelLocation) bool {
 	return t.Reached != 0 && (m.delay(l) == 0 || m.now >= t.Reached+m.delay(l))
 }
 
-func (m *model) assign(l *modelLocation, seq uint64, cause Cause) {
-	if v := m.version(seq); v != nil && (cause == CausePromote || cause == CauseRollback || cause == CauseRetry) {
+func (m *model) assign(l *modelLocation, seq uint64, cause kind.Cause) {
+	if v := m.version(seq); v != nil &&
+		(cause == kind.CausePromote || cause == kind.CauseRollback || cause == kind.CauseRetry) {
 		delete(v.abandoned, l.id)
 	}
 	m.generation++
@@ -265,7 +273,7 @@ func (m *model) assign(l *modelLocation, seq uint64, cause Cause) {
 	})
 	l.stuck, l.back = false, 0
 	if m.planted != bugGates {
-		l.verdicts = map[string]Verdict{}
+		l.verdicts = map[string]kind.Result{}
 	}
 }
 
@@ -304,7 +312,7 @@ func (m *model) reach(l *modelLocation) {
 }
 
 func (m *model) wants() bool {
-	if m.spec.Source != SourceAsked || m.paused || m.halted != 0 || len(m.sources) == 0 ||
+	if m.spec.Versions != kind.Asked || m.paused || m.halted != 0 || len(m.sources) == 0 ||
 		m.ticket[0] != 0 && m.planted != bugTickets {
 		return false
 	}
@@ -316,8 +324,8 @@ func (m *model) wants() bool {
 		ready := t == nil && m.count(l, nil) > 0 || t != nil && (t.Abandoned != 0 || t.Reached != 0 && m.enough(l))
 		if failing {
 			re := m.spec.Reelect
-			again := l.reelected == 0 || re.MinInterval == 0 || m.now >= l.reelected+re.MinInterval
-			ready = again && l.reelections < re.Max
+			again := l.reelected == 0 || re.Interval == 0 || m.now >= l.reelected+field.MillisOf(re.Interval)
+			ready = again && l.reelections < uint64(re.Most)
 		}
 		return l.back == 0 && ready && m.choice(l) == 0
 	}

@@ -4,13 +4,15 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // model is a second rollout, slow and plain: it keeps no counts, no heaps and no due moment, looks at every instance
 // for every question, and goes through all locations after every command until nothing changes. It is written from the
 // page of rules, and shares types of arguments with the first, but no code that decides.
 type model struct {
-	spec       Spec
+	spec       kind.Spec
 	locations  []*modelLocation
 	versions   []*modelVersion
 	instances  []*modelInstance
@@ -22,7 +24,8 @@ type model struct {
 	ticket     [2]uint64 // number and source
 	asked      uint64
 	paused     bool
-	halted     HaltReason
+	keeps      bool // verdicts, as from level 6 on
+	halted     kind.HaltReason
 	haltedIn   string
 	resumed    uint64
 	now        uint64
@@ -33,10 +36,10 @@ type model struct {
 
 type modelLocation struct {
 	id          uint64
-	spec        LocationSpec
+	spec        kind.Location
 	inherited   uint64
 	rows        []Row
-	verdicts    map[string]Verdict
+	verdicts    map[string]kind.Result
 	bypassed    bool
 	back        uint64
 	bar         Bar
@@ -121,7 +124,7 @@ func (l *modelLocation) present() uint64 {
 	return l.rows[len(l.rows)-1].Seq
 }
 
-func (m *model) alter(spec Spec) protocol.Status {
+func (m *model) alter(spec kind.Spec) protocol.Status {
 	m.acts++
 	old := m.locations
 	names := func(list []*modelLocation) (out []string) {
@@ -139,7 +142,7 @@ func (m *model) alter(spec Spec) protocol.Status {
 			l = old[at]
 		} else {
 			m.ids++
-			l = &modelLocation{id: m.ids, spec: ls, verdicts: map[string]Verdict{}}
+			l = &modelLocation{id: m.ids, spec: ls, verdicts: map[string]kind.Result{}}
 		}
 		m.locations = append(m.locations, l)
 		_ = k
@@ -156,19 +159,19 @@ func (m *model) alter(spec Spec) protocol.Status {
 		inherited[l] = l.inherited
 		for _, gone := range old[from+1 : to] {
 			if _, there := m.find(gone.spec.Name); there == nil && m.planted != bugInherited {
-				inherited[l] += gone.spec.Delay + gone.inherited
+				inherited[l] += field.MillisOf(gone.spec.Delay) + gone.inherited
 			}
 		}
 	}
 	for k, l := range m.locations {
 		l.spec, l.inherited = spec.Locations[k], inherited[l]
-		verdicts := map[string]Verdict{}
+		verdicts := map[string]kind.Result{}
 		for _, g := range l.spec.Gates {
 			verdicts[g] = l.verdicts[g]
 		}
 		l.verdicts = verdicts
 	}
-	if spec.Source != SourceAsked {
+	if spec.Versions != kind.Asked {
 		m.ticket = [2]uint64{}
 	}
 	for _, l := range m.locations {
@@ -278,11 +281,11 @@ func (m *model) report(id uint64, report Report) protocol.Status {
 		i.sent, i.received = report.Generation, m.moment()
 	}
 	i.signal = signalNone
-	enough := report.Attempts > m.spec.Reelect.Attempts
+	enough := report.Attempts > uint64(m.spec.Reelect.Attempts)
 	if m.planted == bugAttempts {
-		enough = report.Attempts >= m.spec.Reelect.Attempts
+		enough = report.Attempts >= uint64(m.spec.Reelect.Attempts)
 	}
-	if report.Status == StatusFailed {
+	if report.Status == kind.Failed {
 		if slices.Contains(m.spec.Reelect.Codes, report.Code) {
 			i.signal = signalCode
 		} else if enough {
@@ -309,7 +312,7 @@ func (m *model) ask(id uint64, report Report) protocol.Status {
 	return protocol.StatusSuccess
 }
 
-func (m *model) judge(g GateVerdict) protocol.Status {
+func (m *model) judge(g kind.Judgement) protocol.Status {
 	_, l := m.find(g.Location)
 	if l == nil || !slices.Contains(l.spec.Gates, g.Gate) {
 		return protocol.StatusNotFound
@@ -317,11 +320,14 @@ func (m *model) judge(g GateVerdict) protocol.Status {
 	if (l.target() == nil || l.present() != g.Seq) && (m.planted != bugStaleVerdict || l.target() == nil) {
 		return protocol.StatusFenced
 	}
-	if l.verdicts[g.Gate] == g.Verdict {
+	if l.verdicts[g.Gate] == g.Verdict.Result {
 		return protocol.StatusSuccess
 	}
-	l.verdicts[g.Gate] = g.Verdict
-	if t := l.target(); g.Verdict != VerdictPassed && t.Reached != 0 && !t.Waived {
+	if m.keeps && g.Verdict.Result == kind.GatePending {
+		return protocol.StatusPreconditionFailed
+	}
+	l.verdicts[g.Gate] = g.Verdict.Result
+	if t := l.target(); g.Verdict.Result != kind.GatePassed && t.Reached != 0 && !t.Waived {
 		t.Reached, t.ReachedWall = 0, 0
 		if v := m.version(t.Seq); v != nil && v.withdrawn {
 			m.abandon(l)

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // picture is the state of a rollout as tests compare it: of the real one, or of the model.
@@ -12,7 +15,7 @@ type picture struct {
 	Fence, Acts                          uint64
 	Ticket                               [2]uint64
 	Paused                               bool
-	Halted                               string
+	Halted                               string // the reason, and the location
 	Sources                              []uint64
 	Versions                             []pictureVersion
 	Locations                            []pictureLocation
@@ -30,7 +33,7 @@ type pictureLocation struct {
 	Name                 string
 	Delay, Require       uint64
 	Rows                 []Row
-	Verdicts             []Verdict
+	Verdicts             []kind.Result
 	Bypassed, Stuck      bool
 	Back                 uint64
 	Bar                  Bar
@@ -80,7 +83,8 @@ func (r *Rollout) picture(now uint64, instances []*Instance) picture {
 	}
 	for _, l := range r.locations {
 		pl := pictureLocation{
-			ID: l.ID, Name: l.Spec.Name, Delay: l.Delay(), Require: l.Spec.Require, Rows: picturesRows(l.History),
+			ID: l.ID, Name: l.Spec.Name, Delay: l.Delay(), Require: uint64(l.Spec.Require),
+			Rows:     picturesRows(l.History),
 			Bypassed: l.Bypassed, Stuck: l.Stuck, Back: l.Back, Bar: l.Bar,
 			Reelections: l.Reelections, Reelect: l.Reelected,
 		}
@@ -122,8 +126,9 @@ func (m *model) picture() picture {
 	}
 	for _, l := range m.locations {
 		pl := pictureLocation{
-			ID: l.id, Name: l.spec.Name, Delay: l.spec.Delay + l.inherited, Require: l.spec.Require,
-			Rows: picturesRows(l.rows), Bypassed: l.bypassed, Stuck: l.stuck, Back: l.back, Bar: l.bar,
+			ID: l.id, Name: l.spec.Name, Delay: field.MillisOf(l.spec.Delay) + l.inherited,
+			Require: uint64(l.spec.Require),
+			Rows:    picturesRows(l.rows), Bypassed: l.bypassed, Stuck: l.stuck, Back: l.back, Bar: l.bar,
 			Reelections: l.reelections, Reelect: l.reelected,
 		}
 		for _, g := range l.spec.Gates {
@@ -151,7 +156,7 @@ func (p *picture) sort() {
 // checkInvariants holds what changed between two pictures against the nine invariants, as far as pictures show them; I4
 // and I6 have tests of their own. resumed and voided say that the command between them lets a rollout go on, or closes
 // a ticket.
-func checkInvariants(before, after *picture, delayFrom DelayFrom, resumed, voided bool) error {
+func checkInvariants(before, after *picture, delayFrom kind.DelayFrom, resumed, voided bool) error {
 	given := make(map[uint64]bool)
 	for k := range after.Locations {
 		l := &after.Locations[k]
@@ -189,15 +194,15 @@ func checkInvariants(before, after *picture, delayFrom DelayFrom, resumed, voide
 	return nil
 }
 
-func checkAssignment(before, after *picture, l *pictureLocation, previous *Row, row Row, delayFrom DelayFrom,
+func checkAssignment(before, after *picture, l *pictureLocation, previous *Row, row Row, delayFrom kind.DelayFrom,
 	resumed bool) error {
-	if previous != nil && row.Seq < previous.Seq && row.Cause != CauseRollback {
+	if previous != nil && row.Seq < previous.Seq && row.Cause != kind.CauseRollback {
 		return fmt.Errorf("I1: %s: the target fell from %d to %d by %v", l.Name, previous.Seq, row.Seq, row.Cause)
 	}
-	if row.Cause >= CausePromote {
+	if row.Cause >= kind.CausePromote {
 		return nil
 	}
-	if (before.Paused || before.Halted != "") && !resumed {
+	if (before.Paused || before.Halted != fmt.Sprint(kind.NotHalted)) && !resumed {
 		return fmt.Errorf("I7: %s got a target while the rollout stood still", l.Name)
 	}
 	for _, v := range before.Versions {
@@ -206,11 +211,11 @@ func checkAssignment(before, after *picture, l *pictureLocation, previous *Row, 
 		}
 	}
 	switch row.Cause {
-	case CauseNext:
+	case kind.CauseNext:
 		if previous == nil || previous.Reached == 0 || !after.satisfied(l, *previous) {
 			return fmt.Errorf("I3: %s: its leaders have not reached %+v", l.Name, previous)
 		}
-	case CauseBirth:
+	case kind.CauseBirth:
 		if previous != nil {
 			return fmt.Errorf("I3: %s was born twice", l.Name)
 		}
@@ -224,7 +229,7 @@ func checkAssignment(before, after *picture, l *pictureLocation, previous *Row, 
 
 // checkOrigin is I2: what flowed on was reached in the location before, for long enough, and is good everywhere up to
 // it.
-func checkOrigin(p *picture, l *pictureLocation, row Row, delayFrom DelayFrom) error {
+func checkOrigin(p *picture, l *pictureLocation, row Row, delayFrom kind.DelayFrom) error {
 	k := p.shown(l.ID)
 	for _, v := range p.Versions {
 		if v.Seq != row.Seq {
@@ -248,7 +253,7 @@ func checkOrigin(p *picture, l *pictureLocation, row Row, delayFrom DelayFrom) e
 		}
 		for _, r := range from.Rows {
 			begun := r.Reached
-			if delayFrom == FromAssigned {
+			if delayFrom == kind.FromAssigned {
 				begun = r.Assigned
 			}
 			if r.Seq == row.Seq && begun != 0 && r.Abandoned == 0 &&
@@ -270,7 +275,7 @@ func (p *picture) satisfied(l *pictureLocation, row Row) bool {
 			continue
 		}
 		leaders++
-		if i.Report.Generation == row.Generation && i.Report.Status == StatusOK && i.Report.Current == row.Seq {
+		if i.Report.Generation == row.Generation && i.Report.Status == kind.OK && i.Report.Current == row.Seq {
 			reached++
 		}
 	}

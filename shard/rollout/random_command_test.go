@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // command gives a random command to both. resumed says that it lets a rollout go on, voided that it closes a ticket.
 func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 	if ra.rollout.stopped() && ra.IntN(6) == 0 {
 		ra.last = "resume"
-		act := Act{Verb: VerbResume}
+		act := kind.Act{Verb: kind.Resume}
 		return ra.rollout.Act(ra.at(), act).Status, ra.model.act(act), true, false
 	}
 	switch n := ra.IntN(100); {
 	case n < 10:
 		ra.last = "publish"
-		p := Publication{Payload: make([]byte, ra.IntN(9)), Fence: ra.fence()}
+		p := kind.Publication{Payload: make([]byte, ra.IntN(9)), Fence: ra.fence()}
 		got = ra.rollout.Publish(ra.at(), p).Status
 		want = ra.model.publish(0, p.Fence)
 	case n < 11:
@@ -28,7 +29,7 @@ func (ra *random) command() (got, want protocol.Status, resumed, voided bool) {
 			}
 		}
 		ra.last = fmt.Sprintf("alter %+v", spec)
-		got, want = ra.rollout.Alter(ra.at(), spec, "op", "").Status, ra.model.alter(spec)
+		got, want = ra.rollout.Alter(ra.at(), spec, kind.By{Author: "op", Reason: ""}).Status, ra.model.alter(spec)
 		voided = true
 	case n < 15:
 		ra.last = "act"
@@ -60,40 +61,41 @@ func (ra *random) seq() uint64 {
 }
 
 func (ra *random) randomAct() (got, want protocol.Status, resumed bool) {
-	act := Act{
-		Verb: pick(ra, VerbPause, VerbResume, VerbResume, VerbResume, VerbPromote, VerbAbort, VerbRollback,
-			VerbRollback,
-			VerbBypass, VerbUnbypass, VerbUnbypass, VerbWithdraw, VerbRetry, VerbRetry),
-		Fast: ra.IntN(2) == 0, Author: "op",
+	act := kind.Act{
+		Verb: pick(ra, kind.Pause, kind.Resume, kind.Resume, kind.Resume, kind.Promote, kind.Abort, kind.Rollback,
+			kind.Rollback,
+			kind.Bypass, kind.Unbypass, kind.Unbypass, kind.Withdraw, kind.Retry, kind.Retry),
+		Fast: ra.IntN(2) == 0, By: kind.By{Author: "op"},
 	}
 	if ra.IntN(3) > 0 {
 		act.Locations = append(act.Locations, pick(ra, names...))
 	}
-	if act.Verb != VerbPromote || ra.IntN(2) == 0 {
+	if act.Verb != kind.Promote || ra.IntN(2) == 0 {
 		act.Seq = ra.seq()
 	}
 	ra.last = fmt.Sprintf("%v %+v", act.Verb, act)
 	got, want = ra.rollout.Act(ra.at(), act).Status, ra.model.act(act)
-	return got, want, act.Verb == VerbResume || act.Verb == VerbRetry
+	return got, want, act.Verb == kind.Resume || act.Verb == kind.Retry
 }
 
 func (ra *random) randomVerdict() (got, want protocol.Status) {
-	g := GateVerdict{
+	g := kind.Judgement{
 		Location: pick(ra, names...), Gate: pick(ra, "errors", "load"), Seq: ra.seq(),
-		Verdict: pick(ra, VerdictPassed, VerdictPassed, VerdictPassed, VerdictPassed, VerdictPassed, VerdictFailed,
-			VerdictInconclusive, VerdictPending),
+		Verdict: kind.Verdict{Result: pick(ra, kind.GatePassed, kind.GatePassed, kind.GatePassed, kind.GatePassed,
+			kind.GatePassed, kind.GateFailed, kind.GateInconclusive, kind.GatePending)},
 	}
 	if l := ra.rollout.Find(g.Location); l != nil && ra.IntN(4) > 0 {
 		g.Seq = l.present()
 		for _, gate := range l.Gates {
-			if gate.Verdict != VerdictPassed || ra.IntN(4) == 0 {
+			if gate.Verdict != kind.GatePassed || ra.IntN(4) == 0 {
 				g.Gate = gate.Name
 			}
 		}
 	}
 	for _, l := range ra.rollout.locations { // a checker that takes back what it said
 		if t := l.Target(); t != nil && t.Reached != 0 && len(l.Gates) > 0 && ra.IntN(3) == 0 {
-			g = GateVerdict{Location: l.Spec.Name, Gate: l.Gates[0].Name, Seq: t.Seq, Verdict: VerdictFailed}
+			g = kind.Judgement{Location: l.Spec.Name, Gate: l.Gates[0].Name, Seq: t.Seq}
+			g.Verdict.Result = kind.GateFailed
 		}
 	}
 	ra.last = fmt.Sprintf("gate %+v", g)
@@ -125,7 +127,7 @@ func (ra *random) randomSource() (got, want protocol.Status, voided bool) {
 	ra.last = fmt.Sprint("offer ", source, ticket, with)
 	want = ra.model.offer(source, ticket, with)
 	if with {
-		return ra.rollout.Offer(ra.at(), source, ticket, Publication{}).Status, want, true
+		return ra.rollout.Offer(ra.at(), source, ticket, kind.Publication{}).Status, want, true
 	}
 	return ra.rollout.Decline(ra.at(), source, ticket, "down").Status, want, true
 }
@@ -189,11 +191,11 @@ func (ra *random) report(i *Instance) Report {
 		ra.tally["foreign"]++
 		report.Current = 1_000_000
 	case n < 26:
-		report.Status = StatusUpdating
+		report.Status = kind.Updating
 	case n < 27:
-		report.Status, report.Code = StatusFailed, "expired"
+		report.Status, report.Code = kind.Failed, "expired"
 	default:
-		report.Status, report.Attempts = StatusFailed, uint64(1+ra.IntN(5))
+		report.Status, report.Attempts = kind.Failed, uint64(1+ra.IntN(5))
 	}
 	return report
 }

@@ -8,8 +8,10 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 var (
@@ -61,6 +63,7 @@ type random struct {
 	tally     map[string]int
 	watched   bool
 	alone     bool
+	keeps     bool            // verdicts, as from level 6 on
 	shown     map[string]part // what watches saw last
 	last      string
 }
@@ -69,14 +72,15 @@ type random struct {
 func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) error {
 	ra := &random{
 		Rand: rand.New(rand.NewPCG(seed, 7)), tally: tally, now: 1000, watched: seed%8 == 0 && !alone, alone: alone,
+		keeps: seed%2 == 0,
 	}
 	spec := ra.spec()
 	var a Answer
-	ra.rollout, a = New(ra.at(), spec, "op", "begin")
+	ra.rollout, a = New(ra.at(), spec, kind.By{Author: "op", Reason: "begin"})
 	if a.Status != protocol.StatusSuccess {
 		return fmt.Errorf("spec %+v: %s", spec, a.Text)
 	}
-	ra.model = &model{planted: planted, now: ra.now}
+	ra.model = &model{planted: planted, now: ra.now, keeps: ra.keeps}
 	ra.model.alter(spec)
 	for id := range uint64(8) {
 		ra.instances = append(ra.instances, &Instance{ID: id + 1})
@@ -92,41 +96,44 @@ func playRandomly(seed uint64, planted bug, alone bool, tally map[string]int) er
 func (ra *random) at() At {
 	ra.out.Reset()
 	ra.revision++
-	return At{Now: ra.now, Wall: wallAt(ra.now), Revision: ra.revision, Out: &ra.out}
+	return At{Now: ra.now, Wall: wallAt(ra.now), Revision: ra.revision, Out: &ra.out, KeepVerdicts: ra.keeps}
 }
 
 // wallAt is what the wall clock says at a time of the shard.
 func wallAt(now uint64) uint64 { return 7 * now }
+
+// millis is so many milliseconds.
+func millis(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // pick returns one of a list.
 func pick[T any](ra *random, list ...T) T { return list[ra.IntN(len(list))] }
 
 var names = []string{"sas", "man", "vla", "iva"}
 
-func (ra *random) spec() Spec {
-	s := Spec{Rules: Rules{
-		DelayFrom: pick(ra, FromReached, FromReached, FromReached, FromAssigned), Source: pick(ra, SourcePublished,
-			SourcePublished, SourceAsked),
-		Reelect: Reelect{
-			Codes: []string{"expired"}, After: pick[uint64](ra, 0, 15, 30), Attempts: 2,
-			MinInterval: pick[uint64](ra, 0, 10, 60), Max: pick[uint64](ra, 0, 1, 3),
+func (ra *random) spec() kind.Spec {
+	s := kind.Spec{
+		DelayFrom: pick(ra, kind.FromReached, kind.FromReached, kind.FromReached, kind.FromAssigned),
+		Versions:  pick(ra, kind.Published, kind.Published, kind.Asked),
+		Reelect: kind.Reelect{
+			Codes: []string{"expired"}, After: millis(pick(ra, 0, 15, 30)), Attempts: 2,
+			Interval: millis(pick(ra, 0, 10, 60)), Most: pick(ra, 0, 1, 3),
 		},
-		ProgressDeadline: pick[uint64](ra, 0, 40, 100), HaltDeadline: pick[uint64](ra, 0, 0, 0, 400),
-		KeepVersions: pick[uint64](ra, 4, 6),
-		AskInterval:  100,
-	}}
+		ProgressDeadline: millis(pick(ra, 0, 40, 100)), HaltDeadline: millis(pick(ra, 0, 0, 0, 400)),
+		KeepVersions: pick(ra, 4, 6),
+		AskInterval:  millis(100),
+	}
 	order := ra.Perm(len(names))
 	if ra.IntN(3) > 0 {
 		slices.Sort(order)
 	}
 	for _, k := range order[:1+ra.IntN(len(order))] {
-		ls := LocationSpec{Name: names[k], Delay: pick[uint64](ra, 0, 5, 5, 20)}
-		ls.Require = pick[uint64](ra, 0, 0, 0, 1, 2)
+		ls := kind.Location{Name: names[k], Delay: millis(pick(ra, 0, 5, 5, 20))}
+		ls.Require = pick(ra, 0, 0, 0, 1, 2)
 		if len(s.Locations) == 0 {
 			ls.Delay = 0
 		}
 		ls.Gates = [][]string{nil, nil, {"errors"}, {"errors", "load"}}[ra.IntN(4)]
-		ls.MaxFailing = pick[uint64](ra, 0, 0, 0, 1)
+		ls.MaxFailing = pick(ra, 0, 0, 0, 1)
 		s.Locations = append(s.Locations, ls)
 	}
 	return s
@@ -282,12 +289,12 @@ func (ra *random) reload() error {
 }
 
 // rehearsed returns what a dry run of a rollout comes to after some acts.
-func (ra *random) rehearsed(r *Rollout) []Planned {
+func (ra *random) rehearsed(r *Rollout) []kind.Step {
 	d := r.Rehearse(ra.now)
-	d.Act(Act{Verb: VerbAbort})
-	d.Act(Act{Verb: VerbResume})
-	d.Act(Act{Verb: VerbRollback, Seq: r.lastSeq, Fast: true})
+	d.Act(kind.Act{Verb: kind.Abort})
+	d.Act(kind.Act{Verb: kind.Resume})
+	d.Act(kind.Act{Verb: kind.Rollback, Seq: r.lastSeq, Fast: true})
 	d.Publish()
-	d.Act(Act{Verb: VerbPromote})
+	d.Act(kind.Act{Verb: kind.Promote})
 	return d.Run(7)
 }

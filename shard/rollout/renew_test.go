@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 func renewed(t *testing.T, r *Rollout, n Renewal) *Rollout {
@@ -26,11 +27,11 @@ func TestAfterARestoreNoNumberIsGivenTwice(t *testing.T) {
 	restored := renewed(t, s.Rollout, Renewal{Jump: 1 << 40, Revision: 7, Now: s.at().Now})
 	at := s.at()
 	at.Revision = 8
-	if a := restored.Publish(at, Publication{}); a.Status != protocol.StatusSuccess || a.Seq != 1<<40+2 {
+	if a := restored.Publish(at, kind.Publication{}); a.Status != protocol.StatusSuccess || a.Seq != 1<<40+2 {
 		t.Errorf("the next version is %d", a.Seq)
 	}
 	l := restored.Find("sas")
-	restored.Act(at, Act{Verb: VerbPromote})
+	restored.Act(at, kind.Act{Verb: kind.Promote})
 	if l.present() != 1<<40+2 || l.generation() != 1<<40+2 {
 		t.Errorf("the next target is %+v", l.Target())
 	}

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
 // Rollout is one rollout. Its exported methods that take an At are its commands.
 type Rollout struct {
-	rules     Rules
+	rules     kind.Spec   // without its locations
 	locations []*Location // in the order of the spec
 	versions  []*Version  // by seq
 
@@ -44,6 +45,8 @@ type At struct {
 	Wall uint64
 	// Revision is what the changes of this command are known by.
 	Revision uint64
+	// KeepVerdicts: a pending verdict takes back none. Commands of earlier levels took it for a verdict like others.
+	KeepVerdicts bool
 	// Out gets what the command caused.
 	Out *Effects
 	// Room, if it is not nil, is asked before a command that brings more bytes changes anything.
@@ -95,8 +98,8 @@ type Event struct {
 	Location   string
 	Seq        uint64
 	Generation uint64
-	Cause      Cause
-	Halt       HaltReason
+	Cause      kind.Cause
+	Halt       kind.HaltReason
 	ID         uint64
 }
 
@@ -120,50 +123,34 @@ func refuse(status protocol.Status, format string, args ...any) Answer {
 // Stop is why a rollout stands still: an operator paused it, or it halted.
 type Stop struct {
 	Since  uint64 // moment; 0 where it does not
-	Reason HaltReason
+	Reason kind.HaltReason
 	// Location is where it halted by itself.
 	Location string
 	By, Why  string
 }
 
-// HaltReason says why a rollout halted.
-type HaltReason uint8
-
-// The reasons of halts.
-const (
-	HaltReelections HaltReason = 1 + iota // versions were given up too often in a row
-	HaltDeadline                          // a target was not reached in time
-	HaltAborted                           // an operator aborted
-	haltReasons
-)
-
-var haltNames = [haltReasons]string{HaltReelections: "reelections", HaltDeadline: "deadline", HaltAborted: "aborted"}
-
-// String returns the reason as people read it.
-func (h HaltReason) String() string { return haltNames[h] }
-
 // New makes a rollout. Nothing has a target yet.
-func New(at At, spec Spec, author, reason string) (*Rollout, Answer) {
+func New(at At, spec kind.Spec, by kind.By) (*Rollout, Answer) {
 	if wrong := spec.Check(); wrong != "" {
 		return nil, refuse(protocol.StatusBadRequest, "%s", wrong)
 	}
-	if !form.FitText(MaxText, author, reason) {
+	if !form.FitText(kind.MaxText, by.Author, by.Reason) {
 		return nil, refuse(protocol.StatusBadRequest, "author or reason is too long")
 	}
 	r := &Rollout{byName: make(map[string]*Instance), ticketRevision: at.Revision}
-	r.apply(at, spec.clone())
-	r.remember(at, Act{Verb: VerbCreate, Author: author, Reason: reason})
+	r.apply(at, spec.Clone())
+	r.remember(at, kind.Act{Verb: kind.Created, By: by})
 	r.resize()
 	return r, Answer{}
 }
 
 // Spec returns what the rollout was made or altered with.
-func (r *Rollout) Spec() Spec {
-	s := Spec{Rules: r.rules}
+func (r *Rollout) Spec() kind.Spec {
+	s := r.rules
 	for _, l := range r.locations {
 		s.Locations = append(s.Locations, l.Spec)
 	}
-	return s.clone()
+	return s.Clone()
 }
 
 // Locations returns the locations in their order. They are for reading.

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
@@ -43,25 +44,25 @@ func Load(src []byte) (*Rollout, error) {
 
 func (r *Rollout) code(c *form.Coder) {
 	c.Form(formNumber)
-	r.rules.code(c)
+	c.Fields(r.rules.Rules)
 	c.Numbers(&r.lastSeq, &r.generation, &r.lastLocation, &r.lastTicket, &r.lastAct, &r.fence)
 	c.Numbers(&r.resumed, &r.asked, &r.due, &r.headRevision, &r.specRevision, &r.ticketRevision)
 	r.paused.code(c)
 	r.halted.code(c)
 	c.Numbers(&r.ticket.Number, &r.ticket.Source, &r.ticket.Opened)
-	c.Text(&r.declined, MaxText)
-	form.List(c, &r.sources, MaxSources, func(s *Source) {
+	c.Text(&r.declined, kind.MaxText)
+	form.List(c, &r.sources, kind.MaxSources, func(s *Source) {
 		c.Number(&s.ID)
-		c.Text(&s.Name, MaxText)
+		c.Text(&s.Name, kind.MaxText)
 	})
 	form.List(c, &r.audit, MaxAudit, func(a *Audit) { a.code(c) })
-	form.List(c, &r.versions, MaxKeep+3*MaxLocations, func(v **Version) {
+	form.List(c, &r.versions, kind.MaxKeep+3*kind.MaxLocations, func(v **Version) {
 		if *v == nil {
 			*v = &Version{}
 		}
 		(*v).code(c)
 	})
-	form.List(c, &r.locations, MaxLocations, func(l **Location) {
+	form.List(c, &r.locations, kind.MaxLocations, func(l **Location) {
 		if *l == nil {
 			*l = &Location{}
 		}
@@ -69,80 +70,65 @@ func (r *Rollout) code(c *form.Coder) {
 	})
 }
 
-func (ru *Rules) code(c *form.Coder) {
-	form.Enum(c, &ru.DelayFrom, delayFroms)
-	form.Enum(c, &ru.Source, sourceModes)
-	re := &ru.Reelect
-	form.List(c, &re.Codes, MaxCodes, func(s *string) { c.Text(s, MaxWord) })
-	c.Numbers(&re.After, &re.Attempts, &re.MinInterval, &re.Max)
-	c.Numbers(&ru.ProgressDeadline, &ru.HaltDeadline, &ru.KeepVersions, &ru.AskInterval)
-}
-
 func (s *Stop) code(c *form.Coder) {
 	c.Number(&s.Since)
-	form.Enum(c, &s.Reason, haltReasons)
-	c.Text(&s.Location, MaxWord)
-	c.Text(&s.By, MaxText)
-	c.Text(&s.Why, MaxText)
+	form.Enum(c, &s.Reason, kind.HaltReasons)
+	c.Text(&s.Location, kind.MaxWord)
+	c.Text(&s.By, kind.MaxText)
+	c.Text(&s.Why, kind.MaxText)
 }
 
 func (a *Audit) code(c *form.Coder) {
 	c.Numbers(&a.Number, &a.Since, &a.Wall)
-	a.Act.code(c)
+	c.Fields(a.Act.Fields)
 }
 
 func (v *Version) code(c *form.Coder) {
 	c.Numbers(&v.Seq, &v.Published, &v.Wall, &v.Revision)
 	c.Flag(&v.Withdrawn)
-	c.Bytes(&v.Payload, MaxPayload)
-	c.Text(&v.Label, MaxText)
-	c.Text(&v.Author, MaxText)
-	c.Text(&v.Reason, MaxText)
-	form.List(c, &v.Abandoned, MaxLocations, func(id *uint64) { c.Number(id) })
+	c.Bytes(&v.Payload, kind.MaxPayload)
+	c.Text(&v.Label, kind.MaxText)
+	c.Text(&v.Author, kind.MaxText)
+	c.Text(&v.Reason, kind.MaxText)
+	form.List(c, &v.Abandoned, kind.MaxLocations, func(id *uint64) { c.Number(id) })
 }
 
 func (l *Location) code(c *form.Coder) {
 	c.Number(&l.ID)
-	l.Spec.code(c)
-	form.List(c, &l.Gates, MaxGates, func(g *Gate) { g.code(c) })
-	form.List(c, &l.History, MaxKeep, func(row *Row) { row.code(c) })
+	c.Fields(l.Spec.Fields)
+	form.List(c, &l.Gates, kind.MaxGates, func(g *Gate) { g.code(c) })
+	form.List(c, &l.History, kind.MaxKeep, func(row *Row) { row.code(c) })
 	c.Flag(&l.Bypassed)
 	c.Flag(&l.Stuck)
 	c.Numbers(&l.Inherited, &l.Back, &l.Bar.Above, &l.Bar.UpTo, &l.Reelections, &l.Reelected)
 	c.Numbers(&l.Revision, &l.TargetRevision)
 }
 
-func (ls *LocationSpec) code(c *form.Coder) {
-	c.Text(&ls.Name, MaxWord)
-	c.Numbers(&ls.Delay, &ls.Require, &ls.MaxFailing)
-	form.List(c, &ls.Gates, MaxGates, func(s *string) { c.Text(s, MaxWord) })
-}
-
 func (g *Gate) code(c *form.Coder) {
-	c.Text(&g.Name, MaxWord)
-	form.Enum(c, &g.Verdict, verdicts)
-	c.Text(&g.By, MaxText)
-	c.Text(&g.Text, MaxText)
+	c.Text(&g.Name, kind.MaxWord)
+	form.Enum(c, &g.Verdict, kind.Results)
+	c.Text(&g.By, kind.MaxText)
+	c.Text(&g.Text, kind.MaxText)
 	c.Number(&g.Since)
 }
 
 func (row *Row) code(c *form.Coder) {
 	c.Numbers(&row.Seq, &row.Generation, &row.Assigned, &row.Reached, &row.Abandoned)
 	c.Numbers(&row.AssignedWall, &row.ReachedWall, &row.AbandonedWall)
-	form.Enum(c, &row.Cause, causes)
+	form.Enum(c, &row.Cause, kind.Causes)
 	c.Flag(&row.Waived)
-	c.Text(&row.Note, MaxText)
+	c.Text(&row.Note, kind.MaxText)
 }
 
 func (i *Instance) code(c *form.Coder) {
 	c.Form(formNumber)
-	c.Text(&i.Name, MaxText)
-	c.Text(&i.Location, MaxWord)
-	c.Text(&i.Attributes, MaxAttributes)
+	c.Text(&i.Name, kind.MaxText)
+	c.Text(&i.Location, kind.MaxWord)
+	c.Text(&i.Attributes, kind.MaxAttributes)
 	form.Enum(c, &i.Role, roles)
-	form.Enum(c, &i.Status, statuses)
+	form.Enum(c, &i.Status, kind.Statuses)
 	form.Enum(c, &i.signal, signals)
-	c.Text(&i.Code, MaxWord)
-	c.Text(&i.Text, MaxText)
+	c.Text(&i.Code, kind.MaxWord)
+	c.Text(&i.Text, kind.MaxText)
 	c.Numbers(&i.Current, &i.Generation, &i.Attempts, &i.Since, &i.Sent, &i.Received, &i.Revision, &i.location)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // full is a rollout with something of everything.
@@ -96,10 +98,10 @@ func TestLoadIsStrict(t *testing.T) {
 		"no name":                        func(i *Instance) { i.Name = "" },
 		"no location":                    func(i *Instance) { i.location = 0 },
 		"a report of what was not sent":  func(i *Instance) { i.Sent = 0 },
-		"a code without a failure":       func(i *Instance) { i.Status, i.Code = StatusOK, "x" },
-		"a signal without a failure":     func(i *Instance) { i.Status = StatusOK },
-		"a status that is not known":     func(i *Instance) { i.Status = statuses },
-		"a name that is longer than may": func(i *Instance) { i.Name = strings.Repeat("x", MaxText+1) },
+		"a code without a failure":       func(i *Instance) { i.Status, i.Code = kind.OK, "x" },
+		"a signal without a failure":     func(i *Instance) { i.Status = kind.OK },
+		"a status that is not known":     func(i *Instance) { i.Status = kind.Statuses },
+		"a name that is longer than may": func(i *Instance) { i.Name = strings.Repeat("x", kind.MaxText+1) },
 	} {
 		copied := *i
 		spoil(&copied)
@@ -134,10 +136,10 @@ func (s *script) reloaded(t *testing.T) *Rollout {
 
 // FuzzLoad: whatever bytes are loaded, they are the one form of what they say, and the rollout works.
 func FuzzLoad(f *testing.F) {
-	r, _ := New(At{Now: 1, Revision: 1, Out: new(Effects)}, parseSpec([]string{"sas", "man:5"}), "", "")
+	r, _ := New(At{Now: 1, Revision: 1, Out: new(Effects)}, parseSpec([]string{"sas", "man:5"}), kind.By{})
 	f.Add(r.Save(nil), (&Instance{Name: "a", Location: "sas", location: 1}).Save(nil))
 	at := At{Now: 1, Revision: 2, Out: new(Effects)}
-	r.Publish(at, Publication{Payload: []byte("x")})
+	r.Publish(at, kind.Publication{Payload: []byte("x")})
 	var i Instance
 	r.Join(at, &i, "a", "sas", "")
 	f.Add(r.Save(nil), i.Save(nil))
@@ -161,13 +163,13 @@ func FuzzLoad(f *testing.F) {
 		out := new(Effects)
 		at := At{Now: 1 << 40, Revision: 1 << 40, Out: out}
 		r.Due(at)
-		r.Publish(at, Publication{})
+		r.Publish(at, kind.Publication{})
 		if joined {
 			r.Ask(at, &i, i.report())
 			r.SetRole(at, &i, Leader)
 		}
-		for verb := range verbs {
-			r.Act(at, Act{Verb: verb, Seq: r.lastSeq, Fast: true})
+		for verb := range kind.Verbs {
+			r.Act(at, kind.Act{Verb: verb, Seq: r.lastSeq, Fast: true})
 		}
 		r.Why(at.Now, at.Now, nil)
 		if joined {
@@ -175,11 +177,11 @@ func FuzzLoad(f *testing.F) {
 		}
 		r.Head()
 		for _, l := range r.Locations() {
-			l.Record()
-			r.TargetRecord(l)
+			l.View()
+			r.TargetView(l)
 		}
 		for _, v := range r.Versions() {
-			r.VersionRecord(v)
+			r.VersionView(v)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // A script is a story of one rollout. Each line is a command or an expectation; instances are called NAME.LOCATION.
@@ -89,25 +90,25 @@ func (s *script) do(words []string) {
 	s.answer, s.checked = Answer{}, false
 	switch verb {
 	case "spec":
-		s.Rollout, s.answer = New(s.at(), parseSpec(rest), "op", "script")
+		s.Rollout, s.answer = New(s.at(), parseSpec(rest), kind.By{Author: "op", Reason: "script"})
 	case "alter":
-		s.answer = s.Alter(s.at(), parseSpec(rest), "op", "script")
+		s.answer = s.Alter(s.at(), parseSpec(rest), kind.By{Author: "op", Reason: "script"})
 	case "at":
 		s.until(number(rest[0]))
 	case "publish":
-		s.answer = s.Publish(s.at(), Publication{Payload: []byte("payload"), Label: "v"})
+		s.answer = s.Publish(s.at(), kind.Publication{Payload: []byte("payload"), Label: "v"})
 	case "source":
 		s.answer = s.AddSource(s.at(), Source{ID: number(rest[0]), Name: "source" + rest[0]})
 	case "unsource":
 		s.answer = s.RemoveSource(s.at(), number(rest[0]))
 	case "offer":
-		s.answer = s.Offer(s.at(), number(rest[0]), number(rest[1]), Publication{})
+		s.answer = s.Offer(s.at(), number(rest[0]), number(rest[1]), kind.Publication{})
 	case "decline":
 		s.answer = s.Decline(s.at(), number(rest[0]), number(rest[1]), "unavailable")
 	case "gate":
-		v := Verdict(slices.Index(verdictNames[:], rest[3]))
-		s.answer = s.Judge(s.at(), GateVerdict{
-			Location: rest[0], Gate: rest[1], Seq: number(rest[2]), Verdict: v, By: "checker",
+		v := ofWord(kind.Results, rest[3])
+		s.answer = s.Judge(s.at(), kind.Judgement{
+			Location: rest[0], Gate: rest[1], Seq: number(rest[2]), Verdict: kind.Verdict{Result: v}, By: "checker",
 		})
 	case "act":
 		s.answer = s.Act(s.at(), parseAct(rest))
@@ -131,7 +132,7 @@ func (s *script) instanceCommand(verb string, rest []string) {
 		report.Generation = l.Target().Generation
 	}
 	if len(rest) == 3 && verb != "report" {
-		report.Status, report.Attempts = StatusFailed, number(rest[2])
+		report.Status, report.Attempts = kind.Failed, number(rest[2])
 		if report.Code = rest[1]; report.Code == "-" {
 			report.Code = ""
 		}
@@ -154,7 +155,7 @@ func (s *script) instanceCommand(verb string, rest []string) {
 		report = Report{Current: s.Find(location).present(), Generation: report.Generation}
 		s.answer = s.Report(s.at(), i, report)
 	case "update":
-		report.Status, report.Code, report.Attempts = StatusUpdating, "", 1
+		report.Status, report.Code, report.Attempts = kind.Updating, "", 1
 		s.answer = s.Report(s.at(), i, report)
 	case "fail":
 		s.answer = s.Report(s.at(), i, report)
@@ -177,7 +178,7 @@ func (s *script) expect(verb string, rest []string) bool {
 	case "why":
 		want := rest[0] != "not"
 		rest = rest[len(rest)-2:]
-		if got := s.has(rest[0], Code(rest[1])); got != want {
+		if got := s.has(rest[0], rest[1]); got != want {
 			s.fatalf("the reasons are %v", s.Why(s.now, s.now, s.all))
 		}
 	case "given":
@@ -233,7 +234,7 @@ func (s *script) expectLocation(verb string, rest []string) {
 	}
 }
 
-func (s *script) has(location string, code Code) bool {
+func (s *script) has(location string, code string) bool {
 	for _, re := range s.Why(s.now, s.now, s.all) {
 		if re.Code == code && (re.Location == location || location == "-") {
 			return true
@@ -286,43 +287,43 @@ func number(s string) uint64 {
 }
 
 // parseSpec reads locations with delays, and settings.
-func parseSpec(words []string) Spec {
-	s := Spec{Rules: DefaultRules()}
+func parseSpec(words []string) kind.Spec {
+	s := kind.Spec{}.WithDefaults()
 	s.Reelect.Codes = []string{"timestamp-out-of-range"}
 	for _, word := range words {
 		key, value, setting := strings.Cut(word, "=")
 		if !setting {
 			name, delay, _ := strings.Cut(word, ":")
-			ls := LocationSpec{Name: name}
+			ls := kind.Location{Name: name}
 			if delay != "" {
-				ls.Delay = number(delay)
+				ls.Delay = millis(int(number(delay)))
 			}
 			s.Locations = append(s.Locations, ls)
 			continue
 		}
 		location, value2, _ := strings.Cut(value, ":")
-		k := slices.IndexFunc(s.Locations, func(ls LocationSpec) bool { return ls.Name == location })
+		k := slices.IndexFunc(s.Locations, func(ls kind.Location) bool { return ls.Name == location })
 		switch key {
 		case "gates":
 			s.Locations[k].Gates = strings.Split(value2, ",")
 		case "require":
-			s.Locations[k].Require = number(value2)
+			s.Locations[k].Require = int(number(value2))
 		case "failing":
-			s.Locations[k].MaxFailing = number(value2)
+			s.Locations[k].MaxFailing = int(number(value2))
 		case "from":
-			s.DelayFrom = FromAssigned
+			s.DelayFrom = kind.FromAssigned
 		case "source":
-			s.Source = SourceAsked
+			s.Versions = kind.Asked
 		case "interval":
-			s.Reelect.MinInterval = number(value)
+			s.Reelect.Interval = millis(int(number(value)))
 		case "max":
-			s.Reelect.Max = number(value)
+			s.Reelect.Most = int(number(value))
 		case "progress":
-			s.ProgressDeadline = number(value)
+			s.ProgressDeadline = millis(int(number(value)))
 		case "halt":
-			s.HaltDeadline = number(value)
+			s.HaltDeadline = millis(int(number(value)))
 		case "keep":
-			s.KeepVersions = number(value)
+			s.KeepVersions = int(number(value))
 		default:
 			panic(word)
 		}
@@ -330,8 +331,8 @@ func parseSpec(words []string) Spec {
 	return s
 }
 
-func parseAct(words []string) Act {
-	act := Act{Verb: Verb(slices.Index(verbNames[:], words[0])), Author: "op", Reason: "because"}
+func parseAct(words []string) kind.Act {
+	act := kind.Act{Verb: ofWord(kind.Verbs, words[0]), By: kind.By{Author: "op", Reason: "because"}}
 	for _, word := range words[1:] {
 		if seq, ok := strings.CutPrefix(word, "seq="); ok {
 			act.Seq = number(seq)
@@ -342,4 +343,17 @@ func parseAct(words []string) Act {
 		}
 	}
 	return act
+}
+
+// ofWord returns the number of a word: the numbers are below an end.
+func ofWord[E interface {
+	~uint8
+	String() string
+}](end E, word string) E {
+	for e := range end {
+		if e.String() == word {
+			return e
+		}
+	}
+	panic("no number has the word " + word)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -30,13 +32,13 @@ func (r *Rollout) Ticket() Ticket { return r.ticket }
 // AddSource gives a session the role of source.
 func (r *Rollout) AddSource(at At, s Source) Answer {
 	switch {
-	case !form.FitText(MaxText, s.Name):
-		return refuse(protocol.StatusBadRequest, "the name of a source has at most %d bytes", MaxText)
+	case !form.FitText(kind.MaxText, s.Name):
+		return refuse(protocol.StatusBadRequest, "the name of a source has at most %d bytes", kind.MaxText)
 	case r.sourceIndex(s.ID) >= 0:
 		r.run(at, false)
 		return Answer{}
-	case len(r.sources) >= MaxSources:
-		return refuse(protocol.StatusPreconditionFailed, "there are %d sources already", MaxSources)
+	case len(r.sources) >= kind.MaxSources:
+		return refuse(protocol.StatusPreconditionFailed, "there are %d sources already", kind.MaxSources)
 	case !at.mayGrow(smallBytes + len(s.Name)):
 		return noRoom()
 	}
@@ -68,7 +70,7 @@ func (r *Rollout) sourceIndex(id uint64) int {
 }
 
 // Offer answers a ticket with a version. A ticket is answered once.
-func (r *Rollout) Offer(at At, source, ticket uint64, p Publication) Answer {
+func (r *Rollout) Offer(at At, source, ticket uint64, p kind.Publication) Answer {
 	if a := r.checkTicket(source, ticket); a.Status != protocol.StatusSuccess {
 		return a
 	}
@@ -88,7 +90,7 @@ func (r *Rollout) Decline(at At, source, ticket uint64, why string) Answer {
 		return a
 	}
 	r.changeTicket(at, Ticket{})
-	r.declined = form.Cut(why, MaxText)
+	r.declined = form.Cut(why, kind.MaxText)
 	r.run(at, true)
 	return Answer{}
 }
@@ -104,7 +106,7 @@ func (r *Rollout) checkTicket(source, ticket uint64) Answer {
 // none that it may be given.
 func (r *Rollout) wants(now uint64) bool {
 	l := r.entry()
-	if r.rules.Source != SourceAsked || l == nil || l.Back != 0 || r.stopped() || r.ticket.Number != 0 ||
+	if r.rules.Versions != kind.Asked || l == nil || l.Back != 0 || r.stopped() || r.ticket.Number != 0 ||
 		len(r.sources) == 0 {
 		return false
 	}
@@ -117,7 +119,7 @@ func (r *Rollout) wants(now uint64) bool {
 
 // ask asks a source where a version is wanted and the last question is long enough ago.
 func (r *Rollout) ask(at At) {
-	if r.wants(at.Now) && (r.asked == 0 || clock.Over(r.asked, r.rules.AskInterval, at.Now)) {
+	if r.wants(at.Now) && (r.asked == 0 || clock.Over(r.asked, field.MillisOf(r.rules.AskInterval), at.Now)) {
 		r.openTicket(at)
 	}
 }

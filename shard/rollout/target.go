@@ -1,5 +1,7 @@
 package rollout
 
+import kind "github.com/signalbox/signalbox/protocol/rollout"
+
 // Target is what an instance is to bring into use: the answer of the document's GetTargetState.
 type Target struct {
 	Generation uint64 // 0: the location has none yet
@@ -38,7 +40,7 @@ func (r *Rollout) resize() {
 		n += v.size() + 8*len(v.Abandoned)
 	}
 	for _, l := range r.locations {
-		n += l.Spec.size() + rowBytes*len(l.History)
+		n += locationSize(&l.Spec) + rowBytes*len(l.History)
 		for k := range l.History {
 			n += len(l.History[k].Note)
 		}
@@ -49,7 +51,7 @@ func (r *Rollout) resize() {
 	}
 	for k := range r.audit {
 		a := &r.audit[k]
-		n += a.size()
+		n += actSize(&a.Act)
 	}
 	for k := range r.sources {
 		n += smallBytes + len(r.sources[k].Name)
@@ -57,18 +59,18 @@ func (r *Rollout) resize() {
 	r.size = n
 }
 
-// size is what a spec takes in a quota of bytes.
-func (s *Spec) size() (n int) {
+// specSize is what a spec takes in a quota of bytes.
+func specSize(s *kind.Spec) (n int) {
 	for _, code := range s.Reelect.Codes {
 		n += wordBytes + len(code)
 	}
 	for k := range s.Locations {
-		n += s.Locations[k].size()
+		n += locationSize(&s.Locations[k])
 	}
 	return n
 }
 
-func (ls *LocationSpec) size() int {
+func locationSize(ls *kind.Location) int {
 	n := locationBytes + len(ls.Name)
 	for _, gate := range ls.Gates {
 		n += smallBytes + len(gate)
@@ -81,9 +83,9 @@ func (v *Version) size() int {
 	return versionBytes + len(v.Payload) + len(v.Label) + len(v.Author) + len(v.Reason)
 }
 
-// size is what an act takes in a quota of bytes when it is written down.
-func (a *Act) size() int {
-	n := actBytes + len(a.Author) + len(a.Reason)
+// actSize is what an act takes in a quota of bytes when it is written down.
+func actSize(a *kind.Act) int {
+	n := actBytes + len(a.By.Author) + len(a.By.Reason)
 	for _, name := range a.Locations {
 		n += wordBytes + len(name)
 	}
@@ -97,3 +99,28 @@ func (r *Rollout) Size() int { return r.size }
 func (i *Instance) Size() int {
 	return InstanceBytes + len(i.Name) + len(i.Location) + len(i.Attributes) + len(i.Code) + len(i.Text)
 }
+
+// The limits of the state of a rollout; package protocol/rollout has the limits of what is said. Every replica must
+// agree on the limits, so the limits are constants. A command beyond a limit is refused before the command has any
+// effect.
+const (
+	// MaxPayloads is the most bytes of the payloads that are kept together.
+	MaxPayloads = 4 << 20
+	// MaxAudit is how many acts a rollout remembers.
+	MaxAudit = 64
+	// MaxLooked is how many instances are looked at to find the instances that a reason names.
+	MaxLooked = 16_384
+)
+
+// What a rollout and an instance count for in a quota of bytes beside their own bytes: their places in memory.
+const (
+	// Bytes is for a rollout, InstanceBytes for an instance.
+	Bytes         = 512
+	InstanceBytes = 320
+	locationBytes = 384
+	versionBytes  = 160
+	rowBytes      = 112
+	actBytes      = 112
+	smallBytes    = 64 // a gate, a source
+	wordBytes     = 16
+)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
@@ -25,19 +26,8 @@ type Version struct {
 	Revision  uint64
 }
 
-// Publication is what a publisher says of a version.
-type Publication struct {
-	Payload               []byte
-	Label, Author, Reason string
-	// Expected is the last seq that the publisher knows, where Compare is set.
-	Expected uint64
-	Compare  bool
-	// Fence, if it is not 0, is a fencing token: the version is refused where one was published under a higher token.
-	Fence uint64
-}
-
 // Publish adds a version.
-func (r *Rollout) Publish(at At, p Publication) Answer {
+func (r *Rollout) Publish(at At, p kind.Publication) Answer {
 	if p.Fence != 0 && p.Fence < r.fence {
 		return refuse(protocol.StatusFenced, "a version was published under the fencing token %d, above %d", r.fence,
 			p.Fence)
@@ -55,13 +45,13 @@ func (r *Rollout) Publish(at At, p Publication) Answer {
 	return Answer{Seq: r.lastSeq}
 }
 
-func (r *Rollout) addVersion(at At, p Publication) Answer {
-	if len(p.Payload) > MaxPayload || !form.FitText(MaxText, p.Label, p.Author, p.Reason) {
+func (r *Rollout) addVersion(at At, p kind.Publication) Answer {
+	if len(p.Payload) > kind.MaxPayload || !form.FitText(kind.MaxText, p.Label, p.By.Author, p.By.Reason) {
 		return refuse(protocol.StatusBadRequest, "a payload has at most %d bytes, label, author and reason %d",
-			MaxPayload, MaxText)
+			kind.MaxPayload, kind.MaxText)
 	}
 	v := &Version{
-		Seq: r.lastSeq + 1, Payload: p.Payload, Label: p.Label, Author: p.Author, Reason: p.Reason,
+		Seq: r.lastSeq + 1, Payload: p.Payload, Label: p.Label, Author: p.By.Author, Reason: p.By.Reason,
 		Published: clock.Moment(at.Now), Wall: at.Wall,
 	}
 	goes, kept := r.dropped(at.Now, v)
@@ -93,15 +83,16 @@ func (r *Rollout) addVersion(at At, p Publication) Answer {
 	return Answer{}
 }
 
-// dropped says of every version whether it goes where another one comes, the oldest first: while there are more than
-// are kept, or too many bytes of payloads. Those that are needed stay. It returns how many bytes the others have.
+// dropped says of every version, the oldest first, whether the version goes when a new version comes: while there are
+// more versions than the rollout keeps, or too many bytes of payloads. Versions in use stay. dropped also returns how
+// many bytes the remaining versions have.
 func (r *Rollout) dropped(now uint64, v *Version) (goes []bool, payloads int) {
 	needed := r.needed(now)
 	goes = make([]bool, len(r.versions))
 	payloads = r.payloads + len(v.Payload)
 	count := len(r.versions) + 1
 	for k, old := range r.versions {
-		if !needed[k] && (count > int(r.rules.KeepVersions) || payloads > MaxPayloads) {
+		if !needed[k] && (count > r.rules.KeepVersions || payloads > MaxPayloads) {
 			goes[k] = true
 			payloads -= len(old.Payload)
 			count--
@@ -110,8 +101,8 @@ func (r *Rollout) dropped(now uint64, v *Version) (goes []bool, payloads int) {
 	return goes, payloads
 }
 
-// needed says of every version whether it is kept however old it is: it is a location's target, what the location goes
-// back to, what it would be given now, or what it will be given next.
+// needed says of every version whether the rollout keeps the version at any age: as the target of a location, as the
+// version that a location goes back to, or as the next target of a location, now or later.
 func (r *Rollout) needed(now uint64) []bool {
 	list := make([]bool, len(r.versions))
 	mark := func(seq uint64) {

@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // TestATargetIsSmall: what each instance of a location is sent has the payload and little else.
 func TestATargetIsSmall(t *testing.T) {
 	s := play(t, "spec sas man:5000\njoin a.sas\npublish")
-	shown := s.TargetRecord(s.Find("sas"))
+	shown := s.TargetView(s.Find("sas"))
 	encoded := protocol.AppendRecord(nil, &shown)
 	var read protocol.RolloutTarget
-	err := protocol.ReadRecord(encoded, &read)
+	err := protocol.ReadRecord(encoded, &read, 0)
 	if err != nil || read.Generation != 1 || read.Seq != 1 || string(read.Label) != "v" ||
 		string(read.Payload) != "payload" {
 		t.Errorf("%+v, %v", read, err)
@@ -36,28 +37,28 @@ type part struct {
 func (ra *random) parts() map[string]part {
 	r := ra.rollout
 	list := make(map[string]part)
-	put := func(name string, revision uint64, row ViewRow, shown protocol.Record) {
+	put := func(name string, revision uint64, row ViewRow, shown field.Value) {
 		if row.ID != 0 {
 			name = fmt.Sprintf("row %d of %d", row.ID, row.Location)
 		}
 		list[name] = part{body: protocol.AppendRecord(nil, shown), revision: revision, row: row}
 	}
-	head, ticket := r.Head(), r.TicketRecord()
+	head, ticket := r.Head(), r.TicketView()
 	put("head", r.HeadRevision(), ViewRow{}, &head)
 	put("ticket", r.TicketRevision(), ViewRow{}, &ticket)
 	for _, l := range r.locations {
-		location, counts, target := l.Record(), l.Counts.Record(), r.TargetRecord(l)
+		location, target := l.View(), r.TargetView(l)
 		put("", l.Revision, locationRow(l.ID), &location)
-		put(fmt.Sprint("counts ", l.ID), l.Revision, ViewRow{}, &counts)
+		put(fmt.Sprint("counts ", l.ID), l.Revision, ViewRow{}, &l.Counts)
 		put(fmt.Sprint("target ", l.ID), l.TargetRevision, ViewRow{}, &target)
 	}
 	for _, v := range r.versions {
-		shown := r.VersionRecord(v)
+		shown := r.VersionView(v)
 		put("", v.Revision, versionRow(v.Seq), &shown)
 	}
 	for _, i := range ra.instances {
 		if r.joined(i) {
-			shown := i.Record(i.ID)
+			shown := i.View(i.ID)
 			put("", i.Revision, instanceRow(i), &shown)
 		}
 	}

@@ -1,57 +1,18 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"strings"
-)
 
-// Phase is how a rollout is as a whole.
-type Phase uint8
-
-// The phases, the first that fits counting from the end.
-const (
-	PhaseIdle        Phase = iota // every location has reached the newest version that it may have
-	PhaseRolling                  // versions are on their way
-	PhaseBlocked                  // something has to come from outside: Why says what
-	PhaseRollingBack              // locations go back to a version
-	PhasePaused                   // an operator paused it
-	PhaseHalted                   // it halted, and waits for an operator
-)
-
-var phaseNames = [...]string{
-	PhaseIdle: "idle", PhaseRolling: "rolling", PhaseBlocked: "blocked", PhaseRollingBack: "rolling back",
-	PhasePaused: "paused", PhaseHalted: "halted",
-}
-
-// String returns the phase as people read it.
-func (p Phase) String() string { return phaseNames[p] }
-
-// Code is why something does not move, for programs.
-type Code string
-
-// The codes of reasons. Of those marked "blocked" neither time nor the instances that are there can do away.
-const (
-	CodeHalted        Code = "halted"
-	CodePaused        Code = "paused"
-	CodeLeaders       Code = "leaders"         // leaders have not reached the target
-	CodeNoInstances   Code = "no-instances"    // blocked: a version is there, and no instance has ever asked
-	CodeNoLeaders     Code = "no-leaders"      // blocked: no leader lives
-	CodeFewLeaders    Code = "few-leaders"     // blocked: fewer live than are required
-	CodeGate          Code = "gate"            // blocked: a gate is not passed
-	CodeNoAlternative Code = "no-alternative"  // blocked: the target is of no use, and there is no other version
-	CodeNoSource      Code = "no-source"       // blocked: a version is wanted, and there is no source
-	CodeSource        Code = "source"          // a source was asked and has not answered
-	CodeDelay         Code = "delay"           // a version is not old enough in the location before
-	CodeInterval      Code = "reelection-wait" // the last choice of another version was too recently
-	CodeBack          Code = "back"            // goes back after the location before it
-	CodeBypassed      Code = "bypassed"        // an operator took the location out of the order
-	CodeStuck         Code = "stuck"           // the progress deadline has passed
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // Reason is why something does not move.
 type Reason struct {
-	Code     Code
+	Code     string
 	Location string // "" for the whole rollout
 	Blocked  bool
 	Seq      uint64 // the version that it is about
@@ -59,6 +20,7 @@ type Reason struct {
 	Waiting, Of int
 	Named       []Laggard
 	Gate        Gate
+	For         uint64 // milliseconds since the gate was judged
 	Since       uint64 // moment, 0 where it is not known
 	Until       uint64 // shard time at which time alone ends it, 0 where it does not
 	By, Text    string
@@ -67,7 +29,7 @@ type Reason struct {
 // Stands reports whether an operator may have to do something about it: neither time nor the instances that there are
 // can do away with it, or they have not for too long.
 func (re *Reason) Stands() bool {
-	return re.Blocked || re.Code == CodeHalted || re.Code == CodePaused || re.Code == CodeStuck
+	return re.Blocked || re.Code == kind.ReasonHalted || re.Code == kind.ReasonPaused || re.Code == kind.ReasonStuck
 }
 
 // Laggard is an instance that others wait for.
@@ -75,17 +37,27 @@ type Laggard struct {
 	Name       string
 	Generation uint64 // of the target
 	Heard      bool   // it has reported that generation
-	Status     Status
+	Status     kind.Status
 	Code       string
 	Attempts   uint64
 	For        uint64 // milliseconds in this status
 	Foreign    bool   // it uses a version that is not known here
+	ID         uint64 // of the instance
+	// Session is that of the instance. The caller of Why sets it, and where it knows that no connection carries the
+	// session, Detached, and for how many milliseconds.
+	Session     uint64
+	Detached    bool
+	DetachedFor uint64
 }
 
 // String returns it as people read it.
 func (la Laggard) String() string {
+	detached := ""
+	if la.Detached {
+		detached = fmt.Sprintf(", its session detached for %d s", la.DetachedFor/1000)
+	}
 	if !la.Heard {
-		return fmt.Sprintf("%s (has not heard of generation %d)", la.Name, la.Generation)
+		return fmt.Sprintf("%s (has not heard of generation %d%s)", la.Name, la.Generation, detached)
 	}
 	s := fmt.Sprintf("%s (%v", la.Name, la.Status)
 	if la.Code != "" {
@@ -94,13 +66,13 @@ func (la Laggard) String() string {
 	if la.Foreign {
 		s += ", foreign version"
 	}
-	return fmt.Sprintf("%s %d s, attempt %d)", s, la.For/1000, la.Attempts)
+	return fmt.Sprintf("%s %d s, attempt %d%s)", s, la.For/1000, la.Attempts, detached)
 }
 
 // String returns the reason as people read it.
 func (re Reason) String() string {
 	switch re.Code {
-	case CodeHalted, CodePaused:
+	case kind.ReasonHalted, kind.ReasonPaused:
 		s := string(re.Code)
 		if re.Text != "" {
 			s += ": " + re.Text
@@ -112,7 +84,7 @@ func (re Reason) String() string {
 			s += " by " + re.By
 		}
 		return s
-	case CodeLeaders:
+	case kind.ReasonLeaders:
 		var names []string
 		for _, la := range re.Named {
 			names = append(names, la.String())
@@ -125,23 +97,20 @@ func (re Reason) String() string {
 			names = append(names, fmt.Sprintf("%d more", more))
 		}
 		return s + ": " + strings.Join(names, ", ")
-	case CodeNoInstances:
+	case kind.ReasonNoInstances:
 		return fmt.Sprintf("no instance has joined in %s", re.Location)
-	case CodeNoLeaders:
+	case kind.ReasonNoLeaders:
 		return fmt.Sprintf("no leaders in %s", re.Location)
-	case CodeFewLeaders:
+	case kind.ReasonFewLeaders:
 		return fmt.Sprintf("%s requires %d leaders and has %d", re.Location, re.Waiting, re.Of)
-	case CodeGate:
-		s := fmt.Sprintf("the gate %s of %s is %v for version %d", re.Gate.Name, re.Location, re.Gate.Verdict, re.Seq)
-		if re.Gate.Text != "" {
-			s += ": " + re.Gate.Text
-		}
-		return s
-	case CodeNoAlternative:
+	case kind.ReasonGate:
+		return fmt.Sprintf("the gate %s of %s is %v for version %d%s", re.Gate.Name, re.Location, re.Gate.Verdict,
+			re.Seq, re.checker())
+	case kind.ReasonNoAlternative:
 		return fmt.Sprintf("%s cannot use version %d, and there is no other for it", re.Location, re.Seq)
-	case CodeNoSource:
+	case kind.ReasonNoSource:
 		return "a version is wanted, and there is no source"
-	case CodeSource:
+	case kind.ReasonSource:
 		s := "a source was asked for a version"
 		if re.By != "" {
 			s += ": " + re.By
@@ -150,41 +119,54 @@ func (re Reason) String() string {
 			s += "; the last answer was: " + re.Text
 		}
 		return s
-	case CodeDelay:
+	case kind.ReasonDelay:
 		return fmt.Sprintf("%s gets version %d when its delay is over", re.Location, re.Seq)
-	case CodeInterval:
+	case kind.ReasonInterval:
 		return fmt.Sprintf("%s has chosen another version too recently", re.Location)
-	case CodeBack:
+	case kind.ReasonBack:
 		return fmt.Sprintf("%s goes back to version %d after the location before it", re.Location, re.Seq)
-	case CodeBypassed:
+	case kind.ReasonBypassed:
 		return fmt.Sprintf("%s is bypassed", re.Location)
-	case CodeStuck:
+	case kind.ReasonStuck:
 		return fmt.Sprintf("%s has not reached version %d before the progress deadline", re.Location, re.Seq)
 	}
 	return string(re.Code)
 }
 
+// checker says who judged a gate, or has taken it up.
+func (re *Reason) checker() string {
+	g := &re.Gate
+	if g.Since == 0 {
+		return ": no checker has reported"
+	}
+	s := fmt.Sprintf(", says %s, %d s ago", cmp.Or(g.By, "a checker"), re.For/1000)
+	if g.Text != "" {
+		s += ": " + g.Text
+	}
+	return s
+}
+
 // Phase returns how the rollout is as a whole.
-func (r *Rollout) Phase(now uint64) Phase {
+func (r *Rollout) Phase(now uint64) kind.Phase {
 	switch {
 	case r.halted.Since != 0:
-		return PhaseHalted
+		return kind.Halted
 	case r.paused.Since != 0:
-		return PhasePaused
+		return kind.Paused
 	}
 	for _, l := range r.locations {
 		if t := l.Target(); !l.Bypassed && t != nil &&
-			(l.Back != 0 || t.Cause == CauseRollback && t.Reached == 0 && t.Abandoned == 0) {
-			return PhaseRollingBack
+			(l.Back != 0 || t.Cause == kind.CauseRollback && t.Reached == 0 && t.Abandoned == 0) {
+			return kind.RollingBack
 		}
 	}
-	phase := PhaseIdle
+	phase := kind.Idle
 	for _, re := range r.Why(now, now, nil) {
 		if re.Blocked {
-			return PhaseBlocked
+			return kind.Blocked
 		}
-		if re.Code != CodeBypassed {
-			phase = PhaseRolling
+		if re.Code != kind.ReasonBypassed {
+			phase = kind.Rolling
 		}
 	}
 	return phase
@@ -200,13 +182,13 @@ func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Ins
 		if h.Why != "" {
 			text += ": " + h.Why
 		}
-		list = append(list, Reason{Code: CodeHalted, Location: h.Location, Since: h.Since, By: h.By, Text: text})
+		list = append(list, Reason{Code: kind.ReasonHalted, Location: h.Location, Since: h.Since, By: h.By, Text: text})
 	}
 	if p := r.paused; p.Since != 0 {
-		list = append(list, Reason{Code: CodePaused, Since: p.Since, By: p.By, Text: p.Why})
+		list = append(list, Reason{Code: kind.ReasonPaused, Since: p.Since, By: p.By, Text: p.Why})
 	}
 	for _, l := range r.locations {
-		list = r.whyLocation(list, l, now)
+		list = r.whyLocation(list, l, now, until)
 	}
 	if instances != nil {
 		r.nameLaggards(list, until, instances)
@@ -215,9 +197,9 @@ func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Ins
 }
 
 // whyLocation appends why a location does not move.
-func (r *Rollout) whyLocation(list []Reason, l *Location, now uint64) []Reason {
+func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []Reason {
 	t := l.Target()
-	reason := func(code Code, blocked bool) *Reason {
+	reason := func(code string, blocked bool) *Reason {
 		list = append(list, Reason{Code: code, Location: l.Spec.Name, Blocked: blocked, Seq: l.present()})
 		return &list[len(list)-1]
 	}
@@ -230,16 +212,16 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now uint64) []Reason {
 	}
 	switch {
 	case l.Bypassed:
-		reason(CodeBypassed, false)
+		reason(kind.ReasonBypassed, false)
 		return list
 	case l.Back != 0:
-		re := reason(CodeBack, false)
+		re := reason(kind.ReasonBack, false)
 		re.Seq = l.Back
 		_, re.Until = r.waitsToGoBack(l, now)
 		return list
 	case t == nil && l.Counts.Instances == 0:
 		if ripe != 0 {
-			reason(CodeNoInstances, true).Seq = ripe
+			reason(kind.ReasonNoInstances, true).Seq = ripe
 		}
 		return list
 	}
@@ -248,10 +230,10 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now uint64) []Reason {
 		list = r.whyReady(list, l, now, failing, ripe, next)
 	}
 	if t != nil && t.Abandoned == 0 && (t.Reached == 0 || ripe != 0 && !l.satisfied()) {
-		list = l.whyUnreached(list)
+		list = l.whyUnreached(list, until)
 	}
 	if l.Stuck {
-		re := Reason{Code: CodeStuck, Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
+		re := Reason{Code: kind.ReasonStuck, Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
 		list = append(list, re)
 	}
 	return list
@@ -262,21 +244,22 @@ func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool,
 	re := Reason{Location: l.Spec.Name, Seq: l.present()}
 	t := l.Target()
 	useless := failing || t != nil && t.Abandoned != 0
-	asked := r.rules.Source == SourceAsked && r.source(l) == nil
+	asked := r.rules.Versions == kind.Asked && r.source(l) == nil
 	switch {
 	case next != 0:
-		re.Code, re.Seq, re.Until = CodeDelay, ripe, next
+		re.Code, re.Seq, re.Until = kind.ReasonDelay, ripe, next
 	case failing && !l.reelectedLongAgo(&r.rules.Reelect, now):
-		re.Code, re.Since, re.Until = CodeInterval, l.Reelected, l.Reelected+r.rules.Reelect.MinInterval
+		re.Code, re.Since, re.Until = kind.ReasonInterval, l.Reelected,
+			l.Reelected+field.MillisOf(r.rules.Reelect.Interval)
 	case asked && ripe == 0 && len(r.sources) == 0:
-		re.Code, re.Blocked, re.Location = CodeNoSource, true, ""
+		re.Code, re.Blocked, re.Location = kind.ReasonNoSource, true, ""
 	case asked && ripe == 0 && (useless || t == nil):
-		re.Code, re.Since, re.Text = CodeSource, r.ticket.Opened, r.declined
+		re.Code, re.Since, re.Text = kind.ReasonSource, r.ticket.Opened, r.declined
 		if k := r.sourceIndex(r.ticket.Source); k >= 0 && r.ticket.Number != 0 {
 			re.By = r.sources[k].Name
 		}
 	case useless && ripe == 0:
-		re.Code, re.Blocked = CodeNoAlternative, true
+		re.Code, re.Blocked = kind.ReasonNoAlternative, true
 	default:
 		return list
 	}
@@ -284,20 +267,20 @@ func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool,
 }
 
 // whyUnreached appends what a location lacks to have reached its target.
-func (l *Location) whyUnreached(list []Reason) []Reason {
+func (l *Location) whyUnreached(list []Reason, until uint64) []Reason {
 	t := l.Target()
 	re := Reason{Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
 	switch required := int(l.Spec.Require); {
 	case l.Counts.Leaders == 0:
-		re.Code, re.Blocked = CodeNoLeaders, true
+		re.Code, re.Blocked = kind.ReasonNoLeaders, true
 	case l.Counts.Leaders < required:
-		re.Code, re.Blocked, re.Waiting, re.Of = CodeFewLeaders, true, required, l.Counts.Leaders
+		re.Code, re.Blocked, re.Waiting, re.Of = kind.ReasonFewLeaders, true, required, l.Counts.Leaders
 	case !l.satisfied():
-		re.Code, re.Waiting, re.Of = CodeLeaders, l.Counts.Leaders-l.Counts.Reached, l.Counts.Leaders
+		re.Code, re.Waiting, re.Of = kind.ReasonLeaders, l.Counts.Leaders-l.Counts.Reached, l.Counts.Leaders
 	default:
 		for _, g := range l.Gates {
-			if g.Verdict != VerdictPassed {
-				re.Code, re.Blocked, re.Gate = CodeGate, true, g
+			if g.Verdict != kind.GatePassed {
+				re.Code, re.Blocked, re.Gate, re.For = kind.ReasonGate, true, g, until-min(until, g.Since)
 				list = append(list, re)
 			}
 		}
@@ -310,10 +293,10 @@ func (l *Location) whyUnreached(list []Reason) []Reason {
 func (r *Rollout) nameLaggards(list []Reason, until uint64, instances func(*Location) iter.Seq[*Instance]) {
 	left := MaxLooked
 	for k := range list {
-		if re := &list[k]; re.Code == CodeLeaders {
+		if re := &list[k]; re.Code == kind.ReasonLeaders {
 			l := r.Find(re.Location)
 			for i := range instances(l) {
-				if left == 0 || len(re.Named) == min(re.Waiting, MaxNamed) {
+				if left == 0 || len(re.Named) == min(re.Waiting, kind.MaxNamed) {
 					break
 				}
 				left--
@@ -327,13 +310,13 @@ func (r *Rollout) nameLaggards(list []Reason, until uint64, instances func(*Loca
 
 // reached reports whether the instance says that it has reached the target.
 func (i *Instance) reached(t *Row) bool {
-	return i.Generation == t.Generation && i.Status == StatusOK && i.Current == t.Seq
+	return i.Generation == t.Generation && i.Status == kind.OK && i.Current == t.Seq
 }
 
 func (r *Rollout) laggard(i *Instance, t *Row, until uint64) Laggard {
 	return Laggard{
 		Name: i.Name, Generation: t.Generation, Heard: i.Generation == t.Generation, Status: i.Status,
 		Code: i.Code, Attempts: i.Attempts, For: until - min(until, i.Since),
-		Foreign: i.Current != 0 && r.Version(i.Current) == nil,
+		Foreign: i.Current != 0 && r.Version(i.Current) == nil, ID: i.ID,
 	}
 }

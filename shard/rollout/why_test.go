@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 func (s *script) reasons() string {
@@ -47,7 +49,7 @@ func TestReasonsAreSentences(t *testing.T) {
 		{"spec sas\npublish\njoin a.sas\nact abort", "halted: aborted: because by op\n" +
 			"sas cannot use version 1, and there is no other for it"},
 		{"spec sas gates=sas:errors\npublish\nleader a.sas\nreach a.sas",
-			"the gate errors of sas is pending for version 1"},
+			"the gate errors of sas is pending for version 1: no checker has reported"},
 		{"spec sas require=sas:2\npublish\nleader a.sas", "sas requires 2 leaders and has 1"},
 		{"spec sas source=asked\nleader a.sas", "a version is wanted, and there is no source"},
 		{"spec sas source=asked\nleader a.sas\nsource 1", "a source was asked for a version: source1"},
@@ -76,7 +78,7 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 		publish`)
 	before := s.Save(nil)
 	steps := s.Rehearse(s.now).Run(1000)
-	want := "[{7001 man 1 birth} {13002 vla 1 birth}]"
+	want := "[{7.001s man 1 birth} {13.002s vla 1 birth}]"
 	if got := fmt.Sprint(steps); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -86,7 +88,7 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 	// What would happen if another version were published now.
 	rehearsal := s.Rehearse(s.now)
 	rehearsal.Publish()
-	want = "[{2000 sas 2 next} {7001 man 1 birth} {8001 man 2 next} {13002 vla 1 birth} {14002 vla 2 next}]"
+	want = "[{2s sas 2 next} {7.001s man 1 birth} {8.001s man 2 next} {13.002s vla 1 birth} {14.002s vla 2 next}]"
 	if got := fmt.Sprint(rehearsal.Run(1000)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -94,11 +96,12 @@ func TestDryRunOfTheExampleOfTheDocument(t *testing.T) {
 	s.do([]string{"at", "1999"})
 	s.do([]string{"reach", "a.sas"})
 	for _, step := range steps[:1] {
-		s.until(step.At - 2)
+		at := field.MillisOf(step.After)
+		s.until(at - 2)
 		if s.Find(step.Location).Target() != nil {
 			t.Error("it gets its target sooner than planned")
 		}
-		s.until(step.At)
+		s.until(at)
 		if s.Find(step.Location).present() != step.Seq {
 			t.Error("it has no target when planned")
 		}
@@ -119,58 +122,98 @@ func TestDryRunOfWhatStandsStill(t *testing.T) {
 		t.Errorf("it is paused: %v", steps)
 	}
 	rehearsal := s.Rehearse(s.now)
-	rehearsal.Act(Act{Verb: VerbResume})
-	want := "[{10 sas 2 next} {5011 man 1 birth}]"
+	rehearsal.Act(kind.Act{Verb: kind.Resume})
+	want := "[{10ms sas 2 next} {5.011s man 1 birth}]"
 	if got := fmt.Sprint(rehearsal.Run(10)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestAPendingVerdictTakesNothingBack: a checker that says it has taken a target up does not undo a verdict that was
+// given meanwhile. Below level 6 it did.
+func TestAPendingVerdictTakesNothingBack(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		s := play(t, "spec sas gates=sas:errors\npublish\nleader a.sas\nsource 1")
+		at := func() At {
+			a := s.at()
+			a.KeepVerdicts = keeps
+			return a
+		}
+		verdict := func(v kind.Result) Answer {
+			return s.Judge(at(), kind.Judgement{Location: "sas", Gate: "errors", Seq: 1,
+				Verdict: kind.Verdict{Result: v}, By: v.String()})
+		}
+		for _, v := range []kind.Result{kind.GatePending, kind.GatePassed} {
+			if a := verdict(v); a.Status != protocol.StatusSuccess {
+				t.Fatalf("%v: %+v", v, a)
+			}
+		}
+		want, stays := protocol.StatusSuccess, kind.GatePending
+		if keeps {
+			want, stays = protocol.StatusPreconditionFailed, kind.GatePassed
+		}
+		if a := verdict(kind.GatePending); a.Status != want || s.Find("sas").Gates[0].Verdict != stays {
+			t.Errorf("keeping %v: %+v, the gate is %v", keeps, a, s.Find("sas").Gates[0].Verdict)
+		}
+		if a := verdict(kind.GateInconclusive); a.Status != protocol.StatusSuccess {
+			t.Errorf("taken back: %+v", a)
+		}
 	}
 }
 
 // TestLimits: what is beyond a limit is refused, and changes nothing.
 func TestLimits(t *testing.T) {
 	s := play(t, "spec sas man:5 gates=man:errors\npublish\nleader a.sas\nsource 1")
-	long := strings.Repeat("x", MaxText+1)
+	long := strings.Repeat("x", kind.MaxText+1)
 	i := s.instances["a.sas"]
 	spec := s.Spec()
 	spec.Locations[0].Delay = 5
 	join := func(name, location string, attributes int) Answer {
 		return s.Join(s.at(), &Instance{}, name, location, strings.Repeat("x", attributes))
 	}
-	judge := func(g GateVerdict) Answer { return s.Judge(s.at(), g) }
+	judge := func(g kind.Judgement) Answer { return s.Judge(s.at(), g) }
 	many := s.Spec()
-	for n := range MaxLocations {
-		many.Locations = append(many.Locations, LocationSpec{Name: fmt.Sprint("l", n)})
+	for n := range kind.MaxLocations {
+		many.Locations = append(many.Locations, kind.Location{Name: fmt.Sprint("l", n)})
 	}
 	before := s.Save(nil)
 	for name, run := range map[string]func() Answer{
-		"payload":     func() Answer { return s.Publish(s.at(), Publication{Payload: make([]byte, MaxPayload+1)}) },
-		"label":       func() Answer { return s.Publish(s.at(), Publication{Label: long}) },
-		"compare":     func() Answer { return s.Publish(s.at(), Publication{Compare: true, Expected: 7}) },
+		"payload": func() Answer {
+			return s.Publish(s.at(), kind.Publication{Payload: make([]byte,
+				kind.MaxPayload+1)})
+		},
+		"label":       func() Answer { return s.Publish(s.at(), kind.Publication{Label: long}) },
+		"compare":     func() Answer { return s.Publish(s.at(), kind.Publication{Compare: true, Expected: 7}) },
 		"name":        func() Answer { return join(long, "sas", 0) },
-		"attributes":  func() Answer { return join("x", "sas", MaxAttributes+1) },
+		"attributes":  func() Answer { return join("x", "sas", kind.MaxAttributes+1) },
 		"location":    func() Answer { return join("x", "unknown", 0) },
 		"role":        func() Answer { return s.SetRole(s.at(), i, roles) },
-		"status":      func() Answer { return s.Report(s.at(), i, Report{Status: statuses}) },
-		"code":        func() Answer { return s.Report(s.at(), i, Report{Status: 2, Code: long[:MaxWord+1]}) },
+		"status":      func() Answer { return s.Report(s.at(), i, Report{Status: kind.Statuses}) },
+		"code":        func() Answer { return s.Report(s.at(), i, Report{Status: 2, Code: long[:kind.MaxWord+1]}) },
 		"stray code":  func() Answer { return s.Report(s.at(), i, Report{Code: "x"}) },
 		"text":        func() Answer { return s.Report(s.at(), i, Report{Text: long}) },
-		"verb":        func() Answer { return s.Act(s.at(), Act{Verb: VerbCreate}) },
-		"no verb":     func() Answer { return s.Act(s.at(), Act{}) },
-		"reason":      func() Answer { return s.Act(s.at(), Act{Verb: VerbPause, Reason: long}) },
-		"no location": func() Answer { return s.Act(s.at(), Act{Verb: VerbBypass}) },
-		"elsewhere":   func() Answer { return s.Act(s.at(), Act{Verb: VerbPromote, Locations: []string{"x"}}) },
-		"verdict":     func() Answer { return judge(GateVerdict{Location: "man", Gate: "errors", Verdict: verdicts}) },
-		"gate":        func() Answer { return s.Judge(s.at(), GateVerdict{Location: "man", Gate: "x"}) },
-		"gate of":     func() Answer { return s.Judge(s.at(), GateVerdict{Location: "x", Gate: "x"}) },
-		"no target":   func() Answer { return s.Judge(s.at(), GateVerdict{Location: "man", Gate: "errors", Seq: 1}) },
+		"verb":        func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Created}) },
+		"no verb":     func() Answer { return s.Act(s.at(), kind.Act{}) },
+		"reason":      func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Pause, By: kind.By{Reason: long}}) },
+		"no location": func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Bypass}) },
+		"elsewhere":   func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Promote, Locations: []string{"x"}}) },
+		"verdict": func() Answer {
+			return judge(kind.Judgement{Location: "man", Gate: "errors", Verdict: kind.Verdict{Result: kind.Results}})
+		},
+		"gate":    func() Answer { return s.Judge(s.at(), kind.Judgement{Location: "man", Gate: "x"}) },
+		"gate of": func() Answer { return s.Judge(s.at(), kind.Judgement{Location: "x", Gate: "x"}) },
+		"no target": func() Answer {
+			return s.Judge(s.at(), kind.Judgement{Location: "man", Gate: "errors",
+				Seq: 1})
+		},
 		"source name": func() Answer { return s.AddSource(s.at(), Source{ID: 9, Name: long}) },
 		"no source":   func() Answer { return s.RemoveSource(s.at(), 9) },
-		"ticket":      func() Answer { return s.Offer(s.at(), 1, 9, Publication{}) },
-		"delay":       func() Answer { return s.Alter(s.at(), spec, "", "") },
-		"locations":   func() Answer { return s.Alter(s.at(), many, "", "") },
-		"no spec":     func() Answer { return s.Alter(s.at(), Spec{}, "", "") },
-		"author":      func() Answer { return s.Alter(s.at(), s.Spec(), long, "") },
-		"withdraw":    func() Answer { return s.Act(s.at(), Act{Verb: VerbWithdraw, Seq: 9}) },
+		"ticket":      func() Answer { return s.Offer(s.at(), 1, 9, kind.Publication{}) },
+		"delay":       func() Answer { return s.Alter(s.at(), spec, kind.By{}) },
+		"locations":   func() Answer { return s.Alter(s.at(), many, kind.By{}) },
+		"no spec":     func() Answer { return s.Alter(s.at(), kind.Spec{}, kind.By{}) },
+		"author":      func() Answer { return s.Alter(s.at(), s.Spec(), kind.By{Author: long}) },
+		"withdraw":    func() Answer { return s.Act(s.at(), kind.Act{Verb: kind.Withdraw, Seq: 9}) },
 	} {
 		if a := run(); a.Status == protocol.StatusSuccess || a.Text == "" {
 			t.Errorf("%s: it is answered %v %q", name, a.Status, a.Text)
@@ -179,7 +222,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: it changed something", name)
 		}
 	}
-	for n := range MaxSources {
+	for n := range kind.MaxSources {
 		s.AddSource(s.at(), Source{ID: uint64(n + 1)})
 	}
 	if a := s.AddSource(s.at(), Source{ID: 99}); a.Status != protocol.StatusPreconditionFailed {
@@ -190,9 +233,9 @@ func TestLimits(t *testing.T) {
 // TestBoundsHoldHoweverLongARolloutGoesOn: versions, rows, acts and bytes.
 func TestBoundsHoldHoweverLongARolloutGoesOn(t *testing.T) {
 	s := play(t, "spec sas man:100000 vla:100000 keep=8\nleader a.sas\nleader b.man")
-	payload := make([]byte, MaxPayload)
+	payload := make([]byte, kind.MaxPayload)
 	for n := range 400 {
-		if a := s.Publish(s.at(), Publication{Payload: payload}); a.Status != protocol.StatusSuccess {
+		if a := s.Publish(s.at(), kind.Publication{Payload: payload}); a.Status != protocol.StatusSuccess {
 			t.Fatal(a.Text)
 		}
 		s.instanceCommand("reach", []string{"a.sas"})

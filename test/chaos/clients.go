@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -150,7 +151,7 @@ func (r *remoteClient) await(what <-chan struct{}, name string) error {
 	}
 }
 
-// kill kills the process, and ends what its client believed in.
+// kill implements separate.
 func (r *remoteClient) kill() {
 	at := r.record.Now()
 	r.Kill()
@@ -158,7 +159,7 @@ func (r *remoteClient) kill() {
 	r.record.ClientDied(r.number, at)
 }
 
-// pause stops the process with SIGSTOP.
+// pause implements separate.
 func (r *remoteClient) pause() (resume func()) {
 	if r.Signal(syscall.SIGSTOP) != nil {
 		return nil
@@ -186,32 +187,50 @@ func (t *trial) addClient(number int, a Assignment) error {
 
 // startClient starts the process of a client.
 func (t *trial) startClient(a Assignment) (clientProcess, error) {
+	if a.Client > resident {
+		return startDriven(t.drivers[a.Client-resident-1], a, t.record, t.dir)
+	}
 	if a.Client < localClients || a.Client == resident {
 		return startWorkers(a, t.record), nil
 	}
 	return startRemote(a, t.record, t.dir)
 }
 
+// separate is a client in a process of its own.
+type separate interface {
+	clientProcess
+	// kill kills the process, and ends what its client believed in.
+	kill()
+	// pause stops the process with SIGSTOP.
+	pause() (resume func())
+}
+
+// at returns the index of a client.
+func (t *trial) at(number int) int {
+	return slices.IndexFunc(t.assignments, func(a Assignment) bool { return a.Client == number })
+}
+
 // remote returns a client in a process of its own, nil where it was killed.
-func (t *trial) remote(i int) *remoteClient {
+func (t *trial) remote(number int) separate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c, _ := t.clients[i].(*remoteClient)
+	c, _ := t.clients[t.at(number)].(separate)
 	return c
 }
 
 // killClient kills a client in a process of its own.
-func (t *trial) killClient(i int, c *remoteClient) {
+func (t *trial) killClient(number int, c separate) {
 	t.mu.Lock()
-	t.clients[i] = killedClient{}
+	t.clients[t.at(number)] = killedClient{}
 	t.mu.Unlock()
 	c.kill()
 }
 
 // restartClient starts a client again that was killed.
-func (t *trial) restartClient(i int) {
+func (t *trial) restartClient(number int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	i := t.at(number)
 	a := &t.assignments[i]
 	a.Incarnation++
 	a.FirstWatcher += len(a.Watched)

@@ -16,6 +16,8 @@ const (
 	diskSize = 1 << 30
 	// lateExit is how long after the end of a full disk a host may still end because of it.
 	lateExit = 3 * time.Second
+	// exitNoRoom is the code of a host whose disk is full.
+	exitNoRoom = 75
 )
 
 // disk is a small file system in memory, which can be filled.
@@ -90,11 +92,41 @@ func (t *trial) fill(f Fault) (end func()) {
 	if err := d.fill(left); err != nil {
 		t.log("%v", err) // the host was faster
 	}
+	return t.makeRoom(h, x, free)
+}
+
+// startWithoutRoom kills a host, fills its disk, and starts it. The host goes on or ends for want of room, and goes on
+// once there is room.
+func (t *trial) startWithoutRoom() (end func()) {
+	h, d := hosts-1, t.cluster.disk
+	if d == nil {
+		return nil
+	}
+	free, ok := t.cluster.claim(h)
+	if !ok {
+		return nil
+	}
+	t.cluster.kill(h)
+	if err := d.fill(0); err != nil {
+		t.log("%v", err)
+	}
+	if err := t.cluster.start(h); err != nil {
+		t.cluster.addProblem(err.Error())
+	}
+	return t.makeRoom(h, t.cluster.expectExit(h), free)
+}
+
+// makeRoom returns what clears a host's disk. A host that has ended by then, or a moment later, must have ended for
+// want of room, and is started again.
+func (t *trial) makeRoom(h int, x *incarnation, free func()) (end func()) {
 	return func() {
 		defer free()
-		d.clear()
+		t.cluster.disk.clear()
 		select {
 		case <-x.Gone():
+			if code := x.ExitCode(); code != exitNoRoom {
+				t.cluster.addProblem(fmt.Sprintf("host %s ends with %d on a full disk", x.Place.Name, code))
+			}
 			t.cluster.removeProcess(h)
 			t.up(h)
 		case <-time.After(lateExit):

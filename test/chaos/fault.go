@@ -20,7 +20,7 @@ func (t *trial) begin(f Fault) (end func()) {
 		return nil
 	}
 	switch f.Kind {
-	case Join, KillJoiner, Wipe, Drain, Expel, Transfer, KillGovernor:
+	case Join, KillJoiner, Wipe, Drain, RestartDrained, Expel, Transfer, KillGovernor:
 		return t.beginWithMembers(f)
 	case KillOne:
 		return t.crash(f.Order[:1]...)
@@ -42,18 +42,36 @@ func (t *trial) begin(f Fault) (end func()) {
 		return t.atLeader(t.pause)
 	case FullDisk:
 		return t.fill(f)
+	case FullStart:
+		return t.startWithoutRoom()
+	case SetBack:
+		return t.setBack(f)
+	case TwoCopies:
+		return t.besideItself(f.host())
 	case PauseClient, KillClient:
 		return t.beginAtClient(f)
 	}
 	return t.beginOnWires(f)
 }
 
-// beginOnWires begins a fault of the network.
+// beginOnWires begins a fault of the network, unless the network is to be calm.
 func (t *trial) beginOnWires(f Fault) (end func()) {
+	if !t.network.faults.TryRLock() {
+		return nil
+	}
+	if end = t.disturb(f); end == nil {
+		t.network.faults.RUnlock()
+		return nil
+	}
+	return all(end, t.network.faults.RUnlock)
+}
+
+// disturb begins a fault of the network.
+func (t *trial) disturb(f Fault) (end func()) {
 	n, h := t.network, f.host()
 	delay := time.Duration(f.Amount * float64(300*time.Millisecond))
 	switch f.Kind {
-	case Isolate:
+	case Isolate, Lag:
 		return hold(t.wiresOf(h), bothDirections...)
 	case IsolateLeader:
 		return t.atLeader(func(h int) func() { return hold(t.wiresOf(h), bothDirections...) })
@@ -82,6 +100,8 @@ func (t *trial) beginOnWires(f Fault) (end func()) {
 		return n.clients[f.Client][h].Hold(directionOf(f.Amount))
 	case SlowClient:
 		return forEach(n.clients[f.Client], func(w *Wire) func() { return w.Delay(delay) })
+	case ResetClient:
+		return breakAll(n.clients[f.Client])
 	}
 	panic("chaos: a fault of an unknown kind: " + string(f.Kind))
 }

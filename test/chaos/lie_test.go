@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/test/clienttest"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/workload"
 )
@@ -249,7 +252,10 @@ func forget(t *trial, f Fault) (end func()) {
 		}
 		t.up(f.Order...)
 	}
-	exchange(func(data, aside string) error { return os.CopyFS(aside, os.DirFS(data)) })
+	exchange(func(data, aside string) error {
+		// Without the record by which a directory knows that it is a copy.
+		return errors.Join(os.CopyFS(aside, os.DirFS(data)), os.Remove(filepath.Join(aside, identity.AnchorName)))
+	})
 	return func() {
 		defer free()
 		exchange(func(data, aside string) error {
@@ -290,7 +296,7 @@ func TestAClusterThatBreaksItsPromisesIsFound(t *testing.T) {
 		{"all hosts forget the last seconds", forget, "though that was acknowledged", true},
 		{"a host ends by itself", killUnrecorded, "ended by itself", false},
 	} {
-		if lie.long && !*allBugs {
+		if lie.long && !*clienttest.AllBugs {
 			continue
 		}
 		t.Run(lie.name, func(t *testing.T) {

@@ -28,8 +28,6 @@ const (
 	refusedPause = time.Second
 	// stepPatience is how long an open step is waited for.
 	stepPatience = 3 * time.Second
-	// exitExpelled is the code with which a host ends that has been expelled.
-	exitExpelled = 65
 )
 
 // operator is who acts on hosts.
@@ -58,6 +56,8 @@ func (t *trial) beginWithMembers(f Fault) (end func()) {
 		return t.wipe(f.host())
 	case Drain:
 		return t.drain(name)
+	case RestartDrained:
+		return t.restartDrained(f)
 	case Expel:
 		return t.expel(f.host())
 	case Transfer:
@@ -224,6 +224,29 @@ func (t *trial) drain(name string) (end func()) {
 	}
 }
 
+// restartDrained drains a host, ends its process in one of two ways once nothing is left to move, and starts it again.
+// It is undrained in the end.
+func (t *trial) restartDrained(f Fault) (end func()) {
+	h := f.host()
+	free, ok := t.cluster.claim(h)
+	if !ok {
+		return nil
+	}
+	undrain := t.drain(t.cluster.places[h].Name)
+	if undrain == nil {
+		free()
+		return nil
+	}
+	time.Sleep(f.For / 2) // some hosts are still being drained when they end, others have been
+	if f.Amount < 0.5 {
+		t.cluster.stop(h)
+	} else {
+		t.cluster.kill(h)
+	}
+	t.up(h)
+	return all(undrain, free)
+}
+
 // expel makes a host leave while it runs, and waits until it has heard that.
 func (t *trial) expel(i int) (end func()) {
 	if len(t.cluster.members()) <= hosts || !t.cluster.leaving.TryLock() {
@@ -245,7 +268,7 @@ func (t *trial) expel(i int) (end func()) {
 		t.cluster.cancelExit(h)
 		return nil
 	}
-	if code, err := h.Wait(leaveTimeout); err != nil || code != exitExpelled {
+	if code, err := h.Wait(leaveTimeout); err != nil || code != exitRefused {
 		t.cluster.addProblem(fmt.Sprintf("host %s was expelled, and ends with %d, %v", p.Name, code, err))
 		h.Kill()
 	}

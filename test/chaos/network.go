@@ -16,6 +16,8 @@ type network struct {
 	clients [][]*Wire // client, host
 	// routes are, for each client, where it connects instead of to a host's client address.
 	routes []map[string]string
+	// faults is held for reading by each fault, and for writing where there must be none.
+	faults sync.RWMutex
 
 	listeners []net.Listener
 	work      sync.WaitGroup

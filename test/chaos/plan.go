@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/test/workload"
@@ -51,6 +52,12 @@ const (
 	LoseClients  Kind = "lose connections of clients"
 	// FullDisk: a host finds too little room on its disk.
 	FullDisk Kind = "full disk"
+	// FullStart: a host is killed, and finds no room on its disk when it is started.
+	FullStart Kind = "start without room"
+	// SetBack: a host is started with a copy of its directory of some time before. TwoCopies: another host is started
+	// with a copy of a running host's directory.
+	SetBack   Kind = "set a directory back"
+	TwoCopies Kind = "two copies of a directory"
 
 	// Join: a host with an empty directory joins. KillJoiner: it is killed while it joins, and started again.
 	Join       Kind = "join a host"
@@ -58,8 +65,10 @@ const (
 	// Wipe: a host loses its directory, and another one takes its place.
 	Wipe Kind = "replace a wiped host"
 	// Drain: a host hands over what it has, until it is undrained. Expel: a host is made to leave while it runs.
-	Drain Kind = "drain a host"
-	Expel Kind = "expel a host"
+	// RestartDrained: a host that is being drained, or is drained, is killed or stopped, and started again.
+	Drain          Kind = "drain a host"
+	RestartDrained Kind = "restart a drained host"
+	Expel          Kind = "expel a host"
 	// Transfer: a shard is to be led by another host.
 	Transfer Kind = "transfer a shard"
 	// KillGovernor: the host that governs is killed, while a step is open if there is one soon.
@@ -68,23 +77,30 @@ const (
 	// PauseClient: a client's process stands still. KillClient: it is killed, and started again.
 	PauseClient Kind = "pause a client"
 	KillClient  Kind = "kill a client"
-	// Apart, ApartOneWay: a client and a host do not reach each other. SlowClient: its messages take long.
+	// Apart, ApartOneWay: a client and a host do not reach each other. SlowClient: its messages take long. ResetClient:
+	// its connections break.
 	Apart       Kind = "client and host apart"
 	ApartOneWay Kind = "client and host apart one way"
 	SlowClient  Kind = "slow client"
+	ResetClient Kind = "reset connections of a client"
 )
 
 var hostFaults = []Kind{
 	KillOne, KillOne, KillLeader, KillLeader, KillTwo, KillAll, CrashRound, HandOver, HandOver, RestartRound,
 	PauseHost, PauseLeader, PauseLeader, Isolate, IsolateLeader, IsolateLeader, OneWay, OneWay, CutOff,
-	SlowHosts, Narrow, ResetHosts, ResetClients, LoseClients, FullDisk,
+	SlowHosts, Narrow, ResetHosts, ResetClients, LoseClients, FullDisk, FullDisk,
+	FullStart, SetBack, SetBack, TwoCopies,
 }
 
 var memberFaults = []Kind{
-	Join, Join, Join, KillJoiner, KillJoiner, Wipe, Wipe, Drain, Drain, Expel, Transfer, KillGovernor, KillGovernor,
+	Join, Join, Join, KillJoiner, KillJoiner, Wipe, Wipe, Drain, RestartDrained, RestartDrained, Expel, Transfer,
+	KillGovernor, KillGovernor,
 }
 
 var clientFaults = []Kind{PauseClient, PauseClient, KillClient, Apart, ApartOneWay, SlowClient}
+
+// driverFaults are those of clients behind drivers, besides.
+var driverFaults = append(slices.Clip(clientFaults), ResetClient)
 
 const (
 	// hosts is how many there are at first, and room how many there may be. localClients is how many clients work in
@@ -94,7 +110,7 @@ const (
 	localClients  = 2
 	remoteClients = 2
 	clients       = localClients + remoteClients
-	// resident is the number of the client that works through all acts.
+	// resident is the number of the client that works through all acts. Clients behind drivers are numbered after it.
 	resident = clients
 )
 
@@ -112,14 +128,19 @@ type Fault struct {
 func (f Fault) host() int { return f.Order[0] }
 
 // remote is the client of a fault of a client in a process of its own.
-func (f Fault) remote() int { return localClients + f.Client%remoteClients }
+func (f Fault) remote() int {
+	if f.Client > resident {
+		return f.Client
+	}
+	return localClients + f.Client%remoteClients
+}
 
 // disturbed is the client that alone is disturbed by the fault, negative where any may be.
 func (f Fault) disturbed() int {
 	switch f.Kind {
 	case PauseClient, KillClient:
 		return f.remote()
-	case Apart, ApartOneWay, SlowClient:
+	case Apart, ApartOneWay, SlowClient, ResetClient:
 		return f.Client
 	}
 	return -1
@@ -182,6 +203,23 @@ func Draw(seed uint64, number int) Act {
 	return a
 }
 
+// withDrivers adds faults of clients behind drivers, one after the other for each. The rest of the act is the same.
+func (a Act) withDrivers(drivers int) Act {
+	for i := range drivers {
+		random := a.random(5 + i)
+		for at := workload.UpTo(random, 3*time.Second); at < a.Length; {
+			f := drawFaultOf(random, at, driverFaults)
+			f.Client = resident + 1 + i
+			if f.At+f.For+calmTime > a.Length {
+				break
+			}
+			a.Faults = append(a.Faults, f)
+			at += f.For + workload.UpTo(random, 3*time.Second)
+		}
+	}
+	return a
+}
+
 func drawFault(random *rand.Rand, at time.Duration) Fault {
 	kinds := hostFaults
 	switch random.IntN(8) {
@@ -190,6 +228,10 @@ func drawFault(random *rand.Rand, at time.Duration) Fault {
 	case 2, 3, 4:
 		kinds = memberFaults
 	}
+	return drawFaultOf(random, at, kinds)
+}
+
+func drawFaultOf(random *rand.Rand, at time.Duration, kinds []Kind) Fault {
 	f := Fault{
 		Kind: workload.Pick(random, kinds...), At: at, Order: random.Perm(room), Client: random.IntN(clients),
 		Amount: random.Float64(),
@@ -200,7 +242,7 @@ func drawFault(random *rand.Rand, at time.Duration) Fault {
 		f.For = longestLease + workload.UpTo(random, 2*time.Second)
 	}
 	switch f.Kind {
-	case ResetHosts, ResetClients, RestartRound, CrashRound, Join, Wipe, Expel, Transfer:
+	case ResetHosts, ResetClients, ResetClient, RestartRound, CrashRound, Join, Wipe, Expel, Transfer, TwoCopies:
 		f.For = 0 // they are over at once
 	}
 	return f

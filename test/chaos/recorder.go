@@ -83,7 +83,7 @@ func (r *recorder) noteUnexplained(err error) {
 }
 
 // Session implements workload.Recorder.
-func (r *recorder) Session(s *client.Session, x history.Session) (closed func()) {
+func (r *recorder) Session(s workload.Session, x history.Session) (closed func()) {
 	began := r.Now()
 	end := r.BeginSession(x)
 	over := func(why history.End, detail string) {
@@ -111,13 +111,13 @@ func (r *recorder) endOf(timeout, began history.Time, why history.End) (history.
 // holding is a lease that is believed in, from one change of its count to the next.
 type holding struct {
 	recorder *recorder
-	lease    *client.Lease
+	lease    workload.Lease
 	number   uint64
 	hold     history.Hold // its end is the latest moment at which the client believed
 }
 
 // Hold implements workload.Recorder.
-func (r *recorder) Hold(lease *client.Lease, x history.Hold) (end func(why string)) {
+func (r *recorder) Hold(lease workload.Lease, x history.Hold) (end func(why string)) {
 	x.From = r.Now()
 	x.To = x.From
 	h := &holding{recorder: r, lease: lease, hold: x}
@@ -144,12 +144,9 @@ func (h *holding) end(why string) {
 
 // check checks the lease, and reports whether the client believes in it. The recorder's lock is held.
 func (h *holding) check() bool {
-	now := h.recorder.Now()
-	if h.lease.Err() != nil {
-		return false
-	}
-	h.hold.To = now
-	return true
+	at, err := h.lease.Believed(h.recorder.Now())
+	h.hold.To = max(h.hold.To, at)
+	return err == nil
 }
 
 // close reports the end. The recorder's lock is held.
@@ -202,6 +199,18 @@ func (r *recorder) runs() {
 		}})
 	}
 	r.last = now
+}
+
+// stood records that a process behind a driver stood still, as far as the run knows. Questions that were asked
+// meanwhile are answered together, about the same time.
+func (r *recorder) stood(from, to history.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if from < r.woke {
+		return
+	}
+	r.slept, r.woke = from, to
+	r.Report(history.Entry{Fault: &history.Fault{From: from, To: to, What: "its driver stood still", Client: r.client}})
 }
 
 // stoodStill reports whether the process has stood still since a moment, and from when on.

@@ -15,11 +15,29 @@ import (
 // they are to be.
 const restTimeout = 2 * time.Minute
 
+// patience is how long a host may be kept offline that was taken for failed, before it is started again.
+const patience = 10 * time.Second
+
 // awaitRest waits until the governor has brought all about.
 func (t *trial) awaitRest(ctx context.Context) {
+	t.restartHeldBack(ctx)
 	ctx, cancel := withRunningTime(ctx, restTimeout)
 	defer cancel()
 	t.expect(ctx, t.unrest)
+}
+
+// restartHeldBack does what an operator does with hosts that were taken for failed again and again and are kept offline
+// for minutes: started again, they are online at once.
+func (t *trial) restartHeldBack(ctx context.Context) {
+	c, err := admin.Of(t.direct).Describe(ctx)
+	if err != nil {
+		return // rest is waited for, and says why there is none
+	}
+	for i := range c.Hosts {
+		if h := &c.Hosts[i]; h.Returns > patience && t.placeOf(h) >= 0 {
+			t.restart(t.placeOf(h))
+		}
+	}
 }
 
 // unrest says what is not as it should be, empty where all is.

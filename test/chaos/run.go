@@ -29,12 +29,16 @@ type Config struct {
 	Duration time.Duration
 	// Mount gives a host a disk of its own, in memory, that can be full; that needs the right to mount one.
 	Mount bool
+	// Drivers are programs around clients of any language, which take part besides the Go client.
+	Drivers []Driver
 	// Log receives what happens, in lines.
 	Log func(format string, args ...any)
 	// OnHistory receives the history of each act before it is checked, if it is set.
 	OnHistory func(*history.History)
 	// finalTimeout is that of an act where it is not to be the usual one.
 	finalTimeout time.Duration
+	// assign changes the assignments of clients behind drivers, if it is set.
+	assign func(*Assignment)
 	// lies are faults that break promises, to see whether that is found.
 	lies map[Kind]func(*trial, Fault) (end func())
 }
@@ -113,7 +117,8 @@ func (r *run) open(ctx context.Context) error {
 			last.Dir = filepath.Join(cluster.disk.dir, "data")
 		}
 	}
-	if r.network, err = newNetwork(cluster.places, listeners, clients+1, cluster.pids); err != nil {
+	all := clients + 1 + len(r.config.Drivers)
+	if r.network, err = newNetwork(cluster.places, listeners, all, cluster.pids); err != nil {
 		return err
 	}
 	for _, i := range cluster.members() {
@@ -164,6 +169,7 @@ func (r *run) trial(a Act, title, node string, grace, timeout time.Duration) *tr
 		act: a, node: node, grace: grace, finalTimeout: timeout, dir: r.config.Dir, cluster: r.cluster,
 		network: r.network,
 		direct:  r.direct, epoch: epoch, log: r.config.Log, lies: r.config.lies,
+		drivers: r.config.Drivers, assign: r.config.assign,
 		record: history.NewRecorder(title, history.NewClock(since(epoch))),
 	}
 	t.record.Grace(grace)

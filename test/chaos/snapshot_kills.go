@@ -63,7 +63,7 @@ func (t *trial) isolateFollower(ctx context.Context, random *rand.Rand) {
 	if f.host() == t.cluster.leader() {
 		f.Order[0], f.Order[1] = f.Order[1], f.Order[0]
 	}
-	t.inject(ctx, f, func() func() { return hold(t.wiresOf(f.host()), bothDirections...) })
+	t.inject(ctx, f, func() func() { return t.beginOnWires(f) })
 }
 
 // findSnapshot waits until a host does what is wanted with a snapshot, or after a while anything, and returns the host;

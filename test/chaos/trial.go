@@ -38,6 +38,8 @@ type trial struct {
 	finalTimeout time.Duration
 	operators    []workload.Operator // of rollouts and processes; none where residents work
 	lies         map[Kind]func(*trial, Fault) func()
+	drivers      []Driver
+	assign       func(*Assignment)
 
 	mu          sync.Mutex // guards what follows
 	clients     []clientProcess
@@ -59,17 +61,24 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 	if err := t.open(ctx); err != nil {
 		return 0, err
 	}
-	for i := range clients {
+	for i := range clients + len(t.drivers) {
 		random := t.act.random(10 + i)
 		a := Assignment{
 			Think: cmp.Or(t.act.Think,
 				workload.Pick(random, 5*time.Millisecond, 20*time.Millisecond, 60*time.Millisecond)),
-			WorkerPools: true,
+			WorkerPools: i < clients,
 		}
 		for range 4 + random.IntN(4) {
 			a.Timeouts = append(a.Timeouts, workload.Pick(random, timeouts...))
 		}
-		if err := t.addClient(i, a); err != nil {
+		number := i
+		if i >= clients {
+			number += resident + 1 - clients
+			if t.assign != nil {
+				t.assign(&a)
+			}
+		}
+		if err := t.addClient(number, a); err != nil {
 			return 0, err
 		}
 	}

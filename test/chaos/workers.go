@@ -3,6 +3,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type Assignment struct {
 	WorkerPools bool `json:"worker_pools"`
 	// FirstWatcher is the number of the first watcher.
 	FirstWatcher int `json:"first_watcher"`
+	// Profile, if it is set, is another than that of all programs, for a client behind a driver.
+	Profile *workload.Profile `json:"-"`
 }
 
 // workers are what works in one client process, and what records it.
@@ -42,23 +45,28 @@ type workers struct {
 	recorder *recorder
 }
 
-// startWorkers starts the workers of a client.
-func startWorkers(a Assignment, to workload.Collector) *workers {
+// newWorkers returns the workers of a client, which are not started.
+func newWorkers(a Assignment, to workload.Collector) *workers {
 	r := newRecorder(history.NewClock(since(a.Epoch)), a, to)
-	w := &workers{recorder: r, Workers: workload.Workers{
+	return &workers{recorder: r, Workers: workload.Workers{
 		Addresses: strings.Join(slices.Sorted(maps.Keys(a.Routes)), ","),
 		Options: []client.Option{
 			client.WithDialer(dialer(a.Routes)), client.WithName(fmt.Sprintf("chaos-%d-%d", a.Client, a.Incarnation)),
 		},
-		Recorder: r, Profile: profile, Node: a.Node, Timeouts: a.Timeouts, Think: a.Think,
+		Recorder: r, Profile: cmp.Or(a.Profile, profile), Node: a.Node, Timeouts: a.Timeouts, Think: a.Think,
 		Staleness: a.Grace + a.Grace/10, // as old as the grace period, by a clock that is a little slow
 		Watched:   a.Watched, FirstWatcher: a.FirstWatcher,
 		Random: func(program int) *rand.Rand {
 			return rand.New(rand.NewPCG(a.Seed, uint64(a.Client*1000+a.Incarnation*100+program)))
 		},
 	}}
+}
+
+// startWorkers starts the workers of a client.
+func startWorkers(a Assignment, to workload.Collector) *workers {
+	w := newWorkers(a, to)
 	if a.WorkerPools {
-		w.Rollouts, w.Processes = newWorkerPool(a, r, 1_000_000), newWorkerPool(a, r, 2_000_000)
+		w.Rollouts, w.Processes = newWorkerPool(a, w.recorder, 1_000_000), newWorkerPool(a, w.recorder, 2_000_000)
 	}
 	w.Start()
 	return w
@@ -130,7 +138,7 @@ func (w *workers) missed(ctx context.Context, watch *workload.OneShotWatch) bool
 	if !watch.Armed() {
 		return false
 	}
-	d, err := w.Client().Node(w.Node).Describe(ctx, watch.Name, client.WithConsistency(client.Strict))
+	state, err := watch.Session.Describe(ctx, workload.Target{Name: watch.Name}, client.Strict, nil)
 	// A semaphore that cannot be described has changed too: it is gone, or its state is not known.
-	return (err != nil || d.Revision != watch.Revision) && watch.Armed()
+	return (err != nil || state.Revision != watch.Revision) && watch.Armed()
 }

@@ -18,6 +18,7 @@ type line struct {
 	Session   *Session   `json:"session,omitempty"`
 	Fault     *Fault     `json:"fault,omitempty"`
 	Final     *Final     `json:"final,omitempty"`
+	Numbered  *Numbered  `json:"numbered,omitempty"`
 
 	Request *Request      `json:"request,omitempty"`
 	Target  *Target       `json:"target,omitempty"`
@@ -46,6 +47,7 @@ func (h *History) Save(w io.Writer) error {
 	putAll(put, h.Writes, func(w *Write) line { return line{Write: w} })
 	putAll(put, h.Views, func(v *View) line { return line{View: v} })
 	putAll(put, h.Finals, func(f *Final) line { return line{Final: f} })
+	putAll(put, h.Numbered, func(x *Numbered) line { return line{Numbered: x} })
 	putAll(put, h.Requests, func(r *Request) line { return line{Request: r} })
 	putAll(put, h.Targets, func(t *Target) line { return line{Target: t} })
 	putAll(put, h.Rollouts, func(f *RolloutFinal) line { return line{Rollout: f} })
@@ -108,9 +110,9 @@ func (h *History) add(l *line) bool {
 	}
 	return addTo(&h.Operations, l.Operation) || addTo(&h.Holds, l.Hold) || addTo(&h.Writes, l.Write) ||
 		addTo(&h.Views, l.View) || addTo(&h.Sessions, l.Session) || addTo(&h.Faults, l.Fault) ||
-		addTo(&h.Finals, l.Final) || addTo(&h.Requests, l.Request) || addTo(&h.Targets, l.Target) ||
-		addTo(&h.Rollouts, l.Rollout) || addTo(&h.Calls, l.Call) || addTo(&h.Exchanges, l.Exchange) ||
-		addTo(&h.Changes, l.Change) || addTo(&h.Processes, l.Process)
+		addTo(&h.Finals, l.Final) || addTo(&h.Numbered, l.Numbered) || addTo(&h.Requests, l.Request) ||
+		addTo(&h.Targets, l.Target) || addTo(&h.Rollouts, l.Rollout) || addTo(&h.Calls, l.Call) ||
+		addTo(&h.Exchanges, l.Exchange) || addTo(&h.Changes, l.Change) || addTo(&h.Processes, l.Process)
 }
 
 // addTo adds a thing to its list, where there is one.

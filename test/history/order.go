@@ -101,3 +101,21 @@ func Writes(h *History) (found []string) {
 	}
 	return found
 }
+
+// Numbers checks that no request is answered as another one that had its number: who is answered as an owner owns, and
+// who is answered as having nothing to release had nothing.
+func Numbers(h *History) (found []string) {
+	for i := range h.Numbered {
+		switch x := &h.Numbered[i]; {
+		case x.Kind == Acquire && x.Order != x.Owns:
+			found = append(found, fmt.Sprintf(
+				"%v: session %x acquired under %d by its number %d at %v, and owns under %d",
+				x.Semaphore, x.Session, x.Order, x.Number, x.At, x.Owns))
+		case x.Kind == Release && x.Held != 0:
+			found = append(found, fmt.Sprintf(
+				"%v: session %x had nothing to release by its number %d at %v, and owned under %d",
+				x.Semaphore, x.Session, x.Number, x.At, x.Held))
+		}
+	}
+	return found
+}

@@ -134,6 +134,23 @@ type Write struct {
 	Accepted bool `json:"accepted,omitempty"`
 }
 
+// Numbered is a request under a number that its session gave it, maybe for a second time, and what a STRICT read showed
+// right before or behind it. Its session lived from before the request until after the read.
+type Numbered struct {
+	Semaphore Semaphore `json:"semaphore"`
+	Session   uint64    `json:"session"`
+	Number    uint64    `json:"number"`
+	Kind      Kind      `json:"kind"` // Acquire or Release
+	At        Time      `json:"at"`   // its answer came
+	// Order is that under which an acquire was answered as acquired, Owns that under which the session owned the
+	// semaphore behind it.
+	Order uint64 `json:"order,omitempty"`
+	Owns  uint64 `json:"owns,omitempty"`
+	// Held is the order id under which the session owned the semaphore before a release that was answered as having
+	// found nothing.
+	Held uint64 `json:"held,omitempty"`
+}
+
 // View is what a loop over a streaming watch was shown.
 type View struct {
 	Watcher   int       `json:"watcher"`
@@ -197,6 +214,7 @@ type History struct {
 	Sessions   []Session     `json:"-"`
 	Faults     []Fault       `json:"-"`
 	Finals     []Final       `json:"-"`
+	Numbered   []Numbered    `json:"-"`
 	// Requests, Targets and Rollouts are about rollouts.
 	Requests []Request      `json:"-"`
 	Targets  []Target       `json:"-"`

@@ -44,6 +44,8 @@ type Entry struct {
 	Target    *Target    `json:"target,omitempty"`
 	// Joined says that an instance has joined, or takes part no more where it has no session.
 	Joined *Joined `json:"joined,omitempty"`
+	// Numbered is a request under a number that may have been used before.
+	Numbered *Numbered `json:"numbered,omitempty"`
 
 	Call     *ProcessCall   `json:"call,omitempty"`
 	Exchange *Exchange      `json:"exchange,omitempty"`
@@ -97,6 +99,7 @@ type Recorder struct {
 	views      []View
 	faults     []Fault
 	finals     []Final
+	numbered   []Numbered
 	agreed     []Final // those of the finals on which all clients agreed
 	notes      []Note
 	store      Store
@@ -141,6 +144,8 @@ func (r *Recorder) Add(e Entry) {
 		r.faults = append(r.faults, *e.Fault)
 	case e.Note != nil:
 		r.notes = append(r.notes, *e.Note)
+	case e.Numbered != nil:
+		r.numbered = append(r.numbered, *e.Numbered)
 	case !r.processes.add(k, &e):
 		r.rollouts.add(k, &e)
 	}
@@ -316,7 +321,7 @@ func (r *Recorder) History() *History {
 	now := r.Now()
 	h := &History{
 		Title: r.title, Grace: r.grace, Notes: r.noteTexts(), Faults: r.faults, Finals: r.finals, Views: r.views,
-		Writes: r.writes, Restored: r.restored,
+		Writes: r.writes, Numbered: r.numbered, Restored: r.restored,
 	}
 	for _, o := range r.operations {
 		if o.Outcome == "" {

@@ -19,6 +19,7 @@ var Rules = []Rule{
 	{"sessions", Sessions},
 	{"progress", Progress},
 	{"notified", Notified},
+	{"numbers", Numbers},
 	{"watches", Watches},
 	{"finals", Finals},
 	{"targets", Targets},

@@ -72,6 +72,19 @@ func TestRules(t *testing.T) {
 				Kind: history.Delete, Force: true, Semaphore: lock, Called: 15, Returned: 16, Outcome: history.Unknown,
 			})
 		}},
+		{"a number is used again, and the request refused or carried out", "", func(h *history.History) {
+			h.Numbered = []history.Numbered{
+				{Semaphore: lock, Session: 1, Number: 1, Kind: history.Acquire, Order: 7, Owns: 7},
+				{Semaphore: lock, Session: 1, Number: 1, Kind: history.Acquire},
+				{Semaphore: lock, Session: 1, Number: 2, Kind: history.Release},
+			}
+		}},
+		{"an acquire is answered as another one of its number", "numbers", func(h *history.History) {
+			h.Numbered = []history.Numbered{{Semaphore: lock, Session: 1, Number: 1, Kind: history.Acquire, Order: 7}}
+		}},
+		{"a release is answered as another one of its number", "numbers", func(h *history.History) {
+			h.Numbered = []history.Numbered{{Semaphore: lock, Session: 1, Number: 1, Kind: history.Release, Held: 7}}
+		}},
 		{"who asks later gets a smaller token", "order", func(h *history.History) {
 			h.Operations = append(h.Operations, acquired(1, 5, 10, 11), released(1, 5, 12, 13), acquired(2, 4, 14, 15))
 		}},

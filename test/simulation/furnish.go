@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	rounds "github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/client/rollout"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/history"
@@ -74,7 +76,7 @@ func (w *world) furnish(ctx context.Context, c *client.Client) {
 // makeObjects makes a rollout with a version and a process in a node.
 func makeObjects(ctx context.Context, c *client.Client, node string) (seq uint64, err error) {
 	r := rollout.Of(c, node, madeRollout)
-	spec := rollout.Spec{Locations: []rollout.Location{{Name: "one"}, {Name: "two", Delay: time.Hour}}}
+	spec := kind.Spec{Locations: []rollout.Location{{Name: "one"}, {Name: "two", Delay: time.Hour}}}
 	if err := r.Create(ctx, spec, rollout.By{Reason: "made"}); err != nil {
 		return 0, err
 	}
@@ -130,6 +132,9 @@ func checkObjects(ctx context.Context, c *client.Client, node string, last, seq 
 		return err
 	}
 	next, err := r.Publish(ctx, []byte("later"))
+	for errors.Is(err, client.ErrUnavailable) && workload.Sleep(ctx, time.Second) {
+		next, err = r.Publish(ctx, []byte("later")) // whether or not the one before came about
+	}
 	if err != nil {
 		return err
 	}

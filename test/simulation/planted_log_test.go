@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/level"
@@ -101,6 +102,17 @@ func withCommand(kind shard.CommandKind, alter func(*shard.Command)) *simulation
 			if c.Kind == kind {
 				alter(c)
 			}
+		}
+	})
+}
+
+// numbersOfNoRequest: one of three acquires is carried out by the rules of before level 6, so that what is kept of it
+// is answered to whatever comes under its number.
+func numbersOfNoRequest() *simulation.Bug {
+	var count atomic.Uint64
+	return withCommand(shard.CmdAcquire, func(c *shard.Command) {
+		if count.Add(1)%3 == 0 {
+			c.Level = min(c.Level, level.Of(level.Rule, "number-of-one-request")-1)
 		}
 	})
 }

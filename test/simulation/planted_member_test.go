@@ -41,7 +41,7 @@ func TestPlantedBugsInMembersAreNoticed(t *testing.T) {
 		t.Skip("plays many worlds, which take minutes under the race detector")
 	}
 	for i, x := range plantedInMembers {
-		if !isPlanted(i) {
+		if !isPlanted(i, len(plantedInMembers)) {
 			continue
 		}
 		t.Run(strings.ReplaceAll(x.name, " ", "-"), func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/process"
 	"github.com/signalbox/signalbox/test/simulation"
@@ -31,11 +32,11 @@ func processesElsewhere(p *simulation.Plan) {
 }
 
 // altered changes one of so many commands of a kind.
-func altered(kind shard.CommandKind, one int, alter func(*shard.Command)) func() *simulation.Bug {
+func altered(of shard.CommandKind, one int, alter func(*shard.Command)) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		var mu sync.Mutex
 		count := 0
-		return withCommand(kind, func(c *shard.Command) {
+		return withCommand(of, func(c *shard.Command) {
 			mu.Lock()
 			defer mu.Unlock()
 			if count++; count%one == 0 {
@@ -49,16 +50,17 @@ func altered(kind shard.CommandKind, one int, alter func(*shard.Command)) func()
 func restartsByAcks() *simulation.Bug {
 	return altered(shard.CmdInboxAck, 20, func(c *shard.Command) {
 		c.Kind, c.Order, c.Count = shard.CmdProcessAct, 0, 0
-		c.Body = process.AppendAct(nil, process.Act{Verb: process.VerbRestart, Author: "none", Reason: "none"})
+		act := kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "none", Reason: "none"}}
+		c.Body = process.Append(nil, &act)
 	})()
 }
 
 // kicksRestart makes kicks restarts.
 func kicksRestart() *simulation.Bug {
 	return withCommand(shard.CmdProcessAct, func(c *shard.Command) {
-		if a, err := process.ParseAct(c.Body); err == nil && a.Verb == process.VerbKick {
-			a.Verb, a.Member = process.VerbRestart, 0
-			c.Body = process.AppendAct(nil, a)
+		if a, err := process.Parse[kind.Act](c.Body, "an act"); err == nil && a.Verb == kind.VerbKick {
+			a.Verb, a.MemberID = kind.VerbRestart, 0
+			c.Body = process.Append(nil, &a)
 		}
 	})
 }
@@ -66,20 +68,20 @@ func kicksRestart() *simulation.Bug {
 // observersByChance makes one of three candidates an observer.
 func observersByChance() *simulation.Bug {
 	return altered(shard.CmdProcessJoin, 3, func(c *shard.Command) {
-		if a, err := process.ParseArrival(c.Body); err == nil {
+		if a, err := process.Parse[kind.Arrival](c.Body, "a joining"); err == nil {
 			a.Candidate = false
-			c.Body = process.AppendArrival(nil, a)
+			c.Body = process.Append(nil, &a)
 		}
 	})()
 }
 
 // previousData gives one of so many commands of a kind what the one before had.
-func previousData(kind shard.CommandKind, one int) func() *simulation.Bug {
+func previousData(of shard.CommandKind, one int) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		var mu sync.Mutex
 		var before []byte
 		count := 0
-		return withCommand(kind, func(c *shard.Command) {
+		return withCommand(of, func(c *shard.Command) {
 			mu.Lock()
 			defer mu.Unlock()
 			old := before
@@ -148,7 +150,7 @@ func repeatedItems() *simulation.Bug {
 		defer mu.Unlock()
 		for k := range items {
 			i := &items[k]
-			if i.Kind != protocol.ItemRequest {
+			if i.Kind != kind.ItemRequest {
 				continue
 			}
 			old, ok := before[m.MemberID]
@@ -168,7 +170,7 @@ func repeatedItems() *simulation.Bug {
 func otherCoordinators() *simulation.Bug {
 	return onInboxes(func(m *protocol.Inbox, items []protocol.Item) bool {
 		for k := range items {
-			if i := &items[k]; i.Kind == protocol.ItemPrepare && m.MemberID%3 == 0 {
+			if i := &items[k]; i.Kind == kind.ItemPrepare && m.MemberID%3 == 0 {
 				i.Coordinator = m.MemberID
 			}
 		}
@@ -213,8 +215,8 @@ func failuresAreReplies() *simulation.Bug {
 func broadcastsLeaveOneOut() *simulation.Bug {
 	return onRequests(protocol.KindProcessSend, func(r *protocol.Request) protocol.RequestMessage {
 		m := r.ProcessSend
-		if m.Audience == protocol.ToAll {
-			m.Audience = protocol.ToOthers
+		if m.Audience == kind.ToAll {
+			m.Audience = kind.ToOthers
 		}
 		return &m
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/rollout"
 	"github.com/signalbox/signalbox/test/simulation"
@@ -43,9 +44,9 @@ func rolloutsElsewhere(p *simulation.Plan) {
 // delayFromAssigned: a delay counts from when the location before got the version, not from when it had reached it.
 func delayFromAssigned() *simulation.Bug {
 	return withCommand(shard.CmdRolloutPut, func(c *shard.Command) {
-		if p, err := rollout.ParsePut(c.Body); err == nil {
-			p.Spec.DelayFrom = rollout.FromAssigned
-			c.Body = rollout.AppendPut(nil, p)
+		if p, err := rollout.Parse[kind.Put](c.Body, "a put"); err == nil {
+			p.Spec.DelayFrom = kind.FromAssigned
+			c.Body = rollout.Append(nil, &p)
 		}
 	})
 }
@@ -53,11 +54,11 @@ func delayFromAssigned() *simulation.Bug {
 // halfDelays: delays are half as long as asked.
 func halfDelays() *simulation.Bug {
 	return withCommand(shard.CmdRolloutPut, func(c *shard.Command) {
-		if p, err := rollout.ParsePut(c.Body); err == nil {
+		if p, err := rollout.Parse[kind.Put](c.Body, "a put"); err == nil {
 			for i := range p.Spec.Locations {
 				p.Spec.Locations[i].Delay /= 2
 			}
-			c.Body = rollout.AppendPut(nil, p)
+			c.Body = rollout.Append(nil, &p)
 		}
 	})
 }
@@ -78,10 +79,10 @@ func failuresReach() *simulation.Bug {
 		t := target{string(c.Name), r.Generation}
 		switch {
 		case err != nil:
-		case r.Status == rollout.StatusOK:
+		case r.Status == kind.OK:
 			reached[t] = r.Current
-		case r.Status == rollout.StatusFailed && r.Code == "" && reached[t] != 0:
-			r.Status, r.Current = rollout.StatusOK, reached[t]
+		case r.Status == kind.Failed && r.Code == "" && reached[t] != 0:
+			r.Status, r.Current = kind.OK, reached[t]
 			c.Body = rollout.AppendReport(nil, r)
 		}
 	})
@@ -90,9 +91,9 @@ func failuresReach() *simulation.Bug {
 // gatesOpen: every verdict passes.
 func gatesOpen() *simulation.Bug {
 	return withCommand(shard.CmdRolloutGate, func(c *shard.Command) {
-		if v, err := rollout.ParseVerdict(c.Body); err == nil {
-			v.Verdict = rollout.VerdictPassed
-			c.Body = rollout.AppendVerdict(nil, v)
+		if v, err := rollout.Parse[kind.Judgement](c.Body, "a verdict"); err == nil {
+			v.Verdict.Result = kind.GatePassed
+			c.Body = rollout.Append(nil, &v)
 		}
 	})
 }
@@ -111,12 +112,12 @@ func leadersFollow() *simulation.Bug {
 }
 
 // otherAct replaces an act by another one, which has the same reason.
-func otherAct(of, by rollout.Verb) func() *simulation.Bug {
+func otherAct(of, by kind.Verb) func() *simulation.Bug {
 	return func() *simulation.Bug {
 		return withCommand(shard.CmdRolloutAct, func(c *shard.Command) {
-			if a, err := rollout.ParseAct(c.Body); err == nil && a.Verb == of {
+			if a, err := rollout.Parse[kind.Act](c.Body, "an act"); err == nil && a.Verb == of {
 				a.Verb = by
-				c.Body = rollout.AppendAct(nil, a)
+				c.Body = rollout.Append(nil, &a)
 			}
 		})
 	}
@@ -130,8 +131,9 @@ func publishTwice() *simulation.Bug {
 // offerTwice: the answer of a source makes a version as often as it is sent, whatever has become of its ticket.
 func offerTwice() *simulation.Bug {
 	return sentAgain(shard.CmdRolloutOffer, func(c *shard.Command) {
-		if o, err := rollout.ParseOffering(c.Body, nil); err == nil && !o.Declined {
-			c.Kind, c.Body = shard.CmdRolloutPublish, rollout.AppendPublication(nil, o.Version)
+		if o, err := rollout.Parse[kind.Offering](c.Body, "an offering"); err == nil && !o.Declined {
+			c.Kind, c.Body = shard.CmdRolloutPublish, rollout.Append(nil, &kind.Publication{Label: o.Label,
+				By: kind.By{Author: o.Author}})
 			c.Session, c.Number, c.Acked = 0, 0, 0
 		}
 	})
@@ -207,7 +209,7 @@ func lostTargets() *simulation.Bug {
 		count := 0
 		return &interceptor{answer: func(a *protocol.Answer, frame []byte) []byte {
 			var t protocol.RolloutTarget
-			if a.Kind != protocol.KindWatchDelta || protocol.ReadRecord(a.WatchDelta.Data, &t) != nil || t.Seq == 0 {
+			if a.Kind != protocol.KindWatchDelta || protocol.ReadRecord(a.WatchDelta.Data, &t, 0) != nil || t.Seq == 0 {
 				return frame
 			}
 			if count++; count%3 == 0 {

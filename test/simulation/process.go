@@ -162,7 +162,7 @@ type recorder struct {
 var _ workload.Recorder = recorder{}
 
 // Session implements workload.Recorder.
-func (r recorder) Session(s *client.Session, x history.Session) (closed func()) {
+func (r recorder) Session(s workload.Session, x history.Session) (closed func()) {
 	p := r.process
 	end := r.BeginSession(x)
 	p.mu.Lock()
@@ -179,7 +179,7 @@ func (r recorder) Session(s *client.Session, x history.Session) (closed func()) 
 }
 
 // Hold implements workload.Recorder.
-func (r recorder) Hold(lease *client.Lease, h history.Hold) (end func(why string)) {
+func (r recorder) Hold(lease workload.Lease, h history.Hold) (end func(why string)) {
 	h.From, h.To = r.Now(), history.Never
 	begun := h
 	number := r.Report(history.Entry{Hold: &begun})

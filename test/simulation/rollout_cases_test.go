@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/rollout"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
@@ -70,7 +71,7 @@ func (s *stage) close(t *testing.T) {
 
 // makeRollout makes the rollout as soon as the level of the cluster has it.
 func (s *stage) makeRollout(ctx context.Context, t *testing.T) {
-	spec := rollout.Spec{Locations: []rollout.Location{{Name: "sas"}, {Name: "man", Delay: caseDelay}}}
+	spec := kind.Spec{Locations: []rollout.Location{{Name: "sas"}, {Name: "man", Delay: caseDelay}}}
 	err := client.ErrUnsupported
 	for errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrUnavailable) {
 		_, err = rollout.Of(s.client, "/jobs", "dns").Put(ctx, spec, rollout.By{})

@@ -231,6 +231,9 @@ func (w *world) work() {
 	if w.plan.Operator {
 		w.background.Go(func() { w.operate(ctx, w.random(500)) })
 	}
+	if w.plan.Restore == nil {
+		w.background.Go(func() { w.reuseNumbers(ctx, w.random(600)) })
+	}
 	for _, f := range w.plan.Faults {
 		w.background.Go(func() { w.inject(ctx, f) })
 	}

@@ -267,3 +267,72 @@ func TestAHostThatHasFilledItsDiskIsEmptiedByDeletes(t *testing.T) {
 		t.Errorf("read %d bytes, %v", len(got), err)
 	}
 }
+
+// TestAStartWithoutRoomIsTriedAgain: it ends with 75, which a supervisor takes for a reason to start the host again, or
+// the host runs and refuses changes. With room it is as it was.
+func TestAStartWithoutRoomIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	const again = 75
+	disk := newSmallDisk(t, "96m")
+	found, err := process.Places(program, disk.dir, []string{"a"}, "--shards", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := &place{found[0]}
+	refused := 0
+	try := func(what string) {
+		t.Helper()
+		if err := disk.fill(0); err != nil {
+			t.Fatal(err)
+		}
+		h := at.serve(t)
+		h.await("host that is ready, or ends, "+what, func() bool {
+			select {
+			case <-h.Gone():
+				return true
+			default:
+				code, _ := h.Get("/health/ready")
+				return code == 200
+			}
+		})
+		select {
+		case <-h.Gone():
+			if refused++; h.ExitCode() != again {
+				t.Errorf("%s it ends with %d, want %d:\n%s", what, h.ExitCode(), again, h.Errors())
+			}
+		default:
+			h.Kill()
+		}
+		disk.clear()
+	}
+	try("in an empty directory")
+	hosts := serveAll(t, []*place{at})
+	newNode(t, hosts, "/full", protocol.NodeConfig{})
+	c, err := start(addresses(hosts), "/full", time.Minute, newRecord(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.create("value", "kept"); err != nil {
+		t.Fatal(err)
+	}
+	c.disconnect()
+	hosts[0].Kill()
+	try("with room in reserve")
+	for _, held := range []string{"reserve", "identity.json.new"} {
+		if err := os.Remove(filepath.Join(at.Dir, held)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		try("without " + held)
+	}
+	if refused == 0 {
+		t.Error("no start was refused")
+	}
+	hosts = serveAll(t, []*place{at})
+	if c, err = start(addresses(hosts), "/full", time.Minute, newRecord(t)); err != nil {
+		t.Fatal(err)
+	}
+	defer c.disconnect()
+	if data, err := c.read("value"); err != nil || data != "kept" {
+		t.Errorf("read %q, %v", data, err)
+	}
+}

@@ -133,18 +133,17 @@ func TestAnOlderCopyOfADirectoryIsNoHost(t *testing.T) {
 	b := places[1]
 	hosts[1].stop()
 	kept := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(kept, os.DirFS(b.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	cloneDisk(t, b.Dir, kept)
 	hosts[1] = b.serve(t)
 	hosts[1].awaitReady()
 	hosts[2].Kill()
 	c.write("one")
 	hosts[1].Kill()
 	putBack := func() {
-		if err := errors.Join(os.RemoveAll(b.Dir), os.CopyFS(b.Dir, os.DirFS(kept))); err != nil {
+		if err := os.RemoveAll(b.Dir); err != nil {
 			t.Fatal(err)
 		}
+		copyDirectory(t, kept, b.Dir)
 	}
 	putBack()
 	b.serve(t).awaitRefused("the data directory of host b is an older copy", "--name b --replace b")

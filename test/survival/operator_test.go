@@ -168,7 +168,7 @@ func (o *operator) checkRest() {
 // checkHistory looks for what was done in the history.
 func (o *operator) checkHistory() {
 	o.t.Helper()
-	output, err := o.run("cluster", "audit", "--last", "1000")
+	output, err := o.run("cluster", "audit", "--limit", "1000")
 	if err != nil {
 		o.t.Fatalf("%v: %s", err, output)
 	}

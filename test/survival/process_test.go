@@ -5,16 +5,20 @@ package survival_test
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
 // joinProcess joins a process, which is made where there is none, and returns the id of the member.
 func (c *client) joinProcess(name string) (id uint64, err error) {
 	a, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.ProcessJoin{
-			Mutation: m, NodeID: c.node, Name: []byte(name), Member: []byte("one"), Candidate: true, Create: true,
-			Spec: protocol.ProcessSpec{OpenMillis: 1},
+			Mutation: m, NodeID: c.node, Name: []byte(name), Arrival: kind.Arrival{
+				Joining: kind.Joining{Name: "one", Candidate: true}, Create: true,
+				Spec: kind.Spec{OpenDelay: time.Millisecond},
+			},
 		}
 	})
 	if err != nil {
@@ -55,14 +59,14 @@ func (c *client) coordinate(name, result string) error {
 }
 
 // processHead reads the head of a process.
-func (c *client) processHead(name string) (head protocol.ProcessHead, err error) {
+func (c *client) processHead(name string) (head kind.Head, err error) {
 	a, _, err := c.request("semaphore "+name, true, func() protocol.RequestMessage {
 		return &protocol.ProcessDescribe{
 			NodeID: c.node, Name: []byte(name), Consistency: protocol.ConsistencyStrict,
 		}
 	})
 	if err == nil {
-		err = protocol.ReadRecord(a.ProcessDescribe.Head, &head)
+		err = protocol.ReadRecord(a.ProcessDescribe.Head, &head, 0)
 	}
 	return head, err
 }

@@ -17,7 +17,8 @@ func recovered(t *testing.T, left *place, args ...string) *host {
 	args = append([]string{"cluster", "recover", "--from", left.Dir, "--data-dir", fresh.Dir, "--name", left.Name,
 		"--raft-advertise", left.Raft}, args...)
 	out, err := exec.Command(program.Path, args...).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "generation 1") {
+	said := string(out)
+	if err != nil || !strings.Contains(said, "generation 1") || !strings.Contains(said, " wrote its log last at ") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	h := (&place{&fresh}).serve(t)

@@ -8,6 +8,8 @@ import (
 
 	sdk "github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/process"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 	"github.com/signalbox/signalbox/test/history"
 )
 
@@ -76,7 +78,7 @@ func (c *counter) nodeConfig() sdk.NodeConfig {
 
 // checkRestoredProcess checks that a process has its last result and no member, and that a new member coordinates a
 // later epoch.
-func (c *client) checkRestoredProcess(t *testing.T, was protocol.ProcessHead) {
+func (c *client) checkRestoredProcess(t *testing.T, was process.Head) {
 	t.Helper()
 	head, err := c.processHead("sharding")
 	if err != nil || head.Members != 0 || head.LastResult != was.LastResult || head.Epoch < was.Epoch {
@@ -101,7 +103,7 @@ func (c *client) checkRestoredRollout(t *testing.T) {
 	}
 	_, err = c.change("web", func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.RolloutJoin{
-			Mutation: m, NodeID: c.node, Name: []byte("web"), Instance: []byte("one"), Location: []byte("sas"),
+			Mutation: m, NodeID: c.node, Name: []byte("web"), Instance: kind.Instance{Name: "one", Location: "sas"},
 		}
 	})
 	if err != nil {

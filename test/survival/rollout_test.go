@@ -8,13 +8,14 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
 // putRollout makes a rollout with one location.
 func (c *client) putRollout(name, location string) error {
 	_, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		put := &protocol.RolloutPut{Mutation: m, NodeID: c.node, Name: []byte(name)}
-		put.Spec.Locations.Append(protocol.LocationSpec{Name: []byte(location)})
+		put.Spec.Locations = []kind.Location{{Name: location}}
 		return put
 	})
 	return err
@@ -26,7 +27,8 @@ func (c *client) rollOut(name, location, payload string) error {
 		return err
 	}
 	published, err := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
-		return &protocol.RolloutPublish{Mutation: m, NodeID: c.node, Name: []byte(name), Payload: []byte(payload)}
+		return &protocol.RolloutPublish{Mutation: m, NodeID: c.node, Name: []byte(name),
+			Publication: kind.Publication{Payload: []byte(payload)}}
 	})
 	if err != nil {
 		return err
@@ -34,7 +36,7 @@ func (c *client) rollOut(name, location, payload string) error {
 	seq := published.RolloutPublish.Seq
 	_, joinErr := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {
 		return &protocol.RolloutJoin{
-			Mutation: m, NodeID: c.node, Name: []byte(name), Instance: []byte("one"), Location: []byte(location),
+			Mutation: m, NodeID: c.node, Name: []byte(name), Instance: kind.Instance{Name: "one", Location: location},
 		}
 	})
 	_, roleErr := c.change(name, func(m protocol.Mutation) protocol.RequestMessage {

@@ -89,7 +89,7 @@ func TestALearnerThatCannotCatchUpStaysOne(t *testing.T) {
 	lags := func() bool {
 		why, err := desk.Why(t.Context())
 		return err == nil && slices.ContainsFunc(why.Reasons, func(r admin.Reason) bool {
-			return strings.Contains(r.Text, "shard 1: adding c waits") && (r.Code == "behind" || r.Code == "snapshot")
+			return strings.HasPrefix(r.Text, "shard 1: c ") && (r.Code == "behind" || r.Code == "snapshot")
 		})
 	}
 	for range 3 {

@@ -51,9 +51,33 @@ func TestArrowsOfTheClientPointDown(t *testing.T) {
 	}
 }
 
+// roomsOfKinds are the rooms below protocol that declare the types of a kind of objects, and the coder of the fields of
+// these types.
+var roomsOfKinds = []string{
+	"protocol/concern/", "protocol/field/", "protocol/host/", "protocol/process/", "protocol/rights/",
+	"protocol/rollout/",
+}
+
+// TestRoomsOfKindsStandOnTheCoderAlone: a type that every floor shares brings no floor, and no dependency, with it.
+func TestRoomsOfKindsStandOnTheCoderAlone(t *testing.T) {
+	for _, s := range sources(t) {
+		of := func(room string) bool { return strings.HasPrefix(s.path, room) }
+		if s.test() || !slices.ContainsFunc(roomsOfKinds, of) {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			what := strings.Trim(spec.Path.Value, `"`)
+			first, _, _ := strings.Cut(what, "/")
+			if strings.Contains(first, ".") && what != module+"protocol/field" && what != module+"protocol/level" {
+				t.Errorf("%s:%d: a room of a kind must not import %s", s.path, s.line(spec.Pos()), what)
+			}
+		}
+	}
+}
+
 // forTests are what only tests may import, whatever floor they are on.
-var forTests = []string{"test/", "server/servertest", "shard/memlog", "shard/internal/twin", "protocol/level/leveltest",
-	"client/internal/clienttest"}
+var forTests = []string{"test/", "server/servertest", "shard/memlog", "shard/raftlog/raftlogtest",
+	"protocol/level/leveltest"}
 
 // TestArrowsPointDown: a room knows what it stands on, and nothing of what stands on it.
 func TestArrowsPointDown(t *testing.T) {

@@ -55,3 +55,37 @@ func TestFilesAreNeitherTinyNorHuge(t *testing.T) {
 		}
 	}
 }
+
+// largeRooms are the rooms whose files are too many to look through, and that cannot be parted without cost.
+var largeRooms = []string{"shard"}
+
+var namedFile = regexp.MustCompile(`\b[a-z0-9_]+\.go\b`)
+
+// TestALargeRoomSaysWhereEachFileBelongs: its doc.go names every file, and none that is gone.
+func TestALargeRoomSaysWhereEachFileBelongs(t *testing.T) {
+	all := sources(t)
+	for _, folder := range largeRooms {
+		files, named := make(map[string]bool), make(map[string]bool)
+		for _, s := range all {
+			switch name := path.Base(s.path); {
+			case s.folder() != folder || s.test():
+			case name == "doc.go":
+				for _, name := range namedFile.FindAllString(s.file.Doc.Text(), -1) {
+					named[name] = true
+				}
+			default:
+				files[name] = true
+			}
+		}
+		for name := range files {
+			if !named[name] {
+				t.Errorf("%s/doc.go does not say where %s belongs", folder, name)
+			}
+		}
+		for name := range named {
+			if !files[name] {
+				t.Errorf("%s/doc.go names %s, and there is no such file", folder, name)
+			}
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,13 @@ func (s *source) line(p token.Pos) int { return s.set.Position(p).Line }
 
 // test reports whether the file is compiled for tests alone.
 func (s *source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
+
+// product reports whether the file is no test and no rig for tests or comparisons.
+func (s *source) product() bool {
+	return !s.test() && !slices.ContainsFunc(strings.Split(s.folder(), "/"), func(part string) bool {
+		return part == "bench" || strings.HasSuffix(part, "test")
+	})
+}
 
 // folder is the folder of the file, from the top of the tree.
 func (s *source) folder() string { return path.Dir(s.path) }

@@ -9,22 +9,6 @@ import (
 	"github.com/signalbox/signalbox/test/history"
 )
 
-// semaphore is what both kinds of semaphores offer.
-type semaphore interface {
-	Acquire(context.Context, ...client.AcquireOption) (*client.Lease, error)
-	TryAcquire(context.Context, ...client.AcquireOption) (*client.Lease, bool, error)
-	Release(context.Context) (bool, error)
-	Update(context.Context, []byte, ...client.UpdateOption) error
-	Describe(context.Context, ...client.DescribeOption) (*client.SemaphoreDetails, error)
-}
-
-func (p *Program) semaphore(t Target) semaphore {
-	if t.Ephemeral {
-		return p.session.Ephemeral(t.Name)
-	}
-	return p.session.Semaphore(t.Name)
-}
-
 // acquire asks for a part of a semaphore that the program does not hold: it tries, waits for a time, or waits for ever.
 func (p *Program) acquire(ctx context.Context, t Target) {
 	if p.holdingOf(t) != nil {
@@ -36,21 +20,9 @@ func (p *Program) acquire(ctx context.Context, t Target) {
 	wait := Pick(p.Random, 0, -1, UpTo(p.Random, 200*time.Millisecond).Truncate(time.Millisecond)+time.Millisecond,
 		time.Duration(1+p.Random.Int64N(p.Profile.LongWait.Milliseconds()))*time.Millisecond)
 	o := p.start(history.Operation{Kind: history.Acquire, Count: count, Wait: wait}, t)
-	options := []client.AcquireOption{client.Count(count), client.Data([]byte(t.Name))}
-	var lease *client.Lease
-	var err error
-	if wait == 0 {
-		ok := false
-		if lease, ok, err = p.semaphore(t).TryAcquire(ctx, options...); err == nil && !ok {
-			err = client.ErrNotAcquired
-		}
-	} else {
-		if wait > 0 {
-			options = append(options, client.Timeout(wait))
-		}
-		options = append(options, client.OnQueued(func(order uint64) { o.Queued, o.Place = p.Recorder.Now(), order }))
-		lease, err = p.semaphore(t).Acquire(ctx, options...)
-	}
+	lease, err := p.session.Acquire(ctx, t, Request{Count: count, Wait: wait, Queued: func(order uint64) {
+		o.Queued, o.Place = p.Recorder.Now(), order
+	}})
 	if err == nil {
 		o.Order = lease.Fence()
 	}
@@ -86,7 +58,7 @@ func (p *Program) use(ctx context.Context, h *holding) {
 	defer cancel()
 	if h.target.Data && p.Random.IntN(3) == 0 {
 		o := p.start(history.Operation{Kind: history.Update, Guard: h.lease.Fence(), Data: p.value()}, h.target)
-		o.finish(h.lease.Update(ctx, []byte(o.Data)))
+		o.finish(h.lease.Update(ctx, o.Data))
 	}
 	o := p.start(history.Operation{Kind: history.Release, Guard: h.lease.Fence()}, h.target)
 	h.end("released")
@@ -107,7 +79,7 @@ func (p *Program) change(ctx context.Context, h *holding) {
 		h.target)
 	// From now on the program may believe in the smaller count only, whatever the outcome is.
 	p.hold(h.target, h.lease, o.Count)
-	err := h.lease.Change(ctx, client.Count(o.Count))
+	err := h.lease.Change(ctx, o.Count)
 	o.finish(err)
 	if err != nil {
 		// The count that is owned is not known: the lease is released.
@@ -129,31 +101,30 @@ func (p *Program) update(ctx context.Context, t Target) {
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
 	o := history.Operation{Kind: history.Update, Data: p.value()}
-	var options []client.UpdateOption
+	var guard Lease
 	if h := p.held[t.Name]; p.Profile.LostGuards && h != nil && p.Random.IntN(3) == 0 {
 		// The lease may be lost: the host decides.
-		o.Guard = h.lease.Fence()
-		options = append(options, client.Guard(h.lease))
+		o.Guard, guard = h.lease.Fence(), h.lease
 	}
-	p.write(ctx, o, t, options...)
+	p.write(ctx, o, t, guard)
 }
 
 // updateRevision replaces data that it has read, if it is still there.
 func (p *Program) updateRevision(ctx context.Context, t Target) {
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
-	state := p.read(ctx, t, client.Strict)
+	state := p.read(ctx, t, client.Strict, nil)
 	if state == nil || !state.Exists {
 		return
 	}
 	o := history.Operation{Kind: history.Update, Data: p.value(), Revision: state.Revision}
-	p.write(ctx, o, t, client.IfRevision(state.Revision))
+	p.write(ctx, o, t, nil)
 }
 
-// write makes an update.
-func (p *Program) write(ctx context.Context, of history.Operation, t Target, options ...client.UpdateOption) {
+// write makes an update, guarded by a lease unless that is nil.
+func (p *Program) write(ctx context.Context, of history.Operation, t Target, guard Lease) {
 	o := p.start(of, t)
-	err := p.semaphore(t).Update(ctx, []byte(o.Data), options...)
+	err := p.session.Update(ctx, t, o.Data, o.Revision, guard)
 	o.finish(err)
 	p.resolve(t, err)
 }
@@ -165,7 +136,7 @@ func (p *Program) release(ctx context.Context, t Target) {
 	}
 	o := p.start(history.Operation{Kind: history.Release}, t)
 	var err error
-	o.Released, err = p.semaphore(t).Release(ctx)
+	o.Released, err = p.session.Release(ctx, t)
 	o.finish(err)
 	if err != nil {
 		// The client goes on with it in the background, and would release what is acquired next.
@@ -177,20 +148,21 @@ func (p *Program) release(ctx context.Context, t Target) {
 func (p *Program) describe(ctx context.Context, t Target) {
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
-	p.read(ctx, t, Pick(p.Random, client.Relaxed, client.Strict))
+	p.read(ctx, t, Pick(p.Random, client.Relaxed, client.Strict), nil)
 }
 
-// read describes a semaphore, and returns nil where that fails.
-func (p *Program) read(ctx context.Context, t Target, mode client.Consistency,
-	options ...client.DescribeOption) *history.State {
+// read describes a semaphore, and returns nil where that fails. A function changed is called by a one-shot watch.
+func (p *Program) read(ctx context.Context, t Target, mode client.Consistency, changed func()) *history.State {
 	describe := history.Operation{Kind: history.Describe}
 	if mode == client.Relaxed {
 		describe.Age = p.Staleness
 	}
 	o := p.start(describe, t)
-	options = append(options, client.WithOwners(), client.WithWaiters(), client.WithConsistency(mode))
-	details, err := p.semaphore(t).Describe(ctx, options...)
-	o.Found, o.Outcome, o.Error = StateOf(details, err)
+	state, err := p.session.Describe(ctx, t, mode, changed)
+	o.Found, o.Outcome, o.Error = state, history.Done, ""
+	if state == nil {
+		o.Outcome, o.Error = history.Unknown, err.Error()
+	}
 	o.end(o.Operation, err)
 	return o.Found
 }
@@ -202,15 +174,10 @@ func (p *Program) recreate(ctx context.Context, t Target) {
 	}
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
-	s := p.session.Semaphore(t.Name)
 	if p.Random.IntN(2) == 0 {
-		var options []client.DeleteOption
 		force := p.Random.IntN(2) == 0
-		if force {
-			options = append(options, client.Force())
-		}
 		o := p.start(history.Operation{Kind: history.Delete, Force: force}, t)
-		o.finish(s.Delete(ctx, options...))
+		o.finish(p.session.Delete(ctx, t, force))
 	}
 	p.resolve(t, p.create(ctx, t))
 }
@@ -218,7 +185,7 @@ func (p *Program) recreate(ctx context.Context, t Target) {
 // create creates a semaphore.
 func (p *Program) create(ctx context.Context, t Target) error {
 	o := p.start(history.Operation{Kind: history.Create, Limit: t.Limit, Data: p.value()}, t)
-	err := p.session.Semaphore(t.Name).Create(ctx, t.Limit, []byte(o.Data))
+	err := p.session.Create(ctx, t, o.Data)
 	o.finish(err)
 	return err
 }
@@ -238,7 +205,7 @@ func (p *Program) watchOnce(ctx context.Context, t Target) {
 	ctx, cancel := p.withTimeout(ctx)
 	defer cancel()
 	w := &OneShotWatch{Session: p.session, Name: t.Name}
-	state := p.read(ctx, t, client.Strict, client.OnChanged(func(bool, bool) { w.fired.Store(true) }))
+	state := p.read(ctx, t, client.Strict, func() { w.fired.Store(true) })
 	if state != nil && state.Exists {
 		w.Revision = state.Revision
 		p.watches[t.Name] = w

@@ -6,14 +6,13 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/test/history"
 )
 
 // Program uses semaphores in a session, one operation after the other, and starts another session when one is over. The
 // goroutine of Run does all of it.
 type Program struct {
-	Client   *client.Client
+	Client   Client
 	Recorder Recorder
 	Profile  *Profile
 	Random   *rand.Rand
@@ -24,7 +23,7 @@ type Program struct {
 	Staleness time.Duration
 
 	ctx     context.Context // of Run
-	session *client.Session
+	session Session
 	closed  func()              // records that the session is closed
 	held    map[string]*holding // the latest of each semaphore by its name, lost or not
 	watches map[string]*OneShotWatch
@@ -35,7 +34,7 @@ type Program struct {
 // holding is a lease of the program, from one change of its count to the next.
 type holding struct {
 	target Target
-	lease  *client.Lease
+	lease  Lease
 	end    func(why string) // records that the lease is no longer believed in
 }
 
@@ -43,7 +42,7 @@ type holding struct {
 func (p *Program) Run(ctx context.Context) {
 	p.ctx = ctx
 	for ctx.Err() == nil {
-		s, err := p.Client.Session(ctx, p.Node, client.SessionTimeout(p.Timeout))
+		s, err := p.Client.Session(ctx, p.Node, p.Timeout)
 		if err != nil {
 			Sleep(ctx, UpTo(p.Random, p.Profile.Retry))
 			continue
@@ -57,7 +56,7 @@ func (p *Program) Run(ctx context.Context) {
 }
 
 // begin starts over in a new session.
-func (p *Program) begin(s *client.Session) {
+func (p *Program) begin(s Session) {
 	p.session, p.held, p.watches = s, make(map[string]*holding), make(map[string]*OneShotWatch)
 	p.closed = p.Recorder.Session(s, history.Session{ID: s.ID(), Node: p.Node, Timeout: p.Timeout})
 }
@@ -167,7 +166,7 @@ func (p *Program) anyHolding() *holding {
 }
 
 // hold records that the program believes in a lease from now on.
-func (p *Program) hold(t Target, lease *client.Lease, count uint64) {
+func (p *Program) hold(t Target, lease Lease, count uint64) {
 	if before := p.held[t.Name]; before != nil {
 		before.end("acquired again")
 	}

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/test/history"
 )
 
@@ -17,12 +16,12 @@ type Recorder interface {
 	Begin(o history.Operation) (end func(o history.Operation, err error))
 	// Session records that a session has begun, and when and why it ends. It returns what records that its user closes
 	// it now.
-	Session(s *client.Session, x history.Session) (closed func())
+	Session(s Session, x history.Session) (closed func())
 	// Hold records that a lease is believed in, from now on until it is over. It returns what records that its user
 	// stops believing now; only the first call of that counts.
-	Hold(lease *client.Lease, h history.Hold) (end func(why string))
+	Hold(lease Lease, h history.Hold) (end func(why string))
 	// Write writes to the store that a semaphore guards, under the lease, and records whether the store accepted it.
-	Write(of history.Semaphore, lease *client.Lease)
+	Write(of history.Semaphore, lease Lease)
 	// View records what a watcher is shown now.
 	View(v history.View)
 	// BeginRequest records that a request about a rollout begins, and returns what records its outcome and its error.
@@ -117,10 +116,10 @@ func (r *Reporter) Target(t history.Target) {
 func (r *Reporter) Joined(j history.Joined) { r.Report(history.Entry{Joined: &j}) }
 
 // Write implements Recorder. The writer believed in its lease if it still does after the write.
-func (r *Reporter) Write(of history.Semaphore, lease *client.Lease) {
+func (r *Reporter) Write(of history.Semaphore, lease Lease) {
 	w := history.Write{Semaphore: of, Order: lease.Fence()}
 	w.At, w.Accepted = r.to.Write(w.Semaphore, w.Order)
-	w.Believed = lease.Err() == nil
+	w.Believed = lease.Ask() == nil
 	r.Report(history.Entry{Write: &w})
 }
 

@@ -12,23 +12,13 @@ import (
 )
 
 // Watch is a watcher: it records every view of a semaphore, until the context ends.
-func Watch(ctx context.Context, c *client.Client, of history.Semaphore, watcher int, to Recorder) {
-	var before []history.Link
-	for v, err := range c.Node(of.Node).Watch(ctx, of.Name) {
-		if err != nil {
-			if ctx.Err() == nil {
-				to.Note("watcher %d of %s ended: %v", watcher, of.Name, err)
-			}
-			return
-		}
-		now := owners(v)
-		to.View(history.View{
-			Watcher: watcher, Semaphore: of, Broken: inconsistency(before, now, v.Changes()),
-			State: history.State{
-				Exists: v.Exists, Limit: v.Limit, Data: string(v.Data), Revision: v.Revision, Owners: now,
-			},
-		})
-		before = now
+func Watch(ctx context.Context, c Client, of history.Semaphore, watcher int, to Recorder) {
+	err := c.Watch(ctx, of, func(v history.View) {
+		v.Watcher = watcher
+		to.View(v)
+	})
+	if ctx.Err() == nil {
+		to.Note("watcher %d of %s ended: %v", watcher, of.Name, err)
 	}
 }
 
@@ -78,7 +68,7 @@ func inconsistency(before, now []history.Link, c client.Changes) string {
 
 // OneShotWatch is a one-shot watch that a session has left.
 type OneShotWatch struct {
-	Session  *client.Session
+	Session  Session
 	Name     string // of the semaphore
 	Revision uint64 // of the description that left it
 	fired    atomic.Bool

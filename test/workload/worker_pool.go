@@ -75,7 +75,7 @@ func (w *worker) inSessions(ctx context.Context, work func(ctx context.Context, 
 			w.pause(ctx)
 			continue
 		}
-		closed := w.Recorder.Session(s, history.Session{ID: s.ID(), Node: w.Node, Timeout: w.Timeout})
+		closed := w.Recorder.Session(goSession{s}, history.Session{ID: s.ID(), Node: w.Node, Timeout: w.Timeout})
 		working, cancel := context.WithCancel(ctx)
 		end := context.AfterFunc(s.Context(), cancel)
 		work(working, s)

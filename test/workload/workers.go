@@ -16,6 +16,9 @@ import (
 type Workers struct {
 	Addresses string
 	Options   []client.Option // of the client
+	// Connect, if it is set, opens a client that is not Go's; nil says that the context ended before. Such a client has
+	// no worker pools.
+	Connect   func(context.Context) Client
 	Recorder  Recorder
 	Profile   *Profile
 	Node      string
@@ -36,8 +39,8 @@ type Workers struct {
 	working      sync.WaitGroup     // programs, and the opening of the client
 	watching     sync.WaitGroup     // watchers
 
-	mu       sync.Mutex     // guards what follows
-	client   *client.Client // nil until a host was found
+	mu       sync.Mutex // guards what follows
+	client   Client     // nil until a host was found
 	programs []*Program
 }
 
@@ -50,7 +53,15 @@ func (w *Workers) Start() {
 }
 
 func (w *Workers) run(work, watch context.Context) {
-	c := Open(work, w.Addresses, w.Options...)
+	var c Client
+	if w.Connect != nil {
+		c = w.Connect(work)
+	} else if opened := Open(work, w.Addresses, w.Options...); opened != nil {
+		c = goClient{opened}
+		for _, pool := range w.pools() {
+			pool.Client = opened
+		}
+	}
 	if c == nil {
 		return
 	}
@@ -64,9 +75,6 @@ func (w *Workers) run(work, watch context.Context) {
 		}
 		w.programs = append(w.programs, p)
 		w.working.Go(func() { p.Run(work) })
-	}
-	for _, pool := range w.pools() {
-		pool.Client = c
 	}
 	if w.Rollouts != nil {
 		w.Rollouts.StartRollouts()
@@ -98,7 +106,10 @@ func (w *Workers) pools() []*WorkerPool {
 // Close ends the watchers and the client, after StopPrograms.
 func (w *Workers) Close() (err error) {
 	w.stopWatchers()
-	if c := w.Client(); c != nil {
+	w.mu.Lock()
+	c := w.client
+	w.mu.Unlock()
+	if c != nil {
 		for _, pool := range w.pools() {
 			pool.Close()
 		}
@@ -111,16 +122,11 @@ func (w *Workers) Close() (err error) {
 	return err
 }
 
-// Client is the client, nil while no host was found.
-func (w *Workers) Client() *client.Client {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.client
-}
-
 // WatchersOf returns the numbers of the watchers that follow a semaphore.
 func (w *Workers) WatchersOf(name string) (numbers []int) {
-	if w.Client() == nil {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.client == nil {
 		return nil
 	}
 	for i, watched := range w.Watched {

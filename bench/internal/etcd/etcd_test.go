@@ -9,6 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 
+	"github.com/signalbox/signalbox/bench/internal/doors"
 	"github.com/signalbox/signalbox/bench/internal/failover"
 	"github.com/signalbox/signalbox/bench/internal/failover/failtest"
 	"github.com/signalbox/signalbox/bench/internal/growth"
@@ -102,6 +103,12 @@ func TestEveryWorkloadRunsOnRealMembers(t *testing.T) {
 			}
 		})
 	}
+	t.Run(doors.Lock, func(t *testing.T) {
+		loadtest.Some(t, func(d time.Duration) (*report.Report, error) {
+			plan := load.Plan{Workload: doors.Lock, Callers: 4, Duration: d}
+			return doors.Drive(ctx, cluster.Endpoints, plan, doors.Etcd())
+		})
+	})
 	home := cluster.dir
 	cluster.Stop()
 	if _, err := os.Stat(home); !os.IsNotExist(err) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/doors"
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/results"
 )
@@ -39,10 +40,11 @@ type Cell struct {
 const pingInterval = 10 * time.Second
 
 var (
-	everybody = []string{results.Signalbox, results.Etcd, results.ZooKeeper}
-	lockers   = append(slices.Clone(everybody), results.Redis)
-	alone     = []string{results.Signalbox}
-	machine   = []string{results.Floor}
+	everybody   = []string{results.Signalbox, results.Etcd, results.ZooKeeper}
+	lockers     = append(slices.Clone(everybody), results.Redis)
+	withoutJava = []string{results.Signalbox, results.Etcd}
+	alone       = []string{results.Signalbox}
+	machine     = []string{results.Floor}
 )
 
 // Matrix is all cells, in the order in which a round runs them: what targets compare stands together.
@@ -59,8 +61,13 @@ func Matrix() []Cell {
 	watch := func(watchers int) Cell {
 		return Cell{
 			Name: fmt.Sprintf("watch-%d", watchers), Workload: "watch", Callers: 1, Watchers: watchers,
-			Hosts: both, Contestants: []string{results.Signalbox, results.Etcd},
+			Hosts: both, Contestants: withoutJava,
 		}
+	}
+	http := func(workload string, callers int, contestants []string) Cell {
+		cell := sized(workload, callers, contestants)
+		cell.Hosts = []int{1}
+		return cell
 	}
 	return []Cell{
 		{Name: "fsync", Workload: "fsync", Callers: 1, Hosts: []int{1}, Contestants: machine},
@@ -74,6 +81,10 @@ func Matrix() []Cell {
 		sized("echo", 64, alone),
 		sized("read-relaxed", 64, everybody),
 		sized("session", 64, everybody),
+		http(doors.Echo, 1, alone),
+		http(doors.Lock, 1, withoutJava),
+		http(doors.Echo, 64, alone),
+		http(doors.Lock, 64, withoutJava),
 		{
 			Name: "barrier-1", Workload: "barrier", Callers: 1, Connections: load.Parties, Hosts: both,
 			Contestants: everybody,
@@ -84,7 +95,7 @@ func Matrix() []Cell {
 		},
 		{
 			Name: "growth-512", Workload: "growth", Callers: 512, Hosts: []int{1}, OnlyNamed: true,
-			Contestants: []string{results.Signalbox, results.Etcd},
+			Contestants: withoutJava,
 		},
 		watch(1_000),
 		watch(10_000),

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/signalbox/signalbox/bench/internal/doors"
 	"github.com/signalbox/signalbox/bench/internal/etcd"
 	"github.com/signalbox/signalbox/bench/internal/floor"
 	"github.com/signalbox/signalbox/bench/internal/redis"
 	"github.com/signalbox/signalbox/bench/internal/results"
+	"github.com/signalbox/signalbox/bench/internal/signalbox"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
 	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/loadgen/report"
@@ -28,6 +30,7 @@ type Contestant interface {
 
 // Signalbox runs loadgen, which starts the hosts by itself, but for workloads that kill or fill hosts.
 type Signalbox struct {
+	Self    string // this program, which has the driver over HTTP
 	Loadgen string // the program
 	Binary  string // the server's
 	Of      string // its version
@@ -48,6 +51,8 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 		return s.failover(ctx, t)
 	case t.grows():
 		return s.growth(ctx, t)
+	case t.overHTTP():
+		return s.http(ctx, t)
 	}
 	if t.Watchers == 0 {
 		t.Settings.Connections = min(t.Settings.Connections, max(1, t.Callers/callersPerConnection))
@@ -56,6 +61,25 @@ func (s Signalbox) Run(ctx context.Context, t Task) (*report.Report, [][]string,
 		[]string{"--binary", s.Binary, "--format", "json"})
 	result, err := output(ctx, t, "loadgen", command)
 	return result, [][]string{command}, err
+}
+
+// overHTTP reports whether the servers of a task are driven by their HTTP APIs: this program does that for all, so that
+// callers of all cost the same.
+func (t Task) overHTTP() bool { return t.Workload == doors.Lock || t.Workload == doors.Echo }
+
+func (s Signalbox) http(ctx context.Context, t Task) (*report.Report, [][]string, error) {
+	ports, err := subprocess.ReservePorts(1)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer ports.Close()
+	cluster, err := signalbox.Start(ctx, s.Binary, t.Dir, t.Hosts, "--http-listen", ports.Addresses[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	defer cluster.Stop()
+	t.Settings.Connections = t.Callers
+	return drive(ctx, t, s.Self, "signalbox-http", ports.Addresses, cluster.Commands())
 }
 
 // callersPerConnection is for how many callers Signalbox has a connection, as loadgen has where nothing else is asked
@@ -101,7 +125,11 @@ func (e Etcd) Run(ctx context.Context, t Task) (*report.Report, [][]string, erro
 		return nil, nil, err
 	}
 	defer cluster.Stop()
-	return drive(ctx, t, e.Self, "etcd", cluster.Endpoints, cluster.Commands())
+	driver := "etcd"
+	if t.overHTTP() {
+		driver, t.Settings.Connections = "etcd-http", t.Callers
+	}
+	return drive(ctx, t, e.Self, driver, cluster.Endpoints, cluster.Commands())
 }
 
 // ZooKeeper runs servers of ZooKeeper, and drives them.

@@ -45,6 +45,7 @@ func Targets() []Target {
 	add(times("handoff-32", 1, ZooKeeper, 3), times("handoff-32", 1, Etcd, 10), times("handoff-32", 3, ZooKeeper, 10))
 	add(times("read-strict-64", 1, Etcd, 3), times("read-strict-64", 3, Etcd, 3))
 	add(overEcho(1), overEcho(3))
+	add(times("http-lock-64", 1, Etcd, 3), overDoor("http-lock-64", "http-echo-64"))
 	add(times("session-64", 1, Etcd, 10), times("session-64", 1, ZooKeeper, 6), times("session-64", 3, Etcd, 10))
 	add(
 		within("failover-8", 3, failover.Next, 700, "ms", Named(failover.Next)),
@@ -107,6 +108,17 @@ func overEcho(hosts int) Target {
 		measure: func(r *Report) (Ratio, bool) {
 			return RatioOf(r.figures("read-relaxed-64", hosts, Signalbox, each),
 				r.figures("echo-64", hosts, Signalbox, each))
+		},
+	}
+}
+
+// overDoor wants a lock and unlock over HTTP to take little more than two requests over HTTP that ask nothing.
+func overDoor(cell, floor string) Target {
+	return Target{
+		Cell: cell, Hosts: 1, Text: "the time of two requests that ask nothing", Bound: 1.5, AtMost: true, Unit: "x",
+		measure: func(r *Report) (Ratio, bool) {
+			return RatioOf(r.figures(cell, 1, Signalbox, func(r *report.Report) float64 { return 1 / PerSecond(r) }),
+				r.figures(floor, 1, Signalbox, func(r *report.Report) float64 { return 2 / PerSecond(r) }))
 		},
 	}
 }

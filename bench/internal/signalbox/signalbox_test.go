@@ -10,10 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/bench/internal/doors"
 	"github.com/signalbox/signalbox/bench/internal/failover"
 	"github.com/signalbox/signalbox/bench/internal/failover/failtest"
 	"github.com/signalbox/signalbox/bench/internal/growth"
+	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/load/loadtest"
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/server/admin"
 )
@@ -62,6 +66,27 @@ func TestLeadersAreKilled(t *testing.T) {
 	failtest.KillsAreMeasured(t, c, 2, func(plan failover.Plan) (*report.Report, error) {
 		return FailOver(ctx, c, plan, 2)
 	})
+}
+
+// TestWorkloadsOverHTTPRunOnARealHost has each do something.
+func TestWorkloadsOverHTTPRunOnARealHost(t *testing.T) {
+	ports, err := subprocess.ReservePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ports.Close()
+	_, ctx := started(t, 1, "--http-listen", ports.Addresses[0])
+	for name := range doors.Signalbox() {
+		t.Run(name, func(t *testing.T) {
+			loadtest.Some(t, func(d time.Duration) (*report.Report, error) {
+				plan := load.Plan{Workload: name, Callers: 4, Duration: d}
+				return doors.Drive(ctx, ports.Addresses, plan, doors.Signalbox())
+			})
+		})
+	}
+	if _, err := doors.Drive(ctx, ports.Addresses, load.Plan{Workload: "idle"}, doors.Signalbox()); err == nil {
+		t.Error("a workload that is not there is driven")
+	}
 }
 
 func TestAHostThatHasNotAppliedWhatTheLeaderHadIsBehind(t *testing.T) {

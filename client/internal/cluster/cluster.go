@@ -44,14 +44,13 @@ type Config struct {
 
 // Cluster is the hosts that the client knows, and what it knows of the routing.
 type Cluster struct {
-	config Config
-	scope  *scope.Scope
-	dialer *conn.Dialer
-	routes atomic.Pointer[routes]
-	stripe atomic.Uint32
-	home   uint32 // which host to read from
-	// leaders is closed, and replaced, when it becomes known who leads a shard in a new term.
-	leaders atomic.Pointer[chan struct{}]
+	config               Config
+	scope                *scope.Scope
+	dialer               *conn.Dialer
+	routes               atomic.Pointer[routes]
+	stripe               atomic.Uint32
+	home                 uint32 // which host to read from
+	leaders, connections news
 	// numbers are those of changes of nodes.
 	numbers numbers
 
@@ -72,8 +71,8 @@ func New(config Config, addresses []string) *Cluster {
 		config: config, scope: config.Scope, dialer: conn.NewDialer(config.Config), home: rand.Uint32(),
 		refreshed: longAgo, terms: make(map[uint64]uint64),
 	}
-	leaders := make(chan struct{})
-	c.leaders.Store(&leaders)
+	c.leaders.init()
+	c.connections.init()
 	c.routes.Store(noRoutes)
 	c.numbers.init()
 	for _, address := range addresses {
@@ -220,28 +219,6 @@ func (c *Cluster) merge(h, into *Host) {
 	defer h.mu.Unlock()
 	h.mergedTo = into
 	c.hosts = slices.DeleteFunc(c.hosts, func(other *Host) bool { return other == h })
-}
-
-// Leaders returns what is closed once it becomes known who leads a shard in a new term.
-func (c *Cluster) Leaders() <-chan struct{} { return *c.leaders.Load() }
-
-// led learns who leads a shard, unless that was so in an earlier term only.
-func (c *Cluster) led(m *protocol.RoutingChanged, from *conn.Conn) {
-	c.mu.Lock()
-	if m.Term <= c.terms[m.ShardID] {
-		c.mu.Unlock()
-		return
-	}
-	c.terms[m.ShardID] = m.Term
-	known := slices.ContainsFunc(c.hosts, func(h *Host) bool { return h.id == m.LeaderHostID })
-	c.mu.Unlock()
-	moved := protocol.Moved{ShardID: m.ShardID}
-	if known {
-		moved.LeaderHostID = m.LeaderHostID
-	} // else the host is asked where it is
-	c.Moved(&moved, from)
-	next := make(chan struct{})
-	close(*c.leaders.Swap(&next))
 }
 
 // Moved notes what a host said of a shard's leader.

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -12,16 +11,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/retry"
-	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
 )
-
-// dialWait is how long a request waits for a connection that is being made before it tries another host. The making
-// goes on.
-const dialWait = time.Second
-
-// errDialWait: there is no connection yet, and one is still being made.
-var errDialWait = fmt.Errorf("no connection within %v", dialWait)
 
 // Host is a server process as the client knows it, and the connections to it.
 type Host struct {
@@ -37,22 +28,6 @@ type Host struct {
 	addresses []string   // the one that worked last is first
 	stripes   []stripe
 	mergedTo  *Host // the host that this one turned out to be
-}
-
-// stripe is one of the connections to a host. Only one goroutine at a time makes one.
-type stripe struct {
-	conn     *conn.Conn
-	dialing  *dialing
-	failures int
-	retryAt  scope.Instant // it is not dialled before
-	err      error         // of the latest failure
-}
-
-// dialing is a connection in the making.
-type dialing struct {
-	done chan struct{}
-	conn *conn.Conn
-	err  error
 }
 
 func newHost(c *Cluster, id uint64, addresses ...string) *Host {
@@ -82,105 +57,7 @@ func (h *Host) Address() string {
 // Conn returns a connection to the host, and makes one where there is none. The error is a *failure.Transport, or
 // what the host refused the connection with, or the context's cause.
 func (h *Host) Conn(ctx context.Context, number int) (*conn.Conn, error) {
-	h.mu.Lock()
-	if h.mergedTo != nil {
-		other := h.mergedTo
-		h.mu.Unlock()
-		return other.Conn(ctx, number)
-	}
-	s := &h.stripes[number%len(h.stripes)]
-	if s.conn != nil {
-		defer h.mu.Unlock()
-		return s.conn, nil
-	}
-	d := s.dialing
-	if d == nil {
-		if h.cluster.scope.Now() < s.retryAt {
-			defer h.mu.Unlock()
-			return nil, s.err
-		}
-		d = &dialing{done: make(chan struct{})}
-		s.dialing = d
-		addresses := slices.Clone(h.addresses)
-		if !h.cluster.scope.Go(func() { h.dial(d, number, addresses) }) {
-			s.dialing = nil
-			h.mu.Unlock()
-			return nil, scope.ErrClosed
-		}
-	}
-	h.mu.Unlock()
-	wait := time.NewTimer(dialWait)
-	defer wait.Stop()
-	select {
-	case <-d.done:
-		return d.conn, d.err
-	case <-wait.C:
-		return nil, &failure.Transport{Address: h.Address(), Err: errDialWait}
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// dial makes a connection, by one address after the other.
-func (h *Host) dial(d *dialing, number int, addresses []string) {
-	c := h.cluster
-	defer close(d.done)
-	d.err = &failure.Transport{Address: h.Address(), Err: errors.New("it cannot be reached")}
-	for i, address := range addresses {
-		made, err := c.dialer.Dial(c.scope.Context(), address)
-		if err != nil {
-			if i == 0 {
-				d.err = &failure.Transport{Address: address, Err: err}
-			}
-			if s := failure.Status(err); s != protocol.StatusSuccess && s.Retry() == protocol.RetryNever {
-				d.err = fmt.Errorf("host %s: %w", address, err)
-			}
-			continue
-		}
-		met, err := c.meet(h, address, made.Welcome())
-		if err != nil {
-			made.Discard()
-			d.err = &failure.Transport{Address: address, Err: err}
-			continue
-		}
-		d.conn, d.err = met.use(made, number), nil
-		break
-	}
-	h.mu.Lock()
-	s := &h.stripes[number%len(h.stripes)]
-	s.dialing = nil
-	h.unreachable.Store(d.err != nil)
-	id := h.id
-	if d.err != nil {
-		s.err = d.err
-		s.retryAt = c.scope.Now().Add(retry.Requests.Pause(s.failures))
-		s.failures++
-	}
-	h.mu.Unlock()
-	if d.err != nil {
-		c.config.ConnectionChanged(Failed, id, h.Address(), d.err)
-	}
-}
-
-// use puts a connection to use and returns the one that is to be used: another one was there before where one host is
-// met at two addresses.
-func (h *Host) use(made *conn.Conn, number int) *conn.Conn {
-	h.mu.Lock()
-	s := &h.stripes[number%len(h.stripes)]
-	if s.conn != nil {
-		defer h.mu.Unlock()
-		made.Discard()
-		return s.conn
-	}
-	s.conn, s.err, s.failures, s.retryAt = made, nil, 0, 0
-	h.unreachable.Store(false)
-	running := made.Run(h) // before any other goroutine can get hold of it
-	h.mu.Unlock()
-	h.cluster.config.ConnectionChanged(Up, made.Welcome().HostID, made.Address(), nil)
-	if !running {
-		made.Fail(scope.ErrClosed)
-	}
-	return made
+	return h.connIn(ctx, number, Leisure)
 }
 
 // Up returns a connection that is up, nil where there is none.

@@ -31,6 +31,7 @@ func (c *Cluster) DoOnce(
 		err := to.RoundTrip(ctx, m, read)
 		if isDoubtful(err) {
 			doubt, err = err, nil
+			c.scope.Go(func() { _ = c.Redirect(c.scope.Context(), doubt, to, HostOf(to)) }) // for the next request
 		}
 		return err
 	})
@@ -82,7 +83,8 @@ func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *H
 	case protocol.StatusMoved:
 		c.Moved(failure.MovedTo(err), from)
 	case protocol.StatusUnavailable:
-		_ = c.refresh(ctx, nil, nil) // the next try shows whether that has helped
+		// Another host is asked: a leader that is cut off from the others does not know that it leads no more.
+		_ = c.refresh(ctx, nil, h) // the next try shows whether that has helped
 	default:
 		if failure.IsTransport(err) {
 			_ = c.refresh(ctx, nil, h)

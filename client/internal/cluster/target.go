@@ -93,11 +93,18 @@ func (c *Cluster) Host(t Target) *Host { return t(c.routes.Load(), nil) }
 
 // Connect returns a connection to the target's host, or to some host where the target has none.
 func (c *Cluster) Connect(ctx context.Context, t Target, stripe int, tried *Host) (*conn.Conn, *Host, error) {
+	return c.ConnectIn(ctx, Leisure, t, stripe, tried)
+}
+
+// ConnectIn is Connect for who is in haste.
+func (c *Cluster) ConnectIn(
+	ctx context.Context, haste Haste, t Target, stripe int, tried *Host,
+) (*conn.Conn, *Host, error) {
 	h := t(c.routes.Load(), tried)
 	if h == nil {
 		h = c.some(tried)
 	}
-	to, err := h.Conn(ctx, stripe)
+	to, err := h.connIn(ctx, stripe, haste)
 	return to, h, err
 }
 

@@ -48,7 +48,8 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 	pool := &c.dialer.calls
 	r := pool.Get().(*call)
 	r.read = read
-	id, work, err := c.SendAwaited(r, m)
+	address, _ := ctx.Value(onBehalf{}).(string)
+	id, work, err := c.sendAwaited(address, r, m)
 	if err != nil {
 		r.read = nil
 		pool.Put(r)
@@ -73,3 +74,27 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 		return context.Cause(ctx)
 	}
 }
+
+// onBehalf is the key of an address in a context.
+type onBehalf struct{}
+
+// OnBehalf has hosts that can note it note that a gateway sends the requests of a context for a client at an address.
+func OnBehalf(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, onBehalf{}, address[:min(len(address), protocol.MaxBehalfBytes)])
+}
+
+// introduce puts before the next request for whom it is, where the host can note that. The lock is held.
+func (c *Conn) introduce(address string) {
+	if c.welcome.requests.Allows(protocol.KindOnBehalf) {
+		_, _ = c.post(unheard{}, &protocol.OnBehalf{RequestID: c.lastID + 2, Address: protocol.View(address)})
+	}
+}
+
+// unheard is the handler of a request whose answer says nothing.
+type unheard struct{}
+
+// Answered implements Handler.
+func (unheard) Answered(*Conn, *protocol.Answer) {}
+
+// Lost implements Handler.
+func (unheard) Lost(*Conn, error) {}

@@ -113,8 +113,16 @@ type Work struct{ write, read bool }
 
 // SendAwaited is Send for a caller that waits for the answer, and calls Do before it does.
 func (c *Conn) SendAwaited(h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
+	return c.sendAwaited("", h, m)
+}
+
+// sendAwaited is SendAwaited for a client at an address, where there is one.
+func (c *Conn) sendAwaited(address string, h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if address != "" {
+		c.introduce(address)
+	}
 	if id, err = c.post(h, m); err != nil {
 		return 0, Work{}, err
 	}

@@ -33,7 +33,8 @@ type Config struct {
 	Name, Version string
 	Dial          func(ctx context.Context, address string) (net.Conn, error)
 	Token         func(ctx context.Context) (string, error)
-	TLS           *tls.Config
+	// TLS returns the config of the next connection; nil for connections without TLS.
+	TLS func() *tls.Config
 	// Timeout bounds the making of a connection, up to the host's welcome.
 	Timeout time.Duration
 	// KeepToken keeps the readers of connections from lending their tokens: for a benchmark that shows what lending
@@ -57,8 +58,8 @@ func NewDialer(config Config) *Dialer {
 }
 
 // Dial makes a connection to an address: the connection itself, TLS where it is wanted, HELLO and WELCOME. It does not
-// run yet: Run or Discard comes next.
-func (d *Dialer) Dial(ctx context.Context, address string) (*Conn, error) {
+// run yet: Run or Discard comes next. taken is called once the host has taken the connection itself.
+func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.config.Timeout,
 		fmt.Errorf("no connection within %v", d.config.Timeout))
 	defer cancel()
@@ -66,6 +67,7 @@ func (d *Dialer) Dial(ctx context.Context, address string) (*Conn, error) {
 	if err != nil {
 		return nil, causeOr(ctx, err)
 	}
+	taken()
 	// Whatever the handshake waits for, it ends with the context.
 	release := context.AfterFunc(ctx, func() { _ = bare.SetDeadline(time.Unix(1, 0)) })
 	c, err := d.greet(ctx, bare, address)
@@ -91,7 +93,7 @@ func causeOr(ctx context.Context, err error) error {
 func (d *Dialer) greet(ctx context.Context, conn net.Conn, address string) (*Conn, error) {
 	_, buffers := conn.(syscall.Conn) // a socket of the system, wrapped or not
 	if d.config.TLS != nil {
-		secured := tls.Client(conn, tlsFor(d.config.TLS, address))
+		secured := tls.Client(conn, tlsFor(d.config.TLS(), address))
 		if err := secured.HandshakeContext(ctx); err != nil {
 			return nil, err
 		}

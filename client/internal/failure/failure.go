@@ -48,6 +48,7 @@ var (
 	ErrReplaced     = errors.New("replaced by a newer acquire of the session")
 	ErrResized      = errors.New("the limit was lowered below what was asked for")
 	ErrDeleted      = errors.New("the semaphore was deleted")
+	ErrNotLetIn     = errors.New("hosts do not let the client in")
 )
 
 // Transport is a connection that could not be made, or that was lost. What was under way over it has an unknown
@@ -65,6 +66,23 @@ func (t *Transport) Unwrap() error { return t.Err }
 
 // Is makes a lost connection one of the ways in which a cluster is not available.
 func (t *Transport) Is(target error) bool { return target == protocol.ErrUnavailable }
+
+// Entry is why a host lets no connection of the client in, whatever it would ask for.
+type Entry struct {
+	Address string
+	Err     error
+}
+
+// Error names the address.
+func (e *Entry) Error() string { return "host " + e.Address + ": " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Entry) Unwrap() error { return e.Err }
+
+// Is reports whether the host does not know the client, which differs from a known one that may not do something.
+func (e *Entry) Is(target error) bool {
+	return target == ErrNotLetIn && Status(e.Err) == protocol.StatusUnauthorized
+}
 
 // IsTransport reports whether a request may be sent again over another connection because of the error.
 func IsTransport(err error) bool {

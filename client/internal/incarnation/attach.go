@@ -24,6 +24,16 @@ var ErrGone = errGone
 // tryTimeout bounds one try to attach or to bind, so that a host that does not answer leaves time for others.
 func (in *Incarnation) tryTimeout() time.Duration { return max(in.timeout/8, minTryTimeout) }
 
+// haste is how urgently a session that is detached needs a connection. What is left of its lease holds many tries, so
+// that it is attached again though hosts can be reached shortly before its end only. Nothing waits longer than until
+// there is a connection.
+func (in *Incarnation) haste() cluster.Haste {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	left := in.deadline().Sub(in.group.scope.Now())
+	return cluster.Haste{Patience: max(left/16, minTryTimeout), Connected: in.group.cluster.Connected()}
+}
+
 // reattach starts to attach the session again. The lock is held.
 func (in *Incarnation) reattach() {
 	if !in.attaching && in.cause == nil {
@@ -43,12 +53,16 @@ func (in *Incarnation) attachUntilDone() {
 			return
 		}
 		in.mu.Unlock()
-		r.Leaders = in.group.cluster.Leaders()
+		haste := in.haste()
+		r.Leaders, r.Connected, r.Patience = in.group.cluster.Leaders(), haste.Connected, 0
 		ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
-		to, h, err := in.attach(ctx, tried)
+		to, h, err := in.attach(ctx, haste, tried)
 		cancel()
 		if err == nil {
 			continue
+		}
+		if to == nil {
+			r.Patience = haste.Patience
 		}
 		err = slowly(err, h)
 		if reason, final := attachFailure(err); final {
@@ -66,7 +80,13 @@ func (in *Incarnation) attachUntilDone() {
 // pauseAfter waits before the next try of what the session needs. It returns false where there is none, because the
 // session or the client has ended.
 func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h *cluster.Host) bool {
-	if in.group.cluster.Redirect(in.ctx, err, to, h) != nil {
+	ctx, cancel := in.ctx, context.CancelFunc(func() {})
+	if r.Patience > 0 {
+		ctx, cancel = context.WithTimeout(in.ctx, r.Patience)
+	}
+	end := in.group.cluster.Redirect(ctx, err, to, h)
+	cancel()
+	if end != nil {
 		return false
 	}
 	if failure.Status(err).Retry() == protocol.RetryNever {
@@ -92,8 +112,11 @@ func addressOf(h *cluster.Host) string {
 }
 
 // attach attaches the session over a connection to the leader of its home shard.
-func (in *Incarnation) attach(ctx context.Context, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
-	to, h, err := in.group.cluster.Connect(ctx, cluster.LeaderAt(protocol.SessionSlot(in.id)), in.stripe, tried)
+func (in *Incarnation) attach(
+	ctx context.Context, haste cluster.Haste, tried *cluster.Host,
+) (*conn.Conn, *cluster.Host, error) {
+	home := cluster.LeaderAt(protocol.SessionSlot(in.id))
+	to, h, err := in.group.cluster.ConnectIn(ctx, haste, home, in.stripe, tried)
 	if err != nil {
 		return nil, h, err
 	}
@@ -140,9 +163,25 @@ func (in *Incarnation) connTo(
 	return to, h, in.bind(ctx, to)
 }
 
-// bind makes sure that the session may act over a connection.
+// bind makes sure that the session may act over a connection. While the session is detached it binds to nothing new: a
+// host that serves it proves nothing about its lease, and the attach comes first.
 func (in *Incarnation) bind(ctx context.Context, to *conn.Conn) error {
 	in.mu.Lock()
+	for in.cause == nil && in.home == nil && in.bound[to] == nil {
+		if in.returned == nil {
+			in.returned = make(chan struct{})
+		}
+		returned := in.returned
+		in.mu.Unlock()
+		select {
+		case <-returned:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-in.ctx.Done():
+			return context.Cause(in.ctx)
+		}
+		in.mu.Lock()
+	}
 	if in.cause != nil {
 		defer in.mu.Unlock()
 		return in.cause

@@ -19,6 +19,10 @@ func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt scope
 	if in.home != nil {
 		in.removeHome()
 	}
+	if in.returned != nil {
+		close(in.returned)
+		in.returned = nil
+	}
 	in.home, in.sent, in.since = to, sentAt, in.group.scope.Now()
 	in.grace = conn.Millis(lease.GraceMillis)
 	delete(in.bound, to)

@@ -81,11 +81,12 @@ type Incarnation struct {
 	ctx     context.Context // ends with the incarnation, with its cause
 	cancel  context.CancelCauseFunc
 
-	mu       sync.Mutex // guards what follows
-	cause    error      // of the end; nil before
-	sequence uint64     // of the latest attach
-	home     *conn.Conn // that the session is attached over; nil while it is detached
-	last     *conn.Conn // the home before
+	mu       sync.Mutex    // guards what follows
+	cause    error         // of the end; nil before
+	sequence uint64        // of the latest attach
+	home     *conn.Conn    // that the session is attached over; nil while it is detached
+	returned chan struct{} // closed once it has a home again; nil while no call waits
+	last     *conn.Conn    // the home before
 	// The lease counts from sent, when the latest SESSION_START or SESSION_ATTACH that was answered was
 	// sent. A ping counts for a session that was attached when it was sent, so after since.
 	sent, since scope.Instant

@@ -281,10 +281,13 @@ func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 		in.endAcquire(m, failure.ErrNotAcquired)
 		return
 	case protocol.KindAborted:
-		if result := &a.Aborted.Result; result.Status == protocol.StatusAborted {
+		switch result := &a.Aborted.Result; {
+		case result.Status == protocol.StatusAborted:
 			in.endAcquire(m, failure.Aborted(result.Reason))
-		} else {
+		case leavesAsItWas(result.Status) || result.Status == protocol.StatusSuccess:
 			in.unobserve(m)
+		default: // such as a right that was lost: the session waits no more
+			in.endAcquire(m, result.Err())
 		}
 		return
 	}

@@ -80,7 +80,7 @@ func (s *stop) try(ctx context.Context) (over bool, err error) {
 	in, to := s.in, s.to
 	var h *cluster.Host
 	if to == nil {
-		to, h, err = in.attach(ctx, s.tried)
+		to, h, err = in.attach(ctx, cluster.Leisure, s.tried)
 	} else {
 		h = cluster.HostOf(to)
 	}

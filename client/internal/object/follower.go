@@ -9,6 +9,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/view"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // Follower has the newest view of a part of an object, and ends the work on what a view showed once a newer one shows
@@ -116,11 +117,11 @@ func Within(ctx, other context.Context) (context.Context, func()) {
 }
 
 // Head reads the head of a view. It stays as it is where there is none.
-func Head(v *view.View, into protocol.Record) error {
+func Head(v *view.View, into field.Value) error {
 	if !v.Exists || len(v.Data) == 0 {
 		return nil
 	}
-	if err := protocol.ReadRecord(v.Data, into); err != nil {
+	if err := protocol.ReadRecord(v.Data, into, 0); err != nil {
 		return fmt.Errorf("%w: a view that cannot be read: %w", client.ErrInternal, err)
 	}
 	return nil

@@ -8,21 +8,15 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // Clock is the time of a shard at which something was read.
 type Clock uint64
 
 // Moment is one of the shard, and of the wall clock.
-func (c Clock) Moment(at, wallMillis uint64) (m client.Moment) {
-	if at == 0 {
-		return client.Moment{}
-	}
-	m = client.Moment{Happened: true, Ago: conn.Millis(uint64(c) - min(uint64(c), at)), Time: conn.Millis(at)}
-	if wallMillis != 0 {
-		m.Wall = time.UnixMilli(int64(wallMillis))
-	}
-	return m
+func (c Clock) Moment(at, wallMillis uint64) client.Moment {
+	return field.At(at, wallMillis).Seen(uint64(c))
 }
 
 // Until is how long it is to a time of the shard, 0 where that has come.
@@ -32,9 +26,6 @@ func (c Clock) Until(at uint64) time.Duration { return conn.Millis(at - min(at, 
 func Millis(d time.Duration) uint64 {
 	return uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
-
-// InWords makes a name of the protocol one for people.
-func InWords(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", " ")) }
 
 // Cut makes a text one as hosts take it, of so many bytes at the most.
 func Cut(text string, most int) string {
@@ -50,14 +41,33 @@ func Cut(text string, most int) string {
 // Record is a pointer to a record.
 type Record[M any] interface {
 	*M
-	protocol.Record
+	field.Value
 }
 
-// Records reads rows, each of which is one record.
-func Records[M any, P Record[M]](rows *protocol.Rows, add func(id uint64, m *M)) error {
+// Read appends the value of a record, as the record looks at a time of the shard in milliseconds.
+func Read[M any, P Record[M]](list []M, record []byte, now uint64) ([]M, error) {
+	var m M
+	if err := protocol.ReadRecord(record, P(&m), now); err != nil {
+		return list, err
+	}
+	return append(list, m), nil
+}
+
+// ReadRows appends the values of rows, each of which is one record.
+func ReadRows[M any, P Record[M]](list []M, rows *protocol.Rows, now uint64) (_ []M, err error) {
+	for row := range rows.All() {
+		if list, err = Read[M, P](list, row.Body, now); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// Records reads rows, each of which is one record, as the records look at a time of the shard.
+func Records[M any, P Record[M]](rows *protocol.Rows, now Clock, add func(id uint64, m *M)) error {
 	for row := range rows.All() {
 		var m M
-		if err := protocol.ReadRecord(row.Body, P(&m)); err != nil {
+		if err := protocol.ReadRecord(row.Body, P(&m), uint64(now)); err != nil {
 			return err
 		}
 		add(row.ID, &m)

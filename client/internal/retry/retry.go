@@ -39,6 +39,11 @@ type Retries struct {
 	// Leaders, where set, is closed when it has become known who leads a shard, since before the try that failed: a
 	// pause then ends soon.
 	Leaders <-chan struct{}
+	// Connected, where set, is closed when there is another connection, since before the try that failed: a pause then
+	// ends at once.
+	Connected <-chan struct{}
+	// Patience, where set, is the longest pause after a failure to reach a host.
+	Patience time.Duration
 
 	tries    int
 	moves    int // in a row
@@ -61,15 +66,17 @@ func (r *Retries) Again(ctx, other context.Context, err error) error {
 	if wait == 0 {
 		return nil
 	}
-	var leaders <-chan struct{}
+	var leaders, connected <-chan struct{}
 	if failure.IsTransport(err) || failure.Status(err) == protocol.StatusUnavailable {
-		leaders = r.Leaders
+		leaders, connected = r.Leaders, r.Connected
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
+			return nil
+		case <-connected:
 			return nil
 		case <-leaders:
 			leaders, r.tries = nil, 1
@@ -87,6 +94,9 @@ func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 	status := failure.Status(err)
 	if failure.IsTransport(err) {
 		wait = r.next(0)
+		if r.Patience > 0 {
+			wait = min(wait, r.Patience)
+		}
 	} else {
 		switch status.Retry() {
 		case protocol.RetryNever:

@@ -32,7 +32,7 @@ func showLoads(t *testing.T, b *browser) {
 	b.awaitText("420\nrequests a second")
 	b.awaitText("4.2\nof them fail")
 	b.awaitText("8\nms, p99 of the slowest host")
-	b.await("document.querySelector('.tile.bad').innerText === '5.0 GB\\nfree on the fullest disk'")
+	b.awaitText("5.0\nGB free on the fullest disk")
 	b.awaitText("All hosts")
 	b.await("[...document.querySelectorAll('figure')].some((one) => one.innerText.includes('420 /s'))")
 	b.visit(st.url + "/hosts")
@@ -111,7 +111,7 @@ func keepLines(t *testing.T, b *browser) {
 	if err := config.Put(t.Context(), st.client, node, "limits", []byte("a=1\nb=2\n")); err != nil {
 		t.Fatal(err)
 	}
-	b.visit(st.url + "/lookup?" + url.Values{"node": {node}, "name": {"limits"}, "what": {"config"}}.Encode())
+	b.visit(st.url + "/config?" + url.Values{"node": {node}, "name": {"limits"}}.Encode())
 	b.click("Change")
 	b.evaluate("document.querySelector('dialog [name=value]').value += 'c=3\\n'")
 	b.fill("reason", "a test")

@@ -5,14 +5,11 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/config"
 	"github.com/signalbox/signalbox/client/rollout"
-	"github.com/signalbox/signalbox/shard"
 )
 
 var testLog = slog.New(slog.DiscardHandler)
@@ -30,7 +27,7 @@ func TestInABrowser(t *testing.T) {
 		{"a host dies and comes back", dieAndComeBack},
 		{"the console is there again after a restart of its host", reconnect},
 		{"every action is reached by keyboard", reachByKeyboard},
-		{"a table of ten thousand rows is drawn in pages", drawLongTables},
+		{"a table of a hundred thousand rows is drawn in pages", drawLongTables},
 		{"the load of all hosts is shown", showLoads},
 		{"names in command lines are quoted", quoteNames},
 		{"who gives up signing in is not asked again", giveUpSigningIn},
@@ -38,6 +35,18 @@ func TestInABrowser(t *testing.T) {
 		{"a value of several lines keeps them", keepLines},
 		{"a host without a place for a stream says so", reportTooManyStreams},
 		{"a tab that is not seen reads nothing", readNothingUnseen},
+		{"what is stuck comes first, and is counted", showWhatIsStuck},
+		{"order, page and filter are in the address", keepInTheAddress},
+		{"every character is seen", showEveryCharacter},
+		{"a slash goes to the search", goToTheSearch},
+		{"an address without a page says so", sayThereIsNoPage},
+		{"config and discovery have their own pages", keepLookupsApart},
+		{"the namespace is a tree", growATree},
+		{"roles are named as they are", nameRoles},
+		{"plots begin in the past", plotThePast},
+		{"a roll-back goes to the last version that all had", proposeTheWayBack},
+		{"a rollout is drawn as stages", drawStages},
+		{"what is left counts down", countDown},
 		{"pages fit every width and theme", fit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,7 +80,8 @@ func handOver(t *testing.T, b *browser) {
 	b.await("document.querySelectorAll('tbody')[0]?.innerText.includes('two')")
 	b.awaitText("No session waits.")
 	b.click("End")
-	b.awaitText(fmt.Sprintf("End session %d", second.ID()))
+	b.awaitText("End the session of the second")
+	b.await(fmt.Sprintf("!document.querySelector('dialog').innerText.includes('%d')", second.ID()))
 	b.fill("reason", "a test")
 	await(t, "the end of the session", second.Context().Done())
 	b.awaitText("It is free.")
@@ -160,13 +170,14 @@ func reachByKeyboard(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	_, _, _, _ = st.lock("nightly")
 	b.visit(st.url + "/semaphore?" + url.Values{"node": {node}, "name": {"nightly"}}.Encode())
-	b.await("document.querySelectorAll('main button').length === 4") // Resize, Delete, and an End for each session
+	const acts = "main button:not(.sort)"
+	b.await("document.querySelectorAll('" + acts + "').length === 4") // Resize, Delete, and an End for each session
 	b.evaluate("document.body.focus(); window.reached = new Set(); addEventListener('focusin', " +
 		"({ target }) => reached.add(target.textContent + target.closest('tr')?.dataset.key))")
-	for range 40 {
+	for range 60 {
 		b.press("Tab", "")
 	}
-	b.await("[...document.querySelectorAll('main button')].every((one) => " +
+	b.await("[...document.querySelectorAll('main button, main a')].every((one) => " +
 		"reached.has(one.textContent + one.closest('tr')?.dataset.key))")
 	b.evaluate("[...document.querySelectorAll('main button')].find((one) => one.textContent === 'Delete').focus()")
 	b.press("Enter", "\r")
@@ -182,22 +193,27 @@ func drawLongTables(t *testing.T, b *browser) {
 	st := newStage(t, false)
 	b.visit(st.url + "/locks")
 	b.awaitText("There is no semaphore yet.")
-	b.evaluate(`import("/dom.js").then(({ table, replace, h }) => {
-		const rows = [...Array(10000).keys()], place = h("div", { id: "long" }), local = {};
-		const draw = () => table(rows, [["n", (one) => one + 1]], { key: (one) => one, local });
-		local.redraw = () => replace(place, h("div", {}, draw()));
-		local.redraw();
+	b.evaluate(`Promise.all([import("/dom.js"), import("/table.js")]).then(([{ replace, h }, { table }]) => {
+		const rows = [...Array(100000).keys()], place = h("div", { id: "long" }), local = { given: {} };
+		const draw = () => replace(place, h("div", {}, table(rows, [["n", (one) => one + 1, "", (one) => one]],
+			{ key: (one) => one, local })));
+		local.set = (values) => { Object.assign(local.given, values); draw(); };
+		draw();
 		document.body.append(place);
 	})`)
 	shown := func() string { return b.evaluate("document.querySelectorAll('#long tbody tr').length") }
 	if got := shown(); got != "200" {
 		t.Errorf("%s rows are drawn", got)
 	}
-	b.await("document.querySelector('#long .pager').innerText.includes('1 to 200 of 10000')")
+	b.await("document.querySelector('#long .pager').innerText.includes('1 to 200 of 100000')")
 	b.evaluate("[...document.querySelectorAll('#long button')].find((one) => one.textContent === 'Next').click()")
-	b.await("document.querySelector('#long .pager').innerText.includes('201 to 400 of 10000')")
+	b.await("document.querySelector('#long .pager').innerText.includes('201 to 400 of 100000')")
 	if got := shown(); got != "200" || b.evaluate("document.querySelector('#long td').textContent") != "201" {
 		t.Errorf("%s rows are drawn on the next page", got)
+	}
+	for _, first := range []string{"1", "100000"} { // ascending, then descending
+		b.evaluate("document.querySelector('#long th button').click()")
+		b.await(fmt.Sprintf("document.querySelector('#long td').textContent === %q", first))
 	}
 }
 
@@ -211,52 +227,13 @@ func allPages(session uint64) map[string]string {
 	}
 	return map[string]string{
 		"overview": "/", "locks": "/locks", "semaphore": at("/semaphore", "nightly"), "sessions": "/sessions",
-		"session": fmt.Sprintf("/session?id=%d", session), "lookups": "/lookups", "lookup": at("/lookup", "limits"),
+		"session": fmt.Sprintf("/session?id=%d", session), "discovery": "/discovery",
+		"endpoints": at("/endpoints", "web"),
+		"configs":   "/configs", "config": at("/config", "limits"), "nodes": "/nodes?node=" + url.QueryEscape(node),
+		"unknown":  "/nowhere",
 		"rollouts": "/rollouts", "rollout": at("/rollout", "dns"), "processes": "/processes",
 		"process": at("/process", "rebalance"), "hosts": "/hosts", "history": "/history", "backups": "/backups",
 		"rights": "/rights", "search": "/search?text=n", "missing": at("/semaphore", "none"),
-	}
-}
-
-// fit visits every page: none is wider than the screen, in both themes, also on a phone.
-func fit(t *testing.T, b *browser) {
-	st := newStage(t, false)
-	st.objects()
-	s, _, _, _ := st.lock("nightly")
-	long := strings.Repeat("a-long-name-", 7)
-	if _, err := s.Semaphore(long, client.Limit(3)).Acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := config.Put(t.Context(), st.client, node, "limits", []byte("rate=100")); err != nil {
-		t.Fatal(err)
-	}
-	for name, page := range allPages(s.ID()) {
-		b.visit(st.url + page)
-		b.await(drawn)
-		if name == "overview" && *shots != "" {
-			st.plotHosts(b)
-		}
-		for _, theme := range []string{"light", "dark"} {
-			for _, width := range []int{1280, 360} {
-				b.look(theme, width)
-				if wide := b.evaluate("document.documentElement.scrollWidth"); wide != strconv.Itoa(width) {
-					t.Errorf("%s, %s: %s wide on a screen of %d", name, theme, wide, width)
-				}
-				b.save(fmt.Sprintf("%s-%s-%d", name, theme, width))
-			}
-		}
-	}
-}
-
-// plotHosts has the hosts do more and less, until the page has a line of that.
-func (st *stage) plotHosts(b *browser) {
-	for i := range 8 {
-		for id := range shard.HostID(3) {
-			st.cluster.Host(id + 1).ReportLoad(loadAt(2*i + int(id)))
-		}
-		const points = "(document.querySelector('.plot').querySelector('path:not(.area)')" +
-			"?.getAttribute('d').split('L').length ?? 1)"
-		b.await(fmt.Sprintf("%s > %d", points, i))
 	}
 }
 

@@ -150,7 +150,7 @@ func (st *stage) objects() {
 		_, err = rollout.Publish(st.Context(), s, "dns", []byte("example.org"), rollout.Label("2026-11-22"))
 	}
 	if err == nil {
-		err = st.reach(s)
+		err = st.reach(s, "dns")
 	}
 	if err == nil {
 		_, err = process.Of(st.client, node, "rebalance").Put(st.Context(), process.Spec{MinMembers: 2},
@@ -161,9 +161,31 @@ func (st *stage) objects() {
 	}
 }
 
-// reach has an instance in the first location use the version.
-func (st *stage) reach(s *client.Session) error {
-	m, err := rollout.Join(st.Context(), s, "dns", rollout.Instance{Name: "a.sas", Location: "SAS"})
+// hang has a process open a round that one of its two members never prepares for.
+func (st *stage) hang(name string) {
+	st.Helper()
+	by := process.By{Author: "ann", Reason: "a test"}
+	spec := process.Spec{MinMembers: 2, ReplyTimeout: 100 * time.Millisecond}
+	if _, err := process.Of(st.client, node, name).Put(st.Context(), spec, by); err != nil {
+		st.Fatal(err)
+	}
+	for _, handler := range []process.Handler{{
+		Coordinate: func(context.Context, *process.Round) (any, error) { return nil, nil },
+	}, {
+		Prepare: func(ctx context.Context, _ *process.Round) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}} {
+		if _, err := process.Join(st.Context(), st.session("member of "+name), name, handler); err != nil {
+			st.Fatal(err)
+		}
+	}
+}
+
+// reach has an instance in the first location use the version of a rollout.
+func (st *stage) reach(s *client.Session, name string) error {
+	m, err := rollout.Join(st.Context(), s, name, rollout.Instance{Name: "a.sas", Location: "SAS"})
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,18 +12,16 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/gateway/ydb"
 	"github.com/signalbox/signalbox/internal/timerslack"
 )
+
+// version is set by releases with -ldflags "-X main.version=v1.2.3".
+var version = "devel"
 
 // What sysexits.h calls these two.
 const (
@@ -34,12 +30,15 @@ const (
 )
 
 type options struct {
-	listen, endpoints, metrics, advertise   string
-	publish, tokenFile                      string
-	certificate, key, clusterCA, clusterTLS string
-	plainTickets                            bool
-	streams, perAddress, processors         int
-	drain                                   time.Duration
+	listen, endpoints, metrics, advertise string
+	publish, tokenFile                    string
+	certificate, key, clientCA            string
+	clusterTLS, clusterCA                 string
+	clusterCertificate, clusterKey        string
+	plainTickets, showVersion             bool
+	streams, perAddress, processors       int
+	queuedMiB                             int64
+	drain                                 time.Duration
 }
 
 func parse(args []string) (o options, err error) {
@@ -54,15 +53,23 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.metrics, "metrics", "127.0.0.1:2137", "where /metrics, /livez and /readyz are; off for nowhere")
 	f.StringVar(&o.certificate, "tls-cert", "", "the certificate that SDKs see")
 	f.StringVar(&o.key, "tls-key", "", "its key")
+	f.StringVar(&o.clientCA, "tls-client-ca", "", "the authority that must have signed the certificates of SDKs; none "+
+		"are asked for where it is empty")
 	f.StringVar(&o.clusterTLS, "cluster-tls", "off", "how hosts are called: off, on")
 	f.StringVar(&o.clusterCA, "cluster-ca", "", "the authority of the hosts' certificates; the system's where it is "+
 		"empty")
+	f.StringVar(&o.clusterCertificate, "cluster-cert", "", "the certificate that hosts see: those with "+
+		"--tls-client-ca let nobody in without one")
+	f.StringVar(&o.clusterKey, "cluster-key", "", "its key")
 	f.BoolVar(&o.plainTickets, "plain-tickets", false, "take tickets without TLS from other machines")
 	f.IntVar(&o.streams, "max-sessions", ydb.DefaultMaxStreams, "sessions at a time")
 	f.IntVar(&o.perAddress, "max-sessions-per-address", ydb.DefaultMaxStreams, "sessions at a time of one address")
 	f.IntVar(&o.processors, "processors", 0, "how many processors it uses; 0 for what GOMAXPROCS says, or else half "+
 		"of the machine's")
+	f.Int64Var(&o.queuedMiB, "max-queued-mib", ydb.DefaultMaxQueuedBytes>>20, "how many MiB may wait to be read by "+
+		"all SDKs together; of one session it is 4")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long a stop waits for sessions to leave")
+	f.BoolVar(&o.showVersion, "version", false, "print the version and end")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -72,8 +79,17 @@ func parse(args []string) (o options, err error) {
 	if o.processors < 0 {
 		return o, errors.New("--processors is 0 or more")
 	}
-	if (o.certificate == "") != (o.key == "") {
+	switch {
+	case (o.certificate == "") != (o.key == ""):
 		return o, errors.New("--tls-cert and --tls-key go together")
+	case o.clientCA != "" && o.certificate == "":
+		return o, errors.New("--tls-client-ca needs --tls-cert and --tls-key")
+	case (o.clusterCertificate == "") != (o.clusterKey == ""):
+		return o, errors.New("--cluster-cert and --cluster-key go together")
+	case o.clusterTLS != "on" && (o.clusterCertificate != "" || o.clusterCA != ""):
+		return o, errors.New("--cluster-ca, --cluster-cert and --cluster-key need --cluster-tls on")
+	case o.queuedMiB < 1 || o.queuedMiB > 1<<20:
+		return o, errors.New("--max-queued-mib is 1 to 1048576")
 	}
 	if o.publish != "" && o.advertise != "" {
 		return o, errors.New("--publish and --advertise exclude each other: discovery names those of one list")
@@ -93,6 +109,9 @@ func main() {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "signalbox-ydb:", err)
 		os.Exit(exitUsage)
+	case o.showVersion:
+		fmt.Println("signalbox-ydb", version)
+		return
 	}
 	if o.processors > 0 || os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(processors(o.processors, runtime.GOMAXPROCS(0)))
@@ -183,71 +202,6 @@ func publish(o options, g *ydb.Gateway) error {
 	}
 	g.Publish(own[0], strings.TrimSpace(string(token)))
 	return nil
-}
-
-func newServer(o options) (*grpc.Server, error) {
-	all := ydb.ServerOptions()
-	if o.certificate != "" {
-		c, err := tls.LoadX509KeyPair(o.certificate, o.key)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, grpc.Creds(credentials.NewTLS(&tls.Config{
-			Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS12,
-		})))
-	}
-	return grpc.NewServer(all...), nil
-}
-
-func configOf(o options, log *slog.Logger) (c ydb.Config, err error) {
-	var secured *tls.Config
-	if o.clusterTLS == "on" {
-		secured = &tls.Config{MinVersion: tls.VersionTLS12}
-		if o.clusterCA != "" {
-			pem, err := os.ReadFile(o.clusterCA)
-			if err != nil {
-				return c, err
-			}
-			secured.RootCAs = x509.NewCertPool()
-			if !secured.RootCAs.AppendCertsFromPEM(pem) {
-				return c, fmt.Errorf("%s has no certificate", o.clusterCA)
-			}
-		}
-	} else if o.clusterTLS != "off" {
-		return c, fmt.Errorf("--cluster-tls is %q; on or off", o.clusterTLS)
-	}
-	endpoints, err := endpointsOf("advertise", o.advertise)
-	return ydb.Config{
-		Endpoints: endpoints, Secure: o.certificate != "", PlainTickets: o.plainTickets, MaxStreams: o.streams,
-		MaxStreamsPerAddress: o.perAddress, Log: log,
-		Open: func(ctx context.Context, token string) (*client.Client, error) {
-			all := []client.Option{client.WithName("signalbox-ydb"), client.WithToken(token), client.WithLogger(log)}
-			if secured != nil {
-				all = append(all, client.WithTLS(secured))
-			}
-			return client.Open(ctx, o.endpoints, all...)
-		},
-	}, err
-}
-
-// endpointsOf reads host:port[/location], separated by commas, of a flag.
-func endpointsOf(flag, list string) (all []ydb.Endpoint, err error) {
-	for item := range strings.SplitSeq(list, ",") {
-		if item = strings.TrimSpace(item); item == "" {
-			continue
-		}
-		address, location, _ := strings.Cut(item, "/")
-		host, port, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, fmt.Errorf("--%s: %w", flag, err)
-		}
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil {
-			return nil, fmt.Errorf("--%s: the port of %s: %w", flag, address, err)
-		}
-		all = append(all, ydb.Endpoint{Address: host, Port: uint32(n), Location: location})
-	}
-	return all, nil
 }
 
 // serveMetrics serves what operators and orchestrators ask.

@@ -64,7 +64,9 @@ func TestHowManyProcessorsItUses(t *testing.T) {
 // TestFlagsThatAreWrong are refused before anything starts.
 func TestFlagsThatAreWrong(t *testing.T) {
 	for _, args := range []string{"--tls-cert x", "--tls-key x", "more", "--cluster-tls maybe", "--advertise a",
-		"--cluster-tls on --cluster-ca /is/not/there", "--publish a:1 --advertise a:1", "--publish a",
+		"--cluster-tls on --cluster-ca /is/not/there", "--cluster-ca x", "--tls-client-ca x",
+		"--cluster-tls on --cluster-cert x", "--cluster-tls on --cluster-cert x --cluster-key x",
+		"--max-queued-mib 0", "--publish a:1 --advertise a:1", "--publish a",
 		"--processors -1", "--publish a:1,b:1",
 		"--publish a:0", "--publish :1", "--publish a:1 --token-file /is/not/there"} {
 		o, err := parse(strings.Fields(args))
@@ -81,19 +83,20 @@ func TestFlagsThatAreWrong(t *testing.T) {
 }
 
 // flags finds what looks like a flag with a value.
-var flags = regexp.MustCompile(`(?m) --([a-z-]+)[ =][^-]`)
+var flags = regexp.MustCompile(`(?m)[ "]--([a-z-]+)[ =][^-]`)
 
-// TestFlagsOfTheUnit: those that the unit, the comment of the image and the manifest name are flags of this program.
+// TestFlagsOfTheUnit: those that the settings of the unit, the comment of the image and the manifest name are flags of
+// this program.
 func TestFlagsOfTheUnit(t *testing.T) {
 	deploy := filepath.Join("..", "..", "..", "deploy")
-	for _, file := range []string{"systemd/signalbox-ydb.service", "ydb.Dockerfile", "kubernetes/ydb.yaml"} {
+	for _, file := range []string{"systemd/signalbox-ydb.env", "ydb.Dockerfile", "kubernetes/ydb.yaml"} {
 		text, err := os.ReadFile(filepath.Join(deploy, file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := 0
 		for _, name := range flags.FindAllStringSubmatch(string(text), -1) {
-			if slices.Contains([]string{"from", "now"}, name[1]) { // of COPY, and of systemctl
+			if slices.Contains([]string{"from"}, name[1]) { // of COPY
 				continue
 			}
 			found++
@@ -164,7 +167,7 @@ func selfSigned(t *testing.T) (certificate, key string, pool *x509.CertPool) {
 		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {

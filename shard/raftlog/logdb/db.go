@@ -20,17 +20,20 @@ type Factory struct {
 	Disk wal.Disk
 	// SegmentBytes is the size that the log's files grow to, wal.DefaultSegmentBytes where it is 0.
 	SegmentBytes int64
-	// RecentBytes bounds the entries that are kept in memory, DefaultRecentBytes where it is 0.
+	// RecentBytes is how much of the log is kept in memory, DefaultRecentBytes where it is 0.
 	RecentBytes int64
-	// Existing refuses a directory without a log: it had one before.
+	// Existing refuses a directory without a log: it had one before. Least is wal.Options.Least.
 	Existing bool
+	Least    wal.End
 	// Synced is called, if set, with the duration of each write and sync. It must not block.
 	Synced func(time.Duration)
+	// Full is that of wal.Options.
+	Full func(err error, last bool)
 }
 
 const (
-	// DefaultRecentBytes bounds the entries that a host keeps in memory.
-	DefaultRecentBytes = 64 << 20
+	// DefaultRecentBytes is how much of its log a host keeps in memory.
+	DefaultRecentBytes = 16 << 20
 	// storeName is what the engine knows the store by. It refuses a directory of another one.
 	storeName = "signalbox-wal"
 	// binaryFormat is the version of what is stored. The engine refuses a directory of another one.
@@ -46,7 +49,7 @@ func (*Factory) Name() string { return storeName }
 func (f *Factory) Open(dir string) (*DB, error) {
 	log, err := wal.Open(wal.Options{
 		Dir: filepath.Join(dir, logDir), Disk: f.Disk, SegmentBytes: f.SegmentBytes, Existing: f.Existing,
-		Synced: f.Synced,
+		Least: f.Least, Synced: f.Synced, Full: f.Full,
 	})
 	if err != nil {
 		return nil, err
@@ -96,7 +99,7 @@ func (o owner) Replay(at wal.Place, key wal.Key, kind wal.Kind, data []byte) err
 	if err != nil || kind != kindChange {
 		return fmt.Errorf("%w: segment %d, byte %d", errForm, at.Segment, at.Offset)
 	}
-	return o.db.replica(key).do(c, at, nil)
+	return o.db.replica(key).do(c, at, kept{})
 }
 
 // Rewrite implements wal.Owner.
@@ -118,7 +121,7 @@ func (db *DB) replica(key wal.Key) *replica {
 	defer db.mu.Unlock()
 	r := db.replicas[key]
 	if r == nil {
-		r = &replica{db: db, key: key}
+		r = &replica{db: db, key: key, mu: newLock()}
 		db.replicas[key] = r
 	}
 	return r
@@ -149,6 +152,9 @@ func (db *DB) all() (all []*replica) {
 
 // SegmentBytes is how large the file of the log is that is written at the moment.
 func (db *DB) SegmentBytes() int64 { return db.log.SegmentBytes() }
+
+// End is up to where the log is durable.
+func (db *DB) End() wal.End { return db.log.End() }
 
 // Name implements raftio.ILogDB.
 func (*DB) Name() string { return storeName }

@@ -26,6 +26,28 @@ type ReplicaReport struct {
 	SnapshotFile string
 }
 
+// Position is how far a replica is: its term, and its last entry or the last that its snapshot has.
+type Position struct {
+	wal.Key
+	Term, Last uint64
+}
+
+// Positions returns how far each replica is, in no order. What it returns was appended and may not be durable yet.
+func (db *DB) Positions() (list []Position) {
+	for _, r := range db.all() {
+		list = append(list, r.position())
+	}
+	return list
+}
+
+// Last returns the last entry of a replica. It waits for nothing.
+func (db *DB) Last(shardID, replicaID uint64) uint64 {
+	if r := db.existing(shardID, replicaID); r != nil {
+		return r.last.Load()
+	}
+	return 0
+}
+
 // Inspect reads the log below a directory, and changes nothing. It returns an error only where it cannot read.
 func Inspect(disk wal.FS, dir string) (*Report, error) {
 	db := &DB{replicas: make(map[wal.Key]*replica)}

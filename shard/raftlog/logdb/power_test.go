@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
 var (

@@ -1,105 +1,59 @@
 package logdb
 
 import (
-	"slices"
+	"bytes"
 	"sync"
-	"unsafe"
-
-	pb "github.com/lni/dragonboat/v4/raftpb"
 )
 
-// recent keeps the entries in memory that were saved last, of all replicas of a host: the engine reads them again when
-// it applies them, and when it sends them to replicas that lag a little.
+// recent keeps the records with entries in memory that were saved last, of all replicas of a host: the engine reads
+// their entries again when it sends them to replicas that lag a little. The records stand one behind the other in a
+// ring of bytes, which the collector of garbage need not look into.
 type recent struct {
-	limit int64
+	limit int64 // how long the ring is; no record of more than a quarter is kept
 
-	mu    sync.Mutex
-	used  int64
-	queue []*chunk // oldest first
-	// What the next chunks are made of: most are of one short entry, and two allocations for each would show.
-	chunks []chunk
-	spare  []pb.Entry
+	mu   sync.Mutex
+	ring []byte
+	next uint64 // how many bytes the ring has taken, where the next record begins
 }
 
-// chunk is the entries of one record.
-type chunk struct {
-	entries []pb.Entry // nil once they are not kept any more; guarded by recent.mu
-	bytes   int64
+// kept is a record in the ring. The zero value is of a record that was not kept.
+type kept struct {
+	at    uint64 // what next was
+	bytes uint32
 }
 
-const (
-	// chunkBytes is about what a chunk takes beside its entries.
-	chunkBytes = 128
-	// allocatedTogether is for how many chunks, or entries, memory is allocated at once. It is free when none of them
-	// is kept, so long entries have their own.
-	allocatedTogether = 32
-	longEntries       = 16 << 10
-)
-
-// add keeps the entries of a record, and no longer those that were kept for the longest time. The commands are shared
-// with the engine, which does not change them.
-func (r *recent) add(entries []pb.Entry) *chunk {
-	bytes := int64(chunkBytes)
-	for i := range entries {
-		bytes += int64(unsafe.Sizeof(entries[i])) + int64(len(entries[i].Cmd))
+// add keeps a record in place of the oldest ones.
+func (r *recent) add(record []byte) kept {
+	n := len(record)
+	if int64(n) > r.limit/4 {
+		return kept{}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.newChunk()
-	c.entries, c.bytes = r.clone(entries, bytes), bytes
-	r.queue = append(r.queue, c)
-	r.used += c.bytes
-	for r.used > r.limit {
-		old := r.queue[0]
-		r.queue[0] = nil
-		r.queue = r.queue[1:]
-		r.used -= old.bytes
-		old.entries = nil
+	if r.ring == nil {
+		r.ring = make([]byte, r.limit)
 	}
-	return c
+	size := uint64(len(r.ring))
+	if rest := size - r.next%size; rest < uint64(n) {
+		r.next += rest // no record goes over the end
+	}
+	k := kept{r.next, uint32(n)}
+	copy(r.ring[r.next%size:], record)
+	r.next += uint64(n)
+	return k
 }
 
-// newChunk returns an empty chunk. The lock is held.
-func (r *recent) newChunk() *chunk {
-	if len(r.chunks) == 0 {
-		r.chunks = make([]chunk, allocatedTogether)
-	}
-	c := &r.chunks[0]
-	r.chunks = r.chunks[1:]
-	return c
-}
-
-// clone copies entries of that many bytes. The lock is held.
-func (r *recent) clone(entries []pb.Entry, bytes int64) []pb.Entry {
-	if bytes > longEntries {
-		return slices.Clone(entries)
-	}
-	n := len(entries)
-	if n > len(r.spare) {
-		r.spare = make([]pb.Entry, max(n, allocatedTogether))
-	}
-	cloned := r.spare[:n:n]
-	copy(cloned, entries)
-	r.spare = r.spare[n:]
-	return cloned
-}
-
-// entries returns the entries of a chunk, nil where they are not kept.
-func (r *recent) entries(c *chunk) []pb.Entry {
-	if c == nil {
+// record returns a copy of a record, nil if the ring does not have it any more.
+func (r *recent) record(k kept) []byte {
+	if k.bytes == 0 {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return c.entries
-}
-
-// drop gives up the entries of a chunk. What it took is free when its turn comes.
-func (r *recent) drop(c *chunk) {
-	if c == nil {
-		return
+	size := uint64(len(r.ring))
+	if r.next > k.at+size {
+		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	c.entries = nil
+	from := k.at % size
+	return bytes.Clone(r.ring[from : from+uint64(k.bytes)])
 }

@@ -3,12 +3,24 @@ package logdb
 import (
 	"fmt"
 	"math"
-	"sync"
+	"sync/atomic"
 
 	"github.com/lni/dragonboat/v4/raftio"
 	pb "github.com/lni/dragonboat/v4/raftpb"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
+
+// lock is a mutex for what waits for the disk: an append may, at the end of a segment. Other than with a sync.Mutex the
+// time of a bubble of testing/synctest goes on while a goroutine waits for the lock.
+type lock chan struct{}
+
+func newLock() lock { return make(lock, 1) }
+
+// Lock waits until no other goroutine has the lock.
+func (l lock) Lock() { l <- struct{}{} }
+
+// Unlock gives the lock to a goroutine that waits.
+func (l lock) Unlock() { <-l }
 
 // replica is what the store has of one replica. Its entries are in the log, and the last of all replicas in memory.
 type replica struct {
@@ -16,12 +28,15 @@ type replica struct {
 	key wal.Key
 
 	// The lock is held while a change is appended to the log, so the log has the changes in the order of the memory.
-	mu        sync.Mutex
+	mu        lock
 	bootstrap []byte // encoded, nil where there is none
 	state     pb.State
 	logged    pb.State // the last that the log has; its commit position may be an earlier one
 	snapshot  pb.Snapshot
 	entries   runs
+
+	// last is the last entry, or where there is none the last that the snapshot has. It is read without the lock.
+	last atomic.Uint64
 
 	// where the log has the last of each
 	bootstrapAt, stateAt, snapshotAt use
@@ -51,9 +66,6 @@ func (r *replica) move(u *use, at wal.Place, bytes int) {
 // count is called by runs for the place of a run that changes.
 func (r *replica) count(changed run, runs int) {
 	r.db.need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
-	if runs < 0 {
-		r.db.recent.drop(changed.recent)
-	}
 }
 
 // append adds a change to the log, and does it. The lock is held.
@@ -63,22 +75,24 @@ func (r *replica) append(c change) (wal.Place, error) {
 	if err != nil {
 		return at, err
 	}
-	if len(r.encoding) > recordBytes {
-		r.encoding = nil
-	}
 	done := read{change: c, count: uint64(len(c.entries))}
-	var kept *chunk
+	var recent kept
 	if done.count > 0 {
 		done.first = c.entries[0].Index
 		if !c.rewritten {
-			kept = r.db.recent.add(c.entries)
+			recent = r.db.recent.add(r.encoding)
 		}
 	}
-	return at, r.do(done, at, kept)
+	if len(r.encoding) > recordBytes {
+		r.encoding = nil
+	}
+	err = r.do(done, at, recent)
+	r.db.need(at.Segment, -int64(at.Bytes)) // what is needed of the record is counted now
+	return at, err
 }
 
 // do does a change that is in the log. The lock is held.
-func (r *replica) do(c read, at wal.Place, kept *chunk) error {
+func (r *replica) do(c read, at wal.Place, recent kept) error {
 	if c.cleared {
 		r.clear()
 	}
@@ -101,9 +115,21 @@ func (r *replica) do(c read, at wal.Place, kept *chunk) error {
 		r.entries.cutFrom(0, r.count)
 	}
 	if c.count > 0 {
-		r.put(run{first: c.first, last: c.first + c.count - 1, place: at, recent: kept}, c.rewritten)
+		r.put(run{first: c.first, last: c.first + c.count - 1, place: at, recent: recent}, c.rewritten)
 	}
+	last := r.snapshot.Index
+	if n := len(r.entries); n > 0 {
+		last = max(last, r.entries[n-1].last)
+	}
+	r.last.Store(last)
 	return nil
+}
+
+// position returns the term of the replica and its last entry.
+func (r *replica) position() (p Position) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Position{Key: r.key, Term: r.state.Term, Last: r.last.Load()}
 }
 
 // put adds entries. The lock is held.
@@ -184,12 +210,12 @@ func (r *replica) iterate(entries []pb.Entry, size, low, high, most uint64) ([]p
 // load returns the entries of the record that a run is in. There may be more of them than the run has. The lock is
 // held, so the record is not removed meanwhile.
 func (r *replica) load(found run) ([]pb.Entry, error) {
-	if entries := r.db.recent.entries(found.recent); entries != nil {
-		return entries, nil
-	}
-	data, err := r.db.log.Read(found.place, nil)
-	if err != nil {
-		return nil, err
+	data := r.db.recent.record(found.recent)
+	if data == nil {
+		var err error
+		if data, err = r.db.log.Read(found.place, nil); err != nil {
+			return nil, err
+		}
 	}
 	c, err := readChange(data)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type run struct {
 	first, last uint64
 	place       wal.Place
-	recent      *chunk // the same entries in memory, nil where they were not kept
+	recent      kept // the same record in memory
 }
 
 // runs says where a replica's entries are, in the order of their indices. They overlap nowhere. Where the engine leaves

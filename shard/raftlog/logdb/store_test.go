@@ -10,7 +10,7 @@ import (
 	"github.com/lni/dragonboat/v4/raftio"
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
-	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 

@@ -1,9 +1,11 @@
 package logdb
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -222,20 +224,46 @@ func TestTheEntriesInMemoryAreBounded(t *testing.T) {
 		u.ReplicaID = 1 + i%3
 		u.EntriesToSave[0].Cmd = make([]byte, 1000)
 		saved(t, db, u)
-		held := int64(0)
-		for _, c := range db.recent.queue {
-			held += c.bytes
-		}
-		if db.recent.used > db.recent.limit || held != db.recent.used {
-			t.Fatalf("%d bytes are held, %d counted, %d allowed", held, db.recent.used, db.recent.limit)
+		if held := int64(len(db.recent.ring)); held != db.recent.limit {
+			t.Fatalf("%d bytes are held, %d allowed", held, db.recent.limit)
 		}
 		last := db.existing(3, u.ReplicaID).entries
-		if db.recent.entries(last[len(last)-1].recent) == nil {
+		if db.recent.record(last[len(last)-1].recent) == nil {
 			t.Fatal("the last entries are not in memory")
 		}
 	}
-	if oldest := db.existing(3, 1).entries[0]; db.recent.entries(oldest.recent) != nil {
+	if oldest := db.existing(3, 1).entries[0]; db.recent.record(oldest.recent) != nil {
 		t.Error("the first entries are still in memory")
+	}
+}
+
+// TestTheRingReturnsWhatItTook: a record is returned as it was added, or not at all.
+func TestTheRingReturnsWhatItTook(t *testing.T) {
+	r := recent{limit: 1000}
+	type added struct {
+		kept
+		record []byte
+	}
+	var all []added
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 2000 {
+		record := bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 1+random.IntN(130))
+		k := r.add(record)
+		if (k.bytes == 0) != (len(record) > 250) {
+			t.Fatalf("of %d bytes %d are kept", len(record), k.bytes)
+		}
+		all = append(all, added{k, record})
+		size := 0
+		for j := len(all) - 1; j >= 0; j-- {
+			got := r.record(all[j].kept)
+			if got != nil && !bytes.Equal(got, all[j].record) {
+				t.Fatalf("record %d of %d is another one", j, i)
+			}
+			// The end of the ring may be left empty by as much as a record is long.
+			if size += len(all[j].record); got == nil && all[j].bytes > 0 && size <= 1000-250 {
+				t.Fatalf("record %d of %d is not kept, with %d bytes since", j, i, size)
+			}
+		}
 	}
 }
 

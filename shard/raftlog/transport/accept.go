@@ -26,6 +26,7 @@ func (t *Transport) accept() {
 			time.Sleep(acceptPause)
 			continue
 		}
+		boundLoss(conn)
 		if err := t.add(conn); err != nil {
 			t.config.Logger.Warn("turned away a connection of another host", "remote", conn.RemoteAddr(), "error", err)
 			conn.Close()
@@ -114,6 +115,7 @@ func (t *Transport) serve(raw net.Conn) error {
 		return nil // it was closed since the handshake
 	}
 	defer end.leave(raw)
+	defer t.running.Go(func() { end.mourn(&g.peer, raw) })
 	return end.serve(conn, g)
 }
 

@@ -82,6 +82,21 @@ func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	return d.call(ctx, made)
 }
 
+// identifyWithin is how long a host that is alive may take to say who it is.
+const identifyWithin = 700 * time.Millisecond
+
+// IdentityAt returns who listens at an address, by its own word: only TLS proves it.
+func (t *Transport) IdentityAt(ctx context.Context, address string) (Identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, identifyWithin)
+	defer cancel()
+	d, err := t.dialAddress(ctx, Host{Address: address}, purposeUnnamed)
+	if err != nil {
+		return Identity{}, fmt.Errorf("look who is at %s: %w", address, err)
+	}
+	defer d.close()
+	return d.peer.Identity, nil
+}
+
 // call makes the only call of a connection.
 func (d *dialled) call(ctx context.Context, request []byte) ([]byte, error) {
 	defer d.close()

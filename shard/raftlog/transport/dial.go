@@ -41,11 +41,11 @@ func (t *Transport) dial(ctx context.Context, to Host, purpose purpose) (*dialle
 // dialAddress opens a connection to an address. Where the entry has no id, any host that answers is the one that was
 // meant.
 func (t *Transport) dialAddress(ctx context.Context, to Host, purpose purpose) (*dialled, error) {
-	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlivePeriod}
-	raw, err := dialer.DialContext(ctx, "tcp", to.Address)
+	raw, err := t.config.Dial(ctx, to.Address)
 	if err != nil {
 		return nil, err
 	}
+	boundLoss(raw)
 	d := &dialled{conn: raw, close: func() { t.hangUp(raw) }}
 	if err := t.noteDialled(raw, to); err != nil {
 		raw.Close()
@@ -64,6 +64,12 @@ func (t *Transport) dialAddress(ctx context.Context, to Host, purpose purpose) (
 		return nil, err
 	}
 	return d, nil
+}
+
+// dialTCP opens a connection to an address over TCP.
+func dialTCP(ctx context.Context, address string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlivePeriod}
+	return dialer.DialContext(ctx, "tcp", address)
 }
 
 // noteDialled makes a change of the address book end the connection. It returns an error where one has come already.

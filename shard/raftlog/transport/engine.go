@@ -29,12 +29,19 @@ type Replicas interface {
 	// Takes reports whether this host takes the next part of a shard's log, or of a snapshot, whose whole size it gets
 	// where this is the beginning of one. What it does not take is dropped.
 	Takes(shardID, snapshot uint64) bool
+	// Positions are how far this host's newest replica of each shard is; one that it has discarded is the furthest.
+	Positions() []Position
+	// Behind returns what says in what the positions of a host are behind what it has confirmed to this one by the time
+	// of the call, nil for nothing.
+	Behind(host shard.HostID) func([]Position) error
 	// Received is called with the messages of a peer before the engine gets them, and Sending with those for a peer
 	// before they are sent. Both may change them.
 	Received(from shard.HostID, messages []raftpb.Message)
 	Sending(messages []raftpb.Message)
 	// Sent is called with each chunk of a snapshot that was sent to a peer.
 	Sent(to shard.HostID, chunk *raftpb.Chunk)
+	// Died is called when the process of a peer has ended, and returns what is to be done about that, in order.
+	Died(host shard.HostID) []Stand
 }
 
 // Factory makes the engine's end of a transport when the engine asks for it. It implements config.TransportFactory.
@@ -176,31 +183,26 @@ func (e *engineEnd) handle(from *origin, kind byte, payload []byte, dropping *bo
 	return nil
 }
 
-// GetConnection dials another host, and repeats that for a while where it does not answer. After an error the engine
-// does not dial for up to a second and a half, which is too long for a host that has just started again and is needed
-// in an election.
+// GetConnection dials another host, and repeats that for a while where it does not answer. What waits to be sent
+// meanwhile is sent then. A host that does not answer for longer is searched for.
 func (e *engineEnd) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
 	to, err := ParseTarget(target)
 	if err != nil {
 		return nil, err
 	}
-	for until := time.Now().Add(e.redialFor); ; {
-		d, err := e.dialTarget(ctx, to)
-		if err == nil {
-			s := newSender(ctx, d)
-			s.redial = func() (*dialled, error) { return e.dialTarget(ctx, to) }
-			s.sending = e.replicas.Sending
-			return s, nil
-		}
-		if time.Now().After(until) || isLasting(err) {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(redialEvery):
-		}
+	until := time.Now().Add(e.redialFor)
+	s := &sender{ctx: ctx, sending: e.replicas.Sending}
+	s.redial = func() (*dialled, error) { return e.dialTarget(ctx, to) }
+	d, err := e.redial(ctx, to, redialEvery, func() bool { return time.Now().After(until) })
+	switch {
+	case err == nil:
+		s.use(d)
+	case ctx.Err() != nil, isLasting(err):
+		return nil, err
+	default:
+		s.search = e.searchFor(ctx, to)
 	}
+	return s, nil
 }
 
 // dialTarget opens a connection for the engine's frames.

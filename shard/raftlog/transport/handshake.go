@@ -29,7 +29,7 @@ import (
 //	byte  4        handshakeVersion
 //	byte  5        1 where a secret is set, else 0
 //	byte  6        the purpose
-//	byte  7        0
+//	byte  7        1 where the host exchanges positions, else 0
 //	bytes 8..15    deployment, big endian
 //	bytes 16..31   generation
 //	bytes 32..39   id of the host, big endian
@@ -37,6 +37,9 @@ import (
 //	bytes 56..63   number of the start, big endian
 //	bytes 64..71   draw of the start, big endian
 //	bytes 72..103  random
+//
+// Where both hellos say so, the proof of the dialer, and the verdict of an acceptor that takes it, are followed by how
+// far their replicas are (position.go): each side has that before it judges.
 //
 // A verdict is a code (1 byte), the length of a text (2 bytes), the text, and the MAC of these (32 bytes). The proof,
 // and the keys of verdicts and frames, are drawn from the secret with HKDF-SHA256, salted with both hellos. Without a
@@ -53,11 +56,16 @@ const (
 	helloHead  = 8 // is checked before the rest is read
 	helloSize  = 104
 	helloNonce = 72
-	proofSize  = sha256.Size
+	// helloPositions is the byte that says whether the host exchanges positions.
+	helloPositions = 7
+	proofSize      = sha256.Size
 
 	// helloSize2 is the size of a hello of version 2.
 	helloSize2 = 56
 )
+
+// ErrClients: at the address clients connect, not hosts.
+var ErrClients = errors.New("clients connect there, and hosts at another port")
 
 // purpose is what a connection is for.
 type purpose byte
@@ -106,6 +114,10 @@ func (h *hello) identity() (i Identity) {
 // isHello reports whether these are the first bytes of a hello. It is checked before anything is answered.
 func (h *hello) isHello() bool { return [3]byte(h[:3]) == frameMagic && h[3] == helloKind }
 
+// isFrameOfClients reports whether these are the first bytes of what a host answers at the port of its clients: a frame
+// of the client protocol begins with its length, which is far below 65536 in such an answer.
+func (h *hello) isFrameOfClients() bool { return h[0] == 0 && h[1] == 0 && (h[2] != 0 || h[3] != 0) }
+
 // read reads the hello of the other side. Of another version than this one it reads the head, or all where it knows
 // how long it is: what is left unread could keep the answer from being read.
 func (h *hello) read(conn io.Reader) error {
@@ -137,8 +149,9 @@ func (h *hello) compare(theirs *hello) error {
 }
 
 func otherVersion(version byte) error {
-	return fmt.Errorf("it speaks version %d between hosts, this host version %d: stop all hosts, then start all with "+
-		"one version", version, handshakeVersion)
+	return fmt.Errorf("it speaks version %d between hosts, this host version %d: hosts of the two cannot be in one "+
+		"cluster, and neither reads directories of the other: run one version of Signalbox on all", version,
+		handshakeVersion)
 }
 
 // handshakeKeys are what both sides draw from the secret and the hellos.
@@ -146,6 +159,7 @@ type handshakeKeys struct {
 	proof            []byte // that of the dialer
 	dialer, acceptor []byte // keys of their verdicts
 	frames, answers  []byte // keys of what the dialer sends, and of what the acceptor sends
+	ahead, back      []byte // keys of the dialer's positions, and of the acceptor's
 }
 
 func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err error) {
@@ -153,7 +167,8 @@ func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err e
 	for label, key := range map[string]*[]byte{
 		"signalbox dialer": &keys.proof, "signalbox dialer verdict": &keys.dialer,
 		"signalbox acceptor verdict": &keys.acceptor, "signalbox frames": &keys.frames,
-		"signalbox answers": &keys.answers,
+		"signalbox answers": &keys.answers, "signalbox dialer positions": &keys.ahead,
+		"signalbox acceptor positions": &keys.back,
 	} {
 		if *key, err = hkdf.Key(sha256.New, secret, salt, label, proofSize); err != nil {
 			return keys, err
@@ -189,11 +204,15 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 		self, secret = Identity{}, nil
 	}
 	ours, theirs := newHello(&self, secret, purpose), new(hello)
+	offered := t.offer(ours, to.ID)
 	if _, err := conn.Write(ours[:]); err != nil {
 		return g, err
 	}
 	if err := theirs.read(conn); err != nil {
 		return g, err
+	}
+	if theirs.isFrameOfClients() {
+		return g, fmt.Errorf("%w: %w", errHandshake, ErrClients)
 	}
 	if err := ours.compare(theirs); err != nil && (purpose != purposeUnnamed || theirs[4] != ours[4]) {
 		return g, fmt.Errorf("%w: %w", errHandshake, err)
@@ -205,8 +224,15 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 	if _, err := conn.Write(keys.proof); err != nil {
 		return g, err
 	}
+	positions := offered.with(theirs)
+	if err := positions.say(conn, keys.ahead); err != nil {
+		return g, err
+	}
 	g = newGreeting(conn, ours, theirs, theirs)
 	if err := t.hear(conn, keys.acceptor, &g); err != nil {
+		return g, err
+	}
+	if err := positions.hear(conn, keys.back, &g.peer); err != nil {
 		return g, err
 	}
 	var refusal *Refused
@@ -233,6 +259,7 @@ func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 		secret = nil
 	}
 	ours := newHello(&self, secret, theirs.purpose())
+	positions := t.offer(ours, theirs.identity().Host).with(theirs)
 	if theirs.isHello() {
 		if _, err := conn.Write(ours[:]); err != nil {
 			return g, err
@@ -253,12 +280,18 @@ func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 	if !hmac.Equal(proof[:], keys.proof) {
 		return g, fmt.Errorf("it says that it is host %d and does not have the secret of this one", g.peer.Host)
 	}
+	if err := positions.hear(conn, keys.ahead, &g.peer); err != nil {
+		return g, err
+	}
 	refusal := t.judgeAccepted(&g)
 	if refusal == nil {
 		refusal = enroll(g.peer, g.purpose)
 	}
 	if err := sendVerdict(conn, keys.acceptor, refusal); err != nil {
 		return g, fmt.Errorf("%s: %w", &g.peer, err)
+	}
+	if err := positions.say(conn, keys.back); err != nil {
+		return g, err
 	}
 	if err := t.hear(conn, keys.dialer, &g); err != nil {
 		return g, err

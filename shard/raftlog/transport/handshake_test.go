@@ -169,7 +169,7 @@ func TestAHostOfTheVersionWithoutHandshakesIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitEnd(t, conn)
-	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "stop all hosts") })
+	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "run one version") })
 	if len(e.batches) != 0 {
 		t.Errorf("%d batches came through", len(e.batches))
 	}
@@ -191,7 +191,7 @@ func TestAHostOfTheVersionBeforeHearsOfThisOne(t *testing.T) {
 	if err != nil || len(answer) < helloSize2 || answer[4] != handshakeVersion {
 		t.Errorf("it gets %x, %v", answer, err)
 	}
-	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "stop all hosts") })
+	eventually(t, "what to do", func() bool { return strings.Contains(e.log.String(), "run one version") })
 }
 
 // tappedConn keeps what is written.

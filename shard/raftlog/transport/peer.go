@@ -47,6 +47,9 @@ type Peer struct {
 	// Transcript is a digest of what both sides have drawn at random for this connection: a proof that names it is
 	// worth nothing on another one.
 	Transcript [32]byte
+	// Behind says in what the positions of the peer are behind what it has confirmed to this host. It is nil where they
+	// are not, and where no positions were exchanged.
+	Behind error
 	// Certificate is the one that the peer has shown, which an authority of the hosts has signed; nil without TLS.
 	Certificate *x509.Certificate
 }

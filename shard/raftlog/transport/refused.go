@@ -18,7 +18,8 @@ const (
 	CodeUnknownHost
 	// CodeOtherIncarnation: the host of that id has another directory.
 	CodeOtherIncarnation
-	// CodeOlderCopy: a later start of the same directory was seen, or another one of the same number.
+	// CodeOlderCopy: a later start of the same directory was seen, or another one of the same number; it lacks what it
+	// has confirmed; or the host runs elsewhere.
 	CodeOlderCopy
 	// CodeExpelled: the host was expelled.
 	CodeExpelled

@@ -3,6 +3,7 @@ package transport
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -21,10 +22,11 @@ const (
 // sender is this host's end of a connection that it dialled. It ends with its context at the latest: the engine waits
 // for what is being sent when it closes. The engine uses it from one goroutine.
 type sender struct {
-	*dialled
-	ctx     context.Context
-	unwatch func() bool // ends the watch of ctx
-	buffer  []byte
+	*dialled         // nil while the host is searched for
+	search   *search // nil unless it is
+	ctx      context.Context
+	unwatch  func() bool // ends the watch of ctx
+	buffer   []byte
 	// sending is called with messages before they are sent.
 	sending func([]raftpb.Message)
 	// redial, where set, makes the connection anew, once for each frame that could not be written: the other host may
@@ -40,10 +42,27 @@ func newSender(ctx context.Context, d *dialled) *sender {
 }
 
 // use has it send over a connection.
-func (s *sender) use(d *dialled) { s.dialled, s.unwatch = d, context.AfterFunc(s.ctx, d.close) }
+func (s *sender) use(d *dialled) {
+	s.dialled, s.unwatch = d, context.AfterFunc(s.ctx, d.close)
+	if s.redial != nil {
+		go closeWithPeer(d.conn, d.close)
+	}
+}
+
+// closeWithPeer closes a connection over which the peer sends nothing, once the peer has closed it. The next frame is
+// then sent over a new connection. Otherwise the kernel would take the frame and lose it: the vote, say, of a host for
+// which a peer that has started again has not stood before.
+func closeWithPeer(conn net.Conn, closed func()) {
+	_, _ = conn.Read(make([]byte, 1))
+	closed()
+}
 
 // Close ends the connection. What was sent is delivered nevertheless.
 func (s *sender) Close() {
+	if s.search != nil {
+		s.search.close()
+		return
+	}
 	s.unwatch()
 	s.close()
 }
@@ -56,8 +75,30 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 			return nil
 		}
 	}
+	if lost, err := s.isLost(); lost || err != nil {
+		return err
+	}
 	s.sending(batch.Requests)
 	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
+}
+
+// isLost reports whether the host is still searched for. An error says that the search has failed for good.
+func (s *sender) isLost() (bool, error) {
+	if s.search == nil {
+		return false, nil
+	}
+	select {
+	case f := <-s.search.found:
+		if f.err != nil {
+			s.search.found <- f // for close
+			return false, f.err
+		}
+		s.search = nil
+		s.use(f.dialled)
+		return false, nil
+	default:
+		return true, nil
+	}
 }
 
 // isEngineForward reports whether an entry is a batch that this host proposed as the leader, and that the engine

@@ -139,3 +139,42 @@ func TestWhatIsBeingSentEndsWithTheEngine(t *testing.T) {
 		}
 	})
 }
+
+// TestAHostThatIsAwayForLongIsReachedAtOnceWhenItIsBack: what it was to be sent meanwhile is dropped, and the engine,
+// which would not dial for a while after an error, gets none.
+func TestAHostThatIsAwayForLongIsReachedAtOnceWhenItIsBack(t *testing.T) {
+	e := newEndpoint(t)
+	e.peer.redialFor = 0
+	ports, err := subprocess.ReservePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ports.Close()
+	address := ports.Addresses[0]
+	e.peer.SetHosts([]Host{{ID: 1, Incarnation: one.Incarnation, Address: address}})
+	conn, err := e.peer.GetConnection(context.Background(), one.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SendMessageBatch(goodBatch("lost")); err != nil {
+		t.Fatal(err)
+	}
+	again, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := newEndpoint(t, func(c *Config) {
+		c.Listener.Close()
+		c.Listener = again
+	})
+	eventually(t, "a message that arrives", func() bool {
+		if err := conn.SendMessageBatch(goodBatch("found")); err != nil {
+			t.Fatal(err)
+		}
+		return len(back.batches) > 0
+	})
+	if got := <-back.batches; string(got.Requests[0].Entries[0].Cmd) != "found" {
+		t.Errorf("%q arrived, which was sent while the host was away", got.Requests[0].Entries[0].Cmd)
+	}
+}

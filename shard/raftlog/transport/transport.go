@@ -15,12 +15,19 @@ import (
 
 // Limits of the connections between hosts.
 const (
-	dialTimeout      = 5 * time.Second
+	// dialTimeout is short: the first packet of a connection that is lost is sent again after one second, and after
+	// pauses that double from then on.
+	dialTimeout      = time.Second
 	handshakeTimeout = 5 * time.Second
 	keepAlivePeriod  = 10 * time.Second
-	// redialEvery is how often a host that does not answer is dialled, and redialFor for how long, before the engine
-	// gets the error.
+	// lossTimeout is after how long a connection ends whose other end acknowledges nothing: longer than an election,
+	// within which a host that is not heard is replaced anyway.
+	lossTimeout = time.Second
+	// redialEvery is how often a host that does not answer is dialled, and redialFor for how long what is to be sent
+	// waits for that.
 	redialEvery = 50 * time.Millisecond
+	// searchEvery is how often it is dialled after that.
+	searchEvery = 200 * time.Millisecond
 	redialFor   = 3 * time.Second
 	// acceptPause is how long accepting waits after an error, as when the process has no file descriptor left.
 	acceptPause = 50 * time.Millisecond
@@ -43,7 +50,9 @@ type Config struct {
 	Hosts []Host
 	// Listener is where other hosts connect; nil: none can. The transport closes it.
 	Listener net.Listener
-	TLS      *Certificates // nil: plain TCP
+	// Dial opens a connection to an address; nil: over TCP.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+	TLS  *Certificates // nil: plain TCP
 	// Admit, if set, returns why a named host is no peer of this one; a *Refused chooses the code that it is refused
 	// with. It is called in the handshake of each connection, at both ends, once the peer has proved that it has the
 	// secret, and may wait for the disk. Where it is nil, the hosts of the address book are peers.
@@ -82,6 +91,9 @@ type Transport struct {
 func Open(c Config) *Transport {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Dial == nil {
+		c.Dial = dialTCP
 	}
 	t := &Transport{
 		config: c, self: c.Identity, secret: c.Secret,

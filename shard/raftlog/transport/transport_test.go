@@ -3,6 +3,8 @@ package transport
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -67,6 +69,9 @@ func (l *logBuffer) String() string {
 
 const testDeployment = 42
 
+// noAddress is where host 2 would listen.
+const noAddress = "b.example:1"
+
 var (
 	one = Target{Host: 1, Incarnation: hosts.Incarnation{1}}
 	two = Target{Host: 2, Incarnation: hosts.Incarnation{2}}
@@ -82,6 +87,9 @@ type testReplicas struct {
 	route *Route
 	takes func(shardID, snapshot uint64) bool // nil: all
 	sent  atomic.Int64                        // chunks
+	died  atomic.Int64                        // how often the other host has
+	// positions are those that it says, and confirmed those that the other host has confirmed.
+	positions, confirmed []Position
 }
 
 func (r *testReplicas) Route(shardID uint64) *Route {
@@ -95,9 +103,33 @@ func (r *testReplicas) Takes(shardID, snapshot uint64) bool {
 	return r.takes == nil || r.takes(shardID, snapshot)
 }
 
+func (r *testReplicas) Positions() []Position { return r.positions }
+
+func (r *testReplicas) Behind(shard.HostID) func([]Position) error {
+	return func(list []Position) error {
+		for i, c := range r.confirmed {
+			if i >= len(list) || list[i].Behind(c) {
+				return fmt.Errorf("it says %v", list)
+			}
+		}
+		return nil
+	}
+}
+
 func (*testReplicas) Received(shard.HostID, []raftpb.Message) {}
 func (*testReplicas) Sending([]raftpb.Message)                {}
 func (r *testReplicas) Sent(shard.HostID, *raftpb.Chunk)      { r.sent.Add(1) }
+
+// Died returns two messages, the second for a leader that has a successor.
+func (r *testReplicas) Died(shard.HostID) []Stand {
+	n := uint64(r.died.Add(1))
+	stand := func(hint uint64, still bool) Stand {
+		return Stand{Message: func() (raftpb.Message, bool) {
+			return raftpb.Message{Type: raftpb.TimeoutNow, Hint: hint}, still
+		}}
+	}
+	return []Stand{stand(n, true), stand(n+1000, false)}
+}
 
 // routeOf returns a route of a replica to the founders of a shard, and others that have joined.
 func routeOf(replica uint64, joined map[uint64]Target) *Route {
@@ -109,7 +141,7 @@ func routeOf(replica uint64, joined map[uint64]Target) *Route {
 // newDialer returns the transport of host 2, with what else host 1 has.
 func newDialer(t *testing.T, of *endpoint, changes ...func(*Config)) *engineEnd {
 	c := of.config
-	c.Identity, c.Listener, c.Refused, c.TurnedAway = identityOf(two), nil, nil, nil
+	c.Identity, c.Listener, c.Refused, c.TurnedAway, c.Dial = identityOf(two), nil, nil, nil, nil
 	c.Hosts = []Host{{ID: 1, Name: "one", Incarnation: one.Incarnation, Address: of.address}}
 	for _, change := range changes {
 		change(&c)
@@ -165,9 +197,15 @@ func newEndpoint(t *testing.T, changes ...func(*Config)) *endpoint {
 	}
 	c := Config{
 		Identity: identityOf(one), Logger: slog.New(slog.NewTextHandler(e.log, nil)), Listener: listener,
-		Hosts: []Host{{ID: 2, Name: "two", Incarnation: two.Incarnation, Address: "b.example:1"}},
+		Hosts: []Host{{ID: 2, Name: "two", Incarnation: two.Incarnation, Address: noAddress}},
 	}
 	c.Refused = func(r Refusal) { e.refused[r].Add(1) }
+	c.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		if address == noAddress {
+			return nil, errors.New("no test goes outside")
+		}
+		return dialTCP(ctx, address)
+	}
 	for _, change := range changes {
 		change(&c)
 	}

@@ -135,6 +135,8 @@ func (t *Transport) admitByBook(peer Peer) error {
 	case h.Incarnation != peer.Incarnation:
 		return refusef(CodeOtherIncarnation, "host %d has the incarnation %s, and it says %s", h.ID, h.Incarnation,
 			peer.Incarnation)
+	case peer.Behind != nil:
+		return &Refused{Code: CodeOlderCopy, Text: peer.Behind.Error()}
 	}
 	return nil
 }

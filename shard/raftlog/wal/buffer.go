@@ -69,7 +69,7 @@ func (l *Log) flush() {
 	s := l.current()
 	l.mu.Unlock()
 	begun := time.Now()
-	err := out.write(s)
+	err := l.insist(func() error { return out.write(s) })
 	l.options.Synced(time.Since(begun))
 	l.mu.Lock()
 	if len(out.memory) <= bufferKept {

@@ -206,6 +206,50 @@ func TestDamageIsRefusedAndNamed(t *testing.T) {
 	}
 }
 
+// TestALogThatEndsBeforeItsEndIsRefused cuts off the end of a log that was closed, by a sector more each time. The log
+// itself does not say that something is missing; its end is known from elsewhere.
+func TestALogThatEndsBeforeItsEndIsRefused(t *testing.T) {
+	fs := newMemory()
+	v := mustOpen(t, testOptions(memoryDisk(fs)))
+	for i := range 40 {
+		v.set(t, Key{1, uint64(i)}, textOfNumber(i, 2000))
+	}
+	if err := v.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end := v.log.End()
+	name := segmentName(testDir, end.Segment)
+	open := func(fs roomy, least End) error {
+		options := testOptions(memoryDisk(fs))
+		options.Least = least
+		v, err := openValues(options)
+		if err != nil {
+			return err
+		}
+		if now := v.log.End(); now.Before(end) {
+			t.Errorf("a log that ended at %v is opened at %v", end, now)
+		}
+		return v.log.Close()
+	}
+	whole := contentOf(t, fs, name)
+	for from := direct.Down(end.Offset - 1); from >= firstRecord; from -= direct.Sector {
+		cut := copyOf(t, fs)
+		data := slices.Clone(whole)
+		clear(data[from:])
+		put(t, cut, name, data)
+		var damage *DamageError
+		if err := open(cut, end); !errors.As(err, &damage) || damage.File != name || damage.Offset > end.Offset {
+			t.Fatalf("with zeros from byte %d on, of %d, it opens with %v", from, end.Offset, err)
+		}
+	}
+	if err := open(copyOf(t, fs), End{Segment: end.Segment + 1, Offset: firstRecord}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("without the segment in which it ended it opens with %v", err)
+	}
+	if err := open(copyOf(t, fs), end); err != nil {
+		t.Errorf("whole, it opens with %v", err)
+	}
+}
+
 // imageContent is what is found in a segment.
 func imageContent(t *testing.T, fs vfs.FS, name string) content {
 	t.Helper()

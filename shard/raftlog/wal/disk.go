@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/internal/freeing"
@@ -43,6 +44,9 @@ func (d Disk) syncDirectory(dir string) error {
 	}
 	return errors.Join(directory.Sync(), directory.Close())
 }
+
+// NoRoom reports whether an error says that a disk, or what a user may have of it, is full.
+func NoRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // readFile reads a file into memory that is used again where it is large enough.
 func readFile(disk FS, name string, memory []byte) (data []byte, err error) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // Options say where a log is and how large its files become.
@@ -15,8 +17,13 @@ type Options struct {
 	SegmentBytes int64
 	// Existing refuses a directory without a log: it had one before.
 	Existing bool
+	// Least is up to where the log was durable when that was last noted elsewhere. A log that ends before is damaged.
+	Least End
 	// Synced is called, if set, with the duration of each write and sync of records. It must not block.
 	Synced func(time.Duration)
+	// Full is called, if set, when the disk has no room for what is to be written, and may make some. It is called
+	// again with last set before the log gives up: its users get the error next. The log is locked then.
+	Full func(err error, last bool)
 }
 
 // DefaultSegmentBytes is the size that segments grow to. Of a log and the reserve beside it about five segments are not
@@ -24,12 +31,21 @@ type Options struct {
 // the next one more often, for which a few small files are synced.
 const DefaultSegmentBytes = 16 << 20
 
+// roomPatience is how long the log waits for room before it fails, roomPause between two tries.
+const (
+	roomPatience = time.Second
+	roomPause    = 20 * time.Millisecond
+)
+
 func (o Options) withDefaults() Options {
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = DefaultSegmentBytes
 	}
 	if o.Synced == nil {
 		o.Synced = func(time.Duration) {}
+	}
+	if o.Full == nil {
+		o.Full = func(error, bool) {}
 	}
 	return o
 }
@@ -147,14 +163,20 @@ func (l *Log) SegmentBytes() int64 {
 }
 
 // Append adds a record, which is durable once a Sync of its place has returned. The data are copied. Records that are
-// appended one after the other stand in that order.
+// appended one after the other stand in that order. All bytes of the record are needed until the owner, who has said by
+// then which are, takes them back with Need: its segment may be sealed, and be the oldest, before the owner comes to
+// say so. Rewrite waits for an owner who is about to.
 func (l *Log) Append(key Key, kind Kind, data []byte) (Place, error) {
 	if len(data) > maxRecord {
 		return Place{}, fmt.Errorf("wal: a record of %d bytes is too long", len(data))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.append(key, kind, data)
+	at, err := l.append(key, kind, data)
+	if err == nil {
+		l.need(at.Segment, int64(at.Bytes))
+	}
+	return at, err
 }
 
 // append is Append. The lock is held.
@@ -205,14 +227,34 @@ func (l *Log) durable(at Place) bool {
 func (l *Log) fail(err error) {
 	if l.err == nil {
 		l.err = err
+		if NoRoom(err) {
+			l.options.Full(err, true)
+		}
 	}
 	l.changed.Broadcast()
+}
+
+// insist does what takes room on the disk, and again for a moment where that has none: what holds room for the log may
+// give it back meanwhile. What is done again must not depend on how far it came before.
+func (l *Log) insist(do func() error) error {
+	err := do()
+	for until := time.Now().Add(roomPatience); NoRoom(err) && time.Now().Before(until); {
+		l.options.Full(err, false)
+		time.Sleep(roomPause)
+		err = do()
+	}
+	return err
 }
 
 // Need says that so many bytes more of a segment are needed, or fewer if it is negative.
 func (l *Log) Need(segment uint64, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.need(segment, bytes)
+}
+
+// need is Need. The lock is held.
+func (l *Log) need(segment uint64, bytes int64) {
 	s := l.segment(segment)
 	s.needed += bytes
 	l.needed += bytes
@@ -261,6 +303,16 @@ func (l *Log) readable(at Place) (*segment, error) {
 		s.reader = file
 	}
 	return s, nil
+}
+
+// End is up to where a log is durable.
+type End = hosts.LogEnd
+
+// End returns up to where the log is durable. Once the log is closed that is the end of all that it ever holds.
+func (l *Log) End() End {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return End{Segment: l.current().number, Offset: l.synced}
 }
 
 // Size says how large a log is.

@@ -39,7 +39,11 @@ func (l *Log) makeNext() {
 	h := l.nextHeader()
 	l.busy = true
 	l.mu.Unlock()
-	s, err := l.makeSegment(h, l.hurried)
+	var s *segment
+	err := l.insist(func() (err error) {
+		s, err = l.makeSegment(h, l.hurried)
+		return err
+	})
 	l.mu.Lock()
 	switch {
 	case err == nil:

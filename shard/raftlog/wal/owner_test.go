@@ -12,7 +12,7 @@ import (
 
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
-	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
 const (
@@ -73,6 +73,12 @@ func (v *values) note(at Place, key Key, kind Kind, text string) {
 	}
 }
 
+// appended notes a record that was appended.
+func (v *values) appended(at Place, key Key, kind Kind, text string) {
+	v.note(at, key, kind, text)
+	v.log.Need(at.Segment, -int64(at.Bytes))
+}
+
 // Rewrite implements Owner.
 func (v *values) Rewrite(segment uint64) error {
 	v.mu.Lock()
@@ -92,7 +98,7 @@ func (v *values) Rewrite(segment uint64) error {
 		if at, err = v.log.Append(key, kindSet, data); err != nil {
 			return err
 		}
-		v.note(at, key, kindSet, string(data))
+		v.appended(at, key, kindSet, string(data))
 	}
 	return nil
 }
@@ -103,7 +109,7 @@ func (v *values) change(key Key, kind Kind, text string) (Place, error) {
 	defer v.mu.Unlock()
 	at, err := v.log.Append(key, kind, []byte(text))
 	if err == nil {
-		v.note(at, key, kind, text)
+		v.appended(at, key, kind, text)
 	}
 	return at, err
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/shard/raftlog/internal/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 )
 
 var (
@@ -37,18 +37,25 @@ type (
 		state int
 		what  string
 	}
-	safe struct{ state int }
+	safe struct {
+		state int
+		end   End // as another file may have it by then
+	}
 )
 
-// span is which states a log may have: those from the last one that must be safe to the last one that was asked for.
-type span struct{ low, high int }
+// span is which states a log may have: those from the last one that must be safe to the last one that was asked for. It
+// does not end before the end that was known.
+type span struct {
+	low, high int
+	end       End
+}
 
 func (s span) noted(note any) span {
 	switch n := note.(type) {
 	case asked:
 		s.high = n.state
 	case safe:
-		s.low = n.state
+		s.low, s.end = n.state, n.end
 	}
 	return s
 }
@@ -104,6 +111,7 @@ func (p *power) live(disk *outage.Disk, states []map[Key]string, begin span, ste
 		e.add(state)
 	}
 	options := testOptions(recordedDisk(r))
+	options.Least = begin.end
 	v, err := openValues(options)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
@@ -117,13 +125,14 @@ func (p *power) live(disk *outage.Disk, states []map[Key]string, begin span, ste
 		return nil, err
 	}
 	r.Note(asked{e.add(e.states[found]), "open"})
-	r.Note(safe{len(e.states) - 1})
+	r.Note(safe{len(e.states) - 1, v.log.End()})
 	for range steps {
 		if p.random.IntN(40) == 0 {
 			if err := v.log.Close(); err != nil {
 				return nil, err
 			}
-			r.Note(safe{len(e.states) - 1})
+			options.Least = v.log.End()
+			r.Note(safe{len(e.states) - 1, options.Least})
 			if v, err = openValues(options); err != nil {
 				return nil, fmt.Errorf("open again: %w", err)
 			}
@@ -165,7 +174,7 @@ func (p *power) step(e *era, v *values, r *outage.Recorder) error {
 	if err := v.log.Sync(last); err != nil {
 		return err
 	}
-	r.Note(safe{len(e.states) - 1})
+	r.Note(safe{len(e.states) - 1, v.log.End()})
 	return nil
 }
 
@@ -175,7 +184,9 @@ func (p *power) open(e *era, image *outage.Disk, allowed span) (state int, err e
 	if err := image.Put(testRoot, fs, testRoot); err != nil {
 		return 0, err
 	}
-	v, err := openValues(testOptions(memoryDisk(fs)))
+	options := testOptions(memoryDisk(fs))
+	options.Least = allowed.end
+	v, err := openValues(options)
 	if err != nil {
 		return 0, fmt.Errorf("open: %w", err)
 	}
@@ -223,7 +234,7 @@ func (p *power) fail(e *era) (next *outage.Disk, states []map[Key]string, begin 
 		image := d.Image(outage.RandomDraw(p.random))
 		var state int
 		state, err = p.open(e, image, allowed)
-		next, states = image.Clone(), []map[Key]string{e.states[state]}
+		next, states, begin = image.Clone(), []map[Key]string{e.states[state]}, span{end: allowed.end}
 		return false
 	})
 	return next, states, begin, err

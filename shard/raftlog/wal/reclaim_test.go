@@ -219,3 +219,43 @@ func TestWhatAKilledProcessWasMakingIsRemoved(t *testing.T) {
 		t.Errorf("the directory has %v", names)
 	}
 }
+
+// TestASegmentStaysUntilItsRecordIsCounted: an owner may be slow to say what it needs of a record that it has appended.
+// Others append meanwhile, until the segment is the oldest one, and nothing else of it is needed.
+func TestASegmentStaysUntilItsRecordIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := mustOpen(t, testOptions(memoryDisk(newMemory())))
+		at, err := v.log.Append(Key{7, 7}, kindSet, []byte("slow"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := make(chan struct{})
+		v.mu.Lock() // as the owner has it who appends
+		go func() {
+			defer close(counted)
+			defer v.mu.Unlock()
+			for i := range 300 { // of another owner
+				other, err := v.log.Append(Key{8, 8}, kindDelete, []byte(textOfNumber(i, 3000)))
+				if err == nil {
+					v.log.Need(other.Segment, -int64(other.Bytes))
+					err = v.log.Sync(other)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			v.appended(at, Key{7, 7}, kindSet, "slow")
+		}()
+		<-counted
+		<-v.log.Reclaim()
+		v.mu.Lock()
+		place := v.places[Key{7, 7}]
+		v.mu.Unlock()
+		if data, err := v.log.Read(place, nil); err != nil || string(data) != "slow" {
+			t.Errorf("the record reads %q, %v", data, err)
+		}
+		if place == at {
+			t.Error("its segment was never the oldest one")
+		}
+	})
+}

@@ -143,6 +143,10 @@ func (l *Log) checkAll(last *image, t tail, numbers []uint64) error {
 		return missing(segmentName(l.options.Dir, l.first))
 	case count < len(numbers):
 		return damagedAt(last.path, t.end)
+	case l.current().number < l.options.Least.Segment && l.next == nil:
+		return missing(segmentName(l.options.Dir, l.options.Least.Segment))
+	case (End{Segment: l.current().number, Offset: t.end}).Before(l.options.Least):
+		return damagedAt(last.path, t.end)
 	default:
 		return last.checkChain(l.options.Dir, t.content, nil)
 	}

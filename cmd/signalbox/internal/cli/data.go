@@ -5,12 +5,12 @@ import (
 	"io"
 	"strings"
 
+	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
 // DataHelp says how data is given, for the help of commands that use Data.
-const DataHelp = `Data is given as it is, as @FILE for what is in a file, or as - for what comes from
-standard input; data that begins with @ is given with two of them.`
+const DataHelp = operation.DataHelp
 
 // Data returns the data that an argument stands for: itself, that of a file for @FILE, or standard input for -.
 func (f *Frame) Data(argument string) ([]byte, error) {
@@ -28,7 +28,7 @@ func (f *Frame) Data(argument string) ([]byte, error) {
 	return []byte(argument), nil
 }
 
-// DataOf returns what is read, if it is not longer than any data can be.
+// DataOf returns the data that was read, unless the data is longer than any data can be.
 func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error) {
 	data, err := read()
 	if err == nil && len(data) > protocol.MaxDataBytes {
@@ -39,3 +39,6 @@ func (f *Frame) DataOf(from string, read func() ([]byte, error)) ([]byte, error)
 	}
 	return data, nil
 }
+
+// Amount is a count or a limit of a semaphore as people write the number.
+type Amount = operation.Amount

@@ -22,6 +22,7 @@ const (
 	ExitUnavailable = 69 // no host could be asked in time, or it cannot do it now; an address cannot be listened on
 	ExitExists      = 73 // what was to be created is there already
 	ExitNotAcquired = 75 // not acquired in time
+	ExitAgain       = 75 // it cannot be done now, for want of room on the disk, and can be later
 	ExitNoRight     = 77 // the token is wrong, or does not give the right
 	ExitState       = 79 // the state forbids it: in use, fenced, of another version, a quota exceeded
 	ExitLost        = 80 // what was held is lost: the lease, the session, the part in a process

@@ -64,6 +64,34 @@ func TestARefusalWithoutAMessageSaysWhatToDo(t *testing.T) {
 	}
 }
 
+func TestAnErrorSaysOneThingOnce(t *testing.T) {
+	answer := func(text string) error { return &protocol.Error{Status: protocol.StatusNotFound, Message: text} }
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("config: get %q: client: describe %q: %w", "a", "a", errors.New("none is there")),
+			`describe "a": none is there`},
+		{fmt.Errorf("client: operate host zz: %w", answer(`there is no host "zz"`)), `there is no host "zz"`},
+		{fmt.Errorf("client: transfer shard 9: %w", answer("there is no shard 9")), "there is no shard 9"},
+		{fmt.Errorf("client: transfer shard 9: %w", answer("there is no shard 91")),
+			"transfer shard 9: there is no shard 91"},
+		{fmt.Errorf("client: operate host b: %w", answer(`"z" is not KEY=VALUE`)), `operate host b: "z" is not KEY=VALUE`},
+		{fmt.Errorf("client: list node /a: %w", answer("it is full; drop /a or node /a")),
+			"list node /a: it is full; drop /a or node /a"},
+		{errors.New("client: open: host 10.0.0.1:7420: dial tcp 10.0.0.1:7420: connect: connection refused"),
+			"open: host 10.0.0.1:7420: connection refused"},
+		{errors.New("client: open: host nowhere:7420: dial tcp: lookup nowhere: no such host"),
+			"open: host nowhere:7420: lookup nowhere: no such host"},
+		{fmt.Errorf("client: cluster plan: %w", answer("server: this host reaches no others")),
+			"cluster plan: this host reaches no others"},
+	} {
+		if got := Explain(c.err); got != c.want {
+			t.Errorf("%v\ngot  %s\nwant %s", c.err, got, c.want)
+		}
+	}
+}
+
 func TestAnErrorSaysWhyItsContextEnded(t *testing.T) {
 	k := &Connection{given: map[string]Given{settingTimeout: {"1ms", fromFlag}}}
 	ctx, cancel, err := k.Within(t.Context())

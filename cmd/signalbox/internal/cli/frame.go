@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +21,7 @@ type Frame struct {
 	context string
 	output  string
 	format  string // what output is, once the command runs
+	noted   bool   // that names in JSON have changed
 }
 
 // NewFrame returns the frame for the commands of one program.
@@ -62,6 +64,10 @@ func (f *Frame) chooseFormat() error {
 	return nil
 }
 
+// slowAfter is how long a command asks before it says that it still does: a cluster that was only just made has hosts
+// ask again until it is whole.
+const slowAfter = time.Second
+
 // Ask is what a command does that asks the cluster, prints and is done. --timeout bounds all of it, and a signal
 // ends it; either is what the error says then.
 func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.Client) error) error {
@@ -71,6 +77,12 @@ func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.C
 			return err
 		}
 		defer cancel()
+		defer time.AfterFunc(slowAfter, func() {
+			if end, bounded := within.Deadline(); bounded && within.Err() == nil {
+				f.Say("signalbox: the cluster has not answered this yet; it is asked for %v more",
+					time.Until(end).Round(time.Second))
+			}
+		}).Stop()
 		return EndedBy(within, do(within, box))
 	})
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +9,16 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/internal/shape"
 )
 
 // Streams are what a command has of the world besides its arguments.
@@ -57,8 +61,8 @@ func (f *Frame) Wide() bool { return f.format == formatWide }
 // Write writes data to standard output as it is.
 func (f *Frame) Write(data []byte) error { return written(f.Out.Write(data)) }
 
-// Raw writes data to standard output as it is. To a terminal it is written so that it gives no orders, and the line is
-// ended, so that what comes next begins one.
+// Raw writes data to standard output unchanged. For a terminal, characters with a meaning to terminals are escaped, and
+// the line is ended.
 func (f *Frame) Raw(data []byte) error {
 	if IsTerminal(f.Out) {
 		data = []byte(strings.TrimSuffix(Escape(string(data)), "\n") + "\n")
@@ -66,15 +70,40 @@ func (f *Frame) Raw(data []byte) error {
 	return f.Write(data)
 }
 
-// Object writes a line of JSON, whatever the format.
+// Object writes a line of JSON, whatever the format, by the rule of package shape.
 func (f *Frame) Object(object any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(object); err != nil {
+	text, err := shape.Encode(object)
+	if err != nil {
 		return fmt.Errorf("write as JSON: %w", err)
 	}
-	return f.Write(printableJSON(b.Bytes()))
+	f.noteNames()
+	return f.Write(printableJSON(append(text, '\n')))
+}
+
+// noteNames says once that names in JSON have changed since the last release. It goes with the next release.
+func (f *Frame) noteNames() {
+	if !f.noted && f.Variable(JSONVariable) == "" {
+		f.Say("signalbox: the JSON is that of the HTTP API since this release, with other names than before: "+
+			"signalbox help output; %s=1 leaves this note out", JSONVariable)
+	}
+	f.noted = true
+}
+
+// DoneOr shows the result of a change; with JSON it prints the answer of the HTTP API instead.
+func (f *Frame) DoneOr(show func() error) error {
+	if !f.JSON() {
+		return show()
+	}
+	return f.Object(shape.Done{Changed: true})
+}
+
+// Done says that a change was carried out; with JSON Done prints the answer of the HTTP API as well.
+func (f *Frame) Done(changed bool, format string, args ...any) error {
+	f.Say(format, args...)
+	if !f.JSON() {
+		return nil
+	}
+	return f.Object(shape.Done{Changed: changed})
 }
 
 // YAML writes a value as a file in YAML.
@@ -125,8 +154,8 @@ func (f *Frame) Say(format string, args ...any) {
 	fmt.Fprintln(f.Err, Escape(fmt.Sprintf(format, args...)))
 }
 
-// Rows are what a command lists. As JSON each is a line, written when it is added; otherwise they are a table,
-// written at the end.
+// Rows are a list that a command prints: in JSON a line for every row, written by Add; otherwise a table, written by
+// End.
 type Rows struct {
 	frame   *Frame
 	columns []Column
@@ -138,7 +167,7 @@ func (f *Frame) Rows(titles ...string) *Rows {
 	return &Rows{frame: f, columns: Columns(titles...)}
 }
 
-// Add adds a row: an object with json tags in snake_case, and its cells, one for each column, the wide ones too.
+// Add adds a row: an object, and its cells, one for each column, wide columns too.
 func (r *Rows) Add(object any, cells ...any) error {
 	if r.frame.JSON() {
 		return r.frame.Object(object)
@@ -191,10 +220,7 @@ func AddAll[T any](rows *Rows, list iter.Seq2[T, error], add func(T) error) erro
 }
 
 // Field is one property of a thing, with its name.
-type Field struct {
-	Name string
-	Cell any
-}
+type Field = operation.Field
 
 // Fields writes one thing: the object as a line of JSON, or a line for each of the fields.
 func (f *Frame) Fields(object any, fields ...Field) error {
@@ -239,6 +265,16 @@ func Cell(cell any) string {
 		text = c
 	case []byte:
 		text = shorten(string(c))
+	case []string:
+		text = strings.Join(c, ",")
+	case time.Time:
+		if !c.IsZero() {
+			text = c.UTC().Format(time.RFC3339)
+		}
+	case client.Moment:
+		if c.Happened {
+			text = operation.ShortTime(c.Ago)
+		}
 	case bool:
 		text = "no"
 		if c {

@@ -49,6 +49,7 @@ const (
 	ContextVariable  = "SIGNALBOX_CONTEXT"
 	ContextsVariable = "SIGNALBOX_CONTEXTS"
 	OutputVariable   = "SIGNALBOX_OUTPUT"
+	JSONVariable     = "SIGNALBOX_JSON_NOTE"
 )
 
 // Flags that are no settings of a context.
@@ -59,7 +60,7 @@ const (
 
 // Variables returns all variables of the environment that client commands read.
 func Variables() []string {
-	names := []string{TokenVariable, ContextVariable, ContextsVariable, OutputVariable}
+	names := []string{TokenVariable, ContextVariable, ContextsVariable, OutputVariable, JSONVariable}
 	for _, s := range settings {
 		names = append(names, s.variable)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func testFrame(out *bytes.Buffer, format string) *Frame {
-	f := NewFrame(Streams{Out: out, Err: out})
+	f := NewFrame(Streams{Out: out, Err: out, Environment: []string{JSONVariable + "=1"}})
 	f.format = format
 	return f
 }
@@ -59,7 +59,7 @@ func TestOneThingIsFieldsOrAnObject(t *testing.T) {
 		err := errors.Join(
 			f.Fields(struct {
 				Count Amount `json:"count"`
-			}{all}, Field{"name", "a"}, Field{"count", all}),
+			}{all}, Field{Name: "name", Cell: "a"}, Field{Name: "count", Cell: all}),
 			f.Section("Owners", []string{"ID#"}, [][]any{{1}}),
 			f.Section("Nobody", []string{"ID#"}, nil))
 		if err != nil || b.String() != want {

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"os"
 	"strconv"
 	"strings"
 	"unicode"
@@ -15,6 +17,31 @@ func IsTerminal(stream any) bool {
 
 // TerminalSize returns the size of the terminal that standard output is, and false if it is none.
 func (f *Frame) TerminalSize() (columns, rows int, ok bool) { return terminalSize(f.Out) }
+
+// UntilKey ends a context when a key is typed at the terminal that standard input is. The caller calls restore at the
+// end, which gives the terminal back; the process then ends, and a read of the next key with it.
+func (f *Frame) UntilKey(ctx context.Context, key byte) (until context.Context, restore func()) {
+	give := typeUnseen(f.In)
+	if give == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		var typed [1]byte
+		for {
+			if n, err := f.In.Read(typed[:]); err != nil || n == 1 && typed[0] == key {
+				if err == nil {
+					cancel(&Interrupted{os.Interrupt})
+				}
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		give()
+		cancel(nil)
+	}
+}
 
 // Colour is how a piece of text stands out on a terminal.
 type Colour string

@@ -20,3 +20,27 @@ func terminalSize(stream any) (columns, rows int, ok bool) {
 	}
 	return int(size.Col), int(size.Row), true
 }
+
+// typeUnseen has a terminal give each key at once and show none, and returns a function that has the terminal as it
+// was. It returns nil where a stream is no terminal, or one that another job has: the job would be stopped.
+func typeUnseen(stream any) (restore func()) {
+	file, ok := stream.(*os.File)
+	if !ok {
+		return nil
+	}
+	at := int(file.Fd())
+	job, err := unix.IoctlGetInt(at, unix.TIOCGPGRP)
+	if err != nil || job != unix.Getpgrp() {
+		return nil
+	}
+	before, err := unix.IoctlGetTermios(at, getModes)
+	if err != nil {
+		return nil
+	}
+	modes := *before
+	modes.Lflag &^= unix.ICANON | unix.ECHO
+	if unix.IoctlSetTermios(at, setModes, &modes) != nil {
+		return nil
+	}
+	return func() { _ = unix.IoctlSetTermios(at, setModes, before) }
+}

@@ -20,8 +20,8 @@ func HelpCommand(root *cobra.Command) *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Tell more about a command, or about one of the topics below",
-		Long:  "Tells how a command is used, or tells about a topic that belongs to no single command.",
+		Short: "Tell all about a command, or about one of the topics below",
+		Long:  "Tells all about a command, or about a topic that belongs to no single command.",
 		Example: `  signalbox help semaphore acquire
   signalbox help exit-codes`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -42,15 +42,80 @@ func HelpCommand(root *cobra.Command) *cobra.Command {
 					strings.Join(args, " "), root.Name())
 			}
 			c.InitDefaultHelpFlag()
-			return c.Help()
+			c.InitDefaultVersionFlag()
+			_, err := io.WriteString(c.OutOrStdout(), wholeHelp(c))
+			return err
 		},
 	}
 }
+
+const (
+	// Screen is how many lines --help prints at most, without the list of the commands below.
+	Screen = 40
+	// SettingsNote is the annotation of a command that describes its flags itself: the lines about the flags in --help.
+	SettingsNote = "settings"
+
+	briefExamples = 2
+)
+
+// wholeHelp is all that is said about a command.
+func wholeHelp(c *cobra.Command) string {
+	if c.IsAdditionalHelpTopicCommand() {
+		return c.Long + "\n\n"
+	}
+	return c.Long + "\n\n" + c.UsageString()
+}
+
+// Help writes what --help says: everything if a screen has room for that, and otherwise the first paragraph, two
+// examples and the first words about each flag.
+func (f *Frame) Help(c *cobra.Command, _ []string) {
+	w := c.OutOrStdout()
+	whole := wholeHelp(c)
+	if strings.Count(whole, "\n") <= Screen+len(c.Commands()) {
+		_, _ = io.WriteString(w, whole)
+		return
+	}
+	first, _, _ := strings.Cut(c.Long, "\n\n")
+	fmt.Fprintf(w, "%s\n\n", first)
+	writeUses(w, c)
+	examples := strings.Split(c.Example, "\n\n")
+	fmt.Fprintf(w, "\nExamples:\n%s\n", strings.Join(examples[:min(briefExamples, len(examples))], "\n\n"))
+	if note := c.Annotations[SettingsNote]; note != "" {
+		fmt.Fprintf(w, "\n%s\n", note)
+	} else {
+		f.writeFlags(w, c, briefly)
+	}
+	name := strings.TrimPrefix(c.CommandPath(), c.Root().Name())
+	fmt.Fprintf(w, "%s help%s tells all of it.\n", c.Root().Name(), name)
+}
+
+// briefly is what a flag is for up to the first semicolon.
+func briefly(flag pflag.Flag) *pflag.Flag {
+	flag.Usage, _, _ = strings.Cut(flag.Usage, "; ")
+	flag.Hidden = flag.Hidden || flag.Name == "help"
+	return &flag
+}
+
+func wholly(flag pflag.Flag) *pflag.Flag { return &flag }
 
 // Usage writes what the help of a command says after its description: how it is called, examples, the commands
 // below it and its flags. The flags that all commands share are only named, since they have a page of their own.
 func (f *Frame) Usage(c *cobra.Command) error {
 	w := c.OutOrStderr()
+	writeUses(w, c)
+	if c.HasExample() {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
+	}
+	writeCommands(w, c)
+	f.writeFlags(w, c, wholly)
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", c.CommandPath())
+	}
+	return nil
+}
+
+// writeUses writes how a command is called.
+func writeUses(w io.Writer, c *cobra.Command) {
 	fmt.Fprintf(w, "Usage:\n")
 	if c.Runnable() && (c.HasParent() || !c.HasAvailableSubCommands()) {
 		fmt.Fprintf(w, "  %s\n", c.UseLine())
@@ -58,15 +123,6 @@ func (f *Frame) Usage(c *cobra.Command) error {
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "  %s COMMAND\n", c.CommandPath())
 	}
-	if c.HasExample() {
-		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
-	}
-	writeCommands(w, c)
-	f.writeFlags(w, c)
-	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(w, "\n%s COMMAND --help tells more about a command.\n", c.CommandPath())
-	}
-	return nil
 }
 
 // writeCommands writes the commands below, in their groups.
@@ -95,7 +151,7 @@ func writeCommands(w io.Writer, c *cobra.Command) {
 }
 
 // writeFlags writes the flags of a command itself.
-func (f *Frame) writeFlags(w io.Writer, c *cobra.Command) {
+func (f *Frame) writeFlags(w io.Writer, c *cobra.Command, said func(pflag.Flag) *pflag.Flag) {
 	own := pflag.NewFlagSet("own", pflag.ContinueOnError)
 	shared := false
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -103,7 +159,11 @@ func (f *Frame) writeFlags(w io.Writer, c *cobra.Command) {
 			shared = true
 			return
 		}
-		own.AddFlag(flag)
+		shown := said(*flag)
+		if shown.DefValue == "[]" && shown.Value.Type() == "stringToInt" {
+			shown.DefValue = "" // no list is no default that needs saying
+		}
+		own.AddFlag(shown)
 	})
 	if own.HasAvailableFlags() {
 		fmt.Fprintf(w, "\nFlags:\n%s", own.FlagUsagesWrapped(flagWidth))

@@ -68,7 +68,7 @@ export function follow(addresses, show, state, known = []) {
     source.addEventListener("open", () => { pause = 1000; state("live"); });
     source.addEventListener("answer", (event) => {
       const { watch, answer: newest } = JSON.parse(event.data);
-      answers[watch] = newest;
+      answers[watch] = Object.assign(newest, { heard: Date.now() });
       frame ??= requestAnimationFrame(draw);
     });
     source.addEventListener("error", retry);

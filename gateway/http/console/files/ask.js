@@ -1,7 +1,7 @@
 // Asks before something is done: what will happen, a reason for the history, and what the host says to it.
 
 import { Refused } from "/api.js";
-import { h } from "/dom.js";
+import { h, visible } from "/dom.js";
 
 function input({ name, kind, value, choices, optional }) {
   const id = `ask-${name}`;
@@ -21,7 +21,7 @@ export function ask({ title, does, fields = [], word, harm, carryOut }) {
     const said = h("p", { class: "note", role: "alert", hidden: true });
     const main = h("button", { class: harm ? "harm" : "main", type: "submit" }, word);
     const cancel = h("button", { type: "button", onclick: () => finish() }, "Cancel");
-    const say = (kind, text) => { said.hidden = false; said.className = `note ${kind}`; said.textContent = text; };
+    const say = (kind, text) => { said.hidden = false; said.className = `note ${kind}`; said.textContent = visible(text); };
     const submit = async (event) => {
       event.preventDefault();
       main.disabled = true;
@@ -38,7 +38,7 @@ export function ask({ title, does, fields = [], word, harm, carryOut }) {
         main.disabled = false;
       }
     };
-    const form = h("form", { onsubmit: submit }, h("h1", { id: "dialog-title" }, title), h("p", {}, does),
+    const form = h("form", { onsubmit: submit }, h("h1", { id: "dialog-title" }, title), h("div", {}, does),
       fields.map((field, i) => [h("label", { for: `ask-${field.name}` }, field.label), inputs[i]]), said,
       h("div", { class: "row" }, cancel, main));
     const finish = (values) => {
@@ -50,7 +50,7 @@ export function ask({ title, does, fields = [], word, harm, carryOut }) {
       resolve(values);
     };
     dialog.replaceChildren(form);
-    dialog.onclose = () => finish();
+    dialog.onclose = () => { if (!dialog.open) finish(); }; // the event of the dialog before comes late
     dialog.showModal();
     (inputs[0] ?? cancel).focus();
   });

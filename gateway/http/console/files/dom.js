@@ -19,8 +19,27 @@ function make(element, attributes = {}, children) {
 function add(element, children) {
   for (const child of children) {
     if (Array.isArray(child)) add(element, child);
-    else if (child !== null && child !== undefined && child !== false) element.append(child);
+    else if (child instanceof Node) element.append(child);
+    else if (child !== null && child !== undefined && child !== false) element.append(shown(String(child), element.tagName));
   }
+}
+
+// Characters that are not seen, or that turn around what is beside them: controls, directions, and those without width.
+const unseen = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|[\ud802\ud803\ud83a\ud83b][\udc00-\udfff]/;
+
+/** A text in which every character is seen: "a\u202eb" is shown as "a‹U+202E›b". */
+export const visible = (text, keep = "") => text.replace(unseen, (one) => (keep.includes(one) ? one
+  : one < " " ? String.fromCharCode(0x2400 + one.charCodeAt(0)) : `‹U+${one.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`));
+
+/** What is shown of a text in an element. Text from right to left is isolated: it does not reorder what is around it. */
+function shown(text, tag) {
+  if (tag === "TEXTAREA") return text; // it is edited as it is
+  const seen = visible(text, tag === "PRE" ? "\n\t" : "");
+  if (!rightToLeft.test(seen) || tag === "OPTION") return seen;
+  const alone = document.createElement("bdi");
+  alone.textContent = seen;
+  return alone;
 }
 
 /** Makes the children of one element those of another, and keeps what is alike, or has the same key. */
@@ -56,33 +75,8 @@ function renew(old, next) {
   for (const { name } of [...old.attributes]) if (!next.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const name of ["onclick", "oninput", "onsubmit"]) old[name] = next[name];
+  if (old.tagName === "INPUT" && old.value !== next.value) old.value = next.value; // of the page before
   replace(old, next);
-}
-
-/** How many rows of a table are drawn at a time. */
-const pageRows = 200;
-
-/**
- * Draws a table: columns are [heading, value of a row, class of the cells]. Long ones are drawn in pages; which one is shown
- * is kept in local, under the name.
- */
-export function table(rows, columns, { empty = "Nothing here.", key, local, name = "table" } = {}) {
-  if (rows.length === 0) return h("div", { class: "scroll" }, h("p", { class: "empty" }, empty));
-  const last = Math.ceil(rows.length / pageRows) - 1;
-  const at = Math.min(local?.[name] ?? 0, last);
-  const body = rows.slice(at * pageRows, (at + 1) * pageRows).map((row) => h("tr", { "data-key": key?.(row) },
-    columns.map(([heading, value, kind]) => h("td", { class: kind, "data-head": heading }, value(row)))));
-  const head = h("tr", {}, columns.map(([heading, , kind]) => h("th", { scope: "col", class: kind }, heading)));
-  return h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), h("tbody", {}, body)),
-    last > 0 && pager(at, last, rows.length, (to) => { local[name] = to; local.redraw(); }));
-}
-
-function pager(at, last, rows, go) {
-  const button = (word, to, can) => h("button", { type: "button", disabled: !can, onclick: () => go(to) }, word);
-  const from = at * pageRows + 1;
-  return h("div", { class: "pager" },
-    h("span", {}, `${from} to ${Math.min(rows, from + pageRows - 1)} of ${rows}`),
-    button("Previous", at - 1, at > 0), button("Next", at + 1, at < last));
 }
 
 /** A word in a coloured shape; the word alone says what it is. */
@@ -109,6 +103,13 @@ export function since(time) {
   return h("time", { datetime: time, title: time }, span(Date.now() - Date.parse(time)));
 }
 
+/** A time that comes, as the time until then. It counts down by itself. */
+export const until = (ms) => h("time", { "data-until": Math.round(ms) }, left(ms));
+
+const left = (ms) => (ms > Date.now() ? `in ${span(Math.ceil((ms - Date.now()) / 1e3) * 1e3)}` : "now");
+
 setInterval(() => {
-  for (const one of document.querySelectorAll("main time")) one.textContent = span(Date.now() - Date.parse(one.dateTime));
+  for (const one of document.querySelectorAll("main time")) {
+    one.textContent = one.dataset.until ? left(Number(one.dataset.until)) : span(Date.now() - Date.parse(one.dateTime));
+  }
 }, 1000);

@@ -1,9 +1,10 @@
 // The console: which page is shown, what it follows, and what is drawn of it.
 
-import { change, follow, read } from "/api.js";
-import { h, note, replace } from "/dom.js";
+import { address, change, follow, read } from "/api.js";
+import { h, note, replace, visible } from "/dom.js";
 import { ask } from "/ask.js";
-import { pages } from "/pages.js";
+import { calling, concernsAddress, fails, listOf } from "/concerns.js";
+import { pages, unknown } from "/pages.js";
 
 const place = document.getElementById("page");
 const link = document.getElementById("link");
@@ -14,20 +15,26 @@ let signed = { signed_in: false, reads_only: false };
 /** Shows the page of the present address. */
 function show() {
   stop();
-  const page = pages.find((one) => one.path === location.pathname) ?? pages[0];
+  document.getElementById("dialog").close();
+  const page = pages.find((one) => one.path === location.pathname) ?? unknown;
   const given = Object.fromEntries(new URLSearchParams(location.search));
-  document.title = `${page.title} · Signalbox`;
-  drawNavigation(page);
-  const watched = page.watch(given);
-  const local = { filter: given.filter ?? "", given, redraw: () => {} };
+  const watched = [...page.watch(given), concernsAddress];
   let answers = watched.map(() => undefined), lost, heard, asked = false;
   const draw = () => {
-    replace(place, h("div", {}, head(page, given), lost && disconnected(heard),
-      h("div", { class: lost ? "stale" : null }, body(page, answers, local))));
+    local.concerns = answers.at(-1)?.problem ? undefined : answers.at(-1);
+    announce(page, given, calling(local.concerns), lost);
+    replace(place, h("div", {}, head(page, given, answers), lost && disconnected(heard),
+      h("div", { class: lost ? "stale" : null }, body(page, answers.slice(0, -1), local))));
     document.body.classList.toggle("reads-only", signed.reads_only);
   };
-  local.redraw = draw;
+  const set = (values) => {
+    for (const [name, value] of Object.entries(values)) if (value === "") delete given[name]; else given[name] = value;
+    history.replaceState(null, "", address(location.pathname, given));
+    draw();
+  };
+  const local = { given, set };
   draw();
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
   const followed = () => follow(watched, (got) => { answers = got; heard = new Date(); draw(); }, (state, problem) => {
     link.textContent = { live: "live", lost: "disconnected", refused: "refused" }[state];
     link.className = `link ${state === "live" ? "live" : "lost"}`;
@@ -46,15 +53,28 @@ function show() {
   goOn();
 }
 
+/** Has title, icon and menu say how many things are not well. */
+function announce(page, given, list, lost) {
+  const many = list.length > 0 ? `(${list.length}) ` : "";
+  document.title = `${lost ? "(!) " : many}${[page.heading?.(given), page.title].filter(Boolean).map((one) => visible(one)).join(" · ")} · Signalbox`;
+  const icon = document.querySelector("link[rel=icon]"), worst = lost || list.some(fails) ? "/bad.svg" : list.length > 0 ? "/warn.svg" : "/icon.svg";
+  if (icon.getAttribute("href") !== worst) icon.setAttribute("href", worst);
+  replace(document.getElementById("nav"), h("nav", {}, pages.filter((one) => one.nav).map((one) => {
+    const own = one.path === "/" ? list : list.filter((concern) => listOf(concern) === one.path);
+    return h("a", { href: one.path, "aria-current": one.path === page.path || one.path === page.under ? "page" : null }, one.nav,
+      own.length > 0 && h("b", { class: `count ${own.some(fails) ? "bad" : "warn"}`, "aria-label": `${own.length} not well` }, own.length));
+  })));
+}
+
 /** What is said while the host is not there. */
 function disconnected(heard) {
   return note("bad", h("p", {}, h("b", {}, "This host does not answer. "), "The console tries again by itself."),
     heard && h("p", { class: "next" }, `What is shown is from ${heard.toLocaleTimeString()}.`));
 }
 
-function head(page, given) {
-  return h("div", {}, h("h1", {}, page.heading?.(given) ?? page.title), h("p", { class: "lead" }, page.lead),
-    h("p", { class: "command" }, "The same: ", h("code", {}, page.command(given))));
+function head(page, given, answers) {
+  return h("div", {}, h("h1", {}, page.heading?.(given, answers[0]) ?? page.title), h("p", { class: "lead" }, page.lead),
+    page.command && h("p", { class: "command" }, "The same: ", h("code", {}, page.command(given))));
 }
 
 /** Draws the states that every page has, or the page. What the token does not let see beside it is left out. */
@@ -71,14 +91,6 @@ function body(page, answers, local) {
   const missing = answers.filter((one) => one?.problem);
   return h("div", {}, page.draw(answers.map((one) => (one?.problem ? undefined : one)), local),
     missing.map((one) => note("", h("p", { class: "dim" }, `Not shown: ${one.problem.detail}`))));
-}
-
-function drawNavigation(shown) {
-  const links = pages.filter((one) => one.nav).map((one) => h("a", {
-    href: one.path, "aria-current": one.path === shown.path || one.path === shown.under ? "page" : null,
-  }, one.nav));
-  replace(document.getElementById("nav"), h("nav", {}, links));
-  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 async function signIn() {
@@ -131,6 +143,14 @@ document.getElementById("search").onsubmit = (event) => {
   const text = document.getElementById("search-text").value.trim();
   if (text) go(`/search?${new URLSearchParams({ text })}`);
 };
+
+// "/" goes to the search from wherever nothing is typed.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest?.("input, textarea, select, dialog")) return;
+  event.preventDefault();
+  document.getElementById("search-text").focus();
+});
 
 addEventListener("popstate", show);
 

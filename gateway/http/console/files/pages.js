@@ -1,16 +1,24 @@
 // All pages, in the order of the navigation.
 
+import { h } from "/dom.js";
 import { overview } from "/pages/overview.js";
 import { locks, semaphore } from "/pages/locks.js";
 import { oneSession, sessions } from "/pages/sessions.js";
-import { lookup, lookups } from "/pages/lookups.js";
+import { config, configs, discovery, endpoints } from "/pages/lookups.js";
 import { oneRollout, rollouts } from "/pages/rollouts.js";
 import { oneProcess, processes } from "/pages/processes.js";
+import { nodes } from "/pages/nodes.js";
 import { hosts } from "/pages/hosts.js";
 import { backups, found, history } from "/pages/history.js";
 import { rights } from "/pages/rights.js";
 
 export const pages = [
-  overview, locks, semaphore, sessions, oneSession, lookups, lookup, rollouts, oneRollout, processes, oneProcess, hosts, history,
-  backups, rights, found,
+  overview, locks, semaphore, sessions, oneSession, rollouts, oneRollout, processes, oneProcess, discovery, endpoints, configs, config,
+  nodes, hosts, history, backups, rights, found,
 ];
+
+/** What is shown at an address that no page has. */
+export const unknown = {
+  title: "There is no such page", lead: "The console has no page at this address.", watch: () => [],
+  draw: () => h("p", {}, "What there is stands in the menu. ", h("a", { href: "/" }, "The overview"), " says what is not well; the search finds names."),
+};

@@ -2,7 +2,8 @@
 
 import { address, change } from "/api.js";
 import { ask } from "/ask.js";
-import { badge, h, since, span } from "/dom.js";
+import { badge, h, since, span, until } from "/dom.js";
+import { table } from "/table.js";
 
 export const reason = { name: "reason", label: "Reason, for the history" };
 export const link = (route, parameters, text) => h("a", { href: address(route, parameters) }, text);
@@ -12,10 +13,21 @@ export const command = (words, ...names) => String.raw({ raw: words }, ...names.
   /^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`)));
 
 export const number = (text) => Number(text ?? 0).toLocaleString("en");
-export const client = (one) => [one?.name, one?.address].filter(Boolean).join(" · ") || "not known";
-export const count = (one) => (one.count === "18446744073709551615" ? "all" : number(one.count));
-export const session = (id, node) => (id ? link("/session", { id, node }, id) : h("span", { class: "dim" }, "none"));
+export const count = (one) => (one.count === "all" ? "all" : number(one.count));
 export const attached = (one) => (one.attached ? badge("attached", "good") : badge("detached", "warn"));
+export const dim = (...words) => h("span", { class: "dim" }, words);
+
+/** From where a client speaks, without the port, which says nothing to people. */
+export const place = (one) => (one?.client?.address ?? "").replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+
+/** Whose a session is: what it says of itself, or else the name of its client. */
+export const whose = (one) => one?.description || one?.client?.name || place(one) || "a client without a name";
+
+/** The same with a link to the session, and below what else is known of the client. */
+export function who(one, node, id = one?.session_id) {
+  const rest = [one?.description && one.client?.name, whose(one) !== place(one) && place(one)].filter(Boolean);
+  return [h("a", { class: "who", href: address("/session", { id, node }) }, whose(one)), rest.length > 0 && h("span", { class: "below" }, rest.map((word, i) => [i > 0 && " · ", word]))];
+}
 
 /** How long ago a moment was, by the time of its shard. */
 export const ago = (moment) => (moment?.happened ? span(moment.ago_ms ?? 0) : h("span", { class: "dim" }, "not yet"));
@@ -27,16 +39,6 @@ export const when = (moment) => (moment?.wall ? since(moment.wall) : ago(moment)
 export const data = (one, name = "data") => (one?.[`${name}_base64`]
   ? h("code", {}, `${one[`${name}_base64`]} (base 64)`) : one?.[name] ? h("code", {}, one[name]) : "");
 
-/** A search over the rows of a page. */
-export function search(local, words) {
-  return h("div", { class: "row" }, h("input", {
-    type: "search", placeholder: words, "aria-label": words, value: local.filter,
-    oninput: (event) => { local.filter = event.target.value; local.table = 0; local.redraw(); },
-  }));
-}
-
-export const matches = (local, ...texts) => texts.some((text) => (text ?? "").toLowerCase().includes(local.filter.toLowerCase()));
-
 /** A button that asks before it does something. Without the right to change something there is none. */
 export function action(word, what, harm = true) {
   return h("button", { type: "button", class: harm ? "act harm" : "act", onclick: () => ask({ harm, word, ...what }) }, word);
@@ -46,14 +48,14 @@ export function action(word, what, harm = true) {
 export const row = (...buttons) => h("div", { class: "row" }, buttons);
 
 /** A figure with what it counts. */
-export const tile = (figure, words, kind) => h("div", { class: `tile ${kind ?? ""}` },
+export const tile = (figure, words) => h("div", { class: "tile" },
   h("b", { class: /^[\d.,/ ]+$/.test(figure) ? null : "words" }, figure), h("span", {}, words));
 
 export const tiles = (...all) => h("div", { class: "tiles" }, all);
 
-export const endSession = (id, what = "All that it owns is free at once, and its client is notified.") => action("End", {
-  title: `End session ${id}`, does: what, fields: [reason],
-  carryOut: asks("/v1/session/destroy", { id }),
+export const endSession = (one, node, id = one.session_id) => action("End", {
+  title: `End the session of ${whose(one)}`, does: [h("p", {}, who(one, node, id)), "All that it owns is free at once, and its client is notified."],
+  fields: [reason], carryOut: asks("/v1/session/destroy", { id }),
 });
 
 /** Carries out a change that keeps its reason in the history. */
@@ -62,12 +64,28 @@ export const act = (route, body) => async (values) => { await change(route, { ..
 /** Carries out a change whose request has no place for the reason: the host has the history keep it. */
 export const asks = (route, body) => async ({ reason: why, ...values }) => { await change(route, { ...body, ...values }, why); };
 
-/** The words of a state in their colour. */
-export const phase = (word) => badge(word, {
+/** The words of a state in their colour; nothing that is stuck is green. */
+export const phase = (word, stuck) => badge(word, stuck ? "bad" : {
   idle: "good", complete: "good", running: "good", rolling: "warn", preparing: "warn", "rolling_back": "warn", paused: "warn",
   blocked: "bad", halted: "bad",
 }[word] ?? "");
 
-/** Why something does not move. */
-export const reasons = (list) => (list ?? []).map((one) => h("div", { class: `note ${one.blocked ? "bad" : "warn"}`, role: "note" },
-  h("p", {}, one.text)));
+/** Why something does not move, since when, and when it goes on by itself. */
+export const reasons = ({ reasons: list = [], heard }) => list.map((one) => h("div", { class: `note ${one.blocked || one.late ? "bad" : "warn"}`, role: "note" },
+  h("p", {}, one.text), h("p", { class: "next" }, one.left_ms > 0 ? ["goes on by itself ", until(heard + one.left_ms)]
+    : one.since?.happened && !/, for \d/.test(one.text) && ["for ", ago(one.since)])));
+
+/** What was done with an object, the newest first. */
+export const done = (list, columns, local) => [h("h2", {}, "What was done"), table(list.toReversed(), [
+  ["when", (one) => when(one.at), "", (one) => -(one.at?.time_ms ?? 0)], ["what", (one) => one.verb ?? ""], ...columns,
+  ["by", (one) => one.by?.author ?? "", "", (one) => one.by?.author], ["why", (one) => one.by?.reason ?? ""],
+], { empty: "Nothing was done by hand.", local, name: "acts" })];
+
+/** Where an object is, with a link to what else is there. */
+export const inNode = (node) => link("/nodes", { node }, h("code", {}, node));
+
+/** The columns that rows of objects begin with. */
+export const named = (what, path) => [
+  [what, (one) => link(path, { node: one.node, name: one.name }, one.name), "", (one) => one.name],
+  ["node", (one) => inNode(one.node), "", (one) => one.node],
+];

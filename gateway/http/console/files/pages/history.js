@@ -1,12 +1,14 @@
 // What was done, what was refused, the backups, and what a search has found.
 
 import { address, send } from "/api.js";
-import { badge, h, note, since, table } from "/dom.js";
-import { action, link, matches, reason, row, search, session } from "/parts.js";
+import { badge, h, note, since } from "/dom.js";
+import { action, inNode, link, reason, row } from "/parts.js";
+import { matches, search, table } from "/table.js";
 
 const changes = [
-  ["when", (one) => since(one.at)], ["what", (one) => one.text], ["host", (one) => one.host_name ?? "", "word"],
-  ["by", (one) => one.by ?? "", "word"], ["why", (one) => one.why ?? ""],
+  ["when", (one) => since(one.at), "", (one) => one.at], ["what", (one) => one.text, "", (one) => one.text],
+  ["host", (one) => one.host_name ?? "", "word", (one) => one.host_name], ["by", (one) => one.by ?? "", "word", (one) => one.by],
+  ["why", (one) => one.why ?? ""],
 ];
 
 export const history = {
@@ -50,22 +52,20 @@ export const backups = {
   },
 };
 
+const pathOf = { semaphore: "/semaphore", endpoints: "/endpoints", config: "/config", rollout: "/rollout", process: "/process" };
+
 const target = (one) => ({
-  semaphore: () => link("/semaphore", { node: one.node, name: one.name }, one.name),
-  rollout: () => link("/rollout", { node: one.node, name: one.name }, one.name),
-  process: () => link("/process", { node: one.node, name: one.name }, one.name),
-  node: () => link("/locks", { filter: one.node }, one.name),
-  host: () => link("/hosts", {}, one.name),
-  session: () => [session(one.id, one.node), " ", one.name],
-}[one.what] ?? (() => one.name))();
+  node: () => inNode(one.node), host: () => link("/hosts", {}, one.name), session: () => link("/session", { id: one.id, node: one.node }, one.name),
+}[one.what] ?? (() => link(pathOf[one.what], { node: one.node, name: one.name }, one.name)))();
 
 export const found = {
-  path: "/search", title: "Search", lead: "Nodes, semaphores, rollouts, processes, sessions and hosts.",
-  heading: ({ text }) => `“${text ?? ""}”`, command: () => "signalbox semaphore list && signalbox session list",
+  path: "/search", title: "Search", lead: "Nodes, locks, endpoints, config, rollouts, processes, sessions and hosts.",
+  heading: ({ text }) => text, command: () => "signalbox semaphore list && signalbox session list",
   watch: ({ text }) => [address("/v1/search", { text })],
   draw([hits], local) {
     return h("div", {}, table(hits.items ?? [], [
-      ["what", (one) => badge(one.what)], ["name", target], ["node", (one) => (one.what === "node" ? "" : one.node ?? "")],
+      ["what", (one) => badge(one.what), "", (one) => one.what], ["name", target, "", (one) => one.name],
+      ["node", (one) => (one.what === "node" || !one.node ? "" : inNode(one.node)), "", (one) => one.node],
     ], { empty: "No name has this in it.", key: (one) => `${one.what} ${one.node} ${one.id ?? one.name}`, local }),
     hits.more && note("", h("p", {}, "There are more than are listed: search for a longer part.")));
   },

@@ -1,14 +1,12 @@
 // The hosts, and what the governor does with them.
 
-import { badge, h, span, table } from "/dom.js";
-import { act, action, number, reason, row } from "/parts.js";
+import { badge, h, span } from "/dom.js";
+import { act, action, dim, number, reason, row } from "/parts.js";
 import { short } from "/plot.js";
+import { table } from "/table.js";
 
-export const gigabytes = (bytes) => `${(Number(bytes ?? 0) / 2 ** 30).toFixed(1)} GB`;
+export const gigabytes = (bytes) => (Number(bytes ?? 0) / 2 ** 30).toFixed(1);
 export const freeShare = ({ disk_free: free = 0, disk_total: total }) => Number(free) / Number(total);
-
-/** How much room a disk has; a share of it in words where that is little. */
-const freeOf = (load) => (freeShare(load) < 0.1 ? badge(gigabytes(load.disk_free), "bad") : gigabytes(load.disk_free));
 
 function standing(host) {
   const state = host.current?.state ?? "unknown", wanted = host.target?.state ?? state;
@@ -19,18 +17,18 @@ function standing(host) {
 
 export function hostTable(cluster, all, local, acts) {
   const of = (id) => (all?.items ?? []).find((one) => one.id === id) ?? {};
-  const loadOf = (one, words) => { const { load } = of(one.id); return load ? words(load) : h("span", { class: "dim" }, "not known"); };
+  const loadOf = (one, words) => { const { load } = of(one.id); return load ? words(load) : dim("–"); };
   const led = (id) => (cluster.shards ?? []).filter((one) => one.leader === id).length;
   const columns = [
-    ["host", (one) => h("div", {}, h("b", {}, one.name), h("code", { class: "below" }, one.client_address ?? "")), "word"],
-    ["state", standing],
-    ["leads", (one) => String(led(one.id)), "number"],
-    ["requests", (one) => loadOf(one, (load) => `${short(load.per_second ?? 0)} /s`), "number"],
-    ["p99", (one) => loadOf(one, (load) => `${short(load.p99_ms ?? 0)} ms`), "number"],
-    ["disk free", (one) => loadOf(one, (load) => load.disk_total && freeOf(load)), "number"],
-    ["connections", (one) => number(of(one.id).connections), "number"],
-    ["up for", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : of(one.id).err ? "does not answer" : ""), "number"],
-    ["version", (one) => one.version ?? ""],
+    ["host", (one) => h("div", {}, h("b", {}, one.name), h("code", { class: "below" }, one.client_address ?? "")), "word", (one) => one.name],
+    ["state", standing, "", (one) => one.current?.state],
+    ["leads", (one) => String(led(one.id)), "number", (one) => led(one.id)],
+    ["requests", (one) => loadOf(one, (load) => `${short(load.per_second ?? 0)} /s`), "number", (one) => of(one.id).load?.per_second ?? 0],
+    ["p99", (one) => loadOf(one, (load) => `${short(load.p99_ms ?? 0)} ms`), "number", (one) => of(one.id).load?.p99_ms ?? 0],
+    ["disk free", (one) => loadOf(one, (load) => load.disk_total && `${gigabytes(load.disk_free)} GB`), "number", (one) => Number(of(one.id).load?.disk_free ?? 0)],
+    ["connections", (one) => number(of(one.id).connections), "number", (one) => of(one.id).connections ?? 0],
+    ["up for", (one) => (of(one.id).uptime_ms ? span(of(one.id).uptime_ms) : dim("–")), "number", (one) => of(one.id).uptime_ms ?? 0],
+    ["version", (one) => one.version ?? "", "word", (one) => one.version],
   ];
   if ((cluster.hosts ?? []).some((one) => one.domain)) columns.splice(2, 0, ["failure domain", (one) => one.domain ?? ""]);
   if (acts) columns.push(["", acts, "acts"]);

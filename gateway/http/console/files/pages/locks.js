@@ -1,41 +1,39 @@
 // Who has it, and who waits.
 
 import { address } from "/api.js";
-import { badge, h, note, since, table } from "/dom.js";
-import {
-  action, asks, client, command, count, data, endSession, link, matches, number, reason, row, search, session, tile, tiles,
-} from "/parts.js";
+import { badge, h, note, since } from "/dom.js";
+import { action, asks, command, count, data, dim, endSession, inNode, named, number, reason, row, tile, tiles, who, whose } from "/parts.js";
+import { matches, search, table } from "/table.js";
 
 const owner = (one) => {
-  if (one.owner) return client(one.owner.client);
-  return one.owner_count ? `${one.owner_count} owners` : h("span", { class: "dim" }, "free");
+  if (one.owner) return [who(one.owner, one.node), one.owner_count > 1 && h("span", { class: "below" }, `and ${number(one.owner_count - 1)} more`)];
+  return one.owner_count ? `${number(one.owner_count)} owners` : dim("free");
 };
 
 export const locks = {
   path: "/locks", nav: "Locks", title: "Locks", lead: "Who waits for what, over all nodes, the longest wait first.",
   command: () => "signalbox who", watch: () => ["/v1/locks?idle=true&limit=10000"],
   draw([found], local) {
-    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, client(one.owner?.client)));
+    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.owner?.description, one.owner?.client?.name));
     return h("div", {}, search(local, "Search nodes, names and owners"), table(rows, [
-      ["semaphore", (one) => link("/semaphore", { node: one.node, name: one.name }, one.name)],
-      ["node", (one) => one.node],
-      ["waiting", (one) => (one.waiter_count ? badge(number(one.waiter_count), "warn") : ""), "number"],
-      ["longest wait", (one) => (one.waiter ? since(one.waiter.since) : ""), "number"],
-      ["owned", (one) => `${count(one)} of ${one.ephemeral || one.limit === "18446744073709551615" ? "all" : number(one.limit)}`, "number"],
-      ["owner", owner],
-      ["since", (one) => (one.owner ? since(one.owner.since) : ""), "number"],
+      ...named("semaphore", "/semaphore"),
+      ["waiting", (one) => (one.waiter_count ? badge(number(one.waiter_count), "warn") : ""), "number", (one) => one.waiter_count ?? 0],
+      ["longest wait", (one) => (one.waiter ? since(one.waiter.since) : ""), "number", (one) => one.waiter?.since ?? "9"],
+      ["owned", (one) => `${count(one)} of ${one.ephemeral || one.limit === "all" ? "all" : number(one.limit)}`, "number", (one) => Number(one.count ?? 0)],
+      ["owner", owner, "", (one) => (one.owner ? whose(one.owner) : "")],
+      ["since", (one) => (one.owner ? since(one.owner.since) : ""), "number", (one) => one.owner?.since ?? "9"],
     ], {
-      empty: local.filter ? "No name has this in it." : "There is no semaphore yet. signalbox lock NODE NAME -- COMMAND takes one.",
+      empty: local.given.filter ? "No name has this in it." : "There is no semaphore yet. signalbox lock NODE NAME -- COMMAND takes one.",
       key: (one) => `${one.node} ${one.name}`, local,
     }), found.more && note("", h("p", {}, "There are more than are listed.")));
   },
 };
 
 const sides = (node, kind) => [
-  ["session", (one) => session(one.session_id, node)], ["client", (one) => client(one.client)],
-  ["since", (one) => since(one.since), "number"], [kind, (one) => one.order_id, "number"],
-  ["count", count, "number"], ["data", (one) => data(one)],
-  ["", (one) => endSession(one.session_id), "acts"],
+  ["client", (one) => who(one, node), "", whose],
+  ["since", (one) => since(one.since), "number", (one) => one.since], [kind, (one) => one.order_id, "number", (one) => Number(one.order_id)],
+  ["count", count, "number", (one) => Number(one.count)], ["data", (one) => data(one)],
+  ["", (one) => endSession(one, node), "acts"],
 ];
 
 function acts({ node, name }, found) {
@@ -54,14 +52,14 @@ function acts({ node, name }, found) {
 export const semaphore = {
   path: "/semaphore", under: "/locks", title: "Semaphore", lead: "Owners and queue, as they change.",
   heading: (given) => given.name, command: (given) => command`signalbox semaphore describe ${given.node} ${given.name}`,
-  watch: ({ node, name }) => [address("/v1/semaphore", { node, name }), address("/v1/semaphore/owners", { node, name })],
+  watch: ({ node, name }) => [address("/v1/semaphore", { node, name })],
   draw([found], local) {
     const { node } = local.given;
-    const unlimited = found.limit === "18446744073709551615";
+    const unlimited = found.limit === "all";
     return h("div", {},
       tiles(tile(count(found), unlimited || found.ephemeral ? "owned" : `of ${number(found.limit)} owned`),
         tile(number(found.waiter_count), "waiting"), tile(number(found.revision), "revision")),
-      h("p", {}, "In ", h("code", {}, node), " ", found.ephemeral && badge("ephemeral"),
+      h("p", {}, "In ", inNode(node), " ", found.ephemeral && badge("ephemeral"),
         (found.data || found.data_base64) && [" with the data ", data(found)]),
       acts(local.given, found),
       h("h2", {}, "Owners"), table(found.owners ?? [], sides(node, "fence"),

@@ -1,51 +1,58 @@
-// What programs look up: endpoints, config, and who leads.
+// What programs look up: endpoints, and pieces of config.
 
 import { address } from "/api.js";
-import { badge, h, table } from "/dom.js";
-import { action, asks, command, data, link, matches, number, reason, row, search, session } from "/parts.js";
+import { h } from "/dom.js";
+import { action, asks, command, data, inNode, link, named, number, reason, row } from "/parts.js";
+import { matches, search, table } from "/table.js";
 
-export const lookups = {
-  path: "/lookups", nav: "Discovery, config", title: "Discovery and config",
-  lead: "The names under which endpoints are published, and pieces of config.",
-  command: () => "signalbox discover list NODE NAME && signalbox config get NODE NAME",
-  watch: () => ["/v1/lookups?limit=10000"],
+const list = (what, page, columns) => ({
+  ...page, watch: () => ["/v1/lookups?limit=10000"],
   draw([found], local) {
-    const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.data));
-    return h("div", {}, search(local, "Search nodes, names and values"), table(rows, [
-      ["name", (one) => link("/lookup", { node: one.node, name: one.name, what: one.what }, one.name)],
-      ["node", (one) => one.node], ["what", (one) => badge(one.what)],
-      ["value", (one) => (one.what === "endpoints" ? `${number(one.endpoints)} endpoints` : data(one))],
-      ["revision", (one) => number(one.revision), "number"],
-    ], {
-      empty: local.filter ? "No name has this in it." : "Nothing is published. signalbox discover register NODE NAME ADDRESS does so.",
-      key: (one) => `${one.node} ${one.name}`, local,
-    }));
+    const rows = (found.items ?? []).filter((one) => one.what === what && matches(local, one.node, one.name, one.data));
+    return h("div", {}, search(local, page.finds), table(rows, [
+      ...named("name", page.of), ...columns, ["revision", (one) => number(one.revision), "number", (one) => Number(one.revision)],
+    ], { empty: local.given.filter ? "No name has this in it." : page.none, key: (one) => `${one.node} ${one.name}`, local }));
+  },
+});
+
+export const discovery = list("endpoints", {
+  path: "/discovery", of: "/endpoints", nav: "Discovery", title: "Discovery", lead: "The names under which endpoints are published.",
+  command: () => "signalbox discover list NODE NAME", finds: "Search nodes and names",
+  none: "Nothing is published. signalbox discover register NODE NAME ADDRESS does so.",
+}, [["endpoints", (one) => number(one.endpoints), "number", (one) => one.endpoints ?? 0]]);
+
+export const endpoints = {
+  path: "/endpoints", under: "/discovery", title: "Endpoints", lead: "As those see them that look them up.", heading: (given) => given.name,
+  command: ({ node, name }) => command`signalbox discover list ${node} ${name}`,
+  watch: ({ node, name }) => [address("/v1/endpoints", { node, name })],
+  draw([found], local) {
+    const { node } = local.given;
+    return h("div", {}, h("p", {}, "In ", inNode(node), "."), table(found.endpoints ?? [], [
+      ["address", (one) => h("code", {}, one.address), "", (one) => one.address],
+      ["metadata", (one) => Object.entries(one.metadata ?? {}).map(([name, value]) => h("div", {}, name, "=", value))],
+      ["", (one) => one.session_id && link("/session", { id: one.session_id, node }, "its session"), "acts"],
+    ], { empty: "No endpoint is there.", key: (one) => one.order_id, local }));
   },
 };
 
-const listed = (found, node, local) => table(found.endpoints ?? [], [
-  ["address", (one) => h("code", {}, one.address)],
-  ["metadata", (one) => Object.entries(one.metadata ?? {}).map(([name, value]) => `${name}=${value}`).join(", ")],
-  ["session", (one) => session(one.session_id, node)],
-], { empty: "No endpoint is there.", key: (one) => one.order_id, local });
+export const configs = list("config", {
+  path: "/configs", of: "/config", nav: "Config", title: "Config", lead: "Pieces of config that programs read and follow.",
+  command: () => "signalbox config get NODE NAME", finds: "Search nodes, names and values",
+  none: "There is no config. signalbox config put NODE NAME VALUE makes a piece.",
+}, [["value", (one) => data(one), "clipped"]]);
 
-function value({ node, name }, found) {
-  return h("div", {}, h("p", { class: "dim" }, `Revision ${found.revision ?? 0}.`),
-    found.exists ? h("pre", { class: "note" }, h("code", {}, found.value ?? found.value_base64 ?? "")) : h("p", {}, "There is none."),
-    row(action("Change", {
-      title: `Change ${name}`, does: "All that watch it get the new value. It is refused if it was changed meanwhile.",
-      fields: [{ name: "value", label: "Value", kind: "lines", optional: true, value: found.value ?? "" }, reason],
-      carryOut: asks("/v1/config/put", { node, name, if_revision: found.revision ?? "0" }),
-    }, false)));
-}
-
-export const lookup = {
-  path: "/lookup", under: "/lookups", title: "Name", lead: "As those see it that look it up.", heading: (given) => given.name,
-  command: ({ node, name, what }) => (what === "endpoints" ? command`signalbox discover list ${node} ${name}` : command`signalbox config get ${node} ${name}`),
-  watch: ({ node, name, what }) => [address(what === "endpoints" ? "/v1/endpoints" : "/v1/config", { node, name })],
+export const config = {
+  path: "/config", under: "/configs", title: "Config", lead: "As those see it that read it.", heading: (given) => given.name,
+  command: ({ node, name }) => command`signalbox config get ${node} ${name}`,
+  watch: ({ node, name }) => [address("/v1/config", { node, name })],
   draw([found], local) {
-    const { node, name, what } = local.given;
-    return h("div", {}, h("p", {}, "In ", h("code", {}, node), ", as ", link("/semaphore", { node, name }, "the semaphore"), "."),
-      what === "endpoints" ? listed(found, node, local) : value(local.given, found));
+    const { node, name } = local.given;
+    return h("div", {}, h("p", {}, "In ", inNode(node), `, revision ${found.revision ?? 0}.`),
+      found.exists ? h("pre", { class: "note" }, found.value ?? found.value_base64 ?? "") : h("p", {}, "There is none."),
+      row(action("Change", {
+        title: `Change ${name}`, does: "All that watch it get the new value. It is refused if it was changed meanwhile.",
+        fields: [{ name: "value", label: "Value", kind: "lines", optional: true, value: found.value ?? "" }, reason],
+        carryOut: asks("/v1/config/put", { node, name, if_revision: found.revision ?? "0" }),
+      }, false)));
   },
 };

@@ -1,8 +1,10 @@
 // Is it well?
 
-import { badge, h, note, span, table } from "/dom.js";
+import { concernTable } from "/concerns.js";
+import { badge, h, span } from "/dom.js";
 import { number, tile, tiles } from "/parts.js";
-import { plot, short } from "/plot.js";
+import { plot, plotted, short } from "/plot.js";
+import { table } from "/table.js";
 import { freeShare, gigabytes, hostTable } from "/pages/hosts.js";
 
 /** The largest of what hosts have of something: each has the same shards, and some are behind. */
@@ -14,9 +16,8 @@ function figures(cluster, hosts) {
   const alive = members.filter((one) => one.alive).length, led = shards.filter((one) => one.leader).length;
   const spare = Math.min(...shards.map((one) => one.tolerated ?? 0));
   return tiles(
-    tile(`${alive} / ${members.length}`, "hosts are heard", alive < members.length ? "bad" : ""),
-    tile(`${led} / ${shards.length}`, "shards have a leader", led < shards.length ? "bad" : ""),
-    tile(cluster.observed ? (spare < 0 ? "no majority" : String(spare)) : "not known", "hosts may fail", spare < 0 ? "bad" : ""),
+    tile(`${alive} / ${members.length}`, "hosts are heard"), tile(`${led} / ${shards.length}`, "shards have a leader"),
+    tile(cluster.observed ? (spare < 0 ? "no majority" : String(spare)) : "not known", "hosts may fail"),
     tile(number(most(hosts, "sessions")), "sessions"), tile(number(most(hosts, "semaphores")), "semaphores"),
     tile(number(most(hosts, "waiters")), "waiting"));
 }
@@ -30,24 +31,18 @@ function loads(hosts) {
     tile(short(all.reduce((sum, one) => sum + (one.per_second ?? 0), 0)), "requests a second"),
     tile(short(all.reduce((sum, one) => sum + (one.failed_per_second ?? 0), 0)), "of them fail"),
     tile(short(Math.max(...all.map((one) => one.p99_ms ?? 0))), "ms, p99 of the slowest host"),
-    fullest && tile(gigabytes(fullest.disk_free), "free on the fullest disk", freeShare(fullest) < 0.1 ? "bad" : ""));
-}
-
-function concerns(list) {
-  if (list.length === 0) return note("good", h("p", {}, "All is well."));
-  return list.map((one) => note(one.severity?.toLowerCase() === "failure" ? "bad" : "warn", h("p", {}, h("b", {}, one.text)),
-    one.mend && h("p", { class: "next" }, "What to do: ", one.mend)));
+    fullest && tile(gigabytes(fullest.disk_free), "GB free on the fullest disk"));
 }
 
 function plots(title, load, words) {
-  const points = load?.items ?? [];
-  if (points.length === 0) return null;
-  const of = (name) => points.map((one) => one[name] ?? 0);
-  const from = `${span(Math.max(0, Date.now() - Date.parse(points[0].at)))} ago`;
+  const points = (load?.items ?? []).map((one) => ({ ...one, at: Date.parse(one.at) }));
+  const shown = points.filter((one) => points.at(-1).at - one.at <= plotted);
+  if (shown.length === 0) return null;
+  const of = (name) => shown.map((one) => one[name] ?? 0), times = of("at");
   return h("div", {}, h("h2", {}, title), h("p", { class: "lead" }, words), h("div", { class: "plots" },
-    plot("Requests", "/s", [["now", of("per_second")]], from),
-    plot("Answers", "ms", [["p50", of("p50_ms")], ["p99", of("p99_ms")]], from),
-    plot("Commits", "ms", [["p99", of("commit_p99_ms")]], from)));
+    plot("Requests", "/s", [["now", of("per_second")]], times),
+    plot("Answers", "ms", [["p50", of("p50_ms")], ["p99", of("p99_ms")]], times),
+    plot("Commits", "ms", [["p99", of("commit_p99_ms")]], times)));
 }
 
 export const overview = {
@@ -55,14 +50,15 @@ export const overview = {
   command: () => "signalbox check && signalbox cluster why",
   watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/load", "/v1/load/all"],
   draw([cluster, hosts, why, load, whole], local) {
-    return h("div", {}, figures(cluster, hosts), loads(hosts), concerns(cluster.concerns ?? []),
+    return h("div", {}, concernTable(local.concerns, local), figures(cluster, hosts), loads(hosts),
       (cluster.hosts ?? []).length > 1 && plots("All hosts", whole,
-        "The requests of all of them together, and the times of the slowest, since somebody looks."),
+        "The requests of all of them together, and the times of the slowest."),
       plots("This host", load, "The one that serves this page."),
       h("h2", {}, "The governor"),
       table([...(why?.steps ?? []), ...(why?.reasons ?? [])], [
         ["does or waits for", (one) => [one.text, one.failures && badge(`failed ${one.failures} times`, "bad")]],
         ["for", (one) => span(one.age_ms ?? one.since_ms ?? 0), "number"],
+        ["next in", (one) => (one.wait_ms ?? one.left_ms ? span(one.wait_ms ?? one.left_ms) : ""), "number"],
         ["last error", (one) => one.last_error ?? ""],
       ], { empty: "It waits for nothing: all is as it should be.", local, name: "governor" }),
       h("h2", {}, "Hosts"), hostTable(cluster, hosts, local));

@@ -1,8 +1,10 @@
 // Where a coordination process is, and who has not answered.
 
 import { address } from "/api.js";
-import { badge, h, table } from "/dom.js";
-import { act, action, ago, command, link, matches, number, phase, reason, reasons, row, search, session, tile, tiles, when } from "/parts.js";
+import { badge, h } from "/dom.js";
+import { concernOf, hangs } from "/concerns.js";
+import { act, action, ago, command, dim, done, inNode, link, named, number, phase, reason, reasons, row, tile, tiles } from "/parts.js";
+import { matches, search, table } from "/table.js";
 
 export const processes = {
   path: "/processes", nav: "Processes", title: "Processes", lead: "Coordination processes, and where their rounds are.",
@@ -10,12 +12,13 @@ export const processes = {
   draw([found], local) {
     const rows = (found.items ?? []).filter((one) => matches(local, one.node, one.name, one.coordinator));
     return h("div", {}, search(local, "Search nodes, names and coordinators"), table(rows, [
-      ["process", (one) => link("/process", { node: one.node, name: one.name }, one.name)], ["node", (one) => one.node],
-      ["phase", (one) => phase(one.phase ?? "forming")], ["epoch", (one) => number(one.epoch), "number"],
-      ["members", (one) => `${one.prepared ?? 0} of ${one.members ?? 0} prepared`, "number"],
-      ["coordinator", (one) => one.coordinator || h("span", { class: "dim" }, "none")],
+      ...named("process", "/process"),
+      ["phase", (one) => hangs(phase, one.phase ?? "forming", concernOf(local, "round-", one)), "", (one) => one.phase],
+      ["epoch", (one) => number(one.epoch), "number", (one) => Number(one.epoch)],
+      ["members", (one) => `${one.prepared ?? 0} of ${one.members ?? 0} prepared`, "number", (one) => one.members ?? 0],
+      ["coordinator", (one) => one.coordinator || dim("none"), "", (one) => one.coordinator],
     ], {
-      empty: local.filter ? "No name has this in it." : "There is no process. signalbox process create NODE NAME makes one.",
+      empty: local.given.filter ? "No name has this in it." : "There is no process. signalbox process create NODE NAME makes one.",
       key: (one) => `${one.node} ${one.name}`, local,
     }));
   },
@@ -48,20 +51,20 @@ export const oneProcess = {
     if (!found.exists) return h("p", { class: "empty" }, "There is no process of this name.");
     const members = found.members ?? [];
     const prepared = members.filter((one) => one.of && one.prepared === found.epoch).length;
+    const { node } = local.given, stuck = (found.reasons ?? []).some((one) => one.blocked || one.late);
     return h("div", {},
-      h("p", {}, phase(found.phase ?? "forming"), " in ", h("code", {}, local.given.node), ", since ", ago(found.since)),
+      h("p", {}, phase(found.phase ?? "forming", stuck), " in ", inNode(node), ", since ", ago(found.since)), reasons(found),
       tiles(tile(number(found.epoch), "epoch"), tile(`${prepared} / ${found.of ?? 0}`, "members are prepared"),
         tile(number(members.length), "members are there"), tile(number(found.last_result), "last completed epoch")),
-      acts(local.given), reasons(found.reasons),
+      acts(local.given),
       table(members, [
-        ["member", (one) => [h("b", {}, one.name || one.id), " ", one.id === found.coordinator && badge("coordinates", "good")]],
-        ["state", (one) => standing(one, found)], ["session", (one) => session(one.session_id, local.given.node)],
-        ["unread", (one) => number(one.unread), "number"], ["joined", (one) => ago(one.joined), "number"],
+        ["member", (one) => [one.session_id ? link("/session", { id: one.session_id, node }, one.name || one.id) : h("b", {}, one.name || one.id),
+          " ", one.id === found.coordinator && badge("coordinates")], "", (one) => one.name || one.id],
+        ["state", (one) => standing(one, found)],
+        ["unread", (one) => number(one.unread), "number", (one) => one.unread ?? 0],
+        ["joined", (one) => ago(one.joined), "number", (one) => one.joined?.time_ms ?? 0],
         ["", kick(local.given), "acts"],
       ], { empty: "It has no member.", key: (one) => one.id, local, name: "members" }),
-      h("h2", {}, "What was done"), table([...(acted?.items ?? [])].reverse(), [
-        ["when", (one) => when(one.at)], ["what", (one) => one.verb ?? ""], ["member", (one) => one.member ?? ""],
-        ["by", (one) => one.by?.author ?? ""], ["why", (one) => one.by?.reason ?? ""],
-      ], { empty: "Nothing was done by hand.", local, name: "acts" }));
+      done(acted?.items ?? [], [["member", (one) => one.member ?? ""]], local));
   },
 };

@@ -1,8 +1,9 @@
 // Who may do what.
 
 import { change, Refused } from "/api.js";
-import { badge, h, note, since, table } from "/dom.js";
-import { act, action, matches, reason, row, search } from "/parts.js";
+import { badge, h, note, since } from "/dom.js";
+import { act, action, reason, row } from "/parts.js";
+import { matches, search, table } from "/table.js";
 
 const below = (grant) => [grant.path, grant.object && `${grant.object}…`].filter(Boolean).join(" ");
 
@@ -24,20 +25,25 @@ async function makeToken({ name, role, path, reason: why }) {
   return `The token of ${name} is ${secret} It is shown once: keep it now.`;
 }
 
-const grants = (words) => [
-  { name: "role", label: "Role", value: "reader" }, { name: "path", label: `Below the path ${words}`, value: "/" }, reason,
-];
+/** The roles that there always are, each with what those before it have. */
+const always = ["read", "write", "operator", "admin", "root"];
 
-const acts = () => row(
-  action("Grant a role", {
-    title: "Grant a role", does: "Who is named may do what the role allows, below the path.",
-    fields: [{ name: "principal", label: "token:NAME, cn:NAME, san:NAME or anonymous" }, ...grants("of a node, or what it begins with")],
-    carryOut: act("/v1/access/grant", {}),
-  }, false),
-  action("Make a token", {
-    title: "Make an access token", does: "This page draws its secret and shows it once; the cluster keeps the hash of it.",
-    fields: [{ name: "name", label: "Name" }, ...grants("of a node, or what it begins with")], carryOut: makeToken,
-  }, false));
+const acts = (roles) => {
+  const grants = [
+    { name: "role", label: "Role", choices: [...new Set([...always, ...roles])] },
+    { name: "path", label: "Below the path of a node, or what it begins with", value: "/" }, reason,
+  ];
+  return row(
+    action("Grant a role", {
+      title: "Grant a role", does: "Who is named may do what the role allows, below the path.",
+      fields: [{ name: "principal", label: "token:NAME, cn:NAME, san:NAME or anonymous" }, ...grants],
+      carryOut: act("/v1/access/grant", {}),
+    }, false),
+    action("Make a token", {
+      title: "Make an access token", does: "This page draws its secret and shows it once; the cluster keeps the hash of it.",
+      fields: [{ name: "name", label: "Name" }, ...grants], carryOut: makeToken,
+    }, false));
+};
 
 const endToken = (one) => (one.name.startsWith("token:") ? action("Revoke token", {
   title: `Revoke ${one.name}`, does: "The token is good for nothing any more, and its connections are closed.", fields: [reason],
@@ -51,15 +57,15 @@ export const rights = {
     const rows = (found.items ?? []).filter((one) => matches(local, one.name, one.by, ...(one.grants ?? []).map((g) => `${g.role} ${g.path}`)));
     return h("div", {},
       !found.decided && note("warn", h("p", {}, "It was not said yet what clients may do that show no token: they may do everything.")),
-      acts(), search(local, "Search names, roles and paths"), table(rows, [
-        ["who", (one) => h("b", {}, one.name)],
+      acts((roles?.items ?? []).map((one) => one.name)), search(local, "Search names, roles and paths"), table(rows, [
+        ["who", (one) => h("b", {}, one.name), "", (one) => one.name],
         ["roles", (one) => (one.grants ?? []).map((g) => h("div", { class: "row" }, badge(g.role), h("code", {}, below(g)), revoke(one.name, g)))],
-        ["made by", (one) => one.by ?? ""], ["made", (one) => since(one.created), "number"],
-        ["ends", (one) => (one.expires ? new Date(one.expires).toLocaleString() : "never"), "number"], ["", endToken, "acts"],
-      ], { empty: local.filter ? "No name has this in it." : "No role is granted.", key: (one) => one.name, local }),
+        ["made by", (one) => one.by ?? "", "", (one) => one.by], ["made", (one) => since(one.created), "number", (one) => one.created],
+        ["ends", (one) => (one.expires ? new Date(one.expires).toLocaleString() : "never"), "number", (one) => one.expires ?? "9"], ["", endToken, "acts"],
+      ], { empty: local.given.filter ? "No name has this in it." : "No role is granted.", key: (one) => one.name, local }),
       h("h2", {}, "Roles"), table(roles?.items ?? [], [
         ["role", (one) => h("b", {}, one.name)],
         ["rules", (one) => (one.rules ?? []).map((rule) => h("div", {}, h("code", {}, below(rule)), " ", (rule.rights ?? []).map((word) => badge(word))))],
-      ], { empty: "No role was made; reader, writer and admin are there by themselves.", key: (one) => one.name, local, name: "roles" }));
+      ], { empty: `No role was made; ${always.join(", ")} are there by themselves.`, key: (one) => one.name, local, name: "roles" }));
   },
 };

@@ -1,20 +1,23 @@
 // Which clients are there, and what they hold.
 
 import { address } from "/api.js";
-import { h, note, since, span, table } from "/dom.js";
-import { attached, client, command, endSession, link, matches, number, row, search, session } from "/parts.js";
+import { h, note, since, span } from "/dom.js";
+import { attached, command, endSession, inNode, link, number, place, row, who, whose } from "/parts.js";
+import { matches, search, table } from "/table.js";
 
 export const sessions = {
-  path: "/sessions", nav: "Sessions", title: "Sessions", lead: "Clients by name and address, with what they own and wait for.",
+  path: "/sessions", nav: "Sessions", title: "Sessions", lead: "Clients by what they say of themselves, with what they own and wait for.",
   command: () => "signalbox session list", watch: () => ["/v1/sessions?limit=10000"],
   draw([found], local) {
-    const rows = (found.items ?? []).filter((one) => matches(local, one.id, one.node, one.description, client(one.client)));
+    const rows = (found.items ?? []).filter((one) => matches(local, one.id, one.node, one.description, one.client?.name, one.client?.address));
     return h("div", {}, search(local, "Search sessions, clients and addresses"), table(rows, [
-      ["session", (one) => session(one.id, one.node)], ["node", (one) => one.node], ["client", (one) => client(one.client)],
-      ["description", (one) => one.description ?? ""], ["state", attached],
-      ["timeout", (one) => span(one.timeout_ms ?? 0), "number"], ["owns", (one) => number(one.owned), "number"],
-      ["waits for", (one) => number(one.waiting), "number"], ["since", (one) => since(one.since), "number"],
-    ], { empty: local.filter ? "No session has this in it." : "There is no session.", key: (one) => one.id, local }),
+      ["client", (one) => who(one, one.node, one.id), "", whose], ["node", (one) => inNode(one.node), "", (one) => one.node],
+      ["state", attached, "", (one) => (one.attached ? 0 : 1)],
+      ["timeout", (one) => span(one.timeout_ms ?? 0), "number", (one) => one.timeout_ms ?? 0],
+      ["owns", (one) => number(one.owned), "number", (one) => one.owned ?? 0],
+      ["waits for", (one) => number(one.waiting), "number", (one) => one.waiting ?? 0],
+      ["since", (one) => since(one.since), "number", (one) => one.since],
+    ], { empty: local.given.filter ? "No session has this in it." : "There is no session.", key: (one) => one.id, local }),
     found.more && note("", h("p", {}, "There are more than are listed.")));
   },
 };
@@ -27,18 +30,20 @@ const held = (node) => (one) => {
 
 export const oneSession = {
   path: "/session", under: "/sessions", title: "Session", lead: "What it owns, and what it waits for.",
-  heading: (given) => `Session ${given.id}`, command: (given) => command`signalbox session show ${given.id}`,
+  heading: (given, found) => (found?.id ? whose(found) : ""), command: (given) => command`signalbox session show ${given.id}`,
   watch: ({ id }) => [address("/v1/session", { id })],
   draw([found], local) {
+    const { node } = local.given;
     return h("div", {},
-      h("p", {}, attached(found), ` ${client(found.client)}`),
-      h("p", {}, found.description ?? "It has no description."),
+      h("p", {}, attached(found), node && [" in ", inNode(node)], found.client?.name && [" by the client ", h("b", {}, found.client.name)],
+        found.client?.version && [" ", found.client.version], place(found) && [" at ", h("code", {}, place(found))]),
       h("p", { class: "lead" }, "Its timeout is ", span(found.timeout_ms ?? 0), "; it is there since ", since(found.since), "."),
-      row(endSession(found.id)),
+      row(endSession(found, node, found.id)),
       h("h2", {}, "Holdings"), table(found.holdings ?? [], [
-        ["name", held(local.given.node)], ["kind", (one) => one.kind], ["part", (one) => one.role],
-        ["order id", (one) => one.order_id, "number"], ["count", (one) => number(one.count), "number"],
-        ["since", (one) => since(one.since), "number"],
-      ], { empty: "It owns nothing and waits for nothing.", key: (one) => `${one.kind} ${one.name}`, local }));
+        ["name", held(node), "", (one) => one.name], ["kind", (one) => one.kind, "", (one) => one.kind], ["part", (one) => one.role],
+        ["order id", (one) => one.order_id, "number", (one) => Number(one.order_id)], ["count", (one) => number(one.count), "number"],
+        ["since", (one) => since(one.since), "number", (one) => one.since],
+      ], { empty: "It owns nothing and waits for nothing.", key: (one) => `${one.kind} ${one.name}`, local }),
+      found.more_holdings && note("", h("p", {}, "It has more than are listed.")));
   },
 };

@@ -1,0 +1,180 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/client/internal/failure"
+	"github.com/signalbox/signalbox/client/internal/retry"
+	"github.com/signalbox/signalbox/client/internal/scope"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// dialWait is how long a request waits for a connection that is being made before it tries another host. The making
+// goes on.
+const dialWait = time.Second
+
+// errDialWait: there is no connection yet, and one is still being made.
+var errDialWait = errors.New("there is no connection yet")
+
+// stripe is one of the connections to a host. Those who need it wait for one goroutine, which makes it. Another one
+// begins beside that where the host does not take the connection: after packets that were lost, the system asks the
+// host again only after pauses that double.
+type stripe struct {
+	conn     *conn.Conn
+	dialing  *dialing
+	failures int
+	failedAt scope.Instant // of the latest failure
+	retryAt  scope.Instant // it is not dialled before
+	err      error         // of the latest failure
+}
+
+// dialing is a connection in the making.
+type dialing struct {
+	began scope.Instant
+	open  atomic.Bool // the host has taken the connection, and has not said welcome
+	done  chan struct{}
+	conn  *conn.Conn
+	err   error
+}
+
+// Haste is how urgently a connection is needed.
+type Haste struct {
+	// Patience is how long to wait at the most: for a connection that is being made, and for a host that could not be
+	// reached before it is dialled again.
+	Patience time.Duration
+	// Connected, where set, is closed when there is a connection to any host: that is not waited past.
+	Connected <-chan struct{}
+}
+
+// Leisure is the haste of all but what is lost without a connection.
+var Leisure = Haste{Patience: dialWait}
+
+// connIn is Conn for who is in haste.
+func (h *Host) connIn(ctx context.Context, number int, haste Haste) (*conn.Conn, error) {
+	h.mu.Lock()
+	if h.mergedTo != nil {
+		other := h.mergedTo
+		h.mu.Unlock()
+		return other.connIn(ctx, number, haste)
+	}
+	s := &h.stripes[number%len(h.stripes)]
+	if s.conn != nil {
+		defer h.mu.Unlock()
+		return s.conn, nil
+	}
+	d, now := s.dialing, h.cluster.scope.Now()
+	if d == nil && !s.mayDial(now, haste.Patience) {
+		defer h.mu.Unlock()
+		return nil, s.err
+	}
+	if d == nil || !d.open.Load() && now >= d.began.Add(haste.Patience) {
+		d = &dialing{began: now, done: make(chan struct{})}
+		addresses := slices.Clone(h.addresses)
+		if !h.cluster.scope.Go(func() { h.dial(d, number, addresses) }) {
+			h.mu.Unlock()
+			return nil, scope.ErrClosed
+		}
+		s.dialing = d
+	}
+	h.mu.Unlock()
+	wait := time.NewTimer(min(haste.Patience, dialWait))
+	defer wait.Stop()
+	select {
+	case <-d.done:
+		return d.conn, d.err
+	case <-haste.Connected:
+	case <-wait.C:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if to := h.Up(); to != nil {
+		return to, nil // another one has come meanwhile
+	}
+	return nil, &failure.Transport{Address: h.Address(), Err: errDialWait}
+}
+
+// mayDial reports whether the host may be dialled again. What a host asked for that goes away is kept to by everybody.
+// The lock is held.
+func (s *stripe) mayDial(now scope.Instant, patience time.Duration) bool {
+	return now >= s.retryAt || s.failures > 0 && now >= s.failedAt.Add(patience)
+}
+
+// dial makes a connection, by one address after the other.
+func (h *Host) dial(d *dialing, number int, addresses []string) {
+	c := h.cluster
+	d.err = &failure.Transport{Address: h.Address(), Err: errors.New("it cannot be reached")}
+	for i, address := range addresses {
+		d.open.Store(false)
+		made, err := c.dialer.Dial(c.scope.Context(), address, func() { d.open.Store(true) })
+		if err != nil {
+			if i == 0 {
+				d.err = &failure.Transport{Address: address, Err: err}
+			}
+			if s := failure.Status(err); s != protocol.StatusSuccess && s.Retry() == protocol.RetryNever {
+				d.err = &failure.Entry{Address: address, Err: err}
+			}
+			continue
+		}
+		met, err := c.meet(h, address, made.Welcome())
+		if err != nil {
+			made.Discard()
+			d.err = &failure.Transport{Address: address, Err: err}
+			continue
+		}
+		d.conn, d.err = met.use(made, number), nil
+		break
+	}
+	id, failed := h.dialled(d, number)
+	close(d.done)
+	switch {
+	case d.err == nil:
+		c.connections.report()
+	case failed:
+		c.config.ConnectionChanged(Failed, id, h.Address(), d.err)
+	}
+}
+
+// dialled notes what has become of a dial. It returns failed where that leaves the stripe without a connection, and
+// without another dial.
+func (h *Host) dialled(d *dialing, number int) (id uint64, failed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &h.stripes[number%len(h.stripes)]
+	if s.dialing != d {
+		return h.id, false
+	}
+	s.dialing = nil
+	if failed = d.err != nil && s.conn == nil; failed {
+		now := h.cluster.scope.Now()
+		s.err, s.failedAt, s.retryAt = d.err, now, now.Add(retry.Requests.Pause(s.failures))
+		s.failures++
+	}
+	h.unreachable.Store(failed)
+	return h.id, failed
+}
+
+// use puts a connection to use and returns the one that is to be used: another one was there before where one host is
+// met at two addresses.
+func (h *Host) use(made *conn.Conn, number int) *conn.Conn {
+	h.mu.Lock()
+	s := &h.stripes[number%len(h.stripes)]
+	if s.conn != nil {
+		defer h.mu.Unlock()
+		made.Discard()
+		return s.conn
+	}
+	s.conn, s.err, s.failures, s.retryAt = made, nil, 0, 0
+	h.unreachable.Store(false)
+	running := made.Run(h) // before any other goroutine can get hold of it
+	h.mu.Unlock()
+	h.cluster.config.ConnectionChanged(Up, made.Welcome().HostID, made.Address(), nil)
+	if !running {
+		made.Fail(scope.ErrClosed)
+	}
+	return made
+}

@@ -1,0 +1,72 @@
+package process
+
+import kind "github.com/signalbox/signalbox/protocol/process"
+
+// The types below are aliases: package protocol/process declares them once, for hosts and clients.
+
+// Spec is what an operator says of a process.
+type Spec = kind.Spec
+
+// By is who does something with a process, and why. The process keeps both, for people.
+type By = kind.By
+
+// OnTimeout says what becomes of a member that has not answered in time.
+type OnTimeout = kind.OnTimeout
+
+// The member is waited for and named by Why; or the member is kicked, and another epoch opens; or the request ends
+// without the member, with a *Late.
+const (
+	TimeoutWait = kind.TimeoutWait
+	TimeoutKick = kind.TimeoutKick
+	TimeoutFail = kind.TimeoutFail
+)
+
+// Phase is how the last epoch is.
+type Phase = kind.Phase
+
+// The phases.
+const (
+	Forming   = kind.Forming   // without a round: no round has begun, or the last round is over
+	Preparing = kind.Preparing // an epoch opened, and not all of its members are prepared
+	Running   = kind.Running   // all members are prepared
+	Complete  = kind.Complete  // the coordinator has completed the round
+)
+
+// Verb is what was done to a process.
+type Verb = kind.Verb
+
+// The verbs.
+const (
+	VerbCreated = kind.VerbCreated
+	VerbAltered = kind.VerbAltered
+	VerbKick    = kind.VerbKick    // a member was removed
+	VerbRestart = kind.VerbRestart // the round was ended
+	VerbFailed  = kind.VerbFailed  // a member gave the round up
+)
+
+// The codes of reasons why a round does not move.
+const (
+	ReasonNoMembers   = kind.ReasonNoMembers   // no session has joined
+	ReasonFewMembers  = kind.ReasonFewMembers  // fewer members than an epoch has at the least
+	ReasonNoCandidate = kind.ReasonNoCandidate // no member may coordinate
+	ReasonOpening     = kind.ReasonOpening     // members or the spec have changed: the next epoch opens in a moment
+	ReasonPrepare     = kind.ReasonPrepare     // members are not prepared
+	ReasonReply       = kind.ReasonReply       // members have not replied to a request
+	ReasonCoordinator = kind.ReasonCoordinator // the coordinator has neither completed the round nor waits for replies
+	ReasonComplete    = kind.ReasonComplete    // the round is complete, and members have not handled the completion
+)
+
+// PastAct is an act that was carried out.
+type PastAct = kind.PastAct
+
+// MemberState is a member as others see the member, and Peer is a member of an epoch.
+type (
+	MemberState = kind.MemberState
+	Peer        = kind.Peer
+)
+
+// StopReason is why a round does not move, and Summary is a process in a list.
+type (
+	StopReason = kind.StopReason
+	Summary    = kind.Summary
+)

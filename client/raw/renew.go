@@ -1,0 +1,41 @@
+package raw
+
+import (
+	"github.com/signalbox/signalbox/client/internal/conn"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// Renew has the host vouch for the session: where done gets nil, its lease counts from before the call, as after an
+// attach. What is asked for next goes out behind the ping, so both take one round trip. done is called once, perhaps
+// before Renew returns, perhaps on the goroutine that reads a connection: it must not block.
+func (s *Session) Renew(done func(error)) {
+	if err := s.Err(); err != nil {
+		done(err)
+		return
+	}
+	if _, err := s.home.Send(&renewal{session: s, done: done}, &protocol.Ping{}); err != nil {
+		done(err)
+	}
+}
+
+// renewal waits for the answer to a ping. The handle was attached before the ping was sent; where it is attached still
+// when the answer is read, the answer speaks of it.
+type renewal struct {
+	session *Session
+	done    func(error)
+}
+
+// Answered implements conn.Handler.
+func (r *renewal) Answered(_ *conn.Conn, a *protocol.Answer) {
+	err := a.Result.Err()
+	if why := r.session.Err(); why != nil {
+		err = why
+	}
+	r.done(err)
+}
+
+// Lost implements conn.Handler. The handle is over before done is called.
+func (r *renewal) Lost(from *conn.Conn, err error) {
+	r.session.ConnectionLost(from, err)
+	r.done(err)
+}

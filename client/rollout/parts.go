@@ -1,0 +1,54 @@
+package rollout
+
+import (
+	"context"
+	"iter"
+
+	"github.com/signalbox/signalbox/client/internal/object"
+)
+
+// History returns the targets that a location had, the oldest that is kept first.
+func (r *Rollout) History(ctx context.Context, location string, options ...ReadOption) ([]Row, error) {
+	return rows[Row](ctx, r, "history/"+location, options)
+}
+
+// Acts returns what operators did with the rollout, the oldest that is kept first.
+func (r *Rollout) Acts(ctx context.Context, options ...ReadOption) ([]PastAct, error) {
+	return rows[PastAct](ctx, r, "acts", options)
+}
+
+// Why returns why the rollout does not move, with the names of instances that the rollout waits for; an idle rollout
+// has no reasons.
+func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]StopReason, error) {
+	s, err := r.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
+	if err != nil {
+		return nil, err
+	}
+	return s.Reasons, nil
+}
+
+// Instances returns the instances that have joined in a location, in the order in which they did. Pages are not one
+// moment: what comes or goes while they are read may be there or not.
+func (r *Rollout) Instances(
+	ctx context.Context, location string, options ...ReadOption,
+) iter.Seq2[*InstanceState, error] {
+	return func(yield func(*InstanceState, error) bool) {
+		m := newDescribe("instances/"+location, options)
+		for more := true; more; more = m.After != 0 {
+			var list []InstanceState
+			_, err := r.page(ctx, m, func(p page) (err error) {
+				list, err = object.ReadRows(list, &p.answer.Rows, p.answer.NowMillis)
+				return err
+			})
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range list {
+				if list[i].Location = location; !yield(&list[i], nil) {
+					return
+				}
+			}
+		}
+	}
+}

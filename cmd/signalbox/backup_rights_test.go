@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/restore"
+	"github.com/signalbox/signalbox/shard/governor"
+	"github.com/signalbox/signalbox/shard/rights"
+)
+
+// TestARestoreSaysWhichRightsComeBack: a token that is revoked after the backup comes back with it. So all of them are
+// listed, and without a terminal it has to be said what becomes of them.
+func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
+	x, _ := sharedTool(t)
+	dir := t.TempDir()
+	file, secret := filepath.Join(dir, "a.backup"), filepath.Join(dir, "gone.token")
+	x.ok("access", "role", "set", "deploy", "--rule", "see,write:/")
+	x.ok("access", "token", "create", "gone", "--grant", "deploy:/eu", "--to", secret)
+	if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
+		t.Errorf("the file of the token: %v, %v", info, err)
+	}
+	x.fails(cli.ExitExists, "gone", "access", "token", "create", "gone", "--to", filepath.Join(dir, "again.token"))
+	if got := names(t, dir); len(got) != 1 {
+		t.Errorf("a token that was not made leaves %v", got)
+	}
+	x.ok("backup", "save", file)
+	x.ok("access", "token", "revoke", "gone")
+	for _, listed := range []string{"token:gone  deploy:/eu", "role deploy", "--rights keep", "come back"} {
+		x.fails(cli.ExitUsage, listed, "backup", "restore", file, "--data-dir", filepath.Join(dir, "none"))
+	}
+	x.fails(cli.ExitUsage, "--rights is keep or drop", "backup", "restore", file, "--data-dir",
+		filepath.Join(dir, "none"), "--rights", "some")
+	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
+		t.Error("something was made without an answer")
+	}
+	for flag, want := range map[string]int{keepRights: 1, dropRights: 0} {
+		made := filepath.Join(dir, flag)
+		out := x.ok("backup", "restore", file, "--data-dir", made, "--rights", flag, "-o", "json")
+		o := parsed[madeObject](t, out)
+		if len(o.Principals) < want || strings.Contains(out, "token:gone") != (want > 0) {
+			t.Errorf("%s: %s", flag, out)
+		}
+		s, err := restore.Read(t.Context(), made, filepath.Join(dir, flag+"-scratch"), "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		book := s.Meta.Rights()
+		if there := book.Record(rights.Principal{Kind: rights.Token, Name: "gone"}) != nil; there != (want > 0) {
+			t.Errorf("%s: the token is there: %t", flag, there)
+		}
+		if flag == dropRights && (!book.Decided() || len(book.Records()) != 1 || len(book.Roles()) == 0) {
+			t.Errorf("dropped, the rights are %+v", book.Records())
+		}
+	}
+}
+
+// TestReasonsHaveTheCodesOfTheGovernor: clients know some of them.
+func TestReasonsHaveTheCodesOfTheGovernor(t *testing.T) {
+	if admin.CodeDue != string(governor.CodeDue) || admin.CodeAway != string(governor.CodeAway) {
+		t.Errorf("%s, %s", admin.CodeDue, admin.CodeAway)
+	}
+	for _, rule := range governor.Planner().Rules {
+		if rule.Name == admin.RuleLeaders {
+			return
+		}
+	}
+	t.Error("no rule spreads leaders")
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/conform"
+)
+
+// conformCommand is one run of conform.
+type conformCommand struct {
+	cli.Streams
+	names []string
+	list  bool
+	all   bool
+	conform.Options
+}
+
+// newConform returns the command that plays hosts to a client.
+func newConform(s cli.Streams) *cobra.Command {
+	run := &conformCommand{Streams: s}
+	c := &cobra.Command{
+		Use:   "conform [flags] -- DRIVER [ARGUMENT...]",
+		Short: "Find out whether a client does what the protocol says",
+		Long: `Plays hosts to a client of any language, by scripts: hosts that are late, silent, wrong
+or gone. A script says what the client may do then, and what it must do, and when.
+
+DRIVER is a program around the client. It reads commands from its standard input and
+writes what comes of them to its standard output, as lines of JSON. It is started once
+for each script. docs/conformance.md describes it, and the scripts.
+
+A script that fails is printed with all that happened, and with what DRIVER wrote to its
+standard error. Scripts that need what DRIVER cannot do are left out, and counted. They
+are played in real time, many beside each other, because they wait most of the time.
+
+Exit codes: 0 the client conforms; 1 a script has failed; 66 there is no such script; 64
+the command line is wrong. signalbox help exit-codes has the others.`,
+		Example: `  signalbox conform -- ./driver
+
+  # which scripts there are, and why
+  signalbox conform --list
+
+  # one of them, with all that happened
+  signalbox conform --script a-paused-client-looks-at-its-clock-first --all -- python3 driver.py`,
+		RunE: func(c *cobra.Command, args []string) error { return run.run(c, args) },
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&run.names, "script", nil, "play only the script of this name, or the scripts of this file; "+
+		"may be given often")
+	flags.BoolVar(&run.list, "list", false, "list the scripts, and play none")
+	flags.BoolVar(&run.all, "all", false, "print what happened in scripts that succeed too, with each ping")
+	flags.IntVar(&run.Beside, "beside", 16, "how many scripts are played at the same time")
+	flags.DurationVar(&run.Slack, "slack", 250*time.Millisecond, "what a busy machine may add to what is bounded in "+
+		"time")
+	return c
+}
+
+func (c *conformCommand) run(command *cobra.Command, args []string) error {
+	scripts, err := conform.Load(protocol.Scripts())
+	if err != nil {
+		return err
+	}
+	for _, name := range c.names {
+		if !slices.ContainsFunc(scripts, func(s *conform.Script) bool { return s.Is(name) }) {
+			return cli.Errorf(cli.ExitNotFound, "there is no script %q; --list lists them", name)
+		}
+	}
+	if len(c.names) > 0 {
+		scripts = slices.DeleteFunc(scripts, func(s *conform.Script) bool {
+			return !slices.ContainsFunc(c.names, s.Is)
+		})
+	}
+	if c.list {
+		for _, s := range scripts {
+			_, err = fmt.Fprintf(c.Out, "%s: %s\n", s.Name, s.About)
+		}
+		return err
+	}
+	switch {
+	case command.ArgsLenAtDash() != 0 || len(args) == 0:
+		return misuse(command, "there is no -- with a driver after it")
+	case c.Beside < 1 || c.Slack < 0:
+		return misuse(command, "--beside is 1 at the least, --slack 0")
+	}
+	c.Driver, c.Verbose = args, c.all
+	c.Done = func(o conform.Outcome) { c.print(o) }
+	failed, skipped := conform.Run(scripts, c.Options)
+	if failed > 0 {
+		return fmt.Errorf("%d of %d scripts failed, %d were skipped", failed, len(scripts), skipped)
+	}
+	_, err = fmt.Fprintf(c.Out, "%d scripts, %d skipped: the client conforms\n", len(scripts), skipped)
+	return err
+}
+
+// print prints an outcome.
+func (c *conformCommand) print(o conform.Outcome) {
+	took := o.Took.Round(10 * time.Millisecond)
+	switch {
+	case o.Skipped != "":
+		fmt.Fprintf(c.Out, "skipped  %s: it needs %q\n", o.Script.Name, o.Skipped)
+		return
+	case o.Err == nil:
+		fmt.Fprintf(c.Out, "ok       %s (%v)\n", o.Script.Name, took)
+		if !c.all {
+			return
+		}
+	default:
+		fmt.Fprintf(c.Out, "failed   %s (%v): %v\n         %s\n         docs/protocol.md#%s\n", o.Script.Name, took,
+			o.Err, o.Script.About, o.Script.See)
+	}
+	indent(c.Out, o.Record)
+	if errors := strings.TrimSpace(o.Errors); errors != "" {
+		indent(c.Out, append([]string{"standard error of the driver:"}, strings.Split(errors, "\n")...))
+	}
+}
+
+func indent(out io.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintf(out, "         %s\n", line)
+	}
+}

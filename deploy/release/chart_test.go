@@ -1,0 +1,357 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+)
+
+// object is a document of Kubernetes.
+type object = map[string]any
+
+// at returns what is at a path in an object, nil where there is nothing. A number is an index.
+func at(o any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, _ := o.(object)
+			o = m[step]
+		case int:
+			list, _ := o.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			o = list[step]
+		}
+	}
+	return o
+}
+
+// objectsOf reads documents, by kind and name.
+func objectsOf(t *testing.T, from string, text []byte, into map[string]object) {
+	t.Helper()
+	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var o object
+		if err := decoder.Decode(&o); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("%s: %v\n%s", from, err, text)
+		}
+		if o == nil {
+			continue
+		}
+		key := fmt.Sprint(o["kind"], " ", at(o, "metadata", "name"))
+		if into[key] != nil {
+			t.Errorf("%s is there twice", key)
+		}
+		into[key] = o
+	}
+}
+
+// kubernetes is a cluster that has so many hosts already.
+type kubernetes struct {
+	dynamic.NamespaceableResourceInterface
+	hosts int64
+}
+
+// GetClientFor implements engine.ClientProvider.
+func (k kubernetes) GetClientFor(string, string) (dynamic.NamespaceableResourceInterface, bool, error) {
+	return k, true, nil
+}
+
+func (k kubernetes) Namespace(string) dynamic.ResourceInterface { return k }
+
+func (k kubernetes) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured,
+	error,
+) {
+	return &unstructured.Unstructured{Object: object{
+		"kind": "StatefulSet", "metadata": object{"name": name}, "spec": object{"replicas": k.hosts},
+	}}, nil
+}
+
+// render renders the chart with values, for an installation where no host is there and for an upgrade of so many.
+func render(t *testing.T, values string, hosts int64) (objects map[string]object, notes string, err error) {
+	t.Helper()
+	c, err := loader.LoadDir(filepath.Join("..", "chart"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{
+		Name: "signalbox", Namespace: "signalbox", IsInstall: hosts == 0, IsUpgrade: hosts > 0,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := engine.RenderWithClientProvider(c, all, kubernetes{hosts: hosts})
+	if err != nil {
+		return nil, "", err
+	}
+	objects = make(map[string]object)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if strings.HasSuffix(name, "NOTES.txt") {
+			notes = files[name]
+			continue
+		}
+		objectsOf(t, name, []byte(files[name]), objects)
+	}
+	return objects, notes, nil
+}
+
+// comparable takes away what differs between a chart and manifests by their nature: labels and annotations of what is
+// made, which helm goes by, and the order of variables.
+func comparable(o object) object {
+	metadata := at(o, "metadata").(object)
+	delete(metadata, "labels")
+	delete(metadata, "annotations")
+	var visit func(value any) any
+	visit = func(value any) any {
+		switch value := value.(type) {
+		case object:
+			for key, below := range value {
+				value[key] = visit(below)
+			}
+			if list, is := value["env"].([]any); is {
+				byName := make(object)
+				for _, e := range list {
+					byName[fmt.Sprint(at(e, "name"))] = e
+				}
+				value["env"] = byName
+			}
+		case []any:
+			for i := range value {
+				value[i] = visit(value[i])
+			}
+		}
+		return value
+	}
+	return visit(o).(object)
+}
+
+// TestTheChartMakesWhatTheManifestsHave: with its own values the chart is the manifests of deploy/kubernetes, whose
+// settings, ports and commands other tests load, and start hosts with.
+func TestTheChartMakesWhatTheManifestsHave(t *testing.T) {
+	want := make(map[string]object)
+	for _, file := range []string{"signalbox.yaml", "init.yaml", "backup.yaml"} {
+		text, err := os.ReadFile(filepath.Join("..", "kubernetes", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		objectsOf(t, file, text, want)
+	}
+	delete(want, "Namespace signalbox") // helm makes it
+	got, notes, err := render(t, "backup: {enabled: true}", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, w := slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)); !slices.Equal(g, w) {
+		t.Errorf("the chart makes %v, and the manifests are %v", g, w)
+	}
+	for name := range want {
+		if got[name] == nil {
+			continue
+		}
+		g, w := comparable(got[name]), comparable(want[name])
+		if !reflect.DeepEqual(g, w) {
+			gText, _ := yaml.Marshal(g)
+			wText, _ := yaml.Marshal(w)
+			t.Errorf("%s: the chart makes\n%s\nand the manifest is\n%s", name, gText, wText)
+		}
+	}
+	for _, name := range []string{"signalbox-2.signalbox.signalbox.svc", "signalbox-http.signalbox.svc"} {
+		if !strings.Contains(notes, name) {
+			t.Errorf("the notes do not say that the certificate has %s:\n%s", name, notes)
+		}
+	}
+}
+
+// TestTheChartMakesAClusterOnce: by hooks of an installation alone, and nothing that helm does deletes the volume.
+func TestTheChartMakesAClusterOnce(t *testing.T) {
+	first, _, err := render(t, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim, job := first["PersistentVolumeClaim data-signalbox-0"], first["Job signalbox-init"]
+	for _, o := range []object{claim, job} {
+		if hook := at(o, "metadata", "annotations", "helm.sh/hook"); hook != "pre-install" {
+			t.Errorf("%v is made by the hook %v", at(o, "metadata", "name"), hook)
+		}
+	}
+	policy := fmt.Sprint(at(claim, "metadata", "annotations", "helm.sh/hook-delete-policy"))
+	if policy != "hook-failed" {
+		t.Errorf("the volume is deleted by the policy %s: without one it would be before it is made again", policy)
+	}
+	for values, hosts := range map[string]int64{"init: {enabled: false}": 0, "": 3} {
+		later, _, err := render(t, values, hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if later["Job signalbox-init"] != nil || later["PersistentVolumeClaim data-signalbox-0"] != nil {
+			t.Errorf("with %q, where there are %d hosts, a cluster is made again", values, hosts)
+		}
+	}
+}
+
+// TestFewerHostsLeaveFirst: each is drained and expelled before its pod goes, the highest first, and helm goes on when
+// the others bear that.
+func TestFewerHostsLeaveFirst(t *testing.T) {
+	objects, _, err := render(t, "replicas: 3", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := objects["Job signalbox-scale-down"]
+	if hook := at(job, "metadata", "annotations", "helm.sh/hook"); hook != "pre-upgrade" {
+		t.Fatalf("hosts leave by the hook %v", hook)
+	}
+	pod := at(job, "spec", "template", "spec")
+	var steps []string
+	for _, c := range slices.Concat(at(pod, "initContainers").([]any), at(pod, "containers").([]any)) {
+		args := at(c, "args").([]any)
+		steps = append(steps, fmt.Sprintln(args...))
+		if !slices.Contains(args, any("--wait")) ||
+			!slices.Contains(args, any("--token-file=/etc/signalbox/tokens/operator")) {
+			t.Errorf("%v", args)
+		}
+	}
+	for i, want := range []string{"host drain signalbox-4 ", "host expel signalbox-4 ", "host drain signalbox-3 ",
+		"host expel signalbox-3 ", "cluster why "} {
+		if i >= len(steps) || !strings.HasPrefix(steps[i], want) {
+			t.Errorf("step %d is to be %q: %q", i, want, steps)
+		}
+	}
+	for values, hosts := range map[string]int64{"replicas: 5": 3, "replicas: 3": 3} {
+		objects, _, err := render(t, values, hosts)
+		if err != nil || objects["Job signalbox-scale-down"] != nil {
+			t.Errorf("with %s hosts leave where there are %d: %v", values, hosts, err)
+		}
+	}
+}
+
+// TestWhatValuesChange: each does what the file of values says of it.
+func TestWhatValuesChange(t *testing.T) {
+	objects, _, err := render(t, `
+replicas: 5
+http: {enabled: false}
+metrics: {serviceMonitor: {enabled: true, labels: {release: prometheus}}}
+settings: {SIGNALBOX_SHARDS: 2}
+image: {repository: registry.example/signalbox, tag: 1.2.3, pullPolicy: Always, pullSecrets: [{name: registry}]}
+storage: {className: fast}
+terminationGracePeriodSeconds: 90
+nodeSelector: {disk: fast}
+tolerations: [{operator: Exists}]
+priorityClassName: high
+podAnnotations: {a: b}
+tls: {secret: other}
+`, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, monitor := objects["StatefulSet signalbox"], objects["ServiceMonitor signalbox"]
+	pod := at(set, "spec", "template", "spec")
+	text, _ := yaml.Marshal(objects)
+	for _, c := range []struct{ got, want any }{
+		{at(set, "spec", "replicas"), 5},
+		{objects["Service signalbox-http"] == nil, true},
+		{strings.Contains(string(text), "7424"), false},
+		{at(monitor, "metadata", "labels", "release"), "prometheus"},
+		{at(monitor, "spec", "endpoints", 0, "relabelings", 0, "replacement"), "signalbox"},
+		{strings.Count(string(text), "SIGNALBOX_SHARDS"), 2}, // where the cluster is made, and at its hosts
+		{at(pod, "containers", 0, "image"), "registry.example/signalbox:1.2.3"},
+		{at(pod, "containers", 0, "imagePullPolicy"), "Always"},
+		{at(pod, "imagePullSecrets", 0, "name"), "registry"},
+		{at(set, "spec", "volumeClaimTemplates", 0, "spec", "storageClassName"), "fast"},
+		{at(objects["PersistentVolumeClaim data-signalbox-0"], "spec", "storageClassName"), "fast"},
+		{at(pod, "containers", 0, "lifecycle", "preStop", "exec", "command", 3), "--within=75s"},
+		{at(pod, "nodeSelector", "disk"), "fast"},
+		{at(pod, "tolerations", 0, "operator"), "Exists"},
+		{at(pod, "priorityClassName"), "high"},
+		{at(set, "spec", "template", "metadata", "annotations", "a"), "b"},
+		{at(pod, "volumes", 0, "secret", "secretName"), "other"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %v, want %v\n%s", c.got, c.want, text)
+		}
+	}
+	for _, wrong := range []string{"replicas: 4", "replicas: 11", "terminationGracePeriodSeconds: 10"} {
+		if _, _, err := render(t, wrong, 0); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+}
+
+var valueOfTemplate = regexp.MustCompile(`\.Values\.([a-zA-Z.]+)`)
+
+// valuesOfChart are the names of all values, those that have others below them too.
+func valuesOfChart(t *testing.T) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "chart", "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	said := make(map[string]bool)
+	var collect func(prefix string, of *yaml.Node)
+	collect = func(prefix string, of *yaml.Node) {
+		for i := 0; i+1 < len(of.Content) && of.Kind == yaml.MappingNode; i += 2 {
+			said[prefix+of.Content[i].Value] = true
+			collect(prefix+of.Content[i].Value+".", of.Content[i+1])
+		}
+	}
+	collect("", root.Content[0])
+	return said
+}
+
+// TestEveryValueIsSaid: templates ask for no value that the file of values does not have, and for all that it has.
+func TestEveryValueIsSaid(t *testing.T) {
+	said := valuesOfChart(t)
+	files, err := filepath.Glob(filepath.Join("..", "chart", "templates", "*"))
+	if err != nil || len(files) < 8 {
+		t.Fatal(files, err)
+	}
+	asked := make(map[string]bool)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range valueOfTemplate.FindAllStringSubmatch(string(text), -1) {
+			asked[m[1]] = true
+			if !said[m[1]] {
+				t.Errorf("%s asks for the value %s, which is not in the file of values", file, m[1])
+			}
+		}
+	}
+	for value := range said {
+		covered := asked[value]
+		for of := range asked { // of a value that is taken whole, and above one that is asked for
+			covered = covered || strings.HasPrefix(value, of+".") || strings.HasPrefix(of, value+".")
+		}
+		if !covered {
+			t.Errorf("no template asks for the value %s", value)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// licenceName matches the files at the top of a module with the terms for passing on the code.
+var licenceName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)([.-].*)?$`)
+
+// licences is the text of the licences of all modules in a product, and of the Go library: most licences ask to be
+// passed on with binaries. A module without a licence is an error, found before a release and not after.
+func (j *job) licences(p *product) ([]byte, error) {
+	cmd := j.goTool(p, "list", "-deps", "-f",
+		"{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}", p.pkg)
+	var failed bytes.Buffer
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the modules: %w\n%s", err, failed.String())
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	slices.Sort(lines)
+	library, err := j.goTool(p, "env", "GOVERSION", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the Go library: %w", err)
+	}
+	version, dir, _ := strings.Cut(strings.TrimSpace(string(library)), "\n")
+	text := bytes.NewBufferString("Licences of the code that is linked into " + p.name + "\n")
+	if err := appendLicence(text, "The Go library "+version, dir); err != nil {
+		return nil, err
+	}
+	for _, line := range slices.Compact(lines) {
+		parts := strings.SplitN(line, " ", 3)
+		if len(parts) < 3 || parts[1] == "" {
+			continue // packages of the Go library, and modules of the source tree
+		}
+		if strings.HasPrefix(parts[0], "github.com/signalbox/signalbox") {
+			continue
+		}
+		if err := appendLicence(text, parts[0]+" "+parts[1], parts[2]); err != nil {
+			return nil, err
+		}
+	}
+	return text.Bytes(), nil
+}
+
+// appendLicence writes all licences at the top of a module, with the name of the module.
+func appendLicence(to *bytes.Buffer, subject, dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	found := 0
+	for _, f := range files {
+		if f.IsDir() || !licenceName.MatchString(f.Name()) {
+			continue
+		}
+		found++
+		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(to, "\n%s\n%s (%s)\n\n%s", strings.Repeat("-", 80), subject, f.Name(), text)
+	}
+	if found == 0 {
+		return fmt.Errorf("%s has no licence in %s", subject, dir)
+	}
+	return nil
+}

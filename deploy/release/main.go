@@ -1,0 +1,101 @@
+// Command release makes everything for the installation of Signalbox: archives, packages, images, a chart, bills of
+// materials and checksums. Two runs on a commit with equal versions of Go write equal bytes: every time in the output
+// is the time of the commit, every list has an order, and the output has no name of the machine.
+//
+// Start with job.run below: every step is a file of the folder.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// platforms are the systems of a release, GOOS/GOARCH.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
+
+// sumsName is the file with the checksums of all files besides.
+const sumsName = "SHA256SUMS"
+
+func main() {
+	out := flag.String("out", "dist", "the folder to write into: it is made, or empty")
+	root := flag.String("source", filepath.Join("..", ".."), "the top of the source tree")
+	only := flag.String("platforms", strings.Join(platforms, ","), "the systems, with commas between")
+	flag.Parse()
+	j := job{root: *root, out: *out, platforms: strings.Split(*only, ",")}
+	var err error
+	if j.version, err = versionOf(*root); err == nil {
+		err = j.run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("version %s is in %s\n", j.version.number, *out)
+}
+
+// job is a release in the making.
+type job struct {
+	root, out string // the source tree, and the folder to write into
+	version   version
+	platforms []string // GOOS/GOARCH
+	work      string   // a folder for binaries until the job ends
+}
+
+// run makes the release. The output folder must be empty: files of an earlier release would be listed in the checksums
+// and published by mistake.
+func (j *job) run() error {
+	if err := os.MkdirAll(j.out, 0o755); err != nil {
+		return err
+	}
+	if before, err := os.ReadDir(j.out); err != nil || len(before) > 0 {
+		return errors.Join(err, fmt.Errorf("%s is not empty: remove an earlier release first", j.out))
+	}
+	var err error
+	if j.work, err = os.MkdirTemp("", "release-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(j.work)
+	for _, p := range products {
+		builds, err := j.build(&p)
+		if err != nil {
+			return err
+		}
+		for _, step := range []func(*product, []build) error{j.archives, j.packages, j.image, j.materials} {
+			if err := step(&p, builds); err != nil {
+				return fmt.Errorf("%s: %w", p.name, err)
+			}
+		}
+	}
+	if err := j.chart(); err != nil {
+		return err
+	}
+	return j.sums()
+}
+
+// write writes a file of the release.
+func (j *job) write(name string, content []byte) error {
+	return os.WriteFile(filepath.Join(j.out, name), content, 0o644)
+}
+
+// sums writes the checksums of all files, in the form of sha256sum --check.
+func (j *job) sums() error {
+	files, err := os.ReadDir(j.out) // in the order of names
+	if err != nil {
+		return err
+	}
+	var list bytes.Buffer
+	for _, f := range files {
+		content, err := os.ReadFile(filepath.Join(j.out, f.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(content), f.Name())
+	}
+	return j.write(sumsName, list.Bytes())
+}

@@ -1,0 +1,276 @@
+package operation
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// principals are the tokens, certificates and so on that have some role.
+type principals struct {
+	Items   []admin.Principal
+	Decided bool `about:"it was said what clients may do that show no token"`
+}
+
+// askRequest asks for the principals with a right at a place.
+type askRequest struct {
+	Right string `need:"true" about:"see, acquire, write, delete, operate, admin, cluster or backup"`
+	Node  string `need:"true" arg:"PATH" about:"the path of a node, or what it begins with"`
+	Name  string `arg:"OBJECT" about:"of an object in the node"`
+}
+
+// deciding are the principals that may do something, and why.
+type deciding struct {
+	Items []admin.Decision
+	More  bool `about:"there are more"`
+}
+
+// grantRequest gives a role below a path to a principal, or takes the role back.
+type grantRequest struct {
+	Principal string `need:"true" about:"token:NAME, cn:NAME, san:NAME or anonymous"`
+	Role      string `need:"true"`
+	Path      string `need:"true" check:"place" about:"below which it counts"`
+	Object    string `about:"only for objects whose names begin with it" help:"only for objects whose names begin with this 'PREFIX'"`
+	act
+}
+
+func (g *grantRequest) grant() admin.Grant {
+	return admin.Grant{Role: g.Role, Path: g.Path, Object: g.Object}
+}
+
+// roleRequest makes a role, or replaces the rules of a role.
+type roleRequest struct {
+	Role  string `need:"true" about:"its name"`
+	Rules []admin.Rule
+	act
+}
+
+// roleName names a role to delete. A role that is granted somewhere stays.
+type roleName struct {
+	Role string `need:"true" arg:"NAME" about:"its name"`
+	act
+}
+
+// tokenRequest makes an access token. The caller draws the secret and sends the hash, so no host ever has the secret.
+type tokenRequest struct {
+	Name    string     `need:"true" about:"the token's name: it is token:NAME where roles are granted"`
+	SHA256  string     `name:"sha256" need:"true" about:"of the secret that the caller has drawn, in hex"`
+	Expires *time.Time `about:"never where it is not given"`
+	Grants  []admin.Grant
+	act
+}
+
+// tokenName names a token to revoke. Connections with the token are closed at once.
+type tokenName struct {
+	Name string `need:"true" about:"the token's name"`
+	act
+}
+
+// joinTokenRequest lets a host join. As for access tokens, hosts get only the hash of the secret.
+type joinTokenRequest struct {
+	ID     string        `need:"true" about:"that the caller has drawn"`
+	SHA256 string        `name:"sha256" need:"true" about:"of the secret that the caller has drawn, in hex"`
+	Valid  time.Duration `need:"true" about:"for how long a host may join by it"`
+	act
+}
+
+// joinTokenID names a join token to revoke.
+type joinTokenID struct {
+	ID string `need:"true" about:"the token's id"`
+	act
+}
+
+// access are the operations on rights.
+func access() []Operation {
+	return group("Rights",
+		read("/access/principals", protocol.KindAccessList,
+			"Lists who has some role where the caller may give rights",
+			func(ctx context.Context, c *client.Client, _ *None) (p principals, err error) {
+				p.Items, p.Decided, err = admin.Of(c).Principals(ctx)
+				return p, err
+			},
+			Face{
+				Use: "access list", Short: "List who has which roles",
+				Long: `Lists the principals that have a role where you may give rights, with what they
+have: ROLE:PATH, and the beginning of names of objects behind it where there is one.`,
+				Example: `  signalbox access list
+  signalbox access list -o json | jq -r .name`,
+				Table: principalsWith(""),
+			}, Face{
+				Use: "access token list", Short: "List tokens",
+				Long:    `Lists the tokens that the cluster keeps, with their roles; their secrets are nowhere.`,
+				Example: `  signalbox access token list -o wide`,
+				Table:   principalsWith("token:"),
+			}),
+		read("/access/roles", protocol.KindAccessList, "Lists the roles that were made",
+			func(ctx context.Context, c *client.Client, _ *None) (List[admin.AccessRole], error) {
+				return listed(admin.Of(c).Roles(ctx))
+			},
+			Face{
+				Use: "access role list", Short: "List the roles that were made",
+				Long:    `Lists the roles that were made, beside those that there always are, with their rules.`,
+				Example: `  signalbox access role list`,
+				Table: table(func(r admin.AccessRole) []any {
+					return []any{r.Name, rulesText(r.Rules)}
+				}, "ROLE", "RULES"),
+			}),
+		read("/access/who-can", protocol.KindAccessAsk, "Lists who may do something, and by which rule",
+			func(ctx context.Context, c *client.Client, q *askRequest) (d deciding, err error) {
+				d.Items, d.More, err = admin.Of(c).WhoCan(ctx, q.Right, q.Node, q.Name)
+				return d, err
+			},
+			Face{
+				Use: "access who-can RIGHT PATH [OBJECT]", Short: "List who may do something",
+				Long: `Lists the principals that have a right at a path, with objects of a name where one is
+given, and for each the role by which. What anonymous may everybody may.`,
+				Example: `  signalbox access who-can acquire /prod/jobs nightly
+  signalbox access who-can backup /`,
+				Table: noting(tableOf(func(d deciding) []admin.Decision { return d.Items },
+					func(d admin.Decision) []any {
+						return []any{d.Principal, GrantText(&d.Grant), RuleText(&d.Rule)}
+					}, "PRINCIPAL", "BY ROLE", "RULE"), func(d deciding) []string {
+					if d.More {
+						return []string{"there are more than are shown"}
+					}
+					return nil
+				}),
+			}),
+		govern("/access/grant", protocol.KindAccessChange, "Gives a token or a certificate a role below a path",
+			func(ctx context.Context, a *admin.Admin, q *grantRequest) (bool, error) {
+				return a.Grant(ctx, q.Principal, q.grant(), q.by())
+			},
+			Face{
+				Use: "access grant PRINCIPAL ROLE PATH [--object]", Short: "Give a role below a path",
+				Long: `Gives a principal a role for the node of PATH and all below it; with --object only
+for objects whose names begin so. Whoever has the right admin on a path may give
+below it what it has there itself.`,
+				Example: `  signalbox access grant token:ci write /prod/jobs
+  signalbox access grant cn:box.example read /
+  signalbox access grant token:ci operator /prod --object nightly-`,
+				Done: "PRINCIPAL is granted ROLE on PATH",
+			}),
+		govern("/access/revoke", protocol.KindAccessChange, "Takes a role back that was granted",
+			func(ctx context.Context, a *admin.Admin, q *grantRequest) (bool, error) {
+				g := q.grant()
+				return a.Revoke(ctx, q.Principal, &g, q.by())
+			}),
+		govern("/access/role/set", protocol.KindAccessChange, "Makes a role, or gives it other rules",
+			func(ctx context.Context, a *admin.Admin, q *roleRequest) (bool, error) {
+				return a.SetRole(ctx, admin.AccessRole{Name: q.Role, Rules: q.Rules}, q.by())
+			}),
+		govern("/access/role/delete", protocol.KindAccessChange, "Deletes a role that is granted nowhere",
+			func(ctx context.Context, a *admin.Admin, q *roleName) (bool, error) {
+				return a.DeleteRole(ctx, q.Role, q.by())
+			},
+			Face{
+				Use: "access role delete NAME", Short: "Delete a role that is not given",
+				Long:    `Deletes a role. It is refused while it is given.`,
+				Example: `  signalbox access role delete deploy`,
+				Done:    "role NAME is deleted",
+			}),
+		govern("/access/token/create", protocol.KindAccessChange,
+			"Makes an access token of a secret that hosts do not get",
+			func(ctx context.Context, a *admin.Admin, q *tokenRequest) (bool, error) {
+				hash, err := readHash(q.SHA256)
+				if err != nil {
+					return false, err
+				}
+				var expires time.Time
+				set(&expires, q.Expires)
+				return a.CreateTokenOf(ctx, q.Name, hash, expires, q.Grants, q.by())
+			}),
+		govern("/access/token/revoke", protocol.KindAccessChange,
+			"Ends an access token, and the connections that came with it",
+			func(ctx context.Context, a *admin.Admin, q *tokenName) (bool, error) {
+				return a.RevokeToken(ctx, q.Name, q.by())
+			},
+			Face{
+				Use: "access token revoke NAME", Short: "End a token",
+				Long:    `Ends a token at once: connections that came with it are closed.`,
+				Example: `  signalbox access token revoke ci`,
+				Done:    "token NAME is revoked",
+			}),
+	)
+}
+
+// principalsWith makes a table of the principals with a prefix.
+func principalsWith(prefix string) *Table {
+	named := func(p principals) []admin.Principal {
+		return slices.DeleteFunc(p.Items, func(of admin.Principal) bool { return !strings.HasPrefix(of.Name, prefix) })
+	}
+	cells := func(p admin.Principal) []any {
+		var grants []string
+		for i := range p.Grants {
+			grants = append(grants, GrantText(&p.Grants[i]))
+		}
+		return []any{p.Name, strings.Join(grants, " "), p.Expires, p.Created, p.By}
+	}
+	table := tableOf(named, cells, "PRINCIPAL", "ROLES", "EXPIRES", "+CREATED", "+BY")
+	return noting(table, func(p principals) []string {
+		if p.Decided {
+			return nil
+		}
+		return []string{"anonymous clients may do everything on hosts without a file of tokens"}
+	})
+}
+
+// GrantText is a grant as flags write a grant.
+func GrantText(g *admin.Grant) string { return placeText(g.Role, g.Path, g.Object) }
+
+// RuleText is a rule as flags write a rule.
+func RuleText(r *admin.Rule) string {
+	return placeText(strings.Join(r.Rights.Names(), ","), r.Path, r.Object)
+}
+
+func rulesText(rules []admin.Rule) string {
+	var texts []string
+	for i := range rules {
+		texts = append(texts, RuleText(&rules[i]))
+	}
+	return strings.Join(texts, " ")
+}
+
+func placeText(what, path, object string) string {
+	if object == "" {
+		return what + ":" + path
+	}
+	return what + ":" + path + ":" + object
+}
+
+// joinTokens are the operations on the tokens by which hosts join.
+func joinTokens() []Operation {
+	return group("Hosts",
+		read("/join-tokens", protocol.KindToken, "Lists the tokens by which hosts may join",
+			func(ctx context.Context, c *client.Client, _ *None) (List[admin.JoinToken], error) {
+				return listed(admin.Of(c).JoinTokens(ctx))
+			}),
+		change("/join-token/create", protocol.KindToken, "Lets one host join by a secret that hosts do not get",
+			func(ctx context.Context, c *client.Client, q *joinTokenRequest) (*admin.Joining, error) {
+				hash, err := readHash(q.SHA256)
+				if err != nil {
+					return nil, err
+				}
+				return admin.Of(c).CreateJoinToken(ctx, q.ID, hash, q.Valid, q.by())
+			}),
+		govern("/join-token/revoke", protocol.KindToken, "Makes a token useless by which a host may join",
+			func(ctx context.Context, a *admin.Admin, q *joinTokenID) (bool, error) {
+				return a.RevokeJoinToken(ctx, q.ID, q.by())
+			}),
+	)
+}
+
+// readHash reads a SHA-256 in hex.
+func readHash(text string) (hash [sha256.Size]byte, err error) {
+	read, err := hex.DecodeString(text)
+	if err != nil || len(read) != len(hash) {
+		return hash, BadRequest("sha256 is not a SHA-256 in 64 hexadecimal digits")
+	}
+	return [sha256.Size]byte(read), nil
+}

@@ -1,0 +1,72 @@
+package operation
+
+import (
+	"context"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// DescribedOwner is an owner with the description of the session, by which people recognise the client.
+type DescribedOwner struct {
+	client.Owner
+	Description string `about:"of the session"`
+}
+
+// DescribedWaiter is a waiter with the description of the session.
+type DescribedWaiter struct {
+	client.Waiter
+	Description string `about:"of the session"`
+}
+
+// DescribedSemaphore is a semaphore with its owners and its queue.
+type DescribedSemaphore struct {
+	client.SemaphoreInfo
+	Owners  []DescribedOwner
+	Waiters []DescribedWaiter
+}
+
+// maxDescribed is how many sessions, and how many semaphores, one answer describes. Further ones are listed by numbers
+// only.
+const maxDescribed = 200
+
+// Descriptions reads the descriptions of sessions for one answer, each session once.
+type Descriptions struct {
+	By    *client.Client
+	known map[uint64]string
+}
+
+// of returns the description of a session: nothing for a session that has ended, or is beyond the limit.
+func (d *Descriptions) of(ctx context.Context, id uint64) string {
+	words, ok := d.known[id]
+	if ok || len(d.known) >= maxDescribed {
+		return words
+	}
+	if info, err := d.By.DescribeSession(ctx, id); err == nil {
+		words = info.Description
+	}
+	if d.known == nil {
+		d.known = make(map[uint64]string)
+	}
+	d.known[id] = words
+	return words
+}
+
+func (d *Descriptions) owner(ctx context.Context, o *client.Owner) DescribedOwner {
+	return DescribedOwner{*o, d.of(ctx, o.SessionID)}
+}
+
+func (d *Descriptions) waiter(ctx context.Context, w *client.Waiter) DescribedWaiter {
+	return DescribedWaiter{*w, d.of(ctx, w.SessionID)}
+}
+
+// Semaphore adds descriptions to a whole semaphore.
+func (d *Descriptions) Semaphore(ctx context.Context, of *client.SemaphoreDetails) *DescribedSemaphore {
+	found := &DescribedSemaphore{SemaphoreInfo: of.SemaphoreInfo}
+	for i := range of.Owners {
+		found.Owners = append(found.Owners, d.owner(ctx, &of.Owners[i]))
+	}
+	for i := range of.Waiters {
+		found.Waiters = append(found.Waiters, d.waiter(ctx, &of.Waiters[i]))
+	}
+	return found
+}

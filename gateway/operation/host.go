@@ -1,0 +1,289 @@
+package operation
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// act says who does something, and why. The history of the cluster keeps the two with the name of the token.
+type act struct {
+	Author string
+	Reason string `need:"true" about:"why, for the history"`
+}
+
+func (a act) by() admin.By { return admin.By{Author: a.Author, Reason: a.Reason} }
+
+// clusterRequest asks for a description of the cluster. A relaxed answer can be old, and is the only answer where no
+// majority is left.
+type clusterRequest struct {
+	Relaxed bool `about:"any host answers from its memory, also where no majority is left"`
+}
+
+// auditRequest asks for a part of the history: the newest entries, or the entries from a number on.
+type auditRequest struct {
+	From  uint64 `about:"the number of the first entry; without it the newest are returned" help:"all changes from this 'NUMBER' on"`
+	Limit int    `about:"how many at the most, up to 1000" help:"how many at the most, 'NUMBER': 100 of the newest where neither flag is given"`
+}
+
+// denialsRequest asks for the latest refusals.
+type denialsRequest struct {
+	Limit int `default:"100" about:"how many of each host at the most, up to 1000" help:"how many, 'NUMBER'"`
+}
+
+// denials are the refusals that hosts keep in memory. A silent host makes the list incomplete, and is named.
+type denials struct {
+	Items  []admin.Denial
+	Silent []string `about:"the addresses of hosts that did not answer"`
+}
+
+// hostRequest is about one host.
+type hostRequest struct {
+	Host string `need:"true" about:"the name of the host"`
+	act
+}
+
+// expelRequest makes a host leave for ever. Only Force expels a host that is online, because a drain comes first.
+type expelRequest struct {
+	hostRequest
+	Force bool `about:"also while it is online"`
+}
+
+// replaceRequest has a successor take the place of a host that is gone.
+type replaceRequest struct {
+	Host string `need:"true" arg:"OLD" about:"the name of the host"`
+	act
+	Successor string `need:"true" arg:"NEW" about:"the host that takes its place"`
+}
+
+// domainRequest gives a host another failure domain. The governor then spreads voters by the new labels.
+type domainRequest struct {
+	hostRequest
+	Domain string `need:"true" about:"its failure domain, such as dc=a,rack=1" help:"the failure 'DOMAIN', KEY=VALUE with commas between; empty for none"`
+}
+
+// transferRequest asks for another leader of a shard: the host has to be online and to vote in the shard.
+type transferRequest struct {
+	Shard uint64 `need:"true" about:"0 for the meta shard"`
+	hostRequest
+}
+
+// stepRequest ends a step of the governor, and holds other steps about the subject back for a while.
+type stepRequest struct {
+	ID   uint64        `need:"true" about:"the number of the step"`
+	Hold time.Duration `about:"for how long no other step about the same is begun"`
+	act
+}
+
+// policyRequest has what is to be changed. Members are pointers, since 0 says something of its own.
+type policyRequest struct {
+	Voters       *int           `about:"how many replicas of a shard vote: 1, 3 or 5; 0 chooses by the number of hosts"`
+	OfflineAfter *time.Duration `name:"offline_after" about:"how long a host is silent before it counts as failed"`
+	ReplaceAfter *time.Duration `name:"replace_after" about:"how long a failed voter keeps its vote; 0 for ever"`
+	StableFor    *time.Duration `name:"stable_for" about:"how long a learner must have been up to date before it votes"`
+	BalanceEvery *time.Duration `name:"balance_every" about:"how long a leadership rests; 0 leaves leaders alone"`
+	Copies       *int           `about:"how many new replicas may be filled at once"`
+	act
+}
+
+// change puts the given members into a policy.
+func (pr *policyRequest) change(p *admin.Policy) {
+	set(&p.Voters, pr.Voters)
+	set(&p.OfflineAfter, pr.OfflineAfter)
+	set(&p.ReplaceAfter, pr.ReplaceAfter)
+	set(&p.StableFor, pr.StableFor)
+	set(&p.BalanceEvery, pr.BalanceEvery)
+	set(&p.Copies, pr.Copies)
+}
+
+func set[T any](field, given *T) {
+	if given != nil {
+		*field = *given
+	}
+}
+
+// subjectRequest ends the delay after failures of steps about a subject.
+type subjectRequest struct {
+	Subject string `need:"true" about:"that of a reason, such as shard/3"`
+	act
+}
+
+// WhyReport is what the governor does and waits for, with what is not well.
+type WhyReport struct {
+	*admin.Why
+	*admin.Concerns
+}
+
+func why(ctx context.Context, c *client.Client, _ *None) (r WhyReport, err error) {
+	if r.Why, err = admin.Of(c).Why(ctx); err == nil {
+		r.Concerns, err = admin.Of(c).Concerns(ctx)
+	}
+	return r, err
+}
+
+// cluster are the operations on hosts, and on the governor of the cluster.
+func cluster() []Operation {
+	return group("Hosts",
+		read("/cluster", protocol.KindClusterDescribe,
+			"Describes hosts, shards, redundancy, and what is not as it should be",
+			func(ctx context.Context, c *client.Client, q *clusterRequest) (*admin.Cluster, error) {
+				var options []admin.DescribeOption
+				if q.Relaxed {
+					options = append(options, admin.Relaxed())
+				}
+				return admin.Of(c).Describe(ctx, options...)
+			}),
+		read("/concerns", protocol.KindConcerns, "Lists what is not well, as all hosts together see it",
+			func(ctx context.Context, c *client.Client, _ *None) (*admin.Concerns, error) {
+				return admin.Of(c).Concerns(ctx)
+			}),
+		read("/plan", protocol.KindClusterPlan, "Shows what the governor would do next",
+			func(ctx context.Context, c *client.Client, _ *None) (*admin.Plan, error) {
+				return admin.Of(c).Plan(ctx)
+			}),
+		read("/why", protocol.KindClusterWhy,
+			"Shows what is not well, which steps are open, and what the governor waits for", why),
+		onHost("/host/drain", "Has a host hand over all that it leads, and go offline", (*admin.Admin).Drain),
+		onHost("/host/undrain", "Takes a drain back", (*admin.Admin).Undrain),
+		onHost("/host/cordon", "Has a host get no more replicas, votes and leaderships", (*admin.Admin).Cordon, Face{
+			Use: "host cordon HOST", Short: "Give a host no more than it has",
+			Long: `Has the governor give a host no more replicas, votes and leaderships than it has. What
+it has it keeps.`,
+			Example: `  signalbox host cordon b --reason "its disk is slow"`,
+			Done:    "host HOST is cordoned",
+		}),
+		onHost("/host/uncordon", "Takes a cordon back", (*admin.Admin).Uncordon, Face{
+			Use: "host uncordon HOST", Short: "Take a cordon back",
+			Long:    "Has the governor treat a host that was cordoned like any other.",
+			Example: "  signalbox host uncordon b",
+			Done:    "host HOST is uncordoned",
+		}),
+		govern("/host/expel", protocol.KindHostOperate, "Makes a host leave for ever",
+			func(ctx context.Context, a *admin.Admin, q *expelRequest) (bool, error) {
+				return a.Expel(ctx, q.Host, q.Force, q.by())
+			}),
+		govern("/host/replace", protocol.KindHostOperate, "Has a host take the place of one that is gone",
+			func(ctx context.Context, a *admin.Admin, q *replaceRequest) (bool, error) {
+				return a.Replace(ctx, q.Host, q.Successor, q.by())
+			},
+			Face{
+				Use: "host replace OLD NEW", Short: "Let a host take the place of one that is gone",
+				Long: `Expels the host OLD, which is gone, and has NEW take its place. NEW is a host of the
+cluster already. It is refused while OLD is heard.
+
+A host whose disk was lost is replaced by one with an empty data directory that names
+it when it joins: signalbox serve --join HOST:PORT --name b --replace b.`,
+				Example: "  signalbox host replace b d",
+				Done:    "host OLD is replaced",
+			}),
+		govern("/host/alter", protocol.KindHostOperate, "Gives a host another failure domain",
+			func(ctx context.Context, a *admin.Admin, q *domainRequest) (bool, error) {
+				return a.Alter(ctx, q.Host, q.Domain, q.by())
+			},
+			Face{
+				Use: "host alter HOST --domain", Form: "alter HOST --domain KEY=VALUE,...",
+				Short: "Give a host another failure domain",
+				Long: `Says where a host stands: labels by key, such as dc=a,rack=1. What fails together
+shares a value. The governor spreads the voters of each shard over them. A host must
+have every key that another one has.`,
+				Example: "  signalbox host alter b --domain dc=a,rack=1",
+				Done:    "host HOST is altered",
+			}),
+		govern("/shard/transfer", protocol.KindShardTransfer, "Asks for another leader of a shard",
+			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
+				return a.Transfer(ctx, q.Shard, q.Host, q.by())
+			}),
+		govern("/step/cancel", protocol.KindStepCancel, "Ends an open step of the governor",
+			func(ctx context.Context, a *admin.Admin, q *stepRequest) (bool, error) {
+				return a.CancelStep(ctx, q.ID, q.Hold, q.by())
+			}),
+		govern("/step/retry", protocol.KindStepCancel, "Has the governor try again at once what has failed",
+			func(ctx context.Context, a *admin.Admin, q *subjectRequest) (bool, error) {
+				return true, a.EndDelay(ctx, q.Subject, q.by())
+			}),
+		change("/policy/set", protocol.KindPolicy, "Changes what is given of the policy of the governor",
+			func(ctx context.Context, c *client.Client, q *policyRequest) (*admin.Policy, error) {
+				return admin.Of(c).SetPolicy(ctx, q.change, q.by())
+			}),
+	)
+}
+
+// onHost makes the row of what is done with one host.
+func onHost(
+	path, does string, run func(*admin.Admin, context.Context, string, admin.By) (bool, error), faces ...Face,
+) Operation {
+	return govern(path, protocol.KindHostOperate, does,
+		func(ctx context.Context, a *admin.Admin, q *hostRequest) (bool, error) {
+			return run(a, ctx, q.Host, q.by())
+		}, faces...)
+}
+
+// history are the operations that say what was done, and what was refused.
+func history() []Operation {
+	return group("History and backups",
+		audit(),
+		read("/denials", protocol.KindAccessDenials,
+			"Lists the latest requests that hosts have refused for want of a right",
+			func(ctx context.Context, c *client.Client, q *denialsRequest) (d denials, err error) {
+				d.Items, d.Silent, err = admin.Of(c).Denials(ctx, boundedLimit(q.Limit))
+				return d, err
+			}),
+	)
+}
+
+// audit is the operation that lists changes. A command without a limit lists all entries from a number on, over HTTP a
+// request gets as many as one answer may have.
+func audit() Operation {
+	o := read("/audit", protocol.KindAuditRead, "Lists changes of the cluster, the oldest first",
+		func(ctx context.Context, c *client.Client, q *auditRequest) (List[admin.Entry], error) {
+			if q.From == 0 {
+				return listed(admin.Of(c).LatestAudit(ctx, boundedLimit(q.Limit)))
+			}
+			return collect(admin.Of(c).Audit(ctx, q.From), boundedLimit(q.Limit), nil)
+		},
+		Face{
+			Use: "cluster audit [--from] [--limit]", Short: "What was changed among the hosts, by whom and why",
+			Long: `Shows the history of changes of hosts, replicas, policy and join tokens: when, what, by
+whom and why. The cluster keeps the last 10,000.`,
+			Example: `  signalbox cluster audit
+  signalbox cluster audit --limit 200
+  signalbox cluster audit --from 1 -o json`,
+			Table: table(func(e admin.Entry) []any {
+				return []any{e.Number, e.At, e.Event, e.HostName, e.Text, e.By, e.Why}
+			}, "NUMBER#", "TIME", "EVENT", "HOST", "WHAT", "BY", "WHY"),
+		})
+	listed := o.Run
+	o.All = func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error] {
+		q := request.(*auditRequest)
+		if q.From > 0 && q.Limit <= 0 {
+			return Changed(admin.Of(c).Audit(ctx, q.From), func(e admin.Entry) any { return e })
+		}
+		return func(yield func(any, error) bool) {
+			answer, err := listed(ctx, c, q)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, e := range answer.(List[admin.Entry]).Items {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+	return o
+}
+
+// maxHistory is how many entries of a history are returned at once.
+const maxHistory = 1000
+
+func boundedLimit(limit int) int {
+	if limit <= 0 {
+		return 100
+	}
+	return min(limit, maxHistory)
+}

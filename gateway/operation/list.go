@@ -1,0 +1,184 @@
+package operation
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"iter"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+const (
+	// defaultPage is how many items a page has unless the request says a limit, and maxPage the highest limit.
+	defaultPage = 1000
+	maxPage     = 10_000
+)
+
+// List is the answer of an operation that lists something.
+type List[T any] struct {
+	Items  []T
+	More   bool   `about:"there are more items behind these"`
+	Cursor string `about:"for the next page, where there are more items and the route has pages"`
+}
+
+// Page says which part of a list is wanted.
+type Page struct {
+	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most"`
+	Cursor string `about:"the cursor of the page before, to go on behind that page"`
+}
+
+// Paged is Page with a prefix.
+type Paged struct {
+	Prefix string `about:"only what begins with it"`
+	Page
+}
+
+// Size is how many items the page has at the most.
+func (p *Page) Size() int {
+	if p.Limit <= 0 {
+		return defaultPage
+	}
+	return min(p.Limit, maxPage)
+}
+
+func (p *Page) page() *Page { return p }
+
+// place is where an item stands in a list over nodes: lists go by node, and in a node by the client's order.
+type place struct{ node, name string }
+
+// cursor writes the place for the caller, who reads nothing from the text.
+func (p place) cursor() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(p.node + "\x00" + p.name))
+}
+
+// behind returns the place behind which the page begins; the zero place is the begin of the list.
+func (p *Page) behind() (place, error) {
+	text, err := base64.RawURLEncoding.DecodeString(p.Cursor)
+	node, name, ok := strings.Cut(string(text), "\x00")
+	if err != nil || p.Cursor != "" && !ok {
+		return place{}, BadRequest("the cursor is not from an answer of this API")
+	}
+	return place{node, name}, nil
+}
+
+// Collect makes a list of the first items of a loop, without a cursor.
+func Collect[T any](loop iter.Seq2[T, error], limit int) (List[T], error) {
+	return collect(loop, limit, nil)
+}
+
+// collect makes a list of the first items of a loop. at says where an item stands; nil for a list without pages.
+func collect[T any](loop iter.Seq2[T, error], limit int, at func(T) place) (l List[T], err error) {
+	l.Items = []T{}
+	for item, err := range loop {
+		if err != nil {
+			return l, err
+		}
+		if len(l.Items) == limit {
+			l.More = true
+			if at != nil {
+				l.Cursor = at(l.Items[limit-1]).cursor()
+			}
+			break
+		}
+		l.Items = append(l.Items, item)
+	}
+	return l, nil
+}
+
+// pages makes the row of an operation that lists items of type T. Over HTTP a request gets a page, a command all pages.
+// each lists the items behind a place, and at is the place of an item.
+func pages[Q, T any](
+	path string, kind protocol.Kind, does string,
+	each func(ctx context.Context, c *client.Client, q *Q, behind place) iter.Seq2[T, error], at func(item T) place,
+	faces ...Face,
+) Operation {
+	o := read(path, kind, does, func(ctx context.Context, c *client.Client, q *Q) (List[T], error) {
+		p := any(q).(interface{ page() *Page }).page()
+		behind, err := p.behind()
+		if err != nil {
+			return List[T]{}, err
+		}
+		return collect(each(ctx, c, q, behind), p.Size(), at)
+	}, faces...)
+	o.All = func(ctx context.Context, c *client.Client, request any) iter.Seq2[any, error] {
+		return Changed(each(ctx, c, request.(*Q), place{}), func(item T) any { return item })
+	}
+	return o
+}
+
+// overNodes makes the row of an operation that lists what a node has, or, without a node in the request, what all nodes
+// have. each lists the items of a node behind a name, and name is the name of an item.
+func overNodes[Q, T any](
+	path string, kind protocol.Kind, does string,
+	each func(ctx context.Context, c *client.Client, q *Q, node, after string) iter.Seq2[T, error],
+	name func(item T) string, faces ...Face,
+) Operation {
+	return pages(path, kind, does,
+		func(ctx context.Context, c *client.Client, q *Q, behind place) iter.Seq2[shape.InNode[T], error] {
+			of := func(node, after string) iter.Seq2[T, error] { return each(ctx, c, q, node, after) }
+			if node := any(q).(interface{ node() string }).node(); node != "" {
+				return inNode(node, of(node, behind.name))
+			}
+			return EachNode(ctx, c, behind.node, behind.name, of)
+		},
+		func(item shape.InNode[T]) place { return place{item.Node, name(item.Item)} }, faces...)
+}
+
+// EachNode lists the items of all nodes, in the order of the paths. The list begins behind the item of a name in the
+// node of a path; empty texts begin at the first item. A node that is dropped meanwhile has no items, and neither has a
+// node that the caller may not read.
+func EachNode[T any](
+	ctx context.Context, c *client.Client, from, after string, of func(node, after string) iter.Seq2[T, error],
+) iter.Seq2[shape.InNode[T], error] {
+	return func(yield func(shape.InNode[T], error) bool) {
+		for node, err := range c.ListNodes(ctx, "") {
+			if err != nil {
+				yield(shape.InNode[T]{}, err)
+				return
+			}
+			behind := ""
+			switch {
+			case node.Path < from:
+				continue
+			case node.Path == from:
+				behind = after
+			}
+			for item, err := range inNode(node.Path, of(node.Path, behind)) {
+				if errors.Is(err, client.ErrNodeNotFound) || errors.Is(err, client.ErrUnauthorized) {
+					break
+				}
+				if !yield(item, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// inNode adds the path of a node to the items of a loop.
+func inNode[T any](node string, loop iter.Seq2[T, error]) iter.Seq2[shape.InNode[T], error] {
+	return Changed(loop, func(item T) shape.InNode[T] { return shape.InNode[T]{Node: node, Item: item} })
+}
+
+// Changed changes the items of a loop.
+func Changed[S, T any](loop iter.Seq2[S, error], change func(S) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range loop {
+			if err != nil {
+				var nothing T
+				yield(nothing, err)
+				return
+			}
+			if !yield(change(item), nil) {
+				return
+			}
+		}
+	}
+}
+
+// listed makes a list without pages of a function of the client.
+func listed[T any](items []T, err error) (List[T], error) { return List[T]{Items: items}, err }

@@ -1,0 +1,305 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/config"
+	"github.com/signalbox/signalbox/client/discovery"
+	"github.com/signalbox/signalbox/client/election"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// endpoints are the entries under a name.
+type endpoints struct {
+	Revision   uint64
+	Endpoints  []discovery.Endpoint
+	Unreadable int `about:"how many owners have published something that is no endpoint"`
+}
+
+// Piece is a piece of config.
+type Piece struct {
+	Exists   bool
+	Revision uint64
+	Value    []byte
+}
+
+// putRequest replaces a piece of config, or makes a new piece.
+type putRequest struct {
+	Named
+	Value []byte
+	// IfRevision is a pointer, since 0 stands for none at all.
+	IfRevision *uint64 `about:"only if it has this revision; 0: only if there is none"`
+}
+
+// Leadership says whether there is a leader, and which. A leader has a fencing token above that of every leader before.
+type Leadership struct {
+	Leads bool
+	election.Leader
+}
+
+// lookups are the operations on endpoints, config and elections.
+func lookups() []Operation {
+	return group("Discovery, config, elections",
+		follow(read("/endpoints", protocol.KindSemaphoreDescribe, "Lists the endpoints that are published under a name",
+			func(ctx context.Context, c *client.Client, q *Named) (endpoints, error) {
+				found, err := discovery.List(ctx, c, q.Node, q.Name)
+				return endpoints{Endpoints: found}, err
+			},
+			Face{
+				Use: "discover list PATH NAME", Short: "List who is there now",
+				Long: `Lists the endpoints of a list in the order in which they registered. It sees every
+registration that was made before. A list that nobody has used yet is empty.`,
+				Example: `  signalbox discover list /prod api
+
+  # only the addresses
+  signalbox discover list /prod api -o json | jq -r .address`,
+				Table: tableOf(func(e endpoints) []discovery.Endpoint { return e.Endpoints },
+					func(e discovery.Endpoint) []any {
+						return []any{e.Address, MetadataText(e.Metadata), e.OrderID, e.SessionID}
+					}, "ADDRESS", "METADATA", "+ORDER#", "+SESSION#"),
+			}),
+			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[*discovery.Set, error] {
+				return discovery.Watch(ctx, c, q.Node, q.Name)
+			},
+			func(set *discovery.Set) (uint64, any) {
+				return set.Revision, endpoints{set.Revision, set.Endpoints, set.Unreadable}
+			}),
+		follow(read("/config", protocol.KindSemaphoreDescribe, "Returns a piece of config with its revision",
+			func(ctx context.Context, c *client.Client, q *Named) (Piece, error) {
+				value, revision, err := config.Get(ctx, c, q.Node, q.Name)
+				return Piece{Exists: err == nil, Revision: revision, Value: value}, err
+			}),
+			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[config.Value, error] {
+				return config.Watch(ctx, c, q.Node, q.Name)
+			},
+			func(v config.Value) (uint64, any) { return v.Revision, Piece{v.Exists, v.Revision, v.Data} }),
+		apply("/config/put", protocol.KindSemaphoreUpdate, "Replaces a piece of config, or makes one",
+			func(ctx context.Context, c *client.Client, q *putRequest) error {
+				var options []config.PutOption
+				if q.IfRevision != nil {
+					options = append(options, config.IfRevision(*q.IfRevision))
+				}
+				return config.Put(ctx, c, q.Node, q.Name, q.Value, options...)
+			}),
+		follow(read("/leader", protocol.KindSemaphoreDescribe, "Shows who leads in an election",
+			func(ctx context.Context, c *client.Client, q *Named) (Leadership, error) {
+				l, leads, err := election.Current(ctx, c, q.Node, q.Name)
+				return Leadership{leads, l}, err
+			}),
+			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[election.Leader, error] {
+				return election.Observe(ctx, c, q.Node, q.Name)
+			},
+			func(l election.Leader) (uint64, any) { return 0, Leadership{l.Fence > 0, l} }),
+	)
+}
+
+// MetadataText is metadata in a table.
+func MetadataText(metadata map[string]string) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(metadata)) {
+		parts = append(parts, key+"="+metadata[key])
+	}
+	return strings.Join(parts, " ")
+}
+
+// lookup is a name that programs look up: what many publish there, or read.
+type lookup struct {
+	Name      string
+	What      string `about:"endpoints, or config"`
+	Endpoints int    `about:"how many are there"`
+	Data      []byte `about:"the config"`
+	Revision  uint64
+}
+
+// lookupWhat says which lookups are wanted: a word for lookup.What, and an empty text for all.
+type lookupWhat string
+
+// lookupsRequest asks for the names that programs look up.
+type lookupsRequest struct {
+	objectsRequest
+	What lookupWhat `about:"only these: endpoints, or config"`
+}
+
+// searchRequest asks for names.
+type searchRequest struct {
+	Text  string `need:"true" about:"a part of the name, in small or capital letters"`
+	Limit int    `about:"how many at the most: 100 where it is not given, 1000 at the most"`
+}
+
+// match is a name that a search has found.
+type match struct {
+	What string `about:"node, semaphore, endpoints, config, rollout, process, session or host"`
+	Node string
+	Name string
+	ID   uint64 `about:"of a session"`
+}
+
+const (
+	defaultMatches = 100
+	maxMatches     = 1000
+)
+
+// names are the operations that find things by name.
+func names() []Operation {
+	return group("Names",
+		overNodes("/lookups", protocol.KindSemaphoreList,
+			"Lists the names under which endpoints and config are, of a node or of all",
+			func(ctx context.Context, c *client.Client, q *lookupsRequest, node, after string,
+			) iter.Seq2[*lookup, error] {
+				return lookupsOf(c.Node(node).Semaphores(ctx, client.Prefix(q.Prefix), client.WithData(),
+					client.After(after)), string(q.What))
+			},
+			func(l *lookup) string { return l.Name },
+			Face{
+				Use: "config list [PATH] [--prefix]", Sets: lookupWhat(lookupConfig),
+				Short: "List the config of a node, or of all",
+				Long: `Lists the pieces of config of a node, or, without PATH, of all nodes that you may see.
+A piece without data is not in the list, because nothing distinguishes it from a lock:
+signalbox semaphore list has it.`,
+				Example: `  signalbox config list /prod/jobs
+
+  # the names alone
+  signalbox config list /prod/jobs -o json | jq -r .name`,
+				Table: table(func(p shape.InNode[*lookup]) []any {
+					return []any{p.Node, p.Item.Name, p.Item.Revision, p.Item.Data}
+				}, "+NODE", "NAME", "REVISION#", "DATA"),
+			}),
+		read("/search", protocol.KindNodeList,
+			"Finds nodes, objects, sessions and hosts by a part of their names", search),
+	)
+}
+
+// What programs look up under a name.
+const (
+	lookupEndpoints = "endpoints"
+	lookupConfig    = "config"
+)
+
+// lookupKind returns whether a semaphore has endpoints or config, nothing for a lock. Config is recognised only if the
+// semaphore was listed with data.
+func lookupKind(s *client.SemaphoreInfo) string {
+	switch {
+	case s.Limit == client.All && !s.Ephemeral:
+		return lookupEndpoints
+	case s.Limit == 1 && len(s.Data) > 0:
+		return lookupConfig
+	}
+	return ""
+}
+
+// lookupOf returns the lookup of a semaphore, nil for a lock.
+func lookupOf(s *client.SemaphoreInfo) *lookup {
+	l := &lookup{Name: s.Name, What: lookupKind(s), Revision: s.Revision}
+	switch l.What {
+	case lookupEndpoints:
+		l.Endpoints = s.OwnerCount
+	case lookupConfig:
+		l.Data = s.Data
+	default:
+		return nil
+	}
+	return l
+}
+
+// lookupsOf picks the semaphores that have endpoints or config, or only one of the two.
+func lookupsOf(all iter.Seq2[*client.SemaphoreInfo, error], what string) iter.Seq2[*lookup, error] {
+	return func(yield func(*lookup, error) bool) {
+		for s, err := range all {
+			var found *lookup
+			if err == nil {
+				found = lookupOf(s)
+			}
+			if err == nil && (found == nil || what != "" && found.What != what) {
+				continue
+			}
+			if !yield(found, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// search looks through all names that the caller may see.
+func search(ctx context.Context, c *client.Client, q *searchRequest) (List[match], error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultMatches
+	}
+	wanted := strings.ToLower(q.Text)
+	return collect(func(yield func(match, error) bool) {
+		for m, err := range allNames(ctx, c) {
+			if err == nil && !strings.Contains(strings.ToLower(m.Name), wanted) {
+				continue
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}, min(limit, maxMatches), nil)
+}
+
+// allNames are all that a search goes through. What a node has that is dropped meanwhile is left out.
+func allNames(ctx context.Context, c *client.Client) iter.Seq2[match, error] {
+	return func(yield func(match, error) bool) {
+		hosts, err := c.Status(ctx)
+		for i := range hosts {
+			if !yield(match{What: "host", Name: hosts[i].Name}, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(match{}, err)
+			return
+		}
+		for node, err := range c.ListNodes(ctx, "") {
+			if err != nil {
+				yield(match{}, err)
+				return
+			}
+			m := match{What: "node", Node: node.Path, Name: node.Path}
+			if !yield(m, nil) || !namesIn(ctx, c, node.Path, yield) {
+				return
+			}
+		}
+	}
+}
+
+// namesIn yields the names in a node, and reports whether to go on.
+func namesIn(ctx context.Context, c *client.Client, node string, yield func(match, error) bool) bool {
+	objects := []iter.Seq2[match, error]{
+		Changed(c.Node(node).Semaphores(ctx, client.WithData()), func(s *client.SemaphoreInfo) match {
+			return match{What: cmp.Or(lookupKind(s), "semaphore"), Node: node, Name: s.Name}
+		}),
+		Changed(rollout.List(ctx, c, node), func(s *rollout.Summary) match {
+			return match{What: "rollout", Node: node, Name: s.Name}
+		}),
+		Changed(process.List(ctx, c, node), func(s *process.Summary) match {
+			return match{What: "process", Node: node, Name: s.Name}
+		}),
+		Changed(c.Node(node).Sessions(ctx), func(s *client.SessionInfo) match {
+			words := strings.TrimSpace(s.Description + " " + s.Client.Name + " " + s.Client.Address)
+			return match{What: "session", Node: node, Name: words, ID: s.ID}
+		}),
+	}
+	for _, all := range objects {
+		for m, err := range all {
+			if errors.Is(err, client.ErrNodeNotFound) {
+				break
+			}
+			if !yield(m, err) || err != nil {
+				return false
+			}
+		}
+	}
+	return true
+}

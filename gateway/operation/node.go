@@ -1,0 +1,164 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// nodeRequest is about a node and its config.
+type nodeRequest struct {
+	AtNode
+	Config client.NodeConfig `about:"what is left out is as it was, or the default"`
+}
+
+// alterRequest changes a config. With IfVersion a change by another caller in between makes the request fail.
+type alterRequest struct {
+	nodeRequest
+	IfVersion uint64 `about:"only if the config has this version"`
+}
+
+// nodes are the operations on nodes.
+func nodes() []Operation {
+	return group("Nodes",
+		pages("/nodes", protocol.KindNodeList, "Lists nodes by their paths",
+			func(ctx context.Context, c *client.Client, q *Paged, behind place) iter.Seq2[*client.NodeInfo, error] {
+				return func(yield func(*client.NodeInfo, error) bool) {
+					for n, err := range c.ListNodes(ctx, q.Prefix) {
+						if (err != nil || n.Path > behind.node) && !yield(n, err) {
+							return
+						}
+					}
+				}
+			},
+			func(n *client.NodeInfo) place { return place{node: n.Path} }),
+		read("/node", protocol.KindNodeDescribe, "Describes a node",
+			func(ctx context.Context, c *client.Client, q *AtNode) (*client.NodeInfo, error) {
+				return c.DescribeNode(ctx, q.Node)
+			}),
+		change("/node/create", protocol.KindNodeCreate, "Creates a node; one that exists is returned as it is",
+			func(ctx context.Context, c *client.Client, q *nodeRequest) (*client.NodeInfo, error) {
+				return c.CreateNode(ctx, q.Node, q.Config)
+			}),
+		change("/node/alter", protocol.KindNodeAlter, "Changes what is given of a node's config",
+			func(ctx context.Context, c *client.Client, q *alterRequest) (*client.NodeInfo, error) {
+				var options []client.AlterOption
+				if q.IfVersion > 0 {
+					options = append(options, client.IfVersion(q.IfVersion))
+				}
+				return c.AlterNode(ctx, q.Node, q.Config, options...)
+			}),
+		apply("/node/drop", protocol.KindNodeDrop, "Drops a node with all that is in it",
+			func(ctx context.Context, c *client.Client, q *AtNode) error { return c.DropNode(ctx, q.Node) },
+			Face{
+				Use: "node drop PATH", Short: "Drop a node with all that is in it",
+				Long: `Drops a node with its semaphores, and ends its sessions: whoever holds a lock in it
+loses it. Nodes below its path stay. Nothing guards a node that is in use, so the
+command says what is in it and asks, unless there is --yes.`,
+				Example: `  signalbox node drop /test/jobs
+
+  # in a script
+  signalbox node drop /test/jobs --yes`,
+				Done: "node PATH is dropped",
+				Confirm: confirm(func(ctx context.Context, c *client.Client, q *AtNode) (string, error) {
+					n, err := c.DescribeNode(ctx, q.Node)
+					if err != nil {
+						return "", err
+					}
+					semaphores, err := counted(c.Node(n.Path).Semaphores(ctx), "semaphore")
+					if err != nil {
+						return "", err
+					}
+					sessions, err := counted(c.Node(n.Path).Sessions(ctx), "session")
+					return fmt.Sprintf("this drops node %s with %s and %s", n.Path, semaphores, sessions), err
+				}),
+			}),
+	)
+}
+
+// countMost is where counting for a question ends.
+const countMost = 10_000
+
+// counted counts the things of a list, and says the number in words.
+func counted[T any](list iter.Seq2[T, error], noun string) (string, error) {
+	n := 0
+	for _, err := range list {
+		if err != nil {
+			return "", err
+		}
+		if n++; n > countMost {
+			return "more than " + Plural(countMost, noun), nil
+		}
+	}
+	return Plural(n, noun), nil
+}
+
+// sessionRequest names a session. Ids of sessions are unique in the cluster, so a request needs no node.
+type sessionRequest struct {
+	ID uint64 `need:"true" about:"the id of the session"`
+}
+
+// HeldSession is a session with what it owns and waits for.
+type HeldSession struct {
+	client.SessionInfo
+	Holdings     []*client.Holding
+	MoreHoldings bool `about:"it has more than are listed"`
+}
+
+// sessionsRequest asks for the sessions of a node, or of all nodes.
+type sessionsRequest struct {
+	Node string `arg:"PATH" about:"only those of this node"`
+	Page
+}
+
+func (s *sessionsRequest) node() string { return s.Node }
+
+// sessions are the operations on the sessions of all clients.
+func sessions() []Operation {
+	return group("Sessions",
+		overNodes("/sessions", protocol.KindSessionList, "Lists the sessions of a node, or of all",
+			func(ctx context.Context, c *client.Client, _ *sessionsRequest, node, after string,
+			) iter.Seq2[*client.SessionInfo, error] {
+				id, _ := strconv.ParseUint(after, 10, 64)
+				return c.Node(node).Sessions(ctx, client.AfterSession(id))
+			},
+			func(s *client.SessionInfo) string { return strconv.FormatUint(s.ID, 10) },
+			Face{
+				Use: "session list [PATH]", Short: "List the sessions of a node, or of all",
+				Long: `Lists the sessions of a node, or, without PATH, of all nodes that you may see: who is
+there, whether a connection holds the session at the moment (attached), how many
+semaphores it owns a part of and waits for, since when it is there, and from which
+address. A session that is not attached has its timeout to come back. With -o wide
+the table says what its client calls itself.`,
+				Example: `  signalbox session list /prod/jobs
+  signalbox session list -o wide
+
+  # those without a connection
+  signalbox session list /prod/jobs -o json | jq 'select(.attached | not)'`,
+				Table: table(func(p shape.InNode[*client.SessionInfo]) []any {
+					s := p.Item
+					return []any{p.Node, s.ID, s.Attached, s.Owned, s.Waiting, s.Timeout, s.Since, s.Client.Address,
+						ClientText(s.Client), s.Description}
+				}, "+NODE", "SESSION#", "ATTACHED", "OWNS#", "WAITS#", "TIMEOUT#", "SINCE", "FROM", "+CLIENT",
+					"DESCRIPTION"),
+			}),
+		read("/session", protocol.KindSessionDescribe, "Describes a session, with what it owns and waits for",
+			func(ctx context.Context, c *client.Client, q *sessionRequest) (*HeldSession, error) {
+				info, err := c.DescribeSession(ctx, q.ID)
+				if err != nil {
+					return nil, err
+				}
+				held, err := collect(c.Holdings(ctx, q.ID), defaultPage, nil)
+				return &HeldSession{*info, held.Items, held.More}, err
+			}),
+		apply("/session/destroy", protocol.KindSessionDestroy, "Ends a session of any client: what it owns is free",
+			func(ctx context.Context, c *client.Client, q *sessionRequest) error {
+				return c.DestroySession(ctx, q.ID)
+			}),
+	)
+}

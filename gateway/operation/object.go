@@ -1,0 +1,130 @@
+package operation
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// AtNode names a node.
+type AtNode struct {
+	Node string `need:"true" arg:"PATH" about:"the path of the node, such as /prod/jobs"`
+}
+
+// Named names an object in a node.
+type Named struct {
+	AtNode
+	Name string `need:"true" about:"the name in the node"`
+}
+
+// objectsRequest asks for the objects of a kind.
+type objectsRequest struct {
+	Node string `arg:"PATH" about:"only those of this node"`
+	Paged
+}
+
+func (o *objectsRequest) node() string { return o.Node }
+
+// objectRequest asks for an object.
+type objectRequest struct {
+	Named
+	Strict bool `about:"nothing that was answered before may be missing" help:"miss nothing that was answered before; it costs a round among the hosts"`
+}
+
+// consistency is the option of a read.
+func (o *objectRequest) consistency() client.Consistency {
+	if o.Strict {
+		return client.Strict
+	}
+	return 0
+}
+
+// deleteRequest names an object to delete.
+type deleteRequest struct {
+	Named
+	Force bool `about:"also where sessions own it or wait for it" help:"delete it though it is in use"`
+}
+
+// screenPause is how often a rollout or a process is shown anew though nothing has changed: ages grow with time alone.
+const screenPause = 2 * time.Second
+
+// OrNothing is a number in a table, a dash for 0.
+type OrNothing uint64
+
+// String implements fmt.Stringer.
+func (n OrNothing) String() string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(uint64(n))
+}
+
+// OutOf is a part of a number as tables show the two.
+func OutOf(n, all int) string { return fmt.Sprintf("%d of %d", n, all) }
+
+// Plural is a number of things, in words.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// ShortTime is a time as people read a time at a glance.
+func ShortTime(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(100 * time.Millisecond).String()
+	case d < time.Hour:
+		return d.Truncate(time.Second).String()
+	case d < 48*time.Hour:
+		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// Amount is a count or a limit of a semaphore as people write the number: client.All is the word all.
+type Amount uint64
+
+// everything is the word for client.All.
+const everything = "all"
+
+// String returns the number, or all.
+func (a Amount) String() string {
+	if a == client.All {
+		return everything
+	}
+	return strconv.FormatUint(uint64(a), 10)
+}
+
+// Set reads a number from 1 on, or all.
+func (a *Amount) Set(text string) error {
+	if text == everything {
+		*a = client.All
+		return nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n == 0 {
+		return fmt.Errorf("give a whole number from 1 on, or %s", everything)
+	}
+	*a = Amount(n)
+	return nil
+}
+
+// Type is the word for the value in the help.
+func (a *Amount) Type() string { return "NUMBER" }
+
+// DataHelp says how commands take data.
+const DataHelp = `Data is given as it is, as @FILE for what is in a file, or as - for what comes from
+standard input; data that begins with @ is given with two of them.`
+
+// ClientText is a client's name and version in a table.
+func ClientText(c client.ClientInfo) string {
+	if c.Name == "" || c.Version == "" {
+		return c.Name + c.Version
+	}
+	return c.Name + " " + c.Version
+}

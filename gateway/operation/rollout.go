@@ -1,0 +1,283 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// rolloutPutRequest makes a rollout, or replaces the spec of a rollout. Commands read the spec from flags and files,
+// so there is no face.
+type rolloutPutRequest struct {
+	Named
+	Spec   rollout.Spec
+	Author string
+	Reason string
+}
+
+// locationRequest asks for the instances of a location.
+type locationRequest struct {
+	Named
+	Location string `need:"true"`
+	Paged
+}
+
+// historyRequest asks for the targets that locations had.
+type historyRequest struct {
+	Named
+	Location string `about:"none: all"`
+}
+
+// pastTarget is a target that a location had.
+type pastTarget struct {
+	Location string
+	rollout.Row
+}
+
+// actRequest is an act of an operator. Each verb has a command, which takes the fields with a meaning for the verb.
+type actRequest struct {
+	Named
+	Verb      rollout.Verb `need:"true"`
+	Locations []string     `flag:"location" about:"none: all" help:"the 'LOCATION' that it is for; may be repeated"`
+	Seq       uint64       `arg:"VERSION" flag:"to" about:"the version that it is about" help:"the 'VERSION', a number that signalbox rollout versions shows" form:"the number of a version, as signalbox rollout versions shows it"`
+	Fast      bool         `about:"a roll-back reaches all locations at once" help:"go back everywhere at once, without order and delays"`
+	Author    string
+	Reason    string
+}
+
+// judgeRequest is the verdict of a check at a gate.
+type judgeRequest struct {
+	Named
+	Location string         `need:"true"`
+	Gate     string         `need:"true"`
+	Seq      uint64         `need:"true" about:"the version that was checked"`
+	Result   rollout.Result `need:"true"`
+	Text     string         `about:"what was found"`
+	Author   string         `about:"who has checked it"`
+}
+
+// publishRequest publishes a version. Expect guards against another publisher who was faster, Fence against an older
+// publisher who does not know yet that a newer publisher took over.
+type publishRequest struct {
+	Named
+	Payload []byte
+	Label   string
+	Author  string
+	Reason  string
+	Expect  *uint64 `about:"only if the newest version has this seq, 0 for none"`
+	Fence   uint64  `about:"the fencing token of the publisher: only if no newer one has published"`
+}
+
+// Published is the number of a version that was published.
+type Published struct{ Seq uint64 }
+
+// rollout is the handle of the rollout that a request names.
+func (n *Named) rollout(c *client.Client) *rollout.Rollout { return rollout.Of(c, n.Node, n.Name) }
+
+// rollouts are the operations on rollouts.
+func rollouts() []Operation {
+	return group("Rollouts",
+		overNodes("/rollouts", protocol.KindRolloutList, "Lists the rollouts of a node, or of all",
+			func(ctx context.Context, c *client.Client, q *objectsRequest, node, after string,
+			) iter.Seq2[*rollout.Summary, error] {
+				return rollout.List(ctx, c, node, rollout.Prefix(q.Prefix), rollout.After(after))
+			},
+			func(s *rollout.Summary) string { return s.Name },
+			Face{
+				Use: "rollout list [PATH] [PREFIX]", Short: "List the rollouts of a node, or of all",
+				Long: `Lists the rollouts of a node whose names begin with PREFIX, letter by letter; all without
+it. Without PATH it lists those of all nodes that you may see. REACHED says how many
+locations have the newest version, and have reached it.`,
+				Example: `  signalbox rollout list /prod
+  signalbox rollout list
+
+  # those that need somebody
+  signalbox rollout list -o json | jq 'select(.phase == "halted" or .phase == "blocked") | .name'`,
+				Table: table(func(p shape.InNode[*rollout.Summary]) []any {
+					s := p.Item
+					return []any{p.Node, s.Name, s.Phase, OrNothing(s.LastSeq), s.Label, OutOf(s.Reached, s.Locations),
+						s.Instances}
+				}, "+NODE", "NAME", "PHASE", "VERSION#", "LABEL", "REACHED", "INSTANCES#"),
+			}),
+		follow(read("/rollout", protocol.KindRolloutDescribe, "Describes a rollout, and why it does not move",
+			func(ctx context.Context, c *client.Client, q *objectRequest) (*rollout.State, error) {
+				return q.rollout(c).Describe(ctx, rollout.WithReasons(), rollout.Consistency(q.consistency()))
+			},
+			Face{
+				Use: "rollout versions PATH NAME", Short: "List the versions that are kept",
+				Long: `Lists the versions of a rollout that are kept, the oldest first: when each was published,
+by whom and why, and where it was given up. signalbox rollout payload prints one.`,
+				Example: `  signalbox rollout versions /prod dns
+  signalbox rollout versions /prod dns -o json | jq 'select(.abandoned_in != [])'`,
+				Table: tableOf(func(s *rollout.State) []rollout.Version { return s.Versions },
+					func(v rollout.Version) []any {
+						return []any{v.Seq, v.Label, versionState(&v), v.PayloadBytes, v.Published, v.Published.Wall,
+							v.By.Author, v.By.Reason}
+					}, "VERSION#", "LABEL", "STATE", "BYTES#", "AGE#", "+AT", "AUTHOR", "REASON"),
+			}),
+			func(ctx context.Context, c *client.Client, q *objectRequest) iter.Seq2[*rollout.State, error] {
+				return q.rollout(c).Watch(ctx, screenPause)
+			},
+			func(state *rollout.State) (uint64, any) { return 0, state }),
+		read("/rollout/instances", protocol.KindRolloutDescribe, "Lists the instances of a location",
+			instances),
+		read("/rollout/history", protocol.KindRolloutDescribe,
+			"Lists the targets that a location had, or all locations", pastTargets),
+		read("/rollout/acts", protocol.KindRolloutDescribe, "Lists what operators did with a rollout",
+			func(ctx context.Context, c *client.Client, q *Named) (List[rollout.PastAct], error) {
+				return listed(q.rollout(c).Acts(ctx))
+			},
+			Face{
+				Use: "rollout acts PATH NAME", Short: "List what operators did: who, when and why",
+				Long: `Lists what operators did with a rollout, the oldest that is kept first.`,
+				Example: `  signalbox rollout acts /prod dns
+
+  # who went back?
+  signalbox rollout acts /prod dns -o json | jq 'select(.verb == "rollback") | .by.author'`,
+				Table: table(func(a rollout.PastAct) []any {
+					return []any{a.Number, a.At, a.At.Wall, ActWords(&a), a.Locations, OrNothing(a.Seq), a.By.Author,
+						a.By.Reason}
+				}, "+NUMBER#", "AGE#", "+AT", "ACT", "LOCATIONS", "VERSION#", "AUTHOR", "REASON"),
+			}),
+		apply("/rollout/put", protocol.KindRolloutPut, "Makes a rollout, or gives it another spec",
+			func(ctx context.Context, c *client.Client, q *rolloutPutRequest) error {
+				_, err := q.rollout(c).Put(ctx, q.Spec, rollout.By{Author: q.Author, Reason: q.Reason})
+				return err
+			}),
+		apply("/rollout/act", protocol.KindRolloutAct, "Pauses, resumes, promotes, aborts or rolls back, and so on",
+			func(ctx context.Context, c *client.Client, q *actRequest) error {
+				return q.rollout(c).Act(ctx, rollout.Act{
+					Verb: q.Verb, Locations: q.Locations, Seq: q.Seq, Fast: q.Fast,
+					By: rollout.By{Author: q.Author, Reason: q.Reason},
+				})
+			}, rolloutActs...),
+		apply("/rollout/judge", protocol.KindRolloutGate,
+			"Says at a gate of a location whether a version has passed it",
+			func(ctx context.Context, c *client.Client, q *judgeRequest) error {
+				return q.rollout(c).Judge(ctx, rollout.Judgement{
+					Location: q.Location, Gate: q.Gate, Seq: q.Seq, By: q.Author,
+					Verdict: rollout.Verdict{Result: q.Result, Text: q.Text},
+				})
+			}),
+		change("/rollout/publish", protocol.KindRolloutPublish, "Publishes a version", publish),
+		apply("/rollout/delete", protocol.KindRolloutDelete, "Deletes a rollout",
+			func(ctx context.Context, c *client.Client, q *deleteRequest) error {
+				return q.rollout(c).Delete(ctx, q.Force)
+			},
+			Face{
+				Use: "rollout delete PATH NAME [--force]", Short: "Delete a rollout",
+				Long: `Deletes a rollout with its versions and its history. One that instances have joined is
+not deleted, and the command ends with code 79, unless there is --force: then the
+instances are notified, and keep what they use. Since that hurts, the command says how
+many they are and asks, unless there is --yes.`,
+				Example: `  signalbox rollout delete /prod dns
+
+  # though it is in use
+  signalbox rollout delete /prod dns --force --yes`,
+				Done: "rollout NAME is deleted",
+				Confirm: confirm(func(ctx context.Context, c *client.Client, q *deleteRequest) (string, error) {
+					state, err := q.rollout(c).Describe(ctx)
+					if err != nil {
+						return "", err
+					}
+					instances := 0
+					for _, l := range state.Locations {
+						instances += l.Instances
+					}
+					return fmt.Sprintf("this deletes rollout %s of node %s with %s", q.Name, q.Node,
+						Plural(instances, "instance")), nil
+				}),
+			}),
+	)
+}
+
+// versionState says in words how a version is.
+func versionState(v *rollout.Version) string {
+	switch {
+	case v.Withdrawn:
+		return "withdrawn"
+	case len(v.AbandonedIn) > 0:
+		return "given up in " + strings.Join(v.AbandonedIn, ", ")
+	}
+	return "published"
+}
+
+// ActWords says in words what an operator did.
+func ActWords(a *rollout.PastAct) string {
+	if a.Fast {
+		return a.Verb.String() + " --fast"
+	}
+	return a.Verb.String()
+}
+
+// instances makes a page of the instances of a location, by name: the order in which instances joined has no place that
+// outlives an instance.
+func instances(
+	ctx context.Context, c *client.Client, q *locationRequest,
+) (l List[*rollout.InstanceState], err error) {
+	behind, err := q.behind()
+	if err != nil {
+		return l, err
+	}
+	var found []*rollout.InstanceState
+	for i, err := range q.rollout(c).Instances(ctx, q.Location) {
+		if err != nil {
+			return l, err
+		}
+		if strings.HasPrefix(i.Name, q.Prefix) && i.Name > behind.name {
+			found = append(found, i)
+		}
+	}
+	slices.SortFunc(found, func(a, b *rollout.InstanceState) int { return strings.Compare(a.Name, b.Name) })
+	return collect(func(yield func(*rollout.InstanceState, error) bool) {
+		for _, i := range found {
+			if !yield(i, nil) {
+				return
+			}
+		}
+	}, q.Size(), func(i *rollout.InstanceState) place { return place{name: i.Name} })
+}
+
+// pastTargets lists the targets of locations in their order, the oldest that is kept of each first.
+func pastTargets(ctx context.Context, c *client.Client, q *historyRequest) (l List[pastTarget], err error) {
+	of, names := q.rollout(c), []string{q.Location}
+	if q.Location == "" {
+		state, err := of.Describe(ctx)
+		if err != nil {
+			return l, err
+		}
+		names = names[:0]
+		for i := range state.Locations {
+			names = append(names, state.Locations[i].Name)
+		}
+	}
+	for _, name := range names {
+		rows, err := of.History(ctx, name)
+		if err != nil {
+			return l, err
+		}
+		for _, row := range rows {
+			l.Items = append(l.Items, pastTarget{name, row})
+		}
+	}
+	return l, nil
+}
+
+func publish(ctx context.Context, c *client.Client, q *publishRequest) (p Published, err error) {
+	options := []rollout.PublishOption{rollout.Label(q.Label), rollout.Author(q.Author), rollout.Reason(q.Reason)}
+	if q.Expect != nil {
+		options = append(options, rollout.Expect(*q.Expect))
+	}
+	if q.Fence > 0 {
+		options = append(options, rollout.FenceToken(q.Fence))
+	}
+	p.Seq, err = q.rollout(c).Publish(ctx, q.Payload, options...)
+	return p, err
+}

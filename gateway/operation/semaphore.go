@@ -1,0 +1,347 @@
+package operation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/internal/shape"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// semaphoresRequest asks for the semaphores of a node, or of all nodes. Data can be large, so a list has the data of
+// semaphores only on demand.
+type semaphoresRequest struct {
+	objectsRequest
+	Data bool `about:"with the data of each" help:"fetch the data too" wide:"true"`
+}
+
+// createRequest creates a persistent semaphore. The command takes a limit of 1 as the default, because most
+// semaphores are locks.
+type createRequest struct {
+	Named
+	Limit uint64 `need:"true" default:"1" about:"how much of it can be owned at once; 1 for a lock" help:"how much of it there is, from 1 on, or all"`
+	Data  []byte `help:"its data: 'TEXT', @FILE, or - for standard input"`
+}
+
+// updateRequest replaces the data of a semaphore, with or without owners. With IfRevision a change by another caller in
+// between makes the request fail.
+type updateRequest struct {
+	Named
+	Data       []byte
+	IfRevision uint64 `about:"only if it has this revision" help:"update it only if it has this revision, 'NUMBER'"`
+}
+
+// resizeRequest gives a semaphore another limit. Owners keep their parts; a lower limit only delays new owners.
+type resizeRequest struct {
+	Named
+	Limit      uint64 `need:"true" about:"how much of it can be owned at once"`
+	IfRevision uint64 `about:"only if it has this revision" help:"resize it only if it has this revision, 'NUMBER'"`
+}
+
+// OwnersView is a semaphore as watches show it.
+type OwnersView struct {
+	Exists    bool
+	Revision  uint64
+	Ephemeral bool
+	Limit     uint64
+	Count     uint64
+	Data      []byte
+	Owners    []client.Owner
+}
+
+func ownersOf(v *client.View) OwnersView {
+	return OwnersView{
+		Exists: v.Exists, Revision: v.Revision, Ephemeral: v.Ephemeral, Limit: v.Limit, Count: v.Count(), Data: v.Data,
+		Owners: slices.Collect(v.Owners()),
+	}
+}
+
+// Guarded are the options of a change that is for one revision only, none for revision 0.
+func Guarded(revision uint64) []client.UpdateOption {
+	if revision == 0 {
+		return nil
+	}
+	return []client.UpdateOption{client.IfRevision(revision)}
+}
+
+// semaphores are the operations on semaphores without a session.
+func semaphores() []Operation {
+	return group("Semaphores",
+		overNodes("/semaphores", protocol.KindSemaphoreList, "Lists the semaphores of a node, or of all",
+			func(ctx context.Context, c *client.Client, q *semaphoresRequest, node, after string,
+			) iter.Seq2[*client.SemaphoreInfo, error] {
+				options := []client.ListOption{client.Prefix(q.Prefix), client.After(after)}
+				if q.Data {
+					options = append(options, client.WithData())
+				}
+				return c.Node(node).Semaphores(ctx, options...)
+			},
+			func(s *client.SemaphoreInfo) string { return s.Name },
+			Face{
+				Use: "semaphore list [PATH] [PREFIX] [--data]", Short: "List the semaphores of a node, or of all",
+				Long: `Lists the semaphores of a node whose names begin with PREFIX, letter by letter; all
+without it. Without PATH it lists those of all nodes that you may see. With -o wide
+the table has their data as well; --data adds it to -o json.`,
+				Example: `  signalbox semaphore list /prod/jobs
+  signalbox semaphore list /prod/jobs object/ -o wide
+  signalbox semaphore list
+
+  # what is waited for
+  signalbox semaphore list /prod/jobs -o json | jq 'select(.waiter_count > 0) | .name'`,
+				Table: table(func(p shape.InNode[*client.SemaphoreInfo]) []any {
+					s := p.Item
+					return []any{p.Node, s.Name, Amount(s.Limit), Amount(s.Count), s.OwnerCount, s.WaiterCount,
+						s.Ephemeral, s.Revision, s.Data}
+				}, "+NODE", "NAME", "LIMIT#", "OWNED#", "OWNERS#", "WAITERS#", "+EPHEMERAL", "+REVISION#", "+DATA"),
+			}),
+		read("/semaphore", protocol.KindSemaphoreDescribe, "Describes a semaphore with its owners and its queue",
+			func(ctx context.Context, c *client.Client, q *objectRequest) (*DescribedSemaphore, error) {
+				found, err := c.Node(q.Node).Describe(ctx, q.Name, client.WithOwners(), client.WithWaiters(),
+					client.WithConsistency(q.consistency()))
+				if err != nil {
+					return nil, err
+				}
+				return (&Descriptions{By: c}).Semaphore(ctx, found), nil
+			},
+			Face{
+				Use: "semaphore describe PATH NAME [--strict]", Short: "Show a semaphore with its owners and waiters",
+				Long: `Shows a semaphore: its limit, how much of it is owned, its data, and its owners and
+waiters in the order in which they came, since when, and from which address (with
+-o wide also what their clients call themselves). The order id of an owner is its
+fencing token; the revision grows with every change that a watch can see.
+
+What is shown may be a moment old, unless there is --strict.`,
+				Example: `  signalbox semaphore describe /prod/jobs workers
+
+  # who has the lock?
+  signalbox semaphore describe /prod/jobs nightly -o json | jq -r '.owners[0].session_id'`,
+				Show: show(showSemaphore),
+			}),
+		follow(read("/semaphore/owners", protocol.KindWatch,
+			"Shows a semaphore with its owners; events by its revisions",
+			func(ctx context.Context, c *client.Client, q *Named) (shown OwnersView, err error) {
+				for v, err := range c.Node(q.Node).Watch(ctx, q.Name) {
+					if err != nil {
+						return shown, err
+					}
+					return ownersOf(v), nil
+				}
+				return shown, ctx.Err()
+			}),
+			func(ctx context.Context, c *client.Client, q *Named) iter.Seq2[*client.View, error] {
+				return c.Node(q.Node).Watch(ctx, q.Name)
+			},
+			func(v *client.View) (uint64, any) { return v.Revision, ownersOf(v) }),
+		read("/locks", protocol.KindSemaphoreList,
+			"Lists what sessions wait for in all nodes, the longest wait first", locks),
+		apply("/semaphore/create", protocol.KindSemaphoreCreate, "Creates a semaphore",
+			func(ctx context.Context, c *client.Client, q *createRequest) error {
+				return c.Node(q.Node).Create(ctx, q.Name, q.Limit, q.Data)
+			},
+			Face{
+				Use: "semaphore create PATH NAME [--limit] [--data]", Short: "Create a persistent semaphore",
+				Long: `Creates a semaphore with a limit, which "semaphore resize" changes, and shows it. It
+stays until it is deleted. With a limit of 1 it is a lock; "all" is no limit: as many
+owners as come.
+
+If it exists the command ends with code 73 and changes nothing.
+
+` + DataHelp,
+				Example: `  # a lock, and slots for three workers at a time
+  signalbox semaphore create /prod/jobs nightly
+  signalbox semaphore create /prod/jobs workers --limit 3
+
+  # with data
+  signalbox semaphore create /prod/jobs limits --data @limits.json`,
+				Then: "semaphore describe",
+			}),
+		apply("/semaphore/update", protocol.KindSemaphoreUpdate, "Replaces the data of a semaphore",
+			func(ctx context.Context, c *client.Client, q *updateRequest) error {
+				return c.Node(q.Node).Update(ctx, q.Name, q.Data, Guarded(q.IfRevision)...)
+			},
+			Face{
+				Use: "semaphore update PATH NAME DATA [--if-revision]", Short: "Replace the data of a semaphore",
+				Long: `Replaces the data of a semaphore. Who owns it does not matter; with --if-revision
+nothing changes unless the semaphore has that revision, and the command ends with
+code 79 otherwise.
+
+` + DataHelp,
+				Example: `  signalbox semaphore update /prod/jobs workers 'eu-1'
+  signalbox semaphore update /prod/jobs limits @limits.json
+
+  # only if it is as it was looked at
+  r=$(signalbox semaphore describe /prod/jobs limits -o json | jq -r .revision)
+  signalbox semaphore update /prod/jobs limits @limits.json --if-revision $r`,
+				Done: "semaphore NAME has DATA of data now",
+			}),
+		apply("/semaphore/resize", protocol.KindSemaphoreResize, "Gives a semaphore another limit",
+			func(ctx context.Context, c *client.Client, q *resizeRequest) error {
+				return c.Node(q.Node).Resize(ctx, q.Name, q.Limit, Guarded(q.IfRevision)...)
+			},
+			Face{
+				Use: "semaphore resize PATH NAME LIMIT [--if-revision]", Short: "Change the limit of a semaphore",
+				Long: `Gives a persistent semaphore another limit, and shows it. A higher one lets in those
+who wait, in their order. A lower one takes nothing from anybody: its owners keep what
+they have, and nobody gets anything until they have released enough. Who waits for
+more than the limit is turned away when its turn comes. "all" is no limit.
+
+With --if-revision nothing changes unless the semaphore has that revision, and the
+command ends with code 79 otherwise. Programs that name the old limit when they
+acquire go on under the new one.`,
+				Example: `  signalbox semaphore resize /prod/jobs workers 5
+
+  # only if it is as it was looked at
+  r=$(signalbox semaphore describe /prod/jobs workers -o json | jq -r .revision)
+  signalbox semaphore resize /prod/jobs workers 5 --if-revision $r`,
+				Then: "semaphore describe",
+			}),
+		apply("/semaphore/delete", protocol.KindSemaphoreDelete, "Deletes a semaphore",
+			func(ctx context.Context, c *client.Client, q *deleteRequest) error {
+				var options []client.DeleteOption
+				if q.Force {
+					options = append(options, client.Force())
+				}
+				return c.Node(q.Node).Delete(ctx, q.Name, options...)
+			},
+			Face{
+				Use: "semaphore delete PATH NAME [--force]", Short: "Delete a semaphore",
+				Long: `Deletes a semaphore. One that somebody owns or waits for is not deleted, and the
+command ends with code 79, unless there is --force: then its owners lose what
+they hold and its waiters are turned away, which they are told. Since that hurts,
+the command says who they are and asks, unless there is --yes.`,
+				Example: `  signalbox semaphore delete /prod/jobs workers
+
+  # though it is in use
+  signalbox semaphore delete /prod/jobs workers --force
+  signalbox semaphore delete /prod/jobs workers --force --yes`,
+				Done: "semaphore NAME is deleted",
+				Confirm: confirm(func(ctx context.Context, c *client.Client, q *deleteRequest) (string, error) {
+					d, err := c.Node(q.Node).Describe(ctx, q.Name)
+					if err != nil {
+						return "", err
+					}
+					return fmt.Sprintf("this deletes semaphore %s of node %s with %s and %s", q.Name, q.Node,
+						Plural(d.OwnerCount, "owner"), Plural(d.WaiterCount, "waiter")), nil
+				}),
+			}),
+	)
+}
+
+// showSemaphore shows a semaphore with the owners and the waiters.
+func showSemaphore(q *objectRequest, d *DescribedSemaphore) Shown {
+	kind := "persistent"
+	if d.Ephemeral {
+		kind = "ephemeral"
+	}
+	owners := Section{"Owners:", []string{"ORDER#", "SESSION#", "COUNT#", "SINCE", "FROM", "+CLIENT", "DATA"}, nil}
+	for _, o := range d.Owners {
+		owners.Rows = append(owners.Rows, []any{o.OrderID, o.SessionID, Amount(o.Count), o.Since, o.Client.Address,
+			ClientText(o.Client), o.Data})
+	}
+	waiters := Section{"Waiters:",
+		[]string{"ORDER#", "SESSION#", "COUNT#", "WAITS", "SINCE", "FROM", "+CLIENT", "DATA"}, nil}
+	for _, w := range d.Waiters {
+		waits := "for ever"
+		if w.Timeout >= 0 {
+			waits = w.Timeout.String()
+		}
+		waiters.Rows = append(waiters.Rows, []any{w.OrderID, w.SessionID, Amount(w.Count), waits, w.Since,
+			w.Client.Address, ClientText(w.Client), w.Data})
+	}
+	return Shown{
+		Fields: []Field{{"semaphore", d.Name}, {"node", q.Node}, {"kind", kind}, {"limit", Amount(d.Limit)},
+			{"owned", fmt.Sprintf("%v by %s", Amount(d.Count), Plural(d.OwnerCount, "session"))},
+			{"waiting", d.WaiterCount}, {"revision", d.Revision}, {"data", d.Data}},
+		Sections: []Section{owners, waiters},
+	}
+}
+
+// contention is a semaphore that sessions wait for.
+type contention struct {
+	Node string
+	client.SemaphoreInfo
+	Owner  *DescribedOwner  `about:"the one that has owned for longest"`
+	Waiter *DescribedWaiter `about:"the one that has waited for longest"`
+}
+
+// locksRequest asks for semaphores in use.
+type locksRequest struct {
+	Prefix string `about:"only in nodes whose paths begin with it"`
+	Limit  int    `about:"how many at the most: 1000 where it is not given, 10000 at the most"`
+	Idle   bool   `about:"those too that are not waited for"`
+}
+
+// options are for the listing: only data distinguishes a piece of config from an idle lock.
+func (lr *locksRequest) options() (options []client.ListOption) {
+	if lr.Idle {
+		options = append(options, client.WithData())
+	}
+	return options
+}
+
+// lists reports whether a semaphore is in the list. Config and endpoints are locks only if sessions use them as locks.
+func (lr *locksRequest) lists(s *client.SemaphoreInfo) bool {
+	switch {
+	case s.WaiterCount > 0:
+		return true
+	case lookupKind(s) == lookupConfig:
+		return lr.Idle && s.OwnerCount > 0
+	}
+	return lr.Idle && lookupKind(s) == ""
+}
+
+// locks lists semaphores that sessions wait for.
+func locks(ctx context.Context, c *client.Client, q *locksRequest) (l List[*contention], err error) {
+	limit := (&Page{Limit: q.Limit}).Size()
+	for node, err := range c.ListNodes(ctx, q.Prefix) {
+		if err != nil {
+			return l, err
+		}
+		for info, err := range c.Node(node.Path).Semaphores(ctx, q.options()...) {
+			if err != nil {
+				return l, err
+			}
+			if q.lists(info) {
+				l.Items = append(l.Items, &contention{Node: node.Path, SemaphoreInfo: *info})
+			}
+		}
+	}
+	slices.SortStableFunc(l.Items, func(a, b *contention) int { return cmp.Compare(b.WaiterCount, a.WaiterCount) })
+	l.More = len(l.Items) > limit
+	l.Items = l.Items[:min(len(l.Items), limit)]
+	words := &Descriptions{By: c}
+	for _, item := range l.Items[:min(len(l.Items), maxDescribed)] {
+		item.describe(ctx, words)
+	}
+	slices.SortStableFunc(l.Items, func(a, b *contention) int { return a.begin().Compare(b.begin()) })
+	return l, nil
+}
+
+// describe adds the oldest owner and the oldest waiter. A semaphore that is gone by now stays as listed.
+func (co *contention) describe(ctx context.Context, words *Descriptions) {
+	d, err := words.By.Node(co.Node).Describe(ctx, co.Name, client.WithOwners(), client.WithWaiters())
+	if err != nil {
+		return
+	}
+	if len(d.Owners) > 0 {
+		owner := words.owner(ctx, &d.Owners[0])
+		co.Owner = &owner
+	}
+	if len(d.Waiters) > 0 {
+		waiter := words.waiter(ctx, &d.Waiters[0])
+		co.Waiter = &waiter
+	}
+}
+
+// begin is since when the longest wait has been; in the far future where there is none.
+func (co *contention) begin() time.Time {
+	if co.Waiter == nil || co.Waiter.Since.IsZero() {
+		return time.Unix(1<<40, 0)
+	}
+	return co.Waiter.Since
+}

@@ -1,0 +1,81 @@
+package httpdoor
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Proxies are those that are trusted to name the addresses of their clients.
+type Proxies []netip.Prefix
+
+// Trusts reports whether an address is one of a trusted proxy.
+func (p Proxies) Trusts(address netip.Addr) bool {
+	for _, prefix := range p {
+		if prefix.Contains(address.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Client returns the address of who has sent a request: that of the connection's other end, or, where that is a trusted
+// proxy, the one that the proxy names. Each proxy adds who has sent the request to it at the end, so names are read
+// from the right up to the first that is of no trusted proxy: what stands before that may be anybody's invention. A
+// proxy adds to one of two headers, and passes the other one on as it came, so where both are there neither is
+// believed.
+func (p Proxies) Client(r *http.Request) netip.Addr {
+	client := Address(r.RemoteAddr)
+	if len(p) == 0 || !p.Trusts(client) {
+		return client
+	}
+	plain, structured := r.Header.Values("X-Forwarded-For"), r.Header.Values("Forwarded")
+	if len(plain) > 0 && len(structured) > 0 {
+		return client
+	}
+	names := strings.Split(strings.Join(append(plain, structured...), ","), ",")
+	for i := len(names) - 1; i >= 0; i-- {
+		name := names[i]
+		if len(structured) > 0 {
+			name = forwardedFor(name)
+		}
+		address := Address(strings.TrimSpace(name))
+		if !address.IsValid() {
+			return client
+		}
+		client = address
+		if !p.Trusts(client) {
+			return client
+		}
+	}
+	return client
+}
+
+// forwardedFor returns the parameter for of an element of the header Forwarded, without its quotes.
+func forwardedFor(element string) string {
+	for pair := range strings.SplitSeq(element, ";") {
+		if name, value, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(name, "for") {
+			return strings.Trim(value, `"`)
+		}
+	}
+	return ""
+}
+
+// Address reads an address, with or without a port. What is none is not valid.
+func Address(text string) netip.Addr {
+	if at, err := netip.ParseAddrPort(text); err == nil {
+		return at.Addr().Unmap().WithZone("")
+	}
+	address, _ := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	return address.Unmap().WithZone("")
+}
+
+// Prefix returns what an address is counted by: itself, and of IPv6 the network of 64 bits that one client has.
+func Prefix(address netip.Addr) netip.Prefix {
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	prefix, _ := address.Prefix(bits)
+	return prefix
+}

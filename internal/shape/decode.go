@@ -1,0 +1,199 @@
+package shape
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// errShape is a value of another form than the wanted one.
+var errShape = errors.New("it has another form")
+
+// Decode reads a JSON object into a structure. A member that is not known is an error that names the member, and so is
+// a required member that is missing.
+func Decode(text []byte, into any) error {
+	return decodeObject(text, reflect.ValueOf(into).Elem(), "")
+}
+
+func decodeObject(text []byte, into reflect.Value, path string) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return fmt.Errorf("%s is not a JSON object: %w", pathName(path), err)
+	}
+	for _, f := range Fields(into.Type()) {
+		given := members[f.Name]
+		delete(members, f.Name)
+		value := into.FieldByIndex(f.Index)
+		if f.Of == bytesType {
+			if encoded, ok := members[f.Name+base64Suffix]; ok {
+				delete(members, f.Name+base64Suffix)
+				if err := json.Unmarshal(encoded, value.Addr().Interface()); err != nil {
+					return fmt.Errorf("%s%s%s is not in base 64: %w", path, f.Name, base64Suffix, errShape)
+				}
+				continue
+			}
+		}
+		switch {
+		case given == nil && f.Required:
+			return fmt.Errorf("%s%s is missing", path, f.Name)
+		case given == nil:
+		case f.counts() && string(given) == `"`+everything+`"`:
+			value.SetUint(unbounded)
+		default:
+			if err := decodeValue(given, value, path+f.Name); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range members {
+		return fmt.Errorf("%s%s is not known here", path, name)
+	}
+	return nil
+}
+
+func pathName(path string) string {
+	if path == "" {
+		return "the body"
+	}
+	return strings.TrimSuffix(path, ".")
+}
+
+func decodeValue(text json.RawMessage, into reflect.Value, path string) error {
+	wrong := func(want string) error { return fmt.Errorf("%s is not %s: %w", path, want, errShape) }
+	switch t := into.Type(); {
+	case t == durationType:
+		var millis int64
+		if json.Unmarshal(text, &millis) != nil || millis < 0 || millis > int64(maxDuration/time.Millisecond) {
+			return wrong("a number of milliseconds")
+		}
+		into.SetInt(millis * int64(time.Millisecond))
+		return nil
+	case t == timeType:
+		if json.Unmarshal(text, into.Addr().Interface()) != nil {
+			return wrong("a time by RFC 3339")
+		}
+		return nil
+	case t == bytesType:
+		var data string
+		if json.Unmarshal(text, &data) != nil {
+			return wrong("a text")
+		}
+		into.SetBytes([]byte(data))
+		return nil
+	case t == errorType:
+		var said string
+		if json.Unmarshal(text, &said) != nil {
+			return wrong("a text")
+		}
+		into.Set(reflect.ValueOf(errors.New(said)))
+		return nil
+	case worded(t):
+		return decodeWord(text, into, path)
+	case t.Implements(namedType):
+		var names []string
+		if json.Unmarshal(text, &names) != nil {
+			return wrong("a list")
+		}
+		if err := into.Addr().Interface().(interface{ SetNames([]string) error }).SetNames(names); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	}
+	switch into.Kind() {
+	case reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		return decodeValue(text, into.Elem(), path)
+	case reflect.Struct:
+		return decodeObject(text, into, path+".")
+	case reflect.Slice:
+		return decodeList(text, into, path)
+	case reflect.Uint64:
+		n, err := strconv.ParseUint(strings.Trim(string(text), `"`), 10, 64)
+		if err != nil {
+			return wrong("a whole number, or one in a string")
+		}
+		into.SetUint(n)
+		return nil
+	case reflect.Int64:
+		n, err := strconv.ParseInt(strings.Trim(string(text), `"`), 10, 64)
+		if err != nil {
+			return wrong("a whole number, or one in a string")
+		}
+		into.SetInt(n)
+		return nil
+	}
+	if json.Unmarshal(text, into.Addr().Interface()) != nil {
+		return wrong("a " + kindName(into.Kind()))
+	}
+	return nil
+}
+
+// maxDuration bounds durations in requests: a year.
+const maxDuration = 366 * 24 * time.Hour
+
+func kindName(k reflect.Kind) string {
+	switch k {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "boolean"
+	}
+	return "number"
+}
+
+func decodeList(text json.RawMessage, into reflect.Value, path string) error {
+	var items []json.RawMessage
+	if json.Unmarshal(text, &items) != nil {
+		return fmt.Errorf("%s is not a list: %w", path, errShape)
+	}
+	list := reflect.MakeSlice(into.Type(), len(items), len(items))
+	for i, item := range items {
+		if err := decodeValue(item, list.Index(i), path+"["+strconv.Itoa(i)+"]"); err != nil {
+			return err
+		}
+	}
+	into.Set(list)
+	return nil
+}
+
+// mostWords bounds the numbers with words of a type.
+const mostWords = 64
+
+// wordsOf lists the words of a type of numbers, in their order.
+func wordsOf(t reflect.Type) (words []string, values []int) {
+	v := reflect.New(t).Elem()
+	for n := range mostWords {
+		if t.Kind() == reflect.Uint8 {
+			v.SetUint(uint64(n))
+		} else {
+			v.SetInt(int64(n))
+		}
+		word := wordOf(v)
+		if word != "" && !strings.ContainsAny(word, "0123456789") {
+			words, values = append(words, word), append(values, n)
+		}
+	}
+	return words, values
+}
+
+func decodeWord(text json.RawMessage, into reflect.Value, path string) error {
+	words, values := wordsOf(into.Type())
+	var word string
+	_ = json.Unmarshal(text, &word)
+	for i := range words {
+		if words[i] != word {
+			continue
+		}
+		if into.Kind() == reflect.Uint8 {
+			into.SetUint(uint64(values[i]))
+		} else {
+			into.SetInt(int64(values[i]))
+		}
+		return nil
+	}
+	return fmt.Errorf("%s is not one of %s: %w", path, strings.Join(words, ", "), errShape)
+}

@@ -1,0 +1,49 @@
+package shape
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// DecodeQuery reads the parameters of a query into a structure. Values are written as in JSON, without the quotes.
+func DecodeQuery(query map[string][]string, into any) error {
+	known := Fields(reflect.TypeOf(into).Elem())
+	members := make(map[string]json.RawMessage)
+	for name, texts := range query {
+		at := slices.IndexFunc(known, func(f Field) bool { return f.Name == name })
+		if at < 0 {
+			return fmt.Errorf("the parameter %s is not known here", name)
+		}
+		list := known[at].Of.Kind() == reflect.Slice && known[at].Of != bytesType
+		if len(texts) > 1 && !list {
+			return fmt.Errorf("the parameter %s is there more than once", name)
+		}
+		members[name] = inJSON(known[at].Of, texts, list)
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return fmt.Errorf("the query cannot be read: %w", err)
+	}
+	return Decode(text, into)
+}
+
+// inJSON writes the texts of a parameter as a request in JSON would have them.
+func inJSON(t reflect.Type, texts []string, list bool) json.RawMessage {
+	if list {
+		text, _ := json.Marshal(texts)
+		return text
+	}
+	text := texts[0]
+	switch {
+	case t.Kind() == reflect.Bool && text == "":
+		return json.RawMessage("true")
+	case t == durationType || !isText(t) && (t.Kind() == reflect.Bool || t.Kind() == reflect.Int):
+		if json.Valid([]byte(text)) {
+			return json.RawMessage(text)
+		}
+	}
+	quoted, _ := json.Marshal(text)
+	return quoted
+}

@@ -1,0 +1,83 @@
+package concern
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of kinds into docs/operating.md")
+
+// TestEachKindHasARow: one, with all that readers need.
+func TestEachKindHasARow(t *testing.T) {
+	seen := make(map[Kind]bool)
+	worst := Failure
+	for _, row := range Kinds {
+		if seen[row.Kind] {
+			t.Errorf("%s has two rows", row.Kind)
+		}
+		seen[row.Kind] = true
+		if row.Severity > worst || row.Severity < Note || row.Means == "" || row.Subject == "" || row.Do == "" {
+			t.Errorf("%+v lacks something, or is worse than the row before", row)
+		}
+		worst = row.Severity
+	}
+	if k := Kind("of-later"); k.Row().Severity != Warning || k.Row().Kind != k {
+		t.Errorf("an unknown kind: %+v", k.Row())
+	}
+}
+
+// TestWhatAConcernIsAboutStandsInItsTexts.
+func TestWhatAConcernIsAboutStandsInItsTexts(t *testing.T) {
+	c := New(RolloutBlocked, About{Node: "/prod", Name: "web"}, "why")
+	if c.Subject != "rollout web in /prod" || !strings.Contains(c.Do, "signalbox rollout why /prod web ") ||
+		c.Severity != Warning {
+		t.Errorf("%+v", c)
+	}
+	if c := New(NoMajority, About{Shards: []string{"0", "3"}}, ""); c.Subject != "shards meta, 3" ||
+		!strings.Contains(c.Do, "signalbox cluster recover") {
+		t.Errorf("%+v", c)
+	}
+	for _, row := range Kinds {
+		c := New(row.Kind, About{Node: "/n", Name: "x", Host: "h", Shards: []string{"1"}}, "")
+		if strings.ContainsAny(c.Subject+c.Do, "{}") {
+			t.Errorf("%s: %s; %s", row.Kind, c.Subject, c.Do)
+		}
+	}
+}
+
+// The table in docs/operating.md stands between these lines.
+const begins, ends = "<!-- kinds of concerns -->\n", "<!-- end of the kinds -->\n"
+
+// TestThePageHasTheTable: docs/operating.md lists the kinds as the code does; -update writes the table.
+func TestThePageHasTheTable(t *testing.T) {
+	path := filepath.Join("..", "..", "docs", "operating.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(page), begins)
+	have, after, closed := strings.Cut(rest, ends)
+	if !ok || !closed {
+		t.Fatalf("%s has no place for the table", path)
+	}
+	var table strings.Builder
+	table.WriteString("| kind | how bad | what is so | what to do |\n| --- | --- | --- | --- |\n")
+	words := strings.NewReplacer("{node}", "NODE", "{name}", "NAME", "{host}", "HOST", "{shards}", "SHARDS", "|", "\\|")
+	for _, row := range Kinds {
+		fmt.Fprintf(&table, "| `%s` | %v | %s | %s |\n", row.Kind, row.Severity, words.Replace(row.Means),
+			words.Replace(row.Do))
+	}
+	if have == table.String() {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s lists other kinds than the code: run the test with -update", path)
+	}
+	if err := os.WriteFile(path, []byte(before+begins+table.String()+ends+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

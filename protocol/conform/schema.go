@@ -1,0 +1,140 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// object is a message, a record, or the arguments of a command: values by the names of their fields. Numbers are
+// uint64, bytes are texts of hex digits, lists are []any and records are objects.
+type object = map[string]any
+
+// field is a field of a message or record.
+type field struct {
+	At     int    `json:"at"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Of     string `json:"of"`     // the type of a list's items
+	Record string `json:"record"` // the name of a record, or of the records in a list
+	Names  string `json:"names"`  // the type of small number in the field
+}
+
+// message is the entry of one kind.
+type message struct {
+	Name   string  `json:"name"`
+	Kind   uint64  `json:"kind"`
+	Sort   string  `json:"sort"`
+	Fields []field `json:"fields"`
+}
+
+// schema is protocol/testdata/schema.json.
+type schema struct {
+	AnswerOffset uint64 `json:"answer_offset"`
+	Statuses     []struct {
+		Number uint64 `json:"number"`
+		Name   string `json:"name"`
+		Retry  string `json:"retry"`
+	} `json:"statuses"`
+	SmallNumbers []struct {
+		Name   string            `json:"name"`
+		Values map[string]string `json:"values"`
+	} `json:"small_numbers"`
+	Limits   map[string]json.Number `json:"limits"`
+	Records  map[string][]field     `json:"records"`
+	Messages []*message             `json:"messages"`
+
+	byName  map[string]*message
+	byKind  map[uint64]*message
+	numbers map[string]map[string]uint64 // of small numbers and statuses, by type and name
+	retries map[uint64]string            // classes of statuses
+}
+
+// theSchema is read once, at the first use: programs that play no scripts pay nothing. A mistake in the file is a
+// mistake of the program, and a panic.
+var theSchema = sync.OnceValue(func() *schema {
+	s := &schema{
+		byName: make(map[string]*message), byKind: make(map[uint64]*message),
+		numbers: map[string]map[string]uint64{"Status": {}}, retries: make(map[uint64]string),
+	}
+	decoder := json.NewDecoder(bytes.NewReader(protocol.Schema))
+	if err := decoder.Decode(s); err != nil {
+		panic("conform: the schema: " + err.Error()) // the file is part of the program, and read by tests
+	}
+	for _, m := range s.Messages {
+		s.byName[m.Name], s.byKind[m.Kind] = m, m
+	}
+	for _, status := range s.Statuses {
+		s.numbers["Status"][status.Name], s.retries[status.Number] = status.Number, status.Retry
+	}
+	for _, small := range s.SmallNumbers {
+		values := make(map[string]uint64)
+		for number, name := range small.Values {
+			n, err := strconv.ParseUint(number, 10, 64)
+			if err != nil {
+				panic("conform: the schema: " + err.Error())
+			}
+			values[name] = n
+		}
+		s.numbers[small.Name] = values
+	}
+	return s
+})
+
+// request returns the kind of request of that name.
+func (s *schema) request(name string) (*message, error) {
+	m := s.byName[name]
+	if m == nil || m.Sort != "request" {
+		return nil, fmt.Errorf("no request is called %q", name)
+	}
+	return m, nil
+}
+
+// push returns the kind of push of that name.
+func (s *schema) push(name string) (*message, error) {
+	m := s.byName[name]
+	if m == nil || m.Sort != "push" {
+		return nil, fmt.Errorf("no push is called %q", name)
+	}
+	return m, nil
+}
+
+// check reports values without a field.
+func (s *schema) check(fields []field, values object) error {
+	known := make(map[string]bool)
+	for _, f := range fields {
+		known[f.Name] = true
+	}
+	for name := range values {
+		if !known[name] {
+			return fmt.Errorf("there is no field %q", name)
+		}
+	}
+	return nil
+}
+
+// numberOf reads a number of a script or of a driver: a JSON number, a text of digits, or the name of a small number.
+func (s *schema) numberOf(names string, value any) (uint64, error) {
+	switch v := value.(type) {
+	case nil:
+		return 0, nil
+	case uint64:
+		return v, nil
+	case int:
+		return uint64(v), nil
+	case float64: // of JSON; texts stand for larger numbers
+		return uint64(v), nil
+	case json.Number:
+		return strconv.ParseUint(v.String(), 10, 64)
+	case string:
+		if n, ok := s.numbers[names][v]; ok {
+			return n, nil
+		}
+		return strconv.ParseUint(v, 10, 64)
+	}
+	return 0, fmt.Errorf("%v is no number", value)
+}

@@ -1,0 +1,63 @@
+package field
+
+import "time"
+
+// Moment is when something happened, by the time of a shard.
+type Moment struct {
+	// Happened reports whether the event has happened; if not, the other fields are zero.
+	Happened bool
+	// Ago is the time since the event, by the time of the shard. The time of a shard moves only while the shard has a
+	// leader.
+	Ago time.Duration
+	// Time is the time of the shard at the event, counted from the start of the shard: Time orders moments of different
+	// answers.
+	Time time.Duration
+	// Wall is the time of the event by the wall clock of a host, for people; the zero time if it is not known.
+	Wall time.Time
+}
+
+// At returns the moment of a shard time and a wall clock, both in milliseconds. A shard time of 0 stands for an event
+// that has not happened, a wall clock of 0 for an unknown time.
+func At(shard, wall uint64) (m Moment) {
+	if shard == 0 {
+		return Moment{}
+	}
+	m = Moment{Happened: true, Time: Duration(shard)}
+	if wall != 0 {
+		m.Wall = time.UnixMilli(int64(wall))
+	}
+	return m
+}
+
+// Seen returns the moment as it looks at a later time of the shard, in milliseconds.
+func (m Moment) Seen(now uint64) Moment {
+	if m.Happened {
+		m.Ago = max(0, Duration(now)-m.Time)
+	}
+	return m
+}
+
+// Millis returns the shard time and the wall clock of the moment in milliseconds, 0 for an unknown time.
+func (m Moment) Millis() (shard, wall uint64) {
+	if m.Happened {
+		shard = MillisOf(m.Time)
+	}
+	if !m.Wall.IsZero() {
+		wall = uint64(m.Wall.UnixMilli())
+	}
+	return shard, wall
+}
+
+// Time is a time by a wall clock, in milliseconds; 0 is the zero time.
+func Time(c Coder, name string, v *time.Time) {
+	n := uint64(0)
+	if !v.IsZero() {
+		n = uint64(v.UnixMilli())
+	}
+	if c.Number(name, &n); c.Reading() {
+		*v = time.Time{}
+		if n != 0 {
+			*v = time.UnixMilli(int64(n))
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/field"
+)
+
+// Step is a step of the governor, open or next to be begun.
+type Step struct {
+	ID      uint64 // 0 for a step that is not open
+	Kind    string // a word, such as "promote"
+	Text    string // the whole step in words
+	Rule    string // the rule that wants the step; unknown for an open step
+	Subject string // of which the governor begins no other step meanwhile
+	Shard   uint64
+	Host    uint64        // 0 for none
+	In      time.Duration // the time of waiting until the step would be begun
+	// The fields that follow are of an open step. Age is for how long the step has been open, Failures how often the
+	// step has failed, LastError the latest error, and Wait the time until the next try.
+	Age       time.Duration
+	Failures  int
+	LastError string
+	Wait      time.Duration
+}
+
+// Fields implements field.Value.
+func (s *Step) Fields(c field.Coder) {
+	c.Number("id", &s.ID)
+	c.Text("kind", &s.Kind, MaxWord)
+	c.Text("text", &s.Text, MaxLong)
+	c.Text("rule", &s.Rule, MaxWord)
+	c.Text("subject", &s.Subject, MaxSubject)
+	c.Number("shard_id", &s.Shard)
+	c.Number("host_id", &s.Host)
+	c.Millis("in_ms", &s.In)
+	c.Millis("age_ms", &s.Age)
+	c.Count("failures", &s.Failures)
+	c.Text("last_error", &s.LastError, MaxText)
+	c.Millis("wait_ms", &s.Wait)
+}
+
+// Reason is why the governor does not do something.
+type Reason struct {
+	Code     string // for programs
+	Text     string // for people; the text says everything that the other fields say
+	Rule     string
+	Subjects []string // such as "shard/3", "host/2"
+	// Since is for how long the reason has held, Left the time after which the reason ends by itself; 0 if unknown.
+	Since, Left time.Duration
+}
+
+// Fields implements field.Value.
+func (r *Reason) Fields(c field.Coder) {
+	c.Text("code", &r.Code, MaxWord)
+	c.Text("text", &r.Text, MaxLong)
+	c.Text("rule", &r.Rule, MaxWord)
+	c.Words("subjects", &r.Subjects, maxSubjects, MaxSubject)
+	c.Millis("age_ms", &r.Since)
+	c.Millis("left_ms", &r.Left)
+}
+
+const maxSubjects = 64 // of a reason
+
+// Policy is what operators ask of the governor.
+type Policy struct {
+	// Voters is how many replicas of a shard vote in a cluster with as many hosts: 1, 3 or 5. With 0 the governor
+	// chooses by the number of hosts.
+	Voters int
+	// OfflineAfter is how long a host is silent before the host counts as failed.
+	OfflineAfter time.Duration
+	// ReplaceAfter is how long a failed voter keeps its vote while another host could have the vote; 0 is for ever.
+	ReplaceAfter time.Duration
+	// StableFor is how long a learner must have been up to date before the learner votes.
+	StableFor time.Duration
+	// BalanceEvery is how long a leadership rests after a handover that spreads the load; 0 leaves leaders alone.
+	BalanceEvery time.Duration
+	// Copies is how many new replicas may be filled at once.
+	Copies int
+}
+
+// Fields implements field.Value.
+func (p *Policy) Fields(c field.Coder) {
+	c.Count("voters", &p.Voters)
+	c.Millis("offline_after_ms", &p.OfflineAfter)
+	c.Millis("replace_after_ms", &p.ReplaceAfter)
+	c.Millis("stable_for_ms", &p.StableFor)
+	c.Millis("balance_every_ms", &p.BalanceEvery)
+	c.Count("copies", &p.Copies)
+}

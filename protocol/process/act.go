@@ -1,0 +1,76 @@
+package process
+
+import "github.com/signalbox/signalbox/protocol/field"
+
+// By is who does something with a process, and why. The process keeps both for people.
+type By struct{ Author, Reason string }
+
+// Fields implements field.Value.
+func (b *By) Fields(c field.Coder) {
+	c.Text("author", &b.Author, MaxText)
+	c.Text("reason", &b.Reason, MaxText)
+}
+
+// Put makes a process, or gives a process another spec.
+type Put struct {
+	Mode field.PutMode
+	// ExpectedRevision, if it is not 0, is compared: the put is refused if the spec in force has another revision.
+	ExpectedRevision uint64
+	Spec             Spec
+	By               By
+}
+
+// Fields implements field.Value.
+func (p *Put) Fields(c field.Coder) {
+	field.Enum(c, "mode", &p.Mode, field.PutModes)
+	c.Number("expected_revision", &p.ExpectedRevision)
+	c.Record("spec", p.Spec.Fields)
+	p.By.Fields(c)
+}
+
+// Act is what an operator does with a process, besides a Put. The process keeps the act, with who and why.
+type Act struct {
+	Verb     Verb   // VerbKick or VerbRestart
+	MemberID uint64 // of VerbKick
+	By       By
+}
+
+// Fields implements field.Value.
+func (a *Act) Fields(c field.Coder) {
+	field.Enum(c, "verb", &a.Verb, Verbs)
+	c.Number("member_id", &a.MemberID)
+	a.By.Fields(c)
+}
+
+// Joining is what a session says of itself when the session joins. A member that joins again under the same name
+// changes the attributes, and whether the member is a candidate.
+type Joining struct {
+	// Name is what people know the member by; other members may have the same name.
+	Name       string
+	Attributes []byte
+	Candidate  bool // the member may coordinate
+}
+
+// Fields implements field.Value.
+func (j *Joining) Fields(c field.Coder) {
+	c.Text("member", &j.Name, MaxText)
+	c.Bytes("attributes", &j.Attributes, MaxAttributes)
+	c.Flag("candidate", &j.Candidate)
+}
+
+// Arrival is a Joining that may make the process.
+type Arrival struct {
+	Joining
+	// Create makes the process by the spec if no object of the name exists.
+	Create bool
+	Spec   Spec
+}
+
+// Fields implements field.Value. The log has a spec only behind a Create.
+func (a *Arrival) Fields(c field.Coder) {
+	a.Joining.Fields(c)
+	c.Flag("create", &a.Create)
+	if a.Create || c.Form() == field.Wire {
+		c.Record("spec", a.Spec.Fields)
+	}
+}

@@ -1,0 +1,193 @@
+package process
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/field"
+)
+
+// Head is what a view of a whole process shows beside the rows.
+type Head struct {
+	Spec         Spec
+	SpecRevision uint64 // of the latest change of the spec
+	Epoch        uint64 // the last epoch that opened, 0 before the first
+	Phase        Phase
+	Since        field.Moment // from which the phase is this
+	Opened       field.Moment // when the epoch opened
+	// Opening reports whether the next epoch is due, and Opens is how long that epoch still waits.
+	Opening bool
+	Opens   time.Duration
+	// Coordinator is the id of the member that coordinates the epoch; the member may have left.
+	Coordinator uint64
+	// Members is how many members the process has, Of how many members the epoch has, or had.
+	Members    int
+	Of         int
+	LastResult uint64 // the last epoch that was completed
+	LastAct    PastAct
+}
+
+// Fields implements field.Value.
+func (h *Head) Fields(c field.Coder) {
+	c.Record("spec", h.Spec.Fields)
+	c.Number("spec_revision", &h.SpecRevision)
+	c.Number("epoch", &h.Epoch)
+	field.Enum(c, "state", &h.Phase, Phases)
+	c.Moment("since", &h.Since)
+	c.Moment("opened", &h.Opened)
+	if due := c.Left("opens_ms", &h.Opens); c.Reading() {
+		h.Opening = due
+	}
+	c.Number("coordinator", &h.Coordinator)
+	c.Count("members", &h.Members)
+	c.Count("of", &h.Of)
+	c.Number("last_result", &h.LastResult)
+	c.Record("last_act", h.LastAct.Fields)
+}
+
+// PastAct is an act that was carried out.
+type PastAct struct {
+	Number uint64 // of the row, if the act was read from the list of acts
+	Verb   Verb
+	At     field.Moment
+	Epoch  uint64 // the last epoch that had opened
+	// MemberID is of VerbKick and VerbFailed. Member is of VerbKick: the name; a member that gave up is the author.
+	MemberID uint64
+	Member   string
+	By       By
+}
+
+// Fields implements field.Value.
+func (a *PastAct) Fields(c field.Coder) {
+	field.Enum(c, "verb", &a.Verb, Verbs)
+	c.Moment("moment", &a.At)
+	c.Wall("wall_ms", &a.At)
+	c.Number("epoch", &a.Epoch)
+	c.Number("member_id", &a.MemberID)
+	c.Text("member", &a.Member, MaxText)
+	a.By.Fields(c)
+}
+
+// Peer is a member of an epoch.
+type Peer struct {
+	ID         uint64 // of the row
+	Name       string
+	Attributes []byte // shared, and must not be changed
+	Candidate  bool
+	SessionID  uint64
+}
+
+// MemberState is a member as others see the member.
+type MemberState struct {
+	Peer
+	Joined    field.Moment
+	Of        bool   // the member is of the epoch; if not, the member waits for the next epoch
+	Prepared  uint64 // the last epoch for which the member is prepared
+	Completed uint64 // the last epoch whose completion the member has handled
+	Unread    int    // items that the member has not acknowledged; 0 in a watch
+}
+
+// Fields implements field.Value.
+func (m *MemberState) Fields(c field.Coder) {
+	c.Text("name", &m.Name, MaxText)
+	c.Number("session_id", &m.SessionID)
+	c.Flag("candidate", &m.Candidate)
+	c.Moment("joined", &m.Joined)
+	c.Flag("of", &m.Of)
+	c.Number("prepared", &m.Prepared)
+	c.Number("completed", &m.Completed)
+	c.Count("unread", &m.Unread)
+	c.Bytes("attributes", &m.Attributes, MaxAttributes)
+}
+
+// Result is what a coordinator left when the coordinator completed a round, without the payload.
+type Result struct {
+	Epoch uint64
+	Size  int // of the payload
+	// At is when, if the result was read from a description.
+	At field.Moment
+}
+
+// ResultRow is a Result with the payload, which some views leave out: clients decode the payload.
+type ResultRow struct {
+	Result
+	Payload []byte
+}
+
+// Fields implements field.Value.
+func (r *ResultRow) Fields(c field.Coder) {
+	c.Number("epoch", &r.Epoch)
+	c.Moment("moment", &r.At)
+	c.Wall("wall_ms", &r.At)
+	c.Count("payload_bytes", &r.Size)
+	c.Bytes("payload", &r.Payload, MaxPayload)
+}
+
+// StopReason is why a round does not move.
+type StopReason struct {
+	// Code is for programs, Text for people; Text says all of the rest, with the names of members.
+	Code string
+	Text string
+	// Blocked: neither time nor the present members can end the reason.
+	Blocked bool
+	Epoch   uint64
+	// Exchange is the exchange that waits for replies, From the sender, or the coordinator.
+	Exchange uint64
+	From     uint64
+	// Waiting of Of members are waited for; Named are the first of the Waiting.
+	Waiting int
+	Of      int
+	Named   []uint64
+	Since   field.Moment
+	// Left is after which time the reason ends by itself; 0 is not known.
+	Left time.Duration
+	// Late: the reply timeout of the spec has passed.
+	Late bool
+}
+
+// Fields implements field.Value.
+func (r *StopReason) Fields(c field.Coder) {
+	c.Text("code", &r.Code, MaxWord)
+	c.Text("text", &r.Text, MaxReason)
+	c.Flag("blocked", &r.Blocked)
+	c.Number("epoch", &r.Epoch)
+	c.Number("exchange", &r.Exchange)
+	c.Number("from", &r.From)
+	c.Count("waiting", &r.Waiting)
+	c.Count("of", &r.Of)
+	c.Numbers("named", &r.Named, MaxNamed)
+	c.Moment("since", &r.Since)
+	c.Left("until", &r.Left)
+	c.Flag("late", &r.Late)
+}
+
+// Summary is a process in a list.
+type Summary struct {
+	Name       string
+	Revision   uint64
+	Epoch      uint64
+	Phase      Phase
+	Members    int
+	Prepared   int // how many members of the epoch are prepared
+	LastResult uint64
+	// Coordinator is the name of the member that coordinates, empty if no member does.
+	Coordinator string
+}
+
+// SummaryRow is a Summary as hosts say the summary, with the moment from which the phase is this.
+type SummaryRow struct {
+	Summary
+	Since field.Moment
+}
+
+// Fields implements field.Value.
+func (s *SummaryRow) Fields(c field.Coder) {
+	c.Text("name", &s.Name, field.MaxName)
+	c.Number("revision", &s.Revision)
+	c.Number("epoch", &s.Epoch)
+	field.Enum(c, "state", &s.Phase, Phases)
+	c.Count("members", &s.Members)
+	c.Count("prepared", &s.Prepared)
+	c.Number("last_result", &s.LastResult)
+	c.Text("coordinator", &s.Coordinator, MaxText)
+	c.Moment("since", &s.Since)
+}

@@ -1,0 +1,120 @@
+package rollout
+
+import (
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/field"
+)
+
+// Version is a version of a rollout. The payload is shared and must not be changed.
+type Version struct {
+	Seq     uint64
+	Payload []byte // if the reader asked for the payload
+	Label   string
+	By      By
+
+	Published Moment
+	// Withdrawn: no location chooses the version any more.
+	Withdrawn    bool
+	PayloadBytes int
+	// AbandonedIn are the locations in which the version was given up.
+	AbandonedIn []string
+}
+
+// Fields implements field.Value.
+func (v *Version) Fields(c field.Coder) {
+	c.Number("seq", &v.Seq)
+	c.Moment("published", &v.Published)
+	c.Wall("wall_ms", &v.Published)
+	c.Flag("withdrawn", &v.Withdrawn)
+	c.Count("payload_bytes", &v.PayloadBytes)
+	c.Text("label", &v.Label, MaxText)
+	v.By.Fields(c)
+	c.Words("abandoned_in", &v.AbandonedIn, MaxLocations, MaxWord)
+	c.Bytes("payload", &v.Payload, MaxPayload)
+}
+
+// Row is one target in the history of a location.
+type Row struct {
+	Seq        uint64
+	Generation uint64
+	Assigned   Moment
+	Reached    Moment
+	Abandoned  Moment
+	Cause      Cause
+	// Waived: an operator said that the target counts as reached.
+	Waived bool
+	// Note is who or what assigned the target, or gave the target up.
+	Note string
+}
+
+// Fields implements field.Value.
+func (r *Row) Fields(c field.Coder) {
+	c.Number("seq", &r.Seq)
+	c.Number("generation", &r.Generation)
+	c.Moment("assigned", &r.Assigned)
+	c.Moment("reached", &r.Reached)
+	c.Moment("abandoned", &r.Abandoned)
+	field.Enum(c, "cause", &r.Cause, Causes)
+	c.Flag("waived", &r.Waived)
+	c.Text("note", &r.Note, MaxText)
+	c.Wall("assigned_wall_ms", &r.Assigned)
+	c.Wall("reached_wall_ms", &r.Reached)
+	c.Wall("abandoned_wall_ms", &r.Abandoned)
+}
+
+// PastAct is an act that was carried out.
+type PastAct struct {
+	Act
+	Number uint64
+	At     Moment
+}
+
+// Fields implements field.Value.
+func (p *PastAct) Fields(c field.Coder) {
+	c.Number("number", &p.Number)
+	c.Moment("moment", &p.At)
+	c.Wall("wall_ms", &p.At)
+	c.Record("act", p.Act.Fields)
+}
+
+// Step is one step of a dry run: a location gets a version.
+type Step struct {
+	After    time.Duration // from now on
+	Location string
+	Seq      uint64
+	Cause    Cause
+}
+
+// Fields implements field.Value.
+func (s *Step) Fields(c field.Coder) {
+	c.Left("at_ms", &s.After)
+	c.Text("location", &s.Location, MaxWord)
+	c.Number("seq", &s.Seq)
+	field.Enum(c, "cause", &s.Cause, Causes)
+}
+
+// Summary is a rollout in a list.
+type Summary struct {
+	Name      string
+	Revision  uint64
+	Phase     Phase
+	Locations int
+	// Reached is how many locations have reached their target, and have the newest version.
+	Reached   int
+	Instances int
+	LastSeq   uint64 // of the newest version
+	Label     string // of the newest version
+}
+
+// Fields implements field.Value.
+func (s *Summary) Fields(c field.Coder) {
+	c.Text("name", &s.Name, field.MaxName)
+	c.Number("revision", &s.Revision)
+	field.Enum(c, "phase", &s.Phase, Phases)
+	c.Count("locations", &s.Locations)
+	c.Count("reached", &s.Reached)
+	c.Count("instances", &s.Instances)
+	c.Number("last_seq", &s.LastSeq)
+	c.Text("label", &s.Label, MaxText)
+}

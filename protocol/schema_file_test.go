@@ -1,0 +1,305 @@
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/protocol/rights"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+)
+
+// schemaWriter writes testdata/schema.json: what the codec reads and writes, for programs in other languages. Types and
+// limits are those that the decoders name in their errors, names of records and small numbers are those of the Go
+// types.
+type schemaWriter struct {
+	t       *testing.T
+	out     bytes.Buffer
+	fields  map[string]level.Level // the level of a field that came later, by "OWNER.field"
+	records map[string][]string    // lines of fields
+}
+
+// needsAllKinds skips a test in a build of a lower feature level: the schema is of the newest one.
+func needsAllKinds(t *testing.T) {
+	t.Helper()
+	for _, r := range requests {
+		if r.level > level.Newest {
+			t.Skip("this build is of a lower feature level, and the schema is of the newest one")
+		}
+	}
+}
+
+// TestSchemaIsThatOfTheCode: the file says what the one table of operations and the codec say.
+func TestSchemaIsThatOfTheCode(t *testing.T) {
+	needsAllKinds(t)
+	w := &schemaWriter{t: t, fields: make(map[string]level.Level), records: make(map[string][]string)}
+	for _, r := range level.Rows() {
+		if r.Kind == level.MessageField {
+			w.fields[r.Name] = r.Level
+		}
+	}
+	compareFile(t, filepath.Join("testdata", "schema.json"), w.write())
+}
+
+// TestSchemaNamesRecordsAsTheDocsDo: a reader who goes from the schema to the page finds the heading.
+func TestSchemaNamesRecordsAsTheDocsDo(t *testing.T) {
+	needsAllKinds(t)
+	w := &schemaWriter{t: t, records: make(map[string][]string)}
+	w.write()
+	d := readDocs(t)
+	for name := range w.records {
+		if d.tables["record "+name] == nil {
+			t.Errorf("docs/protocol.md has no record %s", name)
+		}
+	}
+	for _, heading := range d.order {
+		if name, ok := strings.CutPrefix(heading, "record "); ok && w.records[name] == nil {
+			t.Errorf("the schema has no record %s", name)
+		}
+	}
+}
+
+func (w *schemaWriter) write() []byte {
+	w.out.WriteString("{\n  \"version\": 1,\n  \"level\": " + strconv.Itoa(int(level.Newest)) + ",\n")
+	w.out.WriteString("  \"answer_offset\": " + strconv.Itoa(int(AnswerOffset)) + ",\n")
+	w.section("statuses", w.statuses())
+	var messages []string
+	for _, k := range knownKinds() {
+		messages = append(messages, w.message(k))
+	}
+	for _, c := range records {
+		w.record(c.name, reflect.ValueOf(c.empty()).Elem(), recordSchema(w.t, c))
+	}
+	w.section("small_numbers", w.smallNumbers())
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		list = append(list, fmt.Sprintf("%q: %s", name, number(limits[name])))
+	}
+	w.block("limits", list, '{', '}')
+	list = nil
+	for _, name := range slices.Sorted(maps.Keys(w.records)) {
+		list = append(list, fmt.Sprintf("%q: [\n%s\n    ]", name, strings.Join(w.records[name], ",\n")))
+	}
+	w.block("records", list, '{', '}')
+	w.section("messages", messages)
+	w.out.Truncate(w.out.Len() - len(",\n"))
+	w.out.WriteString("\n}\n")
+	return w.out.Bytes()
+}
+
+func (w *schemaWriter) section(name string, items []string) { w.block(name, items, '[', ']') }
+
+func (w *schemaWriter) block(name string, items []string, open, end byte) {
+	fmt.Fprintf(&w.out, "  %q: %c\n    %s\n  %c,\n", name, open, strings.Join(items, ",\n    "), end)
+}
+
+func (w *schemaWriter) statuses() (lines []string) {
+	for _, s := range knownStatuses() {
+		lines = append(lines, fmt.Sprintf("{\"number\": %d, \"name\": %q, \"retry\": %q}", s, s.String(), s.Retry()))
+	}
+	return lines
+}
+
+func (w *schemaWriter) smallNumbers() (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(smallNumbers)) {
+		var values []string
+		for n := range uint8(255) {
+			if s, known := nameOfSmall(smallNumbers[name], n); known {
+				values = append(values, fmt.Sprintf("\"%d\": %q", n, s))
+			}
+		}
+		lines = append(lines, fmt.Sprintf("{\"name\": %q, \"values\": {%s}}", name, strings.Join(values, ", ")))
+	}
+	return lines
+}
+
+// message is a kind with its fields. Fields of an answer lie behind its status and detail, which all answers have.
+func (w *schemaWriter) message(k Kind) string {
+	m, sort, row := emptySample(w.t, k).message, "push", level.Level(0)
+	rights := ""
+	switch {
+	case k.IsRequest():
+		sort, row = "request", requests[k].level
+		right := requests[k].right.String()
+		if requests[k].right == RightOpen {
+			right = "open"
+		}
+		rights = fmt.Sprintf(", \"right\": %q", right)
+	case k.IsAnswer():
+		sort, row = "answer", requests[k-AnswerOffset].level
+	default:
+		row = pushes[k-minPush1].level
+	}
+	fields, first := schema(w.t, k), 2
+	if k.IsAnswer() {
+		outcome := struct{ Result Result }{}
+		w.lines(k.String(), reflect.ValueOf(&outcome).Elem(), fields[:2], 2)
+		fields, first = fields[2:], 4
+	}
+	head := fmt.Sprintf("{\"name\": %q, \"kind\": %d, \"sort\": %q, \"level\": %d%s, \"fields\": [", k, k, sort, row,
+		rights)
+	lines := w.lines(k.String(), reflect.ValueOf(m).Elem(), fields, first)
+	if len(lines) == 0 {
+		return head + "]}"
+	}
+	return head + "\n" + strings.Join(lines, ",\n") + "\n    ]}"
+}
+
+// lines are the fields of a message or record, each at its position.
+func (w *schemaWriter) lines(of string, v reflect.Value, fields []wireField, first int) (lines []string) {
+	values := make(map[string]reflect.Value)
+	if strings.HasPrefix(v.Type().PkgPath(), reflect.TypeFor[Kind]().PkgPath()+"/") {
+		collectSaid(values, v)
+	} else {
+		collect(values, v)
+	}
+	if of, ok := values[embedded]; ok {
+		collectSaid(values, of)
+	}
+	for i, f := range fields {
+		value := values[f.Name]
+		line := fmt.Sprintf("      {\"at\": %d, \"name\": %q, \"type\": %q", first+i, f.Name, f.Type)
+		most := f.Limit
+		switch f.Type {
+		case "record":
+			line += fmt.Sprintf(", \"record\": %q", w.recordOf(value, f))
+		case "list":
+			if f.Fields[0].Name == "" {
+				line += fmt.Sprintf(", \"of\": %q", f.Fields[0].Type)
+				most = f.Fields[0].Limit
+			} else {
+				line += fmt.Sprintf(", \"of\": \"record\", \"record\": %q", w.recordOf(itemOf(value), f))
+			}
+		case "uint":
+			if name := nameOfType(value); smallNumbers[name] != nil || name == "Status" {
+				line += fmt.Sprintf(", \"names\": %q", name)
+			}
+		}
+		if most != "" {
+			n, err := strconv.ParseUint(most, 10, 64)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			line += ", \"most\": " + number(n)
+		}
+		if at := w.fields[of+"."+f.Name]; at > 0 {
+			line += fmt.Sprintf(", \"level\": %d", at)
+		}
+		lines = append(lines, line+"}")
+	}
+	return lines
+}
+
+// itemOf is a new item of a list.
+func itemOf(list reflect.Value) (item reflect.Value) {
+	if list.Kind() == reflect.Slice {
+		return reflect.New(list.Type().Elem()).Elem()
+	}
+	list.Addr().Interface().(contents).grow(1, func(x any) { item = reflect.ValueOf(x).Elem() })
+	return item
+}
+
+// collectSaid finds the fields of a value of a room below by their names on the wire, as far as the name is that of the
+// Go field: only numbers with names, records and lists are looked up.
+func collectSaid(values map[string]reflect.Value, v reflect.Value) {
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		values[wireName(f.Name)] = v.Field(i)
+		switch {
+		case f.Type == reflect.TypeFor[kind.LocationState]():
+			collectSaid(values, v.Field(i))
+			values["spec"] = values["location"]
+		case f.Anonymous:
+			collectSaid(values, v.Field(i))
+		case f.Type == reflect.TypeFor[process.Phase](): // whose name on the wire is another
+			values["state"] = v.Field(i)
+		}
+	}
+}
+
+// namesBelow has the names on the wire of types of the rooms below, where the room alone says what the type is of.
+var namesBelow = map[reflect.Type]string{
+	reflect.TypeFor[kind.Verb](): "RolloutVerb", reflect.TypeFor[kind.Result](): "Verdict",
+	reflect.TypeFor[kind.Status](): "InstanceStatus", reflect.TypeFor[kind.Phase](): "RolloutPhase",
+	reflect.TypeFor[kind.Cause](): "TargetCause", reflect.TypeFor[kind.Spec](): "RolloutSpec",
+	reflect.TypeFor[kind.Location](): "LocationSpec", reflect.TypeFor[kind.Reelect](): "ReelectSpec",
+	reflect.TypeFor[kind.State](): "RolloutHead", reflect.TypeFor[kind.Stop](): "RolloutStop",
+	reflect.TypeFor[kind.PastAct](): "RolloutActRow", reflect.TypeFor[kind.LocationRow](): "RolloutLocation",
+	reflect.TypeFor[kind.Counts](): "InstanceCounts", reflect.TypeFor[kind.Row](): "TargetRow",
+	reflect.TypeFor[kind.Version](): "RolloutVersion", reflect.TypeFor[kind.InstanceState](): "RolloutInstance",
+	reflect.TypeFor[kind.Report](): "InstanceReport", reflect.TypeFor[kind.Ticket](): "SourceTicket",
+	reflect.TypeFor[kind.StopReason](): "Reason", reflect.TypeFor[kind.Summary](): "RolloutSummary",
+	reflect.TypeFor[kind.Step]():    "PlannedStep",
+	reflect.TypeFor[process.Verb](): "ProcessVerb", reflect.TypeFor[process.Phase](): "ProcessState",
+	reflect.TypeFor[process.Spec](): "ProcessSpec", reflect.TypeFor[process.StopReason](): "ProcessReason",
+	reflect.TypeFor[process.PastAct](): "ProcessActRow", reflect.TypeFor[process.SummaryRow](): "ProcessSummary",
+	reflect.TypeFor[host.State](): "HostState", reflect.TypeFor[host.Host](): "ClusterHost",
+	reflect.TypeFor[host.Standing](): "HostStanding", reflect.TypeFor[host.Shard](): "ClusterShard",
+	reflect.TypeFor[host.Replica](): "ClusterReplica", reflect.TypeFor[host.Role](): "ReplicaRole",
+	reflect.TypeFor[host.Policy](): "GovernorPolicy", reflect.TypeFor[host.Step](): "ClusterStep",
+	reflect.TypeFor[host.Reason](): "GovernorReason", reflect.TypeFor[host.Entry](): "AuditEntry",
+	reflect.TypeFor[rights.Rule](): "AccessRule", reflect.TypeFor[rights.Grant](): "AccessGrant",
+	reflect.TypeFor[rights.Role](): "AccessRole", reflect.TypeFor[rights.Principal](): "AccessPrincipal",
+	reflect.TypeFor[rights.Decision](): "AccessDecision", reflect.TypeFor[rights.Denial](): "AccessDenial",
+}
+
+// groups has the names of records whose fields are fields of the type around the record, by the name of the field on
+// the wire.
+var groups = map[string]string{"addresses": "HostAddresses", "seen": "HostSeen"}
+
+// nameOfType is the name of the type of a field on the wire, empty for a value that was not found.
+func nameOfType(v reflect.Value) string {
+	if !v.IsValid() {
+		return ""
+	}
+	if name, ok := namesBelow[v.Type()]; ok {
+		return name
+	}
+	return v.Type().Name()
+}
+
+// recordOf is the name of the record of a value. Its fields are noted the first time.
+func (w *schemaWriter) recordOf(v reflect.Value, f wireField) string {
+	name := nameOfType(v)
+	if !v.IsValid() {
+		name, v = groups[f.Name], reflect.ValueOf(struct{}{})
+	}
+	if v.Type() == reflect.TypeFor[Result]() {
+		name = "Detail"
+		v = reflect.ValueOf(&struct {
+			Message    string
+			WaitMillis uint64
+			Reason     AbortReason
+			Moved      Moved
+			Quota      Quota
+			Since      uint64
+		}{}).Elem()
+	}
+	w.record(name, v, f.Fields)
+	return name
+}
+
+func (w *schemaWriter) record(name string, v reflect.Value, fields []wireField) {
+	lines := w.lines(name, v, fields, 0)
+	if before, ok := w.records[name]; ok && !slices.Equal(before, lines) {
+		w.t.Fatalf("the record %s has two forms:\n%v\n%v", name, before, lines)
+	}
+	w.records[name] = lines
+}
+
+// number is a number as JSON has it: a text above what a double can hold.
+func number(n uint64) string {
+	if text := strconv.FormatUint(n, 10); n <= 1<<53-1 {
+		return text
+	}
+	return strconv.Quote(strconv.FormatUint(n, 10))
+}

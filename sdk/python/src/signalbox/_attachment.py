@@ -1,0 +1,442 @@
+"""One session at its hosts: its lease, the connection over which it is attached, and those that it is bound to."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import _wire as wire
+from ._conn import Connection
+from ._retry import REQUESTS, Retries, plainly
+from ._start import Attach, Try
+from .errors import EndReason, Error, SessionLost, Status, Transport, is_retried, of_status, refusal
+
+if TYPE_CHECKING:
+    from ._cluster import Host
+    from ._core import Core
+
+#: The least time that a client gives up before its session may end, and that a host gets for one try to attach.
+MIN_MARGIN, MIN_TRY = 0.010, 0.050
+
+_END_REASONS = {1: EndReason.CLOSED, 2: EndReason.EXPIRED, 3: EndReason.DESTROYED, 4: EndReason.NODE_DROPPED}
+SESSION_ATTACH, SESSION_BIND, SESSION_STOP = 17, 18, 19
+
+
+class Owner(Protocol):
+    """The session of the user, which has one of these after the other where it is renewed."""
+
+    def _is_attached(self, session: Attachment) -> None:
+        """It is attached."""
+
+    def _is_detached(self, session: Attachment, why: BaseException) -> None:
+        """No connection carries it at the moment."""
+
+    def _has_ended(self, session: Attachment, reason: EndReason) -> None:
+        """It is over."""
+
+
+def margin(timeout: float) -> float:
+    """How long before its end a client gives a session up: for clocks of different speeds, and for acting."""
+    return min(max(timeout / 10, MIN_MARGIN), timeout / 2)
+
+
+class Attachment:
+    """A session from its start to its end. All of it runs on the event loop, so that nothing of it is half done."""
+
+    __slots__ = (
+        "core", "owner", "id", "node_id", "key", "timeout", "grace", "born", "cause", "sequence", "home", "last",
+        "sent", "since", "bound", "attaching", "_returned", "waiting", "__weakref__",
+    )
+
+    def __init__(self, core: Core, owner: Owner, timeout: float) -> None:
+        self.core, self.owner, self.timeout = core, owner, timeout
+        self.id = self.node_id = 0
+        self.key = secrets.token_bytes(16)
+        self.grace = 0.0
+        self.born = time.monotonic()
+        #: Why it is over; None while it is not.
+        self.cause: SessionLost | None = None
+        self.sequence = 1
+        #: The connection over which it is attached; None while it is detached.
+        self.home: Connection | None = None
+        self.last: Connection | None = None
+        # The lease counts from `sent`, when the latest SESSION_START or SESSION_ATTACH that was answered was sent. A
+        # ping counts for a session that was attached when it was sent, so after `since`.
+        self.sent = self.since = 0.0
+        #: The connections that it may act over; a future while the host is asked.
+        self.bound: dict[Connection, asyncio.Future[Error | None] | None] = {}
+        self.attaching = False
+        self._returned: list[asyncio.Future[None]] | None = None
+        #: What operations wait for; all of it ends with the session.
+        self.waiting: set[asyncio.Future[Any]] = set()
+
+    # The lease.
+
+    def base(self) -> float:
+        """The moment that the lease counts from."""
+        home = self.home  # threads of the sync face read this too
+        if home is not None and home.vouched > self.since:
+            return home.vouched
+        return self.sent
+
+    def deadline(self) -> float:
+        """When the client gives the session up."""
+        return self.base() + self.timeout - margin(self.timeout)
+
+    def alive(self) -> bool:
+        """Whether the session can be counted on, by the clock of this moment. It is ended if not."""
+        if self.cause is not None:
+            return False
+        if self.timeout > 0 and time.monotonic() >= self.deadline():
+            self.end(EndReason.SILENCE)
+            return False
+        return True
+
+    def lost(self) -> SessionLost:
+        """The exception of what ends with the session."""
+        assert self.cause is not None
+        return self.cause.again()
+
+    async def wait(self, future: asyncio.Future[Any]) -> None:
+        """Waits for a future, and until the session is over at the longest."""
+        if self.cause is not None:
+            raise self.lost()
+        self.waiting.add(future)
+        try:
+            await future
+        finally:
+            self.waiting.discard(future)
+
+    def end(self, reason: EndReason, text: str = "") -> bool:
+        """Ends the session on this side. It returns False where it was over.
+
+        A host that ends a session whose lease has run out by the client's clock ends nothing that the client believes
+        in: a process that stood still may read the host's word before its own timer runs.
+        """
+        if self.cause is not None or reason is EndReason.EXPIRED and not self.alive():
+            return False
+        self.cause = SessionLost(self.id, reason, text)
+        self.drop()
+        self.owner._has_ended(self, reason)
+        for future in list(self.waiting):
+            if not future.done():
+                future.set_exception(self.lost())
+                future.exception()  # its task may be cancelled before it sees this
+        if self.home is not None:
+            self._forget(self.home)
+            self._remove_home()
+        for conn in self.bound:
+            self._forget(conn)
+        self.bound.clear()
+        if reason is EndReason.SILENCE:
+            self.core.spawn(self._stop_at(self.base() + self.timeout))
+        return True
+
+    # What its heir does with objects.
+
+    def drop(self) -> None:
+        """Ends all that the session has: its leases, and what waits."""
+
+    def holding_lost(self, push: dict[str, Any]) -> None:
+        """The session owns something no more."""
+
+    def inbox(self, conn: Connection, raw: list[Any]) -> None:
+        """Something came for a member of a process."""
+
+    def unbound(self, conn: Connection) -> None:
+        """Nothing that was under way over a connection comes any more."""
+
+    # The connection over which it is attached.
+
+    def _forget(self, conn: Connection) -> None:
+        if conn.sessions.get(self.id) is self:
+            del conn.sessions[self.id]
+
+    def _remove_home(self) -> None:
+        assert self.home is not None
+        self.sent = self.base()
+        if self.timeout > 0 and self.home.error is None:
+            self.home.remove_timeout(self.timeout)
+        self.home, self.last = None, self.home
+
+    def attached_over(self, conn: Connection, sequence: int, sent: float, lease: dict[str, Any]) -> None:
+        """Makes a connection the home, once the answer to an attach that was sent at a moment is there."""
+        if self.cause is not None or sequence != self.sequence or conn.error is not None:
+            return
+        if self.home is not None:
+            self._remove_home()
+        conn.sessions[self.id] = self
+        first = not self.sent
+        self.sent, self.since = sent, time.monotonic()
+        self.home = conn
+        self.grace = lease["grace_ms"] / 1000
+        self.bound.pop(conn, None)
+        if self.timeout > 0:
+            conn.add_timeout(self.timeout)
+            if first:
+                self.core.deadlines.add(self)
+        returned, self._returned = self._returned, None
+        for future in returned or ():
+            if not future.done():
+                future.set_result(None)
+        self.owner._is_attached(self)
+
+    def connection_lost(self, conn: Connection, error: Transport) -> None:
+        self.remove_conn(conn, error)
+
+    def detached(self, conn: Connection, status: int, detail: Any) -> None:
+        error = of_status(status, detail)
+        if conn is self.home:
+            if status == Status.BAD_SESSION:
+                self.end(EndReason.TAKEN, str(error))
+                return
+            if status == Status.TIMEOUT:
+                if self.alive():
+                    self.end(EndReason.EXPIRED, str(error))
+                    # The host's word is that its end is under way, not that it will come.
+                    self.core.spawn(self._stop_at(self.base() + self.timeout))
+                return
+        if status == Status.MOVED:
+            d = error.detail
+            self.core.cluster.moved(d["shard_id"], d["leader_host_id"], d["leader_address"], d["routing_version"], conn)
+        self._forget(conn)
+        self.remove_conn(conn, error)
+
+    def ended(self, reason: int) -> None:
+        self.end(_END_REASONS.get(reason, EndReason.UNKNOWN))
+
+    def remove_conn(self, conn: Connection, why: BaseException) -> None:
+        """Detaches the session from a connection."""
+        if self.cause is not None:
+            return
+        self.bound.pop(conn, None)
+        if conn is self.home:
+            self._remove_home()
+            if self.timeout == 0:
+                self.end(EndReason.EXPIRED, "it had no timeout, and its connection is lost")
+                return
+            self.owner._is_detached(self, why)
+            self.reattach()
+        self.unbound(conn)
+
+    def reattach(self) -> None:
+        """Starts to attach the session again."""
+        if not self.attaching and self.cause is None:
+            self.attaching = True
+            self.core.spawn(self._attach_until_done())
+
+    def try_timeout(self) -> float:
+        """What bounds one try to attach or to bind, so that a host that does not answer leaves time for others."""
+        return max(self.timeout / 8, MIN_TRY)
+
+    async def _attach_until_done(self) -> None:
+        cluster = self.core.cluster
+        retries = Retries(cluster.leaders, cluster.connections)
+        tried: Host | None = None
+        try:
+            while self.home is None and self.cause is None:
+                retries.begin()
+                patience = max((self.deadline() - time.monotonic()) / 16, MIN_TRY)
+                h = cluster.choose(cluster.leader_at(wire.session_slot(self.id)), tried)
+                conn: Connection | None = None
+                try:
+                    async with asyncio.timeout(self.try_timeout()):
+                        conn = await h.connect(self.wait, patience)
+                        await self.attach(conn)
+                    continue
+                except TimeoutError:
+                    error: Error = Transport(f"host {h.address}: the host is slow to answer")
+                except Error as e:
+                    error = e
+                if self.cause is not None:
+                    return
+                status = refusal(error)
+                if status == Status.SESSION_EXPIRED:
+                    self.end(EndReason.EXPIRED, str(error))
+                elif status == Status.BAD_SESSION:
+                    self.end(EndReason.TAKEN, str(error))
+                elif status == Status.NOT_FOUND:
+                    self.end(EndReason.NODE_DROPPED, str(error))
+                else:
+                    tried = h
+                    retries.patience = patience if conn is None else 0
+                    await self.pause_after(retries, error, conn, h)
+        except SessionLost:
+            pass
+        finally:
+            self.attaching = False
+
+    async def pause_after(self, retries: Retries, error: Error, conn: Connection | None, h: Host | None) -> None:
+        """Waits before the next try of what the session needs."""
+        try:
+            async with asyncio.timeout(retries.patience or None):
+                await self.core.cluster.redirect(error, conn, h, self.wait)
+        except TimeoutError:
+            pass
+        if not isinstance(error, Transport) and not is_retried(error.status):
+            # What a host refuses now it may allow before the session ends: a token can come back.
+            error = Transport(str(error))
+        await retries.again(error, self.wait)
+
+    async def attach(self, conn: Connection) -> None:
+        """Attaches the session over a connection to the leader of its home shard."""
+        self.sequence += 1
+        handler = Attach(self, self.sequence)
+        request = conn.send(handler, SESSION_ATTACH, (self.id, self.key, self.sequence))
+        try:
+            await handler.future
+        except asyncio.CancelledError:
+            conn.forget(request)
+            raise
+
+    # Connections that it is bound to.
+
+    async def connect(self, slot: int, attempt: Try, tried: Host | None) -> Connection:
+        """A connection to the leader of a slot's shard, over which the session may act."""
+        cluster = self.core.cluster
+        attempt.conn = None
+        attempt.host = h = cluster.choose(cluster.leader_at(slot), tried)
+        conn = await h.connect(self.wait)
+        attempt.conn = conn
+        await self.bind(conn)
+        return conn
+
+    def ready(self, slot: int) -> Connection | None:
+        """The same where nothing has to be waited for; None where something has."""
+        shard = self.core.cluster.slots[slot]
+        if shard is None or shard.leader is None or self.cause is not None:
+            return None
+        conn = shard.leader.conn
+        if conn is not None and (conn is self.home or conn in self.bound and self.bound[conn] is None):
+            return conn
+        return None
+
+    async def bind(self, conn: Connection) -> None:
+        """Makes sure that the session may act over a connection.
+
+        While the session is detached it binds to nothing new: a host that serves it proves nothing about its lease, and
+        the attach comes first.
+        """
+        while self.cause is None and self.home is None and conn not in self.bound:
+            returned: asyncio.Future[None] = self.core.loop.create_future()
+            if self._returned is None:
+                self._returned = []
+            self._returned.append(returned)
+            await self.wait(returned)
+        if self.cause is not None:
+            raise self.lost()
+        if conn is self.home:
+            return
+        if conn not in self.bound:
+            if conn.error is not None:
+                raise Transport(str(conn.error))
+            conn.sessions[self.id] = self
+            asked: asyncio.Future[Error | None] = self.core.loop.create_future()
+            self.bound[conn] = asked
+            self.core.spawn(self._ask_to_bind(conn, asked))
+        binding = self.bound[conn]
+        if binding is None:
+            return
+        done: asyncio.Future[None] = self.core.loop.create_future()
+        binding.add_done_callback(lambda _: None if done.done() else done.set_result(None))
+        await self.wait(done)
+        error = binding.result()
+        if error is not None:
+            raise Transport(str(error)) if isinstance(error, Transport) else error
+
+    async def _ask_to_bind(self, conn: Connection, asked: asyncio.Future[Error | None]) -> None:
+        error: Error | None = Transport("the client is closed")
+        try:
+            async with asyncio.timeout(self.try_timeout()):
+                await conn.call(SESSION_BIND, (self.id, self.key))
+            error = None
+        except TimeoutError:
+            error = Transport(f"host {conn.address}: the host is slow to answer")
+        except Error as e:
+            error = e
+        finally:
+            if self.bound.get(conn) is asked:
+                if error is None:
+                    self.bound[conn] = None
+                else:
+                    del self.bound[conn]
+                    if conn is not self.home:
+                        self._forget(conn)
+            asked.set_result(error)
+
+    def unknown_at(self, conn: Connection, retries: Retries) -> bool:
+        """Handles a host that does not know the session. It returns False where that has happened too often."""
+        if not retries.unknown():
+            return False
+        if conn is self.home or conn in self.bound:
+            self._forget(conn)
+            self.remove_conn(conn, Transport("the host does not know the session"))
+        return True
+
+    # The end at its host.
+
+    async def stop(self) -> None:
+        """Ends a session at its host that is over for its user.
+
+        It returns when a host says that the session is over, or when it has ended by itself unless something renewed
+        it: a try that was not answered may have attached it once more, over a connection that others keep alive.
+        """
+        conn, tried = self.last, None
+        cluster = self.core.cluster
+        until = self.base() + self.timeout + self.grace if self.timeout else float("inf")
+        retries = Retries(cluster.leaders)
+        unknowns = 0
+        while True:
+            if self.timeout == 0 and (conn is None or conn.error is not None):
+                return  # it has ended with its connection
+            retries.begin()
+            h: Host | None = None
+            try:
+                async with asyncio.timeout(max(min(max(self.try_timeout(), 1.0), until - time.monotonic()), 0)):
+                    if conn is None or conn.error is not None:
+                        h = cluster.choose(cluster.leader_at(wire.session_slot(self.id)), tried)
+                        conn = await h.connect()
+                        await self.attach(conn)
+                    else:
+                        h = conn.host
+                    await conn.call(SESSION_STOP, (self.id,))
+                return
+            except TimeoutError:
+                error: Error = Transport("the host is slow to answer")
+            except Error as e:
+                error = e
+            status = refusal(error)
+            if status == Status.SESSION_EXPIRED or time.monotonic() >= until:
+                return
+            if status == Status.BAD_SESSION:
+                unknowns += 1
+                if unknowns > 1:
+                    return  # it is another client's
+                conn = None
+                continue
+            if not isinstance(error, Transport) and not is_retried(status):
+                raise error
+            await cluster.redirect(error, conn, h)
+            conn, tried = None, h
+            async with asyncio.timeout(max(until - time.monotonic(), 0.001) if self.timeout else None):
+                await retries.again(error, plainly)
+
+    async def _stop_at(self, moment: float) -> None:
+        """Ends the session at its host when it may be given away anyhow, so that no other waits for it."""
+        await asyncio.sleep(max(moment - time.monotonic(), 0))
+        await self.stop_later()
+
+    async def stop_later(self) -> None:
+        """Ends the session at its host, however long that takes."""
+        async with self.core.stopping:
+            try:
+                await self.stop()
+            except (Error, TimeoutError):
+                pass  # it ends by its timeout
+
+
+#: The pause after a session that did not last.
+RENEWAL = REQUESTS
+__all__ = ["Attachment", "Owner", "RENEWAL", "Try", "margin"]

@@ -1,0 +1,490 @@
+"""The hosts that a client knows, its connections to them, and which host leads what."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import random
+import secrets
+import ssl
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from . import _wire as wire
+from ._conn import Connection, dial, split_address
+from ._host import Host, Shard
+from ._retry import Backoff, News, Retries, Wait, plainly
+from .errors import Error, Internal, Status, Transport, Unavailable, UnknownOutcome, is_doubtful, is_retried
+
+DEFAULT_PORT = 7420
+#: How long one host is waited for before the next one is tried beside it, when the client begins.
+_OPEN_STAGGER = 0.2
+#: What bounds one question for the routing, and how long its answer is believed by those who ask again.
+_ASK_TIMEOUT, _REFRESH_GAP = 1.0, 0.01
+#: How long a client waits that has no connection left, and is asked for nothing, before it makes one.
+_RECONNECTING = Backoff(1.0, 10.0)
+
+Token = str | bytes | Callable[[], "str | bytes | Awaitable[str | bytes]"] | None
+TLS = bool | ssl.SSLContext | Callable[[], ssl.SSLContext] | None
+
+
+Target = Callable[["Host | None"], "Host | None"]
+
+
+class Cluster:
+    """The hosts of a cluster, and the routing."""
+
+    def __init__(
+        self, addresses: list[str], *, name: str, version: str, token: Token, tls: TLS, dial_timeout: float,
+        spawn: Callable[[Any], Any],
+    ) -> None:
+        self.name, self.client_version, self.token, self.tls = name, version, token, tls
+        self.dial_timeout, self.spawn = dial_timeout, spawn
+        self.hosts = [Host(self, 0, [a]) for a in addresses]
+        self.id = ""
+        self.version = 0
+        self.meta = 0
+        self.shards: dict[int, Shard] = {}
+        self.slots: list[Shard | None] = [None] * wire.SLOTS
+        self.terms: dict[int, int] = {}
+        self.leaders, self.connections = News(), News()
+        self.start = random.getrandbits(16)
+        self.closed = False
+        #: For changes of nodes, which are carried out once.
+        self.client_id, self.last_number, self.since = secrets.token_bytes(16), 0, 0
+        self._refreshing: asyncio.Future[Error | None] | None = None
+        self._refreshed = -1e9
+        self._failure: Error | None = None
+        self._reconnects = False
+
+    # Connections.
+
+    async def dial(self, address: str) -> Connection:
+        """Makes a connection: the connection itself, TLS where it is wanted, HELLO and WELCOME."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self.dial_timeout):
+                tls = self.tls() if callable(self.tls) else self.tls
+                if tls is True:
+                    tls = ssl.create_default_context()
+                conn = await dial(loop, address, DEFAULT_PORT, tls or None)
+                try:
+                    await conn.greet(self.name, self.client_version, await self._read_token())
+                except BaseException:
+                    conn.fail("it is given up")
+                    raise
+                return conn
+        except TimeoutError:
+            raise Transport(f"host {address}: no connection within {self.dial_timeout:g} s") from None
+        except ssl.SSLError as e:
+            raise Transport(f"host {address}: {e}") from e
+        except OSError as e:
+            raise Transport(f"host {address}: {e}") from e
+
+    async def _read_token(self) -> bytes:
+        token: Any = self.token
+        if callable(token):
+            token = token()
+            if inspect.isawaitable(token):
+                token = await token
+        return token.encode() if isinstance(token, str) else bytes(token or b"")
+
+    def meet(self, h: Host, address: str, conn: Connection) -> Host:
+        """Notes which host answered at an address, and returns it."""
+        w = conn.welcome
+        if self.id and w["cluster_id"] != self.id:
+            conn.fail("it belongs to another cluster")
+            raise Transport(f"host {address}: it belongs to another cluster")
+        self.id = w["cluster_id"]
+        self.since = max(self.since, w["since"])
+        met = h
+        if h.id != w["host_id"]:
+            if h.id:
+                h.addresses = [a for a in h.addresses if a != address]  # another host has taken it over
+            other = next((o for o in self.hosts if o.id == w["host_id"]), None)
+            if other is not None:
+                met = other
+                if not h.id:
+                    h.merged = other
+                    self.hosts.remove(h)
+            elif h.id:
+                met = Host(self, w["host_id"], [])
+                self.hosts.append(met)
+            else:
+                h.id = w["host_id"]
+        met.addresses = [address] + [a for a in met.addresses if a != address]
+        return met
+
+    async def open(self, timeout: float) -> None:
+        """Asks hosts for the routing, in random order, until the first has answered."""
+        hosts = random.sample(self.hosts, len(self.hosts))
+        tasks: set[asyncio.Task[None]] = set()
+        errors: list[Error] = []
+        try:
+            async with asyncio.timeout(timeout):
+                while hosts or tasks:
+                    if hosts:
+                        tasks.add(asyncio.ensure_future(self._ask_first(hosts.pop())))
+                    done, tasks = await asyncio.wait(tasks, timeout=_OPEN_STAGGER if hosts else None,
+                                                     return_when=asyncio.FIRST_COMPLETED)
+                    for task in done:
+                        error = task.exception()
+                        if error is None:
+                            return
+                        if not isinstance(error, Error):
+                            raise error
+                        errors.append(error)
+        except TimeoutError:
+            errors.append(Transport(f"no host has answered within {timeout:g} s"))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for error in errors:
+            if not isinstance(error, Transport):
+                raise error
+        raise Unavailable("; ".join(str(e) for e in errors) + ". Is a host running there? `signalbox serve` starts one")
+
+    async def _ask_first(self, h: Host) -> None:
+        while True:
+            try:
+                await self._ask_over(await h.connect())
+                return
+            except Transport:
+                if h.dialing is None:
+                    raise
+
+    def reconnect(self) -> None:
+        """Makes a connection in the background where the last one was lost: over it the client hears of other hosts."""
+        if not self._reconnects and not self.closed and all(h.conn is None for h in self.hosts):
+            self._reconnects = True
+            self.spawn(self._until_connected())
+
+    async def _until_connected(self) -> None:
+        failures = 0
+        try:
+            while True:
+                await asyncio.sleep(_RECONNECTING.pause(failures))
+                if self.closed or any(h.conn is not None for h in self.hosts):
+                    return
+                await self.refresh()
+                failures += 1
+        finally:
+            self._reconnects = False
+
+    # Routing.
+
+    def refresh_soon(self, conn: Connection | None) -> None:
+        """Asks a host for the routing, in the background."""
+        self._refreshed = -1e9
+        if self._refreshing is None:
+            self._begin_refresh(conn, None)
+
+    def _begin_refresh(self, conn: Connection | None, avoid: Host | None) -> None:
+        self._refreshing = asyncio.get_running_loop().create_future()
+        self.spawn(self._refresh(self._refreshing, conn, avoid))
+
+    async def _refresh(
+        self, done: asyncio.Future[Error | None], conn: Connection | None, avoid: Host | None,
+    ) -> None:
+        error: Error | None = Transport("the client is closed")
+        try:
+            error = await self._ask(conn, avoid)
+        finally:
+            self._refreshing, self._refreshed, self._failure = None, time.monotonic(), error
+            if not done.done():
+                done.set_result(error)
+
+    async def refresh(self, avoid: Host | None = None, wait: Wait = plainly) -> Error | None:
+        """Asks for the routing, any other host than the one to avoid. Many that ask at once share one question."""
+        if time.monotonic() < self._refreshed + _REFRESH_GAP or self.closed:
+            return self._failure
+        if self._refreshing is None:
+            self._begin_refresh(None, avoid)
+        refreshing = self._refreshing
+        assert refreshing is not None
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def done(_: Any) -> None:
+            if not future.done():
+                future.set_result(None)
+
+        refreshing.add_done_callback(done)
+        try:
+            await wait(future)
+        finally:
+            refreshing.remove_done_callback(done)
+        return self._failure
+
+    async def _ask(self, conn: Connection | None, avoid: Host | None) -> Error | None:
+        error: Error | None = None
+        if conn is not None and conn.error is None:
+            try:
+                await self._ask_over(conn)
+                return None
+            except Error as e:
+                error = e
+        hosts = random.sample(self.hosts, len(self.hosts))
+        for connected in (True, False):
+            for h in hosts:
+                if h is avoid and len(hosts) > 1 or (h.conn is not None) != connected:
+                    continue
+                try:
+                    await self._ask_over(await h.connect())
+                    return None
+                except Error as e:
+                    error = e
+        return error
+
+    async def _ask_over(self, conn: Connection) -> None:
+        try:
+            async with asyncio.timeout(_ASK_TIMEOUT):
+                # The version that is known is not sent, because leaders change without a new version.
+                self.learn(await conn.request("ROUTING"))
+        except TimeoutError:
+            raise Transport(f"host {conn.address}: it is slow to answer") from None
+
+    def learn(self, a: dict[str, Any]) -> None:
+        """Makes an answer about the routing the present one. One of an older version comes from a host that lags."""
+        if a["version"] < self.version or not a["shards"]:
+            return
+        hosts = {h["id"]: self.host(h["id"], h["address"]) for h in a["hosts"] if h["state"] != 3}
+        old = self.shards
+        self.shards = {}
+        for s in a["shards"]:
+            leader = hosts.get(s["leader_host_id"])
+            if leader is None and s["id"] in old:
+                leader = old[s["id"]].leader
+            replicas = [hosts[i] for i in s["replica_host_ids"] if i in hosts]
+            self.shards[s["id"]] = Shard(s["id"], leader, replicas)
+        self.slots = [None] * wire.SLOTS
+        for r in a["slots"]:
+            first, last = r["first"], min(r["last"], wire.SLOTS - 1)
+            self.slots[first:last + 1] = [self.shards.get(r["shard_id"])] * (last + 1 - first)
+        self.version, self.meta = a["version"], a["meta_shard_id"]
+
+    def host(self, id: int, address: str) -> Host:
+        """The host of an id, of which an address is noted. A new address is tried first, unless the host is reached."""
+        for h in self.hosts:
+            if h.id == id:
+                if address and address not in h.addresses:
+                    h.addresses.insert(0 if h.conn is None else len(h.addresses), address)
+                return h
+        for h in self.hosts:
+            if h.id == 0 and address in h.addresses:
+                h.id = id
+                return h
+        h = Host(self, id, [address] if address else [])
+        self.hosts.append(h)
+        return h
+
+    def moved(self, shard: int, leader: int, address: str, version: int, conn: Connection | None) -> None:
+        """Notes what a host said of a shard's leader."""
+        if not leader or shard not in self.shards:
+            self.refresh_soon(conn)
+            return
+        if version > self.version:
+            self.refresh_soon(conn)
+        self.shards[shard].leader = self.host(leader, address)
+
+    def data_shards(self) -> list[int]:
+        """The ids of all shards but the meta shard."""
+        return [i for i in self.shards if i != self.meta]
+
+    # Where a request goes.
+
+    def meta_leader(self, tried: Host | None) -> Host | None:
+        """The host for what changes nodes."""
+        s = self.shards.get(self.meta)
+        return s.leader if s else None
+
+    def data_leader(self, tried: Host | None) -> Host | None:
+        """Some host that leads a data shard."""
+        leaders = [s.leader for s in self.shards.values() if s.id != self.meta and s.leader not in (None, tried)]
+        return random.choice(leaders) if leaders else None
+
+    def leader_at(self, slot: int) -> Target:
+        """The leader of a slot's shard."""
+        def target(tried: Host | None) -> Host | None:
+            s = self.slots[slot]
+            return s.leader if s else None
+        return target
+
+    def replica_at(self, slot: int) -> Target:
+        """Some host that holds a slot's shard: the client keeps to one while it is reachable."""
+        def target(tried: Host | None) -> Host | None:
+            s = self.slots[slot]
+            return s.replica(self.start, tried) if s else None
+        return target
+
+    def near_leader(self, slot: int) -> Target:
+        """The leader of a slot's shard, and another host that holds it where the leader did not answer."""
+        return lambda tried: self._near(self.slots[slot], tried)
+
+    def near_shard_leader(self, shard: int) -> Target:
+        """The same for a shard."""
+        return lambda tried: self._near(self.shards.get(shard), tried)
+
+    @staticmethod
+    def _near(s: Shard | None, tried: Host | None) -> Host | None:
+        if s is None:
+            return None
+        return s.leader if s.leader not in (None, tried) else s.replica(random.getrandbits(16), tried)
+
+    def choose(self, target: Target, tried: Host | None) -> Host:
+        """The target's host, or some host where the target has none: one that is connected, if there is any."""
+        h = target(tried)
+        if h is not None:
+            return h
+        others = [o for o in self.hosts if o is not tried]
+        connected = [o for o in others if o.conn is not None]
+        chosen = connected or others or [o for o in (tried,) if o is not None]
+        if not chosen:
+            raise Internal("no host is known")
+        return random.choice(chosen)
+
+    # Requests that need no session.
+
+    async def redirect(self, error: Error, conn: Connection | None, h: Host | None, wait: Wait = plainly) -> None:
+        """Learns from a failure where to go instead."""
+        if isinstance(error, Transport):
+            await self.refresh(h, wait)
+        elif error.status == Status.MOVED:
+            d = error.detail
+            self.moved(d["shard_id"], d["leader_host_id"], d["leader_address"], d["routing_version"], conn)
+            if not d["leader_host_id"] and self._refreshing is not None:
+                await self.refresh(None, wait)
+        elif error.status == Status.UNAVAILABLE:
+            # Another host is asked: a leader that is cut off from the others does not know that it leads no more.
+            await self.refresh(h, wait)
+
+    async def repeat(
+        self, target: Target, attempt: Callable[[Connection], Awaitable[Any]], retries: Retries | None = None,
+    ) -> Any:
+        """Calls attempt with a connection to the target's host until it succeeds, or fails for good."""
+        retries = retries or Retries(self.leaders)
+        tried: Host | None = None
+        while True:
+            retries.begin()
+            h = self.choose(target, tried)
+            conn: Connection | None = None
+            try:
+                conn = await h.connect()
+                return await attempt(conn)
+            except Error as e:
+                error = e
+            tried = h
+            if not isinstance(error, Transport) and not is_retried(error.status):
+                raise error
+            await self.redirect(error, conn, h)
+            await retries.again(error, plainly)
+
+    async def do(self, target: Target, request: str, /, **values: Any) -> dict[str, Any]:
+        """Carries out a request that may be sent again at will."""
+        kind, body = wire.number_of(request), wire.body(request, values)
+        raw = await self.repeat(target, lambda conn: conn.call(kind, body))
+        return wire.fields(raw)
+
+    async def do_once(self, target: Target, request: str, /, **values: Any) -> dict[str, Any]:
+        """Carries out a request that must not be carried out twice. It fails where a try may have been."""
+        kind, body = wire.number_of(request), wire.body(request, values)
+        sent = False
+
+        async def attempt(conn: Connection) -> list[Any]:
+            nonlocal sent
+            try:
+                sent = True
+                raw = await conn.call(kind, body)
+            except Error as e:
+                if is_doubtful(e):
+                    self.spawn(self.redirect(e, conn, conn.host))  # for the next request
+                    raise _Doubt(e) from e
+                sent = False
+                raise
+            return raw
+
+        try:
+            return wire.fields(await self.repeat(target, attempt))
+        except _Doubt as d:
+            raise unknown(d.error) from d.error
+        except asyncio.CancelledError as e:
+            e.args = (*e.args, "the outcome is not known") if sent else e.args
+            raise
+
+    async def do_numbered(self, request: str, /, **values: Any) -> tuple[dict[str, Any], bool]:
+        """Carries out a request that changes nodes: once, where the cluster has numbers.
+
+        The second result says that it has none, and that an earlier try may have been carried out.
+        """
+        kind, doubt = wire.number_of(request), False
+        numbered: tuple[Any, ...] = ()
+
+        async def attempt(conn: Connection) -> dict[str, Any]:
+            nonlocal doubt, numbered
+            if not doubt:
+                numbered = ()
+                if self.since:
+                    self.last_number += 1
+                    numbered = (self.client_id, self.last_number, self.since)
+            try:
+                raw = await conn.call(kind, wire.body(request, values | {"numbered": numbered}))
+            except Error as e:
+                heard = e.detail.get("since", 0)
+                self.since = max(self.since, heard)
+                if is_doubtful(e):
+                    doubt = True
+                elif e.status == Status.STALE and doubt:
+                    raise _Doubt(e) from e
+                elif e.status == Status.STALE and (not numbered or heard <= numbered[2]):
+                    raise Internal(f"a new number would be as stale: {e}") from e
+                raise
+            answer = wire.fields(raw)
+            self.since = max(self.since, answer["since"])
+            return answer
+
+        try:
+            answer = await self.repeat(self.meta_leader, attempt)
+        except _Doubt as d:
+            raise unknown(d.error) from d.error
+        except Error as e:
+            if doubt and not numbered and e.status == Status.NOT_FOUND:
+                return {}, True
+            raise
+        return answer, doubt and not numbered
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self.closed = True
+        for h in self.hosts:
+            if h.conn is not None:
+                h.conn.fail("the client is closed")
+
+
+class _Doubt(Exception):
+    """A try may have been carried out."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def unknown(error: Error) -> UnknownOutcome:
+    """The exception of a change that may have been made."""
+    return UnknownOutcome(f"{error}: whether it was carried out is not known; look before you try again")
+
+
+def addresses_of(endpoints: str | list[str] | tuple[str, ...]) -> list[str]:
+    """The addresses in what a program gives as endpoints."""
+    parts = endpoints.split(",") if isinstance(endpoints, str) else list(endpoints)
+    found = [p.strip() for p in parts if p.strip()]
+    for address in found:
+        if "://" in address:
+            raise ValueError(f"the endpoint {address!r}: HOST:PORT without a scheme; TLS is asked for with tls=True")
+        split_address(address, DEFAULT_PORT)
+    if not found:
+        raise ValueError("no endpoint: pass HOST:PORT, or several")
+    return found
+
+
+__all__ = ["Cluster", "Host", "addresses_of", "unknown"]

@@ -1,0 +1,447 @@
+"""One connection to a host, from its welcome to its end.
+
+A connection is never repaired: its host makes another one. What many tasks send in one turn of the event loop leaves
+in one write; a request that is alone leaves at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import struct
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import _wire as wire
+from ._messages import MESSAGES
+from .errors import BadRequest, Error, NotLetIn, Status, Transport, Unsupported, answer_error, refused
+
+if TYPE_CHECKING:
+    from ._cluster import Host
+
+#: The longest time between two pings, in seconds, whatever sessions and hosts ask for.
+MAX_SILENCE = 5.0
+#: The longest frame that is read before a host has said its limits: that of the longest data.
+_LONGEST = 262144 + 2 * 1048576 + 65536
+#: The pushes of the second block that the client understands: INBOX and EXPIRING.
+_PUSHES = [256, 260]
+
+_header = struct.Struct(">I").unpack_from
+
+HELLO, PING, ROUTING = 1, 2, 3
+#: What keeps sessions alive goes ahead of the rest: attach, bind, stop, detach, routing, WATCH_STOP.
+_URGENT = frozenset({17, 18, 19, 190, ROUTING, 33})
+WATCH_STOP = 33
+
+
+class Handler(Protocol):
+    """What gets the answer to one request, and every push with its id, in the order in which the host sends them."""
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        """Takes an answer or a push. It returns whether more may follow."""
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        """The connection is down. Nothing comes after this."""
+
+
+class Attached(Protocol):
+    """A session, as a connection sees it."""
+
+    def detached(self, conn: Connection, status: int, detail: Any) -> None:
+        """The session is no longer attached or bound over the connection."""
+
+    def ended(self, reason: int) -> None:
+        """The session is over."""
+
+    def holding_lost(self, push: dict[str, Any]) -> None:
+        """The session owns something no more."""
+
+    def inbox(self, conn: Connection, raw: list[Any]) -> None:
+        """Something came for a member of a process."""
+
+    def connection_lost(self, conn: Connection, error: Transport) -> None:
+        """The connection is down."""
+
+
+class Call:
+    """A request that has one answer."""
+
+    __slots__ = ("future",)
+
+    def __init__(self, future: asyncio.Future[list[Any]]) -> None:
+        self.future = future
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        if not self.future.done():
+            self.future.set_result(raw)
+        return False
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class _Pong:
+    """Waits for the answer to one ping."""
+
+    __slots__ = ("sent",)
+
+    def __init__(self, sent: float) -> None:
+        self.sent = sent
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        if wire.uint_of(raw, 2) == 0:
+            conn.vouched = self.sent
+            conn.pong_missing = False
+        return False
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        pass
+
+
+class Connection(asyncio.Protocol):
+    """A connection over which many sessions and requests go. All of it runs on the event loop."""
+
+    __slots__ = (
+        "loop", "address", "host", "transport", "welcome", "error", "vouched", "pong_missing", "_buffer", "_out",
+        "_flushing", "_together", "_open", "_room", "_held", "_paused", "_last", "_handlers", "sessions", "_timeouts",
+        "_smallest", "_idle", "_timer", "_pinged", "_limit_in", "_limit_out", "_requests", "_greeting", "_hello_sent",
+    )
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, address: str) -> None:
+        self.loop, self.address = loop, address
+        self.host: Host | None = None
+        self.transport: asyncio.Transport | None = None
+        self.welcome: dict[str, Any] = {}
+        self.error: Transport | None = None
+        #: When the latest ping that was answered was sent, by time.monotonic.
+        self.vouched = 0.0
+        self.pong_missing = False
+        self._buffer = b""
+        self._out: list[bytes] = []
+        self._flushing = self._together = self._paused = False
+        self._open = 0
+        self._room = 1
+        self._held: deque[tuple[int, bytes]] = deque()
+        self._last = 1
+        self._handlers: dict[int, Handler] = {}
+        self.sessions: dict[int, Attached] = {}
+        self._timeouts: dict[float, int] = {}
+        self._smallest = 0.0
+        self._idle = MAX_SILENCE
+        self._timer: asyncio.TimerHandle | None = None
+        self._pinged = self._hello_sent = 0.0
+        self._limit_in = _LONGEST
+        self._limit_out = 8192
+        self._requests: frozenset[int] = frozenset()
+        self._greeting: asyncio.Future[None] | None = loop.create_future()
+
+    # Opening.
+
+    async def greet(self, name: str, version: str, token: bytes) -> None:
+        """Says HELLO, and waits for the WELCOME."""
+        assert self._greeting is not None
+        hello = wire.body("HELLO", {"version_min": 1, "version_max": 1, "client_name": name[:64],
+                                    "client_version": version, "token": token, "push_kinds": _PUSHES})
+        self._hello_sent = time.monotonic()
+        self._write(wire.frame(HELLO, 1, hello))
+        await self._greeting
+
+    def _greeted(self, raw: list[Any]) -> None:
+        greeting, self._greeting = self._greeting, None
+        assert greeting is not None
+        if greeting.done():
+            return
+        if raw[0] == 124:
+            greeting.set_exception(Transport(f"host {self.address}: it goes away: {answer_error(raw)}"))
+            return
+        if raw[0] != 65 or raw[1] != 1:
+            greeting.set_exception(Transport(f"host {self.address}: it answered HELLO with a message of kind {raw[0]}"))
+            return
+        if (error := refused(raw)) is not None:
+            if error.status == Status.UNAUTHORIZED:
+                text = f"host {self.address}: {error}: pass the token of a principal that it knows as token="
+                error = NotLetIn(text)
+            greeting.set_exception(error)
+            return
+        w = self.welcome = wire.fields(raw)
+        limits = w["limits"]
+        self._limit_out = limits["request_frame_bytes"] or 131072
+        self._limit_in = limits["answer_frame_bytes"] or 458752
+        flight = limits["requests_in_flight"] or 1024
+        self._room = max(flight - flight // 8 - 2, 1)
+        self._requests = frozenset(w["request_kinds"])
+        if 0 < w["ping_interval_ms"] / 1000 < self._idle:
+            self._idle = w["ping_interval_ms"] / 1000
+        self._pinged = self._hello_sent
+        self._timer = self.loop.call_later(self._idle, self._ping)
+        greeting.set_result(None)
+
+    def knows(self, kind: int) -> bool:
+        """Whether the host knows requests of the kind."""
+        return kind < 48 or kind in self._requests
+
+    # Sending.
+
+    def send(self, handler: Handler, kind: int, body: tuple[Any, ...]) -> int:
+        """Sends a request and returns its id; the handler gets what comes of it."""
+        if self.error is not None:
+            raise self.error
+        if kind >= 48 and kind not in self._requests:
+            raise Unsupported(f"the host {self.address} does not know requests of the kind {kind}: it is of an "
+                              "older version")
+        request = self._last + 1
+        frame = wire.frame(kind, request, body)
+        if len(frame) - 4 > self._limit_out:
+            raise BadRequest(f"a request of {len(frame) - 4} bytes: the host takes at most {self._limit_out}")
+        self._last = request
+        self._handlers[request] = handler
+        if (self._open >= self._room or self._held or self._paused) and kind != PING and kind not in _URGENT:
+            self._held.append((request, frame))
+            return request
+        self._open += 1
+        self._write(frame)
+        return request
+
+    def _write(self, frame: bytes) -> None:
+        if self._open <= 1 and not self._together and not self._out and self.transport is not None:
+            self.transport.write(frame)
+            return
+        self._out.append(frame)
+        if not self._flushing:
+            self._flushing = True
+            self.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._out and self.transport is not None and self.error is None:
+            data = b"".join(self._out)
+            self._out.clear()
+            self.transport.write(data)
+
+    def _admit(self) -> None:
+        while self._held and self._open < self._room and not self._paused:
+            _, frame = self._held.popleft()
+            self._open += 1
+            self._write(frame)
+
+    async def call(self, kind: int, body: tuple[Any, ...]) -> list[Any]:
+        """Sends a request and returns its answer, raw. What is refused is raised."""
+        future: asyncio.Future[list[Any]] = self.loop.create_future()
+        request = self.send(Call(future), kind, body)
+        try:
+            raw = await future
+        except asyncio.CancelledError:
+            self.forget(request)
+            raise
+        if (error := refused(raw)) is not None:
+            raise error
+        return raw
+
+    async def request(self, name: str, **values: Any) -> dict[str, Any]:
+        """Sends a request that is given by name, and returns the fields of its answer."""
+        return wire.fields(await self.call(wire.number_of(name), wire.body(name, values)))
+
+    def forget(self, request: int) -> None:
+        """Drops what still comes for a request."""
+        self._handlers.pop(request, None)
+
+    def stop_watch(self, request: int) -> None:
+        """Ends a watch. One that is still held back is never sent."""
+        self._handlers.pop(request, None)
+        for i, (held, _) in enumerate(self._held):
+            if held == request:
+                del self._held[i]
+                return
+        if self.error is None:
+            self.send(_Unheard(), WATCH_STOP, (request,))
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._admit()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.fail(str(exc) if exc else "the host closed the connection")
+
+    def data_received(self, data: bytes) -> None:
+        if self._buffer:
+            data = self._buffer + data
+        at, n, seen = 0, len(data), 0
+        try:
+            while n - at >= 4 and self.error is None:
+                size: int = _header(data, at)[0]
+                if size == 0 or size > self._limit_in:
+                    raise wire.Malformed(f"a frame of {size} bytes")
+                if n - at < 4 + size:
+                    break
+                at += 4
+                seen += 1
+                self._together = seen > 1 or n - at > size
+                self._take(wire.unpack(data[at:at + size]))
+                at += size
+        except (wire.Malformed, KeyError) as e:
+            self.fail(f"it broke the protocol: {e}")
+            return
+        self._buffer = data[at:]
+
+    def _take(self, raw: list[Any]) -> None:
+        kind, request = raw[0], raw[1]
+        if self._greeting is not None:
+            self._greeted(raw)
+            return
+        if request == 0:
+            self._pushed(kind, raw)
+            return
+        handler = self._handlers.get(request)
+        if wire.is_answer(kind):
+            self._open -= 1
+            if len(raw) > 2 and type(raw[2]) is not int and raw[2] is not None:
+                raise wire.Malformed("status: a uint is wanted")
+            if self._held:
+                self._admit()
+            if handler is not None and kind not in _KNOWN and wire.uint_of(raw, 2) == 0:
+                raise wire.Malformed(f"an answer of the unknown kind {kind}")
+        elif kind not in _KNOWN:
+            return
+        if handler is not None and not handler.answered(self, raw):
+            self._handlers.pop(request, None)
+
+    def _pushed(self, kind: int, raw: list[Any]) -> None:
+        if kind in (116, 121, 122, 256):
+            session = self.sessions.get(wire.uint_of(raw, 2))
+            if session is None:
+                return
+            if kind == 116:
+                session.holding_lost(wire.fields(raw))
+            elif kind == 121:
+                session.detached(self, wire.uint_of(raw, 3), raw[4] if len(raw) > 4 else None)
+            elif kind == 122:
+                session.ended(wire.uint_of(raw, 3))
+            else:
+                session.inbox(self, raw)
+        elif kind == 123 and self.host is not None:
+            self.host.routing_changed(self, wire.fields(raw))
+        elif kind == 124:
+            error = answer_error(raw)
+            if self.host is not None:
+                self.host.going_away(self, error)
+            self.fail(f"it goes away: {error}", error)
+        elif kind == 260 and self.host is not None:
+            self.host.token_expiring(self, wire.fields(raw))
+
+    # Pings.
+
+    def add_timeout(self, timeout: float) -> None:
+        """Makes pings frequent enough for a session of that timeout."""
+        self._timeouts[timeout] = self._timeouts.get(timeout, 0) + 1
+        if not self._smallest or timeout < self._smallest:
+            self._smallest = timeout
+            self._arm()
+
+    def remove_timeout(self, timeout: float) -> None:
+        """Undoes add_timeout."""
+        self._timeouts[timeout] -= 1
+        if not self._timeouts[timeout]:
+            del self._timeouts[timeout]
+            self._smallest = min(self._timeouts, default=0.0)
+
+    def _interval(self) -> float:
+        return max(min(self._smallest / 3, self._idle), 0.001) if self._smallest else self._idle
+
+    def _due(self) -> float:
+        # A third of a timeout until the ping and a quarter until its answer leave time to attach elsewhere.
+        return self._pinged + self._interval() * (0.75 if self.pong_missing else 1)
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.error is None:
+            self._timer = self.loop.call_later(max(self._due() - time.monotonic(), 0), self._ping)
+
+    def _ping(self) -> None:
+        now = time.monotonic()
+        if self.error is None and now >= self._due():
+            if self.pong_missing:
+                self.fail("the host did not answer a ping")
+                return
+            self._pinged, self.pong_missing = now, True
+            self.send(_Pong(now), PING, ())
+        self._arm()
+
+    # The end.
+
+    def fail(self, why: str, cause: Error | None = None) -> None:
+        """Brings the connection down, and reports that to all that rely on it."""
+        if self.error is not None:
+            return
+        self.error = error = Transport(f"host {self.address}: {why}")
+        error.__cause__ = cause
+        if self._timer is not None:
+            self._timer.cancel()
+        if self.transport is not None:
+            self.transport.abort()
+        if self._greeting is not None and not self._greeting.done():
+            self._greeting.set_exception(error)
+        handlers, self._handlers = self._handlers, {}
+        sessions, self.sessions = self.sessions, {}
+        self._held.clear()
+        self._out.clear()
+        if self.host is not None:
+            self.host.connection_lost(self)
+        for handler in handlers.values():
+            handler.lost(self, Transport(str(error)))
+        for session in sessions.values():
+            session.connection_lost(self, error)
+
+
+class _Unheard:
+    """The handler of a request whose answer says nothing."""
+
+    __slots__ = ()
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        return False
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        pass
+
+
+_KNOWN = frozenset(MESSAGES)
+
+
+async def dial(
+    loop: asyncio.AbstractEventLoop, address: str, default_port: int, tls: ssl.SSLContext | None,
+) -> Connection:
+    """Connects to an address. The connection has not said HELLO."""
+    host, port = split_address(address, default_port)
+    conn = Connection(loop, address)
+    try:
+        await loop.create_connection(lambda: conn, host, port, ssl=tls, server_hostname=host if tls else None)
+    except OSError as e:
+        raise Transport(f"host {address}: {e.strerror or e}") from e
+    except BaseException:
+        if conn.transport is not None:
+            conn.transport.abort()
+        raise
+    return conn
+
+
+def split_address(address: str, default_port: int) -> tuple[str, int]:
+    """The host and the port of an address."""
+    host, colon, port = address.rpartition(":")
+    if not colon or (":" in host and not host.startswith("[")) or not port.isdigit():
+        return address.strip("[]"), default_port
+    return host.strip("[]"), int(port)

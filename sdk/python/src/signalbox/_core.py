@@ -1,0 +1,88 @@
+"""What the parts of one client share: its event loop, its hosts, its background tasks, and whether it may be used."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
+
+from ._cluster import Cluster
+from ._deadlines import Deadlines
+from .errors import Closed, EndReason, Forked
+
+if TYPE_CHECKING:
+    from ._attachment import Attachment
+    from ._view import SharedWatch
+
+#: How many sessions are ended at their hosts at a time that no caller waits for.
+_STOPS_AT_ONCE = 64
+
+_cores: weakref.WeakSet[Core] = weakref.WeakSet()
+
+
+class Core:
+    """The state of one client. It is used by its event loop alone."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.cluster: Cluster
+        self.deadlines = Deadlines(loop)
+        self.stopping = asyncio.Semaphore(_STOPS_AT_ONCE)
+        self.closed = False
+        self.forked = False
+        self.sessions: set[Attachment] = set()
+        self.watches: dict[Any, SharedWatch] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        _cores.add(self)
+
+    def check(self) -> None:
+        """Raises where the client may not be used."""
+        if self.forked:
+            raise Forked("the client was made before a fork, by the parent process: connect anew in this one")
+        if self.closed:
+            raise Closed("the client is closed")
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | None:
+        """Runs something in the background, until the client is closed."""
+        if self.closed or self.forked or self.loop.is_closed():
+            work.close()
+            return None
+        task = self.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.loop.call_exception_handler({"message": "a background task of signalbox failed", "exception": error,
+                                              "task": task})
+
+    async def close(self) -> None:
+        """Ends the background tasks and the connections."""
+        self.closed = True
+        self.deadlines.close()
+        self.cluster.close()
+        me = asyncio.current_task()
+        tasks = [t for t in self._tasks if t is not me]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _in_child(self) -> None:
+        """Marks the client in a process that was forked. Connections are the parent's: nothing is sent, nor closed."""
+        self.forked = self.closed = True
+        for session in list(self.sessions):
+            session.timeout = 0.0
+            session.end(EndReason.FORKED)
+
+
+def _after_fork() -> None:
+    for core in list(_cores):
+        core._in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

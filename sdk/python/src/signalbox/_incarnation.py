@@ -1,0 +1,496 @@
+"""What one session does with objects: changes that are carried out once, acquires, leases."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from . import _wire as wire
+from ._attachment import Attachment, Owner, Try
+from ._conn import Connection
+from ._mutation import (
+    ACQUIRE, ENDED, IDLE, OWNED, QUEUED, RELEASE, SENT, UNOBSERVED, KeyQueue, Mutation, Request, slot_of,
+)
+from ._retry import Retries
+from ._verify import verify_until_done
+from .errors import (
+    Aborted, AbortReason, EndReason, Error, Fenced, LeaseLost, NotAcquired, SessionLost, SessionLostUnknown, Status,
+    Transport, is_retried, refusal,
+)
+
+if TYPE_CHECKING:
+    from ._cluster import Host
+    from ._core import Core
+    from ._lease import Lease
+    from ._notice import Notice
+
+#: How many mutations of a session may be unanswered, or answered out of order. A shard keeps few answers more.
+UNANSWERED_MAX = 1000
+#: How much longer than its timeout an acquire is left to a host that cannot be reached, or began to count anew.
+QUEUE_SLACK = 0.5
+
+class Incarnation(Attachment):
+    """A session and what it owns. One mutation of a name is under way at a time; others wait for their turn."""
+
+    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "gaps", "verifying", "new_lease")
+
+    def __init__(self, core: Core, owner: Owner, timeout: float, new_lease: Callable[[Incarnation], Lease]) -> None:
+        super().__init__(core, owner, timeout)
+        self.new_lease = new_lease
+        self.numbered = self.low = 0  # the highest number that was given; up to which all are answered
+        self.early: set[int] | None = None  # those above low that are answered
+        self.room: list[asyncio.Future[None]] = []
+        self.queues: dict[str, KeyQueue] = {}
+        self.notices: set[Notice] | None = None
+        self.inboxes: dict[str, Any] | None = None
+        self.gaps = 0
+        self.verifying = False
+
+    # The end, and lost connections.
+
+    def drop(self) -> None:
+        assert self.cause is not None
+        for q in list(self.queues.values()):
+            if q.lease is not None:
+                q.lease.lose(self.lost())
+            if (m := q.waiting) is not None and m.phase == QUEUED and m.conn is not None:
+                m.conn.forget(m.request)
+        for n in list(self.notices or ()):
+            n.notify(False, False)
+
+    def unbound(self, conn: Connection) -> None:
+        for q in list(self.queues.values()):
+            if (m := q.waiting) is not None and m.conn is conn:
+                m.unobserve()
+        for n in list(self.notices or ()):
+            if n.conn is conn:
+                n.notify(False, False)
+        for b in list((self.inboxes or {}).values()):
+            b.lost(conn)
+        self.gaps += 1
+        if not self.verifying and self.cause is None and any(q.lease is not None for q in self.queues.values()):
+            self.verifying = True
+            self.core.spawn(verify_until_done(self))
+
+    def holding_lost(self, push: dict[str, Any]) -> None:
+        if push["node_id"] != self.node_id:
+            return
+        if push["reason"] == AbortReason.NODE_DROPPED:
+            self.end(EndReason.NODE_DROPPED)
+            return
+        q = self.queues.get(push["name"])
+        if q is None or push["object_kind"] > 1:
+            return
+        why: Error = Aborted(reason=push["reason"])
+        if q.lease is not None and q.lease.fence == push["order_id"]:
+            q.remove_lease(why)
+            self.drop_if_empty(q)
+        else:  # it came before the answer to the acquire that it is about
+            q.early = push["order_id"], why
+
+    def inbox(self, conn: Connection, raw: list[Any]) -> None:
+        b = (self.inboxes or {}).get(wire.text_of(raw, 4))
+        if b is not None and self.cause is None:
+            b.take(conn, wire.fields(raw))
+
+    # Numbers.
+
+    def number_done(self, number: int) -> None:
+        """Notes that a number will not be used again."""
+        if number == self.low + 1:
+            self.low = number
+            if self.early:
+                while self.low + 1 in self.early:
+                    self.low += 1
+                    self.early.discard(self.low)
+        elif number > self.low:
+            if self.early is None:
+                self.early = set()
+            self.early.add(number)
+        if self.room and self.numbered - self.low < UNANSWERED_MAX:
+            room, self.room = self.room, []
+            for future in room:
+                if not future.done():
+                    future.set_result(None)
+
+    # The queue of a name.
+
+    def begin_now(self, name: str) -> KeyQueue | None:
+        """The queue of a name, if nothing is under way in it. After it the caller calls begin_next."""
+        q = self.queues.get(name)
+        if q is None:
+            q = self.queues[name] = KeyQueue(name, slot_of(self.node_id, name))
+        elif q.busy:
+            return None
+        q.busy = True
+        return q
+
+    async def begin(self, name: str) -> KeyQueue:
+        """Waits until a mutation of the name may be sent. After it the caller calls begin_next."""
+        if not self.alive():
+            raise self.lost()
+        q = self.begin_now(name)
+        if q is not None:
+            return q
+        q = self.queues[name]
+        place: asyncio.Future[None] = self.core.loop.create_future()
+        q.places.append(place)
+        try:
+            await self.wait(place)
+        except BaseException:
+            if place.done() and not place.cancelled() and place.exception() is None:
+                self.begin_next(q)
+            else:
+                with contextlib.suppress(ValueError):
+                    q.places.remove(place)
+            raise
+        return q
+
+    def begin_next(self, q: KeyQueue) -> None:
+        """Lets the next mutation of a queue begin."""
+        while q.places:
+            place = q.places.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        q.busy = False
+        q.early = None
+        self.drop_if_empty(q)
+
+    def drop_if_empty(self, q: KeyQueue) -> None:
+        """Forgets a queue in which nothing is."""
+        if not q.busy and q.waiting is None and q.lease is None and self.queues.get(q.name) is q:
+            del self.queues[q.name]
+
+    # Sending.
+
+    async def send_until_answered(self, m: Mutation) -> None:
+        """Sends a mutation until it is answered for good. It raises the host's refusal, or why it gave up."""
+        try:
+            await self.send_once(m, None)
+            return
+        except Error as e:
+            first: Error | None = e
+
+        async def attempt(tried: Host | None) -> None:
+            nonlocal first
+            error, first = first, None
+            if error is None:
+                try:
+                    await self.send_once(m, tried)
+                    return
+                except Error as e:
+                    error = e
+            status = refusal(error)
+            if status == Status.SESSION_EXPIRED and self.cause is None:
+                self.end(EndReason.UNKNOWN)
+            if status == Status.OVERLOADED and m.impatient and not m.doubt:
+                raise _Impatient(error)
+            raise error
+
+        try:
+            await self.repeat(attempt, m)
+        except _Impatient as e:
+            raise e.error from None
+
+    async def repeat(self, attempt: Callable[[Host | None], Awaitable[None]], where: Try) -> None:
+        """Calls attempt until it succeeds, or fails for good, or the session is over."""
+        cluster = self.core.cluster
+        retries = Retries(cluster.leaders)
+        tried: Host | None = None
+        while True:
+            retries.begin()
+            try:
+                await attempt(tried)
+                return
+            except Error as e:
+                error = e
+            tried = where.host
+            if self.cause is not None:
+                raise self.lost()
+            if refusal(error) == Status.BAD_SESSION:
+                if where.conn is None or not self.unknown_at(where.conn, retries):
+                    raise error
+                continue
+            if not isinstance(error, Transport) and not is_retried(error.status):
+                raise error
+            await cluster.redirect(error, where.conn, where.host, self.wait)
+            await retries.again(error, self.wait)
+
+    async def send_once(self, m: Mutation, tried: Host | None) -> None:
+        """Sends a mutation once and waits for the answer. One that is under way already is only waited for."""
+        if m.phase != SENT:
+            conn = self.ready(m.queue.slot)
+            if conn is None:
+                conn = await self.connect(m.queue.slot, m, tried)
+            while not m.number and self.numbered - self.low >= UNANSWERED_MAX:
+                future: asyncio.Future[None] = self.core.loop.create_future()
+                self.room.append(future)
+                await self.wait(future)
+            if self.cause is not None:
+                raise self.lost()
+            self._send(m, conn)
+        elif m.future.done():
+            m.future = self.core.loop.create_future()  # the task that waited was cancelled
+        await self.wait(m.future)
+        m.check()
+
+    def _send(self, m: Mutation, conn: Connection) -> None:
+        # A number is given and sent without a pause, so that numbers arrive in order.
+        if not m.number:
+            self.numbered += 1
+            m.number = self.numbered
+        if not m.tries:
+            m.changes = m.changes or m.queue.lease is not None
+        m.conn, m.host = conn, conn.host
+        m.tries += 1
+        m.future = self.core.loop.create_future()
+        before, m.phase = m.phase, SENT
+        try:
+            m.request = conn.send(m, m.kind, (self.id, m.number, min(self.low, m.number - 1), *m.body))
+        except BaseException:
+            m.phase = before if before == UNOBSERVED else IDLE
+            raise
+
+    # Changes that need no undoing.
+
+    async def change(
+        self, name: str, kind: int, body: tuple[Any, ...], read: Callable[[list[Any]], Any] | None = None,
+    ) -> Any:
+        """Carries a change out, once. `read` makes the result of the answer."""
+        q = await self.begin(name)
+        return await self._change(q, kind, body, read, False)
+
+    async def change_beside(
+        self, name: str, kind: int, body: tuple[Any, ...], read: Callable[[list[Any]], Any] | None = None,
+        impatient: bool = False,
+    ) -> Any:
+        """The same beside others of the same name, in any order. An overloaded host has refused an impatient one."""
+        q = KeyQueue(name, slot_of(self.node_id, name))
+        q.busy = True
+        return await self._change(q, kind, body, read, impatient)
+
+    async def _change(
+        self, q: KeyQueue, kind: int, body: tuple[Any, ...], read: Callable[[list[Any]], Any] | None, impatient: bool,
+    ) -> Any:
+        m = Mutation(self, q, kind, (self.node_id, q.name, *body))
+        m.read, m.impatient = read, impatient
+        try:
+            await self.send_until_answered(m)
+        except BaseException as e:
+            m.read = None
+
+            def over() -> None:
+                m.drop_number()
+                self.begin_next(q)
+
+            if m.phase == SENT and self.cause is None:
+                m.then = over  # the next one begins when this one is answered
+            else:
+                over()
+            if isinstance(e, SessionLost) and m.tries and (m.doubt or m.phase == SENT):
+                assert self.cause is not None
+                raise SessionLostUnknown(self.id, self.cause.reason, "whether the change was made is not known") from e
+            raise
+        self.begin_next(q)
+        return m.result
+
+    # Acquires.
+
+    async def acquire(self, name: str, r: Request) -> Lease | None:
+        """Acquires a semaphore. The result is None where it was not granted in time."""
+        if r.wait is None or r.wait <= 0:
+            return await self._acquire(name, r)
+        try:
+            async with asyncio.timeout(r.wait + QUEUE_SLACK):
+                return await self._acquire(name, r)
+        except TimeoutError:
+            return None
+
+    async def _acquire(self, name: str, r: Request) -> Lease | None:
+        if not self.alive():
+            raise self.lost()
+        q = self.begin_now(name) or await self.begin(name)
+        m = Mutation(self, q, ACQUIRE, (self.node_id, name, r.count, r.timeout_ms, r.data, r.ephemeral))
+        try:
+            await self.send_until_answered(m)
+        except BaseException:
+            self._abandon(m)
+            raise
+        self.begin_next(q)
+        if m.phase in (QUEUED, UNOBSERVED):
+            if r.on_queued is not None:
+                r.on_queued(m.order)
+            await self._await_outcome(m)
+        return self._outcome(m)
+
+    def _outcome(self, m: Mutation) -> Lease | None:
+        """What an acquire returns once it is known. The lease is looked at here, before anything is returned."""
+        if m.phase == ENDED:
+            if isinstance(m.error, NotAcquired):
+                return None
+            assert m.error is not None
+            raise m.error
+        if m.phase != OWNED:
+            return None
+        if not self.alive():
+            raise self.lost()
+        assert m.lease is not None
+        if (cause := m.lease.cause) is not None:
+            raise cause if isinstance(cause, Error) else LeaseLost(str(cause))
+        return m.lease
+
+    async def _await_outcome(self, m: Mutation) -> None:
+        while m.phase not in (OWNED, ENDED):
+            if m.phase == UNOBSERVED:
+                await self._send_waiting(m)
+                continue
+            m.future = self.core.loop.create_future()
+            try:
+                await self.wait(m.future)
+            except BaseException:
+                if self.cause is None:
+                    self.core.spawn(self._withdraw(m))
+                raise
+
+    async def _send_waiting(self, m: Mutation) -> None:
+        """Sends an acquire that waits again, under its number, so that its outcome is reported."""
+        try:
+            q = await self.begin(m.queue.name)
+        except BaseException:
+            if self.cause is None:
+                self.core.spawn(self._withdraw(m))
+            raise
+        m.queue = q
+        if m.phase == UNOBSERVED:
+            try:
+                await self.send_until_answered(m)
+            except BaseException:
+                self._abandon(m)
+                raise
+        self.begin_next(q)
+
+    # An acquire that is given up leaves nothing behind: no place in the host's queue, and no owner that the client does
+    # not know. While its outcome is open no other mutation of its queue begins; then a release under the next number
+    # undoes it. The number makes sure that a copy of the acquire that is on its way can take effect no more.
+
+    def _abandon(self, m: Mutation) -> None:
+        """Ends an acquire that was given up, or refused."""
+        if self.cause is None:  # otherwise the end of the session undoes everything
+            if m.refused():
+                if m.waited:
+                    m.end_acquire(m.error or Aborted())
+            elif m.phase in (SENT, OWNED, QUEUED) or m.doubt or m.waited:
+                self.core.spawn(self._undo(m))
+                return
+            else:
+                m.drop_number()
+        self.begin_next(m.queue)
+
+    async def _undo(self, m: Mutation) -> None:
+        """Reverses an acquire whose outcome is open. No other mutation of its queue is under way."""
+        q = m.queue
+        try:
+            before = q.lease.fence if m.changes and q.lease is not None else 0
+            if before:
+                # The session owns the semaphore anyhow. What is open is only how much of it.
+                await self.send_until_answered(m)
+            elif m.phase == SENT:
+                if m.future.done():
+                    m.future = self.core.loop.create_future()
+                with contextlib.suppress(Transport):
+                    await self.wait(m.future)
+            order = m.order
+            needless = (m.phase == OWNED and order == before or m.phase == ENDED or m.refused()
+                        or not m.doubt and not m.waited and m.phase not in (OWNED, QUEUED))
+            if not needless:
+                await self.give_back(q, order)
+            m.drop_number()
+            m.end_acquire(Aborted())
+        except Error:
+            pass  # the session is over
+        finally:
+            self.begin_next(q)
+
+    async def _withdraw(self, m: Mutation) -> None:
+        """Removes an acquire that was given up while it waited, or gives back what it was granted meanwhile."""
+        try:
+            q = await self.begin(m.queue.name)
+        except SessionLost:
+            return  # the end of the session does it
+        try:
+            owns = m.phase == OWNED and q.lease is not None and q.lease is m.lease and q.lease.number == m.number
+            if q.waiting is m or owns:
+                await self.give_back(q, m.order)
+                m.end_acquire(Aborted())
+        except Error:
+            pass  # the session is over
+        finally:
+            self.begin_next(q)
+
+    # Releases.
+
+    async def release(self, name: str, order: int) -> bool:
+        """Gives back what the session has: under an order id, or whatever it is where that is 0.
+
+        It goes on in the background where its caller is cancelled.
+        """
+        try:
+            q = self.begin_now(name) if self.alive() else None
+            if q is None:
+                q = await self.begin(name)
+        except asyncio.CancelledError:
+            self.core.spawn(self._release_later(name, order))
+            raise
+        m = Mutation(self, q, RELEASE, (self.node_id, name, order))
+        try:
+            await self._send_release(m)
+        except asyncio.CancelledError:
+            if self.cause is None and not m.refused():
+                self.core.spawn(self._finish_release(m))
+            else:
+                self.begin_next(q)
+            raise
+        except BaseException:
+            self.begin_next(q)
+            raise
+        self.begin_next(q)
+        return bool(m.result)
+
+    async def _release_later(self, name: str, order: int) -> None:
+        with contextlib.suppress(Error):
+            await self.release(name, order)
+
+    async def _finish_release(self, m: Mutation) -> None:
+        try:
+            with contextlib.suppress(Error):
+                await self._send_release(m)
+        finally:
+            self.begin_next(m.queue)
+
+    async def give_back(self, q: KeyQueue, order: int) -> None:
+        """Releases what the session has, if it has it. No other mutation of the queue is under way."""
+        with contextlib.suppress(Fenced):
+            await self._send_release(Mutation(self, q, RELEASE, (self.node_id, q.name, order)))
+
+    async def _send_release(self, m: Mutation) -> None:
+        try:
+            await self.send_until_answered(m)
+        except Fenced:
+            q = m.queue  # a host that does not know the owner has ended the lease
+            if q.lease is not None and q.lease.fence == m.body[2]:
+                q.remove_lease(LeaseLost("the host does not know the lease"))
+            raise
+
+
+class _Impatient(Exception):
+    """A refusal that is not waited for."""
+
+    def __init__(self, error: Error) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+__all__ = ["Incarnation", "Request", "slot_of"]

@@ -1,0 +1,248 @@
+"""What a session owns, from the grant to the release or the loss."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from ._mutation import ACQUIRE, SEMAPHORE_UPDATE
+from .errors import Aborted, EndReason, Error, Fenced, LeaseLost, NotHeld, SessionLost
+
+if TYPE_CHECKING:
+    from ._incarnation import Incarnation
+
+
+class Loss:
+    """Whether a lease was lost: false while it is held, and after a release; true once it is lost.
+
+    `if lease.lost` looks at the clock of this moment. `await lease.lost` waits for the loss and returns its reason.
+    """
+
+    __slots__ = ("_lease",)
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    def __bool__(self) -> bool:
+        return self.reason is not None
+
+    def is_set(self) -> bool:
+        """Whether it is lost, by the clock of this moment."""
+        return self.reason is not None
+
+    @property
+    def reason(self) -> BaseException | None:
+        """Why it is lost, None where it is not: a `SessionLost`, an `Aborted`, a `LeaseLost`."""
+        cause = self._lease._over()
+        return None if isinstance(cause, Released) else cause
+
+    async def wait(self) -> BaseException:
+        """Waits for the loss and returns its reason. A lease that is released first is a `NotHeld`."""
+        return await self._lease._wait_lost()
+
+    def __await__(self) -> Generator[Any, None, BaseException]:
+        return self.wait().__await__()
+
+    def __repr__(self) -> str:
+        return f"<lost: {self.reason}>" if self else "<not lost>"
+
+
+class Released(Exception):
+    """The end of a lease that its holder gave back."""
+
+
+class Lease:
+    """What a session owns of a semaphore.
+
+    A session has at most one lease of a semaphore. All tasks of the session's event loop may use it.
+    """
+
+    __slots__ = ("session", "name", "fence", "number", "count", "data", "ephemeral", "cause", "lost", "_waiters",
+                 "_scopes", "__weakref__")
+
+    def __init__(self, session: Incarnation) -> None:
+        self.session = session
+        self.name = ""
+        #: The fencing token: larger than those of all owners before. Send it along with every write to what the lease
+        #: protects, and let the receiver refuse anything below the highest that it has seen.
+        self.fence = 0
+        self.number = 0  # of the latest acquire
+        #: How much of the semaphore the lease is for.
+        self.count = 0
+        #: What others can read of the owner.
+        self.data = b""
+        self.ephemeral = False
+        self.cause: BaseException | None = None
+        #: False while it is held; see `Loss`.
+        self.lost = Loss(self)
+        self._waiters: list[asyncio.Future[None]] | None = None
+        self._scopes: list[Scope] | None = None
+        if session.timeout > 0:
+            session.core.deadlines.watch()
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held, by the clock of this moment."""
+        return self._over() is None
+
+    @property
+    def session_id(self) -> int:
+        """The id of the session that owns."""
+        return self.session.id
+
+    def check(self) -> None:
+        """Raises `LeaseLost`, or `NotHeld` after a release, where the lease is not held by the clock of this moment.
+
+        Call it before something that must not be done without the lease.
+        """
+        cause = self._over()
+        if isinstance(cause, Released):
+            raise NotHeld(f"the lease of {self.name!r} was released")
+        if cause is not None:
+            raise self.lost_error(cause)
+
+    def lost_error(self, cause: BaseException) -> LeaseLost:
+        """The exception of a lease that is lost."""
+        error = LeaseLost(f"the lease of {self.name!r} is lost: {cause}", cause)
+        error.__cause__ = cause
+        return error
+
+    def _over(self) -> BaseException | None:
+        if self.cause is None:
+            self.session.alive()  # it ends the leases if it is time
+        return self.cause
+
+    async def _wait_lost(self) -> BaseException:
+        while self._over() is None:
+            future: asyncio.Future[None] = self.session.core.loop.create_future()
+            if self._waiters is None:
+                self._waiters = []
+            self._waiters.append(future)
+            try:
+                await future
+            finally:
+                if self._waiters and future in self._waiters:
+                    self._waiters.remove(future)
+        if isinstance(self.cause, Released):
+            raise NotHeld(f"the lease of {self.name!r} was released")
+        assert self.cause is not None
+        return self.cause
+
+    def lose(self, cause: BaseException) -> None:
+        """Ends the lease."""
+        if self.cause is not None:
+            return
+        self.cause = cause
+        waiters, self._waiters = self._waiters, None
+        for future in waiters or ():
+            if not future.done():
+                future.set_result(None)
+        if not isinstance(cause, Released):
+            for scope in list(self._scopes or ()):
+                scope.cancel()
+
+    def release_now(self) -> None:
+        """Ends the lease because a host has released it."""
+        self.lose(Released())
+
+    async def release(self) -> None:
+        """Gives the lease back. From the call on it is not held, whatever comes of the call.
+
+        Where the task is cancelled before the host has answered, the release goes on in the background. It is no error
+        to release twice. `LeaseLost` says that it was lost before.
+        """
+        cause = self._over()
+        if isinstance(cause, Released) or isinstance(cause, SessionLost) and cause.reason is EndReason.CLOSED:
+            return
+        if cause is not None:
+            raise self.lost_error(cause)
+        self.lose(Released())
+        try:
+            await self.session.release(self.name, self.fence)
+        except Fenced as e:
+            raise self.lost_error(e) from e
+
+    async def update(self, data: bytes) -> None:
+        """Replaces the data of the semaphore, if the lease is still held: the host decides. Else it is `Fenced`."""
+        await self._update(data, 0)
+
+    async def _update(self, data: bytes, revision: int) -> None:
+        cause = self._over()
+        if cause is not None:
+            raise Fenced(f"the lease of {self.name!r} is over: {cause}") from cause
+        try:
+            await self.session.change(self.name, SEMAPHORE_UPDATE, (data, self.fence, revision))
+        except Fenced as e:
+            q = self.session.queues.get(self.name)
+            if q is not None:
+                q.remove_lease(LeaseLost("the host does not know the lease", e), self)
+                self.session.drop_if_empty(q)
+            raise
+
+    async def change(self, *, count: int | None = None, data: bytes | None = None) -> None:
+        """Gives a part of the lease back, or replaces what others can read of the owner. A count only gets smaller."""
+        from ._incarnation import Request
+
+        self.check()
+        r = Request(self.count if count is None else count, self.data if data is None else data, self.ephemeral, 0)
+        now = await self.session.acquire(self.name, r)
+        if now is not self:
+            # Another lease was got in its place, or nothing.
+            if now is not None:
+                self.session.core.spawn(now.release())
+            raise self.lost_error(self.cause or Aborted())
+
+    def __repr__(self) -> str:
+        state = "held" if self.cause is None else "released" if isinstance(self.cause, Released) else "lost"
+        return f"<Lease of {self.name!r}, fence {self.fence}, {state}>"
+
+
+class Scope:
+    """A block that runs under a lease: the task in it is cancelled when the lease is lost.
+
+    It works as asyncio.timeout does, so that it fits into task groups and into other timeouts.
+    """
+
+    __slots__ = ("lease", "task", "_cancelling", "fired")
+
+    def __init__(self, lease: Lease) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a lease is held by a task")
+        self.lease, self.task, self.fired = lease, task, False
+        self._cancelling = task.cancelling()
+        if lease._scopes is None:
+            lease._scopes = []
+        lease._scopes.append(self)
+
+    def cancel(self) -> None:
+        """Cancels the task in the block, once."""
+        if not self.fired:
+            self.fired = True
+            self.task.cancel(f"the lease of {self.lease.name!r} is lost: {self.lease.cause}")
+
+    async def exit(self, exc: BaseException | None) -> Error | None:
+        """Ends the block. The result is what it is to raise in the place of what it ended with."""
+        lease = self.lease
+        assert lease._scopes is not None
+        lease._scopes.remove(self)
+        cause = lease._over()  # by the clock
+        lost = None if cause is None or isinstance(cause, Released) else lease.lost_error(cause)
+        if self.fired:
+            if not isinstance(exc, asyncio.CancelledError):
+                # The block ended by itself before its task was stopped: by an error of lease.check(), for example.
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.sleep(0)
+            if self.task.uncancel() > self._cancelling:  # others want the task to end too
+                if isinstance(exc, asyncio.CancelledError):
+                    return None
+                raise asyncio.CancelledError
+        elif exc is not None and not isinstance(exc, Exception):
+            return None
+        if lost is None or isinstance(exc, LeaseLost):
+            return None
+        if isinstance(exc, Exception):
+            lost.__cause__ = exc
+        return lost

@@ -1,0 +1,280 @@
+"""Locks. A session has one place in a semaphore: its tasks take turns in it, or share it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from ._incarnation import Incarnation, Request
+from ._lease import Lease, Scope
+from ._mutation import SEMAPHORE_CREATE
+from ._wire import FOREVER
+from .errors import AlreadyExists, BadRequest, Error, LeaseLost, NotAcquired, NotFound, NotHeld
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+#: How long a block that ends waits for a host to take its lock back. The giving back goes on after it.
+_FAREWELL = 1.0
+
+
+async def acquire(inc: Incarnation, name: str, r: Request, limit: int | None, data: bytes = b"") -> Lease | None:
+    """Acquires a semaphore, which is made with a limit where it is missing and there is one."""
+    if not 1 <= len(name) <= 1024 or len(name) > 256 and len(name.encode()) > 1024:
+        raise BadRequest(f"a name of {len(name.encode())} bytes: 1 to 1024")
+    if r.count < 1:
+        raise BadRequest("a count below 1: there is nothing to acquire")
+    if r.wait is not None and not 0 <= r.wait <= 86400:
+        raise BadRequest(f"a wait of {r.wait:g} s: 0 to a day, or None for as long as the session lives")
+    try:
+        return await inc.acquire(name, r)
+    except NotFound:
+        if limit is None:
+            raise
+    if r.count > limit:
+        raise BadRequest(f"a count of {r.count}: the limit with which {name!r} would be made is {limit}")
+    try:
+        await inc.change(name, SEMAPHORE_CREATE, (limit, data))
+    except AlreadyExists:
+        pass
+    return await inc.acquire(name, r)
+
+
+class _Place:
+    """The one place that a session has in a semaphore."""
+
+    __slots__ = ("users", "busy", "turns", "group")
+
+    def __init__(self) -> None:
+        self.users = 0
+        #: A task acquires the place, or has it alone.
+        self.busy = False
+        self.turns: deque[asyncio.Future[None]] = deque()
+        self.group: _Group | None = None
+
+    def free(self) -> None:
+        """Gives the place to the next task that waits for it; it stays busy then."""
+        while self.turns:
+            turn = self.turns.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.busy = False
+
+
+class _Group:
+    """The tasks that share one lease."""
+
+    __slots__ = ("lease", "size", "gone")
+
+    def __init__(self, lease: Lease) -> None:
+        self.lease, self.size = lease, 1
+        self.gone: list[asyncio.Future[None]] = []  # who waits until the lease is given back
+
+
+class Places:
+    """The places of a session that are used."""
+
+    __slots__ = ("_session", "_places")
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._places: dict[str, _Place] = {}
+
+    async def take(self, lock: Lock) -> tuple[Lease, _Group | None]:
+        """Gets the place of a name for a lock."""
+        place = self._places.get(lock.name)
+        if place is None:
+            place = self._places[lock.name] = _Place()
+        place.users += 1
+        wait = lock.wait
+        try:
+            if place.busy or place.group is not None:
+                loop = asyncio.get_running_loop()
+                until = loop.time() + (wait or 0)
+                try:
+                    async with asyncio.timeout(wait):
+                        await self._turn(place, lock)
+                except TimeoutError:
+                    raise lock.not_acquired() from None
+                wait = None if wait is None else max(until - loop.time(), 0)
+            place.busy = True
+            return await self._acquire(place, lock, wait)
+        except BaseException:
+            self._drop(lock.name, place)
+            raise
+
+    async def _turn(self, place: _Place, lock: Lock) -> None:
+        """Waits until no other task of the session acquires the place, or has it alone."""
+        try_only = lock.wait is not None and lock.wait <= 0
+        if not place.busy:
+            place.busy = True
+        elif try_only:
+            raise lock.not_acquired()
+        else:
+            await self._wait(place, place.turns)
+        # Even if their lease is lost, the holders of a group may still be at work.
+        while (group := place.group) is not None and not (lock.shared and group.size and group.lease.held):
+            try:
+                if try_only:
+                    raise lock.not_acquired()
+                await self._wait(place, group.gone)
+            except BaseException:
+                place.free()
+                raise
+
+    async def _wait(self, place: _Place, where: deque[asyncio.Future[None]] | list[asyncio.Future[None]]) -> None:
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        where.append(turn)
+        try:
+            await (self._session._current or await self._session.incarnation()).wait(turn)
+        except BaseException:
+            if turn in where:
+                where.remove(turn)
+            elif where is place.turns and turn.done() and not turn.cancelled() and turn.exception() is None:
+                place.free()
+            raise
+
+    async def _acquire(self, place: _Place, lock: Lock, wait: float | None) -> tuple[Lease, _Group | None]:
+        """Gets the place, by joining the group that shares it or with a lease of its own."""
+        if (group := place.group) is not None:
+            group.size += 1
+            place.free()
+            return group.lease, group
+        try:
+            inc = self._session._current or await self._session.incarnation()
+            limit = lock.limit if lock.create else None
+            lease = await acquire(inc, lock.name, lock.request(wait), limit)
+            if lease is None:
+                raise lock.not_acquired()
+        except BaseException:
+            place.free()
+            raise
+        if lock.shared:
+            group = place.group = _Group(lease)
+            place.free()
+        return lease, group
+
+    async def give(self, name: str, lease: Lease, group: _Group | None) -> None:
+        """Gives the place back, and the lease unless others still share it."""
+        place = self._places[name]
+        try:
+            if group is not None:
+                group.size -= 1
+            if (group is None or not group.size) and lease.cause is None:
+                await lease.release()
+        finally:
+            if group is None:
+                place.free()
+            elif not group.size:
+                place.group = None
+                for gone in group.gone:
+                    if not gone.done():
+                        gone.set_result(None)
+            self._drop(name, place)
+
+    def _drop(self, name: str, place: _Place) -> None:
+        place.users -= 1
+        if not place.users and self._places.get(name) is place:
+            del self._places[name]
+
+
+class Hold:
+    """A lock that is held."""
+
+    __slots__ = ("lock", "lease", "group", "scope")
+
+    def __init__(self, lock: Lock, lease: Lease, group: _Group | None) -> None:
+        self.lock, self.lease, self.group = lock, lease, group
+        self.scope: Scope | None = None
+
+    async def give(self) -> None:
+        """Gives it back."""
+        await self.lock.session._places.give(self.lock.name, self.lease, self.group)
+
+
+class Lock:
+    """A lock, as `Session.lock` makes it. Use it with `async with`, or with `acquire` and `release`."""
+
+    __slots__ = ("session", "name", "wait", "shared", "limit", "count", "data", "create", "_holds")
+
+    def __init__(
+        self, session: Session, name: str, wait: float | None, shared: bool, limit: int | None, count: int, data: bytes,
+        create: bool = True,
+    ) -> None:
+        if limit is not None and shared:
+            raise BadRequest("shared and limit exclude each other")
+        if limit is not None and not 1 <= count <= limit:
+            raise BadRequest(f"a count of {count} of a limit of {limit}: it is from 1 to the limit")
+        self.session, self.name, self.wait, self.shared = session, name, wait, shared
+        self.limit, self.count, self.data, self.create = limit, count, data, create
+        self._holds: dict[asyncio.Task[Any] | None, Hold] = {}
+
+    def request(self, wait: float | None) -> Request:
+        """What is asked of the host."""
+        if self.limit is not None:
+            return Request(self.count, self.data, False, wait)
+        return Request(1 if self.shared else FOREVER, self.data, True, wait)
+
+    def not_acquired(self) -> NotAcquired:
+        """The exception of a lock that was not got."""
+        waited = "it is taken" if not self.wait else f"it was taken for all of {self.wait:g} s"
+        return NotAcquired(f"the lock {self.name!r} was not acquired: {waited}")
+
+    async def acquire(self) -> Lease:
+        """Waits for the lock, for work that does not fit into a block. `release` gives it back."""
+        return (await self._enter()).lease
+
+    async def _enter(self) -> Hold:
+        task = asyncio.current_task()
+        if task in self._holds:
+            raise BadRequest(f"the task holds the lock {self.name!r} already: it is not recursive")
+        try:
+            hold = Hold(self, *await self.session._places.take(self))
+        except Error as e:
+            if not isinstance(e, NotAcquired):
+                e.add_note(f"while the lock {self.name!r} was waited for")
+            raise
+        self._holds[task] = hold
+        return hold
+
+    async def release(self) -> None:
+        """Gives the lock back. `LeaseLost` says that it was lost before, `NotHeld` that it is not held."""
+        hold = self._holds.pop(asyncio.current_task(), None)
+        if hold is None and len(self._holds) == 1:
+            hold = self._holds.pop(next(iter(self._holds)))
+        if hold is None:
+            raise NotHeld(f"the lock {self.name!r} is not held")
+        lost = hold.lease.lost.reason
+        await hold.give()
+        if lost is not None:
+            raise hold.lease.lost_error(lost)
+
+    async def __aenter__(self) -> Lease:
+        hold = await self._enter()
+        hold.scope = Scope(hold.lease)
+        return hold.lease
+
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
+        hold = self._holds.pop(asyncio.current_task())
+        assert hold.scope is not None
+        try:
+            instead = await hold.scope.exit(exc)
+        except BaseException:
+            self.session._core.spawn(hold.give())
+            raise
+        try:
+            async with asyncio.timeout(_FAREWELL):
+                await hold.give()
+        except LeaseLost as e:
+            # Only the host knew that: what the block did may have been done beside another holder.
+            instead = instead or (e if exc is None else None)
+        except (TimeoutError, Error):
+            pass  # it goes on by itself, or the lock is free when the session ends
+        if instead is not None:
+            raise instead
+
+    def __await__(self) -> Generator[Any, None, Lease]:
+        return self.acquire().__await__()

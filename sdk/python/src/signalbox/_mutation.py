@@ -1,0 +1,236 @@
+"""One change of an object by a session, with all of its tries, and the queue in which it has its place."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import _wire as wire
+from ._conn import Connection
+from ._start import Try
+from .errors import Aborted, AbortReason, Error, LeaseLost, NotAcquired, Status, Transport, is_retried, of_status
+
+if TYPE_CHECKING:
+    from ._incarnation import Incarnation
+    from ._lease import Lease
+
+# Where a mutation is. UNOBSERVED is an acquire that waits, and whose outcome is not reported unless it is sent again.
+IDLE, SENT, ANSWERED, BROKEN, QUEUED, UNOBSERVED, OWNED, ENDED = range(8)
+
+SEMAPHORE_CREATE, SEMAPHORE_UPDATE, SEMAPHORE_DELETE, ACQUIRE, RELEASE, SEMAPHORE_RESIZE = 24, 25, 26, 27, 28, 31
+_ACQUIRE_ANSWER, _RELEASE_ANSWER, _GRANTED, _TIMED_OUT, _ABORTED = 91, 92, 112, 113, 114
+_ACQUIRED, _QUEUED = 1, 2
+
+
+slot_of = functools.lru_cache(1 << 16)(wire.semaphore_slot)
+
+
+class Request:
+    """What an acquire asks for. A wait of None is for ever."""
+
+    __slots__ = ("count", "data", "ephemeral", "wait", "on_queued")
+
+    def __init__(
+        self, count: int = 1, data: bytes = b"", ephemeral: bool = False, wait: float | None = None,
+        on_queued: Callable[[int], None] | None = None,
+    ) -> None:
+        self.count, self.data, self.ephemeral, self.wait, self.on_queued = count, data, ephemeral, wait, on_queued
+
+    @property
+    def timeout_ms(self) -> int:
+        """The wait as the host counts it: a fraction of a millisecond is a whole one."""
+        return wire.FOREVER if self.wait is None else -int(-self.wait * 1000 // 1)
+
+
+class KeyQueue:
+    """What a session does with one object. At most one mutation of it is under way; others wait for their places."""
+
+    __slots__ = ("name", "slot", "busy", "places", "waiting", "lease", "early")
+
+    def __init__(self, name: str, slot: int) -> None:
+        self.name, self.slot = name, slot
+        self.busy = False
+        self.places: deque[asyncio.Future[None]] = deque()
+        self.waiting: Mutation | None = None  # the acquire that is queued at the host
+        self.lease: Lease | None = None
+        #: A loss that came before the answer to the acquire that it is about.
+        self.early: tuple[int, Error] | None = None
+
+    def remove_lease(self, cause: BaseException, of: Lease | None = None) -> None:
+        """Ends the lease, where there is one, or this very one."""
+        lease = self.lease
+        if lease is not None and of in (None, lease):
+            self.lease = None
+            lease.lose(cause)
+
+
+class Mutation(Try):
+    """A change that is sent under one number until it has an answer, so that it takes effect once."""
+
+    __slots__ = (
+        "session", "queue", "kind", "body", "number", "phase", "request", "tries", "future", "status", "error", "doubt",
+        "waited", "changes", "order", "limit", "lease", "read", "result", "then", "impatient",
+    )
+
+    def __init__(self, session: Incarnation, queue: KeyQueue, kind: int, body: tuple[Any, ...]) -> None:
+        self.session, self.queue, self.kind, self.body = session, queue, kind, body
+        self.conn: Connection | None = None
+        self.host = None
+        self.number = self.request = self.tries = self.status = self.order = self.limit = 0
+        self.phase = IDLE
+        self.future: asyncio.Future[None]
+        self.error: Error | None = None  # what it is refused with, or its connection ended with
+        #: Some try may have been carried out though it was not answered.
+        self.doubt = False
+        self.waited = self.changes = self.impatient = False
+        self.lease: Lease | None = None
+        self.read: Callable[[list[Any]], Any] | None = None
+        self.result: Any = None
+        self.then: Callable[[], None] | None = None  # what is done once it is answered, if its caller is gone
+
+    def check(self) -> None:
+        """Raises what the latest try has failed with."""
+        if self.error is not None and self.phase in (ANSWERED, BROKEN):
+            raise self.error
+
+    def refused(self) -> bool:
+        """Whether the host has answered with a failure for good."""
+        return self.phase == ANSWERED and self.error is not None and not _leaves_as_it_was(self.status)
+
+    def drop_number(self) -> None:
+        """Gives the number up of a mutation that was not carried out, or whose outcome does not matter any more."""
+        if self.number:
+            self.session.number_done(self.number)
+            self.number = 0
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        """Takes what the host says, in its order: so a loss that comes later finds the lease."""
+        kind = raw[0]
+        if kind == _GRANTED:
+            if self.phase in (QUEUED, UNOBSERVED):
+                self._own(wire.uint_of(raw, 2))
+                self._wake()
+            return False
+        if kind == _TIMED_OUT:
+            self.end_acquire(NotAcquired("it was not granted in time"))
+            return False
+        if kind == _ABORTED:
+            error = of_status(wire.uint_of(raw, 2), raw[3] if len(raw) > 3 else None)
+            if is_retried(error.status):
+                self.unobserve()
+            else:
+                self.end_acquire(error)
+            return False
+        status = self.status = wire.uint_of(raw, 2)
+        self.phase = ANSWERED
+        if status == 0:
+            self.error = None
+            self.session.number_done(self.number)
+            self.doubt = False
+            if self.read is not None:
+                self.result = self.read(raw)
+            if kind == _ACQUIRE_ANSWER:
+                self._acquired(raw)
+            elif kind == _RELEASE_ANSWER:
+                self.result = len(raw) > 4 and raw[4] is True
+                self._released()
+        else:
+            self.error = of_status(status, raw[3] if len(raw) > 3 else None)
+            if status == Status.STALE:
+                self.drop_number()
+                self.doubt = False
+            elif not _leaves_as_it_was(status):
+                self.session.number_done(self.number)
+                self.doubt = False
+            elif status == Status.UNAVAILABLE:
+                self.doubt = True
+        self._wake()
+        return self.phase == QUEUED
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        if self.conn is not conn:
+            return
+        if self.phase == SENT:
+            self.phase, self.error, self.doubt = BROKEN, error, True
+            self._wake()
+        elif self.phase == QUEUED:
+            self.unobserve()
+
+    def _wake(self) -> None:
+        if not self.future.done():
+            self.future.set_result(None)
+        if self.then is not None:
+            then, self.then = self.then, None
+            then()
+
+    def _acquired(self, raw: list[Any]) -> None:
+        q = self.queue
+        outcome = wire.uint_of(raw, 4)
+        self.limit = wire.uint_of(raw, 6)
+        if q.waiting is not None and q.waiting is not self:
+            # Whatever the newer acquire got, the older one has no place in the host's queue any more.
+            q.waiting.end_acquire(Aborted(reason=AbortReason.REPLACED))
+        if outcome == _ACQUIRED:
+            self._own(wire.uint_of(raw, 5))
+        elif outcome == _QUEUED:
+            self.phase, self.order, self.waited = QUEUED, wire.uint_of(raw, 5), True
+            q.waiting = self
+        elif self.waited and self.body[3] == wire.FOREVER:
+            # It cannot have timed out, so it was overtaken while the client was not connected.
+            self.end_acquire(Aborted())
+        else:
+            self.end_acquire(NotAcquired("it was not granted in time"))
+
+    def _own(self, order: int) -> None:
+        """Makes the lease of an acquire that owns, or changes the one that is there."""
+        q = self.queue
+        if q.waiting is self:
+            q.waiting = None
+        if q.lease is not None and q.lease.fence != order:
+            q.remove_lease(LeaseLost("another acquire of the session took its place"))
+        if q.lease is None:
+            q.lease = self.session.new_lease(self.session)
+            q.lease.name, q.lease.fence = q.name, order
+        _, _, count, _, data, ephemeral = self.body
+        lease = q.lease
+        lease.number, lease.count, lease.data, lease.ephemeral = self.number, count, data, ephemeral
+        self.phase, self.order, self.lease = OWNED, order, lease
+        if q.early is not None and q.early[0] == order:
+            q.remove_lease(q.early[1])
+            self.session.drop_if_empty(q)
+
+    def _released(self) -> None:
+        q = self.queue
+        if q.waiting is not None:
+            q.waiting.end_acquire(Aborted(reason=AbortReason.RELEASED))
+        if q.lease is not None:
+            lease, q.lease = q.lease, None
+            lease.release_now()
+
+    def end_acquire(self, error: Error) -> None:
+        """Ends an acquire that owns nothing."""
+        if self.phase in (OWNED, ENDED):
+            return
+        if self.conn is not None:
+            self.conn.forget(self.request)
+        self.phase, self.error = ENDED, error
+        if self.queue.waiting is self:
+            self.queue.waiting = None
+            self.session.drop_if_empty(self.queue)
+        self._wake()
+
+    def unobserve(self) -> None:
+        """Notes that the outcome of an acquire that waits will not be reported any more."""
+        if self.phase == QUEUED:
+            if self.conn is not None:
+                self.conn.forget(self.request)
+            self.phase = UNOBSERVED
+            self._wake()
+
+
+def _leaves_as_it_was(status: int) -> bool:
+    """Whether a status leaves a mutation as it was. A host that does not know the session has not read it."""
+    return is_retried(status) or status == Status.BAD_SESSION

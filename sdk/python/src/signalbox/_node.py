@@ -1,0 +1,158 @@
+"""A node, by its path: what can be done in it without a session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from . import _wire as wire
+from ._describe import (
+    Consistency, Description, SessionInfo, describe_body, description, semaphore_info, session_info,
+)
+from ._incarnation import slot_of
+from ._notice import SEMAPHORE_DESCRIBE
+from ._view import Key, Watch
+from .errors import Error, NotFound
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+#: How long the id of a node is believed before a semaphore that is not found makes the client ask again.
+_NODE_GAP = 1.0
+#: How often a description of several pages is begun anew because the semaphore changed meanwhile.
+_TRIES = 4
+
+
+class Node:
+    """A node, as `Client.node` makes it. Making one asks no host."""
+
+    def __init__(self, client: Client, path: str) -> None:
+        self._client, self._core, self.path = client, client._core, path
+
+    async def _id(self, anew: bool = False) -> int:
+        known = self._client._node_ids.get(self.path)
+        if known is not None and not (anew and time.monotonic() > known[1] + _NODE_GAP):
+            return known[0]
+        info = await self._client.describe_node(self.path)
+        self._client._node_ids[self.path] = info.id, time.monotonic()
+        return info.id
+
+    async def _in_node(self, work: Any) -> Any:
+        """Does something by the id of the node, and again where it turns out to be another node by now."""
+        self._core.check()
+        before = await self._id()
+        try:
+            return await work(before)
+        except NotFound:
+            if await self._id(anew=True) == before:
+                raise
+        return await work(await self._id())
+
+    async def describe(
+        self, name: str, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
+    ) -> Description:
+        """A semaphore of the node, with its owners and waiters."""
+        found: Description = await self._in_node(
+            lambda id: self._describe(id, name, owners, waiters, consistency))
+        return found
+
+    async def _describe(
+        self, node: int, name: str, owners: bool, waiters: bool, consistency: Consistency,
+    ) -> Description:
+        cluster = self._core.cluster
+        slot = slot_of(node, name)
+        target = cluster.near_leader(slot) if consistency is Consistency.STRICT else cluster.replica_at(slot)
+        pages: list[dict[str, Any]] = []
+        for _ in range(_TRIES):
+            pages, after = [], 0
+
+            async def all_pages(conn: Any) -> None:
+                nonlocal after
+                while True:
+                    body = describe_body(node, name, owners, waiters, consistency, after)
+                    page = wire.fields(await conn.call(SEMAPHORE_DESCRIBE, body))
+                    pages.append(page)
+                    after = page["next"]
+                    if not after or page["semaphore"]["revision"] != pages[0]["semaphore"]["revision"]:
+                        return
+
+            async with self._client._in_time(f"describe {name!r}"):
+                await cluster.repeat(target, all_pages)
+            if not after:
+                break
+        return description(pages)
+
+    async def _shards(
+        self, request: str, next: str, key: str, first: Any, make: Any, **values: Any,
+    ) -> AsyncIterator[Any]:
+        """The items of a list that all data shards have a part of."""
+        node = await self._id()
+        if not self._core.cluster.data_shards():
+            await self._core.cluster.refresh()
+        for shard in self._core.cluster.data_shards():
+            after = first
+            while True:
+                async with self._client._in_time(request):
+                    page = await self._core.cluster.do(
+                        self._core.cluster.near_shard_leader(shard), request, node_id=node, shard_id=shard, after=after,
+                        **values)
+                for item in page[key]:
+                    yield make(item)
+                after = page[next]
+                if not after:
+                    break
+
+    def semaphores(self, prefix: str = "", *, data: bool = False) -> AsyncIterator[Description]:
+        """The semaphores of the node whose names begin with the prefix, shard by shard in the order of their names."""
+        return self._shards("SEMAPHORE_LIST", "next", "semaphores", "", semaphore_info, prefix=prefix,
+                            include_data=data)
+
+    def sessions(self) -> AsyncIterator[SessionInfo]:
+        """The sessions of the node."""
+        return self._shards("SESSION_LIST", "next", "sessions", 0, session_info)
+
+    async def destroy_session(self, id: int) -> None:
+        """Ends a session of another client. One that is over already is no error."""
+        cluster = self._core.cluster
+        async with self._client._in_time("destroy a session"):
+            try:
+                await cluster.do(cluster.leader_at(wire.session_slot(id)), "SESSION_DESTROY", session_id=id)
+            except Error as e:
+                if e.status != 9:
+                    raise
+
+    async def create(self, name: str, limit: int = 1, data: bytes = b"") -> None:
+        """Creates a semaphore without a session. `UnknownOutcome` says that it may have been created."""
+        await self._once("SEMAPHORE_CREATE", name, limit=limit, data=data)
+
+    async def update(self, name: str, data: bytes, *, if_revision: int = 0) -> None:
+        """Replaces the data of a semaphore without a session; see `Semaphore.update`."""
+        await self._once("SEMAPHORE_UPDATE", name, data=data, expected_revision=if_revision)
+
+    async def resize(self, name: str, limit: int, *, if_revision: int = 0) -> None:
+        """Gives a semaphore another limit without a session; see `Semaphore.resize`."""
+        await self._once("SEMAPHORE_RESIZE", name, limit=limit, expected_revision=if_revision)
+
+    async def delete(self, name: str, *, force: bool = False) -> None:
+        """Deletes a semaphore without a session; see `Semaphore.delete`."""
+        await self._once("SEMAPHORE_DELETE", name, force=force)
+
+    async def _once(self, request: str, name: str, **values: Any) -> None:
+        cluster = self._core.cluster
+
+        async def work(id: int) -> None:
+            async with self._client._in_time(f"change {name!r}", doubtful=True):
+                await cluster.do_once(cluster.leader_at(slot_of(id, name)), request, node_id=id, name=name, **values)
+
+        await self._in_node(work)
+
+    def watch(self, name: str, *, data: bool = True, owners: bool = True) -> Watch:
+        """The views of a semaphore, which need not exist yet: `async for view in node.watch("leader"):`."""
+        return self._watch(name, data, owners, 0, "")
+
+    def _watch(self, name: str, data: bool, owners: bool, kind: int, view: str) -> Watch:
+        async def key() -> Key:
+            return Key(await self._id(), name, data, owners, kind, view)
+
+        return Watch(self._core, key)

@@ -1,0 +1,167 @@
+"""When a request that failed is sent again. The only backoff of the package is here."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from .errors import Error, Status, Transport, is_retried
+
+#: How often in a row a request follows the word of a host to another host without a pause.
+_MOVES_AT_ONCE = 4
+#: How often a request is sent again after a host said that it does not know the session over the connection.
+_UNKNOWN_TRIES = 8
+#: Within which time those come who have waited for a leader, in seconds.
+_SPREAD = 0.05
+
+
+class Backoff:
+    """A random part of a time that doubles with each failure."""
+
+    __slots__ = ("first", "most")
+
+    def __init__(self, first: float, most: float) -> None:
+        self.first, self.most = first, most
+
+    def pause(self, failures: int) -> float:
+        """How long to wait after so many failures before this one."""
+        return random.random() * min(self.first * (1 << min(failures, 10)), self.most) + 1e-6
+
+
+#: The backoff of what is asked of hosts.
+REQUESTS = Backoff(0.025, 1.0)
+
+
+class News:
+    """Something that happens again and again, and that many wait for."""
+
+    __slots__ = ("count", "_waiting")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def report(self) -> None:
+        """It has happened."""
+        self.count += 1
+        waiting, self._waiting = self._waiting, set()
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+
+    def add(self, since: int, future: asyncio.Future[None]) -> Callable[[], None]:
+        """Completes a future once it has happened since a count. The result undoes that."""
+        if self.count != since and not future.done():
+            future.set_result(None)
+        self._waiting.add(future)
+        return lambda: self._waiting.discard(future)
+
+
+#: How an operation waits for a future: a session has it wait until the session is over at the longest.
+Wait = Callable[["asyncio.Future[None]"], Coroutine[Any, Any, None]]
+
+
+async def plainly(future: asyncio.Future[None]) -> None:
+    """Waits for a future, and for nothing else."""
+    await future
+
+
+class Retries:
+    """Decides what becomes of a request that was not carried out, from try to try."""
+
+    __slots__ = ("leaders", "connected", "leader_count", "connected_count", "patience", "tries", "moves", "unknowns")
+
+    def __init__(self, leaders: News, connected: News | None = None) -> None:
+        self.leaders, self.connected = leaders, connected
+        self.leader_count = self.connected_count = 0
+        #: The longest pause after a failure to reach a host; 0 for none.
+        self.patience = 0.0
+        self.tries = self.moves = self.unknowns = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """A try begins: what is heard from now on ends the pause after it."""
+        self.leader_count = self.leaders.count
+        if self.connected is not None:
+            self.connected_count = self.connected.count
+
+    def reset(self) -> None:
+        """What was tried has worked for a while."""
+        self.tries = self.moves = self.unknowns = 0
+
+    def delay(self, error: Error) -> float | None:
+        """How long to wait after an error before the request may be sent again; None where it may not."""
+        wait: float = 0
+        if isinstance(error, Transport):
+            wait = self._next(0)
+            if self.patience:
+                wait = min(wait, self.patience)
+        elif not is_retried(error.status):
+            return None
+        elif error.status == Status.MOVED:
+            self.moves += 1
+            return self._next(0) if self.moves > _MOVES_AT_ONCE else 0
+        elif error.status != Status.STALE:
+            self.tries = max(self.tries, 1)  # a host that answered has just been asked
+            wait = self._next(error.wait)
+        self.moves = 0
+        return wait
+
+    def _next(self, at_least: float) -> float:
+        self.tries += 1
+        if self.tries == 1:
+            return at_least
+        return max(at_least, REQUESTS.pause(self.tries - 2))
+
+    def unknown(self) -> bool:
+        """Counts an answer of a host that does not know the session. It returns False where there were too many."""
+        self.unknowns += 1
+        return self.unknowns <= _UNKNOWN_TRIES
+
+    async def again(self, error: Error, wait: Wait) -> None:
+        """Waits until the request may be sent again after an error, and raises it where it may not."""
+        pause = self.delay(error)
+        if pause is None:
+            raise error
+        if pause <= 0:
+            await asyncio.sleep(0)
+            return
+        loop = asyncio.get_running_loop()
+        if not (isinstance(error, Transport) or error.status == Status.UNAVAILABLE):
+            await self._sleep(loop, pause, wait)
+            return
+        future: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_later(pause, _complete, future)
+        undo = [self.leaders.add(self.leader_count, future)]
+        if self.connected is not None:
+            undo.append(self.connected.add(self.connected_count, future))
+        try:
+            await wait(future)
+        finally:
+            timer.cancel()
+            for f in undo:
+                f()
+        if self.leaders.count != self.leader_count:
+            self.tries = 1
+            await self._sleep(loop, random.random() * _SPREAD, wait)
+
+    @staticmethod
+    async def _sleep(loop: asyncio.AbstractEventLoop, pause: float, wait: Wait) -> None:
+        future: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_later(pause, _complete, future)
+        try:
+            await wait(future)
+        finally:
+            timer.cancel()
+
+
+def _complete(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+async def sleep(pause: float, wait: Wait) -> None:
+    """Waits for a time, in the way of an operation."""
+    await Retries._sleep(asyncio.get_running_loop(), pause, wait)

@@ -1,0 +1,279 @@
+"""A session, as its user has it."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+import time
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from ._attachment import RENEWAL, Attachment
+from ._incarnation import Incarnation
+from ._lease import Lease
+from ._lock import Lock, Places
+from ._retry import plainly, sleep
+from ._semaphore import Semaphore
+from ._start import Start
+from .errors import BadRequest, Closed, EndReason, Error, NotFound, SessionLost, Unavailable
+
+if TYPE_CHECKING:
+    from ._client import Client
+
+#: The timeout of a session that is opened without one, the least, and the most, in seconds.
+DEFAULT_TIMEOUT, MIN_TIMEOUT, MAX_TIMEOUT = 10.0, 0.2, 1800.0
+#: How many sessions in a row may end soon after they began before a renewal pauses.
+_SHORT_LIVED = 3
+
+log = logging.getLogger("signalbox")
+
+
+class State(enum.Enum):
+    """What a session is to its user."""
+
+    #: It is not opened yet, or is being renewed.
+    NEW = "new"
+    #: A host holds the session for this client.
+    ATTACHED = "attached"
+    #: No connection carries it at the moment. Its leases hold until the client's own deadline.
+    DETACHED = "detached"
+    #: It is over, and all its leases are lost.
+    EXPIRED = "expired"
+    #: It was closed by its user.
+    CLOSED = "closed"
+
+
+class Session:
+    """A lease in a node: what it owns is given to others when it ends.
+
+    Use it as `async with client.session("/prod/jobs") as session:`; or `session = await client.session(...)`, and
+    `await session.close()` in the end. All tasks of its event loop may use it.
+    """
+
+    def __init__(
+        self, client: Client, path: str, timeout: float, description: str, renew: bool,
+        on_state: Callable[[State], None] | None,
+    ) -> None:
+        if timeout != 0 and not MIN_TIMEOUT <= timeout <= MAX_TIMEOUT:
+            raise BadRequest(f"a session timeout of {timeout:g} s: {MIN_TIMEOUT:g} to {MAX_TIMEOUT:g} s, or 0, with "
+                             "which the session ends with its connection")
+        if not 1 <= len(path.encode()) <= 1024:
+            raise BadRequest(f"a path of {len(path.encode())} bytes: 1 to 1024")
+        self._client, self._core = client, client._core
+        #: The path of the session's node.
+        self.path = path
+        #: How long, in seconds, the session lives at its host without a connection.
+        self.timeout = timeout
+        self._description, self._renew, self._on_state = description, renew, on_state
+        self._current: Incarnation | None = None
+        self._ready: asyncio.Future[None] | None = None
+        self._error: Error | None = None  # why it is over for good
+        self._state = State.NEW
+        self._short = 0
+        self._closing = False
+        self._over: asyncio.Future[None] | None = None
+        self._places = Places(self)
+
+    # Its opening and its end.
+
+    async def open(self) -> Session:
+        """Starts the session. `async with` and `await` do it."""
+        if self._state is not State.NEW or self._current is not None:
+            raise BadRequest("the session is open already; a session is opened once")
+        self._core = self._client._core
+        self._core.check()
+        self._over = self._core.loop.create_future()
+        try:
+            async with asyncio.timeout(self._client.timeout):
+                await self._start()
+        except TimeoutError:
+            text = f"no host has started a session in {self.path} within {self._client.timeout:g} s"
+            raise Unavailable(text) from None
+        except NotFound as e:
+            text = f"there is no node {self.path}: create it with `await client.create_node({self.path!r})`"
+            raise NotFound(text) from e
+        self._client._sessions.add(self)
+        return self
+
+    async def _start(self) -> None:
+        """Starts an incarnation and makes it the session's."""
+        cluster = self._core.cluster
+        inc: Incarnation
+
+        async def attempt(conn: Any) -> None:
+            nonlocal inc
+            inc = Incarnation(self._core, self, self.timeout, Lease)
+            await Start(inc).over(conn, self.path, self._description)
+
+        await cluster.repeat(cluster.data_leader, attempt)
+        if self._closing:
+            inc.end(EndReason.CLOSED)
+            self._core.spawn(inc.stop_later())
+            raise Closed("the session is closed")
+        if inc.cause is not None:
+            raise inc.lost()
+        self._core.sessions.add(inc)
+        self._current = inc
+        ready, self._ready = self._ready, None
+        if ready is not None and not ready.done():
+            ready.set_result(None)
+        self._set_state(State.ATTACHED if inc.home is not None else State.DETACHED)
+        if inc.home is None:
+            inc.reattach()
+
+    async def __aenter__(self) -> Session:
+        return await self.open()
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    def __await__(self) -> Generator[Any, None, Session]:
+        return self.open().__await__()
+
+    async def close(self, timeout: float = 1.0) -> None:
+        """Ends the session: its leases end at once, and what waits fails.
+
+        A host is waited for up to the timeout; then the ending goes on in the background, and the session ends by its
+        own timeout at the latest. What it owned in other shards is given to others a moment later; release a lease
+        first where the next owner is to have it at once.
+        """
+        self._closing = True
+        inc = self._current
+        self._client._sessions.discard(self)
+        if inc is None or not inc.end(EndReason.CLOSED):
+            self._finish(SessionLost(inc.id if inc else 0, EndReason.CLOSED))
+            return
+        if self._core.closed or self._core.loop.is_closed():
+            return
+        task = self._core.spawn(inc.stop_later())
+        if task is not None:
+            await asyncio.wait({task}, timeout=timeout)
+
+    @property
+    def id(self) -> int:
+        """The id of the session, 0 while it has none."""
+        return self._current.id if self._current is not None else 0
+
+    @property
+    def state(self) -> State:
+        """What the session is, by the clock of this moment."""
+        if self._current is not None:
+            self._current.alive()
+        return self._state
+
+    @property
+    def error(self) -> Error | None:
+        """Why the session is over; None while it is not."""
+        if self._current is not None:
+            self._current.alive()
+        return self._error
+
+    async def lost(self) -> Error:
+        """Waits until the session is over for good, and returns why."""
+        if self._error is None and self._over is not None:
+            await asyncio.shield(self._over)
+        return self._error or SessionLost()
+
+    def __repr__(self) -> str:
+        return f"<Session {self.id} in {self.path}, {self._state.value}>"
+
+    # What its incarnations report.
+
+    def _is_attached(self, session: Attachment) -> None:
+        if session is self._current:
+            self._set_state(State.ATTACHED)
+
+    def _is_detached(self, session: Attachment, why: BaseException) -> None:
+        if session is self._current:
+            log.debug("session %d is detached: %s", session.id, why)
+            self._set_state(State.DETACHED)
+
+    def _has_ended(self, session: Attachment, reason: EndReason) -> None:
+        self._core.sessions.discard(session)
+        if session is not self._current:
+            return
+        self._set_state(State.CLOSED if reason is EndReason.CLOSED else State.EXPIRED)
+        final = reason in (EndReason.CLOSED, EndReason.NODE_DROPPED, EndReason.FORKED)
+        if not self._renew or self._closing or final or self._core.closed:
+            self._finish(session.lost())
+            return
+        self._current = None
+        self._short = self._short + 1 if time.monotonic() - session.born < RENEWAL.most else 0
+        self._core.spawn(self._renewed(RENEWAL.pause(self._short) if self._short > _SHORT_LIVED else 0))
+
+    async def _renewed(self, wait: float) -> None:
+        await sleep(wait, plainly)
+        while True:
+            try:
+                await self._start()
+                return
+            except SessionLost as e:
+                if e.reason is not EndReason.NODE_DROPPED:
+                    continue  # the new one was over before it began
+                error: Error = e
+            except Error as e:
+                error = e
+            self._set_state(State.EXPIRED)
+            self._finish(error)
+            return
+
+    def _finish(self, error: Error) -> None:
+        if self._error is None:
+            self._error = error
+        if self._over is not None and not self._over.done():
+            self._over.set_result(None)
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_result(None)
+
+    def _set_state(self, state: State) -> None:
+        changed, self._state = state is not self._state, state
+        if changed and self._on_state is not None:
+            self._core.loop.call_soon(self._on_state, state)
+
+    async def incarnation(self) -> Incarnation:
+        """The session at its hosts; waits for it while it is renewed."""
+        while self._current is None:
+            self._core.check()
+            if self._error is not None:
+                raise self._error
+            if self._over is None:
+                raise BadRequest("the session is not open: use `async with client.session(...)`, or await it")
+            if self._ready is None:
+                self._ready = self._core.loop.create_future()
+            await asyncio.shield(self._ready)
+        self._core.check()
+        return self._current
+
+    # What it is for.
+
+    def lock(
+        self, name: str, wait: float | None = None, *, shared: bool = False, limit: int | None = None, count: int = 1,
+        data: bytes = b"",
+    ) -> Lock:
+        """A lock: `async with session.lock("job") as lease:`.
+
+        The block runs while the lock is held. If the lock is lost its task is cancelled within the block, and the block
+        ends with `LeaseLost`, whose `reason` says why. `lease.fence` is to be sent along with every write.
+
+        `wait` is how long to wait, in seconds: None for as long as the session lives, 0 not at all; then the block is
+        not run, and `NotAcquired` is raised. `shared` lets others in that share it too. With `limit` it is a counting
+        semaphore: the holder takes `count` of the limit. `data` is what others can read of the holder.
+
+        Tasks that share a session take turns; it is not recursive.
+        """
+        return Lock(self, name, wait, shared, limit, count, data)
+
+    def semaphore(
+        self, name: str, limit: int | None = None, *, data: bytes = b"", create: bool = True,
+    ) -> Semaphore:
+        """The persistent semaphore of that name.
+
+        It is made by its first acquire where it is missing, with this limit (1 where none is given) and this data,
+        unless `create` is False. One that exists keeps its limit.
+        """
+        return Semaphore(self, name, limit, data, create, False)
+
+    def ephemeral(self, name: str) -> Semaphore:
+        """The ephemeral semaphore of that name: it comes with its first owner and goes with its last."""
+        return Semaphore(self, name, None, b"", False, True)

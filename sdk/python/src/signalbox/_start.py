@@ -1,0 +1,101 @@
+"""The start of a session, and each time that it is attached again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from . import _wire as wire
+from ._conn import Connection
+from .errors import EndReason, Transport, refused
+
+if TYPE_CHECKING:
+    from ._attachment import Attachment
+    from ._host import Host
+
+SESSION_START = 16
+
+
+class Try:
+    """Where the latest try of an operation went."""
+
+    __slots__ = ("conn", "host")
+
+    def __init__(self) -> None:
+        self.conn: Connection | None = None
+        self.host: Host | None = None
+
+
+class Attach:
+    """Waits for the answer to a SESSION_ATTACH, and takes it before anything else that the host sends."""
+
+    __slots__ = ("session", "sequence", "sent", "future")
+
+    def __init__(self, session: Attachment, sequence: int) -> None:
+        self.session, self.sequence, self.sent = session, sequence, time.monotonic()
+        self.future: asyncio.Future[None] = session.core.loop.create_future()
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        error = refused(raw)
+        if error is None:
+            self.session.attached_over(conn, self.sequence, self.sent, wire.fields(raw)["lease"])
+        if not self.future.done():
+            if error is None:
+                self.future.set_result(None)
+            else:
+                self.future.set_exception(error)
+        return False
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class Start:
+    """Waits for the answer to a SESSION_START."""
+
+    __slots__ = ("session", "sent", "future", "abandoned")
+
+    def __init__(self, session: Attachment) -> None:
+        self.session, self.sent, self.abandoned = session, time.monotonic(), False
+        self.future: asyncio.Future[None] = session.core.loop.create_future()
+
+    async def over(self, conn: Connection, path: str, description: str) -> None:
+        """Starts the session over a connection. Where its caller gives up, a session that came into being is ended."""
+        s = self.session
+        conn.send(self, SESSION_START, (path, round(s.timeout * 1000), description, s.key, s.sequence))
+        try:
+            await self.future
+        except asyncio.CancelledError:
+            self.abandoned = True
+            if s.id:
+                self._undo(conn)
+            raise
+
+    def answered(self, conn: Connection, raw: list[Any]) -> bool:
+        error, s = refused(raw), self.session
+        if error is None:
+            a = wire.fields(raw)
+            s.id, s.node_id, s.timeout = a["session_id"], a["lease"]["node_id"], a["lease"]["timeout_ms"] / 1000
+            if self.abandoned:
+                self._undo(conn)
+                return False
+            s.attached_over(conn, s.sequence, self.sent, a["lease"])
+        if not self.future.done():
+            if error is None:
+                self.future.set_result(None)
+            else:
+                self.future.set_exception(error)
+        return False
+
+    def lost(self, conn: Connection, error: Transport) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+    def _undo(self, conn: Connection) -> None:
+        s = self.session
+        s.end(EndReason.CLOSED)
+        conn.sessions.pop(s.id, None)
+        s.last = conn
+        s.core.spawn(s.stop_later())

@@ -1,0 +1,187 @@
+"""Who is there: programs register an address, and others watch the list.
+
+    async with discovery.register(session, "api", "10.0.0.7:8080", zone="a"):
+        ...
+
+    async for endpoints in discovery.watch(client, "/prod/jobs", "api"):
+        ...
+
+A list is a persistent semaphore without a limit, of which every registered session owns a part; what it publishes is
+the data of the owner: the address alone, or JSON of address and metadata.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._client import Client
+from ._describe import Consistency
+from ._lease import Lease
+from ._lock import acquire
+from ._incarnation import Request
+from ._retry import Backoff
+from ._session import Session
+from ._wire import FOREVER
+from .errors import BadRequest, Error, NotFound, PreconditionFailed
+
+#: The backoff between tries to publish again: what has thrown one endpoint out has mostly thrown out many.
+_REPUBLISH = Backoff(0.05, 5.0)
+
+log = logging.getLogger("signalbox")
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a service is to be found."""
+
+    address: str
+    #: What callers may want to know before they call: a zone, a weight, a version.
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    #: It tells the registration from all others, even of the same address.
+    order_id: int = 0
+    session_id: int = 0
+
+    def encode(self) -> bytes:
+        """What is published."""
+        if not self.address or self.address[0] == "{":
+            raise BadRequest(f"an endpoint's address {self.address!r}: it is not empty, and begins with no brace")
+        if not self.metadata:
+            return self.address.encode()
+        return json.dumps({"address": self.address, "metadata": dict(self.metadata)}).encode()
+
+
+def _decode(owner: Any) -> Endpoint | None:
+    """What an owner has published; None where it is no endpoint."""
+    try:
+        text = owner.data.decode()
+        if text[:1] != "{":
+            return Endpoint(text, {}, owner.order_id, owner.session_id) if text else None
+        found = json.loads(text)
+        metadata = {str(k): str(v) for k, v in (found.get("metadata") or {}).items()}
+        return Endpoint(str(found["address"]), metadata, owner.order_id, owner.session_id)
+    except (ValueError, KeyError, AttributeError):
+        return None
+
+
+def _endpoints(owners: Iterable[Any]) -> tuple[Endpoint, ...]:
+    return tuple(e for o in owners if (e := _decode(o)) is not None)
+
+
+class Registration:
+    """An endpoint that is published, from `register` until `close` or the end of its session."""
+
+    def __init__(self, session: Session, name: str, endpoint: Endpoint) -> None:
+        self._session, self.name, self._data = session, name, endpoint.encode()
+        self._lease: Lease | None = None
+        self._publishing = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+        #: Why the endpoint is not published at the moment, or any more; None while it is.
+        self.error: Error | None = None
+
+    async def open(self) -> Registration:
+        """Publishes the endpoint; `async with` and `await` do it."""
+        await self._publish()
+        self._task = self._session._core.spawn(self._keep())
+        return self
+
+    def __await__(self) -> Generator[Any, None, Registration]:
+        return self.open().__await__()
+
+    async def __aenter__(self) -> Registration:
+        return await self.open()
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    @property
+    def fence(self) -> int:
+        """The order id under which the endpoint was published last."""
+        return self._lease.fence if self._lease is not None else 0
+
+    async def _publish(self) -> None:
+        async with self._publishing:
+            inc = await self._session.incarnation()
+            lease = await acquire(inc, self.name, Request(1, self._data, False, 0), FOREVER)
+            if lease is None:
+                raise PreconditionFailed(f"the semaphore {self.name!r} has a limit, which is reached: lists of "
+                                         "endpoints need one without")
+            self._lease, self.error = lease, None
+
+    async def _keep(self) -> None:
+        """Publishes the endpoint again whenever it is lost, until the registration ends."""
+        failures = 0
+        while True:
+            try:
+                if failures == 0 and self._lease is not None:
+                    await self._lease.lost
+                await self._publish()
+                failures = 0
+            except asyncio.CancelledError:
+                raise
+            except Error as e:
+                self.error = e
+                if self._session.error is not None:
+                    return
+                # Whatever refuses what was published before can be mended by others.
+                log.debug("%r is not published: %s", self.name, e)
+                await asyncio.sleep(_REPUBLISH.pause(failures))
+                failures += 1
+
+    async def update(self, address: str, **metadata: str) -> None:
+        """Publishes another endpoint in the place of the present one, under the same order id."""
+        before, self._data = self._data, Endpoint(address, metadata).encode()
+        try:
+            await self._publish()
+        except BaseException:
+            self._data = before
+            raise
+
+    async def close(self) -> None:
+        """Withdraws the endpoint. Where no host can be reached it ends with the session at the latest."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._lease is not None and self._lease.held:
+            try:
+                async with asyncio.timeout(1):
+                    await self._lease.release()
+            except (TimeoutError, Error) as e:
+                log.debug("%r is withdrawn later: %s", self.name, e)
+
+
+def register(session: Session, name: str, address: str, **metadata: str) -> Registration:
+    """Publishes an endpoint: `async with discovery.register(session, "api", "10.0.0.7:8080", zone="a"):`.
+
+    It stays until the block ends, or the session. With a session that has `renew=True` it outlives the session's
+    expiry: it is published again, by itself, under another order id.
+    """
+    return Registration(session, name, Endpoint(address, metadata))
+
+
+async def watch(client: Client, path: str, name: str) -> AsyncIterator[tuple[Endpoint, ...]]:
+    """Who is there: at once, even if there is no endpoint, and then whenever that has changed, by order id."""
+    before: tuple[Endpoint, ...] | None = None
+    async with client.node(path).watch(name, data=False) as views:
+        async for view in views:
+            now = _endpoints(view.owners)
+            if now != before:
+                before = now
+                yield now
+
+
+async def list(client: Client, path: str, name: str) -> tuple[Endpoint, ...]:
+    """Who is there now. It sees every registration that has returned before; who asks again and again should watch."""
+    try:
+        d = await client.node(path).describe(name, waiters=False, consistency=Consistency.STRICT)
+    except NotFound:
+        await client.describe_node(path)  # a name that was never used is an empty list
+        return ()
+    return _endpoints(d.owners)
+
+
+__all__ = ["Endpoint", "Registration", "list", "register", "watch"]

@@ -1,0 +1,149 @@
+"""Elections: one of many programs leads.
+
+    async def lead(term):
+        while True:
+            await order(term.fence)
+
+    await election.run(session, "leader", b"10.0.0.7:8080", lead)
+
+An election is a persistent semaphore with a limit of 1: its owner leads, waiters are the candidates.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from ._client import Client
+from ._describe import Consistency
+from ._lease import Lease
+from ._session import Session
+from .errors import (
+    Aborted, Fenced, LeaseLost, NotFound, Overloaded, PreconditionFailed, QuotaExceeded, SessionLost, StorageFull,
+    Unavailable,
+)
+
+#: How long a candidate waits before it contends again, so that others come first.
+_PAUSE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """Who leads. Where no candidate does, the fence is 0."""
+
+    #: That of the term: it is larger than those of all terms before.
+    fence: int = 0
+    session_id: int = 0
+    #: What the leader shows to observers.
+    data: bytes = b""
+
+    def __bool__(self) -> bool:
+        return self.fence != 0
+
+
+class Resign(Exception):
+    """Raised within a term it gives the term up; the candidate contends again, behind those who wait."""
+
+
+class Term:
+    """The time for which a candidate leads without a break."""
+
+    def __init__(self, lease: Lease, data: bytes) -> None:
+        #: The lease of the term: its loss cancels the task that leads.
+        self.lease = lease
+        #: Larger than that of every term before. Send it along with what the leader orders.
+        self.fence = lease.fence
+        self.data = data
+
+    def check(self) -> None:
+        """Raises `LeaseLost` where the term is over by the clock of this moment. Ask before acting as the leader."""
+        self.lease.check()
+
+
+class Candidacy:
+    """One term: `async with election.lead(session, "leader", b"me") as term:` waits until it leads."""
+
+    def __init__(self, session: Session, name: str, data: bytes, wait: float | None) -> None:
+        self._lock = session.lock(name, wait, limit=1, data=data)
+        self._session, self._name, self._data = session, name, data
+
+    async def __aenter__(self) -> Term:
+        lease = await self._lock.__aenter__()
+        try:
+            # A semaphore that was made for something else, with a larger limit, would have several lead.
+            d = await self._session.semaphore(self._name, create=False).describe(owners=False, waiters=False)
+            if d.limit != 1:
+                raise PreconditionFailed(f"the limit of an election is 1, that of the semaphore {self._name!r} is "
+                                         f"{d.limit}: use another name")
+        except BaseException as e:
+            await self._lock.__aexit__(type(e), e, None)
+            raise
+        return Term(lease, self._data)
+
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
+        await self._lock.__aexit__(kind, exc, trace)
+
+
+def lead(session: Session, name: str, data: bytes = b"", wait: float | None = None) -> Candidacy:
+    """Leads once: the block runs while this program leads, and is cancelled with `LeaseLost` when the term is lost."""
+    return Candidacy(session, name, data, wait)
+
+
+async def run(session: Session, name: str, data: bytes, work: Callable[[Term], Awaitable[object]]) -> None:
+    """Contends in an election, and calls `work` whenever this program leads; it is cancelled when the term is lost.
+
+    It contends again when `work` returns, raises `Resign`, or the term was lost, until it is cancelled, the session is
+    over for good (use `renew=True`), or `work` raises anything else.
+    """
+    while True:
+        try:
+            async with lead(session, name, data) as term:
+                await work(term)
+        except (Resign, LeaseLost, Fenced):
+            pass
+        except (SessionLost, Aborted, NotFound, Unavailable, Overloaded, StorageFull, QuotaExceeded):
+            if session.error is not None:
+                raise
+        await asyncio.sleep(_PAUSE)
+
+
+async def _read(client: Client, path: str, name: str) -> tuple[Leader, bool, int]:
+    """Who leads at this moment, whether the election exists, and its revision."""
+    try:
+        d = await client.node(path).describe(name, waiters=False, consistency=Consistency.STRICT)
+    except NotFound:
+        await client.describe_node(path)  # an election that has had no candidate is no error
+        return Leader(), False, 0
+    o = d.owners[0] if d.owners else None
+    return Leader(o.order_id, o.session_id, o.data) if o else Leader(), True, d.revision
+
+
+async def current(client: Client, path: str, name: str) -> Leader:
+    """Who leads at the moment: a false `Leader` where no candidate does."""
+    return (await _read(client, path, name))[0]
+
+
+async def observe(client: Client, path: str, name: str) -> AsyncIterator[Leader]:
+    """Who leads: the present one first, then each change, in the order of the fences; a false one while none does.
+
+    It never goes back behind who led when it was called, whichever host it watches at.
+    """
+    shown, exists, revision = await _read(client, path, name)
+    yield shown
+    async with client.node(path).watch(name, data=False) as views:
+        async for view in views:
+            if exists and view.revision < revision:
+                continue  # the host is behind what was read
+            if not exists and view.exists:
+                # It was made after the reading, or is what that found deleted.
+                new, exists, revision = await _read(client, path, name)
+            else:
+                o = view.owners[0] if view.owners else None
+                new = Leader(o.order_id, o.session_id, o.data) if o else Leader()
+            if new.fence != shown.fence:
+                shown = new
+                yield new
+
+
+__all__ = ["Candidacy", "Leader", "Resign", "Term", "current", "lead", "observe", "run"]

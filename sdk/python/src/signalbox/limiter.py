@@ -1,0 +1,154 @@
+"""Limiters: so many blocks run at a time, over all tasks of all processes.
+
+    async with limiter.Limiter(client, "/prod/jobs", "exports", 5) as exports:
+        async with exports.slot() as slot:
+            await export(slot.fence)
+
+The limit is that of a persistent semaphore, made by the first use. A session has one place in a semaphore, so a limiter
+has a session for each slot that is held or waited for, and keeps some for the next ones. They share the connections of
+their client and its pings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+
+from ._client import Client
+from ._lease import Lease
+from ._lock import Lock
+from ._session import DEFAULT_TIMEOUT, Session
+from .errors import Aborted, AbortReason, BadRequest, Closed, Error, NotAcquired, NotFound, SessionLost
+
+#: How long a session is kept that no slot uses.
+_IDLE = 60.0
+#: How long is waited after a session was lost before another one takes its place in the queue.
+_RETRY = 0.05
+
+
+class Limiter:
+    """Lets so many blocks run at a time. A process needs one for a name."""
+
+    def __init__(
+        self, client: Client, path: str, name: str, limit: int, *, sessions: int = 1000,
+        timeout: float = DEFAULT_TIMEOUT, data: bytes = b"",
+    ) -> None:
+        if limit < 1 or sessions < 1:
+            raise BadRequest(f"a limit of {limit} and {sessions} sessions: both are at least 1")
+        self._client, self._path, self.name, self.limit = client, path, name, limit
+        self._timeout, self._data = timeout, data
+        self._room = asyncio.Semaphore(sessions)
+        self._idle: deque[tuple[float, Session]] = deque()
+        self._all: set[Session] = set()
+        self._closed = False
+
+    def slot(self, wait: float | None = None) -> Slot:
+        """A slot: `async with limiter.slot() as lease:`. The block is cancelled when the slot is lost.
+
+        `wait` is how long to wait, in seconds: None without end, 0 not at all; then it is `NotAcquired`.
+        """
+        return Slot(self, wait)
+
+    async def _take(self) -> Session:
+        if self._closed:
+            raise Closed("the limiter is closed")
+        while self._idle:
+            _, session = self._idle.pop()
+            if session.error is None:
+                return session
+            self._all.discard(session)
+        session = self._client.session(self._path, self._timeout, description=f"limiter {self.name}")
+        self._all.add(session)
+        try:
+            await session.open()
+        except BaseException:
+            self._all.discard(session)
+            raise
+        return session
+
+    def _give(self, session: Session) -> None:
+        """Keeps a session for the next slot, and closes those that were not used for long."""
+        now = time.monotonic()
+        if session.error is None and not self._closed:
+            self._idle.append((now, session))
+        else:
+            self._all.discard(session)
+        while self._idle and self._idle[0][0] < now - _IDLE:
+            _, old = self._idle.popleft()
+            self._all.discard(old)
+            self._client._core.spawn(old.close())
+
+    async def close(self) -> None:
+        """Ends the limiter: slots that are held are lost, and what waits fails with `SessionLost`."""
+        self._closed = True
+        sessions, self._all = self._all, set()
+        self._idle.clear()
+        await asyncio.gather(*(s.close() for s in sessions), return_exceptions=True)
+
+    async def __aenter__(self) -> Limiter:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+
+class Slot:
+    """A slot of a limiter, as `Limiter.slot` makes it. A slot is used once."""
+
+    def __init__(self, limiter: Limiter, wait: float | None) -> None:
+        self._limiter, self._wait = limiter, wait
+        self._session: Session | None = None
+        self._lock: Lock | None = None
+
+    async def __aenter__(self) -> Lease:
+        x = self._limiter
+        if self._wait is None:
+            return await self._acquire()
+        if self._wait <= 0:
+            if x._room.locked():
+                raise NotAcquired(f"no slot of {x.name!r} is free")
+            return await self._acquire()
+        until = time.monotonic() + self._wait
+        try:
+            async with asyncio.timeout(self._wait + 0.5):
+                return await self._acquire(until)
+        except TimeoutError:
+            raise NotAcquired(f"no slot of {x.name!r} was free for {self._wait:g} s") from None
+
+    async def _acquire(self, until: float | None = None) -> Lease:
+        x = self._limiter
+        await x._room.acquire()
+        try:
+            while True:
+                session = await x._take()
+                wait = self._wait if until is None else max(until - time.monotonic(), 0)
+                lock = session.lock(x.name, wait, limit=x.limit, data=x._data)
+                try:
+                    lease = await lock.__aenter__()
+                    self._session, self._lock = session, lock
+                    return lease
+                except Error as e:
+                    x._give(session)
+                    passing = isinstance(e, (SessionLost, NotFound)) or (
+                        isinstance(e, Aborted) and e.reason is AbortReason.DELETED)
+                    if not passing or x._closed:
+                        raise
+                except BaseException:
+                    x._give(session)
+                    raise
+                await asyncio.sleep(_RETRY)
+        except BaseException:
+            x._room.release()
+            raise
+
+    async def __aexit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> None:
+        assert self._lock is not None and self._session is not None
+        try:
+            await self._lock.__aexit__(kind, exc, trace)
+        finally:
+            self._limiter._give(self._session)
+            self._limiter._room.release()
+
+
+__all__ = ["Limiter", "Slot"]

@@ -1,0 +1,493 @@
+"""Coordination processes: members do something together in rounds, which one of them coordinates.
+
+    class Rebalance(process.Handler):
+        async def coordinate(self, round):
+            await round.broadcast(b"stop")
+            await round.broadcast(b"start")
+            return b"done"
+
+        async def process(self, round, request):
+            return await self.obey(request.payload)
+
+    async with process.join(session, "rebalance", Rebalance()) as member:
+        result = await member.result()
+
+Payloads are bytes; members in Go agree with those of other languages on how these are written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Awaitable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _wire as wire
+from ._inbox import Inbox, Part
+from ._incarnation import Incarnation
+from ._retry import REQUESTS, Backoff
+from ._session import Session
+from .errors import (
+    AlreadyExists, BadRequest, Error, Fenced, Internal, NotHeld, PreconditionFailed, SessionLost, Unauthorized,
+    Unsupported,
+)
+
+_SEND, _REPLY, _COMPLETE, _COMPLETED, _FAIL, _PREPARED, _JOIN, _LEAVE = 165, 166, 167, 168, 169, 164, 162, 163
+_MEMBERS, _ALL, _OTHERS = 0, 1, 2
+_LATE, _CANCELLED = 2, 3
+#: The backoff between tries to take part again.
+_AGAIN = Backoff(0.05, 5.0)
+
+log = logging.getLogger("signalbox")
+
+
+class Cancelled(Error):
+    """The epoch is over: a member came or went, or the round was given up. `replies` are those that came."""
+
+    def __init__(self, text: str, replies: Sequence[Reply] = ()) -> None:
+        super().__init__(text)
+        self.replies = tuple(replies)
+
+
+class Late(Cancelled):
+    """Some members have not replied in time; `missed` are the ids of the first of them. The round goes on."""
+
+    def __init__(self, text: str, replies: Sequence[Reply], missed: Sequence[int]) -> None:
+        super().__init__(text, replies)
+        self.missed = tuple(missed)
+
+
+class Failed(Cancelled):
+    """All have replied, and some could not do what they were asked."""
+
+
+class Removed(Error):
+    """The membership is over: the member was put out, or the process was deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """How a process works. What is 0 is left to the default; times are in seconds."""
+
+    #: For how long nothing has changed before the next epoch opens, and how long that is waited for at the most.
+    open: float = 0
+    open_most: float = 0
+    min_members: int = 0
+    #: How long a member has to be prepared, and to reply; 0 for ever.
+    reply: float = 0
+    #: What becomes of those that are late: 0 they are waited for, 1 they are put out, 2 the exchange ends without them.
+    on_timeout: int = 0
+    payload_bytes: int = 0
+    keep_results: int = 0
+
+    def record(self) -> tuple[Any, ...]:
+        """The spec as it is sent."""
+        return wire.record("ProcessSpec", {
+            "open_ms": round(self.open * 1000), "open_most_ms": round(self.open_most * 1000),
+            "min_members": self.min_members, "reply_ms": round(self.reply * 1000), "on_timeout": self.on_timeout,
+            "payload_bytes": self.payload_bytes, "keep_results": self.keep_results})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a member is asked."""
+
+    sender: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a member replied."""
+
+    sender: int
+    payload: bytes
+    #: Why the member could not do what it was asked; empty where it could.
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the coordinator of a round has completed it with."""
+
+    epoch: int
+    payload: bytes
+
+
+class Handler:
+    """What a member does. Its methods are called one at a time, in the order in which things came, but for
+    `coordinate`, which runs beside the others. A method that belongs to a round is cancelled when its epoch ends."""
+
+    async def prepare(self, round: Round) -> None:
+        """An epoch opens. The round begins when this has returned on all members. An exception gives the round up."""
+
+    async def coordinate(self, round: Round) -> bytes:
+        """All are prepared, and this member coordinates. What it returns completes the round."""
+        raise NotImplementedError
+
+    async def process(self, round: Round, request: Request) -> bytes:
+        """A request. What is returned is the reply; an exception is a failure, with its text."""
+        raise BadRequest("this member handles no requests")
+
+    async def complete(self, round: Round, result: Result) -> None:
+        """The coordinator has completed the round."""
+
+    async def cancel(self, round: Round) -> None:
+        """A round that was begun is over, and was not completed. All that was started for it is to be ended here."""
+
+    async def terminate(self) -> None:
+        """The membership is over."""
+
+
+class Round:
+    """What happens in one epoch, as one of its members sees it."""
+
+    def __init__(self, member: Member, part: Part, item: dict[str, Any]) -> None:
+        self._member, self._part = member, part
+        #: Larger than that of all epochs before: the fencing token of the round.
+        self.epoch: int = item["epoch"]
+        self.coordinator: int = item["coordinator"]
+        #: How many members the epoch has.
+        self.size: int = item["members"]
+        self._prepared = asyncio.Event()
+        self._completed = asyncio.Event()
+        self._over: asyncio.Future[None] = part.inc.core.loop.create_future()
+        self._task: asyncio.Task[Any] | None = None
+
+    @property
+    def id(self) -> int:
+        """The id of this member."""
+        return self._part.id
+
+    @property
+    def over(self) -> bool:
+        """Whether the epoch is over, for this member and by the clock of this moment."""
+        return self._over.done() or not self._part.inc.alive()
+
+    async def broadcast(
+        self, payload: bytes, *, to: Sequence[int] | None = None, others: bool = False, timeout: float = 0,
+    ) -> tuple[Reply, ...]:
+        """Sends a request to all members, or to those named, and waits for all replies.
+
+        All of them get it, once, or none. `others` leaves the sender out. `Late` says that the timeout has passed,
+        `Failed` that some could not do it, `Cancelled` that the epoch is over; all have the replies that came.
+        """
+        audience = _MEMBERS if to is not None else _OTHERS if others else _ALL
+        ids = [i for i in to or () if not (others and i == self.id)]
+        if to is not None and not ids or to is None and others and self.size == 1:
+            return ()
+        await self._until(self._prepared.wait())
+        tries = 0
+        while True:
+            try:
+                body = (audience, ids, payload, round(timeout * 1000))
+                done = await self._until(self._part.command(_SEND, self.epoch, body, self._part.sent, impatient=True))
+                break
+            except PreconditionFailed:  # not all members are prepared
+                await self._until(asyncio.sleep(REQUESTS.pause(tries)))
+                tries += 1
+            except Fenced:
+                if self._completed.is_set():
+                    raise
+                await self._until(self._completed.wait())
+        end = await self._until(self._part.ending(done))
+        replies = tuple(Reply(r["from"], b"" if r["failed"] else r["data"],
+                              r["data"].decode(errors="replace") if r["failed"] else "") for r in end.replies)
+        if end.outcome == _LATE:
+            raise Late(f"{end.missing} members have not replied in time", replies, end.missed)
+        if end.outcome == _CANCELLED:
+            raise Cancelled("the epoch is over", replies)
+        if failed := [r for r in replies if r.error]:
+            raise Failed(f"{len(failed)} members failed, the first: {failed[0].error}", replies)
+        return replies
+
+    async def send(self, member: int, payload: bytes, *, timeout: float = 0) -> bytes:
+        """Sends a request to one member, and returns its reply."""
+        return (await self.broadcast(payload, to=[member], timeout=timeout))[0].payload
+
+    async def _until(self, work: Awaitable[Any]) -> Any:
+        """Waits for something, and until the epoch is over at the longest."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task, self._over}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise Cancelled("the epoch is over")
+            return task.result()
+        finally:
+            task.cancel()
+
+    def end(self) -> None:
+        """The epoch is over."""
+        if not self._over.done():
+            self._over.set_result(None)
+        if self._task is not None:
+            self._task.cancel()
+
+
+class Member:
+    """A session that has joined a process, from `join` until `leave`, its removal, or the end of its session."""
+
+    def __init__(
+        self, session: Session, name: str, handler: Handler, member: str, attributes: bytes, spec: Spec | None,
+        observer: bool, create: bool,
+    ) -> None:
+        self._session, self.name, self._handler = session, name, handler
+        candidate = not observer and type(handler).coordinate is not Handler.coordinate
+        known_by = member or socket.gethostname() or "member"
+        self._join = known_by, attributes, candidate, create, (spec or Spec()).record()
+        self._part: Part | None = None
+        self._current: Round | None = None
+        self._coordinating: asyncio.Task[None] | None = None
+        self._result: Result | None = None
+        self._first = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._leaving = False
+        #: Why the session is no member at the moment, or any more; None while it is one.
+        self.error: Error | None = None
+
+    async def open(self) -> Member:
+        """Joins; `async with` and `await` do it."""
+        part = await self._joined()
+        self._task = self._session._core.spawn(self._run(part))
+        return self
+
+    def __await__(self) -> Generator[Any, None, Member]:
+        return self.open().__await__()
+
+    async def __aenter__(self) -> Member:
+        return await self.open()
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.leave()
+
+    @property
+    def id(self) -> int:
+        """The id of the member, 0 while it joins again."""
+        return self._part.id if self._part is not None else 0
+
+    async def result(self) -> Result:
+        """Waits for the initial coordination, until a round with this member is complete; returns the newest result."""
+        task = self._task
+        waiting = asyncio.ensure_future(self._first.wait())
+        try:
+            both: list[asyncio.Future[Any]] = [waiting] if task is None else [waiting, task]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if self._result is None:
+            raise self.error or NotHeld("the member is over")
+        return self._result
+
+    async def leave(self) -> None:
+        """Ends the membership. Where no host can be reached it ends with the session."""
+        part, self._leaving = self._part, True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if part is not None and part.inc.cause is None:
+            part.close()
+            with contextlib.suppress(TimeoutError, Error):
+                async with asyncio.timeout(1):
+                    await part.inc.change(self.name, _LEAVE, (part.id,))
+
+    async def _joined(self) -> Part:
+        inc: Incarnation = await self._session.incarnation()
+        if inc.inboxes is None:
+            inc.inboxes = {}
+        if self.name in inc.inboxes:
+            raise AlreadyExists(f"the session is a member of {self.name!r} already")
+        part = Part(inc, self.name, self._early)
+        inbox = inc.inboxes[self.name] = Inbox(part)
+        try:
+            id = await inc.change(self.name, _JOIN, self._join, lambda raw: wire.uint_of(raw, 4))
+        except BaseException as e:
+            part.close()
+            if isinstance(e, asyncio.CancelledError) and inc.cause is None:
+                # It may have joined: it joins again to learn its id, and leaves.
+                inc.core.spawn(self._undo(inc))
+            raise
+        self._part, self.error = part, None
+        part.begin(id, inbox)
+        return part
+
+    async def _undo(self, inc: Incarnation) -> None:
+        with contextlib.suppress(Error):
+            id = await inc.change(self.name, _JOIN, self._join, lambda raw: wire.uint_of(raw, 4))
+            await inc.change(self.name, _LEAVE, (id,))
+
+    async def _run(self, part: Part) -> None:
+        failures = 0
+        while True:
+            try:
+                await self._handle_all(part)
+            finally:
+                part.close()
+                self._part = None
+                await self._over()
+            self.error = part.removed or (SessionLost(part.inc.id) if part.inc.cause is None else part.inc.lost())
+            if part.removed is not None or self._leaving:
+                return
+            while True:
+                try:
+                    part = await self._joined()
+                    failures = 0
+                    break
+                except (BadRequest, Unauthorized, Unsupported, Internal) as e:
+                    self.error = e
+                    return
+                except Error as e:
+                    self.error = e
+                    if self._session.error is not None:
+                        return
+                    await asyncio.sleep(_AGAIN.pause(failures))
+                    failures += 1
+
+    def _early(self, part: Part, item: dict[str, Any]) -> Any:
+        """An item came. The round that it ends, ends at once, however long what is before it takes."""
+        newest: Round | None = part.newest
+        kind, epoch = item["kind"], item["epoch"]
+        if kind in (1, 6) and newest is not None and newest.epoch <= (epoch if kind == 6 else epoch - 1):
+            newest.end()
+        if kind == 1:
+            part.newest = newest = Round(self, part, item)
+        if kind == 5 and newest is not None and newest.epoch == epoch:
+            newest._completed.set()
+        return newest if newest is not None and newest.epoch == epoch else None
+
+    async def _handle_all(self, part: Part) -> None:
+        while True:
+            found = await part.next()
+            if found is None:
+                return
+            item, r = found
+            kind = item["kind"]
+            if kind == 6:
+                if self._current is not None and self._current.epoch <= item["epoch"]:
+                    await self._cancel()
+            elif r is None:
+                pass  # of an epoch that the member was not prepared for
+            elif kind == 1:
+                await self._prepare(part, r)
+            elif r is not self._current or r._over.done() and kind != 5:
+                pass  # it is over
+            elif kind == 2:
+                self._coordinating = asyncio.ensure_future(self._coordinate(part, r))
+            elif kind == 3:
+                await self._process(part, r, item)
+            elif kind == 5:
+                await self._complete(part, r, item)
+            part.handled(item)
+
+    async def _call(self, r: Round, work: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+        """Calls a method of the handler, until the epoch is over."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.wait({task, r._over}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        if task.cancelled():
+            return None, Cancelled("the epoch is over")
+        error = task.exception()
+        if error is not None and not isinstance(error, Error):
+            log.debug("a handler of the process %r failed", self.name, exc_info=error)
+        return (task.result() if error is None else None), error
+
+    async def _prepare(self, part: Part, r: Round) -> None:
+        await self._cancel()
+        if r._over.done():
+            return
+        self._current = r
+        _, error = await self._call(r, self._handler.prepare(r))
+        if r._over.done():
+            return
+        if error is not None:
+            part.post(_FAIL, r.epoch, (_text(error),))
+            return
+        part.post(_PREPARED, r.epoch, (), r._prepared.set)
+
+    async def _coordinate(self, part: Part, r: Round) -> None:
+        result, error = await self._call(r, self._handler.coordinate(r))
+        if r._over.done():
+            return
+        if error is None and not isinstance(result, bytes):
+            error = BadRequest(f"coordinate returned {type(result).__name__}: it is to return bytes")
+        if error is None:
+            try:
+                await part.command(_COMPLETE, r.epoch, (result,))
+                return
+            except BadRequest as e:
+                error = e
+            except Error:
+                return  # what a host refuses comes too late; the inbox says what goes on
+        part.post(_FAIL, r.epoch, (_text(error),))
+
+    async def _process(self, part: Part, r: Round, item: dict[str, Any]) -> None:
+        request = Request(item["from"], item["payload"])
+        reply, error = await self._call(r, self._handler.process(r, request))
+        if r._over.done():
+            return
+        if error is None and not isinstance(reply, bytes):
+            error = BadRequest(f"process returned {type(reply).__name__}: it is to return bytes")
+        body = (item["exchange"], error is not None, _text(error).encode() if error is not None else reply)
+        part.post(_REPLY, r.epoch, body)
+
+    async def _complete(self, part: Part, r: Round, item: dict[str, Any]) -> None:
+        if self._coordinating is not None:
+            await asyncio.gather(self._coordinating, return_exceptions=True)
+            self._coordinating = None
+        self._current = None
+        result = Result(item["epoch"], item["payload"])
+        await self._guard(self._handler.complete(r, result))
+        self._result = result
+        self._first.set()
+        part.post(_COMPLETED, r.epoch, ())
+
+    async def _cancel(self) -> None:
+        """Ends the round that was begun and not completed, where there is one."""
+        r, self._current = self._current, None
+        if r is None:
+            return
+        r.end()
+        if self._coordinating is not None:
+            await asyncio.gather(self._coordinating, return_exceptions=True)
+            self._coordinating = None
+        await self._guard(self._handler.cancel(r))
+
+    async def _over(self) -> None:
+        await self._cancel()
+        await self._guard(self._handler.terminate())
+
+    async def _guard(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except Exception:
+            log.exception("a handler of the process %r failed", self.name)
+
+
+def _text(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    return text.encode()[:1024].decode(errors="ignore")
+
+
+def join(
+    session: Session, name: str, handler: Handler, *, member: str = "", attributes: bytes = b"",
+    spec: Spec | None = None, observer: bool = False, create: bool = True,
+) -> Member:
+    """Lets the session take part in a process: `async with process.join(session, "rebalance", handler) as member:`.
+
+    The process is made where there is none, by the spec. `member` is what people know the member by; the name of the
+    machine where it is not given. An observer never coordinates, nor does a handler without `coordinate`. A session is
+    one member of a process. With a session that has `renew=True` the member joins again.
+    """
+    return Member(session, name, handler, member, attributes, spec, observer, create)
+
+
+__all__ = [
+    "Cancelled", "Failed", "Handler", "Late", "Member", "Removed", "Reply", "Request", "Result",
+    "Round", "Spec", "join",
+]

@@ -1,0 +1,402 @@
+"""The client for programs without asyncio, with the same names; threads may share all of it.
+
+    import signalbox.sync
+
+    with signalbox.sync.connect("127.0.0.1:7420") as client:
+        with client.session("/demo") as session:
+            with session.lock("job") as lease:
+                store(lease.fence)
+
+An event loop in a thread of its own keeps sessions alive, also while the program computes. A thread cannot be
+cancelled: one that loses its lease within a block sees it by `lease.lost`, or by `lease.check()`, which raises
+`LeaseLost`; the block ends with `LeaseLost` in any case.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+from .. import _client, _lease, _node, _semaphore, _session
+from .._cluster import TLS, Token
+from .._describe import Consistency, Description, NodeConfig, NodeInfo, SessionInfo
+from .._notice import Change
+from .._semaphore import ALL
+from .._session import DEFAULT_TIMEOUT, State
+from .._view import View
+from ..errors import (
+    Aborted, AlreadyExists, BadRequest, Closed, EndReason, Error, Fenced, Forked, LeaseLost, NotAcquired, NotFound,
+    NotHeld, PreconditionFailed, SessionLost, Unauthorized, Unavailable, UnknownOutcome,
+)
+from ._thread import Block, Loop, close_at_exit, iterate, loop
+
+
+class Loss:
+    """Whether a lease was lost: false while it is held, and after a release; true once it is lost."""
+
+    def __init__(self, lease: Lease) -> None:
+        self._lease = lease
+
+    def __bool__(self) -> bool:
+        return self.reason is not None
+
+    def is_set(self) -> bool:
+        """Whether it is lost, by the clock of this moment."""
+        return self.reason is not None
+
+    @property
+    def reason(self) -> BaseException | None:
+        """Why it is lost, None where it is not."""
+        over = self._lease._over()
+        return None if isinstance(over, _lease.Released) else over
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the loss, or until the lease is released. It returns whether it is lost."""
+        async def work() -> None:
+            with contextlib.suppress(TimeoutError, NotHeld):
+                async with asyncio.timeout(timeout):
+                    await self._lease._lease.lost
+
+        self._lease._loop.run(work())
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return f"<lost: {self.reason}>" if self else "<not lost>"
+
+
+class Lease:
+    """What a session owns of a semaphore; see `signalbox.Lease`."""
+
+    def __init__(self, owner: Loop, lease: _lease.Lease) -> None:
+        self._loop, self._lease = owner, lease
+        #: False while it is held; see `Loss`.
+        self.lost = Loss(self)
+
+    @property
+    def name(self) -> str:
+        """The name of the semaphore."""
+        return self._lease.name
+
+    @property
+    def fence(self) -> int:
+        """The fencing token: larger than those of all owners before. Send it along with every write."""
+        return self._lease.fence
+
+    @property
+    def count(self) -> int:
+        """How much of the semaphore the lease is for."""
+        return self._lease.count
+
+    @property
+    def data(self) -> bytes:
+        """What others can read of the owner."""
+        return self._lease.data
+
+    @property
+    def held(self) -> bool:
+        """Whether it is held, by the clock of this moment."""
+        return self._over() is None
+
+    def _over(self) -> BaseException | None:
+        # The event loop alone ends a session. Here the clock is only read.
+        cause, session = self._lease.cause, self._lease.session
+        if cause is None and session.timeout > 0 and time.monotonic() >= session.deadline():
+            return self._lease.cause or SessionLost(session.id, EndReason.SILENCE)
+        return cause
+
+    def check(self) -> None:
+        """Raises `LeaseLost`, or `NotHeld` after a release. Call it before what must not be done without the lease."""
+        over = self._over()
+        if isinstance(over, _lease.Released):
+            raise NotHeld(f"the lease of {self.name!r} was released")
+        if over is not None:
+            raise self._lease.lost_error(over)
+
+    def release(self) -> None:
+        """Gives the lease back; see `signalbox.Lease.release`."""
+        self._loop.run(self._lease.release())
+
+    def update(self, data: bytes) -> None:
+        """Replaces the data of the semaphore, if the lease is still held; else it is `Fenced`."""
+        self._loop.run(self._lease.update(data))
+
+    def change(self, *, count: int | None = None, data: bytes | None = None) -> None:
+        """Gives a part of the lease back, or replaces what others can read of the owner."""
+        self._loop.run(self._lease.change(count=count, data=data))
+
+    def __repr__(self) -> str:
+        return repr(self._lease)
+
+
+class Lock(Block[_lease.Lease, Lease]):
+    """A lock, as `Session.lock` makes it: `with` it, or `acquire` and `release` it. It is not recursive."""
+
+
+class Semaphore:
+    """A semaphore, as `Session.semaphore` and `Session.ephemeral` make it; see `signalbox.Semaphore`."""
+
+    def __init__(self, owner: Loop, semaphore: _semaphore.Semaphore) -> None:
+        self._loop, self._semaphore, self.name = owner, semaphore, semaphore.name
+        self._block: Block[_lease.Lease, Lease] | None = None
+
+    def acquire(self, count: int = 1, wait: float | None = None, *, data: bytes = b"") -> Lease:
+        """Waits until the session owns `count` of the limit. `NotAcquired` says that `wait` seconds have passed.
+
+        A session has one place in a semaphore: threads that are to wait for each other use a block, a lock, or a
+        session each.
+        """
+        lease = self._loop.run(self._semaphore.acquire(count, wait, data=data), _lease.Lease.release)
+        return Lease(self._loop, lease)
+
+    def try_acquire(self, count: int = 1, *, data: bytes = b"") -> Lease | None:
+        """Acquires without waiting in the queue; None where that would be needed."""
+        try:
+            return self.acquire(count, 0, data=data)
+        except NotAcquired:
+            return None
+
+    def release(self) -> bool:
+        """Gives back what the session owns, or ends its waiting. False: there was nothing."""
+        return self._loop.run(self._semaphore.release())
+
+    def create(self, limit: int | None = None, data: bytes | None = None) -> int:
+        """Creates the semaphore. `AlreadyExists` says that it was there."""
+        return self._loop.run(self._semaphore.create(limit, data))
+
+    def update(self, data: bytes, *, if_revision: int = 0, lease: Lease | None = None) -> None:
+        """Replaces the data of the semaphore; see `signalbox.Semaphore.update`."""
+        guard = lease._lease if lease is not None else None
+        self._loop.run(self._semaphore.update(data, if_revision=if_revision, lease=guard))
+
+    def resize(self, limit: int, *, if_revision: int = 0) -> None:
+        """Gives the semaphore another limit."""
+        self._loop.run(self._semaphore.resize(limit, if_revision=if_revision))
+
+    def delete(self, *, force: bool = False) -> None:
+        """Deletes the semaphore; with force though it is in use."""
+        self._loop.run(self._semaphore.delete(force=force))
+
+    def describe(
+        self, *, owners: bool = True, waiters: bool = True, consistency: Consistency = Consistency.DEFAULT,
+    ) -> Description:
+        """The semaphore, with its owners and waiters."""
+        return self._loop.run(self._semaphore.describe(owners=owners, waiters=waiters, consistency=consistency))
+
+    def describe_and_watch(
+        self, *, data: bool = True, owners: bool = True,
+    ) -> tuple[Description, Callable[[float | None], Change | None]]:
+        """The semaphore, and a function that waits for its next change, up to some seconds; None: there was none."""
+        found, changed = self._loop.run(self._semaphore.describe_and_watch(data=data, owners=owners))
+
+        async def work(timeout: float | None) -> Change | None:
+            await asyncio.wait({changed}, timeout=timeout)
+            return changed.result() if changed.done() else None
+
+        def wait(timeout: float | None) -> Change | None:
+            return self._loop.run(work(timeout))
+
+        return found, wait
+
+    def watch(self, *, data: bool = True, owners: bool = True) -> Iterator[View]:
+        """The views of the semaphore: the present one first, then the newest after each change."""
+        return iterate(self._loop, lambda: self._semaphore.watch(data=data, owners=owners))
+
+    def __enter__(self) -> Lease:
+        if self._block is None:
+            self._block = Block(self._loop, lambda: _copy(self._semaphore), lambda x: Lease(self._loop, x))
+        return self._block.__enter__()
+
+    def __exit__(self, *exc: Any) -> None:
+        assert self._block is not None
+        self._block.__exit__(*exc)
+
+
+def _copy(s: _semaphore.Semaphore) -> _semaphore.Semaphore:
+    return _semaphore.Semaphore(s.session, s.name, s.limit, s._data, s._create, s._ephemeral)
+
+
+class Session:
+    """A lease in a node, as `Client.session` opens it; see `signalbox.Session`."""
+
+    def __init__(self, owner: Loop, session: _session.Session) -> None:
+        self._loop, self._session = owner, session
+        self.path, self.timeout = session.path, session.timeout
+
+    @property
+    def id(self) -> int:
+        """The id of the session, 0 while it has none."""
+        return self._session.id
+
+    @property
+    def state(self) -> State:
+        """What the session is."""
+        return self._session._state
+
+    @property
+    def error(self) -> Error | None:
+        """Why the session is over; None while it is not."""
+        return self._session._error
+
+    def lock(
+        self, name: str, wait: float | None = None, *, shared: bool = False, limit: int | None = None, count: int = 1,
+        data: bytes = b"",
+    ) -> Lock:
+        """A lock: `with session.lock("job") as lease:`; see `signalbox.Session.lock`. Threads take turns.
+
+        A thread is not cancelled when it loses the lock: `lease.lost` is true then, `lease.check()` raises `LeaseLost`,
+        and so does the end of the block.
+        """
+        self._session.lock(name, wait, shared=shared, limit=limit, count=count, data=data)  # it looks at the arguments
+        return Lock(self._loop,
+                    lambda: self._session.lock(name, wait, shared=shared, limit=limit, count=count, data=data),
+                    lambda lease: Lease(self._loop, lease))
+
+    def semaphore(
+        self, name: str, limit: int | None = None, *, data: bytes = b"", create: bool = True,
+    ) -> Semaphore:
+        """The persistent semaphore of that name; see `signalbox.Session.semaphore`."""
+        return Semaphore(self._loop, self._session.semaphore(name, limit, data=data, create=create))
+
+    def ephemeral(self, name: str) -> Semaphore:
+        """The ephemeral semaphore of that name."""
+        return Semaphore(self._loop, self._session.ephemeral(name))
+
+    def close(self) -> None:
+        """Ends the session: its leases end at once."""
+        self._loop.run(self._session.close())
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return repr(self._session)
+
+
+class Node:
+    """A node, as `Client.node` makes it; see `signalbox.Node`."""
+
+    def __init__(self, owner: Loop, node: _node.Node) -> None:
+        self._loop, self._node, self.path = owner, node, node.path
+
+    def describe(self, name: str, *, consistency: Consistency = Consistency.DEFAULT) -> Description:
+        """A semaphore of the node, with its owners and waiters."""
+        return self._loop.run(self._node.describe(name, consistency=consistency))
+
+    def semaphores(self, prefix: str = "", *, data: bool = False) -> Iterator[Description]:
+        """The semaphores of the node whose names begin with the prefix."""
+        return iterate(self._loop, lambda: self._node.semaphores(prefix, data=data))
+
+    def sessions(self) -> Iterator[SessionInfo]:
+        """The sessions of the node."""
+        return iterate(self._loop, self._node.sessions)
+
+    def destroy_session(self, id: int) -> None:
+        """Ends a session of another client."""
+        self._loop.run(self._node.destroy_session(id))
+
+    def create(self, name: str, limit: int = 1, data: bytes = b"") -> None:
+        """Creates a semaphore without a session."""
+        self._loop.run(self._node.create(name, limit, data))
+
+    def update(self, name: str, data: bytes, *, if_revision: int = 0) -> None:
+        """Replaces the data of a semaphore without a session."""
+        self._loop.run(self._node.update(name, data, if_revision=if_revision))
+
+    def resize(self, name: str, limit: int, *, if_revision: int = 0) -> None:
+        """Gives a semaphore another limit without a session."""
+        self._loop.run(self._node.resize(name, limit, if_revision=if_revision))
+
+    def delete(self, name: str, *, force: bool = False) -> None:
+        """Deletes a semaphore without a session."""
+        self._loop.run(self._node.delete(name, force=force))
+
+    def watch(self, name: str, *, data: bool = True, owners: bool = True) -> Iterator[View]:
+        """The views of a semaphore, which need not exist yet."""
+        return iterate(self._loop, lambda: self._node.watch(name, data=data, owners=owners))
+
+
+class Client:
+    """A client of one cluster, as `connect` makes it; see `signalbox.Client`. Threads may share it."""
+
+    def __init__(self, owner: Loop, client: _client.Client) -> None:
+        self._loop, self._client = owner, client
+        self._undo = close_at_exit(self.close)
+
+    def session(
+        self, path: str, timeout: float = DEFAULT_TIMEOUT, *, description: str = "", renew: bool = False,
+        on_state: Callable[[State], None] | None = None,
+    ) -> Session:
+        """Opens a session in a node; see `signalbox.Client.session`. `on_state` runs on the event loop's thread."""
+        session = self._client.session(path, timeout, description=description, renew=renew, on_state=on_state)
+
+        async def undo(opened: _session.Session) -> None:
+            await opened.close()
+
+        return Session(self._loop, self._loop.run(session.open(), undo))
+
+    def node(self, path: str) -> Node:
+        """What can be done in a node without a session."""
+        return Node(self._loop, self._client.node(path))
+
+    def create_node(self, path: str, config: NodeConfig | None = None) -> NodeInfo:
+        """Creates a node. One that exists is returned as it is."""
+        return self._loop.run(self._client.create_node(path, config))
+
+    def describe_node(self, path: str) -> NodeInfo:
+        """Describes a node."""
+        return self._loop.run(self._client.describe_node(path))
+
+    def alter_node(self, path: str, config: NodeConfig, *, if_version: int = 0) -> NodeInfo:
+        """Changes what is set in the config, and leaves the rest as it is."""
+        return self._loop.run(self._client.alter_node(path, config, if_version=if_version))
+
+    def drop_node(self, path: str) -> None:
+        """Removes a node with all its semaphores, and ends its sessions."""
+        self._loop.run(self._client.drop_node(path))
+
+    def nodes(self, prefix: str = "") -> Iterator[NodeInfo]:
+        """The nodes whose paths begin with the prefix."""
+        def make() -> AsyncIterator[NodeInfo]:
+            return self._client.nodes(prefix)
+
+        return iterate(self._loop, make)
+
+    def close(self) -> None:
+        """Ends all sessions, waiting for hosts up to a second, and closes the connections."""
+        self._undo()
+        with contextlib.suppress(Forked):
+            self._loop.run(self._client.close())
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def connect(
+    endpoints: str | Sequence[str], token: Token = None, *, tls: TLS = None, name: str | None = None,
+    timeout: float = 30.0, dial_timeout: float = 5.0,
+) -> Client:
+    """Connects to a cluster: `with signalbox.sync.connect("127.0.0.1:7420") as client:`; see `signalbox.connect`."""
+    owner = loop()
+    client = _client.connect(endpoints, token, tls=tls, name=name, timeout=timeout, dial_timeout=dial_timeout)
+
+    async def undo(opened: _client.Client) -> None:
+        await opened.close()
+
+    return Client(owner, owner.run(client.open(), undo))
+
+
+__all__ = [
+    "ALL", "Aborted", "AlreadyExists", "BadRequest", "Change", "Client", "Closed", "Consistency", "Description",
+    "Error", "Fenced", "Forked", "Lease", "LeaseLost", "Lock", "Loss", "Node", "NodeConfig", "NodeInfo", "NotAcquired",
+    "NotFound", "NotHeld", "PreconditionFailed", "Semaphore", "Session", "SessionInfo", "SessionLost", "State",
+    "Unauthorized", "Unavailable", "UnknownOutcome", "View", "connect",
+]

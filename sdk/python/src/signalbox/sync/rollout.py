@@ -1,0 +1,103 @@
+"""Staged rollouts for programs without asyncio; see `signalbox.rollout`.
+
+    with rollout.join(session, "web", "host-17", "canary") as member:
+        member.run(lambda target: restart(target.payload))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+
+from .. import rollout as _rollout
+from ..errors import Error
+from ..rollout import Failure, Report, Status, Superseded, Target
+from . import Session
+from ._thread import Loop, iterate
+
+
+class Member:
+    """An instance that has joined a rollout, from `join` until `leave`; see `signalbox.rollout.Member`."""
+
+    def __init__(self, owner: Loop, member: _rollout.Member) -> None:
+        self._loop, self._member, self._left = owner, member, asyncio.Event()
+        self.name, self.instance, self.location = member.name, member.instance, member.location
+
+    @property
+    def error(self) -> Error | None:
+        """Why hosts do not have what the member says at the moment; None where they do."""
+        return self._member.error
+
+    def reached(self, target: Target) -> None:
+        """Reports that the target is in use. The first time it makes the instance a leader, unless it is manual."""
+        self._loop.run(self._member.reached(target))
+
+    def updating(self, target: Target) -> None:
+        """Reports that the instance is working on the target."""
+        self._loop.run(self._member.updating(target))
+
+    def failed(self, target: Target, text: str, code: str = "") -> None:
+        """Reports that the target could not be brought into use. `targets` yields it again, after a pause."""
+        self._loop.run(self._member.failed(target, text, code))
+
+    def lead(self) -> None:
+        """Makes the instance a leader: the location reaches a target only when its leaders have."""
+        self._loop.run(self._member.lead())
+
+    def follow(self) -> None:
+        """Makes the instance a follower again: it counts no more."""
+        self._loop.run(self._member.follow())
+
+    def ask(self, current: int) -> Target | None:
+        """Says which version is in use, 0 for none, and returns the target of the location: for instances that poll."""
+        return self._loop.run(self._member.ask(current))
+
+    def targets(self) -> Iterator[Target]:
+        """The targets of the location, until the member leaves; see `signalbox.rollout.Member.targets`."""
+        return iterate(self._loop, self._member.targets, self._left)
+
+    def run(self, bring: Callable[[Target], object]) -> None:
+        """Brings targets into use until the member leaves: `bring` is called with each, in this thread.
+
+        A thread cannot be cancelled: where the location has another target meanwhile, `bring` is called with that when it
+        has returned. When it raises the target has failed, with the code of a `Failure`, and is tried again after a pause.
+        """
+        for target in self.targets():
+            with contextlib.suppress(Error):
+                self.updating(target)
+            try:
+                bring(target)
+            except Exception as e:
+                with contextlib.suppress(Error):
+                    self.failed(target, str(e) or type(e).__name__, getattr(e, "code", ""))
+                continue
+            with contextlib.suppress(Error):
+                self.reached(target)
+
+    def leave(self) -> None:
+        """Ends the instance's part, and the loops over its targets in other threads."""
+        async def work() -> None:
+            self._left.set()
+            await self._member.leave()
+
+        self._loop.run(work())
+
+    def __enter__(self) -> Member:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.leave()
+
+
+def join(
+    session: Session, name: str, instance: str, location: str, *, attributes: bytes = b"", manual: bool = False,
+    first_pause: float = 1.0, longest_pause: float = 30.0,
+) -> Member:
+    """Lets the session take part as an instance of a location; see `signalbox.rollout.join`."""
+    member = _rollout.join(session._session, name, instance, location, attributes=attributes, manual=manual,
+                           first_pause=first_pause, longest_pause=longest_pause)
+    return Member(session._loop, session._loop.run(member.open(), _rollout.Member.leave))
+
+
+__all__ = ["Failure", "Member", "Report", "Status", "Superseded", "Target", "join"]

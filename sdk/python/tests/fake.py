@@ -1,0 +1,127 @@
+"""A host that says what a test wants: it answers as a host does that has all semaphores to itself, but where a test has
+another answer for a kind of request."""
+
+import asyncio
+import struct
+import time
+from collections.abc import Callable
+from typing import Any
+
+from signalbox import _wire as wire
+from signalbox._messages import MESSAGES
+
+Answer = dict[str, Any] | int | None
+Hook = Callable[["FakeConnection", dict[str, Any]], Answer]
+
+
+class FakeConnection:
+    """One connection of a client to the host."""
+
+    def __init__(self, host: "FakeHost", writer: asyncio.StreamWriter) -> None:
+        self.host, self.writer = host, writer
+
+    def send(self, name: str, request: int, values: dict[str, Any] | None = None, status: int = 0) -> None:
+        """Sends a message; of an answer the fields behind status and detail."""
+        kind = wire.number_of(name)
+        head: tuple[Any, ...] = (status, ()) if wire.is_answer(kind) else ()
+        self.writer.write(wire.frame(kind, request, (*head, *wire.body(name, values or {}))))
+
+    def close(self) -> None:
+        self.writer.transport.abort()
+
+
+class FakeHost:
+    """The host. Hooks are functions by the name of a request: they return the fields of the answer, a status as a
+    number, or None for no answer at all."""
+
+    def __init__(self) -> None:
+        self.hooks: dict[str, Hook] = {}
+        self.heard: list[tuple[float, str, dict[str, Any]]] = []
+        self.connections: list[FakeConnection] = []
+        self.order = 1000
+        self.session = 7 << 52
+        self.server: asyncio.Server
+        self._news = asyncio.Condition()
+
+    async def start(self) -> str:
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self.port = self.server.sockets[0].getsockname()[1]
+        return self.address
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    async def stop(self) -> None:
+        self.server.close()
+        for c in list(self.connections):
+            c.close()
+        await self.server.wait_closed()
+
+    async def __aenter__(self) -> "FakeHost":
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop()
+
+    def of(self, name: str) -> list[dict[str, Any]]:
+        """What was asked of a kind."""
+        return [values for _, n, values in self.heard if n == name]
+
+    async def hears(self, name: str, times: int = 1) -> dict[str, Any]:
+        """Waits until requests of a kind have come so often, and returns the last."""
+        async with asyncio.timeout(10), self._news:
+            await self._news.wait_for(lambda: len(self.of(name)) >= times)
+        return self.of(name)[times - 1]
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        c = FakeConnection(self, writer)
+        self.connections.append(c)
+        try:
+            while True:
+                size = struct.unpack(">I", await reader.readexactly(4))[0]
+                raw = wire.unpack(await reader.readexactly(size))
+                name = MESSAGES[raw[0]][0]
+                values = wire.fields(raw) | {"request": raw[1]}
+                self.heard.append((time.monotonic(), name, values))
+                hook = self.hooks.get(name)
+                answer = hook(c, values) if hook else self.answer(name, values)
+                async with self._news:
+                    self._news.notify_all()
+                if answer is None:
+                    continue
+                answer_name = {"HELLO": "WELCOME", "PING": "PONG"}.get(name, name + "_ANSWER")
+                if isinstance(answer, int):
+                    c.send(answer_name, raw[1], status=answer)
+                else:
+                    c.send(answer_name, raw[1], answer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self.connections.remove(c)
+            c.close()
+
+    def answer(self, name: str, values: dict[str, Any]) -> Answer:
+        """What a host answers that has nothing but this client."""
+        match name:
+            case "HELLO":
+                return {"version": 1, "host_id": 1, "cluster_id": "fake", "ping_interval_ms": 10_000,
+                        "limits": {"requests_in_flight": 1024}}
+            case "ROUTING":
+                return {"version": 1, "meta_shard_id": 0, "hosts": [{"id": 1, "address": self.address, "state": 1}],
+                        "shards": [{"id": 0, "leader_host_id": 1, "replica_host_ids": [1]},
+                                   {"id": 1, "leader_host_id": 1, "replica_host_ids": [1]}],
+                        "slots": [{"first": 0, "last": 4095, "shard_id": 1}]}
+            case "SESSION_START":
+                self.session += 1
+                return {"session_id": self.session,
+                        "lease": {"node_id": 1, "timeout_ms": values["timeout_ms"], "grace_ms": 1000}}
+            case "SESSION_ATTACH":
+                return {"lease": {"node_id": 1, "timeout_ms": 0, "grace_ms": 1000}}
+            case "ACQUIRE":
+                self.order += 1
+                return {"outcome": 1, "order_id": self.order}
+            case "RELEASE":
+                return {"released": True}
+        return {}

@@ -1,0 +1,319 @@
+package concern
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	kind "github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/process"
+	rolloutkind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/server/replica"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/rollout"
+)
+
+const (
+	// maxLooked bounds how many objects of each type a list examines in a shard, so that a large shard does not make
+	// every list slow. The next list continues the walk; objects not yet examined keep their concerns from the walk
+	// before.
+	maxLooked = 5000
+	// hangs is how long members, or the coordinator, may keep a round waiting before the round is a concern. A round
+	// that has passed a shorter reply timeout is a concern earlier.
+	hangs = time.Minute
+)
+
+// Nodes returns what the meta shard knows of a node: the path, and the longest time that a session may wait for a
+// semaphore of the node, 0 for no limit. If the node was dropped, ok is false.
+type Nodes func(shard.NodeID) (path string, longestWait time.Duration, ok bool)
+
+// sweep is the progress of the walks through the objects of a shard, with a walk for each type of object.
+type sweep struct{ rollouts, processes, queues walk }
+
+// walk goes through all objects of a type, some per list, and then begins again.
+type walk struct {
+	at            shard.Cursor
+	found, before []kind.Concern // by this walk so far, and by the complete walk before
+}
+
+// turn continues the walk by about maxLooked objects or to its end, and adds the concerns found by this walk and by the
+// walk before. The newer concerns come first, because Add ignores a second concern with an equal key.
+func (w *walk) turn(l *List, step func(at shard.Cursor) (next shard.Cursor, looked int, over bool)) {
+	for looked, over := 0, false; looked < maxLooked && !over; {
+		var n int
+		w.at, n, over = step(w.at)
+		if looked += max(n, 1); over {
+			w.at, w.before, w.found = 0, w.found, nil
+		}
+	}
+	for _, c := range slices.Concat(w.found, w.before) {
+		l.Add(c)
+	}
+}
+
+// AddObjects adds the concerns about objects of a shard that the host leads. The function who names the client of a
+// session. For a shard that the host does not lead, the caller uses Forget instead.
+func (l *List) AddObjects(r *replica.Replica, nodes Nodes, who func(shard.SessionID) string) {
+	s := l.book.sweeps[r.ID]
+	if s == nil {
+		s = new(sweep)
+		l.book.sweeps[r.ID] = s
+	}
+	o := objects{l, r.Machine, nodes, who}
+	now := r.EstimatedTime()
+	s.rollouts.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
+		var still []shard.RolloutView
+		next, over = r.Machine.WalkRollouts(at, now, func(v *shard.RolloutView) {
+			if looked++; len(v.Still) > 0 {
+				still = append(still, *v)
+			}
+		})
+		for i := range still {
+			s.rollouts.found = o.rollout(&still[i], s.rollouts.found)
+		}
+		return next, looked, over
+	})
+	s.processes.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
+		var still []shard.ProcessView
+		next, over = r.Machine.WalkProcesses(at, now, func(v *shard.ProcessView) {
+			if looked++; len(v.Reasons) > 0 && v.Members > 0 {
+				still = append(still, *v)
+			}
+		})
+		for i := range still {
+			s.processes.found = o.round(&still[i], s.processes.found)
+		}
+		return next, looked, over
+	})
+	s.queues.turn(l, func(at shard.Cursor) (next shard.Cursor, looked int, over bool) {
+		var queues []shard.Queue
+		next, over = r.Machine.WalkQueues(at, func(q shard.Queue) { queues = append(queues, q) })
+		for i := range queues {
+			s.queues.found = o.queue(&queues[i], s.queues.found)
+		}
+		return next, shard.MaxPage, over
+	})
+}
+
+// Forget drops the walks through a shard that the host does not lead. If the host leads the shard again later, no
+// concern from before reappears.
+func (l *List) Forget(r *replica.Replica) { delete(l.book.sweeps, r.ID) }
+
+// objects makes the concerns about objects of a shard.
+type objects struct {
+	list    *List
+	machine *shard.Machine
+	nodes   Nodes
+	who     func(shard.SessionID) string
+}
+
+// concern returns a concern about an object of a node. The trouble began ago milliseconds before the list, at an
+// unknown time if ago is 0. If the node was dropped, ok is false.
+func (o *objects) concern(k kind.Kind, node shard.NodeID, name string, ago uint64, text, waitsFor string) (
+	c kind.Concern, ok bool) {
+	path, _, ok := o.nodes(node)
+	c = kind.New(k, kind.About{Node: path, Name: name}, text)
+	c.WaitsFor = waitsFor
+	if ago != 0 {
+		c.Since = o.list.Now.Add(-time.Duration(ago) * time.Millisecond)
+	}
+	return c, ok
+}
+
+// rollout appends the concerns about a rollout. A halted or paused rollout gets no concern but the halt or the pause,
+// because the rollout goes on only after an operator resumes it.
+func (o *objects) rollout(v *shard.RolloutView, to []kind.Concern) []kind.Concern {
+	var texts, waits [4][]string
+	var since [4]uint64
+	kinds := [4]kind.Kind{kind.RolloutHalted, kind.RolloutPaused, kind.RolloutBlocked, kind.RolloutLate}
+	for i := range v.Still {
+		re, at := &v.Still[i], 2
+		switch re.Code {
+		case rolloutkind.ReasonHalted:
+			at = 0
+		case rolloutkind.ReasonPaused:
+			at = 1
+		case rolloutkind.ReasonStuck:
+			at = 3
+		case rolloutkind.ReasonGate:
+			if re.Gate.Since != 0 && re.Gate.Verdict == rolloutkind.GatePending {
+				continue // a checker is at work
+			}
+		}
+		texts[at] = append(texts[at], re.String())
+		waits[at] = append(waits[at], awaited(re))
+		if re.Since != 0 && (since[at] == 0 || re.Since < since[at]) {
+			since[at] = re.Since
+		}
+	}
+	for at, k := range kinds {
+		if len(texts[at]) == 0 {
+			continue
+		}
+		ago := uint64(0)
+		if since[at] != 0 {
+			ago = v.Now - min(v.Now, since[at])
+		}
+		if k == kind.RolloutLate {
+			waits[at] = o.laggards(v)
+		}
+		if c, ok := o.concern(k, v.Node, v.Name, ago, strings.Join(texts[at], "; "), joined(waits[at])); ok {
+			to = append(to, c)
+		}
+		if at < 2 {
+			break
+		}
+	}
+	return to
+}
+
+// awaited names the person or the thing that a rollout waits for.
+func awaited(re *rollout.Reason) string {
+	switch re.Code {
+	case rolloutkind.ReasonHalted, rolloutkind.ReasonPaused:
+		return "an operator"
+	case rolloutkind.ReasonNoInstances:
+		return "an instance in " + re.Location
+	case rolloutkind.ReasonNoLeaders, rolloutkind.ReasonFewLeaders:
+		return "leaders in " + re.Location
+	case rolloutkind.ReasonGate:
+		return fmt.Sprintf("a verdict at the gate %s of %s", re.Gate.Name, re.Location)
+	case rolloutkind.ReasonNoAlternative:
+		return "another version for " + re.Location
+	case rolloutkind.ReasonNoSource:
+		return "a source"
+	}
+	return re.Location
+}
+
+// laggards names the instances that hold up a late rollout.
+func (o *objects) laggards(v *shard.RolloutView) (names []string) {
+	var d shard.RolloutDescription
+	o.machine.DescribeRollout(v.Node, v.Name, shard.PartOptions{Part: "acts", Limit: 1, Why: true, Now: v.Now}, &d)
+	for i := range d.Reasons {
+		for _, la := range d.Reasons[i].Named {
+			names = append(names, la.Name)
+		}
+	}
+	return names
+}
+
+// round appends the concerns about the round of a process, at most one of each kind.
+func (o *objects) round(v *shard.ProcessView, to []kind.Concern) []kind.Concern {
+	found := make(map[kind.Kind]bool)
+	for i := range v.Reasons {
+		re := &v.Reasons[i]
+		waited := v.Now - min(v.Now, re.Since)
+		k := kind.RoundMembers
+		switch re.Code {
+		case process.ReasonOpening:
+			continue
+		case process.ReasonCoordinator:
+			k = kind.RoundCoordinator
+		default:
+			if re.Blocked {
+				k = kind.RoundBlocked
+			}
+		}
+		if found[k] || !re.Late && waited < uint64(hangs.Milliseconds()) {
+			continue
+		}
+		found[k] = true
+		var names []string
+		for _, m := range re.Members {
+			names = append(names, m.Name)
+		}
+		switch k {
+		case kind.RoundCoordinator:
+			names = []string{re.From.Name}
+		case kind.RoundBlocked:
+			names = []string{"members"}
+		}
+		if c, ok := o.concern(k, v.Node, v.Name, waited, re.What(), joined(names)); ok {
+			to = append(to, c)
+		}
+	}
+	return to
+}
+
+// queue appends a concern about a semaphore if a session has waited for the semaphore longer than the node allows.
+func (o *objects) queue(q *shard.Queue, to []kind.Concern) []kind.Concern {
+	_, bound, ok := o.nodes(q.Node)
+	since := time.UnixMilli(int64(q.Since))
+	if !ok || bound == 0 || q.Since == 0 || o.list.Now.Sub(since) <= bound {
+		return to
+	}
+	owner := "room"
+	if q.Owner != 0 {
+		owner = o.who(q.Owner)
+	}
+	c, _ := o.concern(kind.LockWaits, q.Node, q.Name, 0, fmt.Sprintf("%d wait; the longest is %s", q.Waiters,
+		o.who(q.First)), owner)
+	c.Since = since
+	return append(to, c)
+}
+
+// maxNamed bounds how many names the text of a concern lists.
+const maxNamed = 8
+
+// joined lists the first maxNamed names, and counts the rest.
+func joined(names []string) string {
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if more := len(names) - maxNamed; more > 0 {
+		names = append(names[:maxNamed], strconv.Itoa(more)+" more")
+	}
+	return strings.Join(names, ", ")
+}
+
+// shards returns shard ids in the form of About.Shards.
+func shards(ids ...uint64) (texts []string) {
+	for _, id := range ids {
+		texts = append(texts, strconv.FormatUint(id, 10))
+	}
+	return texts
+}
+
+const (
+	// nearQuota is the used share above which a quota is a concern.
+	nearQuota = 0.8
+	// maxNodes bounds how many of the fullest nodes of a shard a list shows.
+	maxNodes = 20
+)
+
+// AddQuotas adds the nearly used-up quotas of a shard that the host leads, and of the shard's fullest nodes. Quotas in
+// this host's settings (given) that differ from the quotas in force are a concern too: the settings of a shard's
+// leader count, so the quotas would change with the leader.
+func (l *List) AddQuotas(host string, r *replica.Replica, given shard.Limits, nodes Nodes) {
+	u := r.Machine.Usage(0)
+	near := func(about kind.About, u shard.Usage) {
+		for _, q := range []struct {
+			used, limit uint64
+			what        string
+		}{{u.Objects, u.ObjectLimit, "objects"}, {u.Bytes, u.ByteLimit, "bytes"}} {
+			if q.limit > 0 && float64(q.used) > nearQuota*float64(q.limit) {
+				c := kind.New(kind.Quota, about, fmt.Sprintf("%.0f %% are used: %d of %d %s",
+					100*float64(q.used)/float64(q.limit), q.used, q.limit, q.what))
+				if c.Subject = "the " + q.what + " of " + c.Subject; about.Node != "" {
+					c.Subject += ", of node " + about.Node
+				}
+				l.Add(c)
+			}
+		}
+	}
+	if r.Leads() {
+		near(kind.About{Shards: shards(r.ID)}, u)
+		for _, n := range r.Machine.FullestNodes(nearQuota, maxNodes, nil) {
+			if path, _, ok := nodes(n.Node); ok {
+				near(kind.About{Node: path, Shards: shards(r.ID)}, n.Usage)
+			}
+		}
+	}
+	if u.ObjectLimit != 0 && (u.ObjectLimit != given.Objects || u.ByteLimit != given.Bytes) {
+		l.Add(kind.New(kind.QuotaSettings, kind.About{Host: host, Shards: shards(r.ID)}, fmt.Sprintf(
+			"its settings are %d objects and %d bytes, and shard %d has %d and %d", given.Objects, given.Bytes, r.ID,
+			u.ObjectLimit, u.ByteLimit)))
+	}
+}

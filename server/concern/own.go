@@ -1,0 +1,105 @@
+package concern
+
+import (
+	"fmt"
+	"time"
+
+	kind "github.com/signalbox/signalbox/protocol/concern"
+)
+
+// Own is the state of the host itself, as the input of AddOwn.
+type Own struct {
+	Name     string
+	NotReady error // why the host is not ready; nil if the host is ready
+	// Refusal is why the host refuses changes, nil if the host accepts changes. Of the Total bytes of the disk Free
+	// are free. The host refuses changes while fewer than Low bytes are free. Total is 0 if the space is unknown.
+	Refusal          error
+	Free, Total, Low uint64
+	// CommitP99 is the time within which 99 of 100 recent batches of changes took effect. Requests is how many requests
+	// the host answered during the measurement.
+	CommitP99 time.Duration
+	Requests  uint64
+	Stalls    uint64 // times the host stood still for too long to vouch for its clients, since the start
+	Refused   uint64 // connections refused or lost, since the start
+	Slow      int    // watches that do not read as fast as things change
+	// Open is the number of open connections, and every connection is a file. Files is how many files the process may
+	// open, 0 if the limit is unknown.
+	Open, Files  uint64
+	Certificates []Certificate
+	Behind       []Behind
+}
+
+// Certificate says when a certificate of the host ends.
+type Certificate struct {
+	Use string // who sees the certificate: "clients" or "hosts"
+	End time.Time
+}
+
+// Behind is how many entries of a shard's log this host has stored and not yet applied.
+type Behind struct{ Shard, Entries uint64 }
+
+const (
+	// slowCommit is how long a leader may be silent before followers replace the leader: a disk that takes as long for
+	// a batch keeps the leader silent. enoughRequests is the least number of requests to judge the disk by.
+	slowCommit     = 300 * time.Millisecond
+	enoughRequests = 50
+	// fewFiles is the limit of open files below which a host cannot serve many clients. manyFiles is the used share of
+	// the limit above which the limit is a concern.
+	fewFiles  = 8192
+	manyFiles = 0.8
+	// manyEntries is a lag that a host does not reach in normal operation.
+	manyEntries = 10_000
+	// soonOver is how long before its end a certificate becomes a concern.
+	soonOver = 14 * 24 * time.Hour
+)
+
+// AddOwn adds the concerns about the host itself.
+func (l *List) AddOwn(o *Own) {
+	add := func(k kind.Kind, format string, args ...any) *kind.Concern {
+		l.Add(kind.New(k, kind.About{Host: o.Name}, fmt.Sprintf(format, args...)))
+		return &l.all[len(l.all)-1]
+	}
+	if o.NotReady != nil {
+		add(kind.NotReady, "%v", o.NotReady)
+	}
+	switch {
+	case o.Refusal != nil:
+		add(kind.DiskFull, "%v", o.Refusal)
+	case o.Total > 0 && o.Free < 2*o.Low:
+		add(kind.DiskLow, "%d of %d MiB are free; changes are refused below %d MiB", o.Free>>20, o.Total>>20, o.Low>>20)
+	}
+	if o.Requests >= enoughRequests && o.CommitP99 > slowCommit {
+		add(kind.DiskSlow, "one batch of changes in a hundred takes %v", o.CommitP99)
+	}
+	if at, lately := l.grew(kind.Stalls, o.Stalls); lately {
+		add(kind.Stalls, "%d times since its start it could not vouch for its clients", o.Stalls).Since = at
+	}
+	if at, lately := l.grew(kind.Refused, o.Refused); lately {
+		add(kind.Refused, "%d connections were refused or lost since its start", o.Refused).Since = at
+	}
+	if o.Slow > 0 {
+		add(kind.SlowWatches, "%d watches do not read as fast as things change", o.Slow)
+	}
+	if o.Files > 0 && (o.Files < fewFiles || float64(o.Open) > manyFiles*float64(o.Files)) {
+		add(kind.Files, "%d connections are open, and the process may open %d files", o.Open, o.Files)
+	}
+	for _, c := range o.Certificates {
+		k, until := kind.CertificateEnds, c.End.Sub(l.Now)
+		if until > soonOver {
+			continue
+		}
+		if until <= 0 {
+			k = kind.CertificateOver
+		}
+		one := kind.New(k, kind.About{Host: o.Name}, fmt.Sprintf("the certificate for %s is good to %s", c.Use,
+			c.End.UTC().Format(time.DateTime+" UTC")))
+		one.Subject += ", certificate for " + c.Use
+		l.Add(one)
+	}
+	for _, b := range o.Behind {
+		if b.Entries > manyEntries {
+			l.Add(kind.New(kind.Behind, kind.About{Host: o.Name, Shards: shards(b.Shard)},
+				fmt.Sprintf("it is %d entries behind in the log of shard %s", b.Entries, shards(b.Shard)[0])))
+		}
+	}
+}

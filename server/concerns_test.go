@@ -1,0 +1,215 @@
+package server_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/process"
+	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/server/servertest"
+)
+
+// concerns asks the host that leads the data shard what is not well.
+func concerns(t *testing.T, c *servertest.Cluster) (list []concern.Concern) {
+	t.Helper()
+	time.Sleep(2 * time.Second) // the list before is shown for a second
+	s := speak(t, c, c.Leader(1))
+	a := s.must(s.ask(&protocol.Concerns{})).Concerns
+	for x := range a.Items.All() {
+		list = append(list, x.Concern)
+	}
+	return list
+}
+
+// concernOf is the concern of a kind about an object, nil where there is none.
+func concernOf(list []concern.Concern, k concern.Kind, name string) *concern.Concern {
+	for i := range list {
+		if c := &list[i]; c.Kind == k && c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// needsConcerns skips a test where this build cannot follow the level that brings the list.
+func needsConcerns(t *testing.T) {
+	t.Helper()
+	if !protocol.KindConcerns.IsKnown() {
+		t.Skip("this build has no list of concerns")
+	}
+}
+
+// TestRolloutsThatDoNotMoveAreConcerns: one that is blocked, late, paused, halted; each is gone once it moves.
+func TestRolloutsThatDoNotMoveAreConcerns(t *testing.T) {
+	needsConcerns(t)
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		sees := func(when string, k concern.Kind, waits string) {
+			t.Helper()
+			list := concerns(t, b.c)
+			c := concernOf(list, k, "dns")
+			if c == nil || c.Node != "/prod" || c.Subject != "rollout dns in /prod" ||
+				!strings.Contains(c.WaitsFor, waits) ||
+				c.Since.IsZero() || !strings.Contains(c.Do, "signalbox rollout ") {
+				t.Errorf("%s: %+v", when, list)
+			}
+			for _, other := range list {
+				if other.Name == "dns" && other.Kind != k {
+					t.Errorf("%s: it is %s too", when, other.Kind)
+				}
+			}
+		}
+		spec := locations([]string{"eu"})
+		spec.ProgressDeadline = 10 * time.Second
+		b.put(spec)
+		if c := concernOf(concerns(t, b.c), concern.RolloutBlocked, "dns"); c != nil {
+			t.Errorf("before anything is published: %+v", c)
+		}
+		b.publish("one")
+		sees("no instance has joined", concern.RolloutBlocked, "an instance in eu")
+		m := b.join("eu-1", "eu")
+		m.ask(protocol.InstanceReport{})
+		for range 12 {
+			time.Sleep(time.Second)
+			m.must(&protocol.Ping{})
+		}
+		sees("the leader does not get on", concern.RolloutLate, "eu-1")
+		m.reach()
+		if list := concerns(t, b.c); concernOf(list, concern.RolloutLate, "dns") != nil {
+			t.Errorf("it is reached: %+v", list)
+		}
+		b.act(kind.Pause, 0)
+		sees("it is paused", concern.RolloutPaused, "an operator")
+		b.act(kind.Resume, 0)
+		b.act(kind.Abort, 0)
+		sees("it was aborted", concern.RolloutHalted, "an operator")
+		b.act(kind.Resume, 0)
+		ofIt := func(c concern.Concern) bool { return c.Name == "dns" }
+		if list := concerns(t, b.c); slices.ContainsFunc(list, ofIt) {
+			t.Errorf("all is well: %+v", list)
+		}
+	})
+}
+
+// TestRoundsThatHangAreConcerns: a member is waited for, the coordinator stands still, none may coordinate.
+func TestRoundsThatHangAreConcerns(t *testing.T) {
+	needsConcerns(t)
+	playProcesses(t, func(t *testing.T, b *processBed) {
+		b.put(process.Spec{ReplyTimeout: 20 * time.Second})
+		all := b.run("a", "b", "c")
+		stay := func(d time.Duration) {
+			for range int(d / time.Second) {
+				time.Sleep(time.Second)
+				for _, m := range all {
+					m.s.must(m.s.ask(&protocol.Ping{}))
+				}
+			}
+		}
+		if list := concerns(t, b.c); concernOf(list, concern.RoundCoordinator, "cache") != nil {
+			t.Errorf("a round that has only begun: %+v", list)
+		}
+		stay(65 * time.Second)
+		c := concernOf(concerns(t, b.c), concern.RoundCoordinator, "cache")
+		if c == nil || c.Node != "/prod" || c.WaitsFor != "a" {
+			t.Fatalf("the coordinator stands still: %+v", c)
+		}
+		all[0].broadcast("x")
+		all[0].answer("y")
+		all[1].answer("y")
+		stay(25 * time.Second)
+		list := concerns(t, b.c)
+		if c := concernOf(list, concern.RoundMembers, "cache"); c == nil || c.WaitsFor != "c" ||
+			concernOf(list, concern.RoundCoordinator, "cache") != nil {
+			t.Errorf("c has not replied: %+v", list)
+		}
+		b.s = speak(t, b.c, b.c.Leader(1))
+		b.act(process.VerbKick, all[2].member, "it hangs")
+		all = all[:2]
+		stay(2 * time.Second)
+		if list := concerns(t, b.c); concernOf(list, concern.RoundMembers, "cache") != nil {
+			t.Errorf("c was put out: %+v", list)
+		}
+	})
+}
+
+// TestAProcessWithoutACoordinatorIsAConcern.
+func TestAProcessWithoutACoordinatorIsAConcern(t *testing.T) {
+	needsConcerns(t)
+	playProcesses(t, func(t *testing.T, b *processBed) {
+		a := b.join("a", func(m *protocol.ProcessJoin) { m.Candidate = false })
+		for range 65 {
+			time.Sleep(time.Second)
+			a.s.must(a.s.ask(&protocol.Ping{}))
+		}
+		list := concerns(t, b.c)
+		if c := concernOf(list, concern.RoundBlocked, "cache"); c == nil || c.WaitsFor != "members" {
+			t.Errorf("none may coordinate: %+v", list)
+		}
+	})
+}
+
+// TestALockThatIsWaitedForTooLongIsAConcern where its node has a bound, and nowhere else.
+func TestALockThatIsWaitedForTooLongIsAConcern(t *testing.T) {
+	needsConcerns(t)
+	risen(t, func(t *testing.T, c *servertest.Cluster) {
+		time.Sleep(time.Second) // for the shards to rise too
+		node := nodeAt(t, c, "/prod")
+		hold := speak(t, c, c.Leader(1)).session("/prod", 10*time.Minute)
+		wait := speak(t, c, c.Leader(1)).session("/prod", 10*time.Minute)
+		lock := func(on *started, timeout uint64) {
+			m := on.mutation()
+			on.s.must(on.s.ask(&protocol.Acquire{Mutation: m, NodeID: node, Name: []byte("db"), Count: protocol.Forever,
+				TimeoutMillis: timeout, Ephemeral: true}))
+		}
+		lock(hold, 0)
+		lock(wait, protocol.Forever)
+		stay := func(d time.Duration) {
+			for range int(d / time.Second) {
+				time.Sleep(time.Second)
+				hold.s.must(hold.s.ask(&protocol.Ping{}))
+				wait.s.must(wait.s.ask(&protocol.Ping{}))
+			}
+		}
+		stay(time.Minute)
+		if list := concerns(t, c); concernOf(list, concern.LockWaits, "db") != nil {
+			t.Errorf("without a bound: %+v", list)
+		}
+		bound := func(millis uint64) {
+			meta := speak(t, c, c.Leader(0))
+			n := meta.must(meta.ask(&protocol.NodeAlter{Path: []byte("/prod"),
+				Config: protocol.NodeConfig{LongestWaitMillis: millis}})).NodeAlter.Node
+			want(t, "the bound", n.Config.LongestWaitMillis, millis)
+		}
+		bound(30_000)
+		x := concernOf(concerns(t, c), concern.LockWaits, "db")
+		if x == nil || x.Node != "/prod" || !strings.HasPrefix(x.WaitsFor, "speaker at ") ||
+			!strings.Contains(x.Text, "1 wait") || time.Since(x.Since) < time.Minute {
+			t.Fatalf("%+v", x)
+		}
+		bound(protocol.Forever)
+		if list := concerns(t, c); concernOf(list, concern.LockWaits, "db") != nil {
+			t.Errorf("the bound is off: %+v", list)
+		}
+	}, servertest.Hosts(1))
+}
+
+// TestMetricsCountConcerns: a series of each kind, also of those that there are none of.
+func TestMetricsCountConcerns(t *testing.T) {
+	needsConcerns(t)
+	playRollouts(t, func(t *testing.T, b *rolloutBed) {
+		series := `signalbox_concerns{kind="rollout-blocked",severity="warning"}`
+		time.Sleep(2 * time.Second)
+		if got := b.metric(series); got != 0 {
+			t.Errorf("%d before", got)
+		}
+		b.put(locations([]string{"eu"}))
+		b.publish("one")
+		time.Sleep(2 * time.Second)
+		if got := b.metric(series); got != 1 {
+			t.Errorf("%d while one is blocked", got)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog"
+	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// anchorEvery is how often a host whose log grows notes how far its own log and those of the others are. One whose log
+// does not grow writes nothing, and is not woken.
+const anchorEvery = 2 * time.Second
+
+// logSynced is called with the duration of each sync of the log.
+func (h *Host) logSynced(took time.Duration) {
+	h.logSyncs.Observe(took)
+	select {
+	case h.logGrew <- struct{}{}:
+	default:
+	}
+}
+
+// keepAnchored ties the directory to its place again and again while the log grows.
+func (h *Host) keepAnchored() {
+	failed := false
+	for {
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-h.logGrew:
+		}
+		select {
+		case <-h.ctx.Done():
+			return
+		case <-time.After(anchorEvery):
+		}
+		err := h.noteProgress(false)
+		if err != nil && !failed {
+			h.log.Warn("how far the log is could not be written down: a copy of the directory that is put back may "+
+				"not be recognised", "error", err)
+		}
+		failed = err != nil
+	}
+}
+
+// noteProgress writes down how far the log of this host is, how far those of others are known to be, and the feature
+// level of the data.
+func (h *Host) noteProgress(stopped bool) error {
+	confirmed := make(map[hosts.Incarnation][]rafttransport.Position)
+	for _, c := range h.raft.Confirmed() {
+		if member := h.member(c.Host); member != nil && !member.Expelled {
+			confirmed[member.Incarnation] = append(confirmed[member.Incarnation], c.Position)
+		}
+	}
+	err := errors.Join(h.seen.Confirm(confirmed), h.directory.Anchor(h.raft.LogEnd(), stopped))
+	if core := h.core.Load(); core != nil {
+		err = errors.Join(err, h.directory.NoteLevel(core.DataLevel()))
+	}
+	return err
+}
+
+// confirmed is what other hosts had confirmed when that was written down last.
+func (h *Host) confirmed() (list []raftlog.Confirmed) {
+	for _, k := range *h.known.Load() {
+		for _, p := range h.seen.Confirmed(k.Incarnation) {
+			list = append(list, raftlog.Confirmed{Host: k.ID, Position: p})
+		}
+	}
+	return list
+}
+
+// logDamaged is called where the log finds, while it runs, that the directory is not what it was.
+func (h *Host) logDamaged(err error) {
+	if errors.Is(err, raftlog.ErrSetBack) {
+		err = fmt.Errorf("%w. %s", err, replaceAdvice("HOST:PORT", h.identity.HostName))
+	}
+	h.halt(err)
+}
+
+// runsElsewhere refuses a later start of a directory while the process of an earlier one still answers: two directories
+// with one history run, and the later start is that of a copy. A process that was killed does not answer; at its
+// address answers at most the process of the later start.
+func (h *Host) runsElsewhere(member *identity.Known, start hosts.Start) *rafttransport.Refused {
+	newest := h.seen.Newest(member.Incarnation)
+	peers := h.peers.Load()
+	if peers == nil || newest.Number == 0 || start == newest || start.IsCopy(newest) {
+		return nil
+	}
+	found, err := peers.IdentityAt(h.ctx, member.Raft)
+	if err != nil || found.Incarnation != member.Incarnation || found.Start.Number >= start.Number {
+		return nil
+	}
+	return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("host %s runs already, at %s: "+
+		"that is its %d. start, and this is the %d., on a copy of its directory. Two hosts must never have one "+
+		"directory: stop this one and throw the copy away. If the directory has moved here, stop the other one, and "+
+		"start this one again. For one host more, give it an empty --data-dir: signalbox serve --join %s --name NAME",
+		member.Name, member.Raft, found.Start.Number, start.Number, h.settings.RaftAdvertise)}
+}

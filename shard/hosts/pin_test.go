@@ -1,0 +1,14 @@
+package hosts
+
+import (
+	"testing"
+
+	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+)
+
+// TestBytesOfRecordsAreWhatTheyWere: hosts, shards, tokens, the policy and the audit history, as they are saved.
+func TestBytesOfRecordsAreWhatTheyWere(t *testing.T) {
+	var records Records
+	formtest.Check(t, "testdata/pins",
+		formtest.Form{Name: "saved records", Of: &records, Write: func() []byte { return records.Save(nil) }})
+}

@@ -1,0 +1,57 @@
+package process
+
+import (
+	"testing"
+
+	kind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard/internal/form/formtest"
+)
+
+// TestBytesOfProcessesAreWhatTheyWere: forms of commands, and what is saved.
+func TestBytesOfProcessesAreWhatTheyWere(t *testing.T) {
+	var (
+		put     kind.Put
+		request Request
+		act     kind.Act
+		process Process
+		member  Member
+	)
+	var arrival struct {
+		Joining struct {
+			Name, Attributes string
+			Candidate        bool
+		}
+		Create bool
+		Spec   kind.Spec
+	}
+	was := []string{"By.", "", "Spec.MaxPayload", "Spec.Payload", "spec.MaxPayload", "spec.Payload"}
+	formtest.Check(t, "testdata/pins",
+		formtest.Form{Name: "put", Of: &put, Was: was, Write: func() []byte { return Append(nil, &put) }},
+		formtest.Form{Name: "arrival", Of: &arrival, Was: was, Write: func() []byte {
+			j := arrival.Joining
+			return Append(nil, &kind.Arrival{
+				Joining: kind.Joining{Name: j.Name, Attributes: []byte(j.Attributes), Candidate: j.Candidate},
+				Create:  arrival.Create, Spec: arrival.Spec,
+			})
+		}},
+		formtest.Form{Name: "receivers", Of: &request, Write: func() []byte { return AppendReceivers(nil, request) },
+			Unsaved: []string{"Epoch", "Payload", "Timeout"}},
+		formtest.Form{Name: "act", Of: &act, Write: func() []byte { return Append(nil, &act) },
+			Was: append([]string{"MemberID", "Member"}, was...)},
+		formtest.Form{Name: "saved process", Of: &process, Was: was, Write: func() []byte { return process.Save(nil) },
+			Unsaved: []string{
+				"members", "prepared", "completed", "requests", "held", "size", "exchanges.refs", "exchanges.held",
+			}},
+		formtest.Form{Name: "saved member", Of: &member, Write: func() []byte { return member.Save(nil) },
+			Unsaved: []string{
+				"ID", "Ref", "inbox.shared", "inbox.unread", "inbox.unreadBytes", "inbox.open", "inbox.listed",
+				"inbox.items.exchange.epoch", "inbox.items.exchange.from", "inbox.items.exchange.payload",
+				"inbox.items.exchange.sent", "inbox.items.exchange.deadline", "inbox.items.exchange.late",
+				"inbox.items.exchange.waiting", "inbox.items.exchange.replies", "inbox.items.exchange.outcome",
+				"inbox.items.exchange.missing", "inbox.items.exchange.missed", "inbox.items.exchange.refs",
+				"inbox.items.exchange.held",
+			},
+			Adjust: func() { // only these name an exchange
+				member.items[0].kind, member.items[1].kind = kind.ItemRequest, kind.ItemEnd
+			}})
+}

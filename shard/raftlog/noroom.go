@@ -1,0 +1,107 @@
+package raftlog
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/lni/dragonboat/v4/statemachine"
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
+)
+
+// The engine stops the process for most errors of the disk. Of a snapshot that it saves it takes one error for a reason
+// to give the snapshot up, statemachine.ErrSnapshotAborted: that is what it gets where there is no room for any file of
+// such a snapshot. Where it cannot do without what it writes, the owner of the host hears of it first (Config.Damaged),
+// and can end the process so that it is started again.
+
+// NoRoom reports whether an error says that the disk has no room for what must be written: a host that is started
+// again once there is room goes on as before.
+func NoRoom(err error) bool { return wal.NoRoom(err) }
+
+// savedSuffix is that of the directory in which the engine saves a snapshot of its own.
+const savedSuffix = ".generating"
+
+// noRoom notes that the engine is about to fail for want of room.
+func (d *disk) noRoom(err error) {
+	err = fmt.Errorf("raftlog: the disk has no room for what must be written: %w", err)
+	if d.full.CompareAndSwap(nil, &err) && d.damaged != nil {
+		d.damaged(err)
+	}
+}
+
+// explain makes the error of a file what the engine is to have. Other errors stay as they are.
+func (d *disk) explain(name string, err error) error {
+	switch {
+	case !NoRoom(err):
+		return err
+	case strings.Contains(name, savedSuffix):
+		return givenUp{err}
+	}
+	d.noRoom(err)
+	return err
+}
+
+// givenUp is why a snapshot is given up. The engine does not look into an error that wraps two.
+type givenUp struct{ error }
+
+// Is implements errors.Is.
+func (givenUp) Is(target error) bool { return target == statemachine.ErrSnapshotAborted }
+
+// Unwrap returns the error of the disk.
+func (g givenUp) Unwrap() error { return g.error }
+
+// watched is a file of the engine whose errors are explained.
+func (d *disk) watched(name string, file vfs.File, err error) (vfs.File, error) {
+	if err != nil {
+		return nil, d.explain(name, err)
+	}
+	return &watchedFile{file, d, name}, nil
+}
+
+type watchedFile struct {
+	vfs.File
+	disk *disk
+	name string
+}
+
+// Write implements vfs.File.
+func (w *watchedFile) Write(p []byte) (int, error) {
+	n, err := w.File.Write(p)
+	return n, w.disk.explain(w.name, err)
+}
+
+// WriteAt implements vfs.File.
+func (w *watchedFile) WriteAt(p []byte, at int64) (int, error) {
+	n, err := w.File.WriteAt(p, at)
+	return n, w.disk.explain(w.name, err)
+}
+
+// Sync implements vfs.File.
+func (w *watchedFile) Sync() error { return w.disk.explain(w.name, w.File.Sync()) }
+
+// Close implements vfs.File.
+func (w *watchedFile) Close() error { return w.disk.explain(w.name, w.File.Close()) }
+
+// OpenForAppend implements vfs.FS.
+func (d *disk) OpenForAppend(name string) (vfs.File, error) {
+	file, err := d.FS.OpenForAppend(name)
+	return d.watched(name, file, err)
+}
+
+// OpenDir implements vfs.FS.
+func (d *disk) OpenDir(name string) (vfs.File, error) {
+	file, err := d.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.watched(name, file, nil)
+}
+
+// MkdirAll implements vfs.FS.
+func (d *disk) MkdirAll(name string, mode os.FileMode) error {
+	return d.explain(name, d.FS.MkdirAll(name, mode))
+}
+
+// Rename implements vfs.FS.
+func (d *disk) Rename(from, to string) error { return d.explain(from, d.FS.Rename(from, to)) }

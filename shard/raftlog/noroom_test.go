@@ -1,0 +1,282 @@
+package raftlog
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+)
+
+var fullPoints = flag.Int("full.points", 24, "at how many of the writes of a host its disk is full")
+
+// fillingDisk is a disk of which nothing is free once so many things were written.
+type fillingDisk struct {
+	vfs.FS
+	only string // where it is set, what has it in its path counts
+	left atomic.Int64
+}
+
+func (f *fillingDisk) write(name string) error {
+	if strings.Contains(name, f.only) && f.left.Add(-1) < 0 {
+		return &os.PathError{Op: "write", Path: name, Err: syscall.ENOSPC}
+	}
+	return nil
+}
+
+func (f *fillingDisk) file(name string, open func(string) (vfs.File, error)) (vfs.File, error) {
+	if err := f.write(name); err != nil {
+		return nil, err
+	}
+	file, err := open(name)
+	return fillingFile{file, f, name}, err
+}
+
+func (f *fillingDisk) Create(name string) (vfs.File, error) {
+	return f.file(name, f.FS.Create)
+}
+
+func (f *fillingDisk) OpenForAppend(name string) (vfs.File, error) {
+	return f.file(name, f.FS.OpenForAppend)
+}
+
+func (f *fillingDisk) MkdirAll(name string, mode os.FileMode) error {
+	if err := f.write(name); err != nil {
+		return err
+	}
+	return f.FS.MkdirAll(name, mode)
+}
+
+func (f *fillingDisk) Rename(from, to string) error {
+	if err := f.write(from); err != nil {
+		return err
+	}
+	return f.FS.Rename(from, to)
+}
+
+// openData opens a file of the log.
+func (f *fillingDisk) openData(name string) (direct.File, error) {
+	if err := f.write(name); err != nil {
+		return nil, err
+	}
+	file, err := direct.Open(name)
+	return fillingData{file, f, name}, err
+}
+
+type fillingFile struct {
+	vfs.File
+	disk *fillingDisk
+	name string
+}
+
+func (f fillingFile) Write(p []byte) (int, error) {
+	if err := f.disk.write(f.name); err != nil {
+		return 0, err
+	}
+	return f.File.Write(p)
+}
+
+func (f fillingFile) Sync() error {
+	if err := f.disk.write(f.name); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+type fillingData struct {
+	direct.File
+	disk *fillingDisk
+	name string
+}
+
+func (f fillingData) WriteAt(p []byte, at int64) (int, error) {
+	if err := f.disk.write(f.name); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(p, at)
+}
+
+// fullHost is a host whose disk fills up. Where it cannot go on it says so, and comes no further: as a process that
+// ends does.
+type fullHost struct {
+	*powerHost
+	stopped      chan struct{}
+	acknowledged atomic.Int64
+}
+
+// live opens the host and has it do some batches, until it stops. Its error is that of the start.
+func (f *fullHost) live(disk *disk, batches []string) error {
+	config := f.config
+	config.Damaged = func(err error) {
+		if !NoRoom(err) {
+			f.t.Errorf("the host stops for another reason: %v", err)
+		}
+		close(f.stopped)
+		select {}
+	}
+	failed := make(chan error, 1)
+	go func() {
+		host, err := open(config, disk)
+		if err != nil {
+			failed <- err
+			return
+		}
+		m := &member{t: f.t, config: config, host: host}
+		m.start(newRecorder())
+		leaderOf(f.t, []*member{m})
+		for _, batch := range batches {
+			if proposeTo(m.log, batch) != shard.OutcomeApplied {
+				break
+			}
+			f.acknowledged.Add(1)
+		}
+		_ = m.log.(*Log).saveSnapshot(dropAll) // given up where there is no room
+		m.close()
+		failed <- nil
+	}()
+	select {
+	case err := <-failed:
+		return err
+	case <-f.stopped:
+		return nil
+	}
+}
+
+// TestADiskThatFillsUpAtAnyWriteLosesNothing: not one write panics for want of room. Either the host goes on without
+// what it can do without, or it says that it cannot, and is as it was when it is started again with room.
+func TestADiskThatFillsUpAtAnyWriteLosesNothing(t *testing.T) {
+	const writes = 400 // more than there are
+	one := newPowerHost(t)
+	var batches []string
+	for i := range 40 {
+		batches = append(batches, fmt.Sprintf("batch %d %x", i, make([]byte, one.random.IntN(3000))))
+	}
+	var work sync.WaitGroup
+	var stopped, refused atomic.Int32
+	places := make(chan int64)
+	for range 8 {
+		work.Go(func() {
+			for at := range places {
+				p := *one
+				p.root = t.TempDir()
+				p.config.DataDir = filepath.Join(p.root, "host")
+				f := &fullHost{powerHost: &p, stopped: make(chan struct{})}
+				filling := &fillingDisk{FS: vfs.Default}
+				filling.left.Store(at)
+				disk := &disk{Files: Files{FS: filling, OpenData: filling.openData, LockDirectory: lockDirectory,
+					SegmentBytes: 1 << 20}}
+				if err := f.live(disk, batches); err != nil {
+					refused.Add(1)
+					if !NoRoom(err) {
+						t.Errorf("full at write %d: the start fails with %v", at, err)
+					}
+				}
+				select {
+				case <-f.stopped:
+					stopped.Add(1)
+				default:
+				}
+				if err := f.again(batches); err != nil {
+					t.Errorf("full at write %d: %v", at, err)
+				}
+			}
+		})
+	}
+	places <- 1
+	for i := range int64(*fullPoints) {
+		places <- i*writes/int64(*fullPoints) + one.random.Int64N(max(1, writes/int64(*fullPoints)))
+	}
+	close(places)
+	work.Wait()
+	t.Logf("%d starts were refused, %d hosts stopped", refused.Load(), stopped.Load())
+	if refused.Load() == 0 || stopped.Load() == 0 {
+		t.Errorf("%d starts were refused and %d hosts stopped: one of both was not tried", refused.Load(),
+			stopped.Load())
+	}
+}
+
+// again starts a host on a copy of what is there, with room, and looks for what was acknowledged.
+func (f *fullHost) again(batches []string) error {
+	config := f.config
+	config.DataDir = filepath.Join(f.root, "again")
+	err := os.CopyFS(config.DataDir, os.DirFS(f.config.DataDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the directory was not even made
+		return err
+	}
+	host, err := Open(config)
+	if err != nil {
+		return err
+	}
+	m := &member{t: f.t, config: config, host: host}
+	defer m.close()
+	m.start(newRecorder())
+	for deadline := time.Now().Add(patience); m.barrier() != nil; {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("no barrier in %v", patience)
+		}
+	}
+	applied := m.machine.applied()
+	if n := int(f.acknowledged.Load()); len(applied) < n {
+		return fmt.Errorf("%d of %d acknowledged batches are there", len(applied), n)
+	}
+	for i, batch := range applied {
+		if batch != batches[i] {
+			return fmt.Errorf("batch %d is another one", i)
+		}
+	}
+	return nil
+}
+
+// TestASnapshotForWhichThereIsNoRoomIsGivenUp, whichever of its writes finds none, and is saved once there is some. The
+// log stays, and the host goes on meanwhile.
+func TestASnapshotForWhichThereIsNoRoomIsGivenUp(t *testing.T) {
+	p := newPowerHost(t)
+	p.config.SnapshotEntries, p.config.Damaged = 1000, func(err error) { t.Errorf("the host stops: %v", err) }
+	filling := &fillingDisk{FS: vfs.Default, only: savedSuffix}
+	filling.left.Store(math.MaxInt64)
+	host, err := open(p.config, &disk{Files: Files{FS: filling, OpenData: filling.openData,
+		LockDirectory: lockDirectory}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &member{t: t, config: p.config, host: host}
+	defer m.close()
+	m.start(newRecorder())
+	leaderOf(t, []*member{m})
+	log := m.log.(*Log)
+	proposed := 0
+	for at, saved := int64(0), false; !saved; at++ {
+		err := errSnapshot
+		// The engine may be giving up the snapshot before, and then takes no other of the same index.
+		eventually(t, "the engine to begin a snapshot", func() bool {
+			proposed++
+			m.mustPropose(proposed-1, proposed)
+			filling.left.Store(at)
+			err = log.saveSnapshot(dropAll)
+			return err == nil || filling.left.Load() < 0
+		})
+		saved = err == nil
+		if !saved && (!errors.Is(err, errSnapshot) || log.machine.growth.sinceSnapshot() == 0) {
+			t.Errorf("full at write %d: %v, %d bytes are to be saved", at, err, log.machine.growth.sinceSnapshot())
+		}
+		if saved && (filling.left.Load() < 0 || at < 5) {
+			t.Errorf("the snapshot is saved after %d writes, %d were left", at, filling.left.Load())
+		}
+		filling.left.Store(math.MaxInt64)
+	}
+	if bytes := log.machine.growth.sinceSnapshot(); bytes > 0 {
+		t.Errorf("%d bytes are to be saved behind the snapshot", bytes)
+	}
+}

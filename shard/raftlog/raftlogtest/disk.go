@@ -1,0 +1,168 @@
+package raftlogtest
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/signalbox/signalbox/shard/raftlog"
+	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
+)
+
+// Disk is the disk of one host in memory, from a start of the machine or of the process to the next. What ends one
+// returns the next. The process of before may go on with its own disk, which is not read any more.
+type Disk struct {
+	memory *outage.Memory
+	faults *faults
+
+	trap   atomic.Pointer[func(Step) error]
+	ended  atomic.Bool // the process has ended: nothing goes wrong for what is left of it
+	locked atomic.Bool
+	hurry  atomic.Int32
+	steps  atomic.Int64
+	syncs  atomic.Int64
+}
+
+// faults are what goes wrong on a disk, from one process to the next.
+type faults struct {
+	mu   sync.Mutex
+	slow func() time.Duration
+	full bool
+	skip func(name string) bool
+}
+
+// Step is what is about to be done on a disk.
+type Step struct {
+	outage.Step
+	Number int64 // counted from the start of the process
+}
+
+// segmentBytes is the size of the log's files: small, so that they are rewritten and removed often.
+const segmentBytes = 256 << 10
+
+// logSuffix is that of the files of the log.
+const logSuffix = ".wal"
+
+// IsLog reports whether a step is one of the write-ahead log.
+func (s Step) IsLog() bool {
+	return strings.HasSuffix(s.Name, logSuffix) || filepath.Base(filepath.Dir(s.Name)) == "log"
+}
+
+// TakesRoom reports whether a full disk refuses a step.
+func (s Step) TakesRoom() bool { return s.Kind == outage.Write || s.Kind == outage.Create }
+
+// NewDisk returns an empty disk with one directory.
+func NewDisk(directory string) *Disk { return newDisk(outage.NewMemory(directory), new(faults)) }
+
+func newDisk(m *outage.Memory, f *faults) *Disk {
+	d := &Disk{memory: m, faults: f}
+	m.Before = d.before
+	return d
+}
+
+// Files is the disk as a host takes it.
+func (d *Disk) Files() *raftlog.Files {
+	return &raftlog.Files{
+		FS: d.memory, SegmentBytes: segmentBytes, LockDirectory: d.lock,
+		OpenData: func(name string) (direct.File, error) { return d.memory.OpenData(name) },
+	}
+}
+
+// Names lists all files on the disk.
+func (d *Disk) Names() []string { return d.memory.Names() }
+
+// Syncs and Steps count what was done on the disk since the start of the process.
+func (d *Disk) Syncs() int64 { return d.syncs.Load() }
+
+// Steps counts writes, syncs, and changes of names.
+func (d *Disk) Steps() int64 { return d.steps.Load() }
+
+// PowerFailure returns the disk as a machine may find it whose power fails now.
+func (d *Disk) PowerFailure(draw outage.Draw) *Disk {
+	return newDisk(d.memory.AfterPowerFailure(draw), d.faults)
+}
+
+// Kill returns the disk as the next process finds it when this one is killed now. It is a copy too: a directory that is
+// set back later.
+func (d *Disk) Kill() *Disk { return newDisk(d.memory.AfterKill(), d.faults) }
+
+// Slow has each sync of the log take as long as the function says; nil: no time.
+func (d *Disk) Slow(f func() time.Duration) { d.faults.change(func(a *faults) { a.slow = f }) }
+
+// Full has the disk refuse writes and new files, or take them again.
+func (d *Disk) Full(full bool) { d.faults.change(func(a *faults) { a.full = full }) }
+
+// Trap calls a function before each step of the process, which may fail it with an error; nil: none. In a sync nothing
+// is durable yet.
+func (d *Disk) Trap(f func(Step) error) {
+	if f == nil {
+		d.trap.Store(nil)
+		return
+	}
+	d.trap.Store(&f)
+}
+
+// Skip has the disk report syncs of some files that it does not do: a mistake that must be noticed.
+func (d *Disk) Skip(f func(name string) bool) { d.faults.change(func(a *faults) { a.skip = f }) }
+
+// Hurry has syncs take no time until the function that it returns is called.
+func (d *Disk) Hurry() (end func()) {
+	d.hurry.Add(1)
+	return func() { d.hurry.Add(-1) }
+}
+
+func (f *faults) change(do func(*faults)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f)
+}
+
+// before is called before each step.
+func (d *Disk) before(s outage.Step) error {
+	if d.ended.Load() {
+		return nil
+	}
+	step := Step{s, d.steps.Add(1)}
+	if trap := d.trap.Load(); trap != nil {
+		if err := (*trap)(step); err != nil {
+			return err
+		}
+	}
+	d.faults.mu.Lock()
+	slow, full, skip := d.faults.slow, d.faults.full, d.faults.skip
+	d.faults.mu.Unlock()
+	switch {
+	case full && step.TakesRoom():
+		return syscall.ENOSPC
+	case s.Kind != outage.Sync:
+		return nil
+	case skip != nil && skip(s.Name):
+		return outage.ErrSkipped
+	}
+	d.syncs.Add(1)
+	if slow != nil && filepath.Ext(s.Name) == logSuffix && d.hurry.Load() == 0 {
+		time.Sleep(slow())
+	}
+	return nil
+}
+
+// lock implements raftlog.Files.
+func (d *Disk) lock(string) (io.Closer, error) {
+	if d.locked.Swap(true) {
+		return nil, raftlog.ErrDirectoryInUse
+	}
+	return unlock{d}, nil
+}
+
+type unlock struct{ d *Disk }
+
+// Close implements io.Closer.
+func (u unlock) Close() error {
+	u.d.locked.Store(false)
+	return nil
+}

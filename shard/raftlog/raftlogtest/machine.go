@@ -1,0 +1,173 @@
+package raftlogtest
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/shard/raftlog"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// Machine is what one host runs on: a disk and an address, over all processes that run there one after the other. Its
+// methods may be called from any goroutine, and from a trap of its disk.
+type Machine struct {
+	// Config is that of the host. Of it DataDir, Files, Transport and Used are filled in at each start.
+	Config  raftlog.Config
+	Address string
+
+	network *Network
+	ending  sync.WaitGroup // of processes that were ended abruptly
+
+	mu      sync.Mutex // guards what follows
+	disk    *Disk
+	used    bool
+	process *Process
+	opening *Process
+}
+
+// ErrEnded is returned for a start during which the process was ended.
+var ErrEnded = errors.New("raftlogtest: the process was ended while it started")
+
+// Process is one run of a host.
+type Process struct {
+	Host  *raftlog.Host
+	Peers *transport.Transport
+	ended atomic.Bool
+}
+
+// Ended reports whether the process has ended. What is left of it runs on for a while, and counts for nothing.
+func (p *Process) Ended() bool { return p.ended.Load() }
+
+// directory is that of a host on its disk.
+const directory = "/data"
+
+// NewMachine returns a machine that is switched off.
+func NewMachine(n *Network, address string, config raftlog.Config) *Machine {
+	return &Machine{Config: config, Address: address, network: n, disk: NewDisk(directory)}
+}
+
+// Disk returns the disk as it is now.
+func (m *Machine) Disk() *Disk {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.disk
+}
+
+// SetBack replaces the disk of a machine that is switched off by what it was earlier.
+func (m *Machine) SetBack(disk *Disk) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.disk = disk.Kill()
+}
+
+// Process returns the process that runs, nil where there is none.
+func (m *Machine) Process() *Process {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.process
+}
+
+// DataDir is the data directory of the host.
+func (m *Machine) DataDir() string { return filepath.Join(directory, "host") }
+
+// Start starts the process, with the hosts of an address book as its peers; nil: it has none. A change, if any, changes
+// the config of the transport.
+func (m *Machine) Start(book []transport.Host, change func(*transport.Config)) (*Process, error) {
+	m.mu.Lock()
+	disk, c, p := m.disk, m.Config, new(Process)
+	c.Used, m.opening = m.used, p
+	m.mu.Unlock()
+	defer disk.Hurry()()
+	c.Files, c.DataDir = disk.Files(), m.DataDir()
+	damaged := c.Damaged
+	c.Damaged = func(err error) {
+		if damaged != nil && !p.Ended() {
+			damaged(err)
+		}
+	}
+	if book != nil {
+		t := transport.Config{
+			Identity: transport.Identity{Host: c.Host, Incarnation: c.Incarnation, Deployment: c.Deployment},
+			Hosts:    book, Logger: c.Logger,
+			Listener: m.network.Listen(m.Address), Dial: m.network.Dial(m.Address),
+		}
+		if change != nil {
+			change(&t)
+		}
+		p.Peers = transport.Open(t)
+		c.Transport = p.Peers
+	}
+	host, err := raftlog.Open(c)
+	if err != nil {
+		if p.Peers != nil {
+			p.Peers.Close()
+		}
+		return nil, fmt.Errorf("open host %d: %w", c.Host, err)
+	}
+	p.Host = host
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.opening = nil; p.Ended() {
+		m.ending.Go(p.close)
+		return nil, ErrEnded
+	}
+	m.used, m.process = true, p
+	return p, nil
+}
+
+// Stop ends the process in order.
+func (m *Machine) Stop() {
+	m.mu.Lock()
+	p := m.process
+	m.process = nil
+	m.mu.Unlock()
+	if p != nil {
+		p.close()
+		p.ended.Store(true)
+	}
+}
+
+// close closes what a process has.
+func (p *Process) close() {
+	p.Host.Close()
+	if p.Peers != nil {
+		p.Peers.Close()
+	}
+}
+
+// PowerFailure ends the process, and leaves of the disk what a draw says.
+func (m *Machine) PowerFailure(draw outage.Draw) {
+	m.end(func(d *Disk) *Disk { return d.PowerFailure(draw) }, false)
+}
+
+// Kill ends the process, and leaves all of the disk.
+func (m *Machine) Kill() { m.end((*Disk).Kill, false) }
+
+// Hang ends the process in a call of Config.Damaged, which does not return.
+func (m *Machine) Hang() { m.end((*Disk).Kill, true) }
+
+func (m *Machine) end(next func(*Disk) *Disk, hung bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.process
+	for _, p := range []*Process{p, m.opening} {
+		if p != nil {
+			p.ended.Store(true) // nothing that it does from now on counts, so it is first
+		}
+	}
+	m.network.End(m.Address)
+	before := m.disk
+	m.disk = next(before)
+	before.ended.Store(true)
+	m.process = nil
+	if p != nil && !hung {
+		m.ending.Go(p.close)
+	}
+}
+
+// Await waits for the end of all processes that were ended abruptly.
+func (m *Machine) Await() { m.ending.Wait() }

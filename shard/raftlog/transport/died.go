@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/lni/dragonboat/v4/raftio"
+	"github.com/lni/dragonboat/v4/raftpb"
+)
+
+// Stand has a replica of this host stand for election, in place of a leader whose process has ended.
+type Stand struct {
+	After time.Duration // since the process ended
+	// Message returns the message for the engine, false if the leader has a successor by now.
+	Message func() (raftpb.Message, bool)
+}
+
+const (
+	// mournFor is how long a host looks whether the process of a peer has ended, and mournEvery how often. The kernel
+	// closes the files of a process one after the other, so its listener may outlive a connection.
+	mournFor   = 2 * time.Second
+	mournEvery = 20 * time.Millisecond
+)
+
+// mourn looks whether the process of a peer has ended, after a connection of the peer has, and has replicas stand for
+// election if so.
+func (e *engineEnd) mourn(peer *Peer, ended net.Conn) {
+	ctx, cancel := context.WithTimeout(e.ctx, mournFor)
+	defer cancel()
+	for !e.isDead(ctx, peer) {
+		if e.connected(peer, ended) || !sleep(ctx, mournEvery) {
+			return
+		}
+	}
+	since := time.Now()
+	for _, s := range e.replicas.Died(peer.Host) {
+		if !sleep(e.ctx, time.Until(since.Add(s.After))) {
+			return
+		}
+		if m, still := s.Message(); still {
+			e.deliver(raftpb.MessageBatch{
+				DeploymentId: e.deployment, BinVer: raftio.TransportBinVersion, Requests: []raftpb.Message{m},
+			})
+		}
+	}
+}
+
+// isDead reports whether no process listens at the address of a peer. A peer that is silent, or whose connections are
+// reset by something between the hosts, refuses none.
+func (e *engineEnd) isDead(ctx context.Context, peer *Peer) bool {
+	to, known := e.lookUp(peer.Host)
+	if !known || to.Incarnation != peer.Incarnation {
+		return false
+	}
+	d, err := e.dial(ctx, to, purposeCall)
+	if err == nil {
+		d.close()
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// connected reports whether the peer has another connection for frames of the engine here.
+func (e *engineEnd) connected(peer *Peer, ended net.Conn) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for conn, a := range e.accepted {
+		if conn != ended && a.purpose == purposeFrames && a.peer.Host == peer.Host {
+			return true
+		}
+	}
+	return false
+}
+
+// sleep waits, and returns false where the context ends before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// deliver passes messages of this host to the engine, unless that is closed.
+func (e *engineEnd) deliver(batch raftpb.MessageBatch) {
+	e.mu.Lock()
+	if e.engine != e {
+		e.mu.Unlock()
+		return
+	}
+	e.running.Add(1)
+	e.mu.Unlock()
+	defer e.running.Done()
+	e.onMessages(batch)
+}

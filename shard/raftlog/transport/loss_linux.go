@@ -1,0 +1,26 @@
+package transport
+
+import (
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// boundLoss ends a connection whose other end has acknowledged nothing of what was sent for lossTimeout. Where packets
+// are lost, TCP sends again after pauses that double, so that a connection which outlived a cut of ten seconds would
+// stay silent for ten more once the hosts reach each other again. A new connection is there at once.
+func boundLoss(conn net.Conn) {
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return
+	}
+	// A kernel that refuses the option keeps its own bound.
+	_ = raw.Control(func(fd uintptr) {
+		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(lossTimeout.Milliseconds()))
+	})
+}

@@ -1,0 +1,103 @@
+package transport
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// Position is how far a replica has the log of its shard.
+type Position = hosts.Position
+
+const (
+	positionBytes = 32
+	// maxPositions bounds what a host says, and what is allocated for it.
+	maxPositions  = 1 << 15
+	positionsHead = 4
+)
+
+// exchange is the part of a handshake in which two hosts whose engines run say how far their replicas are. A host that
+// knows that the other one has confirmed more does not let it in. Hosts that do not know of it leave byte 7 of their
+// hello 0. A nil exchange does nothing.
+type exchange struct {
+	replicas Replicas
+	behind   func([]Position) error
+}
+
+// offer has a hello say that this host exchanges positions, where it does. What the peer has confirmed until now
+// counts: it says its positions later, so they are not behind what it confirms meanwhile.
+func (t *Transport) offer(h *hello, peer shard.HostID) *exchange {
+	end := t.engineEnd()
+	if end == nil || h.purpose() != purposeFrames {
+		return nil
+	}
+	h[helloPositions] = 1
+	return &exchange{replicas: end.replicas, behind: end.replicas.Behind(peer)}
+}
+
+// with is the exchange with a host that has sent that hello.
+func (e *exchange) with(theirs *hello) *exchange {
+	if theirs[helloPositions] != 1 {
+		return nil
+	}
+	return e
+}
+
+// say sends the positions of this host: their number, the positions, and the MAC of both.
+func (e *exchange) say(conn io.Writer, key []byte) error {
+	if e == nil {
+		return nil
+	}
+	list := e.replicas.Positions()
+	text := binary.BigEndian.AppendUint32(nil, uint32(len(list)))
+	for _, p := range list {
+		for _, v := range []uint64{p.Shard, p.Replica, p.Term, p.Last} {
+			text = binary.BigEndian.AppendUint64(text, v)
+		}
+	}
+	_, err := conn.Write(append(text, verdictMAC(key, text)...))
+	return err
+}
+
+// hear reads the positions of the peer, and notes whether they are behind what it has confirmed.
+func (e *exchange) hear(conn io.Reader, key []byte, peer *Peer) error {
+	if e == nil {
+		return nil
+	}
+	list, err := readPositions(conn, key)
+	if err != nil {
+		return fmt.Errorf("%w: the positions of %s: %w", errHandshake, peer, err)
+	}
+	peer.Behind = e.behind(list)
+	return nil
+}
+
+func readPositions(conn io.Reader, key []byte) (list []Position, err error) {
+	text := make([]byte, positionsHead)
+	if _, err := io.ReadFull(conn, text); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(text)
+	if n > maxPositions {
+		return nil, fmt.Errorf("there are %d", n)
+	}
+	text = append(text, make([]byte, int(n)*positionBytes+sha256.Size)...)
+	if _, err := io.ReadFull(conn, text[positionsHead:]); err != nil {
+		return nil, err
+	}
+	end := len(text) - sha256.Size
+	if !hmac.Equal(text[end:], verdictMAC(key, text[:end])) {
+		return nil, errors.New("they have another MAC")
+	}
+	for b := text[positionsHead:end]; len(b) > 0; b = b[positionBytes:] {
+		number := func(i int) uint64 { return binary.BigEndian.Uint64(b[8*i:]) }
+		list = append(list, Position{Shard: number(0), Replica: number(1), Term: number(2), Last: number(3)})
+	}
+	return list, nil
+}

@@ -1,0 +1,270 @@
+//go:build linux
+
+package chaos
+
+import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/test/clienttest"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+// driverVariable makes the program of the tests the Go client's driver.
+const driverVariable = "SIGNALBOX_CHAOS_DRIVER"
+
+// pythonPackage is where the client in Python is.
+const pythonPackage = "../../sdk/python"
+
+// driverOf returns a driver by its name.
+func driverOf(t *testing.T, name string) Driver {
+	t.Helper()
+	switch name {
+	case "go":
+		return Driver{Name: name, Args: []string{os.Args[0]}, Env: []string{driverVariable + "=1"}}
+	case "python":
+		return pythonDriver(t, pythonPackage+"/src")
+	}
+	t.Fatalf("there is no driver %q", name)
+	return Driver{}
+}
+
+// pythonDriver is the driver of the client in Python whose source is in a directory. The test is skipped where there is
+// no Python for it.
+func pythonDriver(t *testing.T, source string) Driver {
+	t.Helper()
+	python := cmp.Or(os.Getenv("PYTHON"), "/usr/bin/python3")
+	if out, err := exec.Command(python, "-c", "import sys; assert sys.version_info >= (3, 11), sys.version").
+		CombinedOutput(); err != nil {
+		t.Skipf("the client in Python does not take part: %s: %v: %s", python, err, out)
+	}
+	driver, err := filepath.Abs(pythonPackage + "/tests/driver.py")
+	clienttest.Check(t, err)
+	source, err = filepath.Abs(source)
+	clienttest.Check(t, err)
+	return Driver{
+		Name: "python", Args: []string{python, driver},
+		Env: []string{"PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"},
+	}
+}
+
+// TestClientsOfOtherLanguagesKeepTheRules has clients behind drivers take part beside the Go client: Go's, to try the
+// rig, and Python's. Their processes are stopped for longer than a lease lasts, killed, cut off and delayed.
+func TestClientsOfOtherLanguagesKeepTheRules(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	drivers := []Driver{driverOf(t, "go")}
+	together := t.Run("with Python's", func(t *testing.T) {
+		drivers = append(drivers, driverOf(t, "python"))
+		playDriven(t, drivers)
+	})
+	if together && len(drivers) == 1 { // there is no Python
+		playDriven(t, drivers)
+	}
+}
+
+// playDriven plays an act with drivers, and looks whether their clients did something: up to four times, on a machine
+// with much else to do.
+func playDriven(t *testing.T, drivers []Driver) {
+	t.Helper()
+	var faults []Fault
+	for i := range drivers {
+		faults = append(faults,
+			Fault{Kind: PauseClient, At: 2 * time.Second, For: longestLease, Client: driven(i)},
+			Fault{Kind: KillClient, At: 11500 * time.Millisecond, For: 500 * time.Millisecond, Client: driven(i)},
+			Fault{Kind: ResetClient, At: 13 * time.Second, Client: driven(i)},
+			Fault{Kind: ApartOneWay, At: 13500 * time.Millisecond, For: 2 * time.Second, Client: driven(i)})
+	}
+	acts := fixed(t, 17*time.Second, append(faults, Fault{Kind: KillLeader, At: time.Second, For: time.Second})...)
+	done := make([]map[string]int, len(drivers))
+	for range 4 {
+		report(t, play(t, Config{Acts: acts, Drivers: drivers, OnHistory: func(h *history.History) {
+			for i := range drivers {
+				done[i] = didAtLeast(done[i], h, driven(i))
+				t.Logf("of the client behind %s there are missing %v", drivers[i].Name, done[i])
+			}
+		}}))
+		if t.Failed() || !slices.ContainsFunc(done, func(missing map[string]int) bool { return len(missing) > 0 }) {
+			return
+		}
+	}
+	t.Errorf("clients behind drivers did too little; there are missing %v", done)
+}
+
+// driven is the number of a client behind a driver.
+func driven(i int) int { return resident + 1 + i }
+
+// didAtLeast subtracts from what is still missing what a client behind a driver did.
+func didAtLeast(missing map[string]int, h *history.History, number int) map[string]int {
+	if missing == nil {
+		missing = map[string]int{
+			"acquires that were granted": 8, "sessions that a pause or a kill ended": 1, "holds": 8,
+			"writes by believers": 1, "views": 20, "sessions": 6,
+		}
+	}
+	mine := make(map[uint64]bool)
+	for _, s := range h.Sessions {
+		if s.Client != number {
+			continue
+		}
+		mine[s.ID] = true
+		missing["sessions"]--
+		if s.End == history.Silent || s.Detail == "its process died" {
+			missing["sessions that a pause or a kill ended"]--
+		}
+	}
+	orders := make(map[uint64]bool)
+	for _, o := range h.Operations {
+		if mine[o.Session] && o.Kind == history.Acquire && o.Outcome == history.Done {
+			missing["acquires that were granted"]--
+			orders[o.Order] = true
+		}
+	}
+	for _, x := range h.Holds {
+		if mine[x.Session] && x.To > x.From {
+			missing["holds"]--
+		}
+	}
+	for _, w := range h.Writes {
+		if orders[w.Order] && w.Believed {
+			missing["writes by believers"]--
+		}
+	}
+	for _, v := range h.Views {
+		if v.Watcher/1000 == number+1 {
+			missing["views"]--
+		}
+	}
+	maps.DeleteFunc(missing, func(_ string, least int) bool { return least <= 0 })
+	return missing
+}
+
+// mistake is a mistake that is planted in a client behind a driver, and the faults that show it.
+type mistake struct {
+	clienttest.Bug
+	faults []Fault
+	// rules are those of which one has to be broken: what the mistake does to others is for the moment to say.
+	rules []string
+	// greedy: its programs hold much, for long.
+	greedy bool
+	long   bool
+}
+
+// greedy is the profile of programs that hold what they get.
+var greedy = workload.Profile{
+	Targets: targets, Odds: workload.Odds{Of: 100, Acquire: 80, Use: 10},
+	Work:     func(random *rand.Rand, _ time.Duration) time.Duration { return time.Second },
+	Timeouts: []time.Duration{200 * time.Millisecond, time.Second}, LongWait: time.Second,
+	ResolveTimeout: 10 * time.Second, Retry: 200 * time.Millisecond,
+}
+
+// mistakes are those of the client in Python.
+func mistakes() []mistake {
+	const client = resident + 1
+	// apart cuts the client off from all hosts; one way, so that answers are missing, where they are to be lost.
+	apart := func(kind Kind, at, length time.Duration) (list []Fault) {
+		for _, order := range [][]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}} {
+			list = append(list, Fault{Kind: kind, At: at, For: length, Client: client, Order: order, Amount: 1})
+		}
+		return list
+	}
+	// The client stands still while its leases end, and hears from no host when it goes on.
+	paused := append(apart(Apart, 3*time.Second, 10*time.Second),
+		Fault{Kind: PauseClient, At: 3500 * time.Millisecond, For: 8 * time.Second, Client: client})
+	// Answers to pings come late, right before the client is cut off for longer than its leases last.
+	var late []Fault
+	for at := 2 * time.Second; at < 44*time.Second; at += 4500 * time.Millisecond {
+		late = append(append(late, apart(ApartOneWay, at, 450*time.Millisecond)...),
+			apart(Apart, at+470*time.Millisecond, 2800*time.Millisecond)...)
+	}
+	// Answers are lost with their connections, again and again.
+	var broken []Fault
+	for at := 2 * time.Second; at < 24*time.Second; at += 1200 * time.Millisecond {
+		broken = append(append(broken, apart(ApartOneWay, at, 300*time.Millisecond)...),
+			Fault{Kind: ResetClient, At: at + 250*time.Millisecond, Client: client})
+	}
+	return []mistake{
+		{
+			clienttest.Bug{
+				Name: "a pause is not noticed", File: "_attachment.py",
+				Is: "if self.timeout > 0 and time.monotonic() >= self.deadline():", Becomes: "if False:",
+			},
+			paused, []string{"holders", "writes"}, true, false,
+		},
+		{
+			clienttest.Bug{
+				Name: "a lease counts from the answer", File: "_conn.py",
+				Is: "conn.vouched = self.sent", Becomes: "conn.vouched = time.monotonic()",
+			},
+			late, []string{"holders", "writes"}, true, true,
+		},
+		{
+			clienttest.Bug{
+				Name: "a mutation is sent anew under a new number", File: "_mutation.py",
+				Is:      "self.phase, self.error, self.doubt = BROKEN, error, True",
+				Becomes: "self.phase, self.error, self.doubt, self.number = BROKEN, error, True, 0",
+			},
+			broken, []string{"notes", "once", "linear", "revisions", "numbers", "finals", "states"}, false, true,
+		},
+	}
+}
+
+// TestMistakesInAClientOfAnotherLanguageAreFound plants mistakes in the client in Python, which the rules have to find.
+func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs clusters for some seconds")
+	}
+	for _, m := range mistakes() {
+		if m.long && !*clienttest.AllBugs {
+			continue
+		}
+		t.Run(m.Name, func(t *testing.T) {
+			source := filepath.Join(t.TempDir(), "src")
+			clienttest.Check(t, os.CopyFS(source, os.DirFS(pythonPackage+"/src")))
+			d := pythonDriver(t, source)
+			planted := filepath.Join(source, "signalbox", m.File)
+			text, err := os.ReadFile(planted)
+			clienttest.Check(t, err)
+			if n := strings.Count(string(text), m.Is); n != 1 {
+				t.Fatalf("%s has %d places for the mistake", m.File, n)
+			}
+			clienttest.Check(t, os.WriteFile(planted, []byte(strings.Replace(string(text), m.Is, m.Becomes, 1)), 0o600))
+			length := calmTime
+			for _, f := range m.faults {
+				length = max(length, f.At+f.For+calmTime)
+			}
+			var r *Result
+			for range 4 { // what others do meanwhile is a matter of luck
+				r = play(t, Config{
+					Acts: fixed(t, length, m.faults...), Drivers: []Driver{d}, finalTimeout: 3 * time.Second,
+					assign: func(a *Assignment) {
+						if m.greedy {
+							a.Profile, a.Think = &greedy, 5*time.Millisecond
+							a.Timeouts = slices.Repeat([]time.Duration{2 * time.Second}, 5)
+						}
+					},
+				})
+				if len(r.Found) > 0 {
+					break
+				}
+			}
+			for _, f := range r.Found {
+				t.Log(f)
+			}
+			if !slices.ContainsFunc(r.Found, func(f history.Finding) bool { return slices.Contains(m.rules, f.Rule) }) {
+				t.Fatalf("nothing that was found is of the rules %v: %v", m.rules, r.Found)
+			}
+			_ = os.RemoveAll(filepath.Dir(r.History))
+		})
+	}
+}

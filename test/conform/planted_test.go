@@ -1,0 +1,121 @@
+package conform_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	play "github.com/signalbox/signalbox/protocol/conform"
+	"github.com/signalbox/signalbox/test/clienttest"
+)
+
+// conformBugs are mistakes that a client in any language can make, with the script that catches each.
+var conformBugs = []clienttest.Bug{
+	{
+		Name: "a lease counts from the answer", File: "../../client/internal/incarnation/home.go",
+		Is:      "in.home, in.sent, in.since = to, sentAt, in.group.scope.Now()",
+		Becomes: "in.home, in.sent, in.since = to, in.group.scope.Now(), in.group.scope.Now()",
+		Noticed: "lease-counts-from-the-sending-of-the-start",
+	},
+	{
+		Name: "a mutation is sent anew under a new number", File: "../../client/internal/incarnation/mutation.go",
+		Is:      "		m.phase, m.err, m.doubt = broken, err, true\n",
+		Becomes: "		m.phase, m.err, m.doubt = broken, err, true\n		m.dropNumber()\n",
+		Noticed: "a-create-whose-answer-was-lost-keeps-its-number",
+	},
+	{
+		Name: "a watch loses its place", File: "../../client/internal/view/shared.go",
+		Is: "m.Since = s.view.Revision", Becomes: "m.Since = 0",
+		Noticed: "a-watch-keeps-its-place-over-a-lost-connection",
+	},
+	{
+		Name: "a lease counts from the answer to the attach", File: "../../client/internal/incarnation/attach.go",
+		Is: "in.attachedOver(to, sequence, sentAt,", Becomes: "in.attachedOver(to, sequence, in.group.scope.Now(),",
+		Noticed: "lease-counts-from-the-sending-of-the-attach",
+	},
+	{
+		Name: "a lease counts from the answer to a ping", File: "../../client/internal/conn/pinger.go",
+		Is: "p.vouched.Store(int64(po.sent))", Becomes: "p.vouched.Store(int64(p.conn.dialer.config.Scope.Now()))",
+		Noticed: "lease-counts-from-the-sending-of-a-ping",
+	},
+	{
+		Name: "pings come too seldom", File: "../../client/internal/conn/pinger.go",
+		Is: "return max(p.smallest/3, time.Millisecond)", Becomes: "return max(p.smallest*2/3, time.Millisecond)",
+		Noticed: "lease-holds-while-pongs-come",
+	},
+	{
+		Name: "a stolen session is taken back", File: "../../client/internal/incarnation/attach.go",
+		Is: "return Taken, true", Becomes: "return Taken, false",
+		Noticed: "a-stolen-session-is-not-taken-back-on-returning",
+	},
+	{
+		Name: "each attach has the same sequence", File: "../../client/internal/incarnation/attach.go",
+		Is: "in.sequence++", Becomes: "in.sequence = 2",
+		Noticed: "the-attach-sequence-grows",
+	},
+	{
+		Name: "what is not answered is acknowledged", File: "../../client/internal/incarnation/numbers.go",
+		Is: "return min(n.low, number-1)", Becomes: "return number - 1",
+		Noticed: "what-is-not-answered-is-not-acknowledged",
+	},
+	{
+		Name: "an acquire that was given up is left behind", File: "../../client/internal/incarnation/undo.go",
+		Is: "	if !needless {\n", Becomes: "	if !needless && m == nil {\n",
+		Noticed: "an-acquire-that-is-given-up-before-its-answer-leaves-nothing",
+	},
+	{
+		Name: "leases are not verified after a gap", File: "../../client/internal/incarnation/verify.go",
+		Is: "if in.verifying || in.cause != nil {", Becomes: "if in.verifying || in.home == nil || in.home != nil {",
+		Noticed: "a-lease-that-was-lost-in-a-gap-is-found-out",
+	},
+	{
+		Name: "a refused mutation loses its number", File: "../../client/internal/incarnation/mutation.go",
+		Is: "		m.doubt = true\n	}\n	if a.Result", Becomes: "		m.dropNumber()\n	}\n	if a.Result",
+		Noticed: "an-acquire-that-was-carried-out-though-unavailable-is-answered-as-it-was",
+	},
+}
+
+// namedByABug reports whether a script catches one of the bugs.
+func namedByABug(s *play.Script) bool {
+	return slices.ContainsFunc(conformBugs, func(b clienttest.Bug) bool { return b.Noticed == s.Name })
+}
+
+// TestPlantedBugsAreNoticed: a driver around a client with a bug fails the script that the bug's row names, and passes
+// it without the bug.
+func TestPlantedBugsAreNoticed(t *testing.T) {
+	all, err := play.Load(protocol.Scripts())
+	clienttest.Check(t, err)
+	for _, b := range append([]clienttest.Bug{{}}, clienttest.ToPlant(t, conformBugs, 3)...) {
+		t.Run("bug "+b.Name, func(t *testing.T) {
+			driver := filepath.Join(t.TempDir(), "driver")
+			args := []string{"build", "-ldflags=-s -w", "-o", driver}
+			if b.Name != "" {
+				args = append(args, "-overlay", b.Overlay(t))
+			}
+			build := exec.CommandContext(t.Context(), "go", append(args, "./driver")...)
+			out, err := build.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			scripts := slices.DeleteFunc(slices.Clone(all), func(s *play.Script) bool {
+				return s.Name != b.Noticed && (b.Name != "" || !namedByABug(s))
+			})
+			failed, skipped := play.Run(scripts, play.Options{
+				Driver: []string{driver}, Beside: len(scripts), Slack: time.Second / 4,
+				Done: func(o play.Outcome) {
+					t.Logf("%s: %v", o.Script.Name, o.Err)
+					if b.Name == "" && o.Err != nil {
+						t.Errorf("it fails without a bug: %v\n%s", o.Err, strings.Join(o.Record, "\n"))
+					}
+				},
+			})
+			if b.Name != "" && failed != 1 || skipped > 0 || len(scripts) == 0 {
+				t.Errorf("%d of %d scripts failed, %d were skipped", failed, len(scripts), skipped)
+			}
+		})
+	}
+}

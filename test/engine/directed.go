@@ -1,0 +1,424 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// Directed is a world in which one thing goes wrong at the moment at which it hurts most.
+type Directed struct {
+	Name string
+	// Hosts is how many there are; SnapshotEntries and Bytes are those of the plan.
+	Hosts, SnapshotEntries, Bytes int
+	do                            func(w *world)
+	// Long is set for those that take more than a second.
+	Long bool
+}
+
+// AllDirected are all of them.
+var AllDirected = []Directed{
+	{"power fails at every step of the log", 3, 200, 500, func(w *world) { w.failAtEach(60, 7, inLog) }, true},
+	{"power of a host alone fails at every step", 1, 20, 3000, func(w *world) { w.failAtEach(120, 5, nil) }, true},
+	{"power fails while snapshots are saved", 3, 20, 500, func(w *world) {
+		w.failAtEach(20, 1, inSnapshots) // before the first step of one, when the one before is long complete
+		w.failAtEach(20, 12, inSnapshots)
+	}, true},
+	{"power fails while segments are made and removed", 3, 20, 8000,
+		func(w *world) { w.failAtEach(50, 12, atSegments) }, true},
+	{"all power fails right after an acknowledgement", 3, 200, 50, (*world).failAfterAcknowledgement, false},
+	{"power fails right after a vote", 3, 200, 50, (*world).failAfterVote, false},
+	{"power fails while a snapshot is streamed", 3, 20, 500, (*world).failWhileStreaming, true},
+	{"power fails right after changes of the members", 3, 20, 50, (*world).failAfterChanges, false},
+	{"power fails at every step of a replacement", 3, 20, 50, (*world).failWhileReplacing, true},
+	{"power of the voter that is left fails", 2, 200, 50, (*world).failAfterRemoval, false},
+	{"power fails right after an import", 1, 200, 50, (*world).failAfterImport, false},
+	{"a leader is cut off, and read from", 3, 200, 50, (*world).readAtOldLeaders, true},
+	{"a disk is full at every write", 3, 20, 500, (*world).fillDisks, true},
+	{"a directory is set back", 3, 200, 50, (*world).setBack, false},
+}
+
+// RunDirected does one of them, in the bubble of its caller.
+func RunDirected(d Directed, seed uint64) *Result {
+	p := Plan{Seed: seed, Hosts: d.Hosts, Length: time.Minute, SnapshotEntries: d.SnapshotEntries, KeepEntries: 5,
+		Bytes: d.Bytes, Writers: 1, Think: time.Millisecond}
+	for range d.Hosts {
+		p.Ticks = append(p.Ticks, 50*time.Millisecond)
+	}
+	w := newWorld(p)
+	defer w.close()
+	w.network.Delay(func(string, string) time.Duration { return 5 * time.Millisecond })
+	if err := w.startAll(); err != nil {
+		w.oracle.fail("%w", err)
+		return w.result()
+	}
+	w.proposeMany(10)
+	if d.do(w); !w.oracle.failed() {
+		w.finish()
+	}
+	return w.result()
+}
+
+func inLog(s raftlogtest.Step) bool { return s.IsLog() }
+
+func inSnapshots(s raftlogtest.Step) bool { return strings.Contains(s.Name, "snapshot-") }
+
+// atSegments reports whether a step is one of a segment that is made, or is removed.
+func atSegments(s raftlogtest.Step) bool {
+	return s.IsLog() && s.Kind != outage.Write && (s.Kind != outage.Sync || !strings.HasSuffix(s.Name, ".wal"))
+}
+
+// lost is the draw that leaves nothing of what was not synced.
+var lost = outage.Extremes[0]
+
+// failAtEach has the power of leaders and others fail before one step after the other of those that matter.
+func (w *world) failAtEach(rounds, stride int, matters func(raftlogtest.Step) bool) {
+	for i := 0; i < rounds && !w.oracle.failed(); i++ {
+		h, _ := w.awaitLeader()
+		if h == nil {
+			return
+		}
+		if i%2 == 1 {
+			h = w.hosts[i/2%len(w.hosts)]
+		}
+		w.failBefore(h, int64(i%stride+w.random.IntN(stride)), matters, i%3 < 2)
+		w.writeUntil(func() bool { return h.current() == nil })
+		w.restartAll()
+	}
+}
+
+// failBefore is failAfter, which loses all that was not synced where that is wanted.
+func (w *world) failBefore(h *host, steps int64, matters func(raftlogtest.Step) bool, all bool) {
+	draw := outage.RandomDraw(w.random)
+	if all {
+		draw = lost
+	}
+	w.failWith(h, steps, matters, draw)
+}
+
+// writeUntil proposes values until a condition holds, or for a while.
+func (w *world) writeUntil(condition func() bool) {
+	for until := time.Now().Add(20 * time.Second); !condition() && time.Now().Before(until); {
+		w.propose()
+	}
+}
+
+// failAfterAcknowledgement has all hosts lose their power in the moment of an acknowledgement.
+func (w *world) failAfterAcknowledgement() {
+	for i := 0; i < 20 && !w.oracle.failed(); i++ {
+		_, r := w.awaitLeader()
+		if r == nil {
+			return
+		}
+		value, done := w.value.Add(1), make(chan shard.Outcome, 1)
+		batch := append(binary.BigEndian.AppendUint64(nil, value), make([]byte, w.plan.Bytes)...)
+		err := r.log.Propose(batch, func(o shard.Outcome) {
+			if o == shard.OutcomeApplied {
+				w.oracle.acknowledge(value)
+				for _, h := range w.hosts {
+					h.PowerFailure(lost)
+				}
+			}
+			done <- o
+		})
+		if err == nil {
+			w.trace("all power after an acknowledgement", "%v", <-done)
+		}
+		w.restartAll()
+	}
+	w.awaitLeader()
+}
+
+// failAfterVote has a host lose its power when its vote has made another one lead, and has the third one, which has not
+// heard of that term, ask for its vote.
+func (w *world) failAfterVote() {
+	for i := 0; i < 6 && !w.oracle.failed(); i++ {
+		old, r := w.awaitLeader()
+		if old == nil {
+			return
+		}
+		term := r.log.Leadership().Term
+		w.isolate(old, true, false)
+		var elected, voter *host
+		until := time.Now().Add(patience)
+		for ; elected == nil && time.Now().Before(until); time.Sleep(time.Millisecond) {
+			for _, h := range w.hosts {
+				r := h.current()
+				if l := r.log.Leadership(); h != old && l.Leader == h.id && l.Term > term {
+					elected = h
+				}
+			}
+		}
+		for _, h := range w.hosts {
+			if h != old && h != elected {
+				voter = h
+			}
+		}
+		if elected == nil {
+			w.oracle.fail("no other host is elected")
+			return
+		}
+		voter.PowerFailure(lost)
+		w.trace("power after a vote", "of host %d for host %d", voter.id, elected.id)
+		w.isolate(old, false, false)
+		w.isolate(elected, true, false)
+		w.restartAll()
+		w.writeFor(10*time.Second, old, voter)
+		w.network.Heal()
+	}
+}
+
+// writeFor proposes values at some hosts for a while.
+func (w *world) writeFor(d time.Duration, at ...*host) {
+	for until := time.Now().Add(d); time.Now().Before(until); {
+		for _, h := range at {
+			if r := h.current(); r != nil && r.log != nil && r.log.Leadership().Leader == h.id {
+				w.proposeAt(r)
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// failWhileStreaming has a host that needs a snapshot, or the one that sends it, lose its power at each step of that.
+func (w *world) failWhileStreaming() {
+	for i := int64(0); i < 24 && !w.oracle.failed(); i++ {
+		leader, _ := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		behind := w.others(leader)[0]
+		w.isolate(behind, true, false)
+		w.proposeMany(60)
+		failing, matters := behind, inSnapshots
+		if i%4 == 3 {
+			failing, matters = leader, nil
+		}
+		w.failBefore(failing, i/2, matters, i%2 == 0)
+		w.network.Heal()
+		w.writeUntil(func() bool { return failing.current() == nil })
+		w.restartAll()
+		if err := w.catchUp(behind); err != nil {
+			w.oracle.fail("host %d does not catch up: %w\n%s", behind.id, err, w.describe())
+		}
+	}
+}
+
+// others are all hosts but one.
+func (w *world) others(h *host) []*host {
+	return slices.DeleteFunc(slices.Clone(w.hosts), func(o *host) bool { return o == h })
+}
+
+// failAfterChanges has all hosts lose their power when a change of the members has been made. Afterwards it is there.
+func (w *world) failAfterChanges() {
+	leader, _ := w.awaitLeader()
+	if leader == nil {
+		return
+	}
+	h := w.others(leader)[0]
+	w.changed = func(what string, held func(m *shard.Membership) bool) {
+		for _, h := range w.hosts {
+			h.PowerFailure(lost)
+		}
+		w.trace("all power after a change", "%s", what)
+		w.restartAll()
+		_, lead := w.awaitLeader()
+		if lead == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if m, err := lead.log.(shard.Members).Membership(ctx); err == nil && !held(&m) {
+			w.oracle.fail("%s was made, and the membership is %+v", what, m)
+		}
+	}
+	for i := 0; i < 3 && !w.oracle.failed(); i++ {
+		w.replace(h)
+	}
+}
+
+// failWhileReplacing has a host whose replica is replaced lose its power at each step of its disk.
+func (w *world) failWhileReplacing() {
+	for i := int64(0); i < 24 && !w.oracle.failed(); i++ {
+		leader, _ := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		h := w.others(leader)[int(i)%2]
+		w.failBefore(h, i*6, nil, i%2 == 0)
+		w.replace(h)
+		h.Disk().Trap(nil)
+		w.proposeMany(30)
+	}
+}
+
+// failAfterRemoval removes one of two voters, and has the other one lose its power: it can lead all the same, alone.
+func (w *world) failAfterRemoval() {
+	leader, r := w.awaitLeader()
+	if leader == nil {
+		return
+	}
+	other := w.others(leader)[0]
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	members := r.log.(shard.Members)
+	m, err := members.Membership(ctx)
+	if err == nil {
+		err = members.Remove(ctx, uint64(other.id), m.Change)
+	}
+	if err != nil {
+		w.oracle.fail("remove: %w", err)
+		return
+	}
+	leader.PowerFailure(lost)
+	other.stop()
+	other.Await()
+	w.hosts = []*host{leader}
+	w.restart(leader)
+	w.awaitLeader()
+}
+
+// saved is a state machine whose state is imported.
+type saved struct{ values []uint64 }
+
+// PrepareSnapshot implements raftlog.Saver.
+func (s saved) PrepareSnapshot() (shard.Snapshot, error) { return tallySnapshot{s.values, 1}, nil }
+
+// failAfterImport imports a state into an empty directory, and has the power fail before the host is started.
+func (w *world) failAfterImport() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	values := []uint64{7, 8, 9}
+	for i := range 4 {
+		m := raftlogtest.NewMachine(w.network, "import:7421", w.hosts[0].Config)
+		c := m.Config
+		c.Files, c.DataDir = m.Disk().Files(), m.DataDir()
+		replica := uint64(transport.FirstJoined + i)
+		err := raftlog.Import(ctx, c, map[uint64]raftlog.State{shardID: {Replica: replica, Machine: saved{values}}})
+		if err != nil {
+			w.oracle.fail("import: %w", err)
+			return
+		}
+		m.PowerFailure(outage.Extremes[i])
+		p, err := m.Start(nil, nil)
+		if err != nil {
+			w.oracle.fail("after an import: %w", err)
+			return
+		}
+		own := &run{Process: p, machine: &tally{oracle: newOracle(), host: c.Host, ended: p.Ended}}
+		own.log, err = p.Host.Start(shardID, own.machine)
+		until := time.Now().Add(patience)
+		for ; err == nil && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+			if own.read(own.machine.oracle) == nil {
+				break
+			}
+		}
+		if got, _ := own.machine.state(); err != nil || !slices.Equal(got, values) {
+			w.oracle.fail("imported %v, and there is %v, %w", values, got, err)
+		}
+		m.Stop()
+	}
+}
+
+// readAtOldLeaders cuts leaders off, and reads at them while others lead.
+func (w *world) readAtOldLeaders() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var readers sync.WaitGroup
+	for _, h := range w.hosts {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				if r := h.current(); r != nil {
+					_ = r.read(w.oracle)
+				}
+				time.Sleep(3 * time.Millisecond)
+			}
+		})
+	}
+	for i := 0; i < 8 && !w.oracle.failed(); i++ {
+		old, r := w.awaitLeader()
+		if old == nil {
+			break
+		}
+		if i%2 == 0 {
+			w.isolate(old, true, i%4 == 0)
+		} else {
+			_ = r.log.Transfer(w.others(old)[0].id)
+		}
+		w.writeFor(5*time.Second, w.others(old)...)
+		w.network.Heal()
+	}
+	cancel()
+	readers.Wait()
+}
+
+// fillDisks fills the disk of one host after the other, from one write on.
+func (w *world) fillDisks() {
+	for i := range 40 {
+		leader, _ := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		h := leader
+		if i%2 == 1 {
+			h = w.others(leader)[0]
+		}
+		from := h.Disk().Steps() + int64(w.random.IntN(60))
+		h.Disk().Trap(func(s raftlogtest.Step) error {
+			if s.Number >= from && s.TakesRoom() {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		w.trace("full disk", "of host %d from step %d", h.id, from)
+		w.writeUntil(func() bool { return h.current() == nil })
+		h.Disk().Trap(nil)
+		if err := h.whyDamaged(); err != nil && !raftlog.NoRoom(err) {
+			w.oracle.fail("a full disk ends host %d with %w", h.id, err)
+		}
+		w.restartAll()
+	}
+}
+
+// setBack starts hosts on the disks that they had earlier: they serve nothing. With their own disks they do again.
+func (w *world) setBack() {
+	for range 3 {
+		leader, _ := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		h := w.others(leader)[0]
+		earlier := h.Disk().Kill()
+		w.proposeMany(20)
+		if err := w.catchUp(h); err != nil {
+			w.oracle.fail("host %d: %w", h.id, err)
+			return
+		}
+		h.stop()
+		own := h.Disk().Kill()
+		h.SetBack(earlier)
+		w.trace("set back", "of host %d", h.id)
+		if err := h.start(); err != nil {
+			w.oracle.fail("%w", err)
+			return
+		}
+		for until := time.Now().Add(15 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+			if r := h.current(); r != nil && r.read(w.oracle) == nil {
+				w.oracle.fail("host %d serves with a directory that is set back", h.id)
+				return
+			}
+		}
+		h.Kill()
+		h.SetBack(own)
+		w.restartAll()
+	}
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// shardID is that of the only shard.
+const shardID = 7
+
+// host is one host of a world.
+type host struct {
+	*raftlogtest.Machine
+	world *world
+	id    shard.HostID
+
+	mu   sync.Mutex
+	run  *run  // guarded by mu; nil: the host is down
+	full error // guarded by mu: why the process had to end
+}
+
+// run is one process of a host.
+type run struct {
+	*raftlogtest.Process
+	log     shard.Log
+	machine *tally
+}
+
+func incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id), 'e'} }
+
+func name(id shard.HostID) string { return fmt.Sprint("host-", id) }
+
+func address(id shard.HostID) string { return fmt.Sprintf("host-%d:7421", id) }
+
+// newHost returns a host that is down.
+func (w *world) newHost(id shard.HostID) *host {
+	h := &host{world: w, id: id}
+	founders := make(map[shard.HostID]hosts.Incarnation)
+	for n := range w.plan.Hosts {
+		founders[shard.HostID(n+1)] = incarnation(shard.HostID(n + 1))
+	}
+	h.Machine = raftlogtest.NewMachine(w.network, address(id), raftlog.Config{
+		Host: id, Incarnation: founders[id], Founders: founders, Deployment: 42,
+		Tick: w.plan.Ticks[id-1], ProposalTimeout: 4 * time.Second, BarrierTimeout: 4 * time.Second,
+		SnapshotEntries: w.plan.SnapshotEntries, KeepEntries: w.plan.KeepEntries,
+		Damaged: func(err error) { h.damaged(err) },
+		Logger:  slog.New(slog.DiscardHandler),
+	})
+	return h
+}
+
+// current returns the process that runs, nil where the host is down.
+func (h *host) current() *run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.run != nil && h.run.Ended() {
+		return nil
+	}
+	return h.run
+}
+
+// start starts the host, with the replica that it has.
+func (h *host) start() error {
+	var book []transport.Host
+	if w := h.world; w.plan.Hosts > 1 {
+		for _, o := range w.hosts {
+			book = append(book, transport.Host{ID: o.id, Name: name(o.id), Incarnation: incarnation(o.id),
+				Address: o.Address})
+		}
+	}
+	p, err := h.Start(book, nil)
+	if err != nil {
+		return err
+	}
+	defer h.Disk().Hurry()()
+	r := &run{Process: p, machine: h.tally(p)}
+	if r.log, err = p.Host.Start(shardID, r.machine); err != nil && !errors.Is(err, shard.ErrNotMember) {
+		if p.Ended() {
+			return raftlogtest.ErrEnded
+		}
+		return fmt.Errorf("start host %d: %w", h.id, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.run = r
+	return nil
+}
+
+func (h *host) tally(p *raftlogtest.Process) *tally {
+	return &tally{oracle: h.world.oracle, host: h.id, ended: p.Ended}
+}
+
+// stop ends the process in order.
+func (h *host) stop() {
+	h.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.run = nil
+}
+
+// powerFails leaves of what was not synced what chance leaves of it, and every other time nothing.
+func (h *host) powerFails(random *rand.Rand) {
+	draw := outage.RandomDraw(random)
+	if random.IntN(2) == 0 {
+		draw = outage.Extremes[0]
+	}
+	h.PowerFailure(draw)
+}
+
+// damaged is called by a process that cannot go on. It ends the process, and its goroutine, as the engine would panic.
+func (h *host) damaged(err error) {
+	h.mu.Lock()
+	h.full = err
+	h.mu.Unlock()
+	h.world.hung.Store(true)
+	h.Hang()
+	runtime.Goexit()
+}
+
+// whyDamaged returns why the last process had to end, and forgets it.
+func (h *host) whyDamaged() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	err := h.full
+	h.full = nil
+	return err
+}
+
+// read reads with a barrier. What was acknowledged before is there.
+func (r *run) read(o *oracle) error {
+	want, _ := o.acknowledged()
+	if r.log == nil {
+		return shard.ErrNotMember
+	}
+	done := make(chan error, 1)
+	if err := r.log.Barrier(func(err error) { done <- err }); err != nil {
+		return err
+	}
+	if err := <-done; err != nil {
+		return err
+	}
+	if _, last := r.machine.state(); last < want && !r.Ended() {
+		o.fail("a stale read on host %d: it is at %d, and %d was acknowledged", r.machine.host, last, want)
+	}
+	return nil
+}

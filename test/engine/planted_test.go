@@ -1,0 +1,108 @@
+package engine_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/signalbox/signalbox/test/clienttest"
+)
+
+// runs is how often each mistake is to be noticed.
+var runs = flag.Int("bugs.runs", 1, "how often TestPlantedBugsAreNoticed plays the fault that is to notice a mistake")
+
+// The directed faults that notice mistakes.
+const (
+	alone            = "power of a host alone fails at every step"
+	atSegments       = "power fails while segments are made and removed"
+	acknowledgement  = "all power fails right after an acknowledgement"
+	vote             = "power fails right after a vote"
+	changes          = "power fails right after changes of the members"
+	voterLeft        = "power of the voter that is left fails"
+	oldLeader        = "a leader is cut off, and read from"
+	raftlogDirectory = "../../shard/raftlog/"
+)
+
+// mistakes are in the log, its store, its files, the records of replicas, and in who the members are.
+var mistakes = []clienttest.Bug{
+	{
+		Name: "a vote is not durable", File: "logdb/save.go", Noticed: vote,
+		Is:      "r.state.Term != r.logged.Term || r.state.Vote != r.logged.Vote || c.snapshot != nil",
+		Becomes: "r.state.Term != r.logged.Term && r.state.Vote == 0 || c.snapshot != nil",
+	}, {
+		Name: "an entry is acknowledged before the sync", File: "logdb/db.go", Noticed: acknowledgement,
+		Is:      "\treturn db.sync(last, nil)\n}\n\n// replicates",
+		Becomes: "\tif len(updates) > 0 {\n\t\treturn nil\n\t}\n\treturn db.sync(last, nil)\n}\n\n// replicates",
+	}, {
+		Name: "the log is written and not synced", File: "wal/buffer.go", Noticed: acknowledgement,
+		Is: "\treturn s.file.SyncData()\n", Becomes: "\treturn nil\n",
+	}, {
+		Name: "a segment's name is not synced", File: "wal/maker.go", Noticed: atSegments,
+		Is:      "\tif err := l.options.Disk.syncDirectory(l.options.Dir); err != nil {",
+		Becomes: "\tif err := error(nil); err != nil {",
+	}, {
+		Name: "a segment has its name before its header is durable", File: "wal/maker.go", Noticed: atSegments,
+		Is:      "\tif err := s.file.SyncData(); err != nil {",
+		Becomes: "\tif err := error(nil); err != nil {",
+	}, {
+		Name: "a segment is removed and the log does not say so", File: "wal/reclaim.go", Noticed: atSegments,
+		Is: "\tif !l.noteFirst(oldest.number + 1) {", Becomes: "\tif oldest == nil {",
+	}, {
+		Name: "what is rewritten counts late", File: "logdb/replica.go", Noticed: atSegments,
+		Is: "\tif rewritten {\n", Becomes: "\tif rewritten && r == nil {\n",
+	}, {
+		Name: "what is needed of a record is not counted", File: "logdb/replica.go", Noticed: atSegments,
+		Is:      "\tr.db.need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))",
+		Becomes: "\t_ = changed.place",
+	}, {
+		Name: "a file has its name before it is synced", File: "wholefile.go", Noticed: changes,
+		Is: "\terr := w.File.Sync()\n", Becomes: "\tvar err error\n",
+	}, {
+		Name: "the name of a record is not synced", File: "wholefile.go", Noticed: changes,
+		Is: "\treturn syncDirectory(fs, filepath.Dir(name))", Becomes: "\treturn nil",
+	}, {
+		Name: "the data directory's name is not synced", File: "directory.go", Noticed: alone,
+		Is:      "\t\treturn err\n\t}\n\treturn syncDirectory(disk, above)",
+		Becomes: "\t\treturn err\n\t}\n\treturn nil",
+	}, {
+		Name: "a replica that joins is not on record", File: "join.go", Noticed: changes,
+		Is: "\t\terr = h.replicas.set(shardID, record)", Becomes: "\t\terr = nil",
+	}, {
+		Name: "a replica that was discarded is on record", File: "join.go", Noticed: changes,
+		Is:      "\tif err := h.replicas.set(shardID, h.replica(shardID).discard(replica)); err != nil {",
+		Becomes: "\tif err := error(nil); err != nil {",
+	}, {
+		Name: "a removal is not outlasted", File: "change.go", Noticed: voterLeft,
+		Is: "\treturn l.outlast(ctx, request)", Becomes: "\treturn nil",
+	}, {
+		Name: "a barrier needs no majority", File: "barrier.go", Noticed: oldLeader,
+		Is: "\t\treturn errRoundTimeout\n\tcase <-l.stop:", Becomes: "\t\treturn nil\n\tcase <-l.stop:",
+	},
+}
+
+// TestPlantedBugsAreNoticed plants mistakes in the source of the production log. A directed fault notices each.
+func TestPlantedBugsAreNoticed(t *testing.T) {
+	for _, bug := range clienttest.ToPlant(t, mistakes, 1) {
+		t.Run(bug.Name, func(t *testing.T) {
+			noticed := bug.Noticed
+			bug.File = raftlogDirectory + bug.File
+			program := filepath.Join(t.TempDir(), "engine.test")
+			build := exec.CommandContext(t.Context(), "go", "test", "-overlay", bug.Overlay(t), "-vet=off",
+				"-ldflags=-s -w", "-c", "-o", program, ".")
+			if out, err := build.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			for i := range *runs {
+				run := exec.CommandContext(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+noticed,
+					fmt.Sprint("-seed=", i+1), "-keep="+t.TempDir(), "-test.timeout=2m")
+				out, err := run.CombinedOutput()
+				if err == nil || !bytes.Contains(out, []byte("directed fault")) {
+					t.Errorf("run %d: %q does not notice it: %v\n%s", i+1, noticed, err, tail(out))
+				}
+			}
+		})
+	}
+}

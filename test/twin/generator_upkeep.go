@@ -1,0 +1,346 @@
+package twin
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// Lists that are one too long.
+var (
+	tooManySessions = make([]shard.SessionID, shard.MaxList+1)
+	tooManyWaiters  = make([]shard.WaiterRef, shard.MaxList+1)
+)
+
+func init() {
+	for i := range tooManyWaiters {
+		tooManyWaiters[i].Name = []byte("w")
+	}
+}
+
+// slot draws a slot that is served, or, rarely, any.
+func (g *Generator) slot() shard.Slot {
+	for {
+		slot := shard.Slot(g.IntN(shard.Slots))
+		if g.slots.Has(slot) || g.chance(30) {
+			return slot
+		}
+	}
+}
+
+// guest draws one of few sessions whose home is elsewhere. Where every slot is served it draws an unknown session of
+// this shard.
+func (g *Generator) guest() shard.SessionID {
+	for slot := shard.Slot(0); slot < shard.Slots; slot++ {
+		if !g.slots.Has(slot) {
+			return shard.NewSessionID(slot+shard.Slot(g.IntN(2)), uint64(g.between(1, 3)))
+		}
+	}
+	return g.stranger()
+}
+
+// stranger draws the id of a session of this shard that is over, or was never made.
+func (g *Generator) stranger() shard.SessionID {
+	return shard.NewSessionID(g.slot(), 1+g.Uint64N(g.state.LastSession+3))
+}
+
+// session draws a session that exists, or nil.
+func (g *Generator) session() *shard.SessionState {
+	if len(g.state.Sessions) == 0 {
+		return nil
+	}
+	return &g.state.Sessions[g.IntN(len(g.state.Sessions))]
+}
+
+// sessionID draws the id of a session that exists, mostly.
+func (g *Generator) sessionID() shard.SessionID {
+	s := g.session()
+	switch g.weighted(85, 5, 10) {
+	case 0:
+		if s != nil {
+			return s.ID
+		}
+	case 1:
+		return g.guest()
+	}
+	return g.stranger()
+}
+
+// term draws the highest term, mostly.
+func (g *Generator) term() uint64 {
+	switch g.weighted(85, 8, 7) {
+	case 0:
+		return g.state.Term
+	case 1:
+		return g.state.Term + 1
+	}
+	return g.Uint64N(g.state.Term + 1)
+}
+
+// stamp draws the stamp of a batch: mostly the leader's, a little later than the last one; now and then that of a
+// leader that is over, or that the machine does not know yet, or none.
+func (g *Generator) stamp() clock.Stamp {
+	if g.state.Level < shard.StampLevel {
+		return clock.Stamp{}
+	}
+	s := clock.Stamp{Term: g.state.Term, Elapsed: g.state.Now - g.state.TimeBase + g.Uint64N(100)}
+	switch g.weighted(92, 3, 2, 2, 1) {
+	case 1:
+		s.Elapsed = g.Uint64N(s.Elapsed + 1)
+	case 2:
+		s.Term = g.Uint64N(s.Term + 1)
+	case 3:
+		s.Term++
+	case 4:
+		s.Elapsed += g.Uint64N(1 << 40)
+	}
+	if s.Term == 0 {
+		return clock.Stamp{}
+	}
+	return s
+}
+
+func (g *Generator) lead() shard.Command {
+	c := shard.Command{Kind: shard.CmdLead, Term: g.state.Term + 1}
+	switch g.weighted(70, 15, 15) {
+	case 1:
+		c.Term = g.state.Term
+	case 2:
+		c.Term = g.Uint64N(g.state.Term + 1)
+	}
+	return c
+}
+
+// sessionFields draws timeout, description and key, now and then one that is too long.
+func (g *Generator) sessionFields(c *shard.Command) {
+	longest := uint64(shard.MaxSessionTimeout / time.Millisecond)
+	c.Timeout = oneOf(g.random, []uint64{0, 1, 5000, 60_000, longest})
+	c.Data = oneOf(g.random, [][]byte{nil, []byte("worker"), []byte("\xfe"),
+		bytes.Repeat([]byte("d"), shard.MaxDescription)})
+	c.Key = oneOf(g.random, [][]byte{nil, nil, []byte("k"), bytes.Repeat([]byte("K"), shard.MaxKey)})
+	if g.state.Level >= shard.TimeLevel {
+		c.Client = oneOf(g.random, []shard.ClientRef{
+			{}, {Address: []byte("10.0.0.1:999"), Name: []byte("worker")}, {Version: []byte("\xfe")}, {
+				Address: bytes.Repeat([]byte("a"), shard.MaxClientAddress),
+				Name:    bytes.Repeat([]byte("n"), shard.MaxClientName),
+				Version: bytes.Repeat([]byte("v"), shard.MaxClientVersion),
+			},
+		})
+		if g.chance(20) {
+			c.Client = oneOf(g.random, []shard.ClientRef{
+				{Address: make([]byte, shard.MaxClientAddress+1)}, {Name: make([]byte, shard.MaxClientName+1)},
+				{Version: make([]byte, shard.MaxClientVersion+1)},
+			})
+		}
+	}
+	if g.chance(40) {
+		switch g.IntN(4) {
+		case 0:
+			c.Timeout = longest + 1
+		case 1:
+			c.Timeout = shard.Forever
+		case 2:
+			c.Data = make([]byte, shard.MaxDescription+1)
+		case 3:
+			c.Key = make([]byte, shard.MaxKey+1)
+		}
+	}
+}
+
+func (g *Generator) sessionCreate() shard.Command {
+	c := shard.Command{Kind: shard.CmdSessionCreate, Slot: g.slot(), Node: oneOf(g.random, g.nodes)}
+	if g.chance(5) {
+		c.Slot = shard.Slots + shard.Slot(g.IntN(3))
+	}
+	g.sessionFields(&c)
+	return c
+}
+
+func (g *Generator) sessionUpdate() shard.Command {
+	c := shard.Command{Kind: shard.CmdSessionUpdate}
+	g.sessionFields(&c)
+	if s := g.session(); s != nil && g.chance(800) {
+		c.Session = s.ID
+		if g.chance(700) {
+			c.Key = []byte(s.Key)
+		}
+		return c
+	}
+	c.Session = g.sessionID()
+	return c
+}
+
+// sessionNumbers draws numbers, for a session that exists mostly; now and then so high that few or none are left.
+func (g *Generator) sessionNumbers() shard.Command {
+	c := shard.Command{Kind: shard.CmdSessionNumbers, Session: g.sessionID()}
+	if s := g.find(c.Session); s != nil && g.chance(800) {
+		c.Key = []byte(s.Key)
+	}
+	switch g.weighted(70, 20, 7, 3) {
+	case 1:
+		c.Count = g.Uint64N(6)
+	case 2:
+		c.Count = 1<<28 - 5 + g.Uint64N(8)
+	case 3:
+		c.Count = g.Uint64()
+	}
+	return c
+}
+
+func (g *Generator) sessionEnd() shard.Command {
+	c := shard.Command{Kind: shard.CmdSessionEnd, Session: g.sessionID()}
+	if g.chance(300) {
+		c.Flags = shard.FlagOperator
+	}
+	return c
+}
+
+// sessionsEnd makes an expire or a forget.
+func (g *Generator) sessionsEnd(kind shard.CommandKind) shard.Command {
+	c := shard.Command{Kind: kind}
+	if kind == shard.CmdSessionsExpire {
+		c.Term = g.term()
+	}
+	if g.chance(20) {
+		c.Sessions = tooManySessions
+		return c
+	}
+	for range g.between(0, 3) {
+		c.Sessions = append(c.Sessions, g.sessionID())
+	}
+	if len(c.Sessions) > 0 && g.chance(100) {
+		c.Sessions = append(c.Sessions, c.Sessions[0])
+	}
+	return c
+}
+
+// waitersTimeOut names waiters that exist, some of them not quite as they are.
+func (g *Generator) waitersTimeOut() shard.Command {
+	c := shard.Command{Kind: shard.CmdWaitersTimeOut, Term: g.term()}
+	if g.chance(10) {
+		c.Waiters = tooManyWaiters
+		return c
+	}
+	var waiting, owning []shard.WaiterRef
+	for _, sem := range g.state.Semaphores {
+		for _, l := range sem.Links {
+			w := shard.WaiterRef{
+				Node: sem.Node, Name: []byte(sem.Name), Session: l.Session, Order: l.Order, Number: l.Number,
+			}
+			if l.Owner {
+				owning = append(owning, w)
+			} else {
+				waiting = append(waiting, w)
+			}
+		}
+	}
+	for range g.between(0, 3) {
+		var w shard.WaiterRef
+		switch {
+		case len(waiting) > 0 && g.chance(900):
+			w = oneOf(g.random, waiting)
+		case len(owning) > 0:
+			w = oneOf(g.random, owning)
+		default:
+			w = shard.WaiterRef{Node: oneOf(g.random, g.nodes), Name: []byte("p0"), Session: g.sessionID(), Order: 1,
+				Number: 1}
+		}
+		if g.chance(200) {
+			switch g.IntN(5) {
+			case 0:
+				w.Node = oneOf(g.random, g.nodes)
+			case 1:
+				w.Name = oneOf(g.random, g.names[oneOf(g.random, g.nodes)]).name
+			case 2:
+				w.Session = g.sessionID()
+			case 3:
+				w.Order = oneOf(g.random, []shard.OrderID{0, w.Order - 1, w.Order + 1})
+			case 4:
+				w.Number = oneOf(g.random, []uint64{0, w.Number - 1, w.Number + 1})
+			}
+		}
+		c.Waiters = append(c.Waiters, w)
+	}
+	return c
+}
+
+// nodeDrop goes on with a drop under way, mostly, in small steps, mostly.
+func (g *Generator) nodeDrop() shard.Command {
+	c := shard.Command{Kind: shard.CmdNodeDrop, Node: oneOf(g.random, g.nodes), Count: uint64(g.between(1, 4))}
+	switch g.weighted(85, 5, 5, 5) {
+	case 1:
+		c.Count = shard.MaxList
+	case 2:
+		c.Count = shard.MaxList + 1
+	case 3:
+		c.Count = 0
+	}
+	for _, n := range g.state.Nodes {
+		if n.Dropping && g.chance(800) {
+			c.Node = n.ID
+		}
+	}
+	if g.chance(50) {
+		c.Node = 77 // that is always empty
+	}
+	return c
+}
+
+// aboutLevels makes a rise of the level, or one of the commands about digests, which change nothing.
+func (g *Generator) aboutLevels() shard.Command {
+	switch g.weighted(60, 20, 20) {
+	case 0:
+		return shard.Command{Kind: shard.CmdLevel, Count: g.Uint64N(uint64(level.Newest) + 1)}
+	case 1:
+		return shard.Command{Kind: shard.CmdDigestTake, Count: g.Uint64()}
+	}
+	return shard.Command{Kind: shard.CmdDigestCompare, Count: g.Uint64(), Sum: g.Uint64()}
+}
+
+// nodeLimits draws quotas of a node, or of the shard: mostly close to what is there, or below it; often none, so that
+// not everything is refused in the end.
+func (g *Generator) nodeLimits() shard.Command {
+	c := shard.Command{Kind: shard.CmdNodeLimits, Node: oneOf(g.random, g.nodes)}
+	if g.chance(200) {
+		c.Node = 0
+	}
+	if g.chance(50) {
+		c.Node = 78 // that is always empty
+	}
+	objects, bytes := g.held(c.Node)
+	if g.chance(250) {
+		c.Count = 1 + objects + uint64(g.between(-1, 3))
+	}
+	if g.chance(250) {
+		c.Bytes = max(1, bytes+g.Uint64N(3000)-g.Uint64N(min(bytes, 300)+1))
+	}
+	if g.chance(50) {
+		c.Count = oneOf(g.random, []uint64{1, shard.MaxSemaphoresPerNode, shard.MaxSemaphoresPerNode + 1,
+			shard.Forever})
+		c.Bytes = oneOf(g.random, []uint64{0, 1, shard.Forever})
+	}
+	return c
+}
+
+// held is about how much a node has, or all of them.
+func (g *Generator) held(node shard.NodeID) (objects, bytes uint64) {
+	for _, sem := range g.state.Semaphores {
+		if sem.Node != node && node != 0 {
+			continue
+		}
+		objects++
+		bytes += shard.ObjectBytes + uint64(len(sem.Name)+len(sem.Data))
+		for _, l := range sem.Links {
+			bytes += shard.LinkBytes + uint64(len(l.Data))
+		}
+	}
+	for _, s := range g.state.Sessions {
+		if s.Node == node || node == 0 {
+			bytes += shard.SessionBytes + uint64(len(s.Description)+shard.AnswerBytes*len(s.Answers))
+		}
+	}
+	return objects, bytes
+}
