@@ -4,14 +4,17 @@
         --ydb grpc://127.0.0.1:2136 --database /local
 
 Each contestant runs with 1, 64 and 512 tasks, or threads where it has no asyncio, each with a name of its own, for some
-seconds; a contestant that is not named, or whose package is not installed, is left out. `--idle 10000` measures instead
-what so many idle sessions of this client take, in MiB of resident memory.
+seconds and in a process of its own, so that nothing of one is left to the next. A contestant that is not named, or whose
+package is not installed, is left out; one that has not ended a minute after its seconds is stopped, and said to be.
+`--idle 10000` measures instead what so many idle sessions of this client take, in MiB of resident memory.
 """
 
 import argparse
 import asyncio
+import os
 import resource
 import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -125,6 +128,34 @@ def race_ydb(endpoint: str, database: str, tasks: int, seconds: float) -> float:
     return race_threads(make, tasks, seconds)
 
 
+async def _race_ydb_tasks(endpoint: str, database: str, tasks: int, seconds: float) -> float:
+    import ydb
+
+    async with ydb.aio.Driver(endpoint=endpoint, database=database) as driver:
+        await driver.wait(10)
+        path = f"{database}/race"
+        await driver.coordination_client.create_node(path)
+        async with driver.coordination_client.session(path) as s:
+            done = 0
+            until = time.monotonic() + seconds
+
+            async def work(i: int) -> None:
+                nonlocal done
+                semaphore = s.semaphore(f"job{i}", limit=1)
+                while time.monotonic() < until:
+                    await semaphore.acquire()
+                    await semaphore.release()
+                    done += 1
+
+            await asyncio.gather(*(work(i) for i in range(tasks)))
+            return done / seconds
+
+
+def race_ydb_tasks(endpoint: str, database: str, tasks: int, seconds: float) -> float:
+    """YDB's SDK with asyncio: tasks that share a session."""
+    return asyncio.run(_race_ydb_tasks(endpoint, database, tasks, seconds))
+
+
 async def idle(address: str, sessions: int) -> None:
     """What idle sessions take."""
     def resident() -> float:
@@ -158,6 +189,7 @@ def main() -> None:
     parser.add_argument("--database", default="/local")
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--only", help=argparse.SUPPRESS)
     parser.add_argument("--idle", type=int, metavar="SESSIONS")
     a = parser.parse_args()
     if a.idle:
@@ -171,17 +203,25 @@ def main() -> None:
         contestants["kazoo"] = lambda n: race_kazoo(a.kazoo, n, a.seconds)
     if a.ydb:
         contestants["ydb"] = lambda n: race_ydb(a.ydb, a.database, n, a.seconds)
-    found: dict[tuple[str, int], list[float]] = {}
-    for _ in range(a.turns):
-        for tasks in TASKS:
-            for name, race in contestants.items():
-                try:
-                    found.setdefault((name, tasks), []).append(race(tasks))
-                except ImportError as e:
-                    print(f"{name} is left out: {e}", file=sys.stderr)
-    for (name, tasks), rates in found.items():
+        contestants["ydb.aio"] = lambda n: race_ydb_tasks(a.ydb, a.database, n, a.seconds)
+    if a.only:
+        name, tasks = a.only.rsplit(":", 1)
+        print(contestants[name](int(tasks)), flush=True)
+        os._exit(0)  # threads of a contestant that do not end are not waited for
+    found: dict[tuple[int, str], list[float]] = {(n, name): [] for n in TASKS for name in contestants}
+    for turn in range(a.turns):
+        for n, name in found:
+            command = [sys.executable, __file__, *sys.argv[1:], "--only", f"{name}:{n}"]
+            try:
+                done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=a.seconds + 60, check=True)
+            except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as e:
+                print(f"turn {turn + 1}: {name} with {n} tasks: {type(e).__name__}", file=sys.stderr, flush=True)
+                continue
+            found[n, name].append(float(done.stdout.split()[-1]))
+            print(f"turn {turn + 1}: {name:16} {n:4} tasks  {found[n, name][-1]:9.0f} locks/s", flush=True)
+    for (n, name), rates in found.items():
         if rates:
-            print(f"{name:16} {tasks:4} tasks  {statistics.median(rates):9.0f} locks/s, the median of {len(rates)}")
+            print(f"{name:16} {n:4} tasks  {statistics.median(rates):9.0f} locks/s, the median of {len(rates)}")
 
 
 if __name__ == "__main__":
