@@ -255,7 +255,7 @@ func (h *Host) askPeers() error {
 	}
 }
 
-// differInSecret keeps, and logs once, that of this host and another one only one has a secret of the cluster.
+// differInSecret keeps, and logs once, the news of a host: one of the two has a secret of the cluster, the other none.
 func (h *Host) differInSecret(other rafttransport.Host) {
 	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the other: "+
 		"start this host with the --raft-secret-file of the others, or put the secret back into %s", other.Address,
@@ -269,7 +269,7 @@ func (h *Host) differInSecret(other rafttransport.Host) {
 	}
 }
 
-// lacks is what a running host lacks to serve. A secret that only one of two hosts has may be why.
+// lacks returns why a running host does not serve, nil if the host does. A missing secret of the cluster is added.
 func (h *Host) lacks(core *server.Host) error {
 	err := core.Ready()
 	if err == nil {
