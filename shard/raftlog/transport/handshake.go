@@ -133,8 +133,8 @@ func (h *hello) read(conn io.Reader) error {
 }
 
 // ErrOneSecret is the error of a connection between two hosts of which one alone has a secret.
-var ErrOneSecret = errors.New("one of the two hosts has a secret of the cluster and the other has none: give all hosts " +
-	"the same")
+var ErrOneSecret = errors.New("one of the two hosts has a secret of the cluster and the other has none: give all " +
+	"hosts the same")
 
 // compare returns an error where a host that sent theirs speaks otherwise than the one that sends h.
 func (h *hello) compare(theirs *hello) error {
