@@ -258,8 +258,8 @@ func (h *Host) askPeers() error {
 // differInSecret keeps, and logs once, the news of a host: one of the two has a secret of the cluster, the other none.
 func (h *Host) differInSecret(other rafttransport.Host) {
 	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the "+
-		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s", other.Address,
-		filepath.Join(h.settings.DataDir, identity.SecretName))
+		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s",
+		other.Address, filepath.Join(h.settings.DataDir, identity.SecretName))
 	if len(h.raftSecret) > 0 {
 		text = fmt.Sprintf("the host at %s has no secret of the cluster, and this host has one, so neither hears the "+
 			"other: start all hosts with the same --raft-secret-file", other.Address)
