@@ -12,7 +12,6 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -212,7 +211,7 @@ func votersOf(c *servertest.Cluster, shards uint64, id shard.HostID) (counts []i
 	all = true
 	for s := range shards + 1 {
 		n, own := 0, false
-		for _, m := range c.Net().Group(memlog.GroupID(s + 1)).Membership().Members {
+		for _, m := range c.Replicas(s) {
 			if m.Voter {
 				n++
 				own = own || m.Host == id

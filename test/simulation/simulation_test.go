@@ -27,6 +27,7 @@ var (
 	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
 	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
+	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
 	keep     = flag.String("keep", "",
 		"the directory for histories that break a rule; a temporary one where it is not given")
 	file = flag.String("history", "", "the history that TestHistory judges")
@@ -75,7 +76,7 @@ func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *
 		os.Exit(3)
 	})
 	defer watch.Stop()
-	options := simulation.Options{Bug: bug, Did: sum.did}
+	options := simulation.Options{Bug: bug, Did: sum.did, Production: *onEngine}
 	if *logs {
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}

@@ -21,7 +21,7 @@ type Disk struct {
 	faults *faults
 
 	trap   atomic.Pointer[func(Step) error]
-	ended  atomic.Bool // the process has ended: nothing goes wrong for what is left of it
+	ended  chan struct{} // closed when the process has ended: nothing goes wrong for what is left of it
 	locked atomic.Bool
 	hurry  atomic.Int32
 	steps  atomic.Int64
@@ -34,6 +34,7 @@ type faults struct {
 	slow func() time.Duration
 	full bool
 	skip func(name string) bool
+	free chan struct{} // closed when a stuck disk goes on; nil: it is not stuck
 }
 
 // Step is what is about to be done on a disk.
@@ -60,7 +61,7 @@ func (s Step) TakesRoom() bool { return s.Kind == outage.Write || s.Kind == outa
 func NewDisk(directory string) *Disk { return newDisk(outage.NewMemory(directory), new(faults)) }
 
 func newDisk(m *outage.Memory, f *faults) *Disk {
-	d := &Disk{memory: m, faults: f}
+	d := &Disk{memory: m, faults: f, ended: make(chan struct{})}
 	m.Before = d.before
 	return d
 }
@@ -94,6 +95,19 @@ func (d *Disk) Kill() *Disk { return newDisk(d.memory.AfterKill(), d.faults) }
 // Slow has each sync of the log take as long as the function says; nil: no time.
 func (d *Disk) Slow(f func() time.Duration) { d.faults.change(func(a *faults) { a.slow = f }) }
 
+// Stick has syncs of the log wait until the disk is stuck no more, or the process has ended.
+func (d *Disk) Stick(stuck bool) {
+	d.faults.change(func(a *faults) {
+		switch {
+		case stuck && a.free == nil:
+			a.free = make(chan struct{})
+		case !stuck && a.free != nil:
+			close(a.free)
+			a.free = nil
+		}
+	})
+}
+
 // Full has the disk refuse writes and new files, or take them again.
 func (d *Disk) Full(full bool) { d.faults.change(func(a *faults) { a.full = full }) }
 
@@ -124,8 +138,10 @@ func (f *faults) change(do func(*faults)) {
 
 // before is called before each step.
 func (d *Disk) before(s outage.Step) error {
-	if d.ended.Load() {
+	select {
+	case <-d.ended:
 		return nil
+	default:
 	}
 	step := Step{s, d.steps.Add(1)}
 	if trap := d.trap.Load(); trap != nil {
@@ -134,7 +150,7 @@ func (d *Disk) before(s outage.Step) error {
 		}
 	}
 	d.faults.mu.Lock()
-	slow, full, skip := d.faults.slow, d.faults.full, d.faults.skip
+	slow, full, skip, free := d.faults.slow, d.faults.full, d.faults.skip, d.faults.free
 	d.faults.mu.Unlock()
 	switch {
 	case full && step.TakesRoom():
@@ -145,8 +161,17 @@ func (d *Disk) before(s outage.Step) error {
 		return outage.ErrSkipped
 	}
 	d.syncs.Add(1)
-	if slow != nil && filepath.Ext(s.Name) == logSuffix && d.hurry.Load() == 0 {
+	if filepath.Ext(s.Name) != logSuffix || d.hurry.Load() > 0 {
+		return nil
+	}
+	if slow != nil {
 		time.Sleep(slow())
+	}
+	if free != nil {
+		select {
+		case <-free:
+		case <-d.ended:
+		}
 	}
 	return nil
 }
