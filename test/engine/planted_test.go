@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/test/clienttest"
+	"github.com/signalbox/signalbox/test/engine"
 )
 
 // runs is how often each mistake is to be noticed.
@@ -96,11 +97,10 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			for i := range *runs {
-				run := exec.CommandContext(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+noticed,
+				out, err := engine.Apart(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+noticed,
 					fmt.Sprint("-seed=", i+1), "-keep="+t.TempDir(), "-test.timeout=2m")
-				out, err := run.CombinedOutput()
 				if err == nil || !bytes.Contains(out, []byte("directed fault")) {
-					t.Errorf("run %d: %q does not notice it: %v\n%s", i+1, noticed, err, tail(out))
+					t.Errorf("run %d: %q does not notice it: %v\n%s", i+1, noticed, err, out)
 				}
 			}
 		})

@@ -4,11 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,10 +103,10 @@ func TestDirectedFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := exec.CommandContext(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+d.Name,
-				fmt.Sprint("-seed=", max(*seedFlag, 1)), "-keep="+*keep, "-test.timeout=0")
-			if out, err := run.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, tail(out))
+			out, err := engine.Apart(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+d.Name,
+				fmt.Sprint("-seed=", max(*seedFlag, 1)), "-keep="+*keep)
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
 			} else if testing.Verbose() {
 				fmt.Print(string(out))
 			}
@@ -136,48 +134,14 @@ func report(t *testing.T, r *engine.Result) {
 	t.Errorf("%v\nhistory: %s\nagain: %s", r.Plan, path, r.Plan.Again())
 }
 
-// TestSoak plays worlds of fresh seeds, each in a process of its own: the engine keeps state that all bubbles of a
-// process would share, and ends the process where it cannot go on.
+// TestSoak plays worlds of fresh seeds.
 func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("-soak says for how long")
 	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex // guards seed and played
-	seed, played, until := uint64(time.Now().UnixMilli()), 0, time.Now().Add(*soak)
-	var players sync.WaitGroup
-	for range *parallel {
-		players.Go(func() {
-			for time.Now().Before(until) && !t.Failed() {
-				mu.Lock()
-				seed++
-				played++
-				own := seed
-				mu.Unlock()
-				run := exec.CommandContext(t.Context(), program, "-test.run=^TestWorld$", "-test.timeout=0",
-					fmt.Sprint("-seed=", own), fmt.Sprint("-hosts=", *count), fmt.Sprint("-length=", *length),
-					"-keep="+*keep)
-				out, err := run.CombinedOutput()
-				if err != nil {
-					t.Errorf("%v: %v\n%s", engine.Draw(own), err, tail(out))
-				} else {
-					fmt.Print(string(out))
-				}
-			}
-		})
-	}
-	players.Wait()
-	fmt.Printf("%d worlds\n", played)
-}
-
-// tail is the end of an output, with its first lines.
-func tail(out []byte) []byte {
-	const most = 20_000
-	if len(out) > 2*most {
-		return append(append(out[:most:most], "\n...\n"...), out[len(out)-most:]...)
-	}
-	return out
+	s := engine.Soak{For: *soak, Parallel: *parallel, World: func(seed uint64) (fmt.Stringer, []string) {
+		return engine.Draw(seed), []string{"-test.run=^TestWorld$", fmt.Sprint("-seed=", seed),
+			fmt.Sprint("-hosts=", *count), fmt.Sprint("-length=", *length), "-keep=" + *keep}
+	}}
+	s.Run(t)
 }
