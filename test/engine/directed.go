@@ -26,6 +26,9 @@ type Directed struct {
 	Long bool
 }
 
+// String is the name.
+func (d Directed) String() string { return d.Name }
+
 // AllDirected are all of them.
 var AllDirected = []Directed{
 	{"power fails at every step of the log", 3, 200, 500, func(w *world) { w.failAtEach(60, 7, inLog) }, true},

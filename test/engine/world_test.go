@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/test/engine"
@@ -22,20 +21,6 @@ var (
 	keep     = flag.String("keep", "", "the directory for histories of worlds that fail; a temporary one by default")
 	parallel = flag.Int("worlds", runtime.GOMAXPROCS(0), "how many worlds TestSoak plays at the same time")
 )
-
-// realTimeLimit is how much real time one world may take.
-const realTimeLimit = 8 * time.Minute
-
-// inBubble runs in a bubble of virtual time, and ends the process with all stacks where that takes too long.
-func inBubble(t *testing.T, do func(t *testing.T)) {
-	limit := time.AfterFunc(realTimeLimit, func() {
-		all := make([]byte, 16<<20)
-		fmt.Fprintf(os.Stderr, "not ended within %v\n%s", realTimeLimit, all[:runtime.Stack(all, true)])
-		os.Exit(3)
-	})
-	defer limit.Stop()
-	synctest.Test(t, do)
-}
 
 // plan is that of a seed, as flags change it.
 func plan(seed uint64) engine.Plan {
@@ -64,9 +49,7 @@ func TestWorld(t *testing.T) {
 	}
 	fmt.Println(p)
 	began := time.Now()
-	inBubble(t, func(t *testing.T) {
-		end(t, engine.Run(p))
-	})
+	engine.InBubble(t, p, func(t *testing.T) { end(t, engine.Run(p)) })
 	fmt.Printf("%.1f s of wall time\n", time.Since(began).Seconds())
 }
 
@@ -92,7 +75,7 @@ func TestDirectedFaults(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			if *directed == d.Name {
 				fmt.Printf("directed fault %q, seed %d\n", d.Name, *seedFlag)
-				inBubble(t, func(t *testing.T) { end(t, engine.RunDirected(d, *seedFlag)) })
+				engine.InBubble(t, d, func(t *testing.T) { end(t, engine.RunDirected(d, *seedFlag)) })
 				return
 			}
 			if *directed != "" || d.Long && *soak == 0 {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/level"
@@ -35,9 +34,6 @@ var (
 	file = flag.String("history", "", "the history that TestHistory judges")
 	logs = flag.Bool("logs", false, "let hosts and clients log")
 )
-
-// realTimeLimit is how much real time one world may take.
-const realTimeLimit = 5 * time.Minute
 
 // totals is what worlds amounted to.
 type totals struct {
@@ -71,18 +67,11 @@ func (t *totals) String() string {
 // run plays a plan and returns its history.
 func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *history.History) {
 	t.Helper()
-	watch := time.AfterFunc(realTimeLimit, func() {
-		all := make([]byte, 16<<20)
-		fmt.Fprintf(os.Stderr, "%v has not ended within %v; again: %s\n%s",
-			p, realTimeLimit, p.Again(), all[:runtime.Stack(all, true)])
-		os.Exit(3)
-	})
-	defer watch.Stop()
 	options := simulation.Options{Bug: bug, Did: sum.did, Production: *onEngine}
 	if *logs {
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	synctest.Test(t, func(t *testing.T) {
+	engine.InBubble(t, p, func(t *testing.T) {
 		began := time.Now()
 		var err error
 		if h, err = simulation.Run(p, options); err != nil {

@@ -23,9 +23,12 @@ type Disk struct {
 	trap   atomic.Pointer[func(Step) error]
 	ended  chan struct{} // closed when the process has ended: nothing goes wrong for what is left of it
 	locked atomic.Bool
-	hurry  atomic.Int32
 	steps  atomic.Int64
 	syncs  atomic.Int64
+
+	mu      sync.Mutex    // guards what follows
+	hurries int           // how often Hurry is under way
+	hurried chan struct{} // closed while it is
 }
 
 // faults are what goes wrong on a disk, from one process to the next.
@@ -61,7 +64,7 @@ func (s Step) TakesRoom() bool { return s.Kind == outage.Write || s.Kind == outa
 func NewDisk(directory string) *Disk { return newDisk(outage.NewMemory(directory), new(faults)) }
 
 func newDisk(m *outage.Memory, f *faults) *Disk {
-	d := &Disk{memory: m, faults: f, ended: make(chan struct{})}
+	d := &Disk{memory: m, faults: f, ended: make(chan struct{}), hurried: make(chan struct{})}
 	m.Before = d.before
 	return d
 }
@@ -124,10 +127,21 @@ func (d *Disk) Trap(f func(Step) error) {
 // Skip has the disk report syncs of some files that it does not do: a mistake that must be noticed.
 func (d *Disk) Skip(f func(name string) bool) { d.faults.change(func(a *faults) { a.skip = f }) }
 
-// Hurry has syncs take no time until the function that it returns is called.
+// Hurry has syncs take no time until the function that it returns is called, also those that are under way: who hurries
+// may wait for one.
 func (d *Disk) Hurry() (end func()) {
-	d.hurry.Add(1)
-	return func() { d.hurry.Add(-1) }
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hurries++; d.hurries == 1 {
+		close(d.hurried)
+	}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.hurries--; d.hurries == 0 {
+			d.hurried = make(chan struct{})
+		}
+	}
 }
 
 func (f *faults) change(do func(*faults)) {
@@ -161,19 +175,33 @@ func (d *Disk) before(s outage.Step) error {
 		return outage.ErrSkipped
 	}
 	d.syncs.Add(1)
-	if filepath.Ext(s.Name) != logSuffix || d.hurry.Load() > 0 {
-		return nil
+	if filepath.Ext(s.Name) == logSuffix {
+		d.delay(slow, free)
 	}
+	return nil
+}
+
+// delay has a sync take the time of a slow disk, and wait for a stuck one.
+func (d *Disk) delay(slow func() time.Duration, free <-chan struct{}) {
+	d.mu.Lock()
+	hurried := d.hurried
+	d.mu.Unlock()
 	if slow != nil {
-		time.Sleep(slow())
+		timer := time.NewTimer(slow())
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-hurried:
+		case <-d.ended:
+		}
 	}
 	if free != nil {
 		select {
 		case <-free:
+		case <-hurried:
 		case <-d.ended:
 		}
 	}
-	return nil
 }
 
 // lock implements raftlog.Files.
