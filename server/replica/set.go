@@ -67,8 +67,8 @@ type Set struct {
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that take digests
 	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
-	// changing has a token while a replica comes or goes. It is no mutex because that may take long: the virtual time of
-	// a test stands still while a goroutine waits for a mutex.
+	// changing has a token while a replica comes or goes. A mutex would not do because that may take long: the virtual
+	// time of a test stands still while a goroutine waits for a mutex.
 	changing chan struct{}
 	closed   bool // guarded by changing
 	// AfterBind, where a test sets it, is called between the binding of a session and the check that it is still there.

@@ -16,7 +16,7 @@ func (c *Cluster) Leader(id uint64) shard.HostID { return c.logs.Leader(id) }
 // Replicas lists those of a shard.
 func (c *Cluster) Replicas(id uint64) []Replica { return c.logs.Replicas(id) }
 
-// Describe tells all that is known of the replicas of a shard.
+// Describe writes down all that is known of the replicas of a shard.
 func (c *Cluster) Describe(id uint64) string { return c.logs.Describe(id) }
 
 // Elect makes a host the leader of a shard.
@@ -66,7 +66,7 @@ func (c *Cluster) Stop(id shard.HostID) {
 	}
 }
 
-// take takes a host off the cluster: nobody reaches it any more.
+// take takes a host off the cluster, where no client and no other host reaches it any more.
 func (c *Cluster) take(id shard.HostID) *host {
 	c.mu.Lock()
 	defer c.mu.Unlock()

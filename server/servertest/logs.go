@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/memlog"
 )
 
-// Logs are the logs of all hosts of a cluster, whatever they are made of, and what may go wrong with them. A cluster has
-// those of shard/memlog, unless On gives it others. The meta shard is shard 0, data shards count from 1.
+// Logs are the logs of all hosts of a cluster, whatever they are made of, and what may go wrong with them. A cluster
+// has those of shard/memlog, unless On gives it others. The meta shard is shard 0, data shards count from 1.
 type Logs interface {
 	Faults
 
@@ -35,7 +35,7 @@ type Logs interface {
 	// Leader returns the host that leads a shard, as the log knows it; 0 where none does. Elect makes a host lead.
 	Leader(of uint64) shard.HostID
 	Elect(of uint64, to shard.HostID) error
-	// Replicas lists those of a shard, Describe tells all that is known of them.
+	// Replicas lists those of a shard, Describe writes down all that is known of them.
 	Replicas(of uint64) []Replica
 	Describe(of uint64) string
 

@@ -28,7 +28,7 @@ var (
 	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
 	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
-	count    = flag.Int("hosts", 0, "with -engine, how many hosts TestSoak's worlds begin with; 0: as many as the seed says")
+	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
 	keep     = flag.String("keep", "",
 		"the directory for histories that break a rule; a temporary one where it is not given")
 	file = flag.String("history", "", "the history that TestHistory judges")
@@ -234,8 +234,8 @@ func TestSoak(t *testing.T) {
 		func(p simulation.Plan) bool { return !*days || p.LongDay() })
 }
 
-// soakEngine plays fresh seeds on the production log, each in a process of its own. Where no kind of worlds is asked for,
-// hosts come and go in one of four, and one of four is restored from its backup.
+// soakEngine plays fresh seeds on the production log, each in a process of its own. Where no kind of worlds is asked
+// for, hosts come and go in one of four, and one of four is restored from its backup.
 func soakEngine(t *testing.T) {
 	s := engine.Soak{For: *soak, Parallel: runtime.GOMAXPROCS(0), World: func(seed uint64) (fmt.Stringer, []string) {
 		change, back := *members, *restored
@@ -246,8 +246,8 @@ func soakEngine(t *testing.T) {
 		if *days && !p.LongDay() || *count > 0 && p.Hosts != *count {
 			return p, nil
 		}
-		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed), fmt.Sprint("-members=", change),
-			fmt.Sprint("-restores=", back), "-keep=" + *keep}
+		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed),
+			fmt.Sprint("-members=", change), fmt.Sprint("-restores=", back), "-keep=" + *keep}
 	}}
 	s.Run(t)
 }

@@ -129,9 +129,9 @@ type timedProduction struct {
 }
 
 // Propose implements shard.Log.
-func (l *timedProduction) Propose(data []byte, done func(shard.Outcome)) error {
-	l.note(data)
-	return l.Log.Propose(data, done)
+func (p *timedProduction) Propose(data []byte, done func(shard.Outcome)) error {
+	p.note(data)
+	return p.Log.Propose(data, done)
 }
 
 // noted is where batches of a shard are noted.

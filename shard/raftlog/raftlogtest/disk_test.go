@@ -42,8 +42,8 @@ func TestOnlySyncsOfTheLogTakeTime(t *testing.T) {
 	})
 }
 
-// TestWhatIsUnderWayHurriesToo: a slow sync, and one of a stuck disk, which also ends with the process and when the disk
-// is stuck no more.
+// TestWhatIsUnderWayHurriesToo: a slow sync, and one of a stuck disk, which also ends with the process and when the
+// disk is stuck no more.
 func TestWhatIsUnderWayHurriesToo(t *testing.T) {
 	m := NewMachine(NewNetwork(), "host-1:7421", raftlog.Config{})
 	for what, end := range map[string]func(d *Disk){
