@@ -9,7 +9,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
-	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -84,34 +83,6 @@ func TestHostsJoinOneThatIsAlone(t *testing.T) {
 			of, _ := c.votesIn(0)
 			in, _ := c.votesIn(1)
 			return len(of) == 3 && len(in) == 3
-		})
-	})
-}
-
-// slowReplicas are replicas that take their time to start.
-type slowReplicas struct{ replica.Replicas }
-
-// Join implements replica.Replicas.
-func (r slowReplicas) Join(id, number uint64, machine shard.StateMachine) (shard.Log, error) {
-	time.Sleep(500 * time.Millisecond)
-	return r.Replicas.Join(id, number, machine)
-}
-
-// TestReplicasThatStartSlowlyHoldUpNoTime: with a mutex held meanwhile, the time of the bubble stands still for ever.
-func TestReplicasThatStartSlowlyHoldUpNoTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := Start(t, Hosts(1), Room(2), Shards(4), Config(func(c *server.Config) {
-			c.Replicas = slowReplicas{c.Replicas}
-		}))
-		until(t, "the hosts have records", func() bool { return c.Records() != nil })
-		c.mustJoin(t, 2, "")
-		until(t, "the second host has a replica of each shard", func() bool {
-			for id := range uint64(5) {
-				if len(c.Replicas(id)) != 2 {
-					return false
-				}
-			}
-			return c.Host(2).Ready() == nil
 		})
 	})
 }

@@ -8,11 +8,11 @@ import (
 	"sync"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // Logs are the logs of all hosts of a cluster, whatever they are made of, and what may go wrong with them. A cluster
-// has those of shard/memlog, unless On gives it others. The meta shard is shard 0, data shards count from 1.
+// has those of test/memlog, unless On gives it others. The meta shard is shard 0, data shards count from 1.
 type Logs interface {
 	Faults
 
@@ -42,7 +42,7 @@ type Logs interface {
 	Close() error
 }
 
-// Faults are what may go wrong on hosts and between them. shard/memlog says what each is.
+// Faults are what may go wrong on hosts and between them. test/memlog says what each is.
 type Faults interface {
 	Isolate(id shard.HostID)
 	Cut(from, to shard.HostID)
@@ -83,7 +83,7 @@ func On(logs func(founders []shard.HostID) (Logs, error)) Option {
 	return func(o *options) { o.logs = logs }
 }
 
-// inMemory are the logs of shard/memlog. It implements Logs.
+// inMemory are the logs of test/memlog. It implements Logs.
 type inMemory struct {
 	*memlog.Network
 

@@ -38,7 +38,7 @@ var AllDirected = []Directed{
 		w.failAtEach(20, 12, inSnapshots)
 	}, true},
 	{"power fails while segments are made and removed", 3, 20, 8000,
-		func(w *world) { w.failAtEach(50, 12, atSegments) }, true},
+		func(w *world) { w.failAtEach(120, 12, atSegments) }, true},
 	{"all power fails right after an acknowledgement", 3, 200, 50, (*world).failAfterAcknowledgement, false},
 	{"power fails right after a vote", 3, 200, 50, (*world).failAfterVote, false},
 	{"power fails while a snapshot is streamed", 3, 20, 500, (*world).failWhileStreaming, true},

@@ -15,11 +15,11 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/raftlog"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // production is the logs of all hosts as they are in production: engine, store, files and transport, on disks and a
