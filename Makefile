@@ -125,8 +125,9 @@ soak-members: ## the same of worlds whose hosts come and go
 soak-restores: ## the same of worlds whose cluster is saved and restored
 	$(GO) test ./test/simulation -run TestSoak -restores -soak $(DURATION) -timeout 0 -v
 
-soak-engine: ## directed faults of the production log, and worlds on it, each in a process of its own, for DURATION (default 10m)
+soak-engine: ## directed faults of the production log, worlds on it for DURATION (default 10m), and worlds of whole hosts on it for as long
 	$(GO) test ./test/engine -run '^(TestDirectedFaults|TestSoak)$$' -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
+	$(GO) test ./test/simulation -run '^TestSoak$$' -engine -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 
 chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python has that client take part
 	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -drivers "$(DRIVERS)" -count 1 -timeout 0 -v

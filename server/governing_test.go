@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // eventually waits in virtual time.
@@ -212,7 +211,7 @@ func votersOf(c *servertest.Cluster, shards uint64, id shard.HostID) (counts []i
 	all = true
 	for s := range shards + 1 {
 		n, own := 0, false
-		for _, m := range c.Net().Group(memlog.GroupID(s + 1)).Membership().Members {
+		for _, m := range c.Replicas(s) {
 			if m.Voter {
 				n++
 				own = own || m.Host == id

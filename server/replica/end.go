@@ -165,7 +165,7 @@ type Replicas interface {
 	Discard(ctx context.Context, shardID, replica uint64) error
 }
 
-// seat returns that of a shard. The lock of changing is held.
+// seat returns that of a shard. The token of changing is taken.
 func (s *Set) seat(id hosts.ShardID) (seat, error) {
 	switch {
 	case s.closed:
@@ -183,8 +183,7 @@ func (s *Set) seat(id hosts.ShardID) (seat, error) {
 
 // Start implements executor.Replicas.
 func (s *Set) Start(_ context.Context, id hosts.ShardID, replica uint64) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	defer s.change()()
 	at, err := s.seat(id)
 	if err != nil {
 		return err
@@ -210,8 +209,7 @@ func (s *Set) Start(_ context.Context, id hosts.ShardID, replica uint64) error {
 
 // Discard implements executor.Replicas.
 func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	defer s.change()()
 	at, err := s.seat(id)
 	if err != nil {
 		return err

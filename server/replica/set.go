@@ -67,8 +67,9 @@ type Set struct {
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that take digests
 	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
-	// changing is held while a replica comes or goes.
-	changing sync.Mutex
+	// changing has a token while a replica comes or goes. A mutex would not do because that may take long: the virtual
+	// time of a test stands still while a goroutine waits for a mutex.
+	changing chan struct{}
 	closed   bool // guarded by changing
 	// AfterBind, where a test sets it, is called between the binding of a session and the check that it is still there.
 	AfterBind func()
@@ -79,7 +80,7 @@ func New(config Config) *Set {
 	s := &Set{
 		config: config, log: config.Log, metrics: config.Metrics, proposer: rand.Uint64(), Started: config.Clock(),
 		timing: newTiming(), quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
-		wakes: make(chan struct{}, 1), stop: make(chan struct{}),
+		wakes: make(chan struct{}, 1), stop: make(chan struct{}), changing: make(chan struct{}, 1),
 	}
 	s.Meta = s.newMetaReplica()
 	for i, g := range meta.BirthRanges(dataShards(config.Shards)) {
@@ -121,9 +122,14 @@ func (s *Set) openLogs() error {
 	return nil
 }
 
+// change begins a change of which replicas run, one after the other. The function that it returns ends it.
+func (s *Set) change() (end func()) {
+	s.changing <- struct{}{}
+	return func() { <-s.changing }
+}
+
 func (s *Set) closeLogs() {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	defer s.change()()
 	s.closed = true
 	for _, r := range s.Replicas {
 		r.Pipeline.Close()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // callDelay is how long a call takes each way. In a bubble it costs no time.
@@ -40,6 +39,9 @@ func (c callsOf) Call(ctx context.Context, to shard.HostID, request []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
+	if c.cluster.Host(to) != other {
+		return nil, errHostDown // it ended before it had answered
+	}
 	return answer, c.pass(ctx, to)
 }
 
@@ -50,7 +52,7 @@ func (c callsOf) pass(ctx context.Context, to shard.HostID) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if !c.cluster.network.Connected(c.from, to) {
+	if !c.cluster.logs.Connected(c.from, to) {
 		<-ctx.Done()
 		return fmt.Errorf("servertest: host %d does not reach host %d: %w", c.from, to, ctx.Err())
 	}
@@ -68,47 +70,10 @@ type replicasOf struct {
 
 // Join implements replica.Replicas.
 func (r replicasOf) Join(id, replica uint64, machine shard.StateMachine) (shard.Log, error) {
-	group := memlog.GroupID(id + 1)
-	l, err := r.cluster.network.Join(r.host, group, replica, machine)
-	if err != nil {
-		return nil, err
-	}
-	r.cluster.mu.Lock()
-	defer r.cluster.mu.Unlock()
-	r.cluster.joined[place{r.host, id}] = replica
-	return l, nil
+	return r.cluster.logs.JoinLog(r.host, id, replica, machine)
 }
 
 // Discard implements replica.Replicas.
-func (r replicasOf) Discard(_ context.Context, id, replica uint64) error {
-	r.cluster.mu.Lock()
-	if at := (place{r.host, id}); r.cluster.joined[at] == replica {
-		delete(r.cluster.joined, at)
-	}
-	r.cluster.mu.Unlock()
-	return r.cluster.network.Discard(r.host, memlog.GroupID(id+1), replica)
-}
-
-// place is where a host has a replica that has joined.
-type place struct {
-	host  shard.HostID
-	shard uint64
-}
-
-// openLog starts the replica that a host has of a shard.
-func (c *Cluster) openLog(host shard.HostID, id uint64, machine shard.StateMachine) (shard.Log, error) {
-	c.mu.Lock()
-	replica, joined := c.joined[place{host, id}]
-	c.mu.Unlock()
-	if joined {
-		l, err := c.network.Join(host, memlog.GroupID(id+1), replica, machine)
-		if errors.Is(err, shard.ErrMembershipRule) {
-			err = fmt.Errorf("%w: %w", shard.ErrNotMember, err) // it was removed while the host was down
-		}
-		if err != nil {
-			return nil, err
-		}
-		return l, nil
-	}
-	return c.network.Open(host, memlog.GroupID(id+1), machine)
+func (r replicasOf) Discard(ctx context.Context, id, replica uint64) error {
+	return r.cluster.logs.DiscardLog(ctx, r.host, id, replica)
 }

@@ -20,12 +20,11 @@ import (
 // Cluster is a running cluster of one host or more.
 type Cluster struct {
 	options options
-	network *memlog.Network
+	logs    Logs
 
 	mu     sync.Mutex // guards what follows
 	hosts  map[shard.HostID]*host
 	starts map[shard.HostID]uint64 // how often each was started
-	joined map[place]uint64        // the replicas that hosts have got since the birth
 	// born are the hosts that the cluster began with, members those and the ones that have joined, known the hosts that
 	// each knows at its start.
 	born    []shard.HostID
@@ -50,6 +49,7 @@ type options struct {
 	seed          uint64
 	log           *slog.Logger
 	network       func(*memlog.Config)
+	logs          func(founders []shard.HostID) (Logs, error)
 	config        func(*server.Config)
 	balanced      bool
 }
@@ -101,22 +101,17 @@ func Run(opts ...Option) (*Cluster, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	config := memlog.Config{Seed: o.seed, Hosts: firstIDs(max(o.hosts, o.room))}
-	if o.network != nil {
-		o.network(&config)
+	founders := firstIDs(o.hosts)
+	if o.logs == nil {
+		o.logs = func(founders []shard.HostID) (Logs, error) { return openMemory(&o, founders) }
 	}
-	network, err := memlog.NewNetwork(config)
+	logs, err := o.logs(founders)
 	if err != nil {
 		return nil, err
 	}
-	network.Start()
-	c := &Cluster{options: o, network: network, hosts: make(map[shard.HostID]*host),
-		starts: make(map[shard.HostID]uint64), joined: make(map[place]uint64),
-		born: firstIDs(o.hosts), members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
-	if err := c.makeGroups(); err != nil {
-		c.Close()
-		return nil, err
-	}
+	c := &Cluster{options: o, logs: logs, hosts: make(map[shard.HostID]*host),
+		starts: make(map[shard.HostID]uint64),
+		born:   founders, members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
 	for _, id := range c.founders() {
 		c.known[id] = c.founders()
 	}
@@ -129,16 +124,19 @@ func Run(opts ...Option) (*Cluster, error) {
 	return c, nil
 }
 
-// open starts one host's server on its logs.
+// open starts the process of one host, and its server on the logs of the host.
 func (c *Cluster) open(id shard.HostID) error {
 	c.mu.Lock()
 	known, shards := c.known[id], c.options.shards
 	c.mu.Unlock()
+	if err := c.logs.Boot(id, known); err != nil {
+		return err
+	}
 	config := server.Config{
 		ID: id, Name: Name(id), Cluster: clusterID, ClientAddress: Address(id),
 		RaftAddress: raftAddress(id), Version: version, Hosts: known, Shards: shards,
 		Incarnation: Incarnation(id), Start: c.start(id), Founders: make(map[shard.HostID]hosts.Incarnation),
-		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.openLog(id, group, sm) },
+		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.logs.OpenLog(id, group, sm) },
 		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
 		HostsChanged: func(r *hosts.Records) { c.noteHosts(id, r) },
 		Log:          c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
@@ -151,6 +149,7 @@ func (c *Cluster) open(id shard.HostID) error {
 	}
 	s, err := server.Open(config)
 	if err != nil {
+		c.logs.Ended(id)
 		return err
 	}
 	c.mu.Lock()
@@ -258,5 +257,5 @@ func (c *Cluster) Close() {
 	for _, id := range c.Members() {
 		c.Stop(id)
 	}
-	_ = c.network.Close()
+	_ = c.logs.Close()
 }

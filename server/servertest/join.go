@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox/signalbox/server/join"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // Room is how many hosts there may be, with those that join later. Ids count on from those of the birth.
@@ -153,22 +152,14 @@ func (c *Cluster) halt(id shard.HostID, err error) {
 
 // noteHosts keeps which hosts a host knows, for its next start.
 func (c *Cluster) noteHosts(id shard.HostID, r *hosts.Records) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.known[id] = nil
+	var known []shard.HostID
 	for _, h := range r.Hosts() {
 		if h.Current.Variant != protocol.HostExpelled {
-			c.known[id] = append(c.known[id], h.ID)
+			known = append(known, h.ID)
 		}
 	}
-}
-
-// makeGroups makes the groups of all shards, on the hosts of the birth alone.
-func (c *Cluster) makeGroups() error {
-	for id := range c.options.shards + 1 {
-		if _, err := c.network.NewGroup(memlog.GroupID(id+1), c.founders()...); err != nil {
-			return err
-		}
-	}
-	return nil
+	c.mu.Lock()
+	c.known[id] = known
+	c.mu.Unlock()
+	c.logs.Know(id, known)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // bed is a cluster whose governor does not wait long.
@@ -56,7 +55,7 @@ func (c *Cluster) mustDo(t *testing.T, r meta.Request) {
 // votesIn returns the hosts that vote in a shard, and how many have no vote.
 func (c *Cluster) votesIn(id uint64) (voters map[shard.HostID]bool, learners int) {
 	voters = make(map[shard.HostID]bool)
-	for _, m := range c.Net().Group(memlog.GroupID(id + 1)).Membership().Members {
+	for _, m := range c.Replicas(id) {
 		if m.Voter {
 			voters[m.Host] = true
 		} else {

@@ -1,15 +1,12 @@
 package servertest
 
 import (
-	"bytes"
 	"errors"
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // Founder is the record that a host has in a cluster which is made of a backup, and whose first host it is.
@@ -35,36 +32,15 @@ func (c *Cluster) Remake(m *backup.Machines) error {
 	c.known[first] = c.born
 	c.options.shards = len(routing.Shards)
 	c.mu.Unlock()
-	if err := c.remakeGroup(t.Records, 0, m.Meta); err != nil {
-		return err
-	}
+	on := func(id hosts.ShardID) uint64 { return t.Records.Shard(id).On(first).ID }
+	shards := []Remade{{Shard: 0, Replica: on(0), Machine: m.Meta}}
 	for i, id := range routing.Shards {
-		if err := c.remakeGroup(t.Records, id, m.Data[i]); err != nil {
-			return err
-		}
+		shards = append(shards, Remade{uint64(id), on(hosts.ShardID(id)), m.Data[i]})
+	}
+	if err := c.logs.Remake(first, shards); err != nil {
+		return err
 	}
 	return c.open(first)
-}
-
-// remakeGroup makes the group of a shard anew, with the first host as its only member.
-func (c *Cluster) remakeGroup(r *hosts.Records, id meta.ShardID, of interface {
-	PrepareSnapshot() (shard.Snapshot, error)
-}) error {
-	state, err := of.PrepareSnapshot()
-	if err != nil {
-		return err
-	}
-	defer state.Discard()
-	var saved bytes.Buffer
-	if err := state.Save(&saved, nil); err != nil {
-		return err
-	}
-	on := r.LastHost()
-	replica := r.Shard(hosts.ShardID(id)).On(on).ID
-	c.mu.Lock()
-	c.joined[place{on, uint64(id)}] = replica
-	c.mu.Unlock()
-	return c.network.Remake(memlog.GroupID(id+1), on, replica, saved.Bytes())
 }
 
 // shards is the number of data shards.

@@ -161,6 +161,9 @@ func (w *world) replaceStep(h *host, next uint64, began *bool) (done bool, err e
 		if err := own.discard(ctx); err != nil {
 			return false, err
 		}
+		if w.discarded != nil {
+			w.discarded(own, next)
+		}
 		return false, w.made("the addition", members.AddLearner(ctx, next, h.id, incarnation(h.id), m.Change),
 			func(m *shard.Membership) bool { return m.Member(next) != nil })
 	case !*began:

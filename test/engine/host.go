@@ -71,16 +71,21 @@ func (h *host) current() *run {
 	return h.run
 }
 
+// book is where hosts are; nil where there is one alone.
+func (w *world) book() (book []transport.Host) {
+	if w.plan.Hosts == 1 {
+		return nil
+	}
+	for _, o := range w.hosts {
+		book = append(book, transport.Host{ID: o.id, Name: name(o.id), Incarnation: incarnation(o.id),
+			Address: o.Address})
+	}
+	return book
+}
+
 // start starts the host, with the replica that it has.
 func (h *host) start() error {
-	var book []transport.Host
-	if w := h.world; w.plan.Hosts > 1 {
-		for _, o := range w.hosts {
-			book = append(book, transport.Host{ID: o.id, Name: name(o.id), Incarnation: incarnation(o.id),
-				Address: o.Address})
-		}
-	}
-	p, err := h.Start(book, nil)
+	p, err := h.Start(h.world.book(), h.world.talk)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/test/clienttest"
+	"github.com/signalbox/signalbox/test/engine"
 )
 
 // runs is how often each mistake is to be noticed.
@@ -23,6 +24,11 @@ const (
 	changes          = "power fails right after changes of the members"
 	voterLeft        = "power of the voter that is left fails"
 	oldLeader        = "a leader is cut off, and read from"
+	writtenTo        = "a leader is cut off, and written to"
+	readers          = "many read while others write"
+	stranger         = "a stranger is in the place of a host"
+	startedAgain     = "a replica that was discarded is started again"
+	twice            = "frames come twice"
 	raftlogDirectory = "../../shard/raftlog/"
 )
 
@@ -80,6 +86,26 @@ var mistakes = []clienttest.Bug{
 	}, {
 		Name: "a barrier needs no majority", File: "barrier.go", Noticed: oldLeader,
 		Is: "\t\treturn errRoundTimeout\n\tcase <-l.stop:", Becomes: "\t\treturn nil\n\tcase <-l.stop:",
+	}, {
+		Name: "a barrier joins a round that is under way", File: "barrier.go", Noticed: readers,
+		Is:      "\t\t\tanswer(taken, nil)\n",
+		Becomes: "\t\t\tanswer(taken, nil)\n\t\t\tanswer(b.drain(nil), nil)\n",
+	}, {
+		Name: "a batch without an outcome counts as applied", File: "proposal.go", Noticed: writtenTo,
+		Is: "\t\t\treturn shard.OutcomeUnknown //", Becomes: "\t\t\treturn shard.OutcomeApplied //",
+	}, {
+		Name: "a replica that was discarded starts again", File: "replicas.go", Noticed: startedAgain,
+		Is:      "\tcase slices.Contains(r.Discarded, replica):\n\t\treturn r,",
+		Becomes: "\tcase slices.Contains(r.Discarded, 0):\n\t\treturn r,",
+	}, {
+		Name: "another incarnation is let in", File: "transport/verdict.go", Noticed: stranger,
+		Is: "\tcase h.Incarnation != peer.Incarnation:", Becomes: "\tcase h.ID != peer.Host:",
+	}, {
+		Name: "a host of another cluster is let in", File: "transport/verdict.go", Noticed: stranger,
+		Is: "\tcase peer.Deployment != self.Deployment:", Becomes: "\tcase peer.Deployment == 0:",
+	}, {
+		Name: "a frame counts however often it comes", File: "transport/mac.go", Noticed: twice,
+		Is: "\tm.next++\n", Becomes: "",
 	},
 }
 
@@ -96,11 +122,10 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			for i := range *runs {
-				run := exec.CommandContext(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+noticed,
+				out, err := engine.Apart(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+noticed,
 					fmt.Sprint("-seed=", i+1), "-keep="+t.TempDir(), "-test.timeout=2m")
-				out, err := run.CombinedOutput()
 				if err == nil || !bytes.Contains(out, []byte("directed fault")) {
-					t.Errorf("run %d: %q does not notice it: %v\n%s", i+1, noticed, err, tail(out))
+					t.Errorf("run %d: %q does not notice it: %v\n%s", i+1, noticed, err, out)
 				}
 			}
 		})

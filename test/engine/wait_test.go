@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/raftlog"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
+	"github.com/signalbox/signalbox/test/engine"
 )
 
 // nothing is a state machine without a state.
@@ -25,7 +26,7 @@ func (nothing) Discard()                                  {}
 // TestNoWaitHoldsAMutex: replicas that are started and stopped by many goroutines wait for one another, and time goes
 // on meanwhile. With a mutex it stands still for ever.
 func TestNoWaitHoldsAMutex(t *testing.T) {
-	inBubble(t, func(t *testing.T) {
+	engine.InBubble(t, engine.Plan{}, func(t *testing.T) {
 		m := raftlogtest.NewMachine(raftlogtest.NewNetwork(), "host-1:7421", raftlog.Config{
 			Host: 1, Incarnation: hosts.Incarnation{1}, Logger: slog.New(slog.DiscardHandler),
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // world is one run of a plan.
@@ -28,6 +29,11 @@ type world struct {
 	hung  atomic.Bool // a process has ended in a call of Config.Damaged
 	// joined is how many replicas have been added since the birth.
 	joined uint64
+	// secret is what hosts share, and refused counts the frames that they refuse.
+	secret  []byte
+	refused atomic.Int64
+	// discarded, if set, is called when a host has discarded its replica, with the one that is next.
+	discarded func(on *run, next uint64)
 	// changed, if set, is called after each change of the members that was made, with what holds from then on.
 	changed func(what string, held func(m *shard.Membership) bool)
 
@@ -89,6 +95,17 @@ func newWorld(p Plan) *world {
 		w.hosts = append(w.hosts, h)
 	}
 	return w
+}
+
+// talk completes how a host talks to others: it answers every call.
+func (w *world) talk(c *transport.Config) {
+	c.Secret = w.secret
+	c.Answer = func(context.Context, transport.Peer, []byte) ([]byte, error) { return []byte("heard"), nil }
+	c.Refused = func(why transport.Refusal) {
+		if why == transport.RefusedFrame {
+			w.refused.Add(1)
+		}
+	}
 }
 
 func upTo(d time.Duration) time.Duration { return time.Duration(rand.Int64N(int64(d) + 1)) }

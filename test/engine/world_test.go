@@ -4,13 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/test/engine"
@@ -24,20 +21,6 @@ var (
 	keep     = flag.String("keep", "", "the directory for histories of worlds that fail; a temporary one by default")
 	parallel = flag.Int("worlds", runtime.GOMAXPROCS(0), "how many worlds TestSoak plays at the same time")
 )
-
-// realTimeLimit is how much real time one world may take.
-const realTimeLimit = 8 * time.Minute
-
-// inBubble runs in a bubble of virtual time, and ends the process with all stacks where that takes too long.
-func inBubble(t *testing.T, do func(t *testing.T)) {
-	limit := time.AfterFunc(realTimeLimit, func() {
-		all := make([]byte, 16<<20)
-		fmt.Fprintf(os.Stderr, "not ended within %v\n%s", realTimeLimit, all[:runtime.Stack(all, true)])
-		os.Exit(3)
-	})
-	defer limit.Stop()
-	synctest.Test(t, do)
-}
 
 // plan is that of a seed, as flags change it.
 func plan(seed uint64) engine.Plan {
@@ -66,9 +49,7 @@ func TestWorld(t *testing.T) {
 	}
 	fmt.Println(p)
 	began := time.Now()
-	inBubble(t, func(t *testing.T) {
-		end(t, engine.Run(p))
-	})
+	engine.InBubble(t, p, func(t *testing.T) { end(t, engine.Run(p)) })
 	fmt.Printf("%.1f s of wall time\n", time.Since(began).Seconds())
 }
 
@@ -94,7 +75,7 @@ func TestDirectedFaults(t *testing.T) {
 		t.Run(d.Name, func(t *testing.T) {
 			if *directed == d.Name {
 				fmt.Printf("directed fault %q, seed %d\n", d.Name, *seedFlag)
-				inBubble(t, func(t *testing.T) { end(t, engine.RunDirected(d, *seedFlag)) })
+				engine.InBubble(t, d, func(t *testing.T) { end(t, engine.RunDirected(d, *seedFlag)) })
 				return
 			}
 			if *directed != "" || d.Long && *soak == 0 {
@@ -105,10 +86,10 @@ func TestDirectedFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := exec.CommandContext(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+d.Name,
-				fmt.Sprint("-seed=", max(*seedFlag, 1)), "-keep="+*keep, "-test.timeout=0")
-			if out, err := run.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, tail(out))
+			out, err := engine.Apart(t.Context(), program, "-test.run=^TestDirectedFaults$", "-directed="+d.Name,
+				fmt.Sprint("-seed=", max(*seedFlag, 1)), "-keep="+*keep)
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
 			} else if testing.Verbose() {
 				fmt.Print(string(out))
 			}
@@ -136,48 +117,14 @@ func report(t *testing.T, r *engine.Result) {
 	t.Errorf("%v\nhistory: %s\nagain: %s", r.Plan, path, r.Plan.Again())
 }
 
-// TestSoak plays worlds of fresh seeds, each in a process of its own: the engine keeps state that all bubbles of a
-// process would share, and ends the process where it cannot go on.
+// TestSoak plays worlds of fresh seeds.
 func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("-soak says for how long")
 	}
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex // guards seed and played
-	seed, played, until := uint64(time.Now().UnixMilli()), 0, time.Now().Add(*soak)
-	var players sync.WaitGroup
-	for range *parallel {
-		players.Go(func() {
-			for time.Now().Before(until) && !t.Failed() {
-				mu.Lock()
-				seed++
-				played++
-				own := seed
-				mu.Unlock()
-				run := exec.CommandContext(t.Context(), program, "-test.run=^TestWorld$", "-test.timeout=0",
-					fmt.Sprint("-seed=", own), fmt.Sprint("-hosts=", *count), fmt.Sprint("-length=", *length),
-					"-keep="+*keep)
-				out, err := run.CombinedOutput()
-				if err != nil {
-					t.Errorf("%v: %v\n%s", engine.Draw(own), err, tail(out))
-				} else {
-					fmt.Print(string(out))
-				}
-			}
-		})
-	}
-	players.Wait()
-	fmt.Printf("%d worlds\n", played)
-}
-
-// tail is the end of an output, with its first lines.
-func tail(out []byte) []byte {
-	const most = 20_000
-	if len(out) > 2*most {
-		return append(append(out[:most:most], "\n...\n"...), out[len(out)-most:]...)
-	}
-	return out
+	s := engine.Soak{For: *soak, Parallel: *parallel, World: func(seed uint64) (fmt.Stringer, []string) {
+		return engine.Draw(seed), []string{"-test.run=^TestWorld$", fmt.Sprint("-seed=", seed),
+			fmt.Sprint("-hosts=", *count), fmt.Sprint("-length=", *length), "-keep=" + *keep}
+	}}
+	s.Run(t)
 }

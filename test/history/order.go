@@ -84,14 +84,18 @@ func grantOrder(h *History) (found []string) {
 // Writes checks that the store that a lock guards never accepts a token below one that it has accepted, and never
 // refuses the holder of the lock in the moment of writing.
 func Writes(h *History) (found []string) {
-	highest := make(map[Semaphore]uint64)
+	highest, owners := make(map[Semaphore]uint64), make(map[ownership]uint64) // sessions, by tokens
 	removals := removalsOf(h)
+	for _, x := range h.Holds {
+		owners[ownership{semaphore: x.Semaphore, order: x.Order}] = x.Session
+	}
 	for _, w := range h.Writes {
+		owner := owners[ownership{semaphore: w.Semaphore, order: w.Order}]
 		switch {
 		case w.Accepted && w.Order < highest[w.Semaphore]:
 			found = append(found, fmt.Sprintf("%v: at %v token %d was accepted after %d",
 				w.Semaphore, w.At, w.Order, highest[w.Semaphore]))
-		case !w.Accepted && w.Believed && removals.from(w.Semaphore, 0, 0) > w.At:
+		case !w.Accepted && w.Believed && removals.from(w.Semaphore, owner, 0) > w.At:
 			found = append(found, fmt.Sprintf("%v: at %v the holder under %d was refused, because of %d",
 				w.Semaphore, w.At, w.Order, highest[w.Semaphore]))
 		}

@@ -121,10 +121,15 @@ func checkRefused(h *History, asked map[Rollout]map[string]*Request) (found find
 }
 
 // checkWanted checks that a source was asked for no version in vain: each but the newest was a target of the first
-// location, unless an operator forbade that.
+// location, unless an operator forbade that. Acts of a long day are forgotten, so what was asked for counts too.
 func checkWanted(f *RolloutFinal, asked map[string]*Request) (found findings) {
-	entry := &f.Locations[0]
-	if entry.Cut || slices.ContainsFunc(f.Acts, func(a FinalAct) bool { return a.Verb == verbBypass }) {
+	entry, acts := &f.Locations[0], slices.Clone(f.Acts)
+	for _, r := range asked {
+		if r.Kind == Act && r.mayHaveTakenEffect() {
+			acts = append(acts, FinalAct{Verb: r.Verb, Seq: r.Seq})
+		}
+	}
+	if entry.Cut || slices.ContainsFunc(acts, func(a FinalAct) bool { return a.Verb == verbBypass }) {
 		return nil
 	}
 	for _, v := range f.Versions {
@@ -133,7 +138,7 @@ func checkWanted(f *RolloutFinal, asked map[string]*Request) (found findings) {
 			return a.Verb == verbWithdraw && a.Seq == v.Seq || a.Verb == verbRollback && a.Seq < v.Seq
 		}
 		if r := asked[v.Mark]; r != nil && r.Kind == Offer && v.Seq+1 < f.LastSeq &&
-			!slices.ContainsFunc(entry.Targets, got) && !slices.ContainsFunc(f.Acts, forbidden) {
+			!slices.ContainsFunc(entry.Targets, got) && !slices.ContainsFunc(acts, forbidden) {
 			found.add(f.Rollout, "a source was asked for version %d, %q, and %s never got it",
 				v.Seq, v.Mark, entry.Name)
 		}

@@ -200,6 +200,14 @@ func TestRulesOfRollouts(t *testing.T) {
 			f.Versions = append(f.Versions, history.FinalVersion{Seq: 3, Mark: "vain"})
 			f.LastSeq = 5
 		}},
+		{"a source is asked for what an operator rolled back, long ago, and no other version comes", "converged",
+			func(h *history.History, f *history.RolloutFinal) {
+				second(h)
+				h.Requests = append(h.Requests, request(history.Offer, 7, history.Request{Mark: "vain", Seq: 3}, 50),
+					request(history.Act, 0, history.Request{Verb: "rollback", Mark: "back", Seq: 2}, 60))
+				f.Versions = append(f.Versions, history.FinalVersion{Seq: 3, Mark: "vain"})
+				f.LastSeq, f.Acts[0].Number = 5, 21
+			}},
 
 		{"a delay is shorter by the shard", "delays", func(_ *history.History, f *history.RolloutFinal) {
 			f.Locations[1].Targets[0].Assigned = 5109

@@ -97,6 +97,15 @@ func TestRules(t *testing.T) {
 				{Semaphore: lock, Order: 1, At: 11, Believed: true},
 			}
 		}},
+		{"a holder is refused whose session an operator has ended", "", func(h *history.History) {
+			h.Operations = append(h.Operations,
+				history.Operation{Kind: history.Destroy, Session: 1, Called: 9, Returned: 10, Outcome: history.Done})
+			h.Holds = []history.Hold{hold(1, 1, 8, 12), hold(2, 2, 10, 11)}
+			h.Writes = []history.Write{
+				{Semaphore: lock, Order: 2, At: 10, Believed: true, Accepted: true},
+				{Semaphore: lock, Order: 1, At: 11, Believed: true},
+			}
+		}},
 		{"who was stopped is refused", "", func(h *history.History) {
 			h.Writes = []history.Write{{Semaphore: lock, Order: 2, At: 10, Believed: true, Accepted: true}, {
 				Semaphore: lock, Order: 1, At: 11,

@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/test/memlog"
 	"github.com/signalbox/signalbox/test/workload"
 )
 
@@ -289,7 +288,7 @@ func (w *world) spared(id shard.HostID) bool {
 	living := w.livingHosts()
 	for n := range w.shards() + 1 {
 		voters, others := 0, 0
-		for _, m := range w.cluster.Net().Group(memlog.GroupID(n + 1)).Membership().Members {
+		for _, m := range w.cluster.Replicas(uint64(n)) {
 			if !m.Voter {
 				continue
 			}

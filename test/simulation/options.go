@@ -15,6 +15,8 @@ type Options struct {
 	Bug *Bug
 	// Did is called for each fault that has begun, by several goroutines, if it is set.
 	Did func(FaultKind)
+	// Production has the hosts run on the log of production. A process plays one such world.
+	Production bool
 	// Log receives what hosts log, if it is set.
 	Log *slog.Logger
 }

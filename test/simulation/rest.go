@@ -10,7 +10,6 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
-	"github.com/signalbox/signalbox/test/memlog"
 	"github.com/signalbox/signalbox/test/workload"
 )
 
@@ -42,7 +41,7 @@ func (w *world) watchLeaders(ctx context.Context) {
 				since[n] = time.Now()
 			case time.Since(at) > leaderless:
 				w.record.Note("shard %d has had no leader for %v, though a majority of its voters lives: %v", n,
-					leaderless, w.cluster.Net().Group(memlog.GroupID(n+1)))
+					leaderless, w.cluster.Describe(uint64(n)))
 				since[n] = time.Now()
 			}
 		}
@@ -52,21 +51,16 @@ func (w *world) watchLeaders(ctx context.Context) {
 // isLed reports whether a shard has a leader, or cannot have one: where no majority of its voters lives and is
 // connected.
 func (w *world) isLed(n int) bool {
-	net := w.cluster.Net()
-	g := net.Group(memlog.GroupID(n + 1))
 	leads := make(map[shard.HostID]bool)
-	_, replicas := g.Status()
-	for _, r := range replicas {
-		leads[r.Host] = r.Leading && r.Running
-	}
 	var voters []shard.HostID
-	for _, m := range g.Membership().Members {
-		if m.Voter {
-			voters = append(voters, m.Host)
+	for _, r := range w.cluster.Replicas(uint64(n)) {
+		leads[r.Host] = r.Leads
+		if r.Voter {
+			voters = append(voters, r.Host)
 		}
 	}
 	return hasLeader(voters, leads, func(a, b shard.HostID) bool {
-		return w.cluster.Host(a) != nil && w.cluster.Host(b) != nil && net.Connected(a, b)
+		return w.cluster.Host(a) != nil && w.cluster.Host(b) != nil && w.cluster.Net().Connected(a, b)
 	})
 }
 
@@ -130,7 +124,7 @@ func (w *world) comeToRest() {
 // groups describes the logs of all shards.
 func (w *world) groups() (text string) {
 	for n := range w.shards() + 1 {
-		text += w.cluster.Net().Group(memlog.GroupID(n + 1)).String()
+		text += w.cluster.Describe(uint64(n))
 	}
 	return text
 }
@@ -181,7 +175,7 @@ func (w *world) unrest() string {
 func (w *world) shardUnrest(n int, living []shard.HostID, records *hosts.Records) string {
 	var on []shard.HostID
 	voters := 0
-	for _, m := range w.cluster.Net().Group(memlog.GroupID(n + 1)).Membership().Members {
+	for _, m := range w.cluster.Replicas(uint64(n)) {
 		on = append(on, m.Host)
 		if m.Voter {
 			voters++

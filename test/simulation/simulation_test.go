@@ -10,12 +10,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/engine"
 	"github.com/signalbox/signalbox/test/history"
 	"github.com/signalbox/signalbox/test/simulation"
 )
@@ -27,14 +27,13 @@ var (
 	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
 	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
+	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
+	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
 	keep     = flag.String("keep", "",
 		"the directory for histories that break a rule; a temporary one where it is not given")
 	file = flag.String("history", "", "the history that TestHistory judges")
 	logs = flag.Bool("logs", false, "let hosts and clients log")
 )
-
-// realTimeLimit is how much real time one world may take.
-const realTimeLimit = 5 * time.Minute
 
 // totals is what worlds amounted to.
 type totals struct {
@@ -68,18 +67,11 @@ func (t *totals) String() string {
 // run plays a plan and returns its history.
 func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *history.History) {
 	t.Helper()
-	watch := time.AfterFunc(realTimeLimit, func() {
-		all := make([]byte, 16<<20)
-		fmt.Fprintf(os.Stderr, "%v has not ended within %v; again: %s\n%s",
-			p, realTimeLimit, p.Again(), all[:runtime.Stack(all, true)])
-		os.Exit(3)
-	})
-	defer watch.Stop()
-	options := simulation.Options{Bug: bug, Did: sum.did}
+	options := simulation.Options{Bug: bug, Did: sum.did, Production: *onEngine}
 	if *logs {
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	synctest.Test(t, func(t *testing.T) {
+	engine.InBubble(t, p, func(t *testing.T) {
 		began := time.Now()
 		var err error
 		if h, err = simulation.Run(p, options); err != nil {
@@ -131,30 +123,36 @@ func keepIn(t *testing.T) string {
 }
 
 // drawn draws the plans of the kind that is asked for.
-func drawn() func(seed uint64) simulation.Plan {
+func drawn() func(seed uint64) simulation.Plan { return drawnAs(*members, *restored) }
+
+func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
 	switch {
-	case *restored:
+	case restored:
 		return simulation.DrawRestored
-	case *members:
+	case members:
 		return simulation.DrawBusyMembers
 	}
 	return simulation.Draw
 }
 
-// TestWorld plays one seed.
+// TestWorld plays one seed, on the production log once.
 func TestWorld(t *testing.T) {
 	if *seedFlag == 0 {
 		t.Skip("plays the seed of -seed")
 	}
-	p := drawn()(*seedFlag)
-	for n := range *again {
+	p, times := drawn()(*seedFlag), *again
+	if *onEngine {
+		fmt.Println(p)
+		times = 1
+	}
+	for n := range times {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			sum := &totals{}
 			began := time.Now()
 			h := run(t, p, nil, sum)
 			played := time.Since(began)
 			check(t, p, h, sum)
-			t.Logf("%v, played in %v, judged in %v", sum, played, time.Since(began)-played)
+			fmt.Printf("%v, played in %v, judged in %v\n", sum, played, time.Since(began)-played)
 		})
 	}
 }
@@ -228,8 +226,30 @@ func TestSoak(t *testing.T) {
 	if *soak == 0 {
 		t.Skip("plays fresh seeds for the time of -soak")
 	}
+	if *onEngine {
+		soakEngine(t)
+		return
+	}
 	fresh(t, uint64(time.Now().Unix())*1000, *soak, drawn(),
 		func(p simulation.Plan) bool { return !*days || p.LongDay() })
+}
+
+// soakEngine plays fresh seeds on the production log, each in a process of its own. Where no kind of worlds is asked
+// for, hosts come and go in one of four, and one of four is restored from its backup.
+func soakEngine(t *testing.T) {
+	s := engine.Soak{For: *soak, Parallel: runtime.GOMAXPROCS(0), World: func(seed uint64) (fmt.Stringer, []string) {
+		change, back := *members, *restored
+		if !change && !back {
+			change, back = seed%4 == 1, seed%4 == 3
+		}
+		p := drawnAs(change, back)(seed)
+		if *days && !p.LongDay() || *count > 0 && p.Hosts != *count {
+			return p, nil
+		}
+		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed),
+			fmt.Sprint("-members=", change), fmt.Sprint("-restores=", back), "-keep=" + *keep}
+	}}
+	s.Run(t)
 }
 
 // TestHistory judges a history that was saved.

@@ -13,6 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/raftlog"
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
@@ -88,7 +89,11 @@ func (t *times) between(host shard.HostID, id uint64, sm shard.StateMachine,
 	if err != nil {
 		return l, err
 	}
-	return &timedLog{l.(*memlog.Log), t, id}, nil
+	n := noted{t, id}
+	if l, is := l.(*raftlog.Log); is {
+		return &timedProduction{l, n}, nil
+	}
+	return &timedLog{l.(*memlog.Log), n}, nil
 }
 
 // timedReplicas are the replicas that come to a host while it runs.
@@ -108,20 +113,41 @@ func (r timedReplicas) Join(id, number uint64, sm shard.StateMachine) (shard.Log
 // timedLog notes when batches are proposed.
 type timedLog struct {
 	*memlog.Log
-	times *times
-	shard uint64
+	noted
 }
 
 // Propose implements shard.Log.
 func (l *timedLog) Propose(data []byte, done func(shard.Outcome)) error {
+	l.note(data)
+	return l.Log.Propose(data, done)
+}
+
+// timedProduction is a timedLog of production.
+type timedProduction struct {
+	*raftlog.Log
+	noted
+}
+
+// Propose implements shard.Log.
+func (p *timedProduction) Propose(data []byte, done func(shard.Outcome)) error {
+	p.note(data)
+	return p.Log.Propose(data, done)
+}
+
+// noted is where batches of a shard are noted.
+type noted struct {
+	times *times
+	shard uint64
+}
+
+func (n *noted) note(data []byte) {
 	var b shard.Batch
 	if err := shard.DecodeBatch(bytes.Clone(data), &b, level.Newest); err == nil {
-		t := l.times
+		t := n.times
 		t.mu.Lock()
-		t.proposed[batchName{l.shard, b.Proposer, b.Sequence}] = time.Since(t.world.began)
+		t.proposed[batchName{n.shard, b.Proposer, b.Sequence}] = time.Since(t.world.began)
 		t.mu.Unlock()
 	}
-	return l.Log.Propose(data, done)
 }
 
 // timedMachine looks at the time of a replica after every batch.

@@ -90,7 +90,7 @@ func (p Plan) Again() string {
 func (w *world) open(o Options) error {
 	p := w.plan
 	w.times = newTimes(w)
-	cluster, err := servertest.Run(
+	options := []servertest.Option{
 		servertest.Room(w.places()),
 		servertest.Hosts(p.Hosts), servertest.Shards(p.Shards), servertest.Seed(p.Seed), servertest.Log(o.Log),
 		servertest.Network(func(c *memlog.Config) {
@@ -114,7 +114,13 @@ func (w *world) open(o Options) error {
 			w.times.watch(c)
 			w.bug.configure(c)
 		}),
-	)
+	}
+	if o.Production {
+		options = append(options, servertest.On(func(founders []shard.HostID) (servertest.Logs, error) {
+			return newProduction(w, founders), nil
+		}))
+	}
+	cluster, err := servertest.Run(options...)
 	if err != nil {
 		return err
 	}

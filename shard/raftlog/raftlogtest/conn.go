@@ -64,7 +64,7 @@ type pipe struct {
 
 	mu              sync.Mutex // guards what follows
 	chunks          []chunk
-	bytes           int
+	bytes, writes   int
 	over            bool // the writer has closed the connection
 	unread          bool // the reader has
 	readBy, writeBy time.Time
@@ -192,13 +192,19 @@ func (p *pipe) write(b []byte) (int, error) {
 func (p *pipe) add(b []byte) {
 	now := time.Now()
 	p.network.mu.Lock()
-	delay := p.network.delay
+	delay, double := p.network.delay, p.network.double
 	p.network.mu.Unlock()
 	arrives := now.Add(delay(p.from, p.to))
 	if n := len(p.chunks); n > 0 && arrives.Before(p.chunks[n-1].arrives) {
 		arrives = p.chunks[n-1].arrives
 	}
-	p.chunks = append(p.chunks, chunk{slices.Clone(b), now, arrives})
-	p.bytes += len(b)
+	times := 1
+	if p.writes++; double != nil && double(p.from, p.to, p.writes) {
+		times = 2
+	}
+	for range times {
+		p.chunks = append(p.chunks, chunk{slices.Clone(b), now, arrives})
+		p.bytes += len(b)
+	}
 	p.announce()
 }

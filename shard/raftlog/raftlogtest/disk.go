@@ -21,11 +21,14 @@ type Disk struct {
 	faults *faults
 
 	trap   atomic.Pointer[func(Step) error]
-	ended  atomic.Bool // the process has ended: nothing goes wrong for what is left of it
+	ended  chan struct{} // closed when the process has ended: nothing goes wrong for what is left of it
 	locked atomic.Bool
-	hurry  atomic.Int32
 	steps  atomic.Int64
 	syncs  atomic.Int64
+
+	mu      sync.Mutex    // guards what follows
+	hurries int           // how often Hurry is under way
+	hurried chan struct{} // closed while it is
 }
 
 // faults are what goes wrong on a disk, from one process to the next.
@@ -34,6 +37,7 @@ type faults struct {
 	slow func() time.Duration
 	full bool
 	skip func(name string) bool
+	free chan struct{} // closed when a stuck disk goes on; nil: it is not stuck
 }
 
 // Step is what is about to be done on a disk.
@@ -60,7 +64,7 @@ func (s Step) TakesRoom() bool { return s.Kind == outage.Write || s.Kind == outa
 func NewDisk(directory string) *Disk { return newDisk(outage.NewMemory(directory), new(faults)) }
 
 func newDisk(m *outage.Memory, f *faults) *Disk {
-	d := &Disk{memory: m, faults: f}
+	d := &Disk{memory: m, faults: f, ended: make(chan struct{}), hurried: make(chan struct{})}
 	m.Before = d.before
 	return d
 }
@@ -94,6 +98,19 @@ func (d *Disk) Kill() *Disk { return newDisk(d.memory.AfterKill(), d.faults) }
 // Slow has each sync of the log take as long as the function says; nil: no time.
 func (d *Disk) Slow(f func() time.Duration) { d.faults.change(func(a *faults) { a.slow = f }) }
 
+// Stick has syncs of the log wait until the disk is stuck no more, or the process has ended.
+func (d *Disk) Stick(stuck bool) {
+	d.faults.change(func(a *faults) {
+		switch {
+		case stuck && a.free == nil:
+			a.free = make(chan struct{})
+		case !stuck && a.free != nil:
+			close(a.free)
+			a.free = nil
+		}
+	})
+}
+
 // Full has the disk refuse writes and new files, or take them again.
 func (d *Disk) Full(full bool) { d.faults.change(func(a *faults) { a.full = full }) }
 
@@ -110,10 +127,21 @@ func (d *Disk) Trap(f func(Step) error) {
 // Skip has the disk report syncs of some files that it does not do: a mistake that must be noticed.
 func (d *Disk) Skip(f func(name string) bool) { d.faults.change(func(a *faults) { a.skip = f }) }
 
-// Hurry has syncs take no time until the function that it returns is called.
+// Hurry has syncs take no time until the function that it returns is called, also those that are under way: who hurries
+// may wait for one.
 func (d *Disk) Hurry() (end func()) {
-	d.hurry.Add(1)
-	return func() { d.hurry.Add(-1) }
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hurries++; d.hurries == 1 {
+		close(d.hurried)
+	}
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.hurries--; d.hurries == 0 {
+			d.hurried = make(chan struct{})
+		}
+	}
 }
 
 func (f *faults) change(do func(*faults)) {
@@ -124,8 +152,10 @@ func (f *faults) change(do func(*faults)) {
 
 // before is called before each step.
 func (d *Disk) before(s outage.Step) error {
-	if d.ended.Load() {
+	select {
+	case <-d.ended:
 		return nil
+	default:
 	}
 	step := Step{s, d.steps.Add(1)}
 	if trap := d.trap.Load(); trap != nil {
@@ -134,7 +164,7 @@ func (d *Disk) before(s outage.Step) error {
 		}
 	}
 	d.faults.mu.Lock()
-	slow, full, skip := d.faults.slow, d.faults.full, d.faults.skip
+	slow, full, skip, free := d.faults.slow, d.faults.full, d.faults.skip, d.faults.free
 	d.faults.mu.Unlock()
 	switch {
 	case full && step.TakesRoom():
@@ -145,10 +175,33 @@ func (d *Disk) before(s outage.Step) error {
 		return outage.ErrSkipped
 	}
 	d.syncs.Add(1)
-	if slow != nil && filepath.Ext(s.Name) == logSuffix && d.hurry.Load() == 0 {
-		time.Sleep(slow())
+	if filepath.Ext(s.Name) == logSuffix {
+		d.delay(slow, free)
 	}
 	return nil
+}
+
+// delay has a sync take the time of a slow disk, and wait for a stuck one.
+func (d *Disk) delay(slow func() time.Duration, free <-chan struct{}) {
+	d.mu.Lock()
+	hurried := d.hurried
+	d.mu.Unlock()
+	if slow != nil {
+		timer := time.NewTimer(slow())
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-hurried:
+		case <-d.ended:
+		}
+	}
+	if free != nil {
+		select {
+		case <-free:
+		case <-hurried:
+		case <-d.ended:
+		}
+	}
 }
 
 // lock implements raftlog.Files.

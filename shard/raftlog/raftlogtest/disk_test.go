@@ -42,6 +42,41 @@ func TestOnlySyncsOfTheLogTakeTime(t *testing.T) {
 	})
 }
 
+// TestWhatIsUnderWayHurriesToo: a slow sync, and one of a stuck disk, which also ends with the process and when the
+// disk is stuck no more.
+func TestWhatIsUnderWayHurriesToo(t *testing.T) {
+	m := NewMachine(NewNetwork(), "host-1:7421", raftlog.Config{})
+	for what, end := range map[string]func(d *Disk){
+		"somebody hurries": func(d *Disk) { d.Hurry() }, "the process ends": func(*Disk) { m.Kill() },
+		"it is stuck no more": func(d *Disk) { d.Stick(false) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := NewDisk("/data")
+			m.disk = d
+			d.Stick(true)
+			synced := make(chan error, 1)
+			go func() { synced <- d.write("/data/1.wal", "text") }()
+			select {
+			case err := <-synced:
+				t.Errorf("%s: a stuck disk has synced: %v", what, err)
+			case <-time.After(time.Minute):
+			}
+			end(d)
+			if err := <-synced; err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			d.Slow(func() time.Duration { return time.Hour })
+			began := time.Now()
+			go func() { synced <- d.write("/data/2.wal", "text") }()
+			synctest.Wait()
+			d.Hurry()
+			if err := <-synced; err != nil || time.Since(began) != 0 {
+				t.Errorf("%s: %v after %v", what, err, time.Since(began))
+			}
+		})
+	}
+}
+
 // TestAFullDisk refuses what is new, and a trap what it wants.
 func TestAFullDisk(t *testing.T) {
 	d, trapped := NewDisk("/data"), errors.New("trapped")

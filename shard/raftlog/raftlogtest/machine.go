@@ -162,7 +162,7 @@ func (m *Machine) end(next func(*Disk) *Disk, hung bool) {
 	m.network.End(m.Address)
 	before := m.disk
 	m.disk = next(before)
-	before.ended.Store(true)
+	close(before.ended)
 	m.process = nil
 	if p != nil && !hung {
 		m.ending.Go(p.close)

@@ -17,6 +17,7 @@ type Network struct {
 	listeners map[string]*listener
 	cut       map[way]bool
 	delay     func(from, to string) time.Duration
+	double    func(from, to string, write int) bool
 	conns     map[*conn]struct{}
 	changed   chan struct{}  // closed and replaced whenever a cut ends
 	starts    map[string]int // how often an address has lost its power
@@ -48,6 +49,14 @@ func (n *Network) Delay(f func(from, to string) time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.delay = f
+}
+
+// Double has what is written to connections arrive twice where the function says so, which is given the number of the
+// write; nil: nothing does.
+func (n *Network) Double(f func(from, to string, write int) bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.double = f
 }
 
 // Cut holds back what goes from one address to another, or lets it pass.

@@ -1,0 +1,212 @@
+package servertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/memlog"
+)
+
+// Logs are the logs of all hosts of a cluster, whatever they are made of, and what may go wrong with them. A cluster
+// has those of test/memlog, unless On gives it others. The meta shard is shard 0, data shards count from 1.
+type Logs interface {
+	Faults
+
+	// Boot begins the process of a host, which knows some others. No process runs on the host.
+	Boot(id shard.HostID, known []shard.HostID) error
+	// Know has the process of a host know others from now on.
+	Know(id shard.HostID, known []shard.HostID)
+	// Ended ends the process of a host whose logs are closed.
+	Ended(id shard.HostID)
+
+	// OpenLog opens the log of the replica that a host has of a shard, JoinLog that of one which joins. DiscardLog
+	// deletes the data of one that was removed.
+	OpenLog(on shard.HostID, of uint64, machine shard.StateMachine) (shard.Log, error)
+	JoinLog(on shard.HostID, of, replica uint64, machine shard.StateMachine) (shard.Log, error)
+	DiscardLog(ctx context.Context, on shard.HostID, of, replica uint64) error
+	// Remake makes the logs of shards anew, in the place of all that there are: each has one replica, which begins with
+	// a state.
+	Remake(on shard.HostID, shards []Remade) error
+
+	// Leader returns the host that leads a shard, as the log knows it; 0 where none does. Elect makes a host lead.
+	Leader(of uint64) shard.HostID
+	Elect(of uint64, to shard.HostID) error
+	// Replicas lists those of a shard, Describe writes down all that is known of them.
+	Replicas(of uint64) []Replica
+	Describe(of uint64) string
+
+	Close() error
+}
+
+// Faults are what may go wrong on hosts and between them. test/memlog says what each is.
+type Faults interface {
+	Isolate(id shard.HostID)
+	Cut(from, to shard.HostID)
+	Heal(from, to shard.HostID)
+	Partition(sets ...[]shard.HostID)
+	HealAll()
+	Connected(a, b shard.HostID) bool
+	SetPaths(to memlog.Path)
+
+	SetDisk(id shard.HostID, sync memlog.Delay)
+	StickDisk(id shard.HostID)
+	FreeDisk(id shard.HostID)
+
+	Pause(id shard.HostID)
+	Resume(id shard.HostID)
+	SetClockRate(id shard.HostID, rate float64)
+	Kill(id shard.HostID)
+	PowerFail(id shard.HostID)
+}
+
+// Replica is one of a shard.
+type Replica struct {
+	Host  shard.HostID
+	Voter bool
+	Leads bool // it believes that it leads, and its host runs
+}
+
+// Remade is a shard that is made anew.
+type Remade struct {
+	Shard, Replica uint64
+	Machine        interface {
+		PrepareSnapshot() (shard.Snapshot, error)
+	}
+}
+
+// On has the cluster run on other logs than those in memory, on hosts of the birth.
+func On(logs func(founders []shard.HostID) (Logs, error)) Option {
+	return func(o *options) { o.logs = logs }
+}
+
+// inMemory are the logs of test/memlog. It implements Logs.
+type inMemory struct {
+	*memlog.Network
+
+	mu     sync.Mutex
+	joined map[place]uint64 // the replicas that hosts have got since the birth
+}
+
+// place is where a host has a replica that has joined.
+type place struct {
+	host  shard.HostID
+	shard uint64
+}
+
+// openMemory makes the groups of all shards, on the hosts of the birth alone.
+func openMemory(o *options, founders []shard.HostID) (*inMemory, error) {
+	config := memlog.Config{Seed: o.seed, Hosts: firstIDs(max(o.hosts, o.room))}
+	if o.network != nil {
+		o.network(&config)
+	}
+	network, err := memlog.NewNetwork(config)
+	if err != nil {
+		return nil, err
+	}
+	network.Start()
+	m := &inMemory{Network: network, joined: make(map[place]uint64)}
+	for id := range uint64(o.shards + 1) {
+		if _, err := network.NewGroup(groupOf(id), founders...); err != nil {
+			return nil, errors.Join(err, network.Close())
+		}
+	}
+	return m, nil
+}
+
+func groupOf(id uint64) memlog.GroupID { return memlog.GroupID(id + 1) }
+
+// Boot implements Logs.
+func (m *inMemory) Boot(id shard.HostID, _ []shard.HostID) error {
+	m.Restart(id)
+	return nil
+}
+
+// Know implements Logs: who is in the network reaches all others.
+func (*inMemory) Know(shard.HostID, []shard.HostID) {}
+
+// Ended implements Logs.
+func (*inMemory) Ended(shard.HostID) {}
+
+// OpenLog implements Logs.
+func (m *inMemory) OpenLog(on shard.HostID, of uint64, machine shard.StateMachine) (shard.Log, error) {
+	m.mu.Lock()
+	replica, joined := m.joined[place{on, of}]
+	m.mu.Unlock()
+	if !joined {
+		return m.Open(on, groupOf(of), machine)
+	}
+	l, err := m.Join(on, groupOf(of), replica, machine)
+	if errors.Is(err, shard.ErrMembershipRule) {
+		err = fmt.Errorf("%w: %w", shard.ErrNotMember, err) // it was removed while the host was down
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// JoinLog implements Logs.
+func (m *inMemory) JoinLog(on shard.HostID, of, replica uint64, machine shard.StateMachine) (shard.Log, error) {
+	l, err := m.Join(on, groupOf(of), replica, machine)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.joined[place{on, of}] = replica
+	return l, nil
+}
+
+// DiscardLog implements Logs.
+func (m *inMemory) DiscardLog(_ context.Context, on shard.HostID, of, replica uint64) error {
+	m.mu.Lock()
+	if at := (place{on, of}); m.joined[at] == replica {
+		delete(m.joined, at)
+	}
+	m.mu.Unlock()
+	return m.Discard(on, groupOf(of), replica)
+}
+
+// Leader implements Logs.
+func (m *inMemory) Leader(of uint64) shard.HostID { return m.Group(groupOf(of)).Leader().Leader }
+
+// Elect implements Logs.
+func (m *inMemory) Elect(of uint64, to shard.HostID) error { return m.Group(groupOf(of)).Elect(to) }
+
+// Replicas implements Logs.
+func (m *inMemory) Replicas(of uint64) (list []Replica) {
+	_, all := m.Group(groupOf(of)).Status()
+	for _, r := range all {
+		list = append(list, Replica{Host: r.Host, Voter: r.Voter, Leads: r.Leading && r.Running})
+	}
+	return list
+}
+
+// Describe implements Logs.
+func (m *inMemory) Describe(of uint64) string { return m.Group(groupOf(of)).String() }
+
+// Remake implements Logs.
+func (m *inMemory) Remake(on shard.HostID, shards []Remade) error {
+	for _, s := range shards {
+		state, err := s.Machine.PrepareSnapshot()
+		if err != nil {
+			return err
+		}
+		defer state.Discard()
+		var saved bytes.Buffer
+		if err := state.Save(&saved, nil); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		m.joined[place{on, s.Shard}] = s.Replica
+		m.mu.Unlock()
+		if err := m.Network.Remake(groupOf(s.Shard), on, s.Replica, saved.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Soak is a test binary that plays worlds of fresh seeds, each in a process of its own: the engine keeps state that all
+// bubbles of a process would share, and ends the process where it cannot go on.
+type Soak struct {
+	For time.Duration
+	// Parallel is how many worlds are played at the same time.
+	Parallel int
+	// World returns the plan of a seed, and the flags that have the binary play it; none where it is not wanted.
+	World func(seed uint64) (plan fmt.Stringer, flags []string)
+}
+
+// Run plays worlds until the time is up, or one has failed.
+func (s *Soak) Run(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex // guards seed and played
+	seed, played, until := uint64(time.Now().UnixMilli()), 0, time.Now().Add(s.For)
+	var players sync.WaitGroup
+	for range s.Parallel {
+		players.Go(func() {
+			for time.Now().Before(until) && !t.Failed() {
+				mu.Lock()
+				seed++
+				own := seed
+				mu.Unlock()
+				plan, flags := s.World(own)
+				if flags == nil {
+					continue
+				}
+				out, err := Apart(t.Context(), program, flags...)
+				if err != nil {
+					t.Errorf("%v: %v\n%s", plan, err, out)
+					continue
+				}
+				fmt.Print(string(out))
+				mu.Lock()
+				played++
+				mu.Unlock()
+			}
+		})
+	}
+	players.Wait()
+	fmt.Printf("%d worlds\n", played)
+}
+
+// Apart has a test binary play one thing in a process of its own, and returns what it has printed; of much, the first
+// lines and the end.
+func Apart(ctx context.Context, program string, flags ...string) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, program, append([]string{"-test.timeout=0"}, flags...)...).CombinedOutput()
+	const most = 20_000
+	if len(out) > 2*most {
+		out = append(append(out[:most:most], "\n...\n"...), out[len(out)-most:]...)
+	}
+	return out, err
+}

@@ -1,0 +1,419 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/raftlog"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
+	"github.com/signalbox/signalbox/shard/raftlog/transport"
+	"github.com/signalbox/signalbox/test/memlog"
+)
+
+// production is the logs of all hosts as they are in production: engine, store, files and transport, on disks and a
+// network in memory. It implements servertest.Logs.
+type production struct {
+	world    *world
+	network  *raftlogtest.Network
+	founders map[shard.HostID]hosts.Incarnation
+
+	mu     sync.Mutex // guards what follows
+	hosts  map[shard.HostID]*productionHost
+	path   memlog.Path
+	disk   memlog.Delay
+	cuts   map[[2]shard.HostID]bool // from, to
+	random *rand.Rand               // of power failures
+	births uint64                   // how often the logs were made
+	// members are those of a shard, as a leader knew them last.
+	members map[uint64][]shard.Member
+}
+
+// productionHost is one host.
+type productionHost struct {
+	*raftlogtest.Machine
+	id   shard.HostID
+	logs map[uint64]*raftlog.Log // of the process that runs
+	rate float64
+	// down, paused and stuck say what goes wrong. A host that was never started is not down: it may ask to join.
+	down, paused, stuck bool
+}
+
+// newProduction makes the logs of a plan's hosts.
+func newProduction(w *world, founders []shard.HostID) *production {
+	p := &production{world: w, network: raftlogtest.NewNetwork(), founders: make(map[shard.HostID]hosts.Incarnation),
+		hosts: make(map[shard.HostID]*productionHost), path: w.plan.Log.Path, disk: w.plan.Log.Disk,
+		cuts: make(map[[2]shard.HostID]bool), random: w.random(700), members: make(map[uint64][]shard.Member)}
+	for _, id := range founders {
+		p.founders[id] = servertest.Incarnation(id)
+	}
+	p.network.Delay(func(string, string) time.Duration { return p.delay() })
+	for n := range w.places() {
+		id := shard.HostID(n + 1)
+		p.hosts[id] = p.newHost(id)
+		p.hosts[id].rate = w.plan.Rates[n]
+	}
+	return p
+}
+
+// electionTicks is how many ticks of a host an election takes at least.
+const electionTicks = raftlog.DefaultElectionTicks
+
+// newHost returns a host that is down, with an empty disk. What is not of the plan is as server/host has it.
+func (p *production) newHost(id shard.HostID) *productionHost {
+	plan := &p.world.plan.Log
+	timeout := max(raftlog.DefaultProposalTimeout, 4*plan.ElectionTimeout)
+	h := &productionHost{id: id, logs: make(map[uint64]*raftlog.Log), rate: 1}
+	h.Machine = raftlogtest.NewMachine(p.network, address(id), raftlog.Config{
+		Host: id, Incarnation: servertest.Incarnation(id), Founders: p.founders, Deployment: 1 + p.births,
+		ProposalTimeout: timeout, BarrierTimeout: timeout,
+		SnapshotEntries: int(plan.SnapshotEvery), KeepEntries: int(cmp.Or(plan.SnapshotKeep, 1)),
+		Damaged: func(err error) { p.damaged(h, err) },
+		Logger:  slog.New(slog.DiscardHandler),
+	})
+	h.Disk().Slow(func() time.Duration {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return draw(p.disk)
+	})
+	return h
+}
+
+func address(id shard.HostID) string { return servertest.Name(id) + ":7421" }
+
+// draw draws a delay. Goroutines ask in another order each time, so it is of no seed.
+func draw(d memlog.Delay) time.Duration {
+	return d.Min + time.Duration(rand.Int64N(int64(d.Max-d.Min)+1))
+}
+
+// retransmission is after how long what was lost is sent again.
+const retransmission = 200 * time.Millisecond
+
+// delay is how long the next message takes. Where one is lost, it is sent again: the transport is one over TCP.
+func (p *production) delay() time.Duration {
+	p.mu.Lock()
+	path := p.path
+	p.mu.Unlock()
+	d := draw(path.Delay)
+	for path.Loss > 0 && rand.Float64() < path.Loss {
+		d += retransmission
+	}
+	return d
+}
+
+// damaged is called by a process that cannot go on. It ends the process, and its goroutine, as the engine would panic.
+func (p *production) damaged(h *productionHost, err error) {
+	p.world.record.Note("the log of host %d cannot go on: %v", h.id, err)
+	h.Hang()
+	runtime.Goexit()
+}
+
+func (p *production) host(id shard.HostID) *productionHost {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.hosts[id]
+}
+
+// runs reports whether the process is there and does not stand still. The lock is held.
+func (h *productionHost) runs() bool {
+	own := h.Process()
+	return own != nil && !own.Ended() && !h.paused
+}
+
+// Boot implements servertest.Logs.
+func (p *production) Boot(id shard.HostID, known []shard.HostID) error {
+	h := p.host(id)
+	h.Await()
+	p.mu.Lock()
+	clear(h.logs)
+	h.down = false
+	tick := time.Duration(float64(p.world.plan.Log.ElectionTimeout/electionTicks) / h.rate)
+	h.Config.Tick = tick.Round(time.Millisecond)
+	p.mu.Unlock()
+	_, err := h.Start(book(known), nil)
+	return err
+}
+
+// book is where hosts are.
+func book(known []shard.HostID) []transport.Host {
+	list := make([]transport.Host, 0, len(known))
+	for _, id := range known {
+		list = append(list, transport.Host{ID: id, Name: servertest.Name(id), Address: address(id),
+			Incarnation: servertest.Incarnation(id)})
+	}
+	return list
+}
+
+// Know implements servertest.Logs.
+func (p *production) Know(id shard.HostID, known []shard.HostID) {
+	if own := p.host(id).Process(); own != nil {
+		own.Peers.SetHosts(book(known))
+	}
+}
+
+// Ended implements servertest.Logs.
+func (p *production) Ended(id shard.HostID) { p.host(id).Stop() }
+
+// OpenLog implements servertest.Logs.
+func (p *production) OpenLog(on shard.HostID, of uint64, machine shard.StateMachine) (shard.Log, error) {
+	return p.open(on, of, func(own *raftlog.Host) (shard.Log, error) { return own.Start(of, machine) })
+}
+
+// JoinLog implements servertest.Logs.
+func (p *production) JoinLog(on shard.HostID, of, replica uint64, machine shard.StateMachine) (shard.Log, error) {
+	return p.open(on, of, func(own *raftlog.Host) (shard.Log, error) { return own.Join(of, replica, machine) })
+}
+
+// errNoProcess is returned where the process of a host has ended.
+var errNoProcess = errors.New("simulation: the process of the host has ended")
+
+func (p *production) open(on shard.HostID, of uint64, open func(*raftlog.Host) (shard.Log, error)) (shard.Log, error) {
+	h := p.host(on)
+	own := h.Process()
+	if own == nil {
+		return nil, errNoProcess
+	}
+	defer h.Disk().Hurry()()
+	l, err := open(own.Host)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.logs[of] = l.(*raftlog.Log)
+	return l, nil
+}
+
+// DiscardLog implements servertest.Logs.
+func (p *production) DiscardLog(ctx context.Context, on shard.HostID, of, replica uint64) error {
+	h := p.host(on)
+	own := h.Process()
+	if own == nil {
+		return errNoProcess
+	}
+	defer h.Disk().Hurry()()
+	return own.Host.Discard(ctx, of, replica)
+}
+
+// Remake implements servertest.Logs.
+func (p *production) Remake(on shard.HostID, shards []servertest.Remade) error {
+	states := make(map[uint64]raftlog.State)
+	for _, s := range shards {
+		states[s.Shard] = raftlog.State{Replica: s.Replica, Machine: s.Machine}
+	}
+	p.mu.Lock()
+	p.births++
+	p.founders = map[shard.HostID]hosts.Incarnation{on: servertest.Incarnation(on)}
+	clear(p.members)
+	for id, h := range p.hosts {
+		made := p.newHost(id)
+		made.rate = h.rate
+		p.hosts[id] = made
+	}
+	h := p.hosts[on]
+	p.mu.Unlock()
+	c := h.Config
+	c.Files, c.DataDir = h.Disk().Files(), h.DataDir()
+	defer h.Disk().Hurry()()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return raftlog.Import(ctx, c, states)
+}
+
+// leading returns the log of the host that leads a shard, nil where none does.
+func (p *production) leading(of uint64) (on shard.HostID, log *raftlog.Log) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	term := uint64(0)
+	for id, h := range p.hosts {
+		if l := h.logs[of]; l != nil && h.runs() {
+			if is := l.Leadership(); is.Leader == id && is.Term > term {
+				on, log, term = id, l, is.Term
+			}
+		}
+	}
+	return on, log
+}
+
+// Leader implements servertest.Logs.
+func (p *production) Leader(of uint64) shard.HostID {
+	on, _ := p.leading(of)
+	return on
+}
+
+// Elect implements servertest.Logs.
+func (p *production) Elect(of uint64, to shard.HostID) error {
+	if _, l := p.leading(of); l != nil {
+		return l.Transfer(to)
+	}
+	return shard.ErrNoQuorum
+}
+
+// Replicas implements servertest.Logs. Where no leader answers, it goes by the last one that did.
+func (p *production) Replicas(of uint64) (list []servertest.Replica) {
+	if _, l := p.leading(of); l != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		m, err := l.Membership(ctx)
+		cancel()
+		if err == nil {
+			p.mu.Lock()
+			p.members[of] = m.Members
+			p.mu.Unlock()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.members[of] {
+		h := p.hosts[m.Host]
+		l := h.logs[of]
+		list = append(list, servertest.Replica{Host: m.Host, Voter: m.Voter,
+			Leads: l != nil && h.runs() && l.Leadership().Leader == m.Host})
+	}
+	return list
+}
+
+// Describe implements servertest.Logs.
+func (p *production) Describe(of uint64) (text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text = fmt.Sprintf("shard %d, members %+v", of, p.members[of])
+	for id := shard.HostID(1); p.hosts[id] != nil; id++ {
+		h := p.hosts[id]
+		text += fmt.Sprintf("\n  host %d runs %v", id, h.runs())
+		if l := h.logs[of]; l != nil {
+			text += fmt.Sprintf(", replica %d applied %d, knows %+v", l.Replica(), l.Applied(), l.Leadership())
+		}
+	}
+	return text + "\n"
+}
+
+// Close implements servertest.Logs.
+func (p *production) Close() error {
+	for id := shard.HostID(1); p.host(id) != nil; id++ {
+		p.host(id).Stop()
+		p.host(id).Await()
+	}
+	return nil
+}
+
+// alter changes what goes wrong, and has it take effect.
+func (p *production) alter(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do()
+	for from, f := range p.hosts {
+		f.Disk().Stick(f.stuck || f.paused)
+		for to, t := range p.hosts {
+			if from != to {
+				p.network.Cut(f.Address, t.Address, p.cuts[[2]shard.HostID{from, to}] || f.paused || t.paused)
+			}
+		}
+	}
+}
+
+// Isolate implements servertest.Faults.
+func (p *production) Isolate(id shard.HostID) {
+	p.alter(func() {
+		for other := range p.hosts {
+			p.cuts[[2]shard.HostID{id, other}], p.cuts[[2]shard.HostID{other, id}] = true, true
+		}
+	})
+}
+
+// Cut implements servertest.Faults.
+func (p *production) Cut(from, to shard.HostID) {
+	p.alter(func() { p.cuts[[2]shard.HostID{from, to}] = true })
+}
+
+// Heal implements servertest.Faults.
+func (p *production) Heal(from, to shard.HostID) {
+	p.alter(func() { delete(p.cuts, [2]shard.HostID{from, to}) })
+}
+
+// Partition implements servertest.Faults.
+func (p *production) Partition(sets ...[]shard.HostID) {
+	side := func(id shard.HostID) int {
+		return slices.IndexFunc(sets, func(set []shard.HostID) bool { return slices.Contains(set, id) })
+	}
+	p.alter(func() {
+		clear(p.cuts)
+		for from := range p.hosts {
+			for to := range p.hosts {
+				if side(from) != side(to) {
+					p.cuts[[2]shard.HostID{from, to}] = true
+				}
+			}
+		}
+	})
+}
+
+// HealAll implements servertest.Faults.
+func (p *production) HealAll() { p.Partition() }
+
+// Connected implements servertest.Faults.
+func (p *production) Connected(a, b shard.HostID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	talks := func(h *productionHost) bool { return !h.down && !h.paused }
+	return talks(p.hosts[a]) && talks(p.hosts[b]) &&
+		(a == b || !p.cuts[[2]shard.HostID{a, b}] && !p.cuts[[2]shard.HostID{b, a}])
+}
+
+// SetPaths implements servertest.Faults.
+func (p *production) SetPaths(to memlog.Path) { p.alter(func() { p.path = to }) }
+
+// SetDisk implements servertest.Faults.
+func (p *production) SetDisk(id shard.HostID, sync memlog.Delay) {
+	p.host(id).Disk().Slow(func() time.Duration { return draw(sync) })
+}
+
+// StickDisk implements servertest.Faults.
+func (p *production) StickDisk(id shard.HostID) { p.alter(func() { p.hosts[id].stuck = true }) }
+
+// FreeDisk implements servertest.Faults.
+func (p *production) FreeDisk(id shard.HostID) { p.alter(func() { p.hosts[id].stuck = false }) }
+
+// Pause implements servertest.Faults: the host sends, receives and syncs nothing. Its timers go on.
+func (p *production) Pause(id shard.HostID) { p.alter(func() { p.hosts[id].paused = true }) }
+
+// Resume implements servertest.Faults.
+func (p *production) Resume(id shard.HostID) { p.alter(func() { p.hosts[id].paused = false }) }
+
+// SetClockRate implements servertest.Faults: ticks go by it from the next start on.
+func (p *production) SetClockRate(id shard.HostID, rate float64) {
+	p.alter(func() { p.hosts[id].rate = rate })
+}
+
+// Kill implements servertest.Faults.
+func (p *production) Kill(id shard.HostID) {
+	p.ends(id)
+	p.host(id).Machine.Kill()
+}
+
+// PowerFail implements servertest.Faults. Every other time nothing is left of what was not synced.
+func (p *production) PowerFail(id shard.HostID) {
+	p.ends(id)
+	p.mu.Lock()
+	draw := outage.RandomDraw(rand.New(rand.NewPCG(p.random.Uint64(), 1)))
+	if p.random.IntN(2) == 0 {
+		draw = outage.Extremes[0]
+	}
+	p.mu.Unlock()
+	p.host(id).PowerFailure(draw)
+}
+
+// ends has a host be down, which stands still no more.
+func (p *production) ends(id shard.HostID) {
+	p.alter(func() { p.hosts[id].down, p.hosts[id].paused = true, false })
+}
