@@ -90,7 +90,7 @@ planted: ## every bug that is planted in the source of the Go client and of the 
 	$(GO) test ./test/engine -run TestPlantedBugsAreNoticed -count 1 -timeout 0 -v -args -bugs.all -bugs.runs 20
 
 slots: ## every interleaving of three moves of a slot between shards, and of the numbers of a session: minutes
-	$(GO) test ./shard/slots -run 'TestNothingGoesWrong' -count 1 -timeout 0 -v -args -whole
+	$(GO) test ./shard/slots -run 'TestNothingGoesWrong|TestEveryMistake' -count 1 -timeout 0 -v -args -whole
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)
