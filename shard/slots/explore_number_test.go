@@ -25,7 +25,7 @@ func TestEveryMistakeWithNumbersIsNoticed(t *testing.T) {
 		{homesLeave, 2, 2}, {unseenOnly, 2, 1}, {unionOurs, 2, 2}, {unionTheirs, 2, 1}, {noClass, 3, 2},
 		{recordDropped, 2, 1},
 	} {
-		if p.requests > 2 && !*whole {
+		if p.requests > 2 && testing.Short() {
 			continue
 		}
 		e := explore(newNumbers(p.bug, p.requests, p.moves), most)
