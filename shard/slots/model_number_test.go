@@ -6,9 +6,10 @@ import (
 )
 
 // The model of what a session leaves in the shards that it has changed something in: numbers, answers and order ids,
-// while its home and two objects move, each in a slot of its own. What travels is up to the shard that embeds the rules,
-// so this file has the merging that DESIGN.md of the shard will have to say; the slots move by the real rules. The client
-// sends each request again until it has seen the answer, and every copy of a request may arrive late, or twice.
+// while its home and two objects move, each in a slot of its own. What travels is up to the shard that embeds the
+// rules, so this file has the merging that DESIGN.md of the shard will have to say; the slots move by the real
+// rules. The client sends each request again until it has seen the answer, and every copy of a request may arrive
+// late, or twice.
 
 // The mistakes of what travels.
 const (
@@ -68,8 +69,8 @@ type place struct {
 	lastOrder uint8
 }
 
-// numbers is the state of the world.
-type numbers struct {
+// wandering is the state of the world: a session whose slots wander.
+type wandering struct {
 	bug   mistake
 	most  int   // requests that the session sends, mostNumbers at most
 	left  uint8 // moves that are left
@@ -86,8 +87,8 @@ type numbers struct {
 	unslottedly bool // answers do not know their slot
 }
 
-func newNumbers(bug mistake, requests, moves int) *numbers {
-	w := &numbers{bug: bug, most: requests, left: uint8(moves)}
+func newNumbers(bug mistake, requests, moves int) *wandering {
+	w := &wandering{bug: bug, most: requests, left: uint8(moves)}
 	w.unslottedly = bug == unslotted || bug == unionOurs || bug == unionTheirs
 	for n := range w.rooms {
 		w.rooms[n].slots = New(uint64(n+1), 8)
@@ -99,7 +100,7 @@ func newNumbers(bug mistake, requests, moves int) *numbers {
 	return w
 }
 
-func (w *numbers) key() []byte {
+func (w *wandering) key() []byte {
 	k := make([]byte, 0, 512)
 	for n := range w.rooms {
 		r := &w.rooms[n]
@@ -112,7 +113,7 @@ func (w *numbers) key() []byte {
 	return append(k, w.wrong...)
 }
 
-func (w *numbers) violation() string { return w.wrong }
+func (w *wandering) violation() string { return w.wrong }
 
 func (rec *record) bytes() []byte {
 	b := []byte{rec.there, rec.home, rec.applied, rec.acked}
@@ -133,7 +134,7 @@ func recordOf(b []byte) (rec record) {
 // packer is a shard as the rules see it.
 type packer struct {
 	*place
-	w *numbers
+	w *wandering
 }
 
 func (p packer) goes(slot uint16, a reply) bool { return p.w.unslottedly || a.slot == uint8(slot) }
@@ -208,7 +209,7 @@ func (rec *record) forget() {
 }
 
 // with returns a copy in which both shards may be changed.
-func (w *numbers) with() *numbers {
+func (w *wandering) with() *wandering {
 	c := *w
 	for n := range c.rooms {
 		s := *w.rooms[n].slots
@@ -218,7 +219,7 @@ func (w *numbers) with() *numbers {
 	return &c
 }
 
-func (w *numbers) next(visit func(step, state)) {
+func (w *wandering) next(visit func(step, state)) {
 	low := uint8(bits.TrailingZeros8(^w.seen))
 	w.send(low, visit)
 	for i, copies := range w.copies {
@@ -232,7 +233,7 @@ func (w *numbers) next(visit func(step, state)) {
 }
 
 // send is what the client asks, for the first time or again with what it has seen since.
-func (w *numbers) send(low uint8, visit func(step, state)) {
+func (w *wandering) send(low uint8, visit func(step, state)) {
 	var count [3]int
 	numbers := 0
 	for _, o := range w.sent {
@@ -262,7 +263,7 @@ func (w *numbers) send(low uint8, visit func(step, state)) {
 }
 
 // arrive is a copy of a request at the shard that owns its slot.
-func (w *numbers) arrive(i int, ack uint8, visit func(step, state)) {
+func (w *wandering) arrive(i int, ack uint8, visit func(step, state)) {
 	o := w.sent[i] - 1
 	op := operations[o]
 	n := 0
@@ -278,7 +279,7 @@ func (w *numbers) arrive(i int, ack uint8, visit func(step, state)) {
 		r.rec.acked = ack
 		r.rec.forget()
 	}
-	value := c.carryOut(r, n, i, op)
+	value := c.execute(r, n, i, op)
 	if value == stale && w.seen&(1<<i) == 0 && w.done[o] > 0 {
 		c.wrong = "STALE for what was carried out"
 	}
@@ -300,8 +301,8 @@ func (w *numbers) arrive(i int, ack uint8, visit func(step, state)) {
 	visit(by, &c)
 }
 
-// carryOut carries a request out, or answers it again.
-func (w *numbers) carryOut(r *place, n, i int, op operation) uint8 {
+// execute carries a request out, or answers it again.
+func (w *wandering) execute(r *place, n, i int, op operation) uint8 {
 	number := uint8(i + 1)
 	if number <= r.rec.applied {
 		switch a := r.rec.answers[i]; {
@@ -335,7 +336,7 @@ func (w *numbers) carryOut(r *place, n, i int, op operation) uint8 {
 }
 
 // moves seals a slot, and opens or keeps it.
-func (w *numbers) moves(visit func(step, state)) {
+func (w *wandering) moves(visit func(step, state)) {
 	if w.move[1] == w.move[2] {
 		for slot := range uint8(slotsInAll) {
 			if w.left == 0 {
@@ -369,7 +370,7 @@ func (w *numbers) moves(visit func(step, state)) {
 	visit(step{"kept", int(from) + 1, uint64(w.move[0])}, c)
 }
 
-func (w *numbers) command(n uint8, c Command, want Outcome) {
+func (w *wandering) command(n uint8, c Command, want Outcome) {
 	c.Slot, c.Generation = uint16(w.move[0]), w.gen-1
 	if got := w.rooms[n].slots.Apply(&c, packer{&w.rooms[n], w}, 1); got.Outcome != want {
 		w.wrong = c.Kind.String() + ": " + got.Outcome.String() + " " + got.Reason
