@@ -35,7 +35,7 @@ PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test check patches race planted fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk joins start beside consoles trace ydb release packages python
+.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk joins start beside consoles trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -88,6 +88,9 @@ planted: ## every bug that is planted in the source of the Go client and of the 
 	$(GO) test ./test/simulation -run TestPlantedBugs -count 1 -timeout 0 -v -args -bugs.all
 	$(GO) test ./test/chaos -run 'TestAClusterThatBreaksItsPromisesIsFound|TestMistakesInAClientOfAnotherLanguageAreFound' -count 1 -timeout 0 -v -args -bugs.all
 	$(GO) test ./test/engine -run TestPlantedBugsAreNoticed -count 1 -timeout 0 -v -args -bugs.all -bugs.runs 20
+
+slots: ## every interleaving of three moves of a slot between shards, and of the numbers of a session: minutes
+	$(GO) test ./shard/slots -run 'TestNothingGoesWrong|TestEveryMistake' -count 1 -timeout 0 -v -args -whole
 
 fuzz: ## every fuzz target, FUZZTIME each (default 2m)
 	@GO="$(GO)" .ci/fuzz $(FUZZTIME)

@@ -56,7 +56,11 @@ func (s *sessionStart) in(n meta.Node) {
 	h := s.c.host
 	s.node = n
 	rp := h.set.SomeLed()
-	if rp == nil {
+	slot, ok := shard.Slot(0), false
+	if rp != nil {
+		slot, ok = rp.SomeSlot()
+	}
+	if !ok {
 		result := h.set.Moved(h.replicas[rand.IntN(len(h.replicas))])
 		s.c.Fail(s.id, s.kind, &result)
 		return
@@ -65,7 +69,7 @@ func (s *sessionStart) in(n meta.Node) {
 		return
 	}
 	s.command.Node = n.ID
-	s.command.Slot = rp.SomeSlot()
+	s.command.Slot = slot
 	if !rp.Pipeline.Add(pipeline.Op{Source: s.c.source, Started: s.started,
 		Done: func(e *shard.Effect, failed protocol.Status) { s.done(rp, e, failed) }}, &s.command) {
 		s.c.overloaded(s.id, s.kind, "the shard's queue is full")

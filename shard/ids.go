@@ -2,6 +2,7 @@ package shard
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -85,6 +86,30 @@ func (s *SlotSet) Add(first, last Slot) {
 // Has reports whether the slot is in the set.
 func (s *SlotSet) Has(slot Slot) bool {
 	return slot < Slots && s[slot/64]&(1<<(slot%64)) != 0
+}
+
+// Len returns how many slots are in the set.
+func (s *SlotSet) Len() (n int) {
+	for _, word := range s {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// At returns the slot at a place among the slots of the set in their order. Places count from 0 and end before Len.
+func (s *SlotSet) At(place int) Slot {
+	for i, word := range s {
+		n := bits.OnesCount64(word)
+		if place >= n {
+			place -= n
+			continue
+		}
+		for ; place > 0; place-- {
+			word &= word - 1 // without the lowest slot
+		}
+		return Slot(i*64 + bits.TrailingZeros64(word))
+	}
+	panic("shard: the set has no slot at that place")
 }
 
 // EverySlot is the set of all slots: what the only shard of a cluster serves.

@@ -86,7 +86,7 @@ func TestBatchesOfClientsMoveTheTime(t *testing.T) {
 	h.alarm.Store(1 << 40)
 	h.mustPass(time.Minute, 1, time.Minute)
 	h.now.Add(int64(beatAfter - time.Millisecond))
-	propose(t, h.r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 60_000, Slot: h.r.SomeSlot()})
+	propose(t, h.r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 60_000, Slot: someSlot(h.r)})
 	h.mustPass(beatAfter-time.Millisecond, 0, time.Minute+beatAfter-time.Millisecond)
 	h.mustPass(time.Millisecond, 1, time.Minute+2*beatAfter-time.Millisecond)
 }

@@ -152,7 +152,7 @@ func TestALeaderBeginsOnlyWhenItsCopyOfTheMetaShardIsUpToDate(t *testing.T) {
 func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
-	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.SomeSlot()}
+	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: someSlot(r)}
 	batch := shard.AppendGathered(nil, h.proposer+1, 1, clock.Stamp{}, 1, shard.AppendCommand(nil, &command))
 	done := make(chan shard.Outcome, 1)
 	if err := r.log.Propose(batch, func(o shard.Outcome) { done <- o }); err != nil {
@@ -172,7 +172,7 @@ func TestASessionThatAnotherHostProposedHasALeaseHere(t *testing.T) {
 func TestWhatIsQueuedIsAnsweredWhenTheLeadershipEnds(t *testing.T) {
 	h := standalone(t, 1)
 	r := h.Replicas[0]
-	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: r.SomeSlot()}
+	command := shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000, Slot: someSlot(r)}
 	type outcome struct {
 		effect *shard.Effect
 		failed protocol.Status
@@ -312,5 +312,38 @@ func TestASessionWhoseEndIsNotKnownIsNotAttachedAgain(t *testing.T) {
 	}
 	if _, verdict := r.Leases.Attach(id, lease.NewHolder(at), 1, at); verdict != lease.Expiring {
 		t.Errorf("an attach is answered with %v, want %v", verdict, lease.Expiring)
+	}
+}
+
+// someSlot returns a slot of a shard that has one.
+func someSlot(r *Replica) shard.Slot {
+	slot, ok := r.SomeSlot()
+	if !ok {
+		panic("the shard has no slot")
+	}
+	return slot
+}
+
+// TestAShardWithoutSlotsHasNoSession: it is passed over, and not searched for ever.
+func TestAShardWithoutSlotsHasNoSession(t *testing.T) {
+	r := &Replica{}
+	if slot, ok := r.SomeSlot(); ok {
+		t.Errorf("a shard without slots has slot %d", slot)
+	}
+	for _, only := range []shard.Slot{0, 63, 64, shard.Slots - 1} {
+		r.slots = shard.SlotSet{}
+		r.slots.Add(only, only)
+		if slot := someSlot(r); slot != only {
+			t.Errorf("a shard with slot %d says %d", only, slot)
+		}
+	}
+	r.slots.Add(100, 300)
+	for place := range r.slots.Len() {
+		if slot := r.slots.At(place); place < 201 && slot != shard.Slot(100+place) {
+			t.Errorf("at %d is slot %d", place, slot)
+		}
+	}
+	if slot := someSlot(r); !r.slots.Has(slot) {
+		t.Errorf("a shard says slot %d, which it does not have", slot)
 	}
 }

@@ -42,7 +42,7 @@ func propose(t *testing.T, r *Replica, commands ...shard.Command) shard.Effect {
 func linked(t *testing.T, r *Replica, links int) shard.SessionID {
 	t.Helper()
 	id := propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 10_000,
-		Slot: r.SomeSlot()}).Session
+		Slot: someSlot(r)}).Session
 	const step = 8000
 	for from := 0; from < links; from += step {
 		var commands []shard.Command

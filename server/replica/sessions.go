@@ -198,13 +198,13 @@ func (r *Replica) RemoveBound(id shard.SessionID, c Conn) {
 	r.bound[id] = list
 }
 
-// SomeSlot returns one of the shard's slots.
-func (r *Replica) SomeSlot() shard.Slot {
-	for {
-		if s := shard.Slot(rand.IntN(shard.Slots)); r.slots.Has(s) {
-			return s
-		}
+// SomeSlot returns one of the shard's slots, and false where the shard has no slot.
+func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
+	n := r.slots.Len()
+	if n == 0 {
+		return 0, false
 	}
+	return r.slots.At(rand.IntN(n)), true
 }
 
 // OpenInbox has the inbox of a member pushed over a connection, and answers; the caller flushes. It returns false, and

@@ -186,12 +186,12 @@ func (s *Set) Of(slot shard.Slot) *Replica {
 	return s.Replicas[s.slots[slot%shard.Slots]]
 }
 
-// SomeLed returns a shard that this host leads, nil where it leads none.
+// SomeLed returns a shard with slots that this host leads, nil where it leads none.
 func (s *Set) SomeLed() *Replica {
 	n := len(s.Replicas)
 	from := rand.IntN(n)
 	for i := range n {
-		if r := s.Replicas[(from+i)%n]; r.Leads() && r.leader.ready() {
+		if r := s.Replicas[(from+i)%n]; r.Leads() && r.leader.ready() && r.slots.Len() > 0 {
 			return r
 		}
 	}

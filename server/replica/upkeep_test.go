@@ -191,7 +191,7 @@ func TestManyDroppedNodesAreRemovedInFewStepsAtATime(t *testing.T) {
 	var sessions []shard.Command
 	for _, n := range allNodes(h) {
 		sessions = append(sessions, shard.Command{Kind: shard.CmdSessionCreate, Node: n, Timeout: 60_000,
-			Slot: r.SomeSlot()})
+			Slot: someSlot(r)})
 	}
 	propose(t, r, sessions...)
 	metaBatches(t, h, drops)
@@ -251,7 +251,7 @@ var upkeeps = []upkeep{
 	{shard.CmdSessionsExpire, func(t *testing.T, h *Set) (func(), func() bool) {
 		r, now := h.Replicas[0], h.Now()
 		id := propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 1000,
-			Slot: r.SomeSlot()}).Session
+			Slot: someSlot(r)}).Session
 		r.Leases.Restore(id, 1, time.Second, now)
 		return func() {
 			now = now.Add(stallAfter / 2)
@@ -263,7 +263,7 @@ var upkeeps = []upkeep{
 		const waiters = 2*timeOutBatch + 1
 		linked(t, r, waiters)
 		id := propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: 1, Timeout: 60_000,
-			Slot: r.SomeSlot()}).Session
+			Slot: someSlot(r)}).Session
 		var waits []shard.Command
 		for i := range waiters {
 			c := acquireOf(id, i)
@@ -301,7 +301,7 @@ var upkeeps = []upkeep{
 		r := h.Replicas[0]
 		metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeCreate, Path: "/doomed"}})
 		doomed := allNodes(h)[0]
-		propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: doomed, Timeout: 60_000, Slot: r.SomeSlot()})
+		propose(t, r, shard.Command{Kind: shard.CmdSessionCreate, Node: doomed, Timeout: 60_000, Slot: someSlot(r)})
 		metaBatches(t, h, []meta.Command{{Kind: meta.CmdNodeDrop, Path: "/doomed"}})
 		r.leader.recheck()
 		return func() { r.leader.reconcile(h.Now()) }, func() bool { return len(r.Machine.Nodes()) == 0 }

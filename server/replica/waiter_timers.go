@@ -7,12 +7,20 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// waiterTimers are the deadlines of waiters: by time, by order id, and those of one session chained.
+// waiterTimers are the deadlines of waiters: by time, by session and order id, and those of one session chained. Order
+// ids of two shards may be equal, and slots move between shards; a session never has two links of one order id.
 type waiterTimers struct {
 	heap    timerHeap
-	byOrder map[shard.OrderID]*waiterTimer
+	byOrder map[waiterKey]*waiterTimer
 	first   map[shard.SessionID]*waiterTimer
 }
+
+type waiterKey struct {
+	session shard.SessionID
+	order   shard.OrderID
+}
+
+func keyOf(ref *shard.WaiterRef) waiterKey { return waiterKey{ref.Session, ref.Order} }
 
 type waiterTimer struct {
 	ref        shard.WaiterRef
@@ -23,23 +31,23 @@ type waiterTimer struct {
 
 func (wt *waiterTimers) init() {
 	wt.heap = nil
-	wt.byOrder = make(map[shard.OrderID]*waiterTimer)
+	wt.byOrder = make(map[waiterKey]*waiterTimer)
 	wt.first = make(map[shard.SessionID]*waiterTimer)
 }
 
-// add starts a timer; one of the same order id is replaced.
+// add starts a timer, in place of the timer that the waiter had.
 func (wt *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
-	wt.remove(ref.Order)
+	wt.remove(keyOf(&ref))
 	w := &waiterTimer{ref: ref, at: at, next: wt.first[ref.Session]}
 	if w.next != nil {
 		w.next.prev = w
 	}
-	wt.byOrder[ref.Order], wt.first[ref.Session] = w, w
+	wt.byOrder[keyOf(&ref)], wt.first[ref.Session] = w, w
 	heap.Push(&wt.heap, w)
 }
 
-func (wt *waiterTimers) remove(order shard.OrderID) {
-	if w := wt.byOrder[order]; w != nil {
+func (wt *waiterTimers) remove(key waiterKey) {
+	if w := wt.byOrder[key]; w != nil {
 		wt.unlink(w)
 		heap.Remove(&wt.heap, w.place)
 	}
@@ -48,13 +56,13 @@ func (wt *waiterTimers) remove(order shard.OrderID) {
 // drop removes those of a session.
 func (wt *waiterTimers) drop(id shard.SessionID) {
 	for w := wt.first[id]; w != nil; w = w.next {
-		wt.remove(w.ref.Order)
+		wt.remove(keyOf(&w.ref))
 	}
 }
 
 // unlink takes a timer out of everything but the heap.
 func (wt *waiterTimers) unlink(w *waiterTimer) {
-	delete(wt.byOrder, w.ref.Order)
+	delete(wt.byOrder, keyOf(&w.ref))
 	if w.next != nil {
 		w.next.prev = w.prev
 	}
@@ -108,19 +116,19 @@ func (r *Replica) restoreTimers(walk func(shard.Cursor, func(shard.Waiter)) (sha
 		var page []shard.Waiter
 		from := at
 		at, over = walk(from, func(w shard.Waiter) { page = append(page, w) })
-		gone := make(map[shard.OrderID]bool)
+		gone := make(map[waiterKey]bool)
 		r.mu.Lock()
 		for _, w := range page {
-			if r.timers.byOrder[w.Order] == nil {
+			if key := keyOf(&w.WaiterRef); r.timers.byOrder[key] == nil {
 				r.timers.add(w.WaiterRef, now.Add(millis(w.Timeout)))
-				gone[w.Order] = true
+				gone[key] = true
 			}
 		}
 		r.mu.Unlock()
-		walk(from, func(w shard.Waiter) { delete(gone, w.Order) })
+		walk(from, func(w shard.Waiter) { delete(gone, keyOf(&w.WaiterRef)) })
 		r.mu.Lock()
-		for order := range gone {
-			r.timers.remove(order)
+		for key := range gone {
+			r.timers.remove(key)
 		}
 		r.mu.Unlock()
 	}

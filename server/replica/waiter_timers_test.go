@@ -49,7 +49,7 @@ func newQueue(t *testing.T) *lockQueue {
 func (q *lockQueue) session() shard.SessionID {
 	q.t.Helper()
 	return applyCommand(q.t, q.r, shard.Command{
-		Kind: shard.CmdSessionCreate, Slot: q.r.SomeSlot(), Node: 1, Timeout: 600_000, Key: []byte("key"),
+		Kind: shard.CmdSessionCreate, Slot: someSlot(q.r), Node: 1, Timeout: 600_000, Key: []byte("key"),
 	}).Session
 }
 
@@ -152,7 +152,7 @@ func TestANewLeaderStartsNoTimerForAWaiterThatHasGone(t *testing.T) {
 		return 0, true
 	}, time.Now())
 	q.wantTimers("one waits", 1)
-	if q.r.timers.byOrder[stays.Order] == nil {
+	if q.r.timers.byOrder[keyOf(&stays.WaiterRef)] == nil {
 		t.Fatal("the timer of the other was stopped")
 	}
 }
@@ -162,19 +162,20 @@ func TestTimersAreThoseThatWereStartedAndNotStopped(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var timers waiterTimers
 	timers.init()
-	naive := map[shard.OrderID]waiterTimer{}
+	naive := map[waiterKey]waiterTimer{}
 	now := time.Now()
 	for step := range 20_000 {
-		order := shard.OrderID(1 + random.IntN(50))
-		session := shard.SessionID(1 + order%7)
+		order := shard.OrderID(1 + random.IntN(10))
+		session := shard.SessionID(1 + random.IntN(7)) // of several shards: an order id comes again
+		key := waiterKey{session, order}
 		switch random.IntN(8) {
 		case 0, 1, 2, 3:
 			ref, at := shard.WaiterRef{Session: session, Order: order}, now.Add(time.Duration(random.IntN(1000)))
 			timers.add(ref, at)
-			naive[order] = waiterTimer{ref: ref, at: at}
+			naive[key] = waiterTimer{ref: ref, at: at}
 		case 4, 5:
-			timers.remove(order)
-			delete(naive, order)
+			timers.remove(key)
+			delete(naive, key)
 		case 6:
 			timers.drop(session)
 			for o, w := range naive {
@@ -185,10 +186,10 @@ func TestTimersAreThoseThatWereStartedAndNotStopped(t *testing.T) {
 		case 7:
 			now = now.Add(time.Duration(random.IntN(300)))
 			for _, ref := range timers.due(now, 3) {
-				if naive[ref.Order].at.After(now) {
+				if naive[keyOf(&ref)].at.After(now) {
 					t.Fatalf("step %d: %v is not due", step, ref.Order)
 				}
-				delete(naive, ref.Order)
+				delete(naive, keyOf(&ref))
 			}
 		}
 		chained := 0

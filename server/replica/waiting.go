@@ -40,7 +40,7 @@ func (r *Replica) takeWaiter(id shard.SessionID, number uint64) (w waiting, ok b
 // completeWait sends the outcome of a queued acquire.
 func (r *Replica) completeWait(e *shard.Effect) {
 	r.mu.Lock()
-	r.timers.remove(e.Order)
+	r.timers.remove(waiterKey{e.Session, e.Order})
 	r.mu.Unlock()
 	w, ok := r.takeWaiter(e.Session, e.Number)
 	if !ok {

@@ -1,0 +1,85 @@
+package slots
+
+import (
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// state is one state of a world that is explored.
+type state interface {
+	// key has the same bytes for equal states only.
+	key() []byte
+	// violation says what must never be, and is empty in a state where all is well.
+	violation() string
+	// next calls its argument with each state that one step leads to.
+	next(func(by step, to state))
+}
+
+// step is what leads from one state to another: what, at which shard, of which generation or number.
+type step struct {
+	what string
+	at   int
+	of   uint64
+}
+
+func (s step) String() string { return fmt.Sprintf("%s(%d) at %d", s.what, s.of, s.at) }
+
+// explored is the outcome of an exploration.
+type explored struct {
+	states int
+	whole  bool   // no state is left
+	bad    string // the first violation
+	path   []step
+}
+
+func (e explored) String() string {
+	text := fmt.Sprintf("%d states", e.states)
+	if !e.whole && e.bad == "" {
+		text += ", not whole"
+	}
+	if e.bad != "" {
+		text += ": " + e.bad + " by " + fmt.Sprint(e.path)
+	}
+	return text
+}
+
+// explore visits every state that can be reached, breadth first, until one is wrong. It keeps 128 bits of the hash of
+// each key: of ten million states, two share them with a probability of about 10^-25.
+func explore(start state, limit int) (e explored) {
+	type node struct {
+		at     state
+		parent int32
+		by     step
+	}
+	known := make(map[[2]uint64]struct{})
+	list := []node{}
+	add := func(at state, parent int, by step) {
+		k := at.key()
+		d := xxhash.NewWithSeed(1)
+		_, _ = d.Write(k)
+		id := [2]uint64{xxhash.Sum64(k), d.Sum64()}
+		if _, twice := known[id]; !twice {
+			known[id] = struct{}{}
+			list = append(list, node{at, int32(parent), by})
+		}
+	}
+	add(start, -1, step{what: "start"})
+	for i := 0; i < len(list); i++ {
+		e.states++
+		at := list[i].at
+		list[i].at = nil
+		if e.bad = at.violation(); e.bad != "" {
+			for k := i; k >= 0; k = int(list[k].parent) {
+				e.path = append([]step{list[k].by}, e.path...)
+			}
+			return e
+		}
+		at.next(func(by step, to state) { add(to, i, by) })
+		if len(list) > limit {
+			return e
+		}
+	}
+	e.whole = true
+	return e
+}

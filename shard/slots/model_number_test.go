@@ -1,0 +1,378 @@
+package slots
+
+import (
+	"errors"
+	"math/bits"
+)
+
+// The model of what a session leaves in the shards that it has changed something in: numbers, answers and order ids,
+// while its home and two objects move, each in a slot of its own. What travels is up to the shard that embeds the
+// rules, so this file has the merging that DESIGN.md of the shard will have to say; the slots move by the real
+// rules. The client sends each request again until it has seen the answer, and every copy of a request may arrive
+// late, or twice.
+
+// The mistakes of what travels.
+const (
+	homesLeave    mistake = "homes without record"
+	unseenOnly    mistake = "numbers go with unseen answers only"
+	unionOurs     mistake = "union of answers, ours win"
+	unionTheirs   mistake = "union of answers, theirs win"
+	noClass       mistake = "no class"
+	recordDropped mistake = "a parcel that comes back brings no answers"
+)
+
+// unslotted: the answers do not know their slot, as those of earlier levels, and are merged as designed.
+const unslotted mistake = "answers do not know their slot"
+
+// The slots: that of the home, and those of two objects.
+const (
+	homeSlot = iota
+	lockX
+	lockY
+	slotsInAll
+)
+
+// operation is what the session asks: each once, or under another number where the answer was STALE.
+type operation struct {
+	slot     int
+	releases bool
+}
+
+var operations = [3]operation{{slot: lockY}, {slot: lockX}, {slot: lockX, releases: true}}
+
+// The values of an answer, by stage.
+const (
+	noAnswer = iota
+	released
+	acquired
+	ended
+	stale
+)
+
+const mostNumbers = 4
+
+// reply is an answer that is kept.
+type reply struct{ value, slot, order uint8 }
+
+// record is what a shard has of the session.
+type record struct {
+	there, home    uint8
+	applied, acked uint8
+	answers        [mostNumbers]reply // by number
+}
+
+// place is one shard.
+type place struct {
+	slots     *Slots
+	rec       record
+	links     [slotsInAll]uint8 // order ids of owners
+	lastOrder uint8
+}
+
+// wandering is the state of the world: a session whose slots wander.
+type wandering struct {
+	bug   mistake
+	most  int   // requests that the session sends, mostNumbers at most
+	left  uint8 // moves that are left
+	gen   uint64
+	move  [3]uint8 // slot, from, to of what is sealed; none where to is from
+	rooms [2]place
+
+	sent        [mostNumbers]uint8 // operation and 1, by number
+	copies      [mostNumbers]uint8 // acknowledgements that copies of the request name; a set
+	seen, dead  uint8              // numbers whose answer was seen; operations that are to be sent anew; sets
+	done        [3]uint8           // how often each operation was carried out
+	owns        [slotsInAll]uint8  // what is true
+	wrong       string
+	unslottedly bool // answers do not know their slot
+}
+
+func newNumbers(bug mistake, requests, moves int) *wandering {
+	w := &wandering{bug: bug, most: requests, left: uint8(moves)}
+	w.unslottedly = bug == unslotted || bug == unionOurs || bug == unionTheirs
+	for n := range w.rooms {
+		w.rooms[n].slots = New(uint64(n+1), 8)
+	}
+	for slot := range uint16(slotsInAll) {
+		w.rooms[0].slots.Own(slot)
+	}
+	w.rooms[0].rec = record{there: 1, home: 1}
+	return w
+}
+
+func (w *wandering) key() []byte {
+	k := make([]byte, 0, 512)
+	for n := range w.rooms {
+		r := &w.rooms[n]
+		k = r.slots.Save(k)
+		k = append(k, r.rec.bytes()...)
+		k = append(append(k, r.links[:]...), r.lastOrder)
+	}
+	k = append(append(append(k, w.sent[:]...), w.copies[:]...), w.move[:]...)
+	k = append(append(append(k, w.done[:]...), w.owns[:]...), w.left, w.seen, w.dead, uint8(w.gen))
+	return append(k, w.wrong...)
+}
+
+func (w *wandering) violation() string { return w.wrong }
+
+func (rec *record) bytes() []byte {
+	b := []byte{rec.there, rec.home, rec.applied, rec.acked}
+	for _, a := range rec.answers {
+		b = append(b, a.value, a.slot, a.order)
+	}
+	return b
+}
+
+func recordOf(b []byte) (rec record) {
+	rec.there, rec.home, rec.applied, rec.acked = b[0], b[1], b[2], b[3]
+	for i := range rec.answers {
+		rec.answers[i] = reply{b[4+3*i], b[5+3*i], b[6+3*i]}
+	}
+	return rec
+}
+
+// packer is a shard as the rules see it.
+type packer struct {
+	*place
+	w *wandering
+}
+
+func (p packer) goes(slot uint16, a reply) bool { return p.w.unslottedly || a.slot == uint8(slot) }
+
+func (p packer) Pack(slot uint16) (*Parcel, string) {
+	rec, some := p.rec, false
+	for i, a := range rec.answers {
+		if !p.goes(slot, a) {
+			rec.answers[i] = reply{}
+		}
+		some = some || rec.answers[i].value != noAnswer
+	}
+	if slot != homeSlot {
+		rec.home = 0
+		if p.w.bug == unseenOnly && !some {
+			rec = record{}
+		}
+	}
+	return &Parcel{Bytes: []byte{p.links[slot]}, Numbers: rec.bytes(), LastOrder: uint64(p.lastOrder)}, ""
+}
+
+func (p packer) TakeOut(slot uint16) {
+	stays := false
+	for i, a := range p.rec.answers {
+		if p.goes(slot, a) && !p.w.unslottedly {
+			p.rec.answers[i] = reply{}
+		}
+		stays = stays || p.rec.answers[i].value != noAnswer
+	}
+	p.links[slot] = 0
+	if slot == homeSlot {
+		if p.rec.home = 0; p.w.bug == homesLeave && !stays {
+			p.rec = record{}
+		}
+	}
+}
+
+func (p packer) Check(_ uint16, parcel *Parcel) error {
+	if len(parcel.Bytes) != 1 || len(parcel.Numbers) != len((&record{}).bytes()) {
+		return errors.New("what is this")
+	}
+	return nil
+}
+
+func (p packer) TakeIn(slot uint16, parcel *Parcel) {
+	p.links[slot], p.lastOrder = parcel.Bytes[0], max(p.lastOrder, uint8(parcel.LastOrder))
+	theirs := recordOf(parcel.Numbers)
+	if theirs.there == 0 {
+		return
+	}
+	ours := &p.rec
+	ours.there, ours.home = 1, max(ours.home, theirs.home)
+	ours.applied, ours.acked = max(ours.applied, theirs.applied), max(ours.acked, theirs.acked)
+	for i, a := range theirs.answers {
+		o := &ours.answers[i]
+		switch {
+		case a.value == noAnswer || p.w.bug == recordDropped:
+		case o.value == noAnswer, p.w.bug == unionTheirs:
+			*o = a
+		case p.w.bug != unionOurs && a.value > o.value: // the later stage
+			*o = a
+		}
+	}
+	ours.forget()
+}
+
+// forget drops what is acknowledged.
+func (rec *record) forget() {
+	for i := range min(rec.acked, mostNumbers) {
+		rec.answers[i] = reply{}
+	}
+}
+
+// with returns a copy in which both shards may be changed.
+func (w *wandering) with() *wandering {
+	c := *w
+	for n := range c.rooms {
+		s := *w.rooms[n].slots
+		s.slots = append([]Slot(nil), s.slots...)
+		c.rooms[n].slots = &s
+	}
+	return &c
+}
+
+func (w *wandering) next(visit func(step, state)) {
+	low := uint8(bits.TrailingZeros8(^w.seen))
+	w.send(low, visit)
+	for i, copies := range w.copies {
+		for ack := range uint8(mostNumbers) {
+			if copies&(1<<ack) != 0 {
+				w.arrive(i, ack, visit)
+			}
+		}
+	}
+	w.moves(visit)
+}
+
+// send is what the client asks, for the first time or again with what it has seen since.
+func (w *wandering) send(low uint8, visit func(step, state)) {
+	var count [3]int
+	numbers := 0
+	for _, o := range w.sent {
+		if o != 0 {
+			numbers++
+			count[o-1]++
+		}
+	}
+	for o := range operations {
+		again := w.dead&(1<<o) != 0 && count[o] < 2
+		if numbers == w.most || count[o] > 0 && !again || operations[o].releases && count[1] == 0 {
+			continue
+		}
+		c := *w
+		c.sent[numbers] = uint8(o + 1)
+		c.copies[numbers] |= 1 << min(low, uint8(numbers))
+		c.dead &^= 1 << o
+		visit(step{"asked", o, uint64(numbers + 1)}, &c)
+	}
+	for i := range numbers {
+		if ack := uint8(1) << min(low, uint8(i)); w.seen&(1<<i) == 0 && w.copies[i]&ack == 0 {
+			c := *w
+			c.copies[i] |= ack
+			visit(step{"asked again", 0, uint64(i + 1)}, &c)
+		}
+	}
+}
+
+// arrive is a copy of a request at the shard that owns its slot.
+func (w *wandering) arrive(i int, ack uint8, visit func(step, state)) {
+	o := w.sent[i] - 1
+	op := operations[o]
+	n := 0
+	if w.rooms[1].slots.Of(uint16(op.slot)).State == Owned {
+		n = 1
+	} else if w.rooms[0].slots.Of(uint16(op.slot)).State != Owned {
+		return // the slot is in a parcel
+	}
+	c := *w
+	r := &c.rooms[n]
+	r.rec.there = 1
+	if ack > r.rec.acked {
+		r.rec.acked = ack
+		r.rec.forget()
+	}
+	value := c.execute(r, n, i, op)
+	if value == stale && w.seen&(1<<i) == 0 && w.done[o] > 0 {
+		c.wrong = "STALE for what was carried out"
+	}
+	switch owns := c.owns[op.slot] == 1; {
+	case c.done[o] > 1:
+		c.wrong = "an operation was carried out twice"
+	case value == acquired && !owns:
+		c.wrong = "answered acquired to who does not own"
+	case value == ended && owns:
+		c.wrong = "answered ended to who owns"
+	}
+	by := step{"arrives", n + 1, uint64(i + 1)}
+	lost := c
+	visit(by, &lost)
+	if c.seen&(1<<i) == 0 && value == stale {
+		c.dead |= 1 << o
+	}
+	c.seen |= 1 << i
+	visit(by, &c)
+}
+
+// execute carries a request out, or answers it again.
+func (w *wandering) execute(r *place, n, i int, op operation) uint8 {
+	number := uint8(i + 1)
+	if number <= r.rec.applied {
+		switch a := r.rec.answers[i]; {
+		case a.value != noAnswer:
+			return a.value
+		case !op.releases && r.links[op.slot] != 0:
+			return acquired // by the link
+		}
+		return stale
+	}
+	r.rec.applied = number
+	w.done[w.sent[i]-1]++
+	answer := reply{value: released, slot: uint8(op.slot)}
+	if op.releases {
+		for k := range r.rec.answers {
+			if a := &r.rec.answers[k]; a.value == acquired && a.order == r.links[op.slot] {
+				a.value = ended
+			}
+		}
+		r.links[op.slot], w.owns[op.slot] = 0, 0
+	} else {
+		r.lastOrder++
+		if w.bug != noClass && r.lastOrder%2 != uint8(n) {
+			r.lastOrder++
+		}
+		answer.value, answer.order = acquired, r.lastOrder
+		r.links[op.slot], w.owns[op.slot] = r.lastOrder, 1
+	}
+	r.rec.answers[i] = answer
+	return answer.value
+}
+
+// moves seals a slot, and opens or keeps it.
+func (w *wandering) moves(visit func(step, state)) {
+	if w.move[1] == w.move[2] {
+		for slot := range uint8(slotsInAll) {
+			if w.left == 0 {
+				return
+			}
+			c := w.with()
+			from := uint8(0)
+			if c.rooms[1].slots.Of(uint16(slot)).State == Owned {
+				from = 1
+			}
+			c.left--
+			c.gen += 2
+			c.move = [3]uint8{slot, from, 1 - from}
+			c.command(from, Command{Kind: Seal, Shard: uint64(2 - from), Level: 8}, Done)
+			visit(step{"sealed", int(from) + 1, uint64(slot)}, c)
+		}
+		return
+	}
+	from, to := w.move[1], w.move[2]
+	c := w.with()
+	parcel := c.rooms[from].slots.Of(uint16(w.move[0])).Parcel
+	c.command(to, Command{Kind: Open, Shard: uint64(from + 1), Parcel: parcel}, Opened)
+	c.command(from, Command{Kind: GiveAway}, Done)
+	c.command(from, Command{Kind: GiveAway, Forget: true}, Done)
+	c.move = [3]uint8{}
+	visit(step{"opened", int(to) + 1, uint64(w.move[0])}, c)
+	c = w.with()
+	c.command(to, Command{Kind: Refuse, Shard: uint64(from + 1)}, Refused)
+	c.command(from, Command{Kind: Keep}, Done)
+	c.move = [3]uint8{}
+	visit(step{"kept", int(from) + 1, uint64(w.move[0])}, c)
+}
+
+func (w *wandering) command(n uint8, c Command, want Outcome) {
+	c.Slot, c.Generation = uint16(w.move[0]), w.gen-1
+	if got := w.rooms[n].slots.Apply(&c, packer{&w.rooms[n], w}, 1); got.Outcome != want {
+		w.wrong = c.Kind.String() + ": " + got.Outcome.String() + " " + got.Reason
+	}
+}

@@ -1,0 +1,486 @@
+package slots
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The model of the move of one slot. Every shard is a replicated log whose state never goes back, so a shard is one
+// real Slots. Any leader takes a step, or none does. Messages are never taken out of the network: each may come
+// late, twice, or never. The mutations of one session are numbered; so each must be carried out once.
+
+// mistake is a mistake that is planted in the world.
+type mistake string
+
+// The mistakes of the move.
+const (
+	asDesigned   mistake = ""
+	noGeneration mistake = "no generation"
+	oneNumber    mistake = "one number for keep"
+	unseal       mistake = "unseal by time-out"
+	dropEarly    mistake = "the parcel is dropped before the answer"
+	noRefusal    mistake = "a refusal is not kept"
+	passed       mistake = "who has gone on answers refused"
+	numbersStay  mistake = "numbers left behind"
+	frozenTables mistake = "frozen tables"
+	expiryByTerm mistake = "expiry by term"
+	earlyRefused mistake = "a cancel keeps the slot before the other shard has refused"
+	onlyShard    mistake = "a refused shard redirects nobody"
+	tableBefore  mistake = "the next attempt begins before the last one ended"
+)
+
+// room is one shard: the rules, and what the shard has of the slot.
+type room struct {
+	slots   *Slots
+	content string // numbers of mutations in their order
+	numbers uint8  // those that were applied here, or came with a parcel; a set
+}
+
+// content is the room as the rules see it.
+type content struct {
+	*room
+	bug    mistake
+	refuse bool // the parcel does not fit
+}
+
+func (c content) Pack(uint16) (*Parcel, string) {
+	return &Parcel{Bytes: []byte(c.content), Numbers: []byte{c.numbers}}, ""
+}
+
+func (c content) TakeOut(uint16) {
+	if c.bug != frozenTables {
+		c.room.content = ""
+	}
+}
+
+func (c content) Check(uint16, *Parcel) error {
+	if c.refuse {
+		return errLarge
+	}
+	return nil
+}
+
+func (c content) TakeIn(_ uint16, p *Parcel) {
+	c.room.content += string(p.Bytes)
+	if c.bug != numbersStay {
+		c.numbers |= p.Numbers[0]
+	}
+}
+
+// Messages of an attempt, as bits of what the network has.
+const (
+	sealSent = 1 << iota
+	openedSent
+	refuseSent
+	refusedSent
+	forgetSent
+)
+
+// attempt is one attempt of a move, and its messages.
+type attempt struct {
+	from, to   int
+	generation uint64
+	sent       uint8
+	offers     []*Parcel
+}
+
+// expiry is an expiry in the pipeline of a shard.
+type expiry struct {
+	shard      int
+	generation uint64
+	heard      bool // a later owner has heard the client since
+}
+
+// world is the slot, its shards, the meta shard with one driver, the network, and one client.
+type world struct {
+	bug       mistake
+	moves     int
+	mutations int
+	expiries  bool
+
+	rooms    []room
+	entry    Entry // of the meta shard
+	open     bool  // a step: the last of the attempts
+	attempts []attempt
+	acked    uint8 // mutations that the client knows to be done
+	pending  []expiry
+	over     bool // the session has expired
+	wrong    string
+}
+
+func newWorld(bug mistake, shards, moves, mutations int, expiries bool) *world {
+	w := &world{bug: bug, moves: moves, mutations: mutations, expiries: expiries, entry: Entry{Place: Place{Shard: 1}}}
+	for n := range shards {
+		w.rooms = append(w.rooms, room{slots: New(uint64(n+1), 8)})
+	}
+	w.rooms[0].slots.Own(0)
+	return w
+}
+
+func (w *world) slot(n int) Slot { return w.rooms[n].slots.Of(0) }
+
+// seenForms are the saved forms that were read back.
+var seenForms = make(map[string]bool)
+
+func (w *world) key() []byte {
+	var k []byte
+	number := func(v ...uint64) {
+		for _, n := range v {
+			k = binary.AppendUvarint(k, n)
+		}
+	}
+	text := func(s string) { number(uint64(len(s))); k = append(k, s...) }
+	for n := range w.rooms {
+		r := &w.rooms[n]
+		saved := r.slots.Save(nil)
+		if form := string(saved); !seenForms[form] {
+			seenForms[form] = true // read back once
+			loaded := New(uint64(n+1), 8)
+			if err := loaded.Load(saved); w.bug == asDesigned && (err != nil || string(loaded.Save(nil)) != form) {
+				w.wrong = fmt.Sprintf("what was saved is not read: %v", err)
+			}
+		}
+		text(string(saved))
+		text(r.content)
+		number(uint64(r.numbers))
+	}
+	number(w.entry.Shard, w.entry.Generation, w.entry.Last, uint64(w.acked))
+	flag := func(list ...bool) {
+		for _, b := range list {
+			if k = append(k, 0); b {
+				k[len(k)-1] = 1
+			}
+		}
+	}
+	flag(w.open, w.over)
+	number(uint64(len(w.pending)))
+	for _, e := range w.pending {
+		number(uint64(e.shard), e.generation)
+		flag(e.heard)
+	}
+	for _, a := range w.attempts {
+		number(uint64(a.from), uint64(a.to), a.generation, uint64(a.sent), uint64(len(a.offers)))
+		for _, p := range a.offers {
+			number(p.Digest)
+		}
+	}
+	text(w.wrong)
+	return k
+}
+
+func (w *world) violation() string {
+	if w.wrong != "" {
+		return w.wrong
+	}
+	owner, best := -1, -1
+	for n := range w.rooms {
+		x := w.slot(n)
+		if x.State == Owned {
+			if owner >= 0 {
+				return "two shards own the slot"
+			}
+			owner = n
+		}
+		if x.State != Owned && x.State != Sealed {
+			continue
+		}
+		if best < 0 || x.Generation > w.slot(best).Generation ||
+			x.Generation == w.slot(best).Generation && x.State == Owned {
+			best = n
+		}
+	}
+	if best < 0 {
+		return "no shard has the slot"
+	}
+	if owner >= 0 && best != owner {
+		return "the owner has a lower generation than a parcel"
+	}
+	have := w.rooms[best].content
+	if x := w.slot(best); x.State == Sealed {
+		have = string(x.Parcel.Bytes)
+	}
+	for m := range 8 {
+		switch n := strings.Count(have, string(rune('0'+m))); {
+		case n > 1:
+			return "a mutation was carried out twice"
+		case n == 0 && w.acked&(1<<m) != 0:
+			return "an acknowledged mutation is lost"
+		}
+	}
+	return w.redirects()
+}
+
+// redirects follows a client that has heard of an attempt, while the table of the meta shard is away.
+func (w *world) redirects() string {
+	if w.bug == tableBefore {
+		return "" // two attempts are open, which is what other rules have to notice
+	}
+	sealed := false
+	for n := range w.rooms {
+		sealed = sealed || w.slot(n).State == Sealed
+	}
+	for i, a := range append([]attempt{{to: 0}}, w.attempts...) {
+		at := Place{uint64(a.to + 1), a.generation}
+		for {
+			way, to := w.rooms[at.Shard-1].slots.Route(Request{Generation: at.Generation})
+			switch {
+			case way == Redirect && to.Generation <= at.Generation:
+				return "a redirect does not raise the generation"
+			case way == Redirect:
+				at = to
+				continue
+			case way == Unavailable && !sealed, way == Park && !(w.open && !sealed && i == len(w.attempts)) && !sealed:
+				return fmt.Sprintf("a client that heard of generation %d waits for ever", a.generation)
+			}
+			break
+		}
+	}
+	return ""
+}
+
+// with returns a copy in which the room of a shard may be changed.
+func (w *world) with(n int) *world {
+	c := *w
+	c.rooms = slices.Clone(w.rooms)
+	if n >= 0 {
+		s := *w.rooms[n].slots
+		s.slots = slices.Clone(s.slots)
+		c.rooms[n].slots = &s
+	}
+	c.attempts = slices.Clone(w.attempts)
+	c.pending = slices.Clone(w.pending)
+	return &c
+}
+
+// apply carries a command out at a shard, with the planted mistake.
+func (w *world) apply(n int, c Command, refuse bool) Answer {
+	r := &w.rooms[n]
+	before := r.slots.Of(0)
+	row := func() *Slot { return r.slots.slot(0) }
+	if w.bug == noGeneration && (c.Kind == Seal || c.Kind == Open) {
+		row().Seen = 0
+	}
+	answer := r.slots.Apply(&c, content{r, w.bug, refuse}, 1)
+	after := r.slots.Of(0)
+	switch {
+	case w.bug == noGeneration:
+		row().Seen = max(before.Seen, after.Seen)
+	case w.bug == oneNumber && c.Kind == Keep && answer.Outcome == Done && after.Generation == c.Generation+1:
+		row().Generation = c.Generation
+	case w.bug == oneNumber && answer.Outcome == Refused:
+		row().Hint.Generation = c.Generation
+	case w.bug == onlyShard && answer.Outcome == Refused:
+		row().Hint = before.Hint
+	case w.bug == noRefusal && c.Kind == Refuse:
+		row().Seen = before.Seen
+	case w.bug == passed && answer.Outcome == Opened && !(after.State == Owned && after.Generation == c.Generation):
+		answer.Outcome = Refused
+	}
+	if after = r.slots.Of(0); after.Seen < before.Seen || after.State == Owned && after.Generation < before.Generation {
+		w.wrong = "a generation fell"
+	}
+	return answer
+}
+
+// table lets the real table of the meta shard change the entry of the slot.
+func (w *world) table(f func(*Table)) {
+	scratch.entries[0] = w.entry
+	f(&scratch)
+	w.entry = scratch.entries[0]
+}
+
+var scratch Table
+
+func (w *world) next(visit func(step, state)) {
+	w.drive(visit)
+	for i := range w.attempts {
+		w.deliver(i, visit)
+	}
+	for n := range w.rooms {
+		w.leader(n, visit)
+	}
+}
+
+// drive is what the meta shard and its governor may do.
+func (w *world) drive(visit func(step, state)) {
+	if (!w.open || w.bug == tableBefore) && len(w.attempts) < w.moves {
+		for to := range w.rooms {
+			from := int(w.entry.Shard) - 1
+			if to == from {
+				continue
+			}
+			c := w.with(-1)
+			var generation uint64
+			c.table(func(t *Table) { generation = t.Attempt(0) })
+			c.open = true
+			c.attempts = append(c.attempts, attempt{from: from, to: to, generation: generation, sent: sealSent})
+			visit(step{"M begins to move to", to + 1, generation}, c)
+		}
+	}
+	if !w.open {
+		return
+	}
+	i := len(w.attempts) - 1
+	a := w.attempts[i]
+	if a.sent&refuseSent == 0 {
+		c := w.with(-1)
+		c.attempts[i].sent |= refuseSent
+		if w.bug == earlyRefused {
+			c.attempts[i].sent |= refusedSent
+		}
+		visit(step{"M cancels the move", a.to + 1, a.generation}, c)
+	}
+	for _, p := range []Place{{uint64(a.to + 1), a.generation}, {uint64(a.from + 1), a.generation + 1}} {
+		if w.bug == oneNumber && p.Generation > a.generation {
+			p.Generation--
+		}
+		if !w.rooms[p.Shard-1].slots.Owns(0, p.Generation) {
+			continue
+		}
+		c := w.with(-1)
+		c.table(func(t *Table) {
+			if _, err := t.Assign([]Assignment{{Place: p}}); err != nil {
+				c.wrong = err.Error()
+			}
+		})
+		c.open = false
+		visit(step{"M assigns", int(p.Shard), p.Generation}, c)
+	}
+}
+
+// deliver lets each message of an attempt arrive.
+func (w *world) deliver(i int, visit func(step, state)) {
+	a := &w.attempts[i]
+	command := func(kind Kind) Command { return Command{Kind: kind, Generation: a.generation} }
+	label := func(what Kind, n int) step { return step{kindNames[what], n + 1, a.generation} }
+	reply := func(c *world, answer Answer) {
+		switch answer.Outcome {
+		case Opened:
+			c.attempts[i].sent |= openedSent
+		case Refused:
+			c.attempts[i].sent |= refusedSent
+		}
+	}
+	if a.sent&sealSent != 0 {
+		c, seal := w.with(a.from), command(Seal)
+		seal.Shard, seal.Level = uint64(a.to+1), 8
+		c.apply(a.from, seal, false)
+		visit(label(Seal, a.from), c)
+	}
+	for _, p := range a.offers {
+		for _, refuse := range []bool{false, true} {
+			if refuse && w.slot(a.to).Seen >= a.generation {
+				continue // the shard does not look at the parcel
+			}
+			c, open := w.with(a.to), command(Open)
+			open.Shard, open.Parcel = uint64(a.from+1), p
+			reply(c, c.apply(a.to, open, refuse))
+			visit(label(Open, a.to), c)
+		}
+	}
+	if a.sent&refuseSent != 0 {
+		c, refuse := w.with(a.to), command(Refuse)
+		refuse.Shard = uint64(a.from + 1)
+		reply(c, c.apply(a.to, refuse, false))
+		visit(label(Refuse, a.to), c)
+	}
+	for _, d := range []struct {
+		sent    uint8
+		command Command
+	}{
+		{openedSent, command(GiveAway)}, {refusedSent, command(Keep)},
+		{forgetSent, Command{Kind: GiveAway, Generation: a.generation, Forget: true}},
+	} {
+		if a.sent&d.sent != 0 {
+			to := w.with(a.from)
+			to.apply(a.from, d.command, false)
+			visit(label(d.command.Kind, a.from), to)
+		}
+	}
+}
+
+// leader is what the leader of a shard does by itself, and the client at that shard.
+func (w *world) leader(n int, visit func(step, state)) {
+	x := w.slot(n)
+	i := slices.IndexFunc(w.attempts, func(a attempt) bool { return a.from == n && a.generation == x.Generation })
+	switch x.State {
+	case Sealed:
+		if !slices.ContainsFunc(w.attempts[i].offers, func(p *Parcel) bool { return p.Digest == x.Parcel.Digest }) {
+			c := w.with(-1)
+			c.attempts[i].offers = append(slices.Clone(c.attempts[i].offers), x.Parcel)
+			visit(step{"offer", n + 1, x.Generation}, c)
+		}
+		if w.bug == unseal {
+			c := w.with(n)
+			content{&c.rooms[n], w.bug, false}.TakeIn(0, x.Parcel)
+			c.rooms[n].slots.slot(0).own(x.Generation)
+			visit(step{"unseal", n + 1, x.Generation}, c)
+		}
+		if w.bug == dropEarly {
+			c := w.with(n)
+			x.State, x.Parcel = Away, nil
+			*c.rooms[n].slots.slot(0) = x
+			visit(step{"drop", n + 1, x.Generation}, c)
+		}
+	case Given:
+		if w.attempts[i].sent&forgetSent == 0 {
+			c := w.with(-1)
+			c.attempts[i].sent |= forgetSent
+			visit(step{"all voters have the open of", n + 1, x.Generation}, c)
+		}
+	case Owned:
+		w.client(n, visit)
+	}
+	for k, e := range w.pending {
+		if e.shard != n || x.State != Owned || !w.rooms[n].slots.Owns(0, e.generation) && w.bug != expiryByTerm {
+			continue
+		}
+		c := w.with(n)
+		c.pending = slices.Delete(c.pending, k, k+1)
+		if c.over = true; e.heard {
+			c.wrong = "a session ends by an expiry of another generation"
+		}
+		visit(step{"expiry applied", n + 1, e.generation}, c)
+	}
+}
+
+// client is what the client does at the owner of the slot.
+func (w *world) client(n int, visit func(step, state)) {
+	for m := range w.mutations {
+		r := w.rooms[n]
+		if r.numbers&(1<<m) != 0 {
+			if w.acked&(1<<m) == 0 {
+				c := w.with(-1)
+				c.acked |= 1 << m
+				visit(step{"answer", n + 1, uint64(m)}, c)
+			}
+			continue
+		}
+		c := w.with(n)
+		c.rooms[n].content += string(rune('0' + m))
+		c.rooms[n].numbers |= 1 << m
+		visit(step{"mutation", n + 1, uint64(m)}, c)
+	}
+	if !w.expiries || w.over {
+		return
+	}
+	at := w.slot(n).Generation
+	if !slices.ContainsFunc(w.pending, func(e expiry) bool { return e.generation == at && e.shard == n }) {
+		c := w.with(-1)
+		c.pending = append(c.pending, expiry{shard: n, generation: at})
+		slices.SortFunc(c.pending, func(a, b expiry) int { return int(a.generation) - int(b.generation) })
+		visit(step{"expiry proposed", n + 1, at}, c)
+	}
+	c := w.with(-1)
+	changed := false
+	for k, e := range c.pending {
+		if e.generation != at && !e.heard {
+			c.pending[k].heard, changed = true, true
+		}
+	}
+	if changed {
+		visit(step{"client heard", n + 1, at}, c)
+	}
+}

@@ -1,0 +1,65 @@
+package slots
+
+// Way is how a host answers a request for a slot.
+type Way uint8
+
+// The ways.
+const (
+	// Serve: this shard owns the slot, as far as the replica knows. For a mutation, the log decides.
+	Serve Way = 1 + iota
+	// Barrier: the same, for a read by a client that has heard of a later owner. The replica may be behind, so the
+	// read waits for a barrier, and is then routed again.
+	Barrier
+	// Redirect: a shard has the slot under a higher generation than the request names. The client gets MOVED.
+	Redirect
+	// Park: the client has heard of more than this replica, which is about to hear the same. The request waits for a
+	// moment, then the client gets UNAVAILABLE.
+	Park
+	// Unavailable: the slot is between two shards, or the client is as far as this replica. The client waits and asks
+	// again.
+	Unavailable
+
+	ways
+)
+
+var wayNames = [ways]string{
+	Serve: "serve", Barrier: "barrier", Redirect: "redirect", Park: "park", Unavailable: "unavailable",
+}
+
+// String returns the way for people.
+func (w Way) String() string { return wayNames[w] }
+
+// Request is one request for a slot, as far as routing needs to know.
+type Request struct {
+	Slot uint16
+	// Generation is the generation the client has heard of for this shard; zero from clients without generations.
+	Generation uint64
+	// Reads says: the request changes nothing, and is answered without the log.
+	Reads bool
+	// Table is the place of the slot in the host's copy of the table of the meta shard, which may be long behind.
+	Table Place
+}
+
+// Route decides where a request is served, by what this replica has applied. The place belongs to a Redirect. Every
+// redirect raises the generation named by the client, and generations of a slot are finitely many, so redirects
+// end.
+func (s *Slots) Route(r Request) (Way, Place) {
+	x := s.Of(r.Slot)
+	if x.State == Owned {
+		if r.Reads && r.Generation > x.Generation {
+			return Barrier, Place{}
+		}
+		return Serve, Place{}
+	}
+	hint := x.Hint
+	if r.Table.Generation > hint.Generation && r.Table.Shard != s.shard {
+		hint = r.Table
+	}
+	switch {
+	case hint.Generation > r.Generation:
+		return Redirect, hint
+	case r.Generation > x.Seen:
+		return Park, Place{}
+	}
+	return Unavailable, Place{}
+}

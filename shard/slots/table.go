@@ -1,0 +1,101 @@
+package slots
+
+import (
+	"fmt"
+
+	"github.com/signalbox/signalbox/shard/internal/form"
+)
+
+// Entry is the record of one slot in the meta shard.
+type Entry struct {
+	Place
+	// Last is the highest generation of any attempt. Generations up to Last are never handed out again.
+	Last uint64
+}
+
+// Table is the slot table of the meta shard with generations. The zero value gives every slot to no shard.
+type Table struct {
+	entries [Count]Entry
+}
+
+// Found gives a slot to a shard at the birth of a cluster, under the generation zero.
+func (t *Table) Found(slot uint16, shard uint64) { t.entries[slot] = Entry{Place: Place{Shard: shard}} }
+
+// Of returns what the table says of a slot.
+func (t *Table) Of(slot uint16) Entry { return t.entries[slot] }
+
+// Attempt hands out two generations for an attempt to move a slot, and never again: the returned one for the opening
+// shard, the next for the keeping shard. So no two owners of a slot
+// ever have the same generation.
+func (t *Table) Attempt(slot uint16) (generation uint64) {
+	e := &t.entries[slot]
+	e.Last += 2
+	return e.Last - 1
+}
+
+// Assignment is one slot of the command slots-assign: the owner of the slot, and the generation.
+type Assignment struct {
+	Slot uint16
+	Place
+}
+
+// Assign writes down who owns slots. A generation only rises, so a late or doubled assignment has no effect. Assign
+// returns how many slots changed. A generation never handed out refuses the whole list.
+func (t *Table) Assign(list []Assignment) (changed int, err error) {
+	for _, a := range list {
+		if a.Slot >= Count || a.Shard == 0 || a.Generation > t.entries[a.Slot].Last {
+			return 0, fmt.Errorf("slots: assign slot %d: generation %d was never handed out", a.Slot, a.Generation)
+		}
+	}
+	for _, a := range list {
+		if e := &t.entries[a.Slot]; a.Generation > e.Generation {
+			e.Place = a.Place
+			changed++
+		}
+	}
+	return changed, nil
+}
+
+// Save appends the table. Equal slots in a row take one entry, as most slots never move.
+func (t *Table) Save(dst []byte) []byte {
+	c := form.Writer(dst)
+	c.Form(formNumber)
+	for first := 0; first < Count; {
+		e, next := t.entries[first], first+1
+		for next < Count && t.entries[next] == e {
+			next++
+		}
+		length := uint64(next - first)
+		c.Numbers(&length, &e.Shard, &e.Generation, &e.Last)
+		first = next
+	}
+	return c.Data()
+}
+
+// LoadTable makes a table from saved bytes.
+func LoadTable(src []byte) (*Table, error) {
+	if err := form.Newer(src, formNumber); err != nil {
+		return nil, fmt.Errorf("slots: load a table: %w", err)
+	}
+	t := &Table{}
+	c := form.Reader(src)
+	c.Form(formNumber)
+	for first := uint64(0); first < Count && c.Sound(); {
+		var length uint64
+		var e Entry
+		c.Numbers(&length, &e.Shard, &e.Generation, &e.Last)
+		c.Must(length > 0 && length <= Count-first, "a run has %d slots", length)
+		c.Must(e.Generation <= e.Last, "a slot has a generation that was never handed out")
+		c.Must(first == 0 || t.entries[first-1] != e, "two runs say the same")
+		if c.Sound() {
+			for range length {
+				t.entries[first] = e
+				first++
+			}
+		}
+	}
+	if err := c.Finish("slots: load a table"); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
