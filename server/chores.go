@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// chores are what a round of the loop does for connections. Where there are any, the next round has work too.
+// chores are what a round of the loop does for connections. With connections open, the next round has work too.
 func (h *Host) chores(now time.Time, changed bool) (busy bool) {
 	h.routes.announceLeaders()
 	if changed {

@@ -59,8 +59,8 @@ func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replica
 		tracks: make(map[hosts.ShardID]*track), asked: time.Now()}
 }
 
-// Run notes how far the shards are that the host leads, until the context ends. Notes are for what followers lack, so
-// a host without others takes few.
+// Run notes how far the shards are that the host leads, until the context ends. Notes show how far followers lag,
+// so a host without followers takes few.
 func (a *Agent) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -76,7 +76,7 @@ func (s *Set) rest(idle time.Duration) time.Duration {
 	return calmTick
 }
 
-// calm reports whether nothing on this host waits for a time, as far as can be told without a search.
+// calm reports whether nothing on this host waits for a time, as far as a look without a search shows.
 func (s *Set) calm() bool {
 	if s.upkeepDue.Load() {
 		return false
