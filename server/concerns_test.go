@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,9 +9,13 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/process"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // concerns asks the host that leads the data shard what is not well.
@@ -194,6 +199,85 @@ func TestALockThatIsWaitedForTooLongIsAConcern(t *testing.T) {
 			t.Errorf("the bound is off: %+v", list)
 		}
 	}, servertest.Hosts(1))
+}
+
+// TestAFullNodeAndOtherSettingsAreConcerns: four fifths of a quota, and a host that is set otherwise than the leader.
+func TestAFullNodeAndOtherSettingsAreConcerns(t *testing.T) {
+	needsConcerns(t)
+	risen(t, func(t *testing.T, c *servertest.Cluster) {
+		time.Sleep(time.Second) // for the shards to rise too
+		leader := c.Leader(1)
+		node := nodeAt(t, c, "/prod")
+		meta := speak(t, c, c.Leader(0))
+		meta.must(meta.ask(&protocol.NodeAlter{Path: []byte("/prod"), Config: protocol.NodeConfig{QuotaObjects: 10}}))
+		on := speak(t, c, leader).session("/prod", 10*time.Minute)
+		create := func(name string) {
+			on.s.must(on.s.ask(&protocol.SemaphoreCreate{Mutation: on.mutation(), NodeID: node, Name: []byte(name),
+				Limit: 1}))
+		}
+		quota := func() *concern.Concern {
+			list := concerns(t, c)
+			for i := range list {
+				if list[i].Kind == concern.Quota {
+					return &list[i]
+				}
+			}
+			return nil
+		}
+		for i := range 8 {
+			create(string(rune('a' + i)))
+		}
+		if x := quota(); x != nil {
+			t.Errorf("at 8 of 10: %+v", x)
+		}
+		create("i")
+		if x := quota(); x == nil || x.Node != "/prod" || !strings.Contains(x.Text, "90 % are used: 9 of 10 objects") ||
+			!strings.HasSuffix(x.Subject, ", of node /prod") {
+			t.Errorf("at 9 of 10: %+v", x)
+		}
+		on.s.must(on.s.ask(&protocol.SemaphoreDelete{Mutation: on.mutation(), NodeID: node, Name: []byte("i")}))
+		if x := quota(); x != nil {
+			t.Errorf("at 8 again: %+v", x)
+		}
+		for _, id := range []shard.HostID{1, 2, 3} {
+			var found []concern.Concern
+			for _, x := range c.Host(id).Concerns() {
+				if x.Kind == concern.QuotaSettings {
+					found = append(found, x)
+				}
+			}
+			// The shard has the quota of the leader; each host is set to another one.
+			if other := id != leader; other != (len(found) == 1) {
+				t.Errorf("host %d, where host %d leads: %+v", id, leader, found)
+			}
+		}
+	}, servertest.Hosts(3), servertest.Config(func(c *server.Config) { c.ShardObjects = 1000 * uint64(c.ID) }))
+}
+
+// TestAHostThatHoldsTheLevelIsAConcern.
+func TestAHostThatHoldsTheLevelIsAConcern(t *testing.T) {
+	if level.Newest <= meta.TopologyLevel {
+		t.Skip("this build cannot follow a level below which there are records of hosts")
+	}
+	risen(t, func(t *testing.T, c *servertest.Cluster) {
+		want := fmt.Sprintf("level %d waits for host host-3, which can follow up to level %d", level.Newest,
+			level.Newest-1)
+		var list []concern.Concern
+		for range 60 { // until the governor has looked at the hosts
+			time.Sleep(time.Second)
+			list = c.Host(c.Leader(0)).Concerns()
+			if slices.ContainsFunc(list, func(x concern.Concern) bool {
+				return x.Kind == concern.LevelHeld && x.Text == want && x.Do != ""
+			}) {
+				return
+			}
+		}
+		t.Errorf("%+v; want %q", list, want)
+	}, servertest.Hosts(3), servertest.Config(func(c *server.Config) {
+		if c.ID == 3 {
+			c.Level = level.Newest - 1
+		}
+	}))
 }
 
 // TestMetricsCountConcerns: a series of each kind, also of those that there are none of.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 func TestOwnersAndWaitersHearThatTheirNodeWasDropped(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/process"
 	"github.com/signalbox/signalbox/server/servertest"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/test/clienttest"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // TestCase17ConnectionCutBeforeTheReplyIsAcknowledged: the reply comes once, and Process is not called again.

@@ -69,8 +69,8 @@ func (t *tool) script(text string, normal *strings.Replacer) string {
 	return strings.TrimPrefix(b.String(), "\n")
 }
 
-// idInJSON finds ids of sessions in JSON, whose slots are drawn at random. In slot 0 they are small
-// numbers: what stands before them tells them from other ids.
+// idInJSON finds ids of sessions in JSON, whose slots are drawn at random. An id in slot 0 is as small as other ids:
+// the field before it shows whose the id is.
 var idInJSON = regexp.MustCompile(`("session_id":|"node":"[^"]*","id":)"[0-9]+"`)
 
 // These find times, the addresses of clients and their version.

@@ -19,8 +19,11 @@ type Value interface {
 	Fields(Coder)
 }
 
-// MaxName is the most bytes of the name of an object.
-const MaxName = 1024
+// MaxName is the most bytes of the name of an object, MaxText of a text that people read: an author, a reason, a label.
+const (
+	MaxName = 1024
+	MaxText = 256
+)
 
 // Form is where a value stands. A listing looks at the form only if wire and log differ in order or in a field, and
 // says why.
@@ -132,3 +135,12 @@ var putModes = []string{"create", "alter", "either"}
 
 // String returns the mode in a word.
 func (m PutMode) String() string { return Word(m, "put mode", putModes) }
+
+// By is who does something with an object, and why. The object keeps both for people.
+type By struct{ Author, Reason string }
+
+// Fields implements Value.
+func (b *By) Fields(c Coder) {
+	c.Text("author", &b.Author, MaxText)
+	c.Text("reason", &b.Reason, MaxText)
+}

@@ -2,14 +2,8 @@ package process
 
 import "github.com/signalbox/signalbox/protocol/field"
 
-// By is who does something with a process, and why. The process keeps both for people.
-type By struct{ Author, Reason string }
-
-// Fields implements field.Value.
-func (b *By) Fields(c field.Coder) {
-	c.Text("author", &b.Author, MaxText)
-	c.Text("reason", &b.Reason, MaxText)
-}
+// By is who does something with a process, and why.
+type By = field.By
 
 // Put makes a process, or gives a process another spec.
 type Put struct {

@@ -36,12 +36,12 @@ const (
 	MaxPayload    = 64 << 10 // bytes of a request, a reply and a result that a spec may allow
 	MinKeep       = 1        // results that are kept
 	MaxKeep       = 64
-	MaxText       = 256  // bytes of the name of a member, an author, a reason
-	MaxFailure    = 1024 // bytes of why a member could not do what it was asked
-	MaxAttributes = 1024 // bytes of what a member says of itself
-	MaxWord       = 64   // bytes of the code of a reason
-	MaxNamed      = 8    // members that a reason names
-	MaxReason     = 4096 // bytes of why a round does not move
+	MaxText       = field.MaxText // bytes of the name of a member, an author, a reason
+	MaxFailure    = 1024          // bytes of why a member could not do what it was asked
+	MaxAttributes = 1024          // bytes of what a member says of itself
+	MaxWord       = 64            // bytes of the code of a reason
+	MaxNamed      = 8             // members that a reason names
+	MaxReason     = 4096          // bytes of why a round does not move
 	MaxOpenDelay  = 10 * time.Minute
 	MaxTimeout    = 30 * 24 * time.Hour // to reply
 )

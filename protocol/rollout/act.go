@@ -2,14 +2,8 @@ package rollout
 
 import "github.com/signalbox/signalbox/protocol/field"
 
-// By is who does something with a rollout, and why. The rollout keeps both for people.
-type By struct{ Author, Reason string }
-
-// Fields implements field.Value.
-func (b *By) Fields(c field.Coder) {
-	c.Text("author", &b.Author, MaxText)
-	c.Text("reason", &b.Reason, MaxText)
-}
+// By is who does something with a rollout, and why.
+type By = field.By
 
 // Put makes a rollout, or gives a rollout another spec.
 type Put struct {

@@ -67,14 +67,14 @@ const (
 	MaxFailing    = 100    // failing instances that a location may be allowed
 	MinKeep       = 4      // versions that are kept, and rows of the history of a location
 	MaxKeep       = 1024
-	MaxWord       = 64       // bytes of the name of a location, the name of a gate, the code of an error
-	MaxText       = 256      // bytes of the name of an instance, a label, an author, a reason, the text of an error
-	MaxAttributes = 1024     // bytes of what an instance says of itself
-	MaxPayload    = 64 << 10 // bytes of a version
-	MaxReason     = 4096     // bytes of why a rollout does not move
-	MaxSources    = 16       // sessions with the role of a source at once
-	MaxNamed      = 8        // instances that a reason names
-	MaxPlanned    = 4096     // steps of a dry run
+	MaxWord       = 64            // bytes of the name of a location, the name of a gate, the code of an error
+	MaxText       = field.MaxText // bytes of an instance's name, a label, an author, a reason, the text of an error
+	MaxAttributes = 1024          // bytes of what an instance says of itself
+	MaxPayload    = 64 << 10      // bytes of a version
+	MaxReason     = 4096          // bytes of why a rollout does not move
+	MaxSources    = 16            // sessions with the role of a source at once
+	MaxNamed      = 8             // instances that a reason names
+	MaxPlanned    = 4096          // steps of a dry run
 	MaxDelay      = 30 * 24 * time.Hour
 	MinAsk        = 100 * time.Millisecond // between two questions to a source
 )

@@ -19,8 +19,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // fleet is the hosts of the tests, in a bubble of virtual time: their logs are in memory with a true membership, and

@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/plan"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // machine is one host of a fleet: its disk, and its process while that runs. It is all that the package stands on.

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 var (

@@ -80,6 +80,7 @@ type Host struct {
 	logSnapshots *server.SnapshotTransfers
 	doors        atomic.Pointer[func(io.Writer)] // write the metrics of what is served beside the host; nil: nothing is
 	raftSecret   []byte                          // nil: there is none
+	oneSecret    atomic.Pointer[string]          // differInSecret's text; nil: there was no such host
 	raftRefused  [rafttransport.Refusals]atomic.Uint64
 	raft         *raftlog.Host
 	// core is set last. The admin pages are served before and after, and read the rest only where there is a core.

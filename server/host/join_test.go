@@ -204,7 +204,25 @@ func TestAHostJoinsByATokenAndKeepsTheSecret(t *testing.T) {
 		t.Errorf("it has kept %q, %v", kept, err)
 	}
 	s.JoinToken, s.Join = "", nil
-	awaitReady(t, startSome(t, s)[0])
+	b = startSome(t, s)[0]
+	awaitReady(t, b)
+	b.Close()
+
+	// A learner that starts again without the secret says so.
+	if err := os.Remove(filepath.Join(s.DataDir, identity.SecretName)); err != nil {
+		t.Fatal(err)
+	}
+	without := s
+	without.RaftSecretFile = ""
+	b = startSome(t, without)[0]
+	const hint = "and this host has none, so neither hears the other: start this host with the --raft-secret-file"
+	for end := within(t, time.Minute); b.Ready() == nil || !strings.Contains(b.Ready().Error(), hint); {
+		select {
+		case <-end.Done():
+			t.Fatalf("without the secret: %v", b.Ready())
+		case <-time.After(readyPoll):
+		}
+	}
 
 	other := joining(t, "c", a)
 	other.JoinToken = token.String()

@@ -40,7 +40,7 @@ func (h *Host) Checks() []admin.Check {
 	}
 	return []admin.Check{
 		{Name: "running"},
-		{Name: "cluster", Err: core.Ready()},
+		{Name: "cluster", Err: h.lacks(core)},
 		{Name: "disk", Err: h.disk.Guard(), Advisory: true},
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/birth"
 	"github.com/signalbox/signalbox/server/identity"
 	"github.com/signalbox/signalbox/server/join"
@@ -41,7 +43,8 @@ func (h *Host) openPeers() (err error) {
 	}
 	config := rafttransport.Config{
 		Identity: h.asPeer(), Hosts: reachable(members), Secret: h.raftSecret, Listener: h.raftListener,
-		Admit: h.admit, Answer: h.answer, TurnedAway: h.turnedAway, Logger: newEngineLog(h.log),
+		Admit: h.admit, Answer: h.answer, TurnedAway: h.turnedAway, OneSecret: h.differInSecret,
+		Logger:  newEngineLog(h.log),
 		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
 	}
 	if s.RaftTLSCert != "" {
@@ -250,6 +253,31 @@ func (h *Host) askPeers() error {
 	default:
 		return h.Err() // it was turned away meanwhile
 	}
+}
+
+// differInSecret keeps, and logs once, the news of a host: one of the two has a secret of the cluster, the other none.
+func (h *Host) differInSecret(other rafttransport.Host) {
+	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the "+
+		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s",
+		other.Address, filepath.Join(h.settings.DataDir, identity.SecretName))
+	if len(h.raftSecret) > 0 {
+		text = fmt.Sprintf("the host at %s has no secret of the cluster, and this host has one, so neither hears the "+
+			"other: start all hosts with the same --raft-secret-file", other.Address)
+	}
+	if h.oneSecret.Swap(&text) == nil {
+		h.log.Error(text)
+	}
+}
+
+// lacks returns why a running host does not serve, nil if the host does. A missing secret of the cluster is added.
+func (h *Host) lacks(core *server.Host) error {
+	err := core.Ready()
+	if err == nil {
+		h.oneSecret.Store(nil)
+	} else if text := h.oneSecret.Load(); text != nil {
+		err = fmt.Errorf("%w: %s", err, *text)
+	}
+	return err
 }
 
 // raftCertificateExpires returns when the certificate expires that this host shows to others, the zero time where it

@@ -174,6 +174,18 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 			b.Now += 61_000
 		}, "warning not-started d [] host d has joined and was not started since, since 1m0.999s",
 			"signalbox host expel d"},
+		"a host is being expelled": {"a b c d", func(b *bed) {
+			b.roles("vvvl")
+			b.do(b.Records.Expel(b.at("ann"), "d", true, 1))
+			b.Now += 5_000
+		}, "note expelling d [] host d is being expelled, since 4.999s", ""},
+		"a host that is to be online is not": {"a b c d", func(b *bed) {
+			b.roles("vvvl")
+			b.do(b.Records.Drain(b.at("ann"), "d"))
+			b.do(b.Records.Reach(b.at("the governor"), 7, 4, protocol.HostOffline, b.Records.Named("d").Target.Epoch))
+			b.do(b.Records.Undrain(b.at("ann"), "d"))
+			b.Now += 61_000
+		}, "warning not-online d [] host d is to be online, and is not yet, since 1m0.999s", "signalbox cluster why"},
 		"two vote where three are to": {"a b c", func(b *bed) { b.roles("vvl") },
 			"warning few-voters  [0 1] 2 replicas vote, and 3 are to", "signalbox cluster why"},
 		"two of three share a rack": {"a b c", func(b *bed) {

@@ -14,8 +14,8 @@ import (
 	"github.com/signalbox/signalbox/server/pipeline"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // openSet opens the replicas of a host by itself on logs in memory, and waits until it serves its shards.

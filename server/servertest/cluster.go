@@ -14,7 +14,7 @@ import (
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // Cluster is a running cluster of one host or more.

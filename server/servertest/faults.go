@@ -4,7 +4,7 @@ import (
 	"net"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // Net is the network of the cluster's logs, for faults that are not offered here.

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/server/join"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // Room is how many hosts there may be, with those that join later. Ids count on from those of the birth.

@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // bed is a cluster whose governor does not wait long.

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/server/backup"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
-	"github.com/signalbox/signalbox/shard/memlog"
 	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // Founder is the record that a host has in a cluster which is made of a backup, and whose first host it is.

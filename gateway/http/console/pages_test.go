@@ -140,6 +140,15 @@ func dieAndComeBack(t *testing.T, b *browser) {
 	b.awaitText("3 / 3")
 	st.cluster.Crash(3, false)
 	b.awaitText("2 / 3")
+	// The page of hosts says which replicas are silent, and offers no act that would be refused: the host is not drained.
+	b.visit(st.url + "/hosts")
+	b.awaitText("offline")
+	b.await("document.querySelectorAll('.badge.bad').length === 3") // the host, and its replicas of two shards
+	b.awaitText("host-3 voter, silent")
+	if undrain := b.evaluate("document.querySelector('main').innerText.includes('Undrain')"); undrain != "false" {
+		t.Error("a host that has failed is to be undrained")
+	}
+	b.visit(st.url + "/")
 	if err := st.cluster.Restart(3); err != nil {
 		t.Fatal(err)
 	}

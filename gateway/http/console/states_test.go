@@ -31,6 +31,10 @@ func fit(t *testing.T, b *browser) {
 	for prefix, fill := range map[string]func(*stage) uint64{"": usual, "failing-": failing, "huge-": huge} {
 		st := newStage(t, false)
 		session := fill(st)
+		if prefix == "failing-" && *shots != "" {
+			b.visit(st.url + allPages(session)["overview"])
+			b.awaitText("host host-3 is taken for failed")
+		}
 		for name, page := range allPages(session) {
 			b.visit(st.url + page)
 			b.await(drawn)

@@ -132,6 +132,10 @@ func (h *hello) read(conn io.Reader) error {
 	return err
 }
 
+// ErrOneSecret is the error of a connection between two hosts of which one alone has a secret.
+var ErrOneSecret = errors.New("one of the two hosts has a secret of the cluster and the other has none: give all " +
+	"hosts the same")
+
 // compare returns an error where a host that sent theirs speaks otherwise than the one that sends h.
 func (h *hello) compare(theirs *hello) error {
 	switch {
@@ -142,8 +146,7 @@ func (h *hello) compare(theirs *hello) error {
 	case theirs[4] != h[4]:
 		return otherVersion(theirs[4])
 	case theirs[5] != h[5]:
-		return errors.New("one of the two hosts has a secret of the cluster and the other has none: give all hosts " +
-			"the same")
+		return ErrOneSecret
 	}
 	return nil
 }
@@ -215,6 +218,9 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 		return g, fmt.Errorf("%w: %w", errHandshake, ErrClients)
 	}
 	if err := ours.compare(theirs); err != nil && (purpose != purposeUnnamed || theirs[4] != ours[4]) {
+		if errors.Is(err, ErrOneSecret) && t.config.OneSecret != nil {
+			t.config.OneSecret(to)
+		}
 		return g, fmt.Errorf("%w: %w", errHandshake, err)
 	}
 	keys, err := drawKeys(secret, ours, theirs)

@@ -62,6 +62,9 @@ type Config struct {
 	Answer func(ctx context.Context, peer Peer, request []byte) (answer []byte, err error)
 	// TurnedAway is called, if set, when another host that has proved who it is refuses this one. It must not block.
 	TurnedAway func(*Refused)
+	// OneSecret is called, if set, when this host has dialled another one and only one of the two has a secret. It must
+	// not block.
+	OneSecret func(Host)
 	// Refused is called, if set, for everything that is kept from the engine. It must not block.
 	Refused func(Refusal)
 	Logger  *slog.Logger

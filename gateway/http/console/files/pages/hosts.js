@@ -41,7 +41,7 @@ const acts = (one) => {
   }, harm);
   if (one.target?.state === "expelled") return "";
   return row(
-    one.target?.state === "offline" ? button("Undrain", "It takes part again.", false)
+    one.target?.reason === "drained" ? button("Undrain", "It takes part again.", false)
       : button("Drain", "It hands over all that it leads and votes in, and goes offline.", true),
     one.cordoned ? button("Uncordon", "It may get replicas and votes again.", false)
       : button("Cordon", "It keeps what it has, and gets no more.", false),
@@ -74,8 +74,11 @@ const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
   })({}),
 }, false));
 
-const replicas = (name) => (one) => (one.replicas ?? []).map((r) => badge(
-  `${name(r.host)} ${r.role}${r.snapshot_percent ? ` ${r.snapshot_percent} %` : ""}`, r.role === "voter" ? "good" : "warn"));
+const replicas = (all) => (shard) => (shard.replicas ?? []).map((r) => {
+  const host = all.find((one) => one.id === r.host) ?? {}, silent = host.alive === false;
+  const percent = r.snapshot_percent ? ` ${r.snapshot_percent} %` : "";
+  return badge(`${host.name ?? r.host} ${r.role}${percent}${silent ? ", silent" : ""}`, silent ? "bad" : r.role === "voter" ? "good" : "warn");
+});
 
 const move = (cluster) => (shard) => action("Move leader", {
   title: `Another leader of ${shard.id ? `shard ${shard.id}` : "the meta shard"}`, does: "Changes wait for some milliseconds meanwhile.",
@@ -98,7 +101,7 @@ export const hosts = {
         { empty: "Nothing is to be changed.", local, name: "plan" }),
       h("h2", {}, "Shards"), table(cluster.shards ?? [], [
         ["shard", (one) => one.id ?? "meta"], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
-        ["replicas", replicas(name)],
+        ["replicas", replicas(cluster.hosts ?? [])],
         ["may lose", (one) => (cluster.observed ? String(one.tolerated ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
       ], { key: (one) => one.id ?? "meta", local, name: "shards" }),
       h("h2", {}, "Policy"), policy(cluster.policy ?? {}),

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // printer is a state machine that prints what it is given.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // attempt is one proposal of a simulation.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // recorder is a state machine whose state is the list of everything that it was given. It checks the

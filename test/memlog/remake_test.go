@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 // TestAGroupIsMadeAnewOfAState: it goes on from the state with one replica, which another one can join.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/memlog"
+	"github.com/signalbox/signalbox/test/memlog"
 )
 
 func TestFirstLeaderIsElectedWithoutWaiting(t *testing.T) {

@@ -1,0 +1,44 @@
+package admin
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/concern"
+)
+
+// TestClocksAndGenerationsThatDifferAreConcerns of the merged list: no host sees them alone. Hosts without an answer do
+// not count, as nothing is known of them.
+func TestClocksAndGenerationsThatDifferAreConcerns(t *testing.T) {
+	for name, c := range map[string]struct {
+		all  []hostAnswer
+		want map[concern.Kind]string // a part of the text
+	}{
+		"alike": {[]hostAnswer{{name: "a", generation: 2}, {name: "b", generation: 2, ahead: -clocksApart}}, nil},
+		"one clock is ahead": {[]hostAnswer{{name: "a", ahead: time.Second}, {name: "b", ahead: 62 * time.Second},
+			{name: "c", ahead: -time.Second}},
+			map[concern.Kind]string{concern.Clocks: "those of c and b are the furthest apart, by 1m3s"}},
+		"one is of before a recovery": {[]hostAnswer{{name: "a", generation: 3}, {name: "b", generation: 2}},
+			map[concern.Kind]string{concern.OldGeneration: "it is of generation 2, and the cluster of 3"}},
+		"it does not answer": {[]hostAnswer{{name: "a", generation: 3},
+			{name: "b", ahead: time.Hour, generation: 2, err: errors.New("refused")}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var list Concerns
+			list.merge(c.all)
+			if len(list.Items) != len(c.want) {
+				t.Fatalf("%+v", list.Items)
+			}
+			for _, x := range list.Items {
+				if part, ok := c.want[x.Kind]; !ok || !strings.Contains(x.Text, part) || x.Do == "" {
+					t.Errorf("%+v", x)
+				}
+				if x.Kind == concern.OldGeneration && x.Host != "b" {
+					t.Errorf("of the host %q", x.Host)
+				}
+			}
+		})
+	}
+}
