@@ -6,9 +6,9 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// Each worker of the engine looks every 200 ms whether shards were added or removed, though each such
-// change wakes all workers (setCCIReady). These looks wake each worker five times a second
-// for nothing. The interval is set here as the slices of entries are (entryslices.go), if the engine has the value that was expected.
+// Each worker of the engine looks every 200 ms whether shards were added or removed, though each such change wakes all
+// workers (setCCIReady): five wake-ups a second and worker for nothing. The interval is set here as the slices of
+// entries are (entryslices.go), if the engine has the value that was expected.
 const (
 	foundReload = 200 * time.Millisecond
 	reloadEvery = time.Second
