@@ -35,7 +35,7 @@ PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk joins start beside consoles trace ydb release packages python
+.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside consoles trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -137,6 +137,9 @@ chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default
 
 disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION (default 10m), as CSV
 	$(GO) test ./test/survival -run '^TestTheDiskOfFewLargeObjects$$' -disk $(DURATION) -count 1 -timeout 0 -v
+
+idle: ## how often a host without clients wakes up, and its processor time, by itself and one of three, for 20 s each
+	$(GO) test ./test/survival -run '^TestWhatAnIdleHostTakes$$' -idle 20s -count 1 -timeout 0 -v
 
 start: ## how long a host with OBJECTS (default 1000000) semaphores takes from a kill -9 until it serves, five times
 	$(GO) test ./test/survival -run '^TestTheStartAfterAKill$$' -objects $(OBJECTS) -count 1 -timeout 0 -v

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// chores are what a round of the loop does for connections.
-func (h *Host) chores(now time.Time, changed bool) {
+// chores are what a round of the loop does for connections. With connections open, the next round has work too.
+func (h *Host) chores(now time.Time, changed bool) (busy bool) {
 	h.routes.announceLeaders()
 	if changed {
 		h.routes.announce()
@@ -18,6 +18,7 @@ func (h *Host) chores(now time.Time, changed bool) {
 	}
 	h.makeSure(now)
 	h.reviewConns(now)
+	return h.connections() > 0
 }
 
 // makeSure keeps this host sure of the rights that the cluster keeps, where it keeps any.

@@ -150,6 +150,7 @@ func (h *Host) Opened(peer transport.Conn) transport.Events {
 	h.mu.Lock()
 	h.conns[c] = struct{}{}
 	h.mu.Unlock()
+	h.set.Stir()
 	return c
 }
 

@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,18 +59,31 @@ func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replica
 		tracks: make(map[hosts.ShardID]*track), asked: time.Now()}
 }
 
-// Run notes how far the shards are that the host leads, until the context ends.
+// Run notes how far the shards are that the host leads, until the context ends. Notes show how far followers lag,
+// so a host without followers takes few.
 func (a *Agent) Run(ctx context.Context) {
-	ticker := time.NewTicker(sampleEvery)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
-		a.sample(time.Now())
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case now := <-timer.C:
+			a.sample(now)
+			if a.alone() {
+				timer.Reset(lookEvery)
+			} else {
+				timer.Reset(sampleEvery)
+			}
 		}
 	}
+}
+
+// alone reports whether the host leads all shards that it has replicas of, and no other host has one.
+func (a *Agent) alone() bool {
+	return !slices.ContainsFunc(a.replicas.Held(), func(h Held) bool {
+		return h.Log.Leadership().Leader != a.host || len(h.Log.Progress()) > 0
+	})
 }
 
 // Handles says whether a request between hosts is for Answer.

@@ -26,11 +26,25 @@ func newFreshness(r *Replica) *freshness { return &freshness{r: r} }
 
 // upToDate reports whether reads may be answered from here without a barrier.
 func (f *freshness) upToDate(now time.Time) bool {
-	window, _ := f.r.set.timing.window()
+	window, period := f.r.set.timing.window()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if now.Sub(f.used) >= reliedPeriods*period {
+		f.r.set.Stir()
+	}
 	f.used = now
 	return !f.begun.IsZero() && now.Sub(f.begun) < window
+}
+
+// reliedPeriods is for how many periods after a read the self-checks go on.
+const reliedPeriods = 5
+
+// relied reports whether a read has relied on the replica lately.
+func (f *freshness) relied(now time.Time) bool {
+	_, period := f.r.set.timing.window()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return now.Sub(f.used) < reliedPeriods*period
 }
 
 // confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call,
@@ -94,7 +108,7 @@ func (f *freshness) forget() {
 func (f *freshness) check(now time.Time, needed bool) {
 	_, period := f.r.set.timing.window()
 	f.mu.Lock()
-	relied := needed || now.Sub(f.used) < 5*period
+	relied := needed || now.Sub(f.used) < reliedPeriods*period
 	if f.busy || !relied || now.Before(f.next) {
 		f.mu.Unlock()
 		return

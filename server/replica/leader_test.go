@@ -48,7 +48,7 @@ func openSetWith(tb testing.TB, shards int, at level.Level, change func(*Config)
 		Cluster: "test", Hosts: []shard.HostID{1}, Shards: shards, Delay: time.Millisecond, DigestInterval: time.Hour,
 		Clock: time.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics.New(shards),
 		Watches: hub.NewBudget(1 << 20),
-		Chores:  func(time.Time, bool) {},
+		Chores:  func(time.Time, bool) bool { return false },
 		Logs: func(group uint64, sm shard.StateMachine) (shard.Log, error) {
 			return network.Open(1, memlog.GroupID(group+1), sm)
 		},

@@ -22,16 +22,19 @@ func (s *Set) Wake() {
 
 // run is the loop: all that time brings about.
 func (s *Set) run() {
-	ticker := time.NewTicker(Tick)
-	defer ticker.Stop()
+	timer := time.NewTimer(Tick)
+	defer timer.Stop()
 	s.upkeepDue.Store(true)
-	for last := s.Now(); ; {
+	last := s.Now()
+	for busy := last; ; {
 		select {
 		case <-s.stop:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		case <-s.wakes:
+			busy = s.Now()
 		}
+		s.resting.Store(false)
 		now := s.Now()
 		changed := s.upkeepDue.Swap(false) || now.Sub(last) > time.Second
 		if changed {
@@ -45,8 +48,71 @@ func (s *Set) run() {
 			r.Pipeline.SetWall(time.Now().UnixNano() - s.Clock())
 			r.leader.run(now)
 		}
-		s.config.Chores(now, changed)
+		if s.config.Chores(now, changed) || s.stirred.Swap(false) || !s.calm() {
+			busy = now
+		}
+		timer.Reset(s.rest(now.Sub(busy)))
 	}
+}
+
+// Stir is called where something appears that time may bring an end to. The loop looks every Tick then.
+func (s *Set) Stir() {
+	s.stirred.Store(true)
+	if s.resting.Load() {
+		s.Wake()
+	}
+}
+
+// rest returns how long the loop may wait for its next round, after it has had nothing to do for so long. Of two that
+// set a flag and then look at the flag of the other one at least sees it: who stirs, or the loop.
+func (s *Set) rest(idle time.Duration) time.Duration {
+	if idle < calmAfter {
+		return Tick
+	}
+	s.resting.Store(true)
+	if s.stirred.Load() {
+		return Tick
+	}
+	return calmTick
+}
+
+// calm reports whether nothing on this host waits for a time, as far as a look without a search shows.
+func (s *Set) calm() bool {
+	if s.upkeepDue.Load() {
+		return false
+	}
+	for _, r := range s.Replicas {
+		if !r.calm() {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Replica) calm() bool {
+	if r.Hub.Len() > 0 || r.watching.Load() > 0 || r.fresh.relied(r.set.Now()) {
+		return false
+	}
+	t := &r.leader
+	s := t.stage()
+	if s.term == 0 {
+		return true
+	}
+	_, alarm := r.nextAlarm()
+	return s.serving && !alarm && r.Machine.Sessions() == 0 && r.Machine.Pending() == 0 &&
+		r.Level() >= r.set.Meta.Machine.Level() && !t.sweep.running && t.idle()
+}
+
+// idle reports whether nothing was left for the next run. Timers of waiters count, as they outlive sessions of this
+// shard.
+func (t *leaderTasks) idle() bool {
+	r := t.r
+	r.mu.Lock()
+	timers := len(r.timers.heap)
+	r.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return timers == 0 && !t.again && len(t.suspects)+len(t.late)+len(t.quotas)+len(t.drops.nodes) == 0
 }
 
 // joined reports whether the host knows its cluster and is known to it.
@@ -98,6 +164,10 @@ const (
 	OverloadWait = 20 * time.Millisecond
 	// Tick is how often a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond
+	// calmTick is how often where nothing waits for a time, and nothing has happened for calmAfter: by then it is known
+	// what has become of all that was proposed. It is shorter than stallAfter, so that a rest is no stall.
+	calmTick  = stallAfter / 2
+	calmAfter = 3 * time.Second
 	// stallAfter is how far apart two checks of the leases may be before the leader holds that it has
 	// not heard clients that were speaking. Looks that are farther apart than that are a stall.
 	stallAfter = time.Second

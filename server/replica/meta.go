@@ -197,6 +197,7 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 			m.set.requestUpkeep()
 		}
 	}
+	m.set.Stir()
 	return nil
 }
 

@@ -148,6 +148,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 		}
 	}
 	r.awaken()
+	r.set.Stir()
 	return nil
 }
 

@@ -43,8 +43,8 @@ type Config struct {
 	Metrics   *metrics.Metrics
 	Watches   *hub.Budget // of streaming and one-shot watches
 	// Chores is called in each round of the loop, after the replicas have done what is due; changed says that the
-	// routing may be another one.
-	Chores func(now time.Time, changed bool)
+	// routing may be another one. It returns whether it has work in the next round.
+	Chores func(now time.Time, changed bool) (busy bool)
 }
 
 // Set is this host's replicas of all shards, what they share, and the loop that does for them what time brings
@@ -63,6 +63,8 @@ type Set struct {
 
 	wakes     chan struct{}
 	upkeepDue atomic.Bool // the routing or the meta shard may need something
+	resting   atomic.Bool // the loop waits for longer than a Tick
+	stirred   atomic.Bool // something has appeared since the loop's last round
 	stop      chan struct{}
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that take digests

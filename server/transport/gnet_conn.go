@@ -68,6 +68,7 @@ func (c *gnetConn) TLS() *tls.ConnectionState { return nil }
 // opened begins the connection's life on the loop.
 func (c *gnetConn) opened(raw gnet.Conn) gnet.Action {
 	c.raw, c.fd, c.loop = raw, raw.Fd(), c.listener.loopOf(raw.EventLoop())
+	c.loop.enter()
 	entered := c.out.enter()
 	c.events = c.listener.handler.Opened(c)
 	if c.events == nil {
@@ -197,6 +198,7 @@ func (c *gnetConn) gone(err error) {
 	c.out.discard()
 	c.in.discard()
 	c.listener.acceptor.release()
+	c.loop.leave()
 	if c.events != nil {
 		c.events.Closed(err)
 	}

@@ -36,14 +36,15 @@ type gnetLoop struct {
 	batch    []*bytebufferpool.ByteBuffer
 	room     []byte
 	checking bool // interval runs
+	conns    int  // open ones; without any the loop need not come round
 }
 
 func newGnetLoop(events gnet.EventLoop) *gnetLoop {
 	l := &gnetLoop{events: events, room: make([]byte, 0, loopWrite)}
 	l.interval = time.AfterFunc(time.Hour, l.checkDue)
 	l.interval.Stop()
-	l.rounds.came(time.Now())
-	l.rounder = time.AfterFunc(roundEvery, l.roundDue)
+	l.rounder = time.AfterFunc(time.Hour, l.roundDue)
+	l.rounder.Stop()
 	return l
 }
 
@@ -71,10 +72,26 @@ func (l *gnetLoop) roundDue() {
 	l.wakeAndUnlock()
 }
 
+// enter is called for a connection before its handler sees it, and leave when it has closed.
+func (l *gnetLoop) enter() {
+	if l.conns++; l.conns == 1 {
+		l.rounds.begin(time.Now())
+		l.armRound()
+	}
+}
+
+func (l *gnetLoop) leave() { l.conns-- }
+
 // comeRound says that the loop runs, and arms the next round from there: rounds do not pile up before a
 // loop that stands still.
 func (l *gnetLoop) comeRound() {
-	l.rounds.came(time.Now())
+	if l.conns > 0 {
+		l.rounds.came(time.Now())
+		l.armRound()
+	}
+}
+
+func (l *gnetLoop) armRound() {
 	l.mu.Lock()
 	if !l.sealed {
 		l.rounder.Reset(roundEvery)

@@ -31,6 +31,10 @@ func (r *Rounds) came(now time.Time) {
 	r.last.Store(at)
 }
 
+// begin says that the loop is running, on the loop, where it had no connection before: a gap before
+// the first connection is no standstill.
+func (r *Rounds) begin(now time.Time) { r.last.Store(int64(now.Sub(epoch))) }
+
 // Latest returns when the loop last came round, and for how long it had stood still by then, all standstills
 // together.
 func (r *Rounds) Latest() (last time.Time, stood time.Duration) {

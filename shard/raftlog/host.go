@@ -90,6 +90,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	}
 	routeEngineLog(c.Logger)
 	reportEntrySlices(c.Logger)
+	reportReload(c.Logger)
 	h.lock = lock
 	h.events = newEvents(h)
 	enginePanicked.Store(nil) // an earlier panic does not explain an error of this call

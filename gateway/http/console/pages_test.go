@@ -140,7 +140,7 @@ func dieAndComeBack(t *testing.T, b *browser) {
 	b.awaitText("3 / 3")
 	st.cluster.Crash(3, false)
 	b.awaitText("2 / 3")
-	// The page of hosts says which replicas are silent, and offers no act that would be refused: the host is not drained.
+	// The page of hosts says which replicas are silent, and offers no act that would be refused: no host is drained.
 	b.visit(st.url + "/hosts")
 	b.awaitText("offline")
 	b.await("document.querySelectorAll('.badge.bad').length === 3") // the host, and its replicas of two shards

@@ -1,0 +1,104 @@
+package replica
+
+import (
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// atRest has a host whose loop the test takes the place of rest, as it does when nothing was added for long.
+func atRest(t *testing.T, s *Set) {
+	t.Helper()
+	s.stirred.Store(false)
+	select {
+	case <-s.wakes:
+	default:
+	}
+	if got := s.rest(calmAfter); got != calmTick {
+		t.Fatalf("the loop of a host that rests waits for %v", got)
+	}
+}
+
+func mustBeWoken(t *testing.T, s *Set, what string) {
+	t.Helper()
+	select {
+	case <-s.wakes:
+	case <-time.After(patience):
+		t.Fatalf("%s does not wake the loop", what)
+	}
+}
+
+// TestALoopThatRestsIsWokenByWhatIsAdded: by whatever reaches the replica from outside.
+func TestALoopThatRestsIsWokenByWhatIsAdded(t *testing.T) {
+	s := standalone(t, 1)
+	r := s.Replicas[0]
+	for _, c := range []struct {
+		what string
+		add  func()
+	}{
+		{"a batch", func() { r.propose(&shard.Command{Kind: shard.CmdContinue}, nil, nil) }},
+		{"the first read for long", func() {
+			r.fresh.mu.Lock()
+			r.fresh.used = time.Time{}
+			r.fresh.mu.Unlock()
+			r.MayAnswer(protocol.ConsistencyRelaxed)
+		}},
+		{"a session that may be dead", func() { r.leader.suspect(1) }},
+		{"a waiter that goes", func() { r.leader.withdraw(shard.WaiterRef{}) }},
+		{"another check", r.leader.recheck},
+		{"other quotas of a node", func() { r.leader.checkQuota(1) }},
+		{"work for the meta shard", s.requestUpkeep},
+		{"what a connection stirs", s.Stir},
+		{"a leadership", func() { r.leader.begin(r.leader.stage().term) }}, // the last one: what is queued waits for it
+	} {
+		atRest(t, s)
+		c.add()
+		mustBeWoken(t, s, c.what)
+	}
+}
+
+// TestALoopRestsOnlyWhereNothingWaits: what the loop looks after keeps it from resting, and so does what is added while
+// it decides.
+func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
+	s := standalone(t, 1)
+	r := s.Replicas[0]
+	r.fresh.used = time.Time{}
+	calm := func() bool {
+		until(t, "nothing is under way", s, func() {}, func() bool {
+			commands, batches := r.Pipeline.Waiting()
+			return commands+batches == 0
+		})
+		s.upkeepDue.Store(false)
+		return s.calm()
+	}
+	until(t, "the host is calm", s, func() { r.leader.run(s.Now()) }, calm)
+	for what, change := range map[string]struct{ add, remove func() }{
+		"upkeep":        {func() {}, func() {}},
+		"another check": {func() { r.leader.recheckLater() }, func() { r.leader.again = false }},
+		"late waiters":  {func() { r.leader.late = make([]shard.WaiterRef, 1) }, func() { r.leader.late = nil }},
+		"a timer":       {func() { r.timers.add(shard.WaiterRef{Order: 1}, s.Now()) }, func() { r.timers.remove(waiterKey{order: 1}) }},
+		"a read":        {func() { r.MayAnswer(protocol.ConsistencyRelaxed) }, func() { r.fresh.used = time.Time{} }},
+		"a sweep":       {func() { r.leader.sweep.running = true }, func() { r.leader.sweep.running = false }},
+		"a watch":       {func() { r.watching.Add(1) }, func() { r.watching.Add(-1) }},
+		"no leases yet": {func() { r.leader.serving.Store(false) }, func() { r.leader.serving.Store(true) }},
+	} {
+		change.add()
+		s.upkeepDue.Store(what == "upkeep")
+		if s.calm() {
+			t.Errorf("a host rests with %s", what)
+		}
+		change.remove()
+		if !calm() {
+			t.Errorf("a host does not rest after %s", what)
+		}
+	}
+	if got := s.rest(calmAfter - 1); got != Tick {
+		t.Errorf("a loop that was busy a moment ago waits for %v", got)
+	}
+	s.stirred.Store(true)
+	if got := s.rest(calmAfter); got != Tick {
+		t.Errorf("a loop waits for %v where something came while it decided", got)
+	}
+}

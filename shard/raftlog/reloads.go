@@ -1,0 +1,42 @@
+package raftlog
+
+import (
+	"log/slog"
+	"time"
+	_ "unsafe" // for go:linkname
+)
+
+// Each worker of the engine looks every 200 ms whether shards were added or removed, though each such change wakes all
+// workers (setCCIReady): five wake-ups a second and worker for nothing. The interval is set here as the slices of
+// entries are (entryslices.go), if the engine has the value that was expected.
+const (
+	foundReload = 200 * time.Millisecond
+	reloadEvery = time.Second
+)
+
+// nodeReloadInterval is the engine's interval between two looks.
+//
+//go:linkname nodeReloadInterval github.com/lni/dragonboat/v4.nodeReloadInterval
+var nodeReloadInterval time.Duration
+
+// reloadSet: the engine had the value that is replaced.
+var reloadSet bool
+
+func init() { reloadSet = setReload(&nodeReloadInterval) }
+
+// setReload sets the interval, unless the engine has another value than the expected one.
+func setReload(interval *time.Duration) bool {
+	if *interval != foundReload {
+		return false
+	}
+	*interval = reloadEvery
+	return true
+}
+
+// reportReload logs that the interval was left alone.
+func reportReload(logger *slog.Logger) {
+	if !reloadSet {
+		logger.Info("the engine looks for shards as often as it would: an idle host takes more processor time",
+			"interval", nodeReloadInterval)
+	}
+}

@@ -1,0 +1,83 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var idleFor = flag.Duration("idle", 0, "for how long TestWhatAnIdleHostTakes watches each host; 0: it is skipped")
+
+// TestWhatAnIdleHostTakes says how often the threads of a host without clients wake up, and what processor time that
+// takes. The number of times that threads wait of their own accord depends little on what else the machine does.
+func TestWhatAnIdleHostTakes(t *testing.T) {
+	if *idleFor == 0 {
+		t.Skip("make idle runs it")
+	}
+	for _, names := range [][]string{{"a"}, {"a", "b", "c"}} {
+		t.Run(fmt.Sprint(len(names)), func(t *testing.T) {
+			hosts := serveAll(t, newPlaces(t, names...))
+			time.Sleep(10 * time.Second) // what follows a start is not what an idle host does
+			var waits, ticks []int
+			began := time.Now()
+			for _, h := range hosts {
+				waits, ticks = append(waits, voluntaryWaits(t, h.PID())), append(ticks, processorTicks(t, h.PID()))
+			}
+			time.Sleep(*idleFor)
+			for i, h := range hosts {
+				seconds := time.Since(began).Seconds()
+				t.Logf("host %d: %.0f waits and %.1f ms of a processor a second", i+1,
+					float64(voluntaryWaits(t, h.PID())-waits[i])/seconds,
+					float64(processorTicks(t, h.PID())-ticks[i])*10/seconds) // a tick is 10 ms to all programs
+			}
+		})
+	}
+}
+
+// voluntaryWaits returns how often the threads of a process have waited for something.
+func voluntaryWaits(t *testing.T, pid int) (n int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no threads of process %d: %v", pid, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for line := range strings.Lines(string(text)) {
+			if count, is := strings.CutPrefix(line, "voluntary_ctxt_switches:"); is {
+				n += atoi(t, count)
+			}
+		}
+	}
+	return n
+}
+
+// processorTicks returns the processor time of a process, in hundredths of a second.
+func processorTicks(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	return atoi(t, fields[11]) + atoi(t, fields[12]) // of the user, of the system
+}
+
+func atoi(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
