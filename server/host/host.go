@@ -200,7 +200,7 @@ const reserveName = "reserve"
 func (h *Host) openLog() (err error) {
 	s := &h.settings
 	// Both must outlast an election, which a long tick makes long.
-	timeout := max(raftlog.DefaultProposalTimeout, 4*raftlog.DefaultElectionTicks*s.RaftTick)
+	timeout := max(raftlog.DefaultProposalTimeout, 4*time.Duration(raftlog.ElectionTicks(s.RaftTick))*s.RaftTick)
 	config := raftlog.Config{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, DataDir: h.directory.LogPath(),
 		Founders: founders(&h.identity), Deployment: h.identity.Deployment(), Transport: h.peers.Load(),

@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// standTicks lie between two followers that stand for election after the death of their leader: long enough for the
-// votes of the first follower, as a tick is longer than the way between two hosts. Two followers that stand at once
-// would split the votes.
-const standTicks = 3
+// standGap lies between two followers that stand for election after the death of their leader: long enough for the
+// votes of the first follower, as a tick is longer than the way to another host and back. Two followers that stand at
+// once would split the votes.
+func standGap(tick time.Duration) time.Duration { return max(60*time.Millisecond, tick+tick/5) }
 
 // Died implements transport.Replicas. A follower need not wait for the silence of a leader whose process has ended.
 // An early election is safe whatever has happened to the leader: a follower whose clock is fast stands as early. The
@@ -47,5 +47,5 @@ func (l *Log) stand(leader shard.HostID) (s transport.Stand, ok bool) {
 			Type: raftpb.TimeoutNow, ShardID: l.shardID, From: from, To: v.Replica, Term: now.Term,
 		}, now == led || now.Leader == 0 // the follower before may have lost
 	}
-	return transport.Stand{After: time.Duration(turn) * standTicks * l.host.config.Tick, Message: message}, true
+	return transport.Stand{After: time.Duration(turn) * standGap(l.host.config.Tick), Message: message}, true
 }

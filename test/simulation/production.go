@@ -68,7 +68,7 @@ func newProduction(w *world, founders []shard.HostID) *production {
 }
 
 // electionTicks is how many ticks of a host an election takes at least.
-const electionTicks = raftlog.DefaultElectionTicks
+const electionTicks = 15
 
 // newHost returns a host that is down, with an empty disk. What is not of the plan is as server/host has it.
 func (p *production) newHost(id shard.HostID) *productionHost {
@@ -139,7 +139,7 @@ func (p *production) Boot(id shard.HostID, known []shard.HostID) error {
 	clear(h.logs)
 	h.down = false
 	tick := time.Duration(float64(p.world.plan.Log.ElectionTimeout/electionTicks) / h.rate)
-	h.Config.Tick = tick.Round(time.Millisecond)
+	h.Config.Tick, h.Config.ElectionTicks = tick.Round(time.Millisecond), electionTicks
 	p.mu.Unlock()
 	_, err := h.Start(book(known), nil)
 	return err
