@@ -132,8 +132,8 @@ var table = []row{
 	},
 	{
 		name: "raft-tick", group: groupRaft, hint: "DURATION", clusterWide: true,
-		help: "how often a leader calls the other hosts; after 6 to 12 ticks of silence, and 300 ms at least, another " +
-			"one leads; up to 250ms, and above the round trip between the hosts",
+		help: "how often a leader calls the other hosts; after 6 to 12 ticks of silence, and 300 ms at least, " +
+			"another one leads; up to 250ms, and above the round trip between the hosts",
 		field: func(s *Settings) value { return durationValue{&s.RaftTick} },
 	},
 	{

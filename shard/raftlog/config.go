@@ -254,7 +254,6 @@ func (c Config) target() transport.Target {
 	return transport.Target{Host: c.Host, Incarnation: c.Incarnation}
 }
 
-// election is the shortest time after which a follower gives up a silent leader.
 // ElectionTicks returns the default number of ticks after which a follower without a leader stands for election, at the
 // earliest: 300 ms, and never under six ticks, from as many of which each follower draws.
 func ElectionTicks(tick time.Duration) int {
@@ -262,4 +261,5 @@ func ElectionTicks(tick time.Duration) int {
 	return max(6, int((least+tick-1)/tick))
 }
 
+// election is the shortest time after which a follower gives up a silent leader.
 func (c Config) election() time.Duration { return time.Duration(c.ElectionTicks) * c.Tick }

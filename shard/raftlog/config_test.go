@@ -66,3 +66,13 @@ func TestValidateRefusesWhatMakesNoSense(t *testing.T) {
 		})
 	}
 }
+
+// TestElectionsTakeAsLongWithOtherTicks: 300 ms at the least, and six ticks to draw from.
+func TestElectionsTakeAsLongWithOtherTicks(t *testing.T) {
+	for tick, want := range map[time.Duration]int{time.Millisecond: 300, 20 * time.Millisecond: 15,
+		40 * time.Millisecond: 8, DefaultTick: 6, 250 * time.Millisecond: 6} {
+		if got := ElectionTicks(tick); got != want {
+			t.Errorf("%v: %d ticks, want %d", tick, got, want)
+		}
+	}
+}
