@@ -67,8 +67,8 @@ type Settings struct {
 	// RaftSecretFile holds a secret that only the hosts of the cluster know. Without TLS the secret keeps strangers
 	// from writing to the log.
 	RaftSecretFile string `yaml:"raft-secret-file"`
-	// RaftTick is how often a leader calls the other hosts. A host tries to lead after a silence of 6 to 12 ticks, and of
-	// 300 ms at least. The same on all hosts.
+	// RaftTick is how often a leader calls the other hosts. A host tries to lead after a silence of 6 to 12 ticks, and
+	// of 300 ms at least. The same on all hosts.
 	RaftTick time.Duration `yaml:"raft-tick"`
 	// RaftSnapshotBatches is after how many batches of its log a shard saves a snapshot and drops what
 	// the log has before it, but for a fifth of as many.

@@ -98,7 +98,7 @@ func TestAllThreeSourcesFillEverySetting(t *testing.T) {
 		"listen": "127.0.0.1:6", "tls-listen": "127.0.0.1:7", "client-advertise": "box:7", "tls-cert": pem,
 		"tls-key":       pem,
 		"tls-client-ca": pem, "token-file": pem, "raft-listen": "127.0.0.1:1", "raft-advertise": "10.0.0.2:1",
-		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "50ms",
+		"raft-tls-cert": pem, "raft-tls-key": pem, "raft-tls-ca": pem, "raft-secret-file": pem, "raft-tick": "40ms",
 		"http-trusted-proxies": "10.0.0.0/8,2001:db8::1/128",
 		"raft-metrics":         "true", "raft-snapshot-batches": "1000", "raft-snapshot-bytes": "8MiB",
 		"admin-listen": "127.0.0.1:8", "pprof": "true",
