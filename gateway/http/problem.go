@@ -95,19 +95,19 @@ func problemOf(err error) *problem {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &bad):
-		return refuse(protocol.StatusBadRequest, err.Error())
+		return refuse(protocol.StatusBadRequest, operation.Plain(err))
 	case errors.Is(err, client.ErrUnavailable) && !errors.As(err, &answer):
-		return refuse(protocol.StatusUnavailable, err.Error())
+		return refuse(protocol.StatusUnavailable, operation.Plain(err))
 	case errors.As(err, &answer):
-		p := refuse(answer.Status, err.Error())
+		p := refuse(answer.Status, operation.Plain(err))
 		p.Wait = answer.Wait
 		return p
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), errors.Is(err, client.ErrClosed):
-		return refuse(protocol.StatusUnavailable, err.Error())
+		return refuse(protocol.StatusUnavailable, operation.Plain(err))
 	case errors.Is(err, client.ErrNotFound):
-		return refuse(protocol.StatusNotFound, err.Error())
+		return refuse(protocol.StatusNotFound, operation.Plain(err))
 	}
-	return refuse(protocol.StatusInternal, err.Error())
+	return refuse(protocol.StatusInternal, operation.Plain(err))
 }
 
 // problemCode is the HTTP code of an error, 0 for none.

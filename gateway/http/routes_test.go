@@ -142,6 +142,10 @@ func TestProblemsSayWhatToDo(t *testing.T) {
 			p.SignalboxStatus == "" {
 			t.Errorf("%s: %d %s", request, r.code, r.text)
 		}
+		if want := "describe node /nowhere: there is no such node"; strings.Contains(request, "?node=/nowhere") &&
+			p.Detail != want {
+			t.Errorf("%s: %q says more than once what is so, or names packages; want %q", request, p.Detail, want)
+		}
 	}
 }
 
