@@ -47,6 +47,13 @@ type fleet struct {
 	failed   func(format string, args ...any) // Fatalf, but where a planted bug is to be found
 }
 
+// seen is how leaders see replicas: by a planted bug, and by what a function changes.
+func (f *fleet) seen() (planted bug, progress func(hosts.ShardID, *shard.Progress)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.bug, f.progress
+}
+
 const maxFleet = 9
 
 // newFleet starts founders with two data shards. It is to be called in a bubble.

@@ -445,12 +445,13 @@ func (l *checkedLog) Remove(ctx context.Context, replica, change uint64) error {
 // Progress adds what a test wants to be seen.
 func (l *checkedLog) Progress() []shard.Progress {
 	list := l.Log.Progress()
+	planted, show := l.host.fleet.seen()
 	for i := range list {
-		if l.host.fleet.bug == bugDeaf {
+		if planted == bugDeaf {
 			list[i].SilentMillis = 0
 		}
 	}
-	if show := l.host.fleet.progress; show != nil {
+	if show != nil {
 		for i := range list {
 			show(l.shard, &list[i])
 		}

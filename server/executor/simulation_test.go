@@ -204,7 +204,9 @@ func (s *simulation) inOrder() {
 func playStory(t *testing.T, planted bug, story func(f *fleet)) (broken string) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
+		f.mu.Lock()
 		f.bug = planted
+		f.mu.Unlock()
 		f.failed = func(format string, args ...any) {
 			f.violated(format, args...)
 			runtime.Goexit()

@@ -24,11 +24,11 @@ const (
 )
 
 // engineDetails are in lines that the engine writes as warnings or errors, and that do not concern an operator: what
-// the check of the settings covers already, details that the line about an unreachable host makes up for, and that a
-// worker of a busy machine found several ticks of the clock at once.
+// the check of the settings covers already, details that the line about an unreachable host makes up for, that a
+// worker of a busy machine found several ticks of the clock at once, and that elections have few ticks: ticks are long.
 var engineDetails = []string{
 	"mutual TLS disabled", "failed to get a connection to", "send batch failed", "connect and process failed",
-	"LocalTick msgs in one batch",
+	"LocalTick msgs in one batch", "ElectionRTT is not a magnitude larger",
 }
 
 // engineLog passes on those lines of the Raft log that an operator may have to act on, and repeats them seldom. It

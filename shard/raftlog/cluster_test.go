@@ -42,7 +42,7 @@ func newCluster(t testing.TB, count int, change func(*Config)) []*member {
 			Host: id, Incarnation: founders[id], DataDir: filepath.Join(t.TempDir(), fmt.Sprint("host", id)),
 			Founders: founders, Deployment: 42, Logger: testLogger(t),
 			// A machine that is busy with other tests must not look like one that has failed.
-			ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
+			Tick: 20 * time.Millisecond, ElectionTicks: 25, ProposalTimeout: patience, BarrierTimeout: patience / 3,
 		}
 		if count == 1 {
 			config.ElectionTicks = 5 // no other host can depose it

@@ -252,10 +252,10 @@ func (l *drivenLease) Update(ctx context.Context, data string) error {
 }
 
 func (l *drivenLease) Release(ctx context.Context) error {
+	// As with the client in Go, the lease is not held from the call on, whatever comes of the call: a release that was
+	// cancelled goes on, and a second one would answer for the first.
+	defer l.end(client.ErrReleased)
 	_, err := l.session.call(ctx, "release", arguments{"lease": l.command}, nil)
-	if err == nil {
-		l.end(client.ErrReleased)
-	}
 	return err
 }
 
