@@ -108,7 +108,7 @@ func (w *world) failAtEach(rounds, stride int, matters func(raftlogtest.Step) bo
 
 // failBefore is failAfter, which loses all that was not synced where that is wanted.
 func (w *world) failBefore(h *host, steps int64, matters func(raftlogtest.Step) bool, all bool) {
-	draw := outage.RandomDraw(w.random)
+	draw := drawAt(h, steps)
 	if all {
 		draw = lost
 	}

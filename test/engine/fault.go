@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -103,7 +104,13 @@ func (w *world) failAtStep(h *host) { w.failAfter(h, int64(w.random.IntN(200)), 
 
 // failAfter has the power of a host fail before the step after so many that matter, all where matters is nil.
 func (w *world) failAfter(h *host, steps int64, matters func(raftlogtest.Step) bool) {
-	w.failWith(h, steps, matters, outage.RandomDraw(w.random))
+	w.failWith(h, steps, matters, drawAt(h, steps))
+}
+
+// drawAt is what chance leaves when a host fails in a step. The draw has a source of its own: a step is one of the
+// host's goroutines, which run beside the world.
+func drawAt(h *host, steps int64) outage.Draw {
+	return outage.RandomDraw(rand.New(rand.NewPCG(uint64(steps), uint64(h.id))))
 }
 
 // failWith is failAfter, with a draw of what is left.
