@@ -5,6 +5,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -72,7 +73,7 @@ func (s *drivenSession) Acquire(ctx context.Context, t workload.Target, a worklo
 	if a.Wait >= 0 {
 		with["wait_ms"] = a.Wait.Milliseconds()
 	}
-	lease := &drivenLease{session: s, count: a.Count, asked: make(map[history.Time]bool)}
+	lease := &drivenLease{session: s, name: t.Name, count: a.Count, asked: make(map[history.Time]bool)}
 	lease.ctx, lease.lost = context.WithCancelCause(context.Background())
 	l, err := s.call(ctx, "acquire", with, func(id string) {
 		lease.command = id
@@ -91,7 +92,19 @@ func (s *drivenSession) Acquire(ctx context.Context, t workload.Target, a worklo
 
 func (s *drivenSession) Release(ctx context.Context, t workload.Target) (bool, error) {
 	l, err := s.call(ctx, "release", s.of(t, nil), nil)
-	return err == nil && l.Released, err
+	if err != nil {
+		return false, err
+	}
+	// A lease is over once its semaphore was released by name: the release of such a lease does nothing, without an error.
+	s.mu.Lock()
+	leases := maps.Clone(s.leases)
+	s.mu.Unlock()
+	for _, lease := range leases {
+		if lease.session == s && lease.name == t.Name && lease.Fence() != 0 {
+			_ = lease.Ask()
+		}
+	}
+	return l.Released, nil
 }
 
 func (s *drivenSession) Update(ctx context.Context, t workload.Target, data string, revision uint64,
@@ -138,6 +151,7 @@ func (s *drivenSession) Close(ctx context.Context) error {
 // may be on the way for long.
 type drivenLease struct {
 	session *drivenSession
+	name    string // of the semaphore
 	command string // that acquired it
 	ctx     context.Context
 	lost    context.CancelCauseFunc
@@ -252,10 +266,14 @@ func (l *drivenLease) Update(ctx context.Context, data string) error {
 }
 
 func (l *drivenLease) Release(ctx context.Context) error {
-	// As with the client in Go, the lease is not held from the call on, whatever comes of the call: a release that was
-	// cancelled goes on, and a second one would answer for the first.
-	defer l.end(client.ErrReleased)
 	_, err := l.session.call(ctx, "release", arguments{"lease": l.command}, nil)
+	if err == nil {
+		l.end(client.ErrReleased)
+	} else {
+		// A release that was cancelled goes on if it had begun. Then the lease is over, and a second release would answer
+		// for the first.
+		_ = l.Ask()
+	}
 	return err
 }
 
