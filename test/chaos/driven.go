@@ -270,8 +270,8 @@ func (l *drivenLease) Release(ctx context.Context) error {
 	if err == nil {
 		l.end(client.ErrReleased)
 	} else {
-		// A release that was cancelled goes on if it had begun. Then the lease is over, and a second release would answer
-		// for the first.
+		// A release that was cancelled goes on if it had begun. Then the lease is over, and a second release would
+		// answer for the first.
 		_ = l.Ask()
 	}
 	return err
