@@ -95,7 +95,7 @@ func (s *drivenSession) Release(ctx context.Context, t workload.Target) (bool, e
 	if err != nil {
 		return false, err
 	}
-	// A lease is over once its semaphore was released by name: the release of such a lease does nothing, without an error.
+	// A lease is over once its semaphore was released by name: a release of such a lease does nothing, and is no error.
 	s.mu.Lock()
 	leases := maps.Clone(s.leases)
 	s.mu.Unlock()
