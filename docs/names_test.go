@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server/settings"
 )
 
@@ -70,6 +72,15 @@ func exists(known map[string][]string, name string) bool {
 		}
 	}
 	return false
+}
+
+// TestTheNewestLevelOnPagesIsThatOfThisBuild: a page that shows what `signalbox version` prints has it.
+func TestTheNewestLevelOnPagesIsThatOfThisBuild(t *testing.T) {
+	p := readPage(t, "docs/install.md")
+	want := fmt.Sprintf("newest level   %d", level.Newest)
+	if got := regexp.MustCompile(`newest level +\d+`).FindAllString(p.text, -1); !slices.Equal(got, []string{want}) {
+		t.Errorf("%s has %q, not %q", p.path, got, want)
+	}
 }
 
 // TestGuaranteesNameTheirTests: a list under "Tests" says `package`, then tests of that package, and golden

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -208,15 +209,16 @@ func TestAnUpgradeKeepsSettingsAndData(t *testing.T) {
 	if err := host.Await("it is well", patience, well); err != nil {
 		t.Fatal(err)
 	}
+	newest := m.newestLevel()
 	if err := host.Await("the level of the data is on record", patience, func() bool {
 		return m.there("var/lib/signalbox/level.json") &&
-			strings.Contains(m.read("var/lib/signalbox/level.json"), `"level": 6`)
+			strings.Contains(m.read("var/lib/signalbox/level.json"), `"level": `+newest)
 	}); err != nil {
 		t.Fatal(err)
 	}
 
 	refused := append(slices.Clone(install), "--force-downgrade", "/dist/"+filepath.Base(older))
-	m.refuses("is of feature level 6, and this version follows levels up to 5", refused...)
+	m.refuses(fmt.Sprintf("is of feature level %s, and this version follows levels up to %d", newest, levelBefore), refused...)
 	if got := m.run("dpkg-query", "--show", "--showformat=${Version} ${Status}", "signalbox"); got !=
 		"1.2.3~rc.1 install ok installed" {
 		t.Errorf("after the refusal there is %s", got)
@@ -277,6 +279,13 @@ func TestPackagesOfRPMInstall(t *testing.T) {
 	if m.there("usr/bin/signalbox") || !m.there("var/lib/signalbox/level.json") {
 		t.Error("a removal takes the program, and leaves the data")
 	}
+}
+
+// newestLevel is that of the installed program, as it says.
+func (m *machine) newestLevel() string {
+	m.t.Helper()
+	_, level, _ := strings.Cut(m.run("signalbox", "version"), "newest level")
+	return strings.TrimSpace(level)
 }
 
 // checkVersionOf holds the installed program against the version of the tests.
