@@ -218,7 +218,8 @@ func TestAnUpgradeKeepsSettingsAndData(t *testing.T) {
 	}
 
 	refused := append(slices.Clone(install), "--force-downgrade", "/dist/"+filepath.Base(older))
-	m.refuses(fmt.Sprintf("is of feature level %s, and this version follows levels up to %d", newest, levelBefore), refused...)
+	m.refuses(fmt.Sprintf("is of feature level %s, and this version follows levels up to %d", newest, levelBefore),
+		refused...)
 	if got := m.run("dpkg-query", "--show", "--showformat=${Version} ${Status}", "signalbox"); got !=
 		"1.2.3~rc.1 install ok installed" {
 		t.Errorf("after the refusal there is %s", got)
