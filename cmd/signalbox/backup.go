@@ -229,10 +229,10 @@ func showBackup(f *cli.Frame, o backupObject) error {
 	}
 	var shards, nodes [][]any
 	for _, s := range o.Shards {
-		shards = append(shards, []any{s.Shard, s.Term, s.Index, s.Objects, byteText(int64(s.Bytes))})
+		shards = append(shards, []any{s.Shard, s.Term, s.Index, s.Objects, cli.ByteText(int64(s.Bytes))})
 	}
 	for _, n := range o.Nodes {
-		nodes = append(nodes, []any{n.Path, n.Semaphores, n.Rollouts, n.Processes, byteText(int64(n.Bytes))})
+		nodes = append(nodes, []any{n.Path, n.Semaphores, n.Rollouts, n.Processes, cli.ByteText(int64(n.Bytes))})
 	}
 	err = f.Section("shards", []string{"SHARD#", "TERM#", "INDEX#", "OBJECTS#", "SIZE#"}, shards)
 	return errors.Join(err,

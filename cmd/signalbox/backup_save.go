@@ -96,20 +96,20 @@ right.`,
 func (s *saveCommand) check(c *cobra.Command, target string) error {
 	switch {
 	case s.every == 0 && s.listen != "":
-		return misuse(c, "--metrics-listen goes with --every")
+		return cli.Misuse(c, "--metrics-listen goes with --every")
 	case s.every == 0 && !c.Flags().Changed("keep"):
 		return nil
 	case s.every != 0 && s.every < time.Second:
-		return misuse(c, "--every is one second at the least")
+		return cli.Misuse(c, "--every is one second at the least")
 	case s.keep < 1:
-		return misuse(c, "--keep is 1 at the least")
+		return cli.Misuse(c, "--keep is 1 at the least")
 	}
 	info, err := os.Stat(target)
 	switch {
 	case err != nil:
 		return cli.ExitWith(cli.ExitNotFound, err)
 	case !info.IsDir():
-		return misuse(c, "with --every and with --keep %s must be a directory", cli.Safe(target))
+		return cli.Misuse(c, "with --every and with --keep %s must be a directory", cli.Safe(target))
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (s *saveCommand) once(ctx context.Context, target string, from *source) (er
 
 func savedText(target string, b *admin.Backup) string {
 	return fmt.Sprintf("%s has %d data shards of cluster %s, generation %d, with %s", target, b.Shards, b.Cluster,
-		b.Generation, byteText(b.Bytes))
+		b.Generation, cli.ByteText(b.Bytes))
 }
 
 // savedBackup is a backup that was saved, with its file.
@@ -167,7 +167,7 @@ func (s *source) save(ctx context.Context, w io.Writer) (admin.Backup, error) {
 	done, err := s.admin.Backup(ctx, paused, func(b admin.Backup) {
 		if now := time.Now(); now.Sub(said) >= progressEvery {
 			said = now
-			s.say("signalbox: %d of %d shards, %s", b.Saved, b.Shards+1, byteText(b.Bytes))
+			s.say("signalbox: %d of %d shards, %s", b.Saved, b.Shards+1, cli.ByteText(b.Bytes))
 		}
 	})
 	if errors.Is(context.Cause(ctx), errNothingCame) {

@@ -69,10 +69,10 @@ COMMAND; 64 the command line is wrong. signalbox help exit-codes has the others.
 				return err
 			}
 			if b.parties < 1 {
-				return misuse(c, "--parties %d: say how many are to come", b.parties)
+				return cli.Misuse(c, "--parties %d: say how many are to come", b.parties)
 			}
 			if b.bounded = c.Flags().Changed("wait"); b.wait < 0 {
-				return misuse(c, "--wait %v is below zero", b.wait)
+				return cli.Misuse(c, "--wait %v is below zero", b.wait)
 			}
 			b.name = args[1]
 			return b.pass()

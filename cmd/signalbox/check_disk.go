@@ -45,7 +45,7 @@ func checkDisk(ctx context.Context, f *cli.Frame, dir string, x *findings) {
 		l = levelWarn
 	}
 	x.add(l, subject, "it will do for few changes; for many, use a local SSD that others do not use as well",
-		"a durable write of %s takes %v in the median and %v for 99 of 100, of %d", byteText(probeBytes),
+		"a durable write of %s takes %v in the median and %v for 99 of 100, of %d", cli.ByteText(probeBytes),
 		duration(half.Seconds()), duration(most.Seconds()), len(times))
 }
 
@@ -56,8 +56,8 @@ func probe(ctx context.Context, f *cli.Frame, dir string) (times []time.Duration
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
-	bar := newProgress(f)
-	defer bar.end()
+	bar := cli.NewProgress(f)
+	defer bar.End()
 	block := make([]byte, probeBytes)
 	for began := time.Now(); len(times) < probeWrites && time.Since(began) < probeWithin && ctx.Err() == nil; {
 		start := time.Now()
@@ -68,7 +68,7 @@ func probe(ctx context.Context, f *cli.Frame, dir string) (times []time.Duration
 			return nil, fmt.Errorf("make durable: %w", err)
 		}
 		times = append(times, time.Since(start))
-		bar.show("probing the disk", int64(len(times)), probeWrites)
+		bar.Show("probing the disk", int64(len(times)), probeWrites)
 	}
 	return times, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/signalbox/signalbox/client/discovery"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/inspect"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/internal/shape"
 )
@@ -156,7 +157,7 @@ var ownObjects = []struct {
 	{"check", finding{}}, {"access can", verdict{}}, {"backup save", savedBackup{}},
 	{"backup verify, show", backupObject{}}, {"backup restore, cluster recover", madeObject{}},
 	{"cluster recover --export", exportObject{}}, {"context list", contextObject{}}, {"context show", settingObject{}},
-	{"inspect", directoryObject{}}, {"host moved", movedObject{}}, {"version", buildObject{}},
+	{"inspect", inspect.Object{}}, {"host moved", movedObject{}}, {"version", buildObject{}},
 }
 
 // json writes which command prints the answer of which route, examples, and the fields of all else.

@@ -161,7 +161,7 @@ cordons, leaderships that rest before they are moved to spread the load, and hos
 				})
 			}
 			if len(except) > 0 {
-				return misuse(c, "--except is for --wait")
+				return cli.Misuse(c, "--except is for --wait")
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				return askWhy(ctx, f, box)

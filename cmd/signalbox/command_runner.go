@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -40,21 +39,16 @@ func (r *commandRunner) addQuiet(c *cobra.Command) {
 	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing but errors on standard error")
 }
 
-// misuse is the error of a command line that is wrong.
-func misuse(c *cobra.Command, format string, args ...any) error {
-	return cli.ExitWith(cli.ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called",
-		append(args, c.CommandPath())...))
-}
-
 // takeCommand takes the command and its arguments, which stand behind arguments of these names and --.
 func (r *commandRunner) takeCommand(c *cobra.Command, args []string, names ...string) error {
 	switch dash := c.ArgsLenAtDash(); {
 	case dash < 0:
-		return misuse(c, "there is no -- with a command after it")
+		return cli.Misuse(c, "there is no -- with a command after it")
 	case dash != len(names):
-		return misuse(c, "%d arguments stand before --, and they must be two: %s", dash, strings.Join(names, " and "))
+		return cli.Misuse(c, "%d arguments stand before --, and they must be two: %s", dash,
+			strings.Join(names, " and "))
 	case len(args) == len(names):
-		return misuse(c, "there is no command after --")
+		return cli.Misuse(c, "there is no command after --")
 	}
 	r.command = args[len(names):]
 	return nil

@@ -186,7 +186,7 @@ func (f *face) addFlag(c *cobra.Command, name string) {
 func (f *face) fill(c *cobra.Command, args []string) (err error) {
 	for _, word := range f.flags {
 		if name := strings.TrimPrefix(word, "--"); name != word && !c.Flags().Changed(name) {
-			return misuse(c, "--%s is missing", name)
+			return cli.Misuse(c, "--%s is missing", name)
 		}
 	}
 	for i, text := range args {

@@ -159,7 +159,7 @@ that runs before a container is stopped need not know more.`,
 			args = []string{own}
 		}
 		if len(args) == 0 {
-			return misuse(c, "HOST is missing, and "+nameVariable+" names none")
+			return cli.Misuse(c, "HOST is missing, and "+nameVariable+" names none")
 		}
 		return named(c, args)
 	}

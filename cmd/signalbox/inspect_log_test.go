@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/inspect"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -146,9 +147,9 @@ func TestInspectSeesWhatAHostWouldEndAt(t *testing.T) {
 			}
 			file := c.damage(t, dir)
 			code, out, said := command(nil, "inspect", dir, "-o", "json")
-			o := parsed[directoryObject](t, out)
+			o := parsed[inspect.Object](t, out)
 			inside, _ := filepath.Rel(dir, file)
-			if code != cli.ExitData || len(o.Problems) == 0 || !o.hasProblem(inside) ||
+			if code != cli.ExitData || len(o.Problems) == 0 || !o.HasProblem(inside) ||
 				!strings.Contains(o.Problems[0].Problem, c.want) {
 				t.Errorf("code %d, want a problem of %s: %+v %s", code, inside, o.Problems, said)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/inspect"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/datadir"
 	"github.com/signalbox/signalbox/server/host"
@@ -112,7 +113,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	stop()
 	defer box.Close()
 
-	o := parsed[directoryObject](t, x.ok("inspect", p.Dir, "-o", "json"))
+	o := parsed[inspect.Object](t, x.ok("inspect", p.Dir, "-o", "json"))
 	if o.HostName != "signalbox" || o.HostID != 1 || o.Shards != 1 || !o.Started || o.LogBytes == 0 ||
 		len(o.Hosts) != 1 || len(o.Problems) != 0 {
 		t.Errorf("%+v", o)
@@ -135,7 +136,7 @@ func TestInspectShowsWhatIsInADirectory(t *testing.T) {
 	if newest != 2 {
 		t.Errorf("%d newest snapshots: %+v", newest, o.Snapshots)
 	}
-	found := make(map[string]contentsObject)
+	found := make(map[string]inspect.Contents)
 	for _, n := range o.Nodes {
 		found[n.Path] = n
 	}

@@ -65,15 +65,15 @@ func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
 		return err
 	}
 	if r.timeout < child.MinTimeout || r.timeout > maxSessionTimeout {
-		return misuse(c, "--session-timeout %v: give %v to %v: with less there is no time to stop a command", r.timeout,
-			child.MinTimeout, maxSessionTimeout)
+		return cli.Misuse(c, "--session-timeout %v: give %v to %v: with less there is no time to stop a command",
+			r.timeout, child.MinTimeout, maxSessionTimeout)
 	}
 	if !c.Flags().Changed("kill-after") {
 		r.killAfter = child.DefaultKillAfter(r.timeout)
 	}
 	if most := child.MaxKillAfter(r.timeout); r.killAfter < 0 || r.killAfter > most {
-		return misuse(c, "--kill-after %v: with --session-timeout %v the lease can be another's after that; give up "+
-			"to %v, or a longer session timeout",
+		return cli.Misuse(c, "--kill-after %v: with --session-timeout %v the lease can be another's after that; "+
+			"give up to %v, or a longer session timeout",
 			r.killAfter, r.timeout, most)
 	}
 	if r.data == "" {

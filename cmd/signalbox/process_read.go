@@ -102,7 +102,7 @@ escape. A result that is not kept any more ends the command with code 66.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case watch && len(args) > 2:
-				return misuse(c, "--watch is for all results, and there is %s", cli.Safe(args[2]))
+				return cli.Misuse(c, "--watch is for all results, and there is %s", cli.Safe(args[2]))
 			case watch:
 				return watchResults(f, c, args[0], args[1])
 			}

@@ -105,7 +105,7 @@ process deleted, this program ends with code 80.
 				return err
 			}
 			if w.observer && w.on.coordinate != "" {
-				return misuse(c, "--observer does not go with --on-coordinate")
+				return cli.Misuse(c, "--observer does not go with --on-coordinate")
 			}
 			if !c.Flags().Changed("observer") {
 				w.observer = w.on.coordinate == ""
@@ -113,7 +113,7 @@ process deleted, this program ends with code 80.
 			if w.member == "" {
 				machine, err := os.Hostname()
 				if err != nil {
-					return misuse(c, "this machine has no name (%w): give --name", err)
+					return cli.Misuse(c, "this machine has no name (%w): give --name", err)
 				}
 				w.member = machine
 			}

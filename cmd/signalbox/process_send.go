@@ -55,7 +55,7 @@ with code 79. What was sent is never sent twice.
 		ValidArgsFunction: f.Complete(f.Paths, completeProcesses(f)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if w.wait <= 0 {
-				return misuse(c, "--wait %v is not above zero", w.wait)
+				return cli.Misuse(c, "--wait %v is not above zero", w.wait)
 			}
 			var err error
 			if w.payload, err = f.Data(args[2]); err != nil {

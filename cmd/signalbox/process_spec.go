@@ -56,7 +56,7 @@ func (p *processFlags) apply(c *cobra.Command, spec *process.Spec) error {
 	}
 	on, ok := timeouts[given.onTimeout]
 	if !ok {
-		return misuse(c, "--on-timeout %s: give %s", cli.Safe(given.onTimeout),
+		return cli.Misuse(c, "--on-timeout %s: give %s", cli.Safe(given.onTimeout),
 			strings.Join(slices.Sorted(maps.Keys(timeouts)), ", "))
 	}
 	*spec = given.spec

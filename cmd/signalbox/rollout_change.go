@@ -61,7 +61,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				return err
 			}
 			if len(spec.Locations) == 0 {
-				return misuse(c, "there is no --location, nor a --file that has one")
+				return cli.Misuse(c, "there is no --location, nor a --file that has one")
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				r, err := rollout.Of(box, args[0], args[1]), error(nil)

@@ -64,7 +64,7 @@ command ends with code 73, if there is no such location with code 79.
 		ValidArgsFunction:     f.Complete(f.Paths, completeRollouts(f)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if w.instance.Location == "" {
-				return misuse(c, "--location is missing")
+				return cli.Misuse(c, "--location is missing")
 			}
 			if err := w.prepare(c, args); err != nil {
 				return err
@@ -72,7 +72,7 @@ command ends with code 73, if there is no such location with code 79.
 			if w.instance.Name == "" {
 				machine, err := os.Hostname()
 				if err != nil {
-					return misuse(c, "this machine has no name (%w): give --instance", err)
+					return cli.Misuse(c, "this machine has no name (%w): give --instance", err)
 				}
 				w.instance.Name = machine
 			}

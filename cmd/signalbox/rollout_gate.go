@@ -65,7 +65,7 @@ run. Where the location has another target by now the command ends with code 79.
 		ValidArgsFunction:     f.Complete(f.Paths, completeRollouts(f)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if g.judgement.Location == "" || g.judgement.Gate == "" {
-				return misuse(c, "--location or --gate is missing")
+				return cli.Misuse(c, "--location or --gate is missing")
 			}
 			if g.judgement.By = g.author; g.author == "" {
 				g.judgement.By = userAtMachine(f)
@@ -74,7 +74,7 @@ run. Where the location has another target by now the command ends with code 79.
 			for _, way := range byHand {
 				if c.Flags().Changed(way.flag) {
 					if given {
-						return misuse(c, "there is more than one verdict")
+						return cli.Misuse(c, "there is more than one verdict")
 					}
 					given, g.judgement.Verdict.Result = true, way.result
 				}
@@ -83,10 +83,10 @@ run. Where the location has another target by now the command ends with code 79.
 				return g.judge(c, args)
 			}
 			if g.text != "" {
-				return misuse(c, "--text goes with --pass, --fail or --inconclusive")
+				return cli.Misuse(c, "--text goes with --pass, --fail or --inconclusive")
 			}
 			if g.again <= 0 {
-				return misuse(c, "--again %v is not above zero", g.again)
+				return cli.Misuse(c, "--again %v is not above zero", g.again)
 			}
 			if err := g.prepare(c, args); err != nil {
 				return err

@@ -41,14 +41,14 @@ the act. Nothing is changed.`,
 			if verb != "" {
 				i := slices.Index(verbNames(), verb)
 				if i < 0 {
-					return misuse(c, "--act %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
+					return cli.Misuse(c, "--act %s: there are %s", cli.Safe(verb), strings.Join(verbNames(), ", "))
 				}
 				act.Verb, dry.Act = rollout.Pause+rollout.Verb(i), &act
 			} else if len(act.Locations) > 0 || act.Seq != 0 || act.Fast {
-				return misuse(c, "--location, --to and --fast go with --act")
+				return cli.Misuse(c, "--location, --to and --fast go with --act")
 			}
 			if dry.Takes < 0 {
-				return misuse(c, "--takes %v is below zero", dry.Takes)
+				return cli.Misuse(c, "--takes %v is below zero", dry.Takes)
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				steps, err := rollout.Of(box, args[0], args[1]).Plan(ctx, dry)

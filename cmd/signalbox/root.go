@@ -3,7 +3,10 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/conform"
+	"github.com/signalbox/signalbox/cmd/signalbox/inspect"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/token"
 )
 
 // The groups in which the help lists the commands.
@@ -64,14 +67,14 @@ three (signalbox serve --help).`,
 	}
 	add(groupObjects, newNode(f), newSession(f), newSemaphore(f), newDiscover(f), newConfig(f),
 		newRollout(f), newProcess(f))
-	add(groupHost, newServe(s), newInit(s), newToken(s), newHost(f), newShard(f), newClusterCommands(f), newBackup(f),
-		newAccess(f))
+	add(groupHost, newServe(s), newInit(s), token.Command(s), newHost(f), newShard(f), newClusterCommands(f),
+		newBackup(f), newAccess(f))
 	add(groupUse, newLock(f), newElect(f), newBarrier(f))
 	add(groupState, newStatus(f), newTop(f), newWho(f), newCheck(f))
-	add(groupHost, newInspect(f))
+	add(groupHost, inspect.Command(f))
 	add(groupSet, newContext(f))
 	add(groupSet, newVersion(f))
-	add(groupClients, newConform(s))
+	add(groupClients, conform.Command(s))
 	root.AddCommand(newTopics(f)...)
 	addFaces(f, root)
 	return root

@@ -72,7 +72,7 @@ func (r *sessionRunner) prepare(c *cobra.Command, args []string) error {
 // check checks what is the same for all commands. The arguments begin with PATH and NAME.
 func (r *sessionRunner) check(c *cobra.Command, args []string) error {
 	if r.killAfter < 0 {
-		return misuse(c, "--kill-after %v is below zero", r.killAfter)
+		return cli.Misuse(c, "--kill-after %v is below zero", r.killAfter)
 	}
 	r.path, r.name = args[0], args[1]
 	return r.findProgram()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -49,4 +50,10 @@ func Arguments(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// Misuse is the error of a command line that is wrong.
+func Misuse(c *cobra.Command, format string, args ...any) error {
+	return ExitWith(ExitUsage, fmt.Errorf(format+"; %s --help shows how it is called",
+		append(args, c.CommandPath())...))
 }

@@ -1,4 +1,5 @@
-package main
+// Package conform has the command that plays hosts to a client of any language.
+package conform
 
 import (
 	"fmt"
@@ -14,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/protocol/conform"
 )
 
-// conformCommand is one run of conform.
-type conformCommand struct {
+// command is one run of the command.
+type command struct {
 	cli.Streams
 	names []string
 	list  bool
@@ -23,9 +24,9 @@ type conformCommand struct {
 	conform.Options
 }
 
-// newConform returns the command that plays hosts to a client.
-func newConform(s cli.Streams) *cobra.Command {
-	run := &conformCommand{Streams: s}
+// Command returns the command that plays hosts to a client.
+func Command(s cli.Streams) *cobra.Command {
+	r := &command{Streams: s}
 	c := &cobra.Command{
 		Use:   "conform [flags] -- DRIVER [ARGUMENT...]",
 		Short: "Find out whether a client does what the protocol says",
@@ -49,20 +50,20 @@ the command line is wrong. signalbox help exit-codes has the others.`,
 
   # one of them, with all that happened
   signalbox conform --script a-paused-client-looks-at-its-clock-first --all -- python3 driver.py`,
-		RunE: func(c *cobra.Command, args []string) error { return run.run(c, args) },
+		RunE: func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&run.names, "script", nil, "play only the script of this name, or the scripts of this file; "+
+	flags.StringSliceVar(&r.names, "script", nil, "play only the script of this name, or the scripts of this file; "+
 		"may be given often")
-	flags.BoolVar(&run.list, "list", false, "list the scripts, and play none")
-	flags.BoolVar(&run.all, "all", false, "print what happened in scripts that succeed too, with each ping")
-	flags.IntVar(&run.Beside, "beside", 16, "how many scripts are played at the same time")
-	flags.DurationVar(&run.Slack, "slack", 250*time.Millisecond, "what a busy machine may add to what is bounded in "+
+	flags.BoolVar(&r.list, "list", false, "list the scripts, and play none")
+	flags.BoolVar(&r.all, "all", false, "print what happened in scripts that succeed too, with each ping")
+	flags.IntVar(&r.Beside, "beside", 16, "how many scripts are played at the same time")
+	flags.DurationVar(&r.Slack, "slack", 250*time.Millisecond, "what a busy machine may add to what is bounded in "+
 		"time")
 	return c
 }
 
-func (c *conformCommand) run(command *cobra.Command, args []string) error {
+func (c *command) run(cmd *cobra.Command, args []string) error {
 	scripts, err := conform.Load(protocol.Scripts())
 	if err != nil {
 		return err
@@ -84,10 +85,10 @@ func (c *conformCommand) run(command *cobra.Command, args []string) error {
 		return err
 	}
 	switch {
-	case command.ArgsLenAtDash() != 0 || len(args) == 0:
-		return misuse(command, "there is no -- with a driver after it")
+	case cmd.ArgsLenAtDash() != 0 || len(args) == 0:
+		return cli.Misuse(cmd, "there is no -- with a driver after it")
 	case c.Beside < 1 || c.Slack < 0:
-		return misuse(command, "--beside is 1 at the least, --slack 0")
+		return cli.Misuse(cmd, "--beside is 1 at the least, --slack 0")
 	}
 	c.Driver, c.Verbose = args, c.all
 	c.Done = func(o conform.Outcome) { c.print(o) }
@@ -100,7 +101,7 @@ func (c *conformCommand) run(command *cobra.Command, args []string) error {
 }
 
 // print prints an outcome.
-func (c *conformCommand) print(o conform.Outcome) {
+func (c *command) print(o conform.Outcome) {
 	took := o.Took.Round(10 * time.Millisecond)
 	switch {
 	case o.Skipped != "":

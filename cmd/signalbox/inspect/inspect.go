@@ -1,12 +1,11 @@
-package main
+// Package inspect has the command that shows the content of a data directory.
+package inspect
 
 import (
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// newInspect returns the command that shows the content of a data directory.
-func newInspect(f *cli.Frame) *cobra.Command {
+// Command returns the command that shows the content of a data directory.
+func Command(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "inspect DIR",
 		Short: "Look into the data directory of a host that does not run",
@@ -45,8 +44,8 @@ Exit codes: 65 the directory cannot be used, or something in it is damaged or mi
 	})
 }
 
-// directoryObject is a data directory as JSON.
-type directoryObject struct {
+// Object is a data directory as JSON.
+type Object struct {
 	Path        string
 	InUse       string
 	HostID      uint64
@@ -67,7 +66,7 @@ type directoryObject struct {
 	LogFiles  int
 	Replicas  []replicaObject
 	Snapshots []snapshotObject
-	Nodes     []contentsObject
+	Nodes     []Contents
 	Problems  []inspectedObject
 }
 
@@ -101,8 +100,8 @@ type snapshotObject struct {
 	Newest bool
 }
 
-// contentsObject is what the snapshots have of a node.
-type contentsObject struct {
+// Contents is what the snapshots have of a node.
+type Contents struct {
 	ID         uint64
 	Path       string
 	Sessions   int
@@ -124,7 +123,7 @@ func inspect(f *cli.Frame, path string) error {
 		return cli.Errorf(cli.ExitData, "inspect: %w", err)
 	}
 	defer d.Close()
-	o := newDirectoryObject(d)
+	o := newObject(d)
 	if d.InUse == "" {
 		if err := readLog(d, &o); err != nil {
 			return cli.Errorf(cli.ExitData, "inspect: %w", err)
@@ -145,15 +144,15 @@ func inspect(f *cli.Frame, path string) error {
 	return nil
 }
 
-func newDirectoryObject(d *datadir.Directory) directoryObject {
+func newObject(d *datadir.Directory) Object {
 	id := &d.Identity
-	o := directoryObject{
+	o := Object{
 		Path: d.Path, InUse: d.InUse, HostID: uint64(id.HostID), HostName: id.HostName, Cluster: id.Cluster,
 		ClusterName: id.ClusterName, Shards: id.Shards, Format: identity.Format, CreatedBy: id.CreatedBy,
 		Created: id.Created.UTC().Format(time.RFC3339), Started: id.Started, Machine: d.Machine,
 		Incarnation: id.Incarnation.String(), Starts: id.Starts, LogBytes: d.LogBytes(), LogFiles: len(d.Logs),
 		Hosts: []memberObject{}, Replicas: []replicaObject{}, Snapshots: []snapshotObject{},
-		Nodes: []contentsObject{}, Problems: []inspectedObject{},
+		Nodes: []Contents{}, Problems: []inspectedObject{},
 	}
 	for _, h := range id.Founders {
 		o.Hosts = append(o.Hosts, memberObject{uint64(h.ID), h.Name, h.Raft, h.Incarnation.String()})
@@ -168,7 +167,7 @@ func newDirectoryObject(d *datadir.Directory) directoryObject {
 }
 
 // readLog reads the log, and verifies all files.
-func readLog(d *datadir.Directory, o *directoryObject) error {
+func readLog(d *datadir.Directory, o *Object) error {
 	log, err := d.ReadLog()
 	if err != nil {
 		return err
@@ -188,40 +187,40 @@ func readLog(d *datadir.Directory, o *directoryObject) error {
 	return nil
 }
 
-// hasProblem reports whether something is wrong with a file.
-func (o *directoryObject) hasProblem(path string) bool {
+// HasProblem reports whether something is wrong with a file.
+func (o *Object) HasProblem(path string) bool {
 	return slices.ContainsFunc(o.Problems, func(p inspectedObject) bool { return p.Path == path })
 }
 
 // readContents reads the newest snapshot of each shard.
-func readContents(f *cli.Frame, d *datadir.Directory, o *directoryObject) {
+func readContents(f *cli.Frame, d *datadir.Directory, o *Object) {
 	var content datadir.Content
-	bar := newProgress(f)
+	bar := cli.NewProgress(f)
 	for _, s := range d.Snapshots {
-		if newest, _ := d.Newest(s.Shard); newest != s || o.hasProblem(s.Path) {
+		if newest, _ := d.Newest(s.Shard); newest != s || o.HasProblem(s.Path) {
 			continue
 		}
 		err := d.Read(s, &content, func(s datadir.Snapshot, read int64) {
-			bar.show(fmt.Sprintf("reading the snapshot of shard %d", s.Shard), read, s.Bytes)
+			bar.Show(fmt.Sprintf("reading the snapshot of shard %d", s.Shard), read, s.Bytes)
 		})
 		if err != nil {
 			o.Problems = append(o.Problems, inspectedObject{s.Path, err.Error()})
 		}
 	}
-	bar.end()
+	bar.End()
 	for i := range content.Nodes {
 		n := &content.Nodes[i]
-		o.Nodes = append(o.Nodes, contentsObject{uint64(n.ID), n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters})
+		o.Nodes = append(o.Nodes, Contents{uint64(n.ID), n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters})
 	}
 }
 
-func showDirectory(f *cli.Frame, o *directoryObject) error {
+func showDirectory(f *cli.Frame, o *Object) error {
 	name := o.Cluster
 	if o.ClusterName != "" {
 		name += " (" + o.ClusterName + ")"
 	}
 	shards := fmt.Sprintf("%d, and the meta shard", o.Shards)
-	log := fmt.Sprintf("%s in %d files", byteText(o.LogBytes), o.LogFiles)
+	log := fmt.Sprintf("%s in %d files", cli.ByteText(o.LogBytes), o.LogFiles)
 	if !o.Started {
 		log = "none: no host has run on the directory"
 	}
@@ -253,7 +252,7 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 	}
 	for _, s := range o.Snapshots {
 		if s.Newest || f.Wide() {
-			snapshots = append(snapshots, []any{s.Shard, s.Index, byteText(s.Bytes), s.Saved, s.Path})
+			snapshots = append(snapshots, []any{s.Shard, s.Index, cli.ByteText(s.Bytes), s.Saved, s.Path})
 		}
 	}
 	for _, n := range o.Nodes {
@@ -272,55 +271,4 @@ func showDirectory(f *cli.Frame, o *directoryObject) error {
 			nodes),
 		f.Section("Damaged or missing", []string{"PATH", "PROBLEM"}, problems),
 	)
-}
-
-// byteText shows a number of bytes to people.
-func byteText(n int64) string {
-	const step = 1024
-	if n < step {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	value, unit := float64(n), 0
-	for ; value >= step && unit < 4; unit++ {
-		value /= step
-	}
-	return fmt.Sprintf("%.1f %ciB", value, "KMGT"[unit-1])
-}
-
-// progressPause is how often a line of progress is drawn.
-const progressPause = 100 * time.Millisecond
-
-// progress shows how far something is that takes long, on a terminal.
-type progress struct {
-	frame *cli.Frame // nil: there is no terminal
-	drawn time.Time
-	width int
-}
-
-func newProgress(f *cli.Frame) *progress {
-	if !cli.IsTerminal(f.Err) {
-		return &progress{}
-	}
-	return &progress{frame: f, drawn: time.Now()}
-}
-
-// show draws how much of something is done. What is done quickly is not worth a line.
-func (p *progress) show(what string, done, all int64) {
-	if p.frame == nil || all <= 0 || time.Since(p.drawn) < progressPause {
-		return
-	}
-	const cells = 30
-	full := int(min(done, all) * cells / all)
-	line := fmt.Sprintf("%s [%s%s] %d%%", what, strings.Repeat("=", full), strings.Repeat(" ", cells-full),
-		min(done, all)*100/all)
-	p.width = max(p.width, len(line))
-	fmt.Fprintf(p.frame.Err, "\r%-*s", p.width, line)
-	p.drawn = time.Now()
-}
-
-// end removes the line.
-func (p *progress) end() {
-	if p.frame != nil && p.width > 0 {
-		fmt.Fprintf(p.frame.Err, "\r%s\r", strings.Repeat(" ", p.width))
-	}
 }

@@ -1,4 +1,5 @@
-package main
+// Package token has the commands that make access tokens.
+package token
 
 import (
 	"fmt"
@@ -10,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/server/access"
 )
 
-// newToken returns the commands about access tokens.
-func newToken(s cli.Streams) *cobra.Command {
+// Command returns the commands about access tokens.
+func Command(s cli.Streams) *cobra.Command {
 	token := &cobra.Command{
 		Use:   "token",
 		Short: "Make access tokens",
