@@ -42,8 +42,8 @@ type texts struct {
 
 func newTexts() texts {
 	return texts{rooms: [...]room{
-		&slab[[16]byte]{}, &slab[[24]byte]{}, &slab[[32]byte]{}, &slab[[48]byte]{}, &slab[[64]byte]{}, &slab[[96]byte]{},
-		&slab[[128]byte]{}, &slab[[192]byte]{}, &slab[[256]byte]{},
+		&slab[[16]byte]{}, &slab[[24]byte]{}, &slab[[32]byte]{}, &slab[[48]byte]{}, &slab[[64]byte]{},
+		&slab[[96]byte]{}, &slab[[128]byte]{}, &slab[[192]byte]{}, &slab[[256]byte]{},
 	}}
 }
 

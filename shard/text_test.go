@@ -141,7 +141,9 @@ func TestWhatReadersGotStays(t *testing.T) {
 
 // TestSemaphoresHaveNoPointers: a collection of garbage passes over what has none.
 func TestSemaphoresHaveNoPointers(t *testing.T) {
-	for _, of := range []reflect.Type{reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[treeNode]()} {
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[object](), reflect.TypeFor[semaphore](), reflect.TypeFor[treeNode](),
+	} {
 		if hasPointers(of) {
 			t.Errorf("a %s has pointers", of)
 		}
@@ -164,7 +166,7 @@ func hasPointers(of reflect.Type) bool {
 	}
 }
 
-// BenchmarkCollection is one collection of garbage, of a machine that is empty and of one that has a million semaphores.
+// BenchmarkCollection is one collection of garbage, of a machine that is empty and of one with a million semaphores.
 func BenchmarkCollection(b *testing.B) {
 	for _, count := range []int{0, million} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
