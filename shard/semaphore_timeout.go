@@ -81,7 +81,8 @@ func (m *Machine) WaitersOf(id SessionID, after OrderID, dst []WaiterRef) (_ []W
 		l := m.links.at(h)
 		if o := m.objects.at(l.object); o.kind == KindSemaphore && !l.owner && !o.deleting {
 			dst = append(dst, WaiterRef{
-				Node: m.objects.node(o).id, Name: []byte(m.objects.name(o)), Session: id, Order: l.order, Number: l.number,
+				Node: m.objects.node(o).id, Name: []byte(m.objects.name(o)), Session: id,
+				Order: l.order, Number: l.number,
 			})
 		}
 		after, h = l.order, m.links.bySession.next(h)
