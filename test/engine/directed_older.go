@@ -79,7 +79,7 @@ func (w *world) startOlder(h *host, earlier *raftlogtest.Disk) {
 }
 
 // setBackUnheard starts hosts on the disks that they had when others heard of them last. What they have had since was
-// promised to nobody, as where the power fails before a sync. So they are let in, and serve.
+// promised to no host, as where the power fails before a sync. So they are let in, and serve.
 func (w *world) setBackUnheard() {
 	for i := 0; i < rounds && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
