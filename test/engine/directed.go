@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
-	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Directed is a world in which one thing goes wrong at the moment at which it hurts most.
@@ -46,6 +45,7 @@ var AllDirected = []Directed{
 	{"power fails at every step of a replacement", 3, 20, 50, (*world).failWhileReplacing, true},
 	{"power of the voter that is left fails", 2, 200, 50, (*world).failAfterRemoval, false},
 	{"power fails right after an import", 1, 200, 50, (*world).failAfterImport, false},
+	{"power fails at every step of an import", 1, 200, 50, (*world).failWhileImporting, true},
 	{"a leader is cut off, and read from", 3, 200, 50, (*world).readAtOldLeaders, true},
 	{"a leader is cut off, and written to", 3, 200, 50, (*world).writeAtOldLeaders, false},
 	{"many read while others write", 3, 200, 50, (*world).readWhileWriting, false},
@@ -305,48 +305,6 @@ func (w *world) failAfterRemoval() {
 	w.hosts = []*host{leader}
 	w.restart(leader)
 	w.awaitLeader()
-}
-
-// saved is a state machine whose state is imported.
-type saved struct{ values []uint64 }
-
-// PrepareSnapshot implements raftlog.Saver.
-func (s saved) PrepareSnapshot() (shard.Snapshot, error) { return tallySnapshot{s.values, 1}, nil }
-
-// failAfterImport imports a state into an empty directory, and has the power fail before the host is started.
-func (w *world) failAfterImport() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	values := []uint64{7, 8, 9}
-	for i := range 4 {
-		m := raftlogtest.NewMachine(w.network, "import:7421", w.hosts[0].Config)
-		c := m.Config
-		c.Files, c.DataDir = m.Disk().Files(), m.DataDir()
-		replica := uint64(transport.FirstJoined + i)
-		err := raftlog.Import(ctx, c, map[uint64]raftlog.State{shardID: {Replica: replica, Machine: saved{values}}})
-		if err != nil {
-			w.oracle.fail("import: %w", err)
-			return
-		}
-		m.PowerFailure(outage.Extremes[i])
-		p, err := m.Start(nil, nil)
-		if err != nil {
-			w.oracle.fail("after an import: %w", err)
-			return
-		}
-		own := &run{Process: p, machine: &tally{oracle: newOracle(), host: c.Host, ended: p.Ended}}
-		own.log, err = p.Host.Start(shardID, own.machine)
-		until := time.Now().Add(patience)
-		for ; err == nil && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
-			if own.read(own.machine.oracle) == nil {
-				break
-			}
-		}
-		if got, _ := own.machine.state(); err != nil || !slices.Equal(got, values) {
-			w.oracle.fail("imported %v, and there is %v, %w", values, got, err)
-		}
-		m.Stop()
-	}
 }
 
 // readAtOldLeaders cuts leaders off, and reads at them while others lead.
