@@ -20,8 +20,8 @@ type DescribeOptions struct {
 	Limit   int     // at most so many, and never more than MaxPage; zero means MaxPage
 }
 
-// Description is one page of what there is to say of an object, whose name is that of the Ref. Pages of the same Revision show the
-// same owners, or rows; where it differs from page to page, begin again to see one moment.
+// Description is one page of what there is to say of an object, whose name is that of the Ref. Pages of the same
+// Revision show the same owners, or rows; where it differs from page to page, begin again to see one moment.
 //
 // A view of another kind than semaphores has Name, Revision, Data, which is its head, and Rows.
 type Description struct {

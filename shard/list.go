@@ -22,7 +22,9 @@ type ObjectView struct {
 func (m *Machine) ListObjects(n NodeID, prefix, after string, limit int, dst []ObjectView) (_ []ObjectView,
 	last string, more bool) {
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
-		dst = append(dst, ObjectView{Name: m.objects.name(o), Kind: o.kind, Revision: o.revision, Links: int(o.linkCount)})
+		dst = append(dst, ObjectView{
+			Name: m.objects.name(o), Kind: o.kind, Revision: o.revision, Links: int(o.linkCount),
+		})
 		return true
 	})
 	return dst, last, more
@@ -185,7 +187,9 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 		}
 		limit--
 		o := m.objects.at(l.object)
-		dst = append(dst, Holding{Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l)})
+		dst = append(dst, Holding{
+			Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l),
+		})
 	}
 	return dst, false
 }

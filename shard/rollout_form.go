@@ -95,7 +95,8 @@ func (ro *rollouts) linked(m *Machine, object handle) error {
 		}
 	}
 	if sources != len(st.Sources()) && !o.deleting {
-		return badSnapshot("rollout %q has %d sources and should have %d", m.objects.name(o), sources, len(st.Sources()))
+		return badSnapshot("rollout %q has %d sources and should have %d", m.objects.name(o), sources,
+			len(st.Sources()))
 	}
 	if due, _ := st.NextDue(); !o.deleting {
 		st.alarm = due

@@ -96,8 +96,8 @@ func (sem *semaphores) linked(m *Machine, object handle) error {
 		l := m.links.at(h)
 		switch {
 		case l.count == 0 || l.count > most || h == o.firstWaiter && !o.pending && l.count > s.limit:
-			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d", m.objects.name(o), l.order, l.count,
-				s.limit)
+			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
+				m.objects.name(o), l.order, l.count, s.limit)
 		case l.owner && l.count > most-s.taken:
 			return badSnapshot("semaphore %q: its owners have more than its limit of %d", m.objects.name(o), s.limit)
 		case l.owner:

@@ -132,7 +132,8 @@ func (m *Machine) WalkQueues(at Cursor, fn func(Queue)) (next Cursor, over bool)
 		}
 		s, first := m.semaphores().at(o.body), m.links.at(o.firstWaiter)
 		q := Queue{
-			Node: m.objects.node(o).id, Name: m.objects.name(o), Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
+			Node: m.objects.node(o).id, Name: m.objects.name(o),
+			Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
 			First: m.sessions.at(first.session).id,
 		}
 		if l := m.links.at(m.linkAfter(o.links, 0)); l.owner {
