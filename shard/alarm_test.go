@@ -39,7 +39,7 @@ func (b *bells) of(m *Machine, h handle) *bell { return b.at(m.objects.at(h).bod
 func ring(m *Machine, c *Command, t *target) {
 	b := m.kinds[kindBell].(*bells)
 	if t.object == 0 {
-		t.object = m.addObject(kindBell, t, c.Node, string(c.Name), b.alloc())
+		t.object = m.addObject(kindBell, t, c.Node, c.Name, b.alloc())
 		m.changed(t.object, FlagCreated)
 	}
 	m.touchObject(t.object)

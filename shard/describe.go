@@ -20,8 +20,8 @@ type DescribeOptions struct {
 	Limit   int     // at most so many, and never more than MaxPage; zero means MaxPage
 }
 
-// Description is one page of what there is to say of an object. Pages of the same Revision show the
-// same owners, or rows; where it differs from page to page, begin again to see one moment.
+// Description is one page of what there is to say of an object, whose name is that of the Ref. Pages of the same
+// Revision show the same owners, or rows; where it differs from page to page, begin again to see one moment.
 //
 // A view of another kind than semaphores has Name, Revision, Data, which is its head, and Rows.
 type Description struct {
@@ -32,22 +32,23 @@ type Description struct {
 
 	bodies  []byte          // what Rows are views into
 	options DescribeOptions // in memory that is used again
+	had     string          // the Data of before
 }
 
 // Describe fills d, whose memory is used again, and returns false where there is no object of that kind and name, or no
 // such view of it.
 func (m *Machine) Describe(r Ref, o DescribeOptions, d *Description) bool {
-	*d = Description{Links: d.Links[:0], Rows: d.Rows[:0], bodies: d.bodies[:0]}
+	*d = Description{Links: d.Links[:0], Rows: d.Rows[:0], bodies: d.bodies[:0], had: d.Data}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	h, v, ok := m.lookUp(&r)
 	if !ok {
 		return false
 	}
-	d.Name, d.Revision = m.objects.at(h).name, v.revision
+	d.Name, d.Revision = r.Name, v.revision
 	d.options = o
 	m.kinds[r.Kind].describe(m, h, v, &d.options, d)
-	d.options = DescribeOptions{}
+	d.options, d.had = DescribeOptions{}, ""
 	return true
 }
 

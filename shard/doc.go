@@ -12,7 +12,7 @@
 //
 //   - Apply and the reads may run side by side; two Apply calls may not. The log that feeds a machine
 //     calls Apply from one goroutine at a time.
-//   - Names and data inside Effects and read results are shared with the machine and never change;
+//   - Names and data inside Effects and read results are copies, or shared with the machine, and never change;
 //     do not write to them.
 //   - Handles into the machine's memory never leave the package: two replicas show equal results even where their
 //     memory is laid out differently.
@@ -53,6 +53,6 @@
 // Snapshots: snapshot.go fixes a moment, save.go writes the file and restore.go reads it, record.go has the record of
 // each thing; digest.go compares replicas, state.go writes everything out for tests and tools.
 //
-// Memory: slab.go holds things in chunks under handles, table.go finds handles by hash, forest.go orders them in
-// trees.
+// Memory: slab.go holds things in chunks under handles, text.go strings without pointers, table.go finds handles by
+// hash, forest.go orders them in trees.
 package shard

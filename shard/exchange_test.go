@@ -26,7 +26,7 @@ func (sem *semaphores) exchange(m *Machine, c *Command, t *target) {
 	}
 	o := m.objects.at(t.object)
 	s := sem.at(o.body)
-	before := s.data
+	before, n := sem.texts.string(s.data), m.objects.node(o)
 	switch {
 	case before == string(c.Body):
 		e := m.answer(protocol.StatusSuccess)
@@ -35,12 +35,13 @@ func (sem *semaphores) exchange(m *Machine, c *Command, t *target) {
 	case len(before) > maxExchanged:
 		m.answer(protocol.StatusPreconditionFailed)
 		return
-	case !m.mayGrow(o.node, 0, len(c.Body)-len(before)):
+	case !m.mayGrow(n, 0, len(c.Body)-len(before)):
 		return
 	}
 	m.touchObject(t.object)
-	m.charge(o.node, len(c.Body)-len(before))
-	s.data, s.dataRevision = string(c.Body), m.lastRevision+1
+	m.charge(n, len(c.Body)-len(before))
+	sem.texts.replace(&s.data, c.Body)
+	s.dataRevision = m.lastRevision + 1
 	e := m.answer(protocol.StatusSuccess)
 	e.Revision, e.Body = s.dataRevision, before
 	e.Flags = FlagData | FlagLimit // the second stands in the upper byte of what is kept

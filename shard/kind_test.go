@@ -86,7 +86,7 @@ func (cl *clubs) join(m *Machine, c *Command, t *target) {
 		return
 	}
 	if fresh {
-		t.object = m.addObject(kindClub, t, c.Node, string(c.Name), cl.alloc())
+		t.object = m.addObject(kindClub, t, c.Node, c.Name, cl.alloc())
 		cl.at(m.objects.at(t.object).body).whole = m.newView()
 	}
 	m.touchObject(t.object)
@@ -169,11 +169,11 @@ func (cl *clubs) setNote(m *Machine, c *Command, t *target) {
 	}
 	r := cl.at(m.objects.at(t.object).body)
 	more := len(c.Data) - len(r.note)
-	if !m.mayGrow(m.objects.at(t.object).node, 0, more) {
+	if !m.mayGrow(t.node, 0, more) {
 		return
 	}
 	m.touchObject(t.object)
-	m.charge(m.objects.at(t.object).node, more)
+	m.charge(t.node, more)
 	r.note = string(c.Data)
 	m.headChanged(&r.whole)
 	m.answer(protocol.StatusSuccess).Revision = m.lastRevision + 1

@@ -139,7 +139,7 @@ func TestRecordsWithMoreThanTheirLevelHasAreRefused(t *testing.T) {
 		for ; !m.isOlder(p, h, m.epoch+1); h-- {
 		}
 		record := m.appendRecord(nil, p, h, withPlaces, m.level)[4:]
-		rs := restorer{m: New(Options{}), sessions: map[handle]handle{}, objects: map[handle]handle{}}
+		rs := restorer{m: New(Options{})}
 		rs.m.lastSession, rs.m.lastRevision = m.lastSession, m.lastRevision
 		if err := rs.record(p, append(record, 0)); err == nil {
 			t.Errorf("a record of part %d with a byte more was taken", p)

@@ -100,7 +100,7 @@ func (m *Machine) insertLink(session, object handle, order OrderID) handle {
 	l := m.links.at(h)
 	s, o := m.sessions.at(session), m.objects.at(object)
 	l.session, l.object, l.order, l.stamp = session, object, order, m.epoch
-	m.charge(o.node, LinkBytes)
+	m.charge(m.objects.node(o), LinkBytes)
 	m.links.byObject.insertLast(&o.links, o.lastLink, h)
 	m.links.bySession.insertLast(&s.links, s.lastLink, h)
 	o.lastLink, s.lastLink = h, h
@@ -119,7 +119,7 @@ func (m *Machine) setData(h handle, data []byte) {
 	if l.data == string(data) {
 		return
 	}
-	m.charge(m.objects.at(l.object).node, len(data)-len(l.data))
+	m.charge(m.objects.node(m.objects.at(l.object)), len(data)-len(l.data))
 	l.data = string(data)
 }
 
@@ -131,7 +131,7 @@ func (m *Machine) setBody(h, body handle) {
 	assert(l.body == 0, "a link gets a body once")
 	l.body = body
 	o := m.objects.at(l.object)
-	m.charge(o.node, m.kinds[o.kind].linkSize(body))
+	m.charge(m.objects.node(o), m.kinds[o.kind].linkSize(body))
 }
 
 // keptIndex is up to how many entries a map of the index may have had to be kept when it is empty: maps do not shrink.
@@ -180,7 +180,7 @@ func (m *Machine) removeLink(h handle) {
 	if !l.owner {
 		m.countWaiter(l.session, -1)
 	}
-	m.charge(o.node, -m.linkSize(l))
+	m.charge(m.objects.node(o), -m.linkSize(l))
 	if l.body != 0 {
 		m.kinds[o.kind].freeLink(l.body)
 	}
@@ -205,7 +205,7 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	l := m.links.at(h)
 	o := m.objects.at(l.object)
 	e := m.emit(k)
-	e.Node, e.Name = o.node.id, o.name
+	e.Node, e.Name = m.objects.node(o).id, m.spell(m.objects.bytes(o))
 	e.Session, e.Number, e.Order = m.sessions.at(l.session).id, l.number, l.order
 	return e
 }

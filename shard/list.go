@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -21,7 +22,9 @@ type ObjectView struct {
 func (m *Machine) ListObjects(n NodeID, prefix, after string, limit int, dst []ObjectView) (_ []ObjectView,
 	last string, more bool) {
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
-		dst = append(dst, ObjectView{Name: o.name, Kind: o.kind, Revision: o.revision, Links: int(o.linkCount)})
+		dst = append(dst, ObjectView{
+			Name: m.objects.name(o), Kind: o.kind, Revision: o.revision, Links: int(o.linkCount),
+		})
 		return true
 	})
 	return dst, last, more
@@ -38,29 +41,34 @@ func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o
 		return after, false
 	}
 	limit = pageLimit(limit)
-	looked := 0
+	looked, seen := 0, (*object)(nil)
+	defer func() {
+		if last = after; seen != nil {
+			last = m.objects.name(seen)
+		}
+	}()
 	for h := m.nameAfter(known.names, prefix, after); h != 0; h = m.objects.byName.next(h) {
 		o := m.objects.at(h)
-		if !strings.HasPrefix(o.name, prefix) {
+		if !bytes.HasPrefix(m.objects.bytes(o), protocol.View(prefix)) {
 			break
 		}
 		if limit == 0 || looked == MaxPage {
-			return after, true
+			return "", true
 		}
-		after = o.name
+		seen = o
 		looked++
 		if !o.deleting && fn(o) {
 			limit--
 		}
 	}
-	return after, false
+	return "", false
 }
 
 // nameAfter returns the first object of a tree of names that is behind after and not before prefix.
 func (m *Machine) nameAfter(root handle, prefix, after string) handle {
 	found := handle(0)
 	for h := root; h != 0; {
-		if name := m.objects.at(h).name; name > after && name >= prefix {
+		if name := protocol.Text(m.objects.bytes(m.objects.at(h))); name > after && name >= prefix {
 			found, h = h, m.objects.byName.at(h).left
 		} else {
 			h = m.objects.byName.at(h).right
@@ -179,7 +187,9 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 		}
 		limit--
 		o := m.objects.at(l.object)
-		dst = append(dst, Holding{Name: o.name, Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l)})
+		dst = append(dst, Holding{
+			Name: m.objects.name(o), Kind: o.kind, Role: m.kinds[o.kind].role(l), LinkView: m.viewLink(l),
+		})
 	}
 	return dst, false
 }
@@ -223,7 +233,7 @@ func (m *Machine) ListSlot(slot Slot) (sessions []SessionID, objects []ObjectNam
 	for _, e := range m.objects.slots[slot].entries {
 		if e != 0 {
 			o := m.objects.at(handle(e))
-			objects = append(objects, ObjectName{Node: o.node.id, Name: o.name})
+			objects = append(objects, ObjectName{Node: m.objects.node(o).id, Name: m.objects.name(o)})
 		}
 	}
 	slices.Sort(sessions)

@@ -77,6 +77,7 @@ type Machine struct {
 	// preserved before it changes. snapshots are those whose Save is not over.
 	epoch     uint32
 	snapshots []*snapshot
+	speller   // of names in effects
 
 	bounds Bounds
 

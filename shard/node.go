@@ -10,7 +10,8 @@ import (
 // config are the meta shard's.
 type node struct {
 	id       NodeID
-	place    int // in the machine's list
+	place    int    // in the machine's list
+	handle   handle // in the list of the store of objects
 	dropping bool
 	names    handle // root of its objects by name
 	ids      handle // root of its sessions by id
@@ -37,6 +38,8 @@ func (m *Machine) addNode(id NodeID) *node {
 	n := newNode(id)
 	n.place = len(m.listed)
 	m.listed = append(m.listed, n)
+	n.handle = m.objects.nodes.alloc()
+	*m.objects.nodes.at(n.handle) = n
 	m.nodes[id] = n
 	return n
 }
@@ -47,6 +50,7 @@ func (m *Machine) removeNode(n *node) {
 	m.listed[n.place], last.place = last, n.place
 	m.listed[len(m.listed)-1] = nil
 	m.listed = m.listed[:len(m.listed)-1]
+	m.objects.nodes.release(n.handle)
 	delete(m.nodes, n.id)
 	assert(len(m.listed) == len(m.nodes), "every node that is known is listed")
 }

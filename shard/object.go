@@ -1,10 +1,13 @@
 package shard
 
+import "bytes"
+
 // object is what named things of every kind have in common.
 type object struct {
-	node *node
-	name string
 	track
+
+	node handle // where its node stands in the store's list
+	name text
 
 	links       handle // root of its links by order id
 	lastLink    handle
@@ -25,11 +28,13 @@ type object struct {
 // objectStore finds objects by name.
 type objectStore struct {
 	slab[object]
+	nodes  slab[*node] // of the objects
+	names  texts
 	slots  []table
 	byName forest
 }
 
-func newObjectStore() objectStore { return objectStore{slots: make([]table, Slots)} }
+func newObjectStore() objectStore { return objectStore{names: newTexts(), slots: make([]table, Slots)} }
 
 // find returns the object of that name, zero where there is none.
 func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
@@ -43,7 +48,7 @@ func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
 			continue
 		}
 		h := handle(t.entries[i])
-		if o := st.at(h); o.node.id == n && o.name == string(name) {
+		if o := st.at(h); st.node(o).id == n && st.names.is(o.name, name) {
 			return h
 		}
 	}
@@ -63,24 +68,33 @@ func (st *objectStore) alive(k ObjectKind, n NodeID, name []byte) handle {
 }
 
 // before orders the objects of a node by name.
-func (st *objectStore) before(a, b handle) bool { return st.at(a).name < st.at(b).name }
+func (st *objectStore) before(a, b handle) bool { return st.nameOrder(st.at(a), st.at(b)) < 0 }
+
+func (st *objectStore) nameOrder(a, b *object) int { return bytes.Compare(st.bytes(a), st.bytes(b)) }
+
+// bytes returns the name of an object for use while the machine's lock is held, name for readers.
+func (st *objectStore) bytes(o *object) []byte { return st.names.bytes(o.name) }
+
+func (st *objectStore) name(o *object) string { return st.names.string(o.name) }
+
+func (st *objectStore) node(o *object) *node { return *st.nodes.at(o.node) }
 
 // stands reports whether an object stands before another one in the order of nodes and names.
 func (st *objectStore) stands(a, b handle) bool {
 	x, y := st.at(a), st.at(b)
 	if x.node != y.node {
-		return x.node.id < y.node.id
+		return st.node(x).id < st.node(y).id
 	}
-	return x.name < y.name
+	return st.nameOrder(x, y) < 0
 }
 
 // addObject makes an object of the target's name. The caller fills what its kind needs and
 // reports the creation.
-func (m *Machine) addObject(k ObjectKind, t *target, id NodeID, name string, body handle) handle {
+func (m *Machine) addObject(k ObjectKind, t *target, id NodeID, name []byte, body handle) handle {
 	t.node = m.nodeFor(id)
 	h := m.objects.alloc()
 	o := m.objects.at(h)
-	o.node, o.name, o.kind, o.body = t.node, name, k, body
+	o.node, o.name, o.kind, o.body = t.node.handle, m.objects.names.keep(name), k, body
 	o.slot, o.hash, o.stamp = t.slot, uint32(t.hash>>32), m.epoch
 	m.objects.slots[o.slot].insert(o.hash, h)
 	m.objects.byName.insert(&t.node.names, h, &m.objects)
@@ -100,11 +114,12 @@ func (m *Machine) removeObject(h handle) {
 	}
 	m.left--
 	m.setAlarm(h, 0)
-	n, kind := o.node, o.kind
+	n, kind := m.objects.node(o), o.kind
 	m.charge(n, -m.objectSize(o))
 	m.kinds[o.kind].free(o.body)
 	m.objects.slots[o.slot].remove(o.hash, h)
 	m.objects.byName.remove(&n.names, h)
+	m.objects.names.free(o.name)
 	m.objects.release(h)
 	n.objects--
 	m.ofKind[kind]--
@@ -121,5 +136,6 @@ func (m *Machine) changed(h handle, flags EffectFlags) {
 		o.base = o.revision
 	}
 	e := m.emit(EffectChanged)
-	e.Object, e.Flags, e.Node, e.Name, e.Revision = o.kind, flags, o.node.id, o.name, o.revision
+	e.Object, e.Flags, e.Node, e.Revision = o.kind, flags, m.objects.node(o).id, o.revision
+	e.Name = m.spell(m.objects.bytes(o))
 }

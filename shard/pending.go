@@ -104,7 +104,7 @@ func (m *Machine) pendingState() []PendingState {
 			continue
 		}
 		o := m.objects.at(p.object)
-		list = append(list, PendingState{Node: o.node.id, Name: o.name, Deleting: o.deleting})
+		list = append(list, PendingState{Node: m.objects.node(o).id, Name: m.objects.name(o), Deleting: o.deleting})
 	}
 	return list
 }

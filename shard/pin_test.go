@@ -29,11 +29,18 @@ func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 // recordForms are what a snapshot of a level is made of, but for what package form codes.
 func recordForms(at level.Level) []formtest.Form {
 	m := New(Options{})
-	session, semaphore := m.sessions.alloc(), handle(0)
-	link, object := m.links.alloc(), m.objects.alloc()
 	sem := m.kinds[KindSemaphore].(*semaphores)
-	semaphore = sem.alloc()
-	m.sessions.at(session).node, m.objects.at(object).node = &node{id: 1}, &node{id: 1}
+	session, link, place, body := m.sessions.alloc(), m.links.alloc(), m.objects.alloc(), sem.alloc()
+	m.sessions.at(session).node = m.addNode(1)
+	// The texts of things stand beside them, as what they are filled with.
+	var named struct {
+		object
+		name string
+	}
+	var filled struct {
+		semaphore
+		data string
+	}
 	var header snapshotHeader
 
 	// later are the fields that the level does not have.
@@ -57,13 +64,29 @@ func recordForms(at level.Level) []formtest.Form {
 			Adjust: func() { m.sessions.at(session).keyLen = MaxKey }},
 		{Name: name("link"), Of: m.links.at(link), Write: func() []byte { return m.appendLink(nil, link, at) },
 			Unsaved: later(map[string]level.Level{"since": TimeLevel}, "session", "object", "body", "stamp")},
-		{Name: name("object"), Of: m.objects.at(object), Write: func() []byte { return m.appendObject(nil, object) },
+		{Name: name("object"), Of: &named, Was: []string{"object.", ""},
+			Write: func() []byte {
+				o := m.objects.at(place)
+				*o = named.object
+				o.node, o.name = m.nodes[1].handle, m.objects.names.keep([]byte(named.name))
+				return m.appendObject(nil, place)
+			},
 			Unsaved: []string{
-				"node", "track.base", "track.newest", "track.newestAt", "links", "lastLink", "firstWaiter",
-				"linkCount", "body", "stamp", "hash", "slot", "deleting", "pending", "indexed",
+				"object.node", "object.name", "object.track.base", "object.track.newest", "object.track.newestAt",
+				"object.links", "object.lastLink", "object.firstWaiter", "object.linkCount", "object.body",
+				"object.stamp", "object.hash", "object.slot", "object.deleting", "object.pending", "object.indexed",
 			}},
-		{Name: name("semaphore"), Of: sem.at(semaphore), Write: func() []byte { return sem.save(nil, semaphore, at) },
-			Unsaved: []string{"taken", "owners", "dataRevision", "limitRevision"}},
+		{Name: name("semaphore"), Of: &filled, Was: []string{"semaphore.", ""},
+			Write: func() []byte {
+				s := sem.at(body)
+				*s = filled.semaphore
+				s.data = sem.texts.keep([]byte(filled.data))
+				return sem.save(nil, body, at)
+			},
+			Unsaved: []string{
+				"semaphore.data", "semaphore.taken", "semaphore.owners", "semaphore.dataRevision",
+				"semaphore.limitRevision",
+			}},
 		{Name: name("head"), Of: &header, Write: func() []byte { return header.append(nil) },
 			Unsaved: later(map[string]level.Level{
 				"pending": pendingRecorded, "limits": limitsRecorded, "limited": limitsRecorded,

@@ -68,7 +68,7 @@ func (pr *processes) create(m *Machine, c *Command, t *target, put *processkind.
 		pr.release(w.body)
 		return
 	}
-	w.object = m.addObject(KindProcess, t, c.Node, string(c.Name), w.body)
+	w.object = m.addObject(KindProcess, t, c.Node, c.Name, w.body)
 	w.hosted.object, w.node = w.object, t.node
 	w.link(member, c)
 	w.out.Grown = 0 // it counts as what it is by now

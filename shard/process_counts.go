@@ -82,7 +82,7 @@ func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView
 		members += len(p.Members())
 		o := m.objects.at(p.object)
 		fn(&ProcessView{
-			Node: o.node.id, Name: o.name, Now: max(estimate, m.clock.Now), State: p.Phase(),
+			Node: m.objects.node(o).id, Name: m.objects.name(o), Now: max(estimate, m.clock.Now), State: p.Phase(),
 			Since: p.Since(), Epoch: p.Epoch(), Members: len(p.Members()), Requests: p.Requests(), Reasons: p.Why(),
 		})
 	}

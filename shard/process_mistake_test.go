@@ -11,7 +11,7 @@ import (
 
 func (r *processRun) eachProcess(fn func(object handle, p *hostedProcess)) {
 	for h := handle(1); h < r.m.objects.used; h++ {
-		if o := r.m.objects.at(h); o.node != nil && !o.deleting {
+		if o := r.m.objects.at(h); o.node != 0 && !o.deleting {
 			fn(h, r.m.processes().at(o.body))
 		}
 	}

@@ -57,7 +57,7 @@ func (m *Machine) ListProcesses(n NodeID, prefix, after string, limit int, dst [
 			return false
 		}
 		s := pr.at(o.body).Summary()
-		s.Name, s.Revision = o.name, uint64(o.revision)
+		s.Name, s.Revision = m.objects.name(o), uint64(o.revision)
 		dst = append(dst, s)
 		return true
 	})

@@ -42,7 +42,7 @@ func (pr *processes) start(m *Machine, n *node, session handle) *processWork {
 func (pr *processes) begin(m *Machine, object, session handle) *processWork {
 	m.touchObject(object)
 	o := m.objects.at(object)
-	w := pr.start(m, o.node, session)
+	w := pr.start(m, m.objects.node(o), session)
 	w.object, w.body = object, o.body
 	w.hosted = pr.at(o.body)
 	return w

@@ -115,8 +115,8 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 func (m *Machine) appendObject(dst []byte, h handle) []byte {
 	o := m.objects.at(h)
 	dst = append(dst, byte(o.kind))
-	dst = binary.AppendUvarint(dst, uint64(o.node.id))
-	dst = appendString(dst, o.name)
+	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
+	dst = appendBytes(dst, m.objects.bytes(o))
 	return binary.AppendUvarint(dst, uint64(o.revision))
 }
 
@@ -129,8 +129,8 @@ func (m *Machine) appendLinkEnds(dst []byte, h handle, form recordForm) []byte {
 	}
 	o := m.objects.at(l.object)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(m.sessions.at(l.session).id))
-	dst = binary.AppendUvarint(dst, uint64(o.node.id))
-	return appendString(dst, o.name)
+	dst = binary.AppendUvarint(dst, uint64(m.objects.node(o).id))
+	return appendBytes(dst, m.objects.bytes(o))
 }
 
 func (m *Machine) appendLink(dst []byte, h handle, at level.Level) []byte {
@@ -159,11 +159,46 @@ func appendString(dst []byte, s string) []byte {
 // restorer puts records back into a machine that is empty at first.
 type restorer struct {
 	m        *Machine
-	sessions map[handle]handle // place in the snapshot -> place now
-	objects  map[handle]handle
+	sessions places // in the snapshot -> now
+	objects  places
 	pending  []PendingState
 	bytes    uint64 // what all nodes took together when it was saved, where the snapshot says so
 	links    []link // put back when all are read, in order of order id
+}
+
+// places says where things are now that had other places when they were saved. Places are near each other as a rule: a
+// file that has them far apart makes a chunk for each, and no more.
+type places struct {
+	chunks map[handle]*[chunkSize]handle
+	last   *[chunkSize]handle // the chunk that was asked for last
+	number handle             // its number, and one
+}
+
+func (p *places) chunk(number handle) *[chunkSize]handle {
+	if p.number != number+1 {
+		p.last, p.number = p.chunks[number], number+1
+	}
+	return p.last
+}
+
+// of returns where a thing is now, zero where there was none at the place.
+func (p *places) of(place handle) handle {
+	if c := p.chunk(place >> chunkBits); c != nil {
+		return c[place&(chunkSize-1)]
+	}
+	return 0
+}
+
+func (p *places) put(place, now handle) {
+	c := p.chunk(place >> chunkBits)
+	if c == nil {
+		if p.chunks == nil {
+			p.chunks = make(map[handle]*[chunkSize]handle)
+		}
+		c = new([chunkSize]handle)
+		p.chunks[place>>chunkBits], p.last = c, c
+	}
+	c[place&(chunkSize-1)] = now
 }
 
 // record puts one record back. Everything that other parts of the machine rely on is checked, so that
@@ -212,7 +247,7 @@ func (re *restorer) session(r *reader) error {
 		return nil
 	case id.Counter() == 0 || m.sessions.find(id) != 0:
 		return badSnapshot("session %v is there twice or has no number", id)
-	case re.sessions[place] != 0:
+	case re.sessions.of(place) != 0:
 		return badSnapshot("two sessions have the place %d", place)
 	case home && id.Counter() > m.lastSession:
 		return badSnapshot("session %v is newer than the last one, %d", id, m.lastSession)
@@ -230,7 +265,7 @@ func (re *restorer) session(r *reader) error {
 		m.keepBody(s, b.number, b.body)
 	}
 	m.charge(s.node, s.size()-SessionBytes)
-	re.sessions[place] = h
+	re.sessions.put(place, h)
 	return nil
 }
 
@@ -250,7 +285,7 @@ func (re *restorer) object(r *reader) error {
 		return fmt.Errorf("shard: object %q is of kind %d: %w", name, k, ErrNewerFormat)
 	case len(name) == 0 || len(name) > MaxName || m.objects.find(hash, id, name) != 0:
 		return badSnapshot("object %q of node %d is there twice or has no fit name", name, id)
-	case re.objects[place] != 0:
+	case re.objects.of(place) != 0:
 		return badSnapshot("two objects have the place %d", place)
 	case !m.slots.Has(Slot(hash % Slots)):
 		return badSnapshot("object %q of node %d is in a slot that the shard does not serve", name, id)
@@ -264,10 +299,10 @@ func (re *restorer) object(r *reader) error {
 		return badSnapshot("object %q of node %d is not sound", name, id)
 	}
 	t := target{hash: hash, slot: Slot(hash % Slots), node: m.restoredNode(id)}
-	h := m.addObject(k, &t, id, string(name), body)
+	h := m.addObject(k, &t, id, name, body)
 	o := m.objects.at(h)
 	o.revision, o.base = revision, revision
-	re.objects[place] = h
+	re.objects.put(place, h)
 	return nil
 }
 
@@ -288,14 +323,15 @@ func (re *restorer) link(r *reader) error {
 	if r.bad != "" {
 		return nil
 	}
-	l.session, l.object = re.sessions[session], re.objects[object]
+	l.session, l.object = re.sessions.of(session), re.objects.of(object)
 	if l.session == 0 || l.object == 0 {
 		return badSnapshot("the link with order id %d has no session or no object", l.order)
 	}
 	if len(r.data) > 0 && re.m.level >= linkBodyRecorded {
-		o := re.m.objects.at(l.object)
-		if l.body, ok = re.m.kinds[o.kind].loadLink(r.data, re.m.level); !ok || l.body == 0 {
-			return badSnapshot("the link with order id %d to object %q is not sound", l.order, o.name)
+		m := re.m
+		o := m.objects.at(l.object)
+		if l.body, ok = m.kinds[o.kind].loadLink(r.data, m.level); !ok || l.body == 0 {
+			return badSnapshot("the link with order id %d to object %q is not sound", l.order, m.objects.name(o))
 		}
 		r.data = nil
 	}

@@ -150,13 +150,13 @@ func (m *Machine) takeRenewed(from *Machine, h handle, n *renewal) error {
 	m.lastRevision = n.revision
 	body, sound := m.kinds[old.kind].load(saved, m.level)
 	assert(sound, "what is renewed can be loaded")
-	name := []byte(old.name)
-	hash := ObjectHash(old.node.id, name)
-	if m.objects.find(hash, old.node.id, name) != 0 {
-		return fmt.Errorf("shard: two shards have object %q of node %d", old.name, old.node.id)
+	name, node := from.objects.bytes(old), from.objects.node(old).id
+	hash := ObjectHash(node, name)
+	if m.objects.find(hash, node, name) != 0 {
+		return fmt.Errorf("shard: two shards have object %q of node %d", name, node)
 	}
-	t := target{hash: hash, slot: Slot(hash % Slots), node: m.restoredNode(old.node.id)}
-	renewed := m.addObject(old.kind, &t, old.node.id, old.name, body)
+	t := target{hash: hash, slot: Slot(hash % Slots), node: m.restoredNode(node)}
+	renewed := m.addObject(old.kind, &t, node, name, body)
 	o := m.objects.at(renewed)
 	o.revision, o.base = n.revision, n.revision
 	return m.kinds[o.kind].linked(m, renewed)

@@ -61,7 +61,7 @@ func (m *Machine) read(r io.Reader) error {
 	if kind != blockHeader {
 		return badSnapshot("its first block is of kind %d", kind)
 	}
-	rs := restorer{m: m, sessions: make(map[handle]handle), objects: make(map[handle]handle)}
+	rs := restorer{m: m}
 	if err := rs.header(payload, format); err != nil {
 		return err
 	}
@@ -204,18 +204,18 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 		case l.order == last || l.order > m.lastOrder:
 			return badSnapshot("order id %d is there twice or above the last one, %d", l.order, m.lastOrder)
 		case m.links.find(o, l.object, l.session) != 0:
-			return badSnapshot("a session is twice at object %q", o.name)
-		case m.sessions.at(l.session).node != o.node:
-			return badSnapshot("object %q has a session of another node", o.name)
+			return badSnapshot("a session is twice at object %q", m.objects.name(o))
+		case m.sessions.at(l.session).node != m.objects.node(o):
+			return badSnapshot("object %q has a session of another node", m.objects.name(o))
 		case l.owner && o.firstWaiter != 0:
-			return badSnapshot("object %q has an owner behind a waiter", o.name)
+			return badSnapshot("object %q has an owner behind a waiter", m.objects.name(o))
 		}
 		last = l.order
 		h := m.insertLink(l.session, l.object, l.order)
 		to := m.links.at(h)
 		to.count, to.timeout, to.number = l.count, l.timeout, l.number
 		to.data, to.owner, to.since, to.body = l.data, l.owner, l.since, l.body
-		m.charge(o.node, m.linkSize(to)-LinkBytes)
+		m.charge(m.objects.node(o), m.linkSize(to)-LinkBytes)
 		if !l.owner {
 			m.countWaiter(l.session, 1)
 			if o.firstWaiter == 0 {
@@ -226,7 +226,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	if err := m.restorePending(re.pending); err != nil {
 		return err
 	}
-	for _, h := range re.objects {
+	for h := handle(1); h < m.objects.used; h++ { // an empty machine has given out its places in order
 		if err := m.kinds[m.objects.at(h).kind].linked(m, h); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (ro *rollouts) create(m *Machine, c *Command, p *rolloutkind.Put, t *target
 	body := ro.alloc()
 	*ro.at(body) = stagedRollout{Rollout: r, charged: r.Size(), whole: m.newView(), ticket: m.newView()}
 	ro.at(body).followLocations(m)
-	t.object = m.addObject(KindRollout, t, c.Node, string(c.Name), body)
+	t.object = m.addObject(KindRollout, t, c.Node, c.Name, body)
 	ro.at(body).object = t.object
 	e := m.answer(protocol.StatusSuccess)
 	e.Flags, e.Revision = FlagCreated, Revision(r.SpecRevision())

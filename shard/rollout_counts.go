@@ -77,7 +77,7 @@ func (m *Machine) WalkRollouts(at Cursor, estimate uint64, fn func(*RolloutView)
 func (m *Machine) viewRollout(st *stagedRollout, now uint64) RolloutView {
 	o := m.objects.at(st.object)
 	v := RolloutView{
-		Node: o.node.id, Name: o.name, Now: now, Phase: st.Phase(now), Instances: st.Instances(),
+		Node: m.objects.node(o).id, Name: m.objects.name(o), Now: now, Phase: st.Phase(now), Instances: st.Instances(),
 		Sources: len(st.Sources()),
 	}
 	for _, l := range st.Locations() {

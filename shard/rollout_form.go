@@ -67,10 +67,10 @@ func (ro *rollouts) linked(m *Machine, object handle) error {
 	st := ro.at(o.body)
 	st.object = object
 	if o.pending && !o.deleting {
-		return badSnapshot("rollout %q is pending", o.name)
+		return badSnapshot("rollout %q is pending", m.objects.name(o))
 	}
 	if st.WholeRevision() > uint64(o.revision) {
-		return badSnapshot("rollout %q is of revision %d, and has changed at %d", o.name, o.revision,
+		return badSnapshot("rollout %q is of revision %d, and has changed at %d", m.objects.name(o), o.revision,
 			st.WholeRevision())
 	}
 	st.restoreTracks()
@@ -78,7 +78,7 @@ func (ro *rollouts) linked(m *Machine, object handle) error {
 	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
 		l := m.links.at(h)
 		if l.body == 0 || !l.owner {
-			return badSnapshot("rollout %q: order id %d is no part of it", o.name, l.order)
+			return badSnapshot("rollout %q: order id %d is no part of it", m.objects.name(o), l.order)
 		}
 		p := ro.parts.at(l.body)
 		p.instance.ID = uint64(l.order)
@@ -87,15 +87,16 @@ func (ro *rollouts) linked(m *Machine, object handle) error {
 		}
 		if p.joined() {
 			if err := st.restoreInstance(ro, l.body); err != nil {
-				return badSnapshot("rollout %q: order id %d: %v", o.name, l.order, err)
+				return badSnapshot("rollout %q: order id %d: %v", m.objects.name(o), l.order, err)
 			}
 		}
 		if p.source && !o.deleting && !st.hasSource(p.instance.ID) {
-			return badSnapshot("rollout %q: order id %d is no source of it", o.name, l.order)
+			return badSnapshot("rollout %q: order id %d is no source of it", m.objects.name(o), l.order)
 		}
 	}
 	if sources != len(st.Sources()) && !o.deleting {
-		return badSnapshot("rollout %q has %d sources and should have %d", o.name, sources, len(st.Sources()))
+		return badSnapshot("rollout %q has %d sources and should have %d", m.objects.name(o), sources,
+			len(st.Sources()))
 	}
 	if due, _ := st.NextDue(); !o.deleting {
 		st.alarm = due

@@ -154,7 +154,7 @@ func (w *rolloutWork) endPart() {
 	if w.part.source || w.part.joined() {
 		return
 	}
-	w.m.charge(w.m.objects.at(w.object).node, w.part.instance.Size()-w.charged)
+	w.m.charge(w.m.objects.node(w.m.objects.at(w.object)), w.part.instance.Size()-w.charged)
 	w.part = nil
 	w.m.removeLink(w.link)
 }

@@ -11,7 +11,7 @@ import (
 func (r *rolloutRun) eachRollout(fn func(ro *rollouts, object handle, st *stagedRollout)) {
 	ro := r.m.rollouts()
 	for h := handle(1); h < r.m.objects.used; h++ {
-		if o := r.m.objects.at(h); o.node != nil && !o.deleting {
+		if o := r.m.objects.at(h); o.node != 0 && !o.deleting {
 			fn(ro, h, ro.at(o.body))
 		}
 	}

@@ -120,7 +120,7 @@ func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []
 			return false
 		}
 		s := ro.at(o.body).Summary(m.clock.Now)
-		s.Name, s.Revision = o.name, uint64(o.revision)
+		s.Name, s.Revision = m.objects.name(o), uint64(o.revision)
 		dst = append(dst, s)
 		return true
 	})
@@ -172,7 +172,7 @@ func (m *Machine) Unchanged(c *Command, now uint64) (t rollout.Target, ok bool) 
 	}
 	o, s := m.objects.at(object), m.sessions.at(session)
 	link := m.links.find(o, object, session)
-	if link == 0 || s.node != o.node || o.node.dropping || c.Number <= s.applied {
+	if link == 0 || s.node != m.objects.node(o) || s.node.dropping || c.Number <= s.applied {
 		return t, false
 	}
 	ro := m.rollouts()

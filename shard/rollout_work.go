@@ -58,7 +58,7 @@ func (ro *rollouts) now(m *Machine) rollout.At {
 
 // MayGrow reports whether the quotas have room for so many bytes more. Where they have not the command is answered.
 func (w *rolloutWork) MayGrow(bytes int) bool {
-	return w.m.mayGrow(w.m.objects.at(w.object).node, 0, bytes+w.fresh)
+	return w.m.mayGrow(w.m.objects.node(w.m.objects.at(w.object)), 0, bytes+w.fresh)
 }
 
 // answer answers the command, unless that has been done.
@@ -77,10 +77,10 @@ func (w *rolloutWork) answer(a rollout.Answer) {
 func (w *rolloutWork) finish(flags EffectFlags) {
 	m, st := w.m, w.staged
 	o := m.objects.at(w.object)
-	m.charge(o.node, st.Size()-st.charged)
+	m.charge(m.objects.node(o), st.Size()-st.charged)
 	st.charged = st.Size()
 	if w.part != nil {
-		m.charge(o.node, w.part.instance.Size()-w.charged)
+		m.charge(m.objects.node(o), w.part.instance.Size()-w.charged)
 	}
 	if due, _ := st.NextDue(); due != st.alarm {
 		m.setAlarm(w.object, due)

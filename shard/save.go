@@ -121,7 +121,7 @@ func (m *Machine) isOlder(p phase, h handle, epoch uint32) bool {
 		return s.id != 0 && s.stamp < epoch
 	case phaseObjects:
 		o := m.objects.at(h)
-		return o.node != nil && o.stamp < epoch
+		return o.node != 0 && o.stamp < epoch
 	default:
 		l := m.links.at(h)
 		return l.order != 0 && l.stamp < epoch

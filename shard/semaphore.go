@@ -6,7 +6,7 @@ import "github.com/signalbox/signalbox/protocol"
 type semaphore struct {
 	limit     uint64
 	taken     uint64 // the sum of the owners' counts
-	data      string
+	data      text
 	owners    uint32
 	ephemeral bool
 
@@ -17,6 +17,7 @@ type semaphore struct {
 // semaphores is the store and the rules of the kind.
 type semaphores struct {
 	slab[semaphore]
+	texts texts // their data
 	plainLinks
 	smallThings
 }
@@ -58,10 +59,8 @@ func (sem *semaphores) add(m *Machine, t *target, c *Command, limit uint64, data
 	body := sem.alloc()
 	s := sem.at(body)
 	s.limit, s.ephemeral = limit, ephemeral
-	if len(data) > 0 {
-		s.data = string(data)
-	}
-	return m.addObject(KindSemaphore, t, c.Node, string(c.Name), body)
+	s.data = sem.texts.keep(data)
+	return m.addObject(KindSemaphore, t, c.Node, c.Name, body)
 }
 
 func (sem *semaphores) create(m *Machine, c *Command, t *target) {
@@ -111,16 +110,18 @@ func (sem *semaphores) update(m *Machine, c *Command, t *target) {
 		return
 	}
 	s := sem.at(o.body)
-	if s.data == string(c.Data) {
+	if sem.texts.is(s.data, c.Data) {
 		m.answer(protocol.StatusSuccess).Revision = o.revision
 		return
 	}
-	if !m.mayGrow(o.node, 0, len(c.Data)-len(s.data)) {
+	more, n := len(c.Data)-sem.texts.len(s.data), m.objects.node(o)
+	if !m.mayGrow(n, 0, more) {
 		return
 	}
 	m.touchObject(t.object)
-	m.charge(o.node, len(c.Data)-len(s.data))
-	s.data, s.dataRevision = string(c.Data), m.lastRevision+1
+	m.charge(n, more)
+	sem.texts.replace(&s.data, c.Data)
+	s.dataRevision = m.lastRevision + 1
 	m.answer(protocol.StatusSuccess).Revision = s.dataRevision
 	m.changed(t.object, FlagData)
 }
@@ -193,7 +194,10 @@ func (sem *semaphores) remove(m *Machine, object handle) {
 }
 
 // bodySize is the length of the semaphore's data.
-func (sem *semaphores) bodySize(body handle) int { return len(sem.at(body).data) }
+func (sem *semaphores) bodySize(body handle) int { return sem.texts.len(sem.at(body).data) }
 
 // free gives the store's place back.
-func (sem *semaphores) free(body handle) { sem.slab.release(body) }
+func (sem *semaphores) free(body handle) {
+	sem.texts.free(sem.at(body).data)
+	sem.slab.release(body)
+}

@@ -66,7 +66,7 @@ func (sem *semaphores) acquireJoin(m *Machine, c *Command, t *target, o *object,
 		m.answer(protocol.StatusPreconditionFailed)
 	case !isGranted && c.Timeout == 0:
 		m.answer(protocol.StatusSuccess).Limit = s.reportedLimit()
-	case !m.mayGrow(o.node, 0, LinkBytes+len(c.Data)):
+	case !m.mayGrow(m.objects.node(o), 0, LinkBytes+len(c.Data)):
 	case isGranted:
 		sem.grantNew(m, c, t, s)
 		m.changed(t.object, FlagOwners)

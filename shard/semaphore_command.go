@@ -31,7 +31,8 @@ const (
 
 func init() {
 	addKind(KindSemaphore, kindRow{
-		name: "semaphore", level: level.Of(level.Object, "semaphore"), newStore: func() kind { return &semaphores{} },
+		name: "semaphore", level: level.Of(level.Object, "semaphore"),
+		newStore: func() kind { return &semaphores{texts: newTexts()} },
 	}, []kindCommand{
 		{
 			kind: CmdSemaphoreCreate, name: "semaphore-create",

@@ -21,10 +21,11 @@ type SemaphoreView struct {
 	Waiters   int
 }
 
-func (sem *semaphores) shown(o *object) SemaphoreView {
+// shown is all that there is to show but the name. had is data that the reader has already.
+func (sem *semaphores) shown(o *object, had string) SemaphoreView {
 	s := sem.at(o.body)
 	return SemaphoreView{
-		Name: o.name, Data: s.data, Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
+		Data: sem.texts.again(s.data, had), Limit: s.limit, Count: s.taken, Ephemeral: s.ephemeral,
 		Revision: o.revision, Owners: int(s.owners), Waiters: int(o.linkCount) - int(s.owners),
 	}
 }
@@ -44,7 +45,7 @@ func (sem *semaphores) state(m *Machine, object handle, s *State) {
 	o := m.objects.at(object)
 	body := sem.at(o.body)
 	out := SemaphoreState{
-		Node: o.node.id, Name: o.name, Data: body.data, Limit: body.limit,
+		Node: m.objects.node(o).id, Name: m.objects.name(o), Data: sem.texts.string(body.data), Limit: body.limit,
 		Ephemeral: body.ephemeral, Revision: o.revision,
 	}
 	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
@@ -61,7 +62,7 @@ func (sem *semaphores) save(dst []byte, body handle, _ level.Level) []byte {
 	}
 	dst = append(dst, ephemeral)
 	dst = binary.AppendUvarint(dst, s.limit)
-	return appendString(dst, s.data)
+	return appendBytes(dst, sem.texts.bytes(s.data))
 }
 
 func (sem *semaphores) load(src []byte, _ level.Level) (handle, bool) {
@@ -73,7 +74,7 @@ func (sem *semaphores) load(src []byte, _ level.Level) (handle, bool) {
 		return 0, false
 	}
 	h := sem.alloc()
-	*sem.at(h) = semaphore{limit: limit, data: string(data), ephemeral: ephemeral}
+	*sem.at(h) = semaphore{limit: limit, data: sem.texts.keep(data), ephemeral: ephemeral}
 	return h, true
 }
 
@@ -95,10 +96,10 @@ func (sem *semaphores) linked(m *Machine, object handle) error {
 		l := m.links.at(h)
 		switch {
 		case l.count == 0 || l.count > most || h == o.firstWaiter && !o.pending && l.count > s.limit:
-			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d", o.name, l.order, l.count,
-				s.limit)
+			return badSnapshot("semaphore %q: order id %d has a count of %d, the limit is %d",
+				m.objects.name(o), l.order, l.count, s.limit)
 		case l.owner && l.count > most-s.taken:
-			return badSnapshot("semaphore %q: its owners have more than its limit of %d", o.name, s.limit)
+			return badSnapshot("semaphore %q: its owners have more than its limit of %d", m.objects.name(o), s.limit)
 		case l.owner:
 			s.taken += l.count
 			s.owners++
@@ -108,10 +109,10 @@ func (sem *semaphores) linked(m *Machine, object handle) error {
 		return nil // who comes next may be pending, and owners too
 	}
 	if s.ephemeral && s.owners == 0 {
-		return badSnapshot("the ephemeral semaphore %q has no owner", o.name)
+		return badSnapshot("the ephemeral semaphore %q has no owner", m.objects.name(o))
 	}
 	if o.firstWaiter != 0 && s.fits(m.links.at(o.firstWaiter).count) {
-		return badSnapshot("semaphore %q: the first waiter fits and waits", o.name)
+		return badSnapshot("semaphore %q: the first waiter fits and waits", m.objects.name(o))
 	}
 	return nil
 }

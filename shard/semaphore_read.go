@@ -17,7 +17,9 @@ func (sem *semaphores) role(l *link) string {
 // describe gives what there is to say of a semaphore, and its links in the place of rows.
 func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOptions, d *Description) {
 	ob := m.objects.at(object)
-	d.SemaphoreView = sem.shown(ob)
+	name := d.Name
+	d.SemaphoreView = sem.shown(ob, d.had)
+	d.Name = name
 	limit := pageLimit(o.Limit)
 	for l := m.firstListed(ob, o); l != 0; l = m.links.byObject.next(l) {
 		v := m.links.at(l)
@@ -46,7 +48,7 @@ func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision
 	d.Gone = gone
 	s := sem.at(o.body)
 	if s.dataRevision > since {
-		d.DataChanged, d.Data = true, s.data
+		d.DataChanged, d.Data = true, sem.texts.string(s.data)
 	}
 	if s.limitRevision > since {
 		d.Limit = s.limit
@@ -99,7 +101,9 @@ func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst 
 		if o.kind != KindSemaphore {
 			return false
 		}
-		dst = append(dst, sem.shown(o))
+		v := sem.shown(o, "")
+		v.Name = m.objects.name(o)
+		dst = append(dst, v)
 		return true
 	})
 	return dst, last, more
@@ -123,12 +127,13 @@ func (m *Machine) WalkQueues(at Cursor, fn func(Queue)) (next Cursor, over bool)
 	h := max(handle(at), 1)
 	for end := min(h+MaxPage, m.objects.used); h < end; h++ {
 		o := m.objects.at(h)
-		if o.node == nil || o.kind != KindSemaphore || o.firstWaiter == 0 || o.deleting {
+		if o.node == 0 || o.kind != KindSemaphore || o.firstWaiter == 0 || o.deleting {
 			continue
 		}
 		s, first := m.semaphores().at(o.body), m.links.at(o.firstWaiter)
 		q := Queue{
-			Node: o.node.id, Name: o.name, Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
+			Node: m.objects.node(o).id, Name: m.objects.name(o),
+			Waiters: int(o.linkCount) - int(s.owners), Since: first.since,
 			First: m.sessions.at(first.session).id,
 		}
 		if l := m.links.at(m.linkAfter(o.links, 0)); l.owner {

@@ -58,7 +58,7 @@ func (m *Machine) WalkWaiters(at Cursor, fn func(Waiter)) (next Cursor, over boo
 		}
 		fn(Waiter{
 			WaiterRef: WaiterRef{
-				Node: o.node.id, Name: []byte(o.name), Session: m.sessions.at(l.session).id,
+				Node: m.objects.node(o).id, Name: []byte(m.objects.name(o)), Session: m.sessions.at(l.session).id,
 				Order: l.order, Number: l.number,
 			},
 			Timeout: l.timeout.millis(),
@@ -81,7 +81,8 @@ func (m *Machine) WaitersOf(id SessionID, after OrderID, dst []WaiterRef) (_ []W
 		l := m.links.at(h)
 		if o := m.objects.at(l.object); o.kind == KindSemaphore && !l.owner && !o.deleting {
 			dst = append(dst, WaiterRef{
-				Node: o.node.id, Name: []byte(o.name), Session: id, Order: l.order, Number: l.number,
+				Node: m.objects.node(o).id, Name: []byte(m.objects.name(o)), Session: id,
+				Order: l.order, Number: l.number,
 			})
 		}
 		after, h = l.order, m.links.bySession.next(h)

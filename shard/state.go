@@ -122,7 +122,9 @@ type ObjectState struct {
 // objectState writes out what all kinds have in common. The kind says what it keeps for the object and for its links.
 func (m *Machine) objectState(object handle, body string, ofLink func(l *link) string) ObjectState {
 	o := m.objects.at(object)
-	out := ObjectState{Node: o.node.id, Name: o.name, Kind: o.kind, Revision: o.revision, Body: body}
+	out := ObjectState{
+		Node: m.objects.node(o).id, Name: m.objects.name(o), Kind: o.kind, Revision: o.revision, Body: body,
+	}
 	for h := m.links.byObject.first(o.links); h != 0; h = m.links.byObject.next(h) {
 		l := m.links.at(h)
 		state := m.linkState(l)

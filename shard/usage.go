@@ -53,7 +53,7 @@ func (m *Machine) linkSize(l *link) int {
 
 // objectSize is what an object counts for, without its links.
 func (m *Machine) objectSize(o *object) int {
-	return ObjectBytes + len(o.name) + m.kinds[o.kind].bodySize(o.body)
+	return ObjectBytes + m.objects.names.len(o.name) + m.kinds[o.kind].bodySize(o.body)
 }
 
 // sizeOf returns what the thing of a record counts for.

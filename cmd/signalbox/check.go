@@ -207,9 +207,19 @@ func judgeConcerns(list *admin.Concerns, x *findings) {
 		}
 		x.add(levelOf(c.Severity), c.Subject, cli.Safe(c.Do), "%s", text)
 	}
+	// What is stuck among the objects of a shard is known to its leader alone.
+	unled := slices.ContainsFunc(list.Items, func(c admin.Concern) bool {
+		return c.Kind == concern.NoMajority || c.Kind == concern.NoLeader
+	})
 	for _, g := range concern.Groups() {
 		told := func(c admin.Concern) bool { return c.Severity != admin.Note && c.Kind.Row().Group == g }
-		if !slices.ContainsFunc(list.Items, told) {
+		switch {
+		case slices.ContainsFunc(list.Items, told):
+		case unled && (g == concern.Rollouts || g == concern.Rounds || g == concern.Locks):
+			x.add(levelWarn, string(g), "", "not known while a shard has no leader")
+		case len(list.Unanswered) > 0:
+			x.well(string(g), "nothing to look at, by those that answer")
+		default:
 			x.well(string(g), "nothing to look at")
 		}
 	}

@@ -46,6 +46,31 @@ func TestCheckJudgesWhatHostsSay(t *testing.T) {
 	}
 }
 
+// TestWhatNoHostCanKnowIsNotWell: rollouts, rounds and locks are known to the leader of their shard.
+func TestWhatNoHostCanKnowIsNotWell(t *testing.T) {
+	for _, kind := range []concern.Kind{concern.NoMajority, concern.NoLeader} {
+		var x findings
+		judgeConcerns(&admin.Concerns{Asked: 1, Items: []admin.Concern{
+			concern.New(kind, concern.About{Shards: []string{"1"}}, "a leader is missing"),
+		}}, &x)
+		unknown := 0
+		for _, f := range x.list {
+			if f.Level == levelWarn && f.Found == "not known while a shard has no leader" {
+				unknown++
+			}
+		}
+		if unknown != 3 {
+			t.Errorf("%s: %+v", kind, x.list)
+		}
+	}
+	silent := away(3, 1)
+	var x findings
+	judgeConcerns(&silent, &x)
+	if last := x.list[len(x.list)-1]; last.Found != "nothing to look at, by those that answer" {
+		t.Errorf("where a host is silent check says %+v", last)
+	}
+}
+
 // away is the list of a cluster of which so many hosts do not answer.
 func away(of, silent int) admin.Concerns {
 	list := admin.Concerns{Asked: of}

@@ -45,8 +45,7 @@ func (r *commandRunner) takeCommand(c *cobra.Command, args []string, names ...st
 	case dash < 0:
 		return cli.Misuse(c, "there is no -- with a command after it")
 	case dash != len(names):
-		return cli.Misuse(c, "%d arguments stand before --, and they must be two: %s", dash,
-			strings.Join(names, " and "))
+		return cli.Misuse(c, "before -- two arguments must stand, not %d: %s", dash, strings.Join(names, " and "))
 	case len(args) == len(names):
 		return cli.Misuse(c, "there is no command after --")
 	}

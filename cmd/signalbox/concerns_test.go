@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/protocol/concern"
 )
 
 // page returns what an address answers.
@@ -140,5 +142,46 @@ func TestWhyNamesTheHostsThatAreHeardWithoutAMajority(t *testing.T) {
 		!strings.Contains(r.out, "fail shards meta, 1") ||
 		!strings.Contains(r.out, "signalbox cluster recover") || !strings.Contains(r.out, "fail answers: 2 of 3 ") {
 		t.Errorf("code %d: %s%s", r.code, r.out, r.err)
+	}
+}
+
+// TestWhatConcernsSayToTypeIsTaken: the commands that a concern names are there, and take the words that it names.
+func TestWhatConcernsSayToTypeIsTaken(t *testing.T) {
+	word := regexp.MustCompile(`^(?:(?:--)?[a-z][a-z-]*|\{[a-z]+\}|[A-Z]+(?::[A-Z]+)?)$`)
+	typed := 0
+	for _, row := range concern.Kinds {
+		for _, after := range strings.Split(row.Do, "signalbox ")[1:] {
+			words := strings.Fields(after)
+			end := slices.IndexFunc(words, func(w string) bool { return !word.MatchString(w) })
+			if end < 0 {
+				end = len(words)
+			}
+			c, rest, err := newRoot(cli.Streams{}).Find(words[:end])
+			if err != nil || !c.Runnable() || c.Parent() == nil {
+				t.Errorf("%s: there is no command %q: %v", row.Kind, words[:end], err)
+				continue
+			}
+			var args []string
+			for _, w := range rest {
+				name, flag := strings.CutPrefix(w, "--")
+				if flag && c.Flags().Lookup(name) == nil {
+					t.Errorf("%s: %s has no flag %s", row.Kind, c.CommandPath(), w)
+				}
+				if !strings.HasPrefix(w, "{") && strings.ToUpper(w) != w {
+					break // the sentence goes on
+				}
+				args = append(args, w)
+			}
+			if len(args) == 0 || slices.ContainsFunc(rest, func(w string) bool { return strings.HasPrefix(w, "--") }) {
+				continue // it is named only, or its words belong to flags
+			}
+			typed++
+			if err := c.ValidateArgs(args); err != nil {
+				t.Errorf("%s: %s %v: %v", row.Kind, c.CommandPath(), args, err)
+			}
+		}
+	}
+	if typed < 10 {
+		t.Errorf("%d commands with words were found", typed)
 	}
 }

@@ -323,7 +323,7 @@ func TestWrongUsesOfLock(t *testing.T) {
 		want string
 	}{
 		{[]string{"/a", "b"}, "there is no -- with a command after it"},
-		{[]string{"/a", "--", "true"}, "1 arguments stand before --, and they must be two: PATH and NAME"},
+		{[]string{"/a", "--", "true"}, "before -- two arguments must stand, not 1: PATH and NAME"},
 		{[]string{"/a", "b", "--"}, "there is no command after --"},
 		{[]string{"/a", "b", "--shared", "--limit", "2", "--", "true"}, "--shared is for locks, and --limit and " +
 			"--count are for semaphores with a limit: give one or the other"},

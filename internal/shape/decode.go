@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,13 +26,14 @@ func decodeObject(text []byte, into reflect.Value, path string) error {
 	if err := json.Unmarshal(text, &members); err != nil {
 		return fmt.Errorf("%s is not a JSON object: %w", pathName(path), err)
 	}
+	if err := onlyKnown(members, into.Type(), path); err != nil {
+		return err
+	}
 	for _, f := range Fields(into.Type()) {
 		given := members[f.Name]
-		delete(members, f.Name)
 		value := into.FieldByIndex(f.Index)
 		if f.Of == bytesType {
 			if encoded, ok := members[f.Name+base64Suffix]; ok {
-				delete(members, f.Name+base64Suffix)
 				if err := json.Unmarshal(encoded, value.Addr().Interface()); err != nil {
 					return fmt.Errorf("%s%s%s is not in base 64: %w", path, f.Name, base64Suffix, errShape)
 				}
@@ -49,8 +52,27 @@ func decodeObject(text []byte, into reflect.Value, path string) error {
 			}
 		}
 	}
-	for name := range members {
-		return fmt.Errorf("%s%s is not known here", path, name)
+	return nil
+}
+
+// onlyKnown refuses members that a structure does not have. It comes before what is missing: who mistypes a name hears
+// of that name.
+func onlyKnown[V any](members map[string]V, of reflect.Type, path string) error {
+	var known, list []string
+	for _, f := range Fields(of) {
+		known, list = append(known, f.Name), append(list, f.Name)
+		if f.Of == bytesType {
+			known = append(known, f.Name+base64Suffix)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		switch {
+		case slices.Contains(known, name):
+		case len(known) == 0:
+			return fmt.Errorf("%s%s is not known here: there is nothing to say", path, name)
+		default:
+			return fmt.Errorf("%s%s is not known here; known are %s", path, name, strings.Join(list, ", "))
+		}
 	}
 	return nil
 }

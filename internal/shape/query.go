@@ -9,11 +9,15 @@ import (
 
 // DecodeQuery reads the parameters of a query into a structure. Values are written as in JSON, without the quotes.
 func DecodeQuery(query map[string][]string, into any) error {
-	known := Fields(reflect.TypeOf(into).Elem())
+	of := reflect.TypeOf(into).Elem()
+	if err := onlyKnown(query, of, "the parameter "); err != nil {
+		return err
+	}
+	known := Fields(of)
 	members := make(map[string]json.RawMessage)
 	for name, texts := range query {
 		at := slices.IndexFunc(known, func(f Field) bool { return f.Name == name })
-		if at < 0 {
+		if at < 0 { // bytes in base 64 are for bodies
 			return fmt.Errorf("the parameter %s is not known here", name)
 		}
 		list := known[at].Of.Kind() == reflect.Slice && known[at].Of != bytesType

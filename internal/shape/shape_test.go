@@ -71,6 +71,8 @@ func TestWhatIsNoRequestIsNamed(t *testing.T) {
 		`{}`:                                    "name is missing",
 		`{"name":1}`:                            "name is not a text",
 		`{"name":"n","nam":1}`:                  "nam is not known",
+		`{"nam":"n"}`:                           "nam is not known here; known are host_id, wait_ms, name, data,",
+		`{"name":"n","more":{"wai":1}}`:         "more.wai is not known here; known are host_id, wait_ms",
 		`{"name":"n","wait_ms":"1s"}`:           "wait_ms is not a number of milliseconds",
 		`{"name":"n","wait_ms":-1}`:             "wait_ms is not a number of milliseconds",
 		`{"name":"n","host_id":-1}`:             "host_id is not a whole number",
@@ -85,6 +87,14 @@ func TestWhatIsNoRequestIsNamed(t *testing.T) {
 		var into outer
 		if err := Decode([]byte(text), &into); err == nil || !strings.Contains(err.Error(), has) {
 			t.Errorf("%s: %v, want %q", text, err, has)
+		}
+	}
+	var into outer
+	for name, has := range map[string]string{"nam": "the parameter nam is not known here; known are host_id",
+		"data_base64": "the parameter data_base64 is not known here"} {
+		err := DecodeQuery(map[string][]string{name: {"n"}}, &into)
+		if err == nil || !strings.Contains(err.Error(), has) {
+			t.Errorf("?%s=n: %v, want %q", name, err, has)
 		}
 	}
 }

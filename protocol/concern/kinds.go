@@ -176,7 +176,7 @@ var Kinds = []Row{
 			"are"},
 	{LockWaits, Warning, Locks, "somebody has waited for a semaphore for longer than the node allows; " +
 		"signalbox node alter --longest-wait sets that", "semaphore {name} in {node}",
-		"signalbox who {node} {name} says who owns it and who waits"},
+		"signalbox who {name} says who owns it and who waits"},
 
 	{OneHost, Note, Hosts, "there is one host", "the cluster", grow},
 	{Drained, Note, Hosts, "a host is drained", ofHost, "signalbox host undrain {host}"},

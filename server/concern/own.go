@@ -72,13 +72,13 @@ func (l *List) AddOwn(o *Own) {
 		add(kind.DiskSlow, "one batch of changes in a hundred takes %v", o.CommitP99)
 	}
 	if at, lately := l.grew(kind.Stalls, o.Stalls); lately {
-		add(kind.Stalls, "%d times since its start it could not vouch for its clients", o.Stalls).Since = at
+		add(kind.Stalls, "times since its start when it could not vouch for its clients: %d", o.Stalls).Since = at
 	}
 	if at, lately := l.grew(kind.Refused, o.Refused); lately {
-		add(kind.Refused, "%d connections were refused or lost since its start", o.Refused).Since = at
+		add(kind.Refused, "connections that were refused or lost since its start: %d", o.Refused).Since = at
 	}
 	if o.Slow > 0 {
-		add(kind.SlowWatches, "%d watches do not read as fast as things change", o.Slow)
+		add(kind.SlowWatches, "watches that do not read as fast as things change: %d", o.Slow)
 	}
 	if o.Files > 0 && (o.Files < fewFiles || float64(o.Open) > manyFiles*float64(o.Files)) {
 		add(kind.Files, "%d connections are open, and the process may open %d files", o.Open, o.Files)

@@ -150,15 +150,23 @@ func (c *Cluster) halt(id shard.HostID, err error) {
 	}
 }
 
-// noteHosts keeps which hosts a host knows, for its next start.
+// noteHosts keeps which hosts a host knows, for its next start. A replica that is being filled begins with records from
+// long ago: for these the host forgets no host that has joined since, which may be the leader that fills the replica.
 func (c *Cluster) noteHosts(id shard.HostID, r *hosts.Records) {
 	var known []shard.HostID
+	var latest shard.HostID
 	for _, h := range r.Hosts() {
+		latest = max(latest, h.ID)
 		if h.Current.Variant != protocol.HostExpelled {
 			known = append(known, h.ID)
 		}
 	}
 	c.mu.Lock()
+	for _, before := range c.known[id] {
+		if before > latest {
+			known = append(known, before)
+		}
+	}
 	c.known[id] = known
 	c.mu.Unlock()
 	c.logs.Know(id, known)

@@ -24,8 +24,9 @@ type Confirmed struct {
 	transport.Position
 }
 
-// confirmations is what other hosts have confirmed to this one: to a leader by their answers, and to a follower by the
-// commit position of their heartbeats. The engine sends both only when what they stand for is on the sender's disk;
+// confirmations is what other hosts have confirmed to this one: to a leader by their answers, to a follower by the
+// commit position of their heartbeats, and to both by the term of a vote that was asked for or answered: in that term
+// the host votes no second time. The engine sends all of these only when what they stand for is on the sender's disk;
 // Replicate, which it sends before, does not count.
 type confirmations struct {
 	mu  sync.Mutex
@@ -52,6 +53,7 @@ func (c *confirmations) note(from shard.HostID, messages []raftpb.Message, appli
 			p.Last = m.Commit
 		case m.Type == raftpb.ReplicateResp && !m.Reject:
 			p.Last = min(m.LogIndex, applied(m.ShardID))
+		case m.Type == raftpb.RequestVote, m.Type == raftpb.RequestVoteResp:
 		default:
 			continue
 		}

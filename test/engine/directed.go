@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
 	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
-	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
 // Directed is a world in which one thing goes wrong at the moment at which it hurts most.
@@ -46,6 +45,7 @@ var AllDirected = []Directed{
 	{"power fails at every step of a replacement", 3, 20, 50, (*world).failWhileReplacing, true},
 	{"power of the voter that is left fails", 2, 200, 50, (*world).failAfterRemoval, false},
 	{"power fails right after an import", 1, 200, 50, (*world).failAfterImport, false},
+	{"power fails at every step of an import", 1, 200, 50, (*world).failWhileImporting, true},
 	{"a leader is cut off, and read from", 3, 200, 50, (*world).readAtOldLeaders, true},
 	{"a leader is cut off, and written to", 3, 200, 50, (*world).writeAtOldLeaders, false},
 	{"many read while others write", 3, 200, 50, (*world).readWhileWriting, false},
@@ -55,6 +55,8 @@ var AllDirected = []Directed{
 	{"frames come after a restart of their sender", 3, 200, 50, (*world).sendLate, false},
 	{"a disk is full at every write", 3, 20, 500, (*world).fillDisks, true},
 	{"a directory is set back", 3, 200, 50, (*world).setBack, false},
+	{"a directory is set back to before a vote", 3, 200, 50, (*world).setBackBeforeVote, false},
+	{"a directory is set back to what others know", 3, 200, 50, (*world).setBackUnheard, false},
 }
 
 // RunDirected does one of them, in the bubble of its caller.
@@ -152,29 +154,8 @@ func (w *world) failAfterAcknowledgement() {
 // heard of that term, ask for its vote.
 func (w *world) failAfterVote() {
 	for i := 0; i < 6 && !w.oracle.failed(); i++ {
-		old, r := w.awaitLeader()
-		if old == nil {
-			return
-		}
-		term := r.log.Leadership().Term
-		w.isolate(old, true, false)
-		var elected, voter *host
-		until := time.Now().Add(patience)
-		for ; elected == nil && time.Now().Before(until); time.Sleep(time.Millisecond) {
-			for _, h := range w.hosts {
-				r := h.current()
-				if l := r.log.Leadership(); h != old && l.Leader == h.id && l.Term > term {
-					elected = h
-				}
-			}
-		}
-		for _, h := range w.hosts {
-			if h != old && h != elected {
-				voter = h
-			}
-		}
+		old, elected, voter := w.elect()
 		if elected == nil {
-			w.oracle.fail("no other host is elected")
 			return
 		}
 		voter.PowerFailure(lost)
@@ -185,6 +166,35 @@ func (w *world) failAfterVote() {
 		w.writeFor(10*time.Second, old, voter)
 		w.network.Heal()
 	}
+}
+
+// elect cuts the leader of three off, and returns it with the one that leads in its place and the one that has voted
+// for that, in the moment of the vote. Where none leads, there is none.
+func (w *world) elect() (old, elected, voter *host) {
+	old, r := w.awaitLeader()
+	if old == nil {
+		return nil, nil, nil
+	}
+	term := r.log.Leadership().Term
+	w.isolate(old, true, false)
+	until := time.Now().Add(patience)
+	for ; elected == nil && time.Now().Before(until); time.Sleep(time.Millisecond) {
+		for _, h := range w.others(old) {
+			if l := h.current().log.Leadership(); l.Leader == h.id && l.Term > term {
+				elected = h
+			}
+		}
+	}
+	if elected == nil {
+		w.oracle.fail("no other host is elected")
+		return nil, nil, nil
+	}
+	for _, h := range w.others(old) {
+		if h != elected {
+			voter = h
+		}
+	}
+	return old, elected, voter
 }
 
 // writeFor proposes values at some hosts for a while.
@@ -297,48 +307,6 @@ func (w *world) failAfterRemoval() {
 	w.awaitLeader()
 }
 
-// saved is a state machine whose state is imported.
-type saved struct{ values []uint64 }
-
-// PrepareSnapshot implements raftlog.Saver.
-func (s saved) PrepareSnapshot() (shard.Snapshot, error) { return tallySnapshot{s.values, 1}, nil }
-
-// failAfterImport imports a state into an empty directory, and has the power fail before the host is started.
-func (w *world) failAfterImport() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	values := []uint64{7, 8, 9}
-	for i := range 4 {
-		m := raftlogtest.NewMachine(w.network, "import:7421", w.hosts[0].Config)
-		c := m.Config
-		c.Files, c.DataDir = m.Disk().Files(), m.DataDir()
-		replica := uint64(transport.FirstJoined + i)
-		err := raftlog.Import(ctx, c, map[uint64]raftlog.State{shardID: {Replica: replica, Machine: saved{values}}})
-		if err != nil {
-			w.oracle.fail("import: %w", err)
-			return
-		}
-		m.PowerFailure(outage.Extremes[i])
-		p, err := m.Start(nil, nil)
-		if err != nil {
-			w.oracle.fail("after an import: %w", err)
-			return
-		}
-		own := &run{Process: p, machine: &tally{oracle: newOracle(), host: c.Host, ended: p.Ended}}
-		own.log, err = p.Host.Start(shardID, own.machine)
-		until := time.Now().Add(patience)
-		for ; err == nil && time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
-			if own.read(own.machine.oracle) == nil {
-				break
-			}
-		}
-		if got, _ := own.machine.state(); err != nil || !slices.Equal(got, values) {
-			w.oracle.fail("imported %v, and there is %v, %w", values, got, err)
-		}
-		m.Stop()
-	}
-}
-
 // readAtOldLeaders cuts leaders off, and reads at them while others lead.
 func (w *world) readAtOldLeaders() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -394,47 +362,6 @@ func (w *world) fillDisks() {
 		if err := h.whyDamaged(); err != nil && !raftlog.NoRoom(err) {
 			w.oracle.fail("a full disk ends host %d with %w", h.id, err)
 		}
-		w.restartAll()
-	}
-}
-
-// setBack starts hosts on the disks that they had earlier: they serve nothing. With their own disks they do again. Now
-// and then, in about one round of fifty, a host is let in and serves, for a reason that is not known yet. So a finding
-// is that all rounds go that way; a stale read is one at any time.
-func (w *world) setBack() {
-	const rounds = 3
-	served := 0
-	for range rounds {
-		leader, _ := w.awaitLeader()
-		if leader == nil {
-			return
-		}
-		h := w.others(leader)[0]
-		earlier := h.Disk().Kill()
-		w.proposeMany(20)
-		if err := w.catchUp(h); err != nil {
-			w.oracle.fail("host %d: %w", h.id, err)
-			return
-		}
-		h.stop()
-		own := h.Disk().Kill()
-		h.SetBack(earlier)
-		w.trace("set back", "of host %d", h.id)
-		if err := h.start(); err != nil {
-			w.oracle.fail("%w", err)
-			return
-		}
-		for until := time.Now().Add(15 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
-			if r := h.current(); r != nil && r.read(w.oracle) == nil {
-				w.trace("serves", "host %d with a directory that is set back", h.id)
-				if served++; served == rounds {
-					w.oracle.fail("hosts serve with directories that are set back")
-				}
-				break
-			}
-		}
-		h.Kill()
-		h.SetBack(own)
 		w.restartAll()
 	}
 }

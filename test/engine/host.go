@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/signalbox/signalbox/shard"
@@ -29,6 +30,8 @@ type host struct {
 	mu   sync.Mutex
 	run  *run  // guarded by mu; nil: the host is down
 	full error // guarded by mu: why the process had to end
+
+	older atomic.Bool // its directory is set back: others may refuse it for that
 }
 
 // run is one process of a host.
@@ -36,6 +39,7 @@ type run struct {
 	*raftlogtest.Process
 	log     shard.Log
 	machine *tally
+	refused atomic.Bool // as an older copy of itself. Production ends such a process.
 }
 
 func incarnation(id shard.HostID) hosts.Incarnation { return hosts.Incarnation{byte(id), 'e'} }
@@ -85,12 +89,16 @@ func (w *world) book() (book []transport.Host) {
 
 // start starts the host, with the replica that it has.
 func (h *host) start() error {
-	p, err := h.Start(h.world.book(), h.world.talk)
+	r := new(run)
+	p, err := h.Start(h.world.book(), func(c *transport.Config) {
+		h.world.talk(c)
+		c.TurnedAway = func(why *transport.Refused) { h.turnedAway(r, why) }
+	})
 	if err != nil {
 		return err
 	}
 	defer h.Disk().Hurry()()
-	r := &run{Process: p, machine: h.tally(p)}
+	r.Process, r.machine = p, h.tally(p)
 	if r.log, err = p.Host.Start(shardID, r.machine); err != nil && !errors.Is(err, shard.ErrNotMember) {
 		if p.Ended() {
 			return raftlogtest.ErrEnded
@@ -101,6 +109,17 @@ func (h *host) start() error {
 	defer h.mu.Unlock()
 	h.run = r
 	return nil
+}
+
+// turnedAway notes that another host takes a process for one of an older copy. No other is taken for one.
+func (h *host) turnedAway(r *run, why *transport.Refused) {
+	if why.Code != transport.CodeOlderCopy {
+		return
+	}
+	if !h.older.Load() {
+		h.world.oracle.fail("host %d is taken for an older copy: %w", h.id, why)
+	}
+	r.refused.Store(true)
 }
 
 func (h *host) tally(p *raftlogtest.Process) *tally {

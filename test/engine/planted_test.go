@@ -29,6 +29,8 @@ const (
 	stranger         = "a stranger is in the place of a host"
 	startedAgain     = "a replica that was discarded is started again"
 	twice            = "frames come twice"
+	older            = "a directory is set back"
+	olderVote        = "a directory is set back to before a vote"
 	raftlogDirectory = "../../shard/raftlog/"
 )
 
@@ -106,6 +108,12 @@ var mistakes = []clienttest.Bug{
 	}, {
 		Name: "a frame counts however often it comes", File: "transport/mac.go", Noticed: twice,
 		Is: "\tm.next++\n", Becomes: "",
+	}, {
+		Name: "an older copy is let in", File: "transport/verdict.go", Noticed: older,
+		Is: "\tcase peer.Behind != nil:", Becomes: "\tcase peer.Behind != nil && peer.Host == 0:",
+	}, {
+		Name: "a vote does not count as confirmed", File: "confirmed.go", Noticed: olderVote,
+		Is: "\t\tcase m.Type == raftpb.RequestVote, m.Type == raftpb.RequestVoteResp:\n", Becomes: "",
 	},
 }
 

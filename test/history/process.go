@@ -134,12 +134,17 @@ type ProcessFinal struct {
 	Results     []FinalResult `json:"results,omitempty"` // the oldest first
 	// Kept is how many results the process keeps: of fewer, all are there.
 	Kept int `json:"kept"`
+	// Least is how many members a round needs.
+	Least int `json:"least,omitempty"`
 	// Parts are the members that clients believed then to have.
 	Parts []ProcessPart `json:"parts,omitempty"`
 }
 
-// StateComplete is the state of a process whose round is complete.
-const StateComplete = "complete"
+// The states of a process whose round is complete, and of one that has none.
+const (
+	StateComplete = "complete"
+	StateForming  = "forming"
+)
 
 // FinalMember is a member as its process knows it.
 type FinalMember struct {

@@ -3,18 +3,26 @@ package history
 import "slices"
 
 // Rounds checks that in the end, when all faults are over and nothing fails any more, the round of each process is
-// complete, its members are those that believe so, and each has handled the completion.
+// complete, its members are those that believe so, and each has handled the completion. A process with fewer members
+// than a round needs forms one, and waits, where so few clients have sessions: one that died before the end may have
+// found no host since. Every client that works with processes has a member of each.
 func Rounds(h *History) []string {
 	var found findings
 	calls := callsOf(h)
 	for i := range h.Processes {
 		f := &h.Processes[i]
+		if len(f.Members) < f.Least && clientsAt(h, f.At) < f.Least {
+			found = append(found, checkFew(f)...)
+			found = append(found, checkParts(h, f)...)
+			continue
+		}
 		if len(f.Parts) > 0 && (f.State != StateComplete || len(f.Results) == 0 ||
 			f.Results[len(f.Results)-1].Epoch != f.Epoch) {
 			found.add(f.Process, "in the end epoch %d is %s, with %d members and the results %v", f.Epoch, f.State,
 				len(f.Members), f.Results)
 		}
 		found = append(found, checkParts(h, f)...)
+		found = append(found, checkCompleted(f)...)
 		for _, p := range f.Parts {
 			list := calls[memberKey{f.Process, p.Member}]
 			ended := func(c *ProcessCall) bool {
@@ -50,10 +58,37 @@ func checkParts(h *History, f *ProcessFinal) (found findings) {
 		if !joined[m.Member] {
 			found.add(f.Process, "in the end %d of session %x is a member, and does not know it", m.Member, m.Session)
 		}
+	}
+	return found
+}
+
+// clientsAt counts the clients that had a session at a time.
+func clientsAt(h *History, at Time) int {
+	clients := make(map[int]bool)
+	for _, s := range h.Sessions {
+		if s.From <= at && at < s.To {
+			clients[s.Client] = true
+		}
+	}
+	return len(clients)
+}
+
+// checkCompleted checks that each member has handled the completion of the last round.
+func checkCompleted(f *ProcessFinal) (found findings) {
+	for _, m := range f.Members {
 		if m.Completed != f.Epoch {
 			found.add(f.Process, "in the end member %d has confirmed the completion of epoch %d, and the last is %d",
 				m.Member, m.Completed, f.Epoch)
 		}
+	}
+	return found
+}
+
+// checkFew checks a process that has fewer members than a round needs.
+func checkFew(f *ProcessFinal) (found findings) {
+	if len(f.Parts) > 0 && f.State != StateForming {
+		found.add(f.Process, "in the end epoch %d is %s, with %d members, and a round needs %d", f.Epoch, f.State,
+			len(f.Members), f.Least)
 	}
 	return found
 }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -111,7 +112,7 @@ func (r *Recorder) Process(f ProcessFinal) {
 func (r *Recorder) Unfinished(of Process) (found findings) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h := &History{}
+	h := &History{Sessions: slices.Collect(maps.Values(r.sessions))}
 	for _, c := range r.processes.calls {
 		if c.Process == of {
 			h.Calls = append(h.Calls, c)

@@ -53,6 +53,14 @@ func coordinated(alter func(*history.History)) *history.History {
 	return h
 }
 
+// leaveOne has the newer member and its client die before the end, and a round of the other one form that needs two.
+func leaveOne(h *history.History) {
+	h.Sessions[1].Client, h.Sessions[1].To, h.Sessions[1].End = 1, 8000, history.Closed
+	f := &h.Processes[0]
+	f.State, f.Least, f.Epoch = history.StateForming, 2, secondEpoch+1
+	f.Members, f.Parts = f.Members[:1], f.Parts[:1]
+}
+
 // addRound adds a round in which the coordinator sends a request to both members, and the newer one to the coordinator.
 func addRound(h *history.History, epoch uint64, at, done history.Time, result string) {
 	for _, m := range []uint64{older, newer} {
@@ -332,6 +340,14 @@ func TestRulesOfProcesses(t *testing.T) {
 		{"the last result is not there", "rounds", func(h *history.History) {
 			h.Processes[0].Results[1].Epoch--
 		}},
+		{"a round forms, and enough clients are there", "rounds", func(h *history.History) {
+			leaveOne(h)
+			h.Sessions[1].Client, h.Sessions[1].To = 1, history.Never
+		}},
+		{"a round of too few goes on", "rounds", func(h *history.History) {
+			leaveOne(h)
+			h.Processes[0].State = "running"
+		}},
 		{"a session that is over is a member", "rounds", func(h *history.History) {
 			h.Processes[0].Parts = h.Processes[0].Parts[:1]
 		}},
@@ -418,5 +434,12 @@ func TestAHistoryOfProcessesIsReadAsItWasSaved(t *testing.T) {
 	back, err := history.Load(&file)
 	if err != nil || !reflect.DeepEqual(h, back) {
 		t.Errorf("saved %+v, read %+v, %v", h, back, err)
+	}
+}
+
+// TestARoundOfTooFewForms: where the client of a member is gone, and no other one comes.
+func TestARoundOfTooFewForms(t *testing.T) {
+	if found, _ := history.Check(coordinated(leaveOne)); len(found) > 0 {
+		t.Errorf("%v", found)
 	}
 }

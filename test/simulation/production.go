@@ -141,7 +141,13 @@ func (p *production) Boot(id shard.HostID, known []shard.HostID) error {
 	tick := time.Duration(float64(p.world.plan.Log.ElectionTimeout/electionTicks) / h.rate)
 	h.Config.Tick, h.Config.ElectionTicks = tick.Round(time.Millisecond), electionTicks
 	p.mu.Unlock()
-	_, err := h.Start(book(known), nil)
+	_, err := h.Start(book(known), func(c *transport.Config) {
+		c.TurnedAway = func(why *transport.Refused) {
+			if why.Code == transport.CodeOlderCopy {
+				p.world.record.Note("host %d is taken for an older copy: %v", id, why)
+			}
+		}
+	})
 	return err
 }
 

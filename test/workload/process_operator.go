@@ -133,7 +133,7 @@ func (o *ProcessOperator) read(ctx context.Context, name string) (f history.Proc
 	}
 	f = history.ProcessFinal{
 		Process: history.Process{Node: o.Node, Name: name}, Epoch: s.Epoch, State: s.Phase.String(),
-		Coordinator: s.Coordinator, Kept: resultsKept,
+		Coordinator: s.Coordinator, Kept: resultsKept, Least: s.Spec.MinMembers,
 	}
 	for _, m := range s.Members {
 		f.Members = append(f.Members, history.FinalMember{Member: m.ID, Session: m.SessionID, Completed: m.Completed})

@@ -1,0 +1,150 @@
+package shard
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// text is a string of the machine without a pointer, so that a collection of garbage passes over what has it: the size
+// class of its place in the lower bits, above them the place. Zero is the empty text. As a handle it is good until it
+// is freed, and never gets out of the machine: who reads gets a copy.
+type text uint32
+
+const (
+	classBits = 4
+	classMask = 1<<classBits - 1
+	// longText is the class of texts that are strings of their own. Long texts are few where there is memory for them,
+	// and readers share them.
+	longText = text(len(roomSizes))
+)
+
+// roomSizes are the bytes of a place in each class, the first of which says how long the text is.
+var roomSizes = [...]int{16, 24, 32, 48, 64, 96, 128, 192, 256}
+
+// room is a slab of places of one size: of arrays of bytes.
+type room interface {
+	alloc() handle
+	release(h handle)
+	memory() []unsafe.Pointer
+}
+
+// memory is where the slab has its chunks, whatever the size of their places.
+func (s *slab[T]) memory() []unsafe.Pointer { return *(*[]unsafe.Pointer)(unsafe.Pointer(&s.chunks)) }
+
+// texts are those of one store.
+type texts struct {
+	rooms  [longText]room
+	chunks [longText][]unsafe.Pointer // of the rooms: texts are read without a call
+	long   slab[string]
+}
+
+func newTexts() texts {
+	return texts{rooms: [...]room{
+		&slab[[16]byte]{}, &slab[[24]byte]{}, &slab[[32]byte]{}, &slab[[48]byte]{}, &slab[[64]byte]{},
+		&slab[[96]byte]{}, &slab[[128]byte]{}, &slab[[192]byte]{}, &slab[[256]byte]{},
+	}}
+}
+
+// place returns the memory of a text that is neither empty nor long.
+func (te *texts) place(t text) []byte {
+	class, h := t&classMask, handle(t>>classBits)
+	size := roomSizes[class]
+	chunk := te.chunks[class][h>>chunkBits]
+	return unsafe.Slice((*byte)(unsafe.Add(chunk, int(h&(chunkSize-1))*size)), size)
+}
+
+// keep makes a text of bytes, which are copied.
+func (te *texts) keep(b []byte) text {
+	if len(b) == 0 {
+		return 0
+	}
+	class := text(0)
+	for class < longText && roomSizes[class] <= len(b) {
+		class++
+	}
+	if class == longText {
+		h := te.long.alloc()
+		*te.long.at(h) = string(b)
+		return newText(class, h)
+	}
+	t := newText(class, te.rooms[class].alloc())
+	te.chunks[class] = te.rooms[class].memory()
+	place := te.place(t)
+	place[0] = byte(len(b))
+	copy(place[1:], b)
+	return t
+}
+
+func newText(class text, h handle) text {
+	assert(h < 1<<(32-classBits), "texts of one size are at most as many as their handles have bits for")
+	return text(h)<<classBits | class
+}
+
+// free gives a text's place back.
+func (te *texts) free(t text) {
+	switch class := t & classMask; {
+	case t == 0:
+	case class == longText:
+		te.long.release(handle(t >> classBits))
+	default:
+		te.rooms[class].release(handle(t >> classBits))
+	}
+}
+
+// replace puts another text into the place of one.
+func (te *texts) replace(t *text, b []byte) {
+	te.free(*t)
+	*t = te.keep(b)
+}
+
+// bytes returns a text's own bytes, for use while the machine's lock is held.
+func (te *texts) bytes(t text) []byte {
+	switch class := t & classMask; {
+	case t == 0:
+		return nil
+	case class == longText:
+		return protocol.View(*te.long.at(handle(t >> classBits)))
+	default:
+		place := te.place(t)
+		return place[1 : 1+int(place[0])]
+	}
+}
+
+// string returns a text as readers may keep it.
+func (te *texts) string(t text) string {
+	if t&classMask == longText {
+		return *te.long.at(handle(t >> classBits))
+	}
+	return string(te.bytes(t))
+}
+
+// again is string for a reader that may have the text already.
+func (te *texts) again(t text, had string) string {
+	if protocol.Text(te.bytes(t)) == had {
+		return had
+	}
+	return te.string(t)
+}
+
+// is reports whether a text is that.
+func (te *texts) is(t text, b []byte) bool { return bytes.Equal(te.bytes(t), b) }
+
+// len returns how long a text is.
+func (te *texts) len(t text) int { return len(te.bytes(t)) }
+
+// speller makes strings of texts that go out with effects. They stand together in memory that is never written again,
+// so that one allocation does for hundreds.
+type speller struct{ memory []byte }
+
+const spelledTogether = 4096
+
+func (sp *speller) spell(b []byte) string {
+	from := len(sp.memory)
+	if cap(sp.memory)-from < len(b) {
+		sp.memory, from = make([]byte, 0, max(spelledTogether, len(b))), 0
+	}
+	sp.memory = append(sp.memory, b...)
+	return protocol.Text(sp.memory[from:])
+}
