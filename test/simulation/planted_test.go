@@ -95,7 +95,7 @@ var planted = []struct {
 	{name: "stamps count double", seed: 1, make: fastStamps},
 	{name: "a replica has another time", seed: 1, make: timeOfAnotherReplica, shape: several},
 	{name: "a number belongs to no request", seed: 1, make: numbersOfNoRequest, rule: "numbers"},
-	{name: "a STRICT read is answered like a RELAXED one", seed: 11, make: relaxedForStrict, shape: longWindows},
+	{name: "a STRICT read is answered like a RELAXED one", seed: 17, make: relaxedForStrict, shape: longWindows},
 
 	{name: "delays count from when a version was assigned", seed: 1, make: delayFromAssigned, shape: rollouts,
 		rule: "delays"},
@@ -166,8 +166,8 @@ func longWindows(p *simulation.Plan) {
 }
 
 // tries is how often the world of a seed is played until the mistake in it is noticed: seeds do not fix everything.
-// The mistake that is noticed most seldom shows in one of three.
-const tries = 40
+// The mistake that is noticed most seldom, STRICT reads that are RELAXED ones, shows in one of eleven.
+const tries = 150
 
 func TestPlantedBugsAreNoticed(t *testing.T) {
 	for i, x := range planted {
