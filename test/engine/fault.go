@@ -218,8 +218,12 @@ func (r *run) discard(ctx context.Context) error {
 	return nil
 }
 
-// join starts a replica that the leader has added.
+// join starts a replica that the leader has added. A host that was restarted amid it may have done so by itself.
 func (h *host) join(own *run, replica uint64, began *bool) (err error) {
+	if own.replica == replica {
+		*began = true
+		return nil
+	}
 	if before, _ := own.Host.Replica(shardID); before != replica {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -227,7 +231,7 @@ func (h *host) join(own *run, replica uint64, began *bool) (err error) {
 			return err
 		}
 	}
-	r := &run{Process: own.Process, machine: h.tally(own.Process)}
+	r := &run{Process: own.Process, machine: h.tally(own.Process), replica: replica}
 	if r.log, err = own.Host.Join(shardID, replica, r.machine); err != nil {
 		return err
 	}

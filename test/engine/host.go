@@ -38,6 +38,7 @@ type host struct {
 type run struct {
 	*raftlogtest.Process
 	log     shard.Log
+	replica uint64 // which log is of
 	machine *tally
 	refused atomic.Bool // as an older copy of itself. Production ends such a process.
 }
@@ -105,6 +106,7 @@ func (h *host) start() error {
 		}
 		return fmt.Errorf("start host %d: %w", h.id, err)
 	}
+	r.replica, _ = p.Host.Replica(shardID)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.run = r

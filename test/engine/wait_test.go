@@ -1,10 +1,14 @@
 package engine_test
 
 import (
+	"flag"
 	"io"
 	"log/slog"
+	"os"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -54,3 +58,39 @@ func TestNoWaitHoldsAMutex(t *testing.T) {
 		users.Wait()
 	})
 }
+
+var standing = flag.String("standing", "",
+	"TestTimeThatStandsStillIsPlayedAgain has time stand still where there is no file of that name yet")
+
+// TestTimeThatStandsStillIsPlayedAgain: it says who waits for a mutex; the second time there is no such wait.
+func TestTimeThatStandsStillIsPlayedAgain(t *testing.T) {
+	if *standing != "" {
+		engine.SetStandstill(100 * time.Millisecond)
+		engine.InBubble(t, engine.Plan{}, func(t *testing.T) {
+			_, err := os.Stat(*standing)
+			if file, made := os.Create(*standing); made != nil || file.Close() != nil {
+				t.Fatal(made)
+			}
+			if err == nil {
+				return
+			}
+			var mu sync.Mutex
+			mu.Lock()
+			go waitsForAMutex(&mu)
+			time.Sleep(time.Second)
+		})
+		return
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/stood"
+	out, err := engine.Apart(t.Context(), program, "-test.run=^"+t.Name()+"$", "-standing="+file)
+	if err != nil || strings.Contains(string(out), "stands still") {
+		t.Fatalf("played again: %v\n%s", err, out)
+	}
+}
+
+// waitsForAMutex has a bubble's time stand still.
+func waitsForAMutex(mu *sync.Mutex) { mu.Lock() }
