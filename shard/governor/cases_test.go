@@ -458,6 +458,11 @@ func TestWhy(t *testing.T) {
 			s.Seen.Shards[1].Leader = 1
 			s.dies("c", 3000, 0)
 		}, "quorum: shard 1: without b that would leave 1 of 3 voters"},
+		{"an expulsion of one of three while another has been silent for a second", func(s *scene) {
+			s.Seen.Shards[0].Leader, s.Seen.Shards[1].Leader = 1, 1
+			s.dies("c", 1000, 0)
+			s.done(s.State.Expel(s.at(), "b", true, 1000))
+		}, "no-report: shard 1: nothing was heard of c for a second, and it is needed without b"},
 		{"an expulsion", func(s *scene) {
 			s.dies("c", 9000, 0)
 			s.offline("c", 1)

@@ -112,6 +112,27 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	if live, all := g.liveVoters(m.ID), len(g.voters)-1; all < 1 || live < hosts.Majority(all) {
 		return g.reason(CodeQuorum, fmt.Sprintf("that would leave %d of %d voters without %s", live, all, m.name()))
 	}
+	return g.unsure(m)
+}
+
+// unsure returns why it is not sure enough that those that are left without a voter are a majority, nil where it is: of
+// so many as that takes, something was heard in the last second. One that has just died counts as alive for a while, and
+// the vote of who is removed cannot be had back.
+func (g *group) unsure(without *member) *plan.Reason {
+	lately, silent := 0, (*member)(nil)
+	for i := range g.voters {
+		switch m := &g.voters[i]; {
+		case m.ID == without.ID || !m.live:
+		case g.v.Seen.silentFor(m.Host) < latelyMillis:
+			lately++
+		default:
+			silent = m
+		}
+	}
+	if silent != nil && lately < hosts.Majority(len(g.voters)-1) {
+		return g.reason(CodeNoReport, fmt.Sprintf("nothing was heard of %s for a second, and it is needed without %s",
+			silent.name(), without.name()), silent)
+	}
 	return nil
 }
 

@@ -63,6 +63,8 @@ type ReplicaSeen struct {
 const (
 	// liveMillis is how long ago a host that counts as alive was heard.
 	liveMillis = 2_000
+	// latelyMillis is how long ago one was heard that is needed once another is removed.
+	latelyMillis = 1_000
 	// reportMillis is how old a report of a shard's leader may be.
 	reportMillis = 5_000
 	// behindMillis is how far a replica that is up to date may lag.
@@ -113,6 +115,14 @@ func (s *Seen) mayLive(id shard.HostID) bool {
 func (s *Seen) unheard(id shard.HostID) bool {
 	h := s.host(id)
 	return id != s.Self && h != nil && h.Unheard && s.mayLive(id)
+}
+
+// silentFor is how long ago a host was heard.
+func (s *Seen) silentFor(id shard.HostID) uint64 {
+	if h := s.host(id); h != nil && id != s.Self {
+		return h.SilentFor
+	}
+	return 0
 }
 
 // freshFor is how long a host's own barriers have succeeded.

@@ -22,7 +22,6 @@ import (
 
 	"github.com/signalbox/signalbox/loadgen"
 	"github.com/signalbox/signalbox/loadgen/report"
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/servertest/process"
 	"github.com/signalbox/signalbox/server/settings"
 )
@@ -46,13 +45,14 @@ const (
 type disturbance struct {
 	name string
 	args []string                        // of the host
+	bare bool                            // it is measured on a host that has nothing, instead
 	once func(ctx context.Context) error // is called again and again; nil for nothing
 }
 
-// TestLocksBesideBackups measures locks on a host with many semaphores, in turns: alone, while backups are saved into a
-// pipe, while they are saved onto the disk that the host's log is on, while the host saves snapshots as it does by
-// default, and while it saves them more often. It prints the medians of the turns, and the p99 of all turns together:
-// whether the host collects garbage in a turn decides much of that turn's p99.
+// TestLocksBesideBackups measures locks on a host with many semaphores, in turns: alone, on a host that has nothing,
+// while backups are saved into a pipe, while they are saved onto the disk that the host's log is on, while the host
+// saves snapshots as it does by default, and while it saves them more often. It prints the medians of the turns, and the
+// p99 of all turns together: whether the host collects garbage in a turn decides much of that turn's p99.
 func TestLocksBesideBackups(t *testing.T) {
 	if *besideObjects == 0 {
 		t.Skip("make beside runs it")
@@ -63,15 +63,18 @@ func TestLocksBesideBackups(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	const none = "1000000" // batches to the next snapshot
-	found, err := process.Places(program, dir, []string{"a"}, "--raft-snapshot-bytes", "64GiB",
-		"--raft-snapshot-batches", none)
-	if err != nil {
-		t.Fatal(err)
+	var places []*place
+	for _, name := range []string{"full", "bare"} {
+		found, err := process.Places(program, dir, []string{name}, append([]string{"--raft-snapshot-bytes", "64GiB",
+			"--raft-snapshot-batches", none}, roomForAll...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places = append(places, &place{found[0]})
 	}
-	b := &besideLocks{t: t, at: &place{found[0]}}
-	hosts := serveAll(t, []*place{b.at})
-	b.host = hosts[0]
-	newNode(t, hosts, "/start", protocol.NodeConfig{})
+	b := &besideLocks{t: t, at: places[0]}
+	b.host, b.bare = b.at.serve(t), places[1].serve(t)
+	hosts := []*host{b.host}
 	fillWithObjects(t, hosts, *besideObjects, strings.Repeat("d", 26))
 	file := filepath.Join(dir, "signalbox.backup")
 	saving := func(to string, flags ...string) func(context.Context) error {
@@ -79,6 +82,7 @@ func TestLocksBesideBackups(t *testing.T) {
 	}
 	all := []disturbance{
 		{name: "alone"},
+		{name: "on a host that has nothing", bare: true},
 		{name: "backups into a pipe", once: saving("-")},
 		{name: "backups onto the disk of the log", once: saving(file)},
 	}
@@ -104,6 +108,7 @@ type besideLocks struct {
 	t    *testing.T
 	at   *place
 	host *host
+	bare *host    // that has nothing
 	args []string // of the host, besides those of every host
 }
 
@@ -230,10 +235,14 @@ func median(of []float64) float64 {
 func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, collected int) {
 	b.t.Helper()
 	warmup := 2 * time.Second
-	if b.restart(d.args) {
+	if !d.bare && b.restart(d.args) {
 		warmup = 8 * time.Second // it has applied its log, and has a snapshot to save
 	}
-	saved, before := b.snapshots(), b.figures()
+	on := b.host
+	if d.bare {
+		on = b.bare
+	}
+	saved, before := b.snapshots(on), b.figures(on)
 	ctx, stop := context.WithCancel(b.t.Context())
 	ended, times := make(chan error, 1), 0
 	go func() {
@@ -246,7 +255,7 @@ func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, co
 	}()
 	r, err := loadgen.Run(ctx, loadgen.Config{
 		Workload: "lock", Callers: besideCallers, Connections: 1, Rate: rate, Warmup: warmup,
-		Duration: *besideTime, Endpoints: b.at.Client,
+		Duration: *besideTime, Endpoints: on.Place.Client,
 	})
 	stop()
 	if failed := <-ended; err == nil {
@@ -258,10 +267,10 @@ func (b *besideLocks) measure(rate float64, d disturbance) (_ *report.Report, co
 	if d.once != nil {
 		b.t.Logf("begun %d times", times)
 	}
-	if n := b.snapshots() - saved; n > 0 {
+	if n := b.snapshots(on) - saved; n > 0 {
 		b.t.Logf("%d snapshots were saved", n)
 	}
-	after := b.figures()
+	after := b.figures(on)
 	b.logFigures(before, after)
 	return r, after.collected - before.collected
 }
@@ -280,11 +289,11 @@ func (b *besideLocks) restart(args []string) bool {
 	return true
 }
 
-// snapshots is how many the host has saved since its start, of the data shard.
-func (b *besideLocks) snapshots() (n int) {
+// snapshots is how many a host has saved since its start, of the data shard.
+func (b *besideLocks) snapshots(h *host) (n int) {
 	b.t.Helper()
 	const series = `signalbox_log_snapshots_saved_total{shard="1"} `
-	_, text := b.host.Get("/metrics")
+	_, text := h.Get("/metrics")
 	_, rest, _ := strings.Cut(text, series)
 	if _, err := fmt.Sscan(rest, &n); err != nil {
 		b.t.Fatalf("the metrics have no %s", series)
@@ -300,9 +309,9 @@ type besideFigures struct {
 	collected int                 // times
 }
 
-func (b *besideLocks) figures() besideFigures {
+func (b *besideLocks) figures(h *host) besideFigures {
 	b.t.Helper()
-	_, text := b.host.Get("/metrics")
+	_, text := h.Get("/metrics")
 	f := besideFigures{syncs: make(map[float64]float64)}
 	for line := range strings.Lines(text) {
 		var within, n float64
