@@ -462,7 +462,7 @@ func TestWhy(t *testing.T) {
 			s.Seen.Shards[0].Leader, s.Seen.Shards[1].Leader = 1, 1
 			s.dies("c", 1000, 0)
 			s.done(s.State.Expel(s.at(), "b", true, 1000))
-		}, "no-report: shard 1: nothing was heard of c for a second, and it is needed without b"},
+		}, "no-report: shard 1: nothing was heard for a second of c, which is needed without b"},
 		{"an expulsion", func(s *scene) {
 			s.dies("c", 9000, 0)
 			s.offline("c", 1)

@@ -115,9 +115,9 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	return g.unsure(m)
 }
 
-// unsure returns why it is not sure enough that those that are left without a voter are a majority, nil where it is: of
-// so many as that takes, something was heard in the last second. One that has just died counts as alive for a while, and
-// the vote of who is removed cannot be had back.
+// unsure returns why the voters that are left without one may be no majority, nil where they are: as many voters as a
+// majority takes were heard in the last second. A voter that has just died counts as alive for a while, and the vote of
+// a removed voter cannot be had back.
 func (g *group) unsure(without *member) *plan.Reason {
 	lately, silent := 0, (*member)(nil)
 	for i := range g.voters {
@@ -130,7 +130,7 @@ func (g *group) unsure(without *member) *plan.Reason {
 		}
 	}
 	if silent != nil && lately < hosts.Majority(len(g.voters)-1) {
-		return g.reason(CodeNoReport, fmt.Sprintf("nothing was heard of %s for a second, and it is needed without %s",
+		return g.reason(CodeNoReport, fmt.Sprintf("nothing was heard for a second of %s, which is needed without %s",
 			silent.name(), without.name()), silent)
 	}
 	return nil
@@ -143,7 +143,7 @@ func judge(v View, s *plan.Step[Action]) plan.Advice {
 	case r == nil:
 		return plan.Perform
 	case r.Code == CodeNoReport || r.Code == CodeMembership:
-		return plan.Wait // a report, or a membership that was changed for this very step, is under way
+		return plan.Wait // a report, or a membership changed for this very step, is under way
 	}
 	return plan.Drop
 }

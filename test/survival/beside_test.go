@@ -51,8 +51,8 @@ type disturbance struct {
 
 // TestLocksBesideBackups measures locks on a host with many semaphores, in turns: alone, on a host that has nothing,
 // while backups are saved into a pipe, while they are saved onto the disk that the host's log is on, while the host
-// saves snapshots as it does by default, and while it saves them more often. It prints the medians of the turns, and the
-// p99 of all turns together: whether the host collects garbage in a turn decides much of that turn's p99.
+// saves snapshots as it does by default, and while it saves them more often. It prints the medians of the turns, and
+// the p99 of all turns together: whether the host collects garbage in a turn decides much of the p99 of that turn.
 func TestLocksBesideBackups(t *testing.T) {
 	if *besideObjects == 0 {
 		t.Skip("make beside runs it")
