@@ -154,7 +154,7 @@ func (c *conn) clusterWhy(r *protocol.Request) {
 	c.askGovernor(r, func(g overview.Governor) (protocol.AnswerMessage, error) { return overview.Why(g) })
 }
 
-// askGovernor answers a question for the governing host alone.
+// askGovernor answers a question that only the governing host can answer.
 func (c *conn) askGovernor(
 	r *protocol.Request, answer func(g overview.Governor) (protocol.AnswerMessage, error),
 ) {

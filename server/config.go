@@ -35,7 +35,7 @@ type Config struct {
 	// zero.
 	Incarnation hosts.Incarnation
 	Start       hosts.Start
-	// Domain is the place of the host. It counts if the host's record has no domain.
+	// Domain is where the host stands. It counts if the host's record has no domain.
 	Domain hosts.Domain
 	// Hosts are the ids of all hosts of the cluster, as far as known without their records.
 	Hosts []shard.HostID
@@ -106,7 +106,7 @@ type Config struct {
 const (
 	// DefaultPingInterval is the ping interval if Config has none.
 	DefaultPingInterval = 10 * time.Second
-	// DefaultAcquireDelay is long enough for a client on the same network to learn of the ownership and to release.
+	// DefaultAcquireDelay is long enough for a client on the same network to learn of its ownership and to release.
 	DefaultAcquireDelay = time.Millisecond
 )
 

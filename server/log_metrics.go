@@ -31,10 +31,10 @@ type SnapshotTransfers struct {
 
 type transfers struct{ sent, unsent, received atomic.Uint64 }
 
-// SnapshotSent counts a snapshot that arrived at its host.
+// SnapshotSent counts a snapshot that another host has.
 func (t *SnapshotTransfers) SnapshotSent(shardID uint64) { t.of(shardID).sent.Add(1) }
 
-// SnapshotNotSent counts a snapshot that did not arrive at its host.
+// SnapshotNotSent counts a snapshot that did not get to another host.
 func (t *SnapshotTransfers) SnapshotNotSent(shardID uint64) { t.of(shardID).unsent.Add(1) }
 
 // SnapshotReceived counts a snapshot that has arrived whole.

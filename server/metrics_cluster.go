@@ -10,8 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/overview"
 )
 
-// writeCluster writes the state of the cluster's hosts if this host governs; otherwise only the fact of not
-// governing.
+// writeCluster writes the state of the cluster's hosts if this host governs; otherwise only that it does not.
 func (h *Host) writeCluster(w io.Writer) {
 	v, err := h.view()
 	if err != nil {

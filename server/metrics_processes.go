@@ -81,13 +81,13 @@ func (pw *processWriter) walk(r *replica.Replica) {
 		"signalbox_process_unread_requests{shard=\"%[1]d\"} %[3]d\n", r.ID, members, unread)
 }
 
-// still writes where a round stands still, for how long, and the first missing member.
+// still writes where a round stands still, for how long, and the first member that the round waits for.
 func (pw *processWriter) still(v *shard.ProcessView) {
 	node, ok := pw.node(v.Node)
 	if !ok {
 		return
 	}
-	seen := make(map[string]bool) // several exchanges with one missing member are one series, with the oldest time
+	seen := make(map[string]bool) // several exchanges that wait for one member are one series, with the oldest time
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
 		waited := v.Now - min(v.Now, re.Since)

@@ -99,8 +99,8 @@ func (c *conn) mutate(r *protocol.Request) {
 	}
 }
 
-// givesBack reports whether a session gives back its own possession over this connection. Giving back takes no right:
-// a refusal would only keep the possession from further sessions.
+// givesBack reports whether a session releases or leaves an object of its own over this connection. Giving back takes
+// no right: a refusal would only keep the object from other sessions.
 func (c *conn) givesBack(k protocol.Kind, command *shard.Command) bool {
 	of := shard.Ref{Node: command.Node, Name: protocol.Text(command.Name)}
 	switch k {

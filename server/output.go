@@ -70,8 +70,8 @@ func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 	return c.out
 }
 
-// sendIfLong hands a long output over early, so that Pending shows the bytes in wait for a client, however many
-// answers one round of frames or one batch brings. The lock is held.
+// sendIfLong hands a long output over early, so that Pending shows how much waits for a client, however many answers
+// one round of frames or one batch brings. The lock is held.
 func (c *conn) sendIfLong() {
 	if len(c.out.B) >= spillBytes {
 		c.send()

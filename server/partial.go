@@ -19,8 +19,7 @@ type partialBytes struct {
 }
 
 // holdPartial notes how many bytes the connection holds of a frame that has arrived in part, on the connection's
-// event loop. If all connections together hold too much, the fullest connections are closed, perhaps the present
-// connection too.
+// event loop. If all connections together hold too much, the fullest connections are closed, perhaps this one too.
 func (h *Host) holdPartial(c *conn, bytes int) {
 	if bytes == 0 && c.partial.Load() == 0 {
 		return

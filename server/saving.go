@@ -192,7 +192,7 @@ func (s *saving) save(state shard.Snapshot) protocol.HostWord {
 	return protocol.HostSaved
 }
 
-// Write implements io.Writer, for the snapshot in the making. It pauses, so that saving takes a small part of a
+// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a small part of a
 // processor, and waiters for the machine's lock go ahead.
 func (s *saving) Write(p []byte) (n int, err error) {
 	if !s.pace.Pause(s.stop) {

@@ -92,7 +92,7 @@ func (a *attach) fail(s protocol.Status, message string) {
 	a.c.flush()
 }
 
-// confirm goes on after this host has made sure of its leadership.
+// confirm goes on when this host has made sure that it leads.
 func (a *attach) confirm(then func()) {
 	a.rp.Confirm(func(_, led bool) {
 		if !led {
@@ -117,8 +117,8 @@ func (a *attach) commit() {
 	})
 }
 
-// firstNumberSpace is the first space for the numbers of a session. It is above the numbers from a clock with
-// microseconds, and above the numbers of gateways without drawn numbers.
+// firstNumberSpace is the space of a session's first draw. It is above the numbers of a clock that counts
+// microseconds, and above the numbers of gateways that draw none.
 const firstNumberSpace = 1 << 55 / protocol.NumberSpace
 
 // drawNumbers draws numbers for the session first. A gateway of before level 6 began at (sequence + 1) << 32: a drawn

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// sessionStart makes a session at a shard of this leader.
+// sessionStart makes a session at a shard that this host leads.
 func (c *conn) sessionStart(r *protocol.Request) {
 	h, m := c.host, &r.SessionStart
 	path, ok := c.path(r, m.Path)
@@ -27,7 +27,7 @@ func (c *conn) sessionStart(r *protocol.Request) {
 			Data: slices.Clone(m.Description), Key: slices.Clone(m.Key), Client: c.clientRef(),
 		},
 	}
-	// Behind a barrier, even if the node is known here: its drop may have been answered a moment ago at another host.
+	// Behind a barrier, even if the node is known here: another host may have answered its drop a moment ago.
 	h.meta.Confirm(func(sure bool) {
 		switch n, ok := h.meta.Machine.Node(path); {
 		case !sure:

@@ -153,8 +153,8 @@ func (c *conn) finishOpening(rp *replica.Replica, id uint64) {
 	}
 }
 
-// watchStop stops a watch. A watch in wait to be opened is stopped once it is open: the first WATCH_STOP does so, and
-// further stops are refused.
+// watchStop stops a watch. A watch that waits to be opened is stopped once it is open: the first WATCH_STOP does so,
+// and further stops are refused.
 func (c *conn) watchStop(r *protocol.Request) {
 	id := r.WatchStop.WatchID
 	c.mu.Lock()

@@ -117,7 +117,7 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	return encodeFailure(r.Kind, err)
 }
 
-// learn notes a governor's report on this host.
+// learn notes the standing of this host from a governor's request.
 func (a *Agent) learn(m *protocol.ShardReport) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -48,7 +48,7 @@ func (a *Agent) own(e *protocol.StepEffect, do func() error) error {
 	return do()
 }
 
-// leading returns the log of a shard with this host as the leader, or nil without the lead.
+// leading returns the log of a shard if this host leads the shard, else nil.
 func (a *Agent) leading(id hosts.ShardID) Log {
 	for _, h := range a.replicas.Held() {
 		if h.Shard == id && h.Log.Leadership().Leader == a.host {

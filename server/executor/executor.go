@@ -36,8 +36,8 @@ func New(config Config) *Executor {
 	return &Executor{config: config, planner: governor.Planner(), wake: make(chan struct{}, 1)}
 }
 
-// Run governs whenever this host leads the meta shard, until the context ends. Run ends after everything that it
-// started.
+// Run governs whenever this host leads the meta shard, until the context ends. When Run returns, everything that it
+// started has ended.
 func (e *Executor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if l := e.config.Meta.Leadership(); l.Leader == e.config.Self {

@@ -16,7 +16,7 @@ var ErrNotGoverning = errors.New("executor: this host does not govern")
 
 // Meta is this host's replica of the meta shard. Any goroutine may call all of its methods.
 type Meta interface {
-	// Leadership is the leadership of the meta shard in this host's belief. The call is cheap.
+	// Leadership is the leadership of the meta shard, as far as this host knows. The call is cheap.
 	Leadership() shard.Leadership
 	// Barrier returns once this host has applied everything that was committed before the call.
 	Barrier(ctx context.Context) error

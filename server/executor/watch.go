@@ -135,8 +135,7 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	return r, nil
 }
 
-// heard reports whether every watched host was asked at least once. Then an observation without a report does not
-// exist.
+// heard reports whether every watched host was asked at least once, so that the reports are complete.
 func (t *term) heard() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,8 +17,8 @@
 // list entry for each of its watches, however much it misses.
 //
 // A watch that wants only data, or only owners, does not get the rest, and its view keeps the revision of the last
-// change that was sent. Nothing is missing in such a view: the client can open the watch again from there at every
-// host.
+// change that was sent. Nothing is missing in such a view: the client can open the watch again from this revision at
+// any host.
 //
 // Objects of other kinds than semaphores show heads and rows, as a whole or part by part. Each part is a view with a
 // revision of its own. The kind defines the meaning of the bytes; the hub reads, encodes and sends them. The file

@@ -221,7 +221,7 @@ func (h *Hub) EndUnless(sink Sink, may func(shard.ObjectName) bool, result proto
 }
 
 // EndAhead ends, as End does, the watches that were opened before the given time and still ask for a revision above
-// the replica's. After a read barrier from that time on, such a revision never existed.
+// the replica's. A read barrier from that time on proves that no such revision ever existed.
 func (h *Hub) EndAhead(opened time.Time, result protocol.Result) {
 	if h.counters.ahead.Load() > 0 {
 		h.enqueue(task{kind: taskEndAhead, at: opened, result: &result})

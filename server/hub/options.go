@@ -52,14 +52,14 @@ func (o Options) withDefaults() Options {
 
 const (
 	// restShare is how much longer a round takes than the objects of the round rest afterwards: sending takes four
-	// fifths of the worker's time at most, and the more there is to send, the more do bursts merge.
+	// fifths of the worker's time at most, and the more there is to send, the more bursts merge.
 	restShare = 4
 	// minRest is the shortest rest that is worth a timer: timers are a millisecond late on a host with nothing else
 	// to do.
 	minRest = 200 * time.Microsecond
 
-	// readTries is how often the worker begins to read owners because the semaphore changed more than the machine's
-	// history holds. Afterwards the change itself brings the worker back.
+	// readTries is how often owners are read from the beginning when the semaphore has changed more than the
+	// machine's history holds. Afterwards the change itself brings the worker back.
 	readTries = 3
 	// planBytes is how much may be read and encoded before the plans are delivered. This bounds the memory of a
 	// round, and the time that the watches wait whose frames are planned already.

@@ -163,7 +163,7 @@ func (wo *worker) planLate(sub *subscriber) {
 	}
 }
 
-// removeAhead takes a watch out of the watches with a revision above the replica's.
+// removeAhead takes a watch out of the list of watches with a revision above the replica's.
 func (wo *worker) removeAhead(w *watch) {
 	if w.waits > 0 {
 		wo.ahead.remove(w)

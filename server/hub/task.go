@@ -23,7 +23,7 @@ const (
 	taskEndUnless                 // subscriber, may, result
 )
 
-// task is a request to the worker. The worker does tasks in the order of their enqueuing.
+// task is a request to the worker. The worker does tasks in the order in which they were enqueued.
 type task struct {
 	kind       taskKind
 	watch      *watch

@@ -3,13 +3,13 @@
 //
 // Start here: New (set.go) makes a Set, the replicas of all shards of one host, and Set.Open starts them. Then
 //
-//	replica.go     Replica: one data shard. Apply, and complete, the function for answers
+//	replica.go     Replica: one data shard. Apply, and complete, which answers
 //	waiting.go     acquires in queues; waiter_timers.go their deadlines
 //	one_shot.go    one-shot watches; streaming watches are in package hub
 //	sessions.go    sessions and connections: bound, detached, ended
 //	loop.go        the loop of the set: every tick, and on every wake-up
-//	leader.go      the tasks of a leader: its first command, expiries, timeouts; also reconcile.go, drops.go, quota.go,
-//	               digest.go
+//	leader.go      the tasks of a leader: its first command, expiries, timeouts; also reconcile.go, drops.go,
+//	               quota.go, digest.go
 //	freshness.go   how far this copy may be trusted
 //	meta.go        Meta: the meta shard; timing.go, periods.go: grace and self-check periods while they change
 //

@@ -130,7 +130,7 @@ func (s *Set) open(at seat) error {
 	case err != nil:
 		return fmt.Errorf("server: opening shard %d: %w", at.id, err)
 	}
-	replica := uint64(s.config.Self.ID) // the id of the replica of a cluster's birth
+	replica := uint64(s.config.Self.ID) // the id of a replica since the cluster's birth
 	if l, knows := log.(interface{ Replica() uint64 }); knows {
 		replica = l.Replica()
 	}

@@ -92,7 +92,7 @@ func successor(log shard.Log, others []shard.HostID) shard.HostID {
 	return best
 }
 
-// guarded is a log that can restrict its leader to commands for freeing room. A log in memory is not guarded.
+// guarded is a log that can restrict its leader to commands that free room. A log in memory is not guarded.
 type guarded interface {
 	// Guard returns the reason for the restriction: the disks of too many hosts are nearly full. On a follower Guard
 	// returns nil.
@@ -106,8 +106,8 @@ func guardOf(log shard.Log) error {
 	return nil
 }
 
-// Guard returns why this host as the leader of the shard must refuse changes without a gain of room, or nil if no
-// reason exists.
+// Guard returns why this host, as the leader of the shard, must refuse changes that free no room, or nil if it need
+// not.
 func (r *Replica) Guard() error { return guardOf(r.log) }
 
 // Guard is Replica.Guard for the nodes.

@@ -87,7 +87,7 @@ func (t *leaderTasks) end() {
 	r.endLeases(result)
 }
 
-// recheck asks for a new check for remains of the dead.
+// recheck asks for another check of everything here that may be dead.
 func (t *leaderTasks) recheck() {
 	t.mu.Lock()
 	t.again = true
@@ -102,7 +102,7 @@ func (t *leaderTasks) recheckLater() {
 	t.mu.Unlock()
 }
 
-// suspect names a session with an end at its home.
+// suspect names a session that has ended at its home.
 func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.mu.Lock()
 	t.suspects = append(t.suspects, id)

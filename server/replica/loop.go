@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// requestUpkeep has the loop check the routing and the meta shard, and search every shard for remains of the dead.
+// requestUpkeep has the loop check the routing and the meta shard, and search every shard for remains of dead
+// sessions and dropped nodes.
 func (s *Set) requestUpkeep() {
 	s.upkeepDue.Store(true)
 	s.Wake()

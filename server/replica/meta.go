@@ -365,7 +365,7 @@ func (m *Meta) RoutingVersion() uint64 {
 	return version | changed&(1<<32-1)
 }
 
-// AddressOf returns the address for clients of a host, empty if it is not known.
+// AddressOf returns the address at which clients reach a host, empty if the address is not known.
 func (m *Meta) AddressOf(id shard.HostID) string {
 	if id == m.set.config.Self.ID {
 		return m.set.config.Self.ClientAddress

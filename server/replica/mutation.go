@@ -5,8 +5,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A request for a change of an object becomes a command, and the effect of the command becomes the answer. Each kind
-// of objects has a file with both directions for its requests.
+// A request that changes an object becomes a command, and the effect of the command becomes the answer. Each kind of
+// objects has a file with both directions for its requests.
 
 // mutation is both directions of one kind of request.
 type mutation struct {

@@ -116,8 +116,8 @@ func (s *Set) wantedLimits(id shard.NodeID) shard.Limits {
 	return s.quotas.of(id)
 }
 
-// checkQuota names a node for a comparison of quotas. Without the lead of the shard it does nothing: a leader that
-// begins compares all nodes.
+// checkQuota names a node for a comparison of quotas. It does nothing on a host that does not lead the shard: a
+// leader that begins compares all nodes.
 func (t *leaderTasks) checkQuota(id shard.NodeID) {
 	t.mu.Lock()
 	leads := t.term != 0

@@ -25,7 +25,7 @@ type Config struct {
 	// Incarnations are the incarnations of the hosts that the cluster began with, as far as known.
 	Incarnations map[shard.HostID]hosts.Incarnation
 	Shards       int          // data shards
-	Quotas       shard.Limits // of each data shard with this host as the leader
+	Quotas       shard.Limits // of each data shard that this host leads
 	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with ErrNotMember if the host
 	// has no replica.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
@@ -189,7 +189,7 @@ func (s *Set) Of(slot shard.Slot) *Replica {
 	return s.Replicas[s.slots[slot%shard.Slots]]
 }
 
-// SomeLed returns a shard with slots and this host as the leader, or nil without such a shard.
+// SomeLed returns a shard with slots that this host leads, or nil if there is no such shard.
 func (s *Set) SomeLed() *Replica {
 	n := len(s.Replicas)
 	from := rand.IntN(n)

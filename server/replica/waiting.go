@@ -25,7 +25,7 @@ func (r *Replica) putWaiter(id shard.SessionID, w waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !w.conn.Acts(id) {
-		return // its connection or its session has gone, and all waits are dropped
+		return // its connection or its session has gone, and its waits as well
 	}
 	r.waiters.add(id, w)
 }

@@ -5,14 +5,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Withdrawn is the result for clients without the right to something that they have open.
+// Withdrawn is the result for clients that have lost the right to something open.
 var Withdrawn = protocol.Result{
 	Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more",
 }
 
-// Withdraw ends everything that a session has open in the shard over a connection without the right to it: inboxes,
-// one-shot watches, and waiting acquires. The session keeps the semaphores in its possession, and may release them.
-// The caller flushes.
+// Withdraw ends everything in the shard that a session has open over a connection whose client has lost the right:
+// inboxes, one-shot watches, and waiting acquires. The session keeps the semaphores that it owns, and may release
+// them. The caller flushes.
 func (r *Replica) Withdraw(id shard.SessionID, c Conn) {
 	r.Inboxes.EndUnless(id, c, func(of shard.ObjectName) bool { return c.May(protocol.KindInboxOpen, of) }, Withdrawn)
 	r.withdrawWatches(id, c)
