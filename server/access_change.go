@@ -129,8 +129,8 @@ func checkPlaces(rules []kind.Rule, grants []kind.Grant) error {
 }
 
 // keepsAdmin refuses a change that would take from the client itself the right to change rights on /: such a change
-// is a slip, and perhaps no client would be left to undo the slip. Only clients with rights by the cluster's book
-// that administer / are checked.
+// is a slip, and perhaps no client would be left to undo the slip. Only clients that administer / by the cluster's
+// book are checked.
 func (c *conn) keepsAdmin(next *rights.Book) error {
 	k, is := c.rights.(*kept)
 	if !is || !c.giver().Administers("/") || !next.Decided() || next.Set(k.who...).Administers("/") {

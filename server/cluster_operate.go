@@ -152,7 +152,8 @@ func (c *conn) policy(r *protocol.Request) {
 	})
 }
 
-// questions answers questions about changes among the hosts. It is nil on a host without a governor.
+// questions returns the governor that answers questions about changes among the hosts, nil on a host without a
+// governor.
 func (h *Host) questions() overview.Governor { return h.governor }
 
 // view returns the governor's view, if this host governs.

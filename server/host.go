@@ -89,7 +89,7 @@ func Open(config Config) (*Host, error) {
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas
-	h.governing.init(h) // the loop of the replicas wakes the executor
+	h.governing.init(h) // the loop of the replicas wakes governing
 	if err := h.set.Open(); err != nil {
 		return nil, err
 	}

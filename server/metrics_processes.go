@@ -9,7 +9,7 @@ import (
 )
 
 // processStill is from how many milliseconds on a waiting round stands still: all rounds wait for a moment. A round
-// that is late, or that no present member can help, stands still at once.
+// that is late, or that no present member can end, stands still at once.
 const processStill = 1000
 
 // processWriter writes the counts and states of processes, and the rounds that stand still.

@@ -10,8 +10,8 @@ import (
 )
 
 // A client reads a backup shard by shard from the leaders. A state is fixed in next to no time and saved beside
-// applying, like a snapshot. The old form of every change meanwhile is set aside, so a state is given up when its
-// client stops reading.
+// applying, like a snapshot. The old form of everything that changes meanwhile is set aside, so a state is given up
+// when its client stops reading.
 
 const (
 	// maxSavings is how many states a host has fixed for backups at once.

@@ -56,8 +56,8 @@ func (d *digests) due(now time.Time) (number uint64, due bool) {
 	return d.asked, true
 }
 
-// take begins the digest for a command. The goroutine that applies batches calls take; then a goroutine of the digest
-// alone calls step until the digest is done.
+// take begins the digest for a command. The goroutine that applies batches calls take; then a goroutine of its own
+// calls step until the digest is done.
 func (d *digests) take(number uint64, step func() (done, ok bool), sum func() uint64, end func()) {
 	stop := make(chan struct{})
 	var once sync.Once

@@ -171,15 +171,15 @@ const (
 	// stall.
 	calmTick  = stallAfter / 2
 	calmAfter = 3 * time.Second
-	// stallAfter is the longest time between two checks of the leases. A longer time is a stall, and the leader holds
-	// that it has not heard speaking clients.
+	// stallAfter is the longest time between two checks of the leases. A longer time is a stall, and the leader
+	// assumes that clients have spoken without being heard.
 	stallAfter = time.Second
 	// expireBatch and timeOutBatch bound the lists in one command.
 	expireBatch  = 2000
 	timeOutBatch = 2000
 	// dropStep is how many things of a dropped node one command removes.
 	dropStep = 500
-	// sweepEvery is how often a leader asks about all its guests and nodes without a reason.
+	// sweepEvery is how often a leader asks about all its guests and nodes even without a reason.
 	sweepEvery = 30 * time.Second
 	// sweepPages bounds how many guests the leader asks about in one round of the loop, in pages of shard.MaxPage.
 	sweepPages = 8

@@ -11,7 +11,7 @@ import (
 )
 
 // metaTerm is this host's leadership of the meta shard, as far as the time of the shard is concerned. Until the first
-// command of the term is applied the host proposes without a stamp, so no command waits for the first.
+// command of the term is applied the host proposes without a stamp, so no command waits for the first command.
 type metaTerm struct {
 	mu       sync.Mutex // guards the fields below
 	number   uint64     // 0: this host does not lead

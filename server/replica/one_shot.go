@@ -42,7 +42,7 @@ func (r *Replica) fire(ref watchRef, data, owners bool) {
 }
 
 // unlockFired releases the lock, and then flushes the connections of fired watches. A flush may cut off a client that
-// reads too slowly, and logs the cut; no work with a possible wait is done under the lock.
+// reads too slowly, and logs the cut; nothing that could wait is done under the lock.
 func (r *Replica) unlockFired() {
 	fired := r.fired
 	r.fired = nil

@@ -25,7 +25,7 @@ func (s *sweep) start() {
 }
 
 // reconcile releases what dead sessions of other shards, and dropped nodes, have left here. The leader asks about the
-// suspects, about all guests when a new session is seen first, and about all guests now and then.
+// suspects, about all guests when a session is first seen here, and about all guests now and then.
 func (t *leaderTasks) reconcile(now time.Time) {
 	r := t.r
 	t.mu.Lock()

@@ -181,7 +181,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.set.timing.restoring.RUnlock()
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
-				r.leader.recheck() // the leader gives the shard the news of the level
+				r.leader.recheck() // the leader gives the shard everything new in the level
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdProcessLeave:
 				r.Inboxes.Lost(command.Order, "the member left")
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
@@ -247,7 +247,7 @@ func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol
 	switch r.batch.Commands[e.Op].Kind {
 	case shard.CmdNodeDrop:
 		return protocol.AbortNodeDropped
-	case shard.CmdContinue: // of work that either of the two has begun
+	case shard.CmdContinue: // of work that a deletion or a drop has begun
 		if r.set.Meta.Machine.NodeAlive(e.Node) == meta.NodeIsDead {
 			return protocol.AbortNodeDropped
 		}
