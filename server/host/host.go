@@ -69,7 +69,7 @@ type Host struct {
 	disk         *diskguard.Guard
 	start        hosts.Start
 	seen         *identity.Peers                         // progress and starts of other hosts
-	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, empty before the birth of the cluster
+	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, empty before its birth
 	book         addressBook                             // the source of known
 	learning     learning                                // about hosts missing in book
 	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with other hosts

@@ -185,8 +185,8 @@ func (i *Identity) check() error {
 	return nil
 }
 
-// checkBirth returns an impossible fact of the birth. A restored cluster begins with one host; the host's id is above
-// the ids before the restore, or is the host's old id.
+// checkBirth returns an impossible fact of the birth. A restored cluster begins with one host; the host's id goes on
+// from the ids before the restore, and the cluster may keep its old id.
 func (i *Identity) checkBirth() error {
 	if i.Generation == (Generation{}) {
 		return i.Birth.Check()
