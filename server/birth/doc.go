@@ -7,16 +7,17 @@
 // Every host draws an incarnation into its directory before the host asks the other hosts, again and again, for their
 // identities. The first host of the list is the decider.
 //
-//  1. A host asked by the decider promises, durably, to be born with the decider's incarnation or not at all, and answers
-//     with its own incarnation. An incarnation makes a single promise.
+//  1. A host asked by the decider promises, durably, to be born with the decider's incarnation or not at all, and
+//     answers with its own incarnation. An incarnation makes a single promise.
 //  2. When all other hosts have answered that they are in no cluster and have promised themselves to the decider, the
 //     decider writes the founders with their incarnations into its directory. From then on the decider is born, and
 //     answers so.
-//  3. A host gets an answer from a born host. If the answer has the asking host's own incarnation among the founders, the
-//     asking host writes the founders into its directory, and is born. If not, the incarnation never will be born:
-//     Conclude returns a Without.
-//  4. A host may have promised itself to an incarnation that the decider has lost. The host waits until all other hosts
-//     have answered that they are in no cluster. Then the host draws a new incarnation, and is free to promise again.
+//  3. A host gets an answer from a born host. If the answer has the asking host's own incarnation among the founders,
+//     the asking host writes the founders into its directory, and is born. If not, the incarnation never will be
+//     born: Conclude returns a Without.
+//  4. A host may have promised itself to an incarnation that the decider has lost. The host waits until all other
+//     hosts have answered that they are in no cluster. Then the host draws a new incarnation, and is free to promise
+//     again.
 //
 // A host that finds no other host waits, and logs the names of the awaited hosts.
 //

@@ -2,10 +2,10 @@
 //
 // # How a join goes
 //
-//  1. The newcomer draws an incarnation into its directory. Then the newcomer asks hosts of the cluster for admission,
-//     again and again, over a connection on which the newcomer is unnamed (Runner).
-//  2. A host that does not lead the meta shard answers with the leader's address. The leader checks that the newcomer may
-//     join, and proposes the newcomer to the meta shard (Desk). The records decide whether the newcomer fits.
+//  1. The newcomer draws an incarnation into its directory. Then the newcomer asks hosts of the cluster for
+//     admission, again and again, over a connection on which the newcomer is unnamed (Runner).
+//  2. A host that does not lead the meta shard answers with the leader's address. The leader checks that the newcomer
+//     may join, and proposes the newcomer to the meta shard (Desk). The records decide whether the newcomer fits.
 //  3. The answer is a Grant: the newcomer's id, the facts fixed at the birth of the cluster, and the addresses of its
 //     hosts. The newcomer writes the grant into its directory, and belongs to the cluster from then on. The governor
 //     gives the newcomer replicas later.

@@ -61,7 +61,7 @@ func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	return x
 }
 
-// digits returns an incarnation as people see the bytes, empty for none.
+// digits returns an incarnation in the form for people, empty for no incarnation.
 func digits(i hosts.Incarnation) string {
 	if i == (hosts.Incarnation{}) {
 		return ""
@@ -75,14 +75,14 @@ func (c *Cluster) standing(s *hosts.State, by string) host.Standing {
 	}
 }
 
-// change is what an entry of the history is found by.
+// change is the key of an entry of the history.
 type change struct {
 	host  shard.HostID
 	event hosts.Event
 	since uint64
 }
 
-// authors are those who asked for the states that hosts have, as far as the history still has them.
+// authors are the callers that asked for the present states of hosts, as far as the history goes back.
 func (c *Cluster) authors() map[change]string {
 	wanted := make(map[change]string)
 	for _, h := range c.Records.Hosts() {

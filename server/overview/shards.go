@@ -31,7 +31,7 @@ func (c *Cluster) Shards() []host.Shard {
 	return list
 }
 
-// Redundancies are what each shard can lose, nil where nothing is observed.
+// Redundancies says what every shard can lose, nil without an observation.
 func (c *Cluster) Redundancies() []governor.Redundancy {
 	if c.Seen == nil {
 		return nil
@@ -39,7 +39,7 @@ func (c *Cluster) Redundancies() []governor.Redundancy {
 	return governor.Redundancies(c.view())
 }
 
-// LeaderOf returns the host that leads a shard, 0 where none is known.
+// LeaderOf returns the host that leads a shard, 0 for an unknown leader.
 func (c *Cluster) LeaderOf(id hosts.ShardID) uint64 {
 	if c.Seen == nil {
 		return uint64(c.Leader(id))
