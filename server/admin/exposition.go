@@ -67,7 +67,7 @@ var helpEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
 func (e *exposition) add(line string) {
 	if typed, is := strings.CutPrefix(line, "# TYPE "); is {
 		name, kind, _ := strings.Cut(strings.TrimSpace(typed), " ")
-		if _, ours := families()[name]; !ours && !strings.HasSuffix(name, "_total") { // the library calls counters gauges
+		if _, ours := families()[name]; !ours && !strings.HasSuffix(name, "_total") { // the library's gauges
 			e.of(name).kind = kind
 		}
 		return
