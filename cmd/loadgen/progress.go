@@ -11,28 +11,28 @@ import (
 )
 
 const (
-	// turnEvery is how often the line is written, so that it is seen that something goes on.
+	// turnEvery is how often the line is written, so the reader sees the program at work.
 	turnEvery = 250 * time.Millisecond
 	// barWidth is how wide the bar is, in letters.
 	barWidth = 20
-	// lineWidth is as wide as the line may be, so that no terminal breaks it in two.
+	// lineWidth is the largest width of the line: no terminal breaks so short a line in two.
 	lineWidth = 79
 )
 
-// turns are the signs that the line begins with, one after the other.
+// turns are the signs at the beginning of the line, one after the other.
 const turns = `|/-\`
 
-// progress is one line of a terminal that is written again and again. It is to be ended with clear.
+// progress is a line of a terminal, written again and again. The caller ends the line with clear.
 type progress struct {
 	out  io.Writer
 	over chan struct{}
 	done sync.WaitGroup
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the next fields
 	last  loadgen.Progress
-	since time.Time // when that was shown; zero before there is any
+	since time.Time // the time of last; zero before the first
 	turn  int
-	width int // of the line that is there
+	width int // of the line on the terminal
 }
 
 func newProgress(out io.Writer) *progress {
@@ -63,7 +63,7 @@ func (p *progress) show(x loadgen.Progress) {
 	p.draw()
 }
 
-// clear ends the line, and leaves nothing of it.
+// clear ends the line, and wipes the line out.
 func (p *progress) clear() {
 	close(p.over)
 	p.done.Wait()
@@ -72,7 +72,7 @@ func (p *progress) clear() {
 	p.write("")
 }
 
-// draw writes the line as it is at the moment: time goes on between two things that are shown.
+// draw writes the line for the present moment: time goes on between two calls of show.
 func (p *progress) draw() {
 	if p.since.IsZero() {
 		return

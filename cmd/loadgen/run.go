@@ -17,7 +17,7 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// runFlags are what the flags of run fill.
+// runFlags are the values of the flags of run.
 type runFlags struct {
 	config    loadgen.Config
 	format    string
@@ -157,7 +157,7 @@ func (r *runFlags) run(c *cobra.Command, s streams) error {
 	return errors.Join(r.write(report, s), err)
 }
 
-// commandLine is what was typed, so that a shell takes it.
+// commandLine is the command line, quoted for a shell.
 func commandLine(args []string) string {
 	line := "loadgen"
 	for _, a := range args {
@@ -171,7 +171,7 @@ func commandLine(args []string) string {
 	return line
 }
 
-// complete reads what is not just a value.
+// complete parses the values of flags that are not plain values.
 func (r *runFlags) complete() (err error) {
 	if r.format != "text" && r.format != "json" {
 		return fmt.Errorf("the format is %q: it can be text or json", r.format)
@@ -240,7 +240,7 @@ func parseWeights(text string) (map[string]int, error) {
 	return weights, nil
 }
 
-// write writes the report, as it was asked for.
+// write writes the report, in the requested form.
 func (r *runFlags) write(report *report.Report, s streams) error {
 	if r.html != "" {
 		file, err := os.Create(r.html)

@@ -255,7 +255,7 @@ func (s *stream) letGoOf(why ending) (err error) {
 		case s.started && why.failure == nil && !s.known.Load():
 			s.session.Abandon()
 		default:
-			_ = s.session.Detach(ctx, why.left) // fails for an ended session only
+			_ = s.session.Detach(ctx, why.left) // an ended session needs no detach
 		}
 	})
 	return err
