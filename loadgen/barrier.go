@@ -70,10 +70,10 @@ func (b *barriers) caller(i int) operation {
 	return func(ctx context.Context) error { return b.meet(ctx, b.all[i]) }
 }
 
-// roundCounts are the parties that have come and gone in a round.
+// roundCounts counts the parties that have come and gone in a round.
 type roundCounts struct{ come, gone atomic.Int32 }
 
-// meet has all parties go through a round. Where one fails the others are given up: what they wait for does not come.
+// meet has all parties go through a round. If a party fails, the other parties are given up: they would wait in vain.
 func (b *barriers) meet(ctx context.Context, m *meeting) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()

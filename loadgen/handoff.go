@@ -32,10 +32,10 @@ var countingKind = &kind{
 	make: func() workload { return &contention{kind: "counting"} }, mixes: true,
 }
 
-// contention is many who want one semaphore.
+// contention is many callers after a single semaphore.
 type contention struct {
 	kind     string
-	limit    int // 0 for that of the config
+	limit    int // 0 for the limit of the config
 	run      *run
 	sessions []*client.Session
 	holders  holders
@@ -86,8 +86,8 @@ func (c *contention) caller(i int) operation {
 func (c *contention) begin()                   { c.stages.begin() }
 func (c *contention) report(to *report.Report) { c.stages.report(to) }
 
-// hold keeps the semaphore: for as long as the config says, or until it is lost, but at least until other callers
-// that may have been granted it as well had a chance to run and be noticed.
+// hold keeps the semaphore for as long as the config says, or until its loss. hold lasts at least until callers with
+// a faulty grant at the same time have had a chance to run and be noticed.
 func (c *contention) hold(ctx context.Context, lease *client.Lease) {
 	d := c.run.config.Hold
 	if d == 0 {

@@ -20,7 +20,7 @@ var lockKind = &kind{
 	make: func() workload { return &lock{} }, mixes: true,
 }
 
-// locker is what persistent and ephemeral semaphores have in common.
+// locker is the common part of persistent and ephemeral semaphores.
 type locker interface {
 	Acquire(ctx context.Context, options ...client.AcquireOption) (*client.Lease, error)
 	Describe(ctx context.Context, options ...client.DescribeOption) (*client.SemaphoreDetails, error)
@@ -54,7 +54,7 @@ func (l *lock) semaphore(i int) locker {
 	}
 }
 
-// prove goes through one cycle and asks the hosts whether who acquired is who owns.
+// prove goes through one cycle and asks the hosts whether the acquiring session is the owner.
 func (l *lock) prove(ctx context.Context, i int) error {
 	x := l.semaphore(i)
 	lease, err := x.Acquire(ctx)
@@ -71,7 +71,7 @@ func (l *lock) prove(ctx context.Context, i int) error {
 	return lease.Release(ctx)
 }
 
-// owns checks that a session owns a semaphore alone.
+// owns checks that a session is the only owner of a semaphore.
 func owns(d *client.SemaphoreDetails, session, fence uint64) error {
 	if len(d.Owners) != 1 || d.Owners[0].SessionID != session || d.Owners[0].OrderID != fence {
 		return fmt.Errorf("semaphore %q was granted to session %d under the fence %d, and its owners are %v",

@@ -28,7 +28,7 @@ var mixedKind = &kind{
 	},
 }
 
-// mixed is some workloads at the same time.
+// mixed is some workloads at once.
 type mixed struct {
 	parts  []part
 	total  int

@@ -25,7 +25,7 @@ type rolloutReports struct {
 	instances []*reporter
 }
 
-// reporter is one instance, a follower: what it reports decides nothing.
+// reporter is an instance, and a follower: reports of followers decide nothing.
 type reporter struct {
 	member *rollout.Member
 	target *rollout.Target
@@ -85,7 +85,7 @@ func (rr *rolloutReports) caller(i int) operation {
 	}
 }
 
-// check compares what the rollout knows of each instance with what it has reported last.
+// check compares the rollout's knowledge of every instance with the instance's last report.
 func (rr *rolloutReports) check(ctx context.Context) error {
 	known := make(map[string]rollout.Status)
 	of := rollout.Of(rr.run.fleet.client(0), rr.run.node, rr.name)

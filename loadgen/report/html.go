@@ -122,8 +122,8 @@ func (r *Report) throughputChart() chart {
 	return c
 }
 
-// latencyChart shows the whole distribution. Every column has a tenth of the operations of the column to its left,
-// and times grow tenfold from row to row.
+// latencyChart shows the whole distribution. To the right of a column is a tenth of the operations to the right of
+// the column before, and times grow tenfold from row to row.
 func (r *Report) latencyChart() chart {
 	c := newChart("Latency by percentile")
 	low, high := math.Inf(1), 0.0
@@ -155,7 +155,7 @@ func (r *Report) latencyChart() chart {
 	return c
 }
 
-// tail is how many times in a row the operations above are cut to a tenth, up to a percentile.
+// tail is the number of nines of a percentile: 2 for 99 %, 3 for 99.9 %.
 func tail(percent float64) float64 {
 	if percent >= 100 {
 		return math.Inf(1)

@@ -39,7 +39,7 @@ type Report struct {
 	Merged          *int64   `json:"merged,omitempty"`
 	// ConvergeMS is the time from the request of a change until every watcher had seen the change.
 	ConvergeMS *Quantiles `json:"converge_ms,omitempty"`
-	// BytesPerChangeAndConsumer is the bytes sent by hosts.
+	// BytesPerChangeAndConsumer is how many bytes hosts sent for a change and a consumer.
 	BytesPerChangeAndConsumer *float64 `json:"bytes_per_change_and_consumer,omitempty"`
 
 	// ServerRSSBytes, ServerHeapBytes and ServerCPUSeconds are sums over all hosts: memory at the end, CPU during the
