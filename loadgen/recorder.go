@@ -82,7 +82,7 @@ type recorder struct {
 	mu       sync.Mutex // guards the next fields
 	done     histogram
 	failures failures
-	_        [64]byte // keeps the mutexes of neighbours in separate cache lines
+	_        [64]byte // keeps neighbours in separate cache lines
 }
 
 func newRecorder() *recorder {

@@ -21,7 +21,7 @@ type Config struct {
 	// PlainTickets lets tickets come over a connection without TLS from other machines too.
 	PlainTickets bool
 	// MaxStreams is how many sessions may be open at a time, MaxStreamsPerAddress how many from a single address; 0
-	// stands for DefaultMaxStreams.
+	// stands for DefaultMaxStreams, and for MaxStreams.
 	MaxStreams, MaxStreamsPerAddress int
 	// MaxQueuedBytes is how much may wait to be sent to all SDKs together; 0 stands for DefaultMaxQueuedBytes. Beyond
 	// the limit, streams with many waiting bytes are not read further, and descriptions are refused.

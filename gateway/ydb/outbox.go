@@ -41,7 +41,7 @@ type outbox struct {
 	wake chan struct{} // a message waits; holds a token
 	room chan struct{} // there may be room again; holds a token
 	sent atomic.Uint64 // messages
-	// bytes counts the added messages, until all messages of their take are sent.
+	// bytes counts the bytes of added messages, until all messages taken together are sent.
 	bytes atomic.Int64
 
 	mu    sync.Mutex // guards the next fields

@@ -22,7 +22,7 @@ import (
 var (
 	// ErrInUse: another process holds the directory.
 	ErrInUse = errors.New("the data directory is in use")
-	// ErrForeign: the directory has files of something else, and no identity.
+	// ErrForeign: the directory has foreign files, and no identity.
 	ErrForeign = errors.New("the directory is not a data directory")
 	// ErrDamaged: the identity is not readable, or differs from its checksum.
 	ErrDamaged = errors.New("the identity of the data directory is damaged")
@@ -233,7 +233,7 @@ func (d *Directory) Join(a Admission) error {
 	})
 }
 
-// KeepSecret keeps the secret of the cluster in SecretName, readable only for the user of the host.
+// KeepSecret keeps the secret of the cluster in SecretName. Only the user that runs the host may read the file.
 func (d *Directory) KeepSecret(secret []byte) error {
 	if err := writeWhole(d.path, SecretName, append(slices.Clone(secret), '\n'), 0o600); err != nil {
 		return fmt.Errorf("identity: write the secret of the cluster into %s: %w", d.path, err)
