@@ -1,5 +1,5 @@
 // Package subprocess runs programs as processes: the package starts, watches, stops and reaps them. On Linux the
-// processes are killed at every end of the process that started them.
+// processes are killed when the process that started them ends, however it ends.
 //
 // Launch is for a program to be stopped by Stop or Kill, Output for a program that ends by itself.
 package subprocess

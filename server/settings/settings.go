@@ -22,7 +22,7 @@ type Settings struct {
 	// Hosts are the first hosts of the cluster, equal on all of them, with their addresses for each other. Empty
 	// means this host alone.
 	Hosts []FirstHost `yaml:"hosts"`
-	// Cluster is a name for the cluster. The name distinguishes two clusters made of equal hosts, one after the
+	// Cluster is a name for the cluster. The name distinguishes two clusters made of one set of hosts, one after the
 	// other. Equal on all hosts, and never changed.
 	Cluster string `yaml:"cluster"`
 	// Join are Raft addresses of hosts in the cluster to join. Join counts only while the data directory belongs to no

@@ -14,7 +14,7 @@ const directBytes = 16 << 10
 const _ = uint(HighWater - LowWater - directBytes)
 
 // Flush writes the queued bytes on the calling goroutine, as far as the operating system takes the bytes at once: the
-// loop need not be woken. The loop writes the remainder, and everything too big for a direct write.
+// loop need not be woken. The loop writes the remainder, bytes queued meanwhile, and batches above directBytes.
 func (c *gnetConn) Flush() {
 	if c.writeDirectly() {
 		return
