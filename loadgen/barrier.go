@@ -32,6 +32,7 @@ var barrierKind = &kind{
 	},
 }
 
+// barriers is the workload barrier: every caller has a barrier with parties in separate sessions.
 type barriers struct {
 	plain
 	run    *run
@@ -46,6 +47,7 @@ type meeting struct {
 	generation uint64 // of the latest round
 }
 
+// prepare goes through a first round of all barriers, so the measurement does not include the creation of a barrier.
 func (b *barriers) prepare(ctx context.Context, r *run) error {
 	b.run, b.stages = r, newStages(r.config.Callers, "enter", "leave")
 	sessions, err := r.sessions(ctx, parties*r.config.Callers)

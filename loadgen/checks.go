@@ -133,6 +133,7 @@ func (v *violations) add(err error) {
 
 func (v *violations) addf(format string, args ...any) { v.add(fmt.Errorf(format, args...)) }
 
+// list returns the texts of the violations, and the number of further violations beyond maxViolations.
 func (v *violations) list() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -121,6 +121,7 @@ func (c Config) complete() (Config, error) {
 	return c, c.validate()
 }
 
+// orElse replaces a zero value by a default.
 func orElse[T comparable](value *T, otherwise T) {
 	var zero T
 	if *value == zero {
@@ -128,6 +129,7 @@ func orElse[T comparable](value *T, otherwise T) {
 	}
 }
 
+// validate returns a mistake in a config with defaults. Mistakes are found before anything is started or opened.
 func (c *Config) validate() error {
 	for _, n := range []struct {
 		name string
@@ -166,6 +168,8 @@ func (c *Config) validate() error {
 	return c.validateWeights()
 }
 
+// validateWeights returns a mistake in the weights: unknown workloads, workloads that cannot be mixed, and weights
+// below 1.
 func (c *Config) validateWeights() error {
 	for name, weight := range c.Weights {
 		k, ok := kinds[name]

@@ -30,6 +30,8 @@ func newConsumer(w *discoveries, current chan<- struct{}) *consumer {
 	}
 }
 
+// snapshot takes in a page of a whole list. Pages before the last one go into the draft, and the last page makes the
+// draft the list.
 func (c *consumer) snapshot(p *protocol.WatchSnapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,6 +48,8 @@ func (c *consumer) snapshot(p *protocol.WatchSnapshot) {
 	c.checkAll()
 }
 
+// delta takes in a change of the list. Changes the consumer has already seen are dropped, and a gap before a change
+// is a violation.
 func (c *consumer) delta(d *protocol.WatchDelta) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

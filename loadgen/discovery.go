@@ -103,6 +103,7 @@ func workerOf[T string | []byte](address T) int {
 	return n<<8 | part
 }
 
+// prepare registers all workers, deals the workers out to callers, and opens the watches of the consumers.
 func (d *discoveries) prepare(ctx context.Context, r *run) error {
 	d.run, d.name = r, r.name("endpoints", 0)
 	sessions, err := r.sessions(ctx, r.config.Workers)
@@ -239,6 +240,7 @@ func (d *discoveries) nextWorker(x *churner) (int, error) {
 	return 0, fmt.Errorf("%w: every worker of this caller is in doubt", errNotSeen)
 }
 
+// counts returns the views, bytes and changes since the beginning of the run; begin and check take the difference.
 func (d *discoveries) counts() (events, bytes, changes int64) {
 	events, bytes = d.watcherConns.pushed()
 	for _, x := range d.churners {

@@ -56,6 +56,7 @@ func (g gauges) read(ctx context.Context, collected bool) (usage, error) {
 	return all, nil
 }
 
+// readHost reads the metrics of a host, after a collection of garbage if requested.
 func readHost(ctx context.Context, host string, collected bool) (u usage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -42,6 +42,7 @@ type contention struct {
 	stages   *stages
 }
 
+// prepare starts a session for every caller, and creates the semaphore.
 func (c *contention) prepare(ctx context.Context, r *run) (err error) {
 	c.run, c.stages = r, newStages(r.config.Callers, "acquire", "release")
 	limit := max(c.limit, 1)
@@ -55,6 +56,7 @@ func (c *contention) prepare(ctx context.Context, r *run) (err error) {
 	return r.create(ctx, c.kind, 1, uint64(limit), nil)
 }
 
+// caller acquires, checks and releases the semaphore. Fences must grow both for the caller and among all holders.
 func (c *contention) caller(i int) operation {
 	x := c.sessions[i].Semaphore(c.holders.name)
 	mine := uint64(0)

@@ -26,6 +26,7 @@ var idleKind = &kind{
 	},
 }
 
+// idle is the workload idle: sessions without operations, whose memory and CPU at the hosts are measured.
 type idle struct {
 	plain
 	run      *run
@@ -34,6 +35,7 @@ type idle struct {
 	after    usage
 }
 
+// prepare opens the connections and the sessions between two readings of the hosts' memory.
 func (i *idle) prepare(ctx context.Context, r *run) (err error) {
 	i.run = r
 	if i.before, err = r.gauges.read(ctx, true); err != nil {

@@ -27,12 +27,15 @@ type locker interface {
 	Name() string
 }
 
+// lock is the workload lock: every caller has a session and a semaphore, so no caller waits for another caller.
 type lock struct {
 	run      *run
 	sessions []*client.Session
 	stages   *stages
 }
 
+// prepare starts the sessions, creates the semaphores unless they are ephemeral, and proves one cycle of every
+// caller.
 func (l *lock) prepare(ctx context.Context, r *run) (err error) {
 	l.run, l.stages = r, newStages(r.config.Callers, "acquire", "release")
 	if l.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {

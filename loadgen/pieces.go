@@ -26,6 +26,7 @@ var configKind = &kind{
 	},
 }
 
+// configs is the workload config: callers put pieces of config, and followers watch the pieces by the recipe.
 type configs struct {
 	run    *run
 	puts   []*putter
@@ -64,6 +65,7 @@ func (c *configs) prepare(ctx context.Context, r *run) error {
 	return each(ctx, n, func(ctx context.Context, i int) error { return c.put(ctx, i, newAlarm()) })
 }
 
+// follow starts the followers, dealt out to the pieces in turn. A broken watch of a follower fails the run.
 func (co *configs) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	co.run.atEnd(func() {

@@ -66,6 +66,8 @@ func newCast(ctx context.Context, r *run, caller, size int, c *cast) error {
 	return each(ctx, size-1, func(ctx context.Context, i int) error { return join(ctx, i+1, process.Observer()) })
 }
 
+// handler passes the events of a member on to the functions of the cast, and answers a request with the mark of the
+// request.
 func (c *cast) handler() process.Handler {
 	return process.Handler{
 		Prepare: func(_ context.Context, r *process.Round) error {
@@ -138,6 +140,7 @@ type processBroadcast struct {
 	casts []*cast
 }
 
+// prepare makes a process for every caller, with a round that lasts until the end of the run.
 func (pb *processBroadcast) prepare(ctx context.Context, r *run) error {
 	pb.run = r
 	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {
@@ -229,6 +232,7 @@ type epochCaller struct {
 	payload  []byte
 }
 
+// prepare makes a process for every caller, and waits for the first epoch, or for the end of the first round.
 func (pe *processEpochs) prepare(ctx context.Context, r *run) error {
 	pe.run = r
 	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {

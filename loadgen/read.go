@@ -38,6 +38,7 @@ func readDefaults(c *Config) { orElse(&c.Writes, 10) }
 // pieces is how many semaphores are read.
 const pieces = 64
 
+// read is the workloads read-relaxed and read-strict: callers describe semaphores while a writer changes them.
 type read struct {
 	plain
 	mode   client.Consistency
@@ -55,6 +56,7 @@ type piece struct {
 	asked, acknowledged atomic.Uint64
 }
 
+// prepare creates the semaphores, waits until every Client can read them, and starts the writer.
 func (re *read) prepare(ctx context.Context, r *run) (err error) {
 	re.run = r
 	kind := re.mode.String()

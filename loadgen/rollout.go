@@ -112,6 +112,7 @@ func openRollout(ctx context.Context, s *client.Session, name, instance string) 
 	return rollout.Join(ctx, s, name, rollout.Instance{Name: instance, Location: onlyLocation}, rollout.Manual())
 }
 
+// openWatches opens a watch of the location for every instance, dealt out to the publishers in turn.
 func (rt *rolloutTargets) openWatches(ctx context.Context) error {
 	if err := rt.watcherConns.open(ctx, rt.run); err != nil {
 		return err

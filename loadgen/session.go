@@ -18,6 +18,7 @@ var sessionKind = &kind{
 	make: func() workload { return &session{} }, mixes: true,
 }
 
+// session is the workload session: every caller opens and closes sessions, one after the other.
 type session struct {
 	run    *run
 	stages *stages

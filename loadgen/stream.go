@@ -85,6 +85,7 @@ func openStreams(ctx context.Context, config *Config, address string, ended func
 	return s, nil
 }
 
+// dial connects to a host, by the dialer and the TLS configuration of the config if they are set.
 func dial(ctx context.Context, config *Config, address string) (net.Conn, error) {
 	var d net.Dialer
 	open := func(ctx context.Context, address string) (net.Conn, error) { return d.DialContext(ctx, "tcp", address) }
@@ -183,6 +184,8 @@ func (s *streams) read(frames *frameReader) {
 	}
 }
 
+// handle passes a frame on to the sink of its watch. The end of a watch or of the host is an error, because the run
+// would miss views from then on.
 func (s *streams) handle(decoder *protocol.AnswerDecoder, payload []byte) error {
 	a, err := decoder.Decode(payload)
 	if err != nil {

@@ -93,6 +93,7 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 // first is the number of the update that only brings all watchers up to date.
 const first = 1
 
+// openOwn opens a watch at a host for every watcher, dealt out to the updaters in turn.
 func (w *watch) openOwn(ctx context.Context) error {
 	if err := w.watcherConns.open(ctx, w.run); err != nil {
 		return err
@@ -103,6 +104,8 @@ func (w *watch) openOwn(ctx context.Context) error {
 	})
 }
 
+// openShared starts a loop over the client's watch for every watcher, so watchers of one Client share a watch at a
+// host.
 func (w *watch) openShared() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.run.atEnd(func() {

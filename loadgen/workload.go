@@ -98,6 +98,7 @@ var echoKind = &kind{
 	make: func() workload { return &echo{} }, mixes: true,
 }
 
+// echo is the workload echo: pings, which show the capacity of the connections without the log and the disk.
 type echo struct {
 	plain
 	run *run

@@ -22,6 +22,8 @@ type usageError struct{ error }
 
 func (u usageError) Unwrap() error { return u.error }
 
+// exitCode returns the exit code for an error. A broken promise of the cluster comes before failed operations, and an
+// interrupt comes last, because an interrupted run may have found a broken promise.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return exitDone

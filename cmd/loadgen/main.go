@@ -38,6 +38,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 	return exitCode(ctx, err)
 }
 
+// isTerminal reports whether a file is a terminal: only a terminal gets the line with the progress.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

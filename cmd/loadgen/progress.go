@@ -35,6 +35,7 @@ type progress struct {
 	width int // of the line on the terminal
 }
 
+// newProgress returns a progress without a line, and starts the goroutine that redraws the line until clear.
 func newProgress(out io.Writer) *progress {
 	p := &progress{out: out, over: make(chan struct{})}
 	p.done.Go(func() {
@@ -92,6 +93,8 @@ func (p *progress) draw() {
 	p.write(line[:min(len(line), lineWidth)])
 }
 
+// write replaces the line on the terminal, and pads a shorter line with blanks to wipe out the end of the line
+// before.
 func (p *progress) write(line string) {
 	pad := strings.Repeat(" ", max(p.width-len(line), 0))
 	fmt.Fprintf(p.out, "\r%s%s\r%s", line, pad, line)

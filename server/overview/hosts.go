@@ -39,6 +39,8 @@ func (c *Cluster) Hosts() []host.Host {
 	return list
 }
 
+// host returns a host in the form of the protocol: the record, and, if this host governs, the observations beside the
+// record.
 func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	x := host.Host{
 		ID: uint64(h.ID), Name: h.Name, Incarnation: digits(h.Incarnation), Starts: h.Start.Number,
@@ -69,6 +71,7 @@ func digits(i hosts.Incarnation) string {
 	return hex.EncodeToString(i[:])
 }
 
+// standing returns a state of a host in the form of the protocol, with the caller that asked for the state.
 func (c *Cluster) standing(s *hosts.State, by string) host.Standing {
 	return host.Standing{
 		State: s.Variant, Epoch: s.Epoch, Reason: s.Reason.String(), Text: s.Text, By: by, Since: c.Age(s.Since),

@@ -67,6 +67,7 @@ func Why(g Governor) (*protocol.ClusterWhyAnswer, error) {
 	return a, nil
 }
 
+// stepOf returns a step of the governor in the form of the protocol, with its text cut to the size of a message.
 func stepOf(p *plan.Proposal[governor.Action], text string) host.Step {
 	return host.Step{
 		Kind: governor.KindName(p.Kind), Text: string(clip(text)), Subject: string(p.Subject),
