@@ -152,7 +152,7 @@ func (c *ClientRef) state() ClientState {
 	return ClientState{Address: string(c.Address), Name: string(c.Name), Version: string(c.Version)}
 }
 
-// WaiterRef names one waiting acquire. The number tells a re-acquire from the acquire that was timed.
+// WaiterRef names one waiting acquire. The number distinguishes a re-acquire from the acquire that was timed.
 type WaiterRef struct {
 	Node    NodeID
 	Name    []byte

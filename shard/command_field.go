@@ -2,8 +2,8 @@ package shard
 
 import "encoding/binary"
 
-// This file has all knowledge of batches about the fields of a command. A new field gets its bit, its name, and its
-// place in the three functions below.
+// Everything that batches know of the fields of a command is in this file. A new field gets its bit, its name, and
+// its place in the three functions below.
 //
 // The bits stand in bytes, the first eight in the first byte. The last bit of the second byte, and of each further
 // byte, is no field: it says that a further byte follows. Two bits of the third byte are free for fields of frequent
@@ -165,7 +165,7 @@ func appendBody(dst []byte, c *Command, fields uint64) []byte {
 	return dst
 }
 
-// fieldBits reads the bits of the fields. A byte of zeros is refused, because a command has exactly one form.
+// fieldBits reads the bits of the fields. A further byte of zeros is refused, because a command has exactly one form.
 func (r *reader) fieldBits() uint64 {
 	fields := uint64(r.byte())
 	fields |= uint64(r.byte()) << 8

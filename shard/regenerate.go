@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// A new cluster may be made from the state of an old cluster: from a backup, or from the hosts that are left of a
-// lost majority. The new cluster must give no number a second time, and numbers given after the state was written are
-// unknown. So all counters jump over a range above the known numbers. Owners of the old cluster may be alive without
-// knowing of the new cluster: sessions end, with all their links.
+// A new cluster may be made from the state of an old cluster: from a backup, or from the hosts that are left after
+// the loss of a majority. The new cluster must give no number a second time, and numbers given after the state was
+// written are unknown. So all counters jump over a range above the known numbers. Owners of the old cluster may be
+// alive without knowing of the new cluster: sessions end, with all their links.
 
 const (
 	// jumpBase and jumpPerSecond are by how much order ids and revisions jump: more than a shard can have given in the
