@@ -6,9 +6,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// answer is the Result of a mutation, kept until its session acknowledges it.
+// answer is the Result of a mutation, kept until its session acknowledges the answer.
 //
-// The body of an answer, if any, stands in the machine's bodies.
+// If an answer has a body, the body stands in the machine's bodies.
 type answer struct {
 	number   uint64
 	asked    uint64 // hash of the request under the number; 0 for a request below the level of the rule
@@ -58,7 +58,8 @@ func (s *session) acknowledge(number uint64) (forgotten int) {
 	return n
 }
 
-// endAnswers ends the link's ownership in all answers of the session that report it: they become Aborted.
+// endAnswers makes all answers of the session that report the link's ownership Aborted, because the ownership is
+// over.
 func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 	l := m.links.at(h)
 	answers := m.sessions.at(l.session).answers

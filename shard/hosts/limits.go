@@ -9,7 +9,8 @@ const (
 	MaxExpelled = 1000
 	// FirstReplica is the first id for a new replica. The replicas of a birth have the ids of their hosts.
 	FirstReplica = 1024
-	// MaxShards is the most shards, with the meta shard; MaxReplicas is the most records of replicas of one shard.
+	// MaxShards is the most shards of a cluster, with the meta shard among them; MaxReplicas is the most records of
+	// replicas that one shard may have.
 	MaxShards   = 257
 	MaxReplicas = 64
 	// MaxName, MaxAddress, MaxVersion and MaxText are the longest name, address, version, and text for people, in
