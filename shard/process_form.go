@@ -52,8 +52,8 @@ func (pr *processes) loadLink(src []byte, _ level.Level) (handle, bool) {
 	return h, pr.members.at(h).Load(src) == nil
 }
 
-// linked puts the members back into their process, and makes the tracks and the alarm again. The members of a deleted
-// process need neither: only their links are left to be removed.
+// linked puts the members back into their process, and makes the tracks and the alarm again. A deleted process gets
+// neither members nor an alarm, because only the links of its members are left to be removed.
 func (pr *processes) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	p := pr.at(o.body)

@@ -110,7 +110,7 @@ func (w *WatchSet[T]) DropSession(session SessionID) {
 	w.DropWhere(session, func(T) bool { return true })
 }
 
-// DropWhere forgets, without a word, the watches of a session whose tokens are gone.
+// DropWhere forgets, without a word, the watches of a session for whose tokens gone returns true.
 func (w *WatchSet[T]) DropWhere(session SessionID, gone func(token T) bool) {
 	for _, x := range w.sessions[session] {
 		if gone(x.token) {

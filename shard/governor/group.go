@@ -250,8 +250,8 @@ func (g *group) ready(m *member) bool {
 	return m.live && !m.gone() && m.host.Online() && m.caughtUp() && !g.v.Seen.full(m.Host)
 }
 
-// lostSince returns since when a voter is away, if a learner may take its vote for the absence; away is false for a
-// voter that is not away.
+// lostSince returns since when a voter has been away, if the policy may give its vote to a different host for the
+// absence; otherwise away is false.
 func (m *member) lostSince(policy hosts.Policy) (since uint64, away bool) {
 	if m.live || m.gone() || policy.ReplaceAfter == 0 || m.host.Target.Variant != protocol.HostOffline {
 		return 0, false

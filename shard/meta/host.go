@@ -8,9 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Host is a host for clients and for other hosts. Until the hosts are founded, the machine keeps Host values for
-// ever, so that neither an id nor a name ever means a different host. After the founding, Host values are read from
-// the records.
+// Host is a host for clients and for other hosts. Until the hosts are founded, the machine keeps Host values and
+// never removes any, so that neither an id nor a name ever means a different host. After the founding, Host values
+// are read from the records.
 type Host struct {
 	ID            shard.HostID
 	Name          string
