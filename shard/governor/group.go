@@ -269,7 +269,8 @@ func (g *group) overdue(m *member) (over bool, until uint64) {
 	return clock.Over(since, policy.ReplaceAfter, g.v.Now), since + policy.ReplaceAfter
 }
 
-// distance returns how far apart the voters are, with the voter with and without the voter without, unless nil.
+// distance returns how far apart the voters are, as if the member with had joined them and the member without had
+// left; either may be nil.
 func (g *group) distance(with, without *member) int {
 	var list []hosts.Domain
 	add := func(m *member) {
