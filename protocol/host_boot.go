@@ -61,11 +61,11 @@ type HostSay struct {
 	// ShardID and Bytes are of a state that is saved for a backup. Bytes is the part of the state that the client has.
 	ShardID uint64
 	Bytes   uint64
-	// Asked is the deed that a client has asked of the host.
+	// Asked is the request of a client that the host serves, or has served.
 	Asked HostAsked
 }
 
-// HostAsked is a deed that a client has asked of a host, for the history of the cluster.
+// HostAsked is the request of a client to a host, for the history of the cluster.
 type HostAsked struct {
 	By []byte
 	// What the client asked for, and the reason: empty for a state that is saved.

@@ -20,7 +20,7 @@ const (
 	// DefaultTick is the unit of elections and heartbeats. Every tick wakes an idle host: 50 ms take half of the
 	// processor time of 20 ms, and elections are as long.
 	DefaultTick = 50 * time.Millisecond
-	// DefaultHeartbeatTicks lets all heartbeats but one in fifteen be lost before a follower reacts.
+	// DefaultHeartbeatTicks lets all heartbeats but one in six be lost before a follower reacts.
 	DefaultHeartbeatTicks = 1
 	// DefaultProposalTimeout is several elections long.
 	DefaultProposalTimeout = 2 * time.Second
@@ -64,7 +64,7 @@ var ErrConfig = errors.New("raftlog: bad config")
 type Config struct {
 	// Host is this host's id, 1 to MaxHostID. The id never changes and is never given to another host.
 	Host shard.HostID
-	// Incarnation was drawn when DataDir was made. A host with a new incarnation is a new host.
+	// Incarnation was drawn when DataDir was made. A host with a different incarnation is a different host.
 	Incarnation hosts.Incarnation
 	// DataDir holds the log and the snapshots. Open makes a missing directory. From then on the directory belongs to
 	// this incarnation and to this machine's host name.
@@ -73,10 +73,10 @@ type Config struct {
 	Files *Files
 	// Used says that a host was opened on DataDir before: a directory without a record is then damaged.
 	Used bool
-	// LogEnd is the durable end of the log at its last note outside of DataDir's log: a log with an earlier end is
+	// LogEnd is the durable end of the log, as last noted outside of DataDir's log: a log with an earlier end is
 	// damaged.
 	LogEnd wal.End
-	// Confirmed is the list of confirmations of other hosts at its last note.
+	// Confirmed are the confirmations of other hosts, as last noted.
 	Confirmed []Confirmed
 	// Founders are the hosts that the cluster began with, by id, below transport.FirstJoined. The founders are part of
 	// the replicated log. A host that is not a founder has joined later. Default: this host alone.
@@ -133,9 +133,9 @@ type Config struct {
 	Transfers Transfers
 	// Relieve, if set, frees the host's reserve of disk room, for mandatory writes. It must not block.
 	Relieve func()
-	// Damaged is called, if set, with a missing file at the moment of the engine's need, with a NoRoom error where the
-	// disk has no room for a mandatory write, and with an ErrSetBack where a leader knows of more confirmed entries
-	// than this host has. The engine stops the process as soon as Damaged returns, and names no file.
+	// Damaged is called, if set, when the engine needs a missing file, when the disk has no room for a mandatory write
+	// (NoRoom), and with an ErrSetBack when a leader knows of more confirmed entries than this host has. The engine
+	// stops the process as soon as Damaged returns, and names no file.
 	Damaged func(error)
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of

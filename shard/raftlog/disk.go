@@ -22,8 +22,8 @@ import (
 // (wholefile.go), and the error of a missing snapshot names the snapshot.
 type disk struct {
 	Files
-	// damaged, where set, is called with a missing snapshot at the moment of the engine's need. The engine removes no
-	// snapshot that a record of the log still refers to, so another program has removed the snapshot.
+	// damaged, where set, is called when the engine needs a missing snapshot. The engine removes no snapshot that a
+	// record of the log still refers to, so another program has removed the snapshot.
 	damaged func(error)
 	// full is the first error of the disk about missing room that the engine cannot go on from.
 	full atomic.Pointer[error]
@@ -98,7 +98,7 @@ func (s *storeFactory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, d
 }
 
 // findSnapshots checks that the snapshots in the log are in the directory of the engine. The engine would stop the
-// process over a missing snapshot, at the moment of its need.
+// process as soon as the engine needs a missing snapshot.
 func (s *storeFactory) findSnapshots(dir string) error {
 	for _, r := range s.db.Replicas() {
 		path, there, err := namedSnapshot(s.disk, dir, &r)

@@ -16,8 +16,8 @@ import (
 // not export them.
 type followers struct {
 	mu  sync.Mutex
-	all map[followerKey]follower // full counts the followers whose disks are nearly full, by their own messages.
-	// full is how many of them say that their disks are nearly full.
+	all map[followerKey]follower // guarded by mu
+	// full counts the followers whose disks are nearly full, by their own messages.
 	full atomic.Int64
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // verifyFiles verifies the files that the engine keeps beside the log: snapshots and flag files. The engine would stop
-// the process over a damaged file, at the moment of its need. An error is an ErrDamaged that names the file. The log
+// the process as soon as the engine needs a damaged file. An error is an ErrDamaged that names the file. The log
 // verifies itself.
 //
 // verifyFiles also syncs the directories. A killed process may have left new names of files without a sync, and this

@@ -17,7 +17,7 @@ type Options struct {
 	SegmentBytes int64
 	// Existing refuses a directory without a log, because the directory had a log before.
 	Existing bool
-	// Least is the durable end of the log at its last note elsewhere. A log with an earlier end is damaged.
+	// Least is the durable end of the log, as last noted elsewhere. A log with an earlier end is damaged.
 	Least End
 	// Synced is called, if set, with the duration of each write and sync of records. It must not block.
 	Synced func(time.Duration)

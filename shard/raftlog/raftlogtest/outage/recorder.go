@@ -38,7 +38,7 @@ func NewRecorder(fs vfs.FS, open func(name string) (DataFile, error), start *Dis
 	return r
 }
 
-// Note adds a deed of the user to the record of changes.
+// Note adds a note of the user to the record of changes.
 func (r *Recorder) Note(value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -45,7 +45,7 @@ type (
 	}
 	syncing struct{ node, sync int }
 	synced  struct{ node, sync int }
-	// note is a deed of the recorder's user.
+	// note is a note of the recorder's user.
 	note struct{ value any }
 )
 
