@@ -5,7 +5,7 @@ import "sync"
 // entryBytes is about the room of an entry in the log beside its data.
 const entryBytes = 32
 
-// extent is a length of log in entries and in bytes. Whichever of the two comes first ends the extent.
+// extent is a length of log in entries and in bytes. An extent is over when either number is reached.
 type extent struct {
 	entries uint64
 	bytes   uint64

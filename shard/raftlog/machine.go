@@ -158,7 +158,7 @@ func (m *machine) hurry(s *snapshotWriter) func() bool {
 	}
 }
 
-// supersede makes the snapshot under way give up: the engine restores no other snapshot before its end.
+// supersede gives the snapshot under way up: the engine restores no other snapshot before the end of the saving.
 func (m *machine) supersede() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

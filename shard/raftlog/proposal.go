@@ -139,7 +139,7 @@ type forwards struct {
 	session *client.Session
 
 	mu      sync.Mutex
-	closed  bool        // guards pending and bytes too; guarded by mu
+	closed  bool        // guarded by mu, as are pending and bytes
 	pending []forwarded // oldest first
 	bytes   int
 }
