@@ -13,7 +13,7 @@ type inbox struct {
 	items          []item
 	shared         bool // a frozen member has these items too: the items stay unchanged, new items stand behind
 	unread         int  // requests
-	unreadBytes    int  // of the payloads of unread
+	unreadBytes    int  // of the unread payloads
 	open           int  // the member's exchanges that are open or have an unacknowledged end
 	listed         bool
 }

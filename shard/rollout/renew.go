@@ -38,8 +38,8 @@ func (r *Rollout) Renewed(n Renewal) []byte {
 	return next.Save(nil)
 }
 
-// raise lets the counters jump, except the counter of locations, because names outside of the rollout refer to
-// locations.
+// raise lets the counters jump, except the counter of locations: outside of the rollout a location is known by its
+// name.
 func (r *Rollout) raise(jump uint64) {
 	r.lastSeq += jump
 	r.generation += jump

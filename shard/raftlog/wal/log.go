@@ -166,7 +166,7 @@ func (l *Log) SegmentBytes() int64 {
 }
 
 // Append adds a record, which is durable once a Sync of its place has returned. The data are copied. Records are in the
-// log in the order of their calls. In the beginning all bytes of the record are needed. The owner first declares with
+// log in the order of the calls. In the beginning all bytes of the record are needed. The owner first declares with
 // Need its own needed bytes, and then takes the bytes of the record back: otherwise the record's segment could be
 // sealed, and become the oldest, before the owner had declared its need. Rewrite waits for an owner between the two.
 func (l *Log) Append(key Key, kind Kind, data []byte) (Place, error) {
