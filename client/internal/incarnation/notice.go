@@ -18,7 +18,7 @@ type notice struct {
 	// Guarded by the lock of the incarnation.
 	conn      *conn.Conn
 	id        uint64
-	armed     bool // it was left at the host
+	armed     bool // the host has the watch
 	abandoned bool // no caller waits for the description
 	notified  bool
 }
