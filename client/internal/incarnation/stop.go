@@ -54,9 +54,8 @@ func (in *Incarnation) StopLater() {
 	in.group.stops.add(&stop{in: in, to: in.last, due: in.group.scope.Now()})
 }
 
-// stopAfterTimeout ends a session that the client gave up by its own clock. The session is ended at its host once a
-// host may give its leases away anyhow, so that no other session waits for them through a grace period. The lock is
-// held.
+// stopAfterTimeout ends a session that the client gave up by its own clock. The host is asked once it may give the
+// leases away anyhow, so that no other session waits through a grace period. The lock is held.
 func (in *Incarnation) stopAfterTimeout() {
 	in.group.stops.add(&stop{in: in, to: in.last, due: in.base().Add(in.timeout)})
 }
@@ -103,8 +102,8 @@ func (s *stop) try(ctx context.Context) (over bool, err error) {
 	return s.unknowns > 1, nil // another client has taken the session
 }
 
-// tryOnce makes one try, of a bounded time. again says that another try is needed, answered that a host has answered
-// more than that it cannot answer at the moment.
+// tryOnce makes one try, of a bounded time. again says that a further try is needed, answered that a host has answered
+// more than that the host cannot answer now.
 func (s *stop) tryOnce(ctx context.Context) (again, answered bool) {
 	if s.needless() {
 		return false, true
