@@ -133,7 +133,7 @@ func (p *part) startCoordinate(it *item) {
 	}
 	done := make(chan struct{})
 	p.coordinating = done
-	ctx, h := p.turn.hold(p.mark(it.round.ctx)) // held here, so that Coordinate is called before the functions of the next items
+	ctx, h := p.turn.hold(p.mark(it.round.ctx)) // here, so that Coordinate runs before the next functions
 	go func() {
 		defer close(done)
 		p.coordinate(ctx, h, it.round)
