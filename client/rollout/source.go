@@ -136,7 +136,7 @@ func (s *source) resign(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
-	_ = object.Mutate(ctx, s.in, s.rollout.Name(), s.roleMessage(true), nil) // after an error the role ends with the session
+	_ = object.Mutate(ctx, s.in, s.rollout.Name(), s.roleMessage(true), nil) // after an error it ends with the session
 }
 
 // answer answers a question, once.
