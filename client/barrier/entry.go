@@ -57,7 +57,7 @@ func (e *Entry) Err() error {
 }
 
 // lose ends the place: the party is not a member any more. A session that is renewed joins again, for nothing, so the
-// party leaves, unless Enter has no member yet.
+// party leaves. If Enter has not returned, Enter leaves.
 func (e *Entry) lose() {
 	e.end(fmt.Errorf("%w: %w", ErrLost, e.membership.Err()))
 	e.party.mu.Lock()
