@@ -135,8 +135,8 @@ func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
 	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, false, true }
 }
 
-// describe reads a semaphore, page by page, and begins anew if the semaphore changed between two pages. in is nil for
-// a reader without a session.
+// describe reads a semaphore, page by page, and begins anew a few times if the semaphore changed between two pages. in
+// is nil for a reader without a session.
 func (c *Client) describe(
 	ctx context.Context, in *incarnation.Incarnation, node uint64, name string, config *describeConfig,
 ) (*SemaphoreDetails, error) {

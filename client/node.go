@@ -235,7 +235,8 @@ func (c Consistency) String() string { return protocol.Consistency(c).String() }
 type Counters uint8
 
 const (
-	// Aggregated counts by semaphore, and does not count ephemeral semaphores. It is the default.
+	// Aggregated counts by semaphore. It is the default of a node whose config sets no mode, but as the mere default
+	// it leaves ephemeral semaphores out.
 	Aggregated = Counters(protocol.CountersAggregated)
 	// Detailed counts by owner too.
 	Detailed = Counters(protocol.CountersDetailed)

@@ -49,8 +49,7 @@ type HostStatus struct {
 	Load *HostLoad
 }
 
-// HostLoad is the work of a host during a measurement. Requests are counts, so that the sums over many hosts make
-// sense.
+// HostLoad is the work of a host during a measurement. Requests are counts, so that they add up over many hosts.
 type HostLoad struct {
 	Span     time.Duration // the length of the measurement; 0 if the host has not measured yet
 	Requests uint64        // answered during the measurement
@@ -79,7 +78,7 @@ type ShardStatus struct {
 	Leader       uint64 // id of the leading host; 0 if unknown
 	Term         uint64
 	AppliedIndex uint64 // of the last log entry in effect here
-	CommitLag    uint64 // committed entries that are not in effect
+	CommitLag    uint64 // entries known as committed, and not in effect
 	Sessions     uint64
 	Semaphores   uint64
 	Waiters      uint64

@@ -74,7 +74,7 @@ func (v *View) Count() uint64 {
 
 // Changes is the difference between two views. A change that was undone between the views is not in it.
 type Changes struct {
-	// First: no view was before, and everything is new.
+	// First: the loop had no view before, and everything is new.
 	First bool
 	// Created: the semaphore is not the semaphore of the view before, or the view before had none. Deleted: the
 	// semaphore of the view before is gone. Both can be true.

@@ -75,8 +75,8 @@ func Balance(parts []string, takers []Taker) [][]string {
 	return shares
 }
 
-// quotasOf returns how many parts each taker is to have. Takers that have more parts than the least quota may keep one
-// more.
+// quotasOf returns how many parts each taker is to have. Takers that have more parts than the least quota come first
+// when the remaining parts are given out, one to a taker.
 func quotasOf(parts int, takers []Taker) []int {
 	least, more := parts/len(takers), parts%len(takers)
 	gain := func(i int) int {

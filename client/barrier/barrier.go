@@ -19,11 +19,11 @@ var ErrLost = errors.New("the place in the barrier was lost")
 // MaxParties is the largest number of parties that a barrier can be for.
 const MaxParties = 2000
 
-// farewell bounds how long Do tries to leave after the function has returned because the context has ended. Afterwards
-// the leaving goes on by itself.
+// farewell bounds how long Do tries to leave after its context has ended, and Enter after a failure. Afterwards the
+// leaving goes on by itself.
 const farewell = time.Second
 
-// A round begins as soon as enough parties have come: a wait for quiet is over a millisecond later.
+// A round begins as soon as enough parties have come: the wait for further changes takes only a millisecond.
 const (
 	openDelay     = time.Millisecond
 	mostOpenDelay = 100 * time.Millisecond

@@ -15,7 +15,8 @@ const (
 	DefaultSessions = 1000
 	// idleTime is how long a session is kept that no slot uses.
 	idleTime = time.Minute
-	// retryPause is how long a lost session pauses before another session takes its place in the queue.
+	// retryPause is how long an attempt pauses after the loss of its session before another session takes the place in
+	// the queue.
 	retryPause = 50 * time.Millisecond
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Handled items are acknowledged by the next command of the member. If no command follows for a while, or if a host
-// has only so much more to push before an acknowledgement, the acknowledgement goes alone.
+// Handled items are acknowledged by the next command of the member. If no command follows for a while, or once so many
+// items or bytes were handled, the acknowledgement goes alone, so that the host does not stop pushing.
 const (
 	ackDelay = 100 * time.Millisecond
 	ackItems = 64

@@ -38,7 +38,7 @@ type Member struct {
 	present *Target
 	asked   *Target // the latest answer to Ask
 	endAsk  context.CancelCauseFunc
-	first   bool             // a target was reached, or the role set by hand: success makes no leader any more
+	first   bool             // a target was reached, or the role set by hand: no success changes the role now
 	failed  int              // attempts at the target of the report
 	retry   time.Time        // of the target after a failure; zero for no retry
 	loop    *object.Follower // of Targets; nil if no loop runs

@@ -66,7 +66,8 @@ type Conn struct {
 	// buffers: a small write does not wait for the host, if the host has read all earlier writes.
 	buffers bool
 
-	// For the holder of the read token; the lock passes them from holder to holder.
+	// For the holder of the read token. The token changes holders under the lock, so the fields need no lock of their
+	// own.
 	from    *frames
 	decoder *protocol.AnswerDecoder
 	brought int // how many messages the latest read has brought so far

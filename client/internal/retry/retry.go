@@ -120,7 +120,7 @@ func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 	return wait, false
 }
 
-// next is the pause before the next try: the second try comes without a pause.
+// next is the pause before the next try, atLeast or longer. The second try waits for no more than atLeast.
 func (r *Retries) next(atLeast time.Duration) time.Duration {
 	r.tries++
 	if r.tries == 1 {
