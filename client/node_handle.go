@@ -38,8 +38,8 @@ type nodeID struct {
 	busy  chan struct{} // closed when the question under way is over; nil if no question is under way
 }
 
-// id returns the node's id: the id that the client knows, or with now an id that a host gave within nodeGap.
-// Goroutines that ask at the same time share one question.
+// id returns the node's id as the client knows it. With now, the answer of a host is not older than nodeGap.
+// Goroutines that ask at the same time share a question.
 func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 	if known := n.known.Load(); known != nil && !now {
 		if id := known.id.Load(); id != 0 {

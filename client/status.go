@@ -24,8 +24,8 @@ type HostStatus struct {
 	Name    string
 	Version string
 	Uptime  time.Duration
-	// Fresh: the host knew lately that it leads every shard that it believes to lead, of the shards that have
-	// sessions.
+	// Fresh: the host believes to lead some shards, and knew lately that the belief is true. Shards without sessions
+	// do not count.
 	Fresh       bool
 	Connections int
 	Sessions    int // attached over these connections

@@ -102,7 +102,7 @@ func (r *Registration) update(ctx context.Context, endpoint Endpoint) error {
 	return err
 }
 
-// Close withdraws the endpoint. After the call the endpoint is not published again, even if the call fails. An error
+// Close withdraws the endpoint. From the call on the endpoint is not published again, even if the call fails. An error
 // says that no host could be reached; the withdrawal goes on in the background, and ends with the session at the
 // latest.
 func (r *Registration) Close(ctx context.Context) error {

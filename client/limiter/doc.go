@@ -14,8 +14,8 @@
 // # Order
 //
 // Slots are granted first come, first served. Each goroutine that waits stands for one place in the cluster's queue,
-// beside the places of other processes; a slot that is granted to any session of the process goes to the goroutine of
-// the process that has waited longest. If more goroutines wait than the limiter may have sessions, the goroutines in
+// beside the places of other processes; a slot that is granted to any session of the process goes to the process's
+// goroutine with the longest wait. If more goroutines wait than the limiter may have sessions, the goroutines in
 // excess stand in the queue of the process only, until a session is free.
 //
 // # Loss

@@ -91,8 +91,8 @@ func NewRWMutex(s *client.Session, name string) *RWMutex {
 	return &RWMutex{Mutex{session: s, name: name}}
 }
 
-// RLock waits for the lock, together with all readers that share the lock. Each reader unlocks its own Hold, so that a
-// reader whose lock was lost cannot unlock the lock of another reader.
+// RLock waits for the lock, together with all readers that share it. Every reader unlocks a Hold of its own, so a
+// reader who has lost the lock cannot unlock the lock of another reader.
 func (m *RWMutex) RLock(ctx context.Context) (*Hold, error) {
 	return obtain(ctx, m.session, m.name, []Option{Shared()}, false)
 }

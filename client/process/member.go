@@ -33,7 +33,7 @@ type Member struct {
 	result  *Result // of the newest completed round
 	err     error   // why the member is over, or could not join again
 	over    bool
-	left    error // the error of the leaving, if hosts refused it
+	left    error // why hosts could not end the membership
 }
 
 // Join lets the session take part in the process of a name in the session's node. A process that does not exist is

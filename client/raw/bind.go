@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// binding lets a session act over a connection other than its home. Requests that need the connection at the same time
-// share one SESSION_BIND.
+// binding lets a session act over a connection other than its home. Requests that need the connection together share
+// one SESSION_BIND.
 type binding struct {
 	done chan struct{}
 	err  error

@@ -78,8 +78,8 @@ func (c *Client) KnownAs(ctx context.Context) (string, error) {
 	return to.Welcome().KnownAs, nil
 }
 
-// OnBehalf has hosts that note the origin of requests note that a gateway sends the requests of a context for a client
-// at an address. Requests about sessions and watches are sent without the note.
+// OnBehalf makes hosts note, if they note the origin of requests, that a gateway sends the requests of a context for a
+// client at an address. Requests about sessions and watches are sent without the note.
 func OnBehalf(ctx context.Context, address string) context.Context {
 	return conn.OnBehalf(ctx, address)
 }

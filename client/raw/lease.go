@@ -27,7 +27,7 @@ func (s *Session) Timeout() time.Duration { return s.timeout }
 func (s *Session) NumberBase() uint64 { return s.numbers }
 
 // LeaseLeft returns for how long the session can be relied on from this moment: the timeout, less a tenth for clocks
-// that differ, from the sending of the latest request that the session's host has answered.
+// that differ, from the sending of the latest request whose answer vouched for the session.
 func (s *Session) LeaseLeft() time.Duration {
 	return s.vouched().Add(s.timeout - s.timeout/10).Sub(s.client.scope.Now())
 }

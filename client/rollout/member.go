@@ -70,8 +70,8 @@ func Backoff(first, most time.Duration) JoinOption {
 	return func(c *joinConfig) { c.backoff = retry.Backoff{First: first, Most: most} }
 }
 
-// Join lets the session take part as an instance of a location. The instance is a follower: it gets the targets of the
-// location and holds nothing up, until the instance is a leader. A session is one instance of a rollout.
+// Join lets the session take part as an instance of a location. The instance begins as a follower: it gets the targets
+// of the location and holds nothing up, until the instance is a leader. A session is one instance of a rollout.
 //
 // client.ErrAlreadyExists says that another session has joined under the name, and names the session; the name is free
 // when the session has ended. client.ErrPreconditionFailed says that the location does not exist, and lists the
@@ -172,8 +172,8 @@ func (m *Member) setRole(ctx context.Context, leader bool) error {
 	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
 }
 
-// Leave ends the instance's part. After the call nothing is sent for the instance any more. An error says that no host
-// could be reached; the part ends with the session then.
+// Leave ends the instance's part. From the call on nothing is sent for the instance any more. An error says that no
+// host could be reached; the part ends with the session then.
 func (m *Member) Leave(ctx context.Context) error {
 	m.end(ErrLeft)
 	<-m.done // no sending outlasts the end

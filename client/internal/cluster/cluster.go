@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// openStagger is how long Open waits for one host before Open tries the next host besides.
+// openStagger is how long Open waits for one host before Open tries the next host too.
 const openStagger = 200 * time.Millisecond
 
 var errOtherCluster = errors.New("it belongs to another cluster")

@@ -33,8 +33,8 @@ func (c *Cluster) refreshSoon(from *conn.Conn) {
 // Refresh asks any host for the routing.
 func (c *Cluster) Refresh(ctx context.Context) error { return c.refresh(ctx, nil, nil) }
 
-// refresh asks for the routing: the host of a connection, or else some host other than avoid. Callers that ask at a
-// time share one question.
+// refresh asks for the routing: the host of a connection, or else some host other than avoid. Callers that ask
+// together share one question.
 func (c *Cluster) refresh(ctx context.Context, from *conn.Conn, avoid *Host) error {
 	c.mu.Lock()
 	if c.scope.Now() < c.refreshed.Add(refreshGap) {

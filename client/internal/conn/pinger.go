@@ -17,8 +17,8 @@ var errSilent = errors.New("the host did not answer a ping")
 // pinger keeps a connection, and all sessions that are attached over it, alive, and brings the connection down when an
 // answer is too long in coming.
 //
-// One ping is for all sessions, every third of the smallest timeout. An answered ping renews the leases from the
-// moment at which the ping was sent. The connection's lock guards the fields, except for vouched.
+// A ping serves all sessions, and pings go out every third of the smallest timeout. An answered ping renews the leases
+// from the moment at which the ping was sent. The connection's lock guards the fields, except for vouched.
 type pinger struct {
 	conn    *Conn
 	vouched atomic.Int64 // the scope.Instant at which the latest answered ping was sent

@@ -90,7 +90,7 @@ func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h 
 		return false
 	}
 	if failure.Status(err).Retry() == protocol.RetryNever {
-		// A refusal of now may be allowed before the session ends: a token can come back.
+		// The host may allow later what it refuses now, before the session ends: a token can come back.
 		err = &failure.Transport{Address: addressOf(h), Err: err}
 	}
 	return r.Again(in.ctx, in.group.scope.Context(), err) == nil
@@ -145,8 +145,8 @@ func attachFailure(err error) (reason Reason, final bool) {
 	return Unknown, false
 }
 
-// binding lets a session act over a connection other than its home. All goroutines that need the connection at a time
-// share one SESSION_BIND.
+// binding lets a session act over a connection other than its home. Goroutines that need the connection together share
+// one SESSION_BIND.
 type binding struct {
 	done chan struct{}
 	err  error

@@ -55,7 +55,7 @@ type Owner interface {
 // Reason is why an incarnation ended.
 type Reason int
 
-// The reasons, in the order of client.EndReason; the meaning of each stands there.
+// The reasons, in the order of client.EndReason, where the meaning of each reason stands.
 const (
 	Unknown Reason = iota
 	Silence
@@ -202,9 +202,9 @@ func (in *Incarnation) End(reason Reason, detail string) bool {
 	return !over
 }
 
-// end is End with the lock held. If the lease has run out by the client's clock, the reason is never Expired: a
-// process that stood still may read the host's message before its own timer runs, but the client did not count on the
-// session any more.
+// end is End with the lock held. If the lease has run out by the client's clock, the reason is Silence and not
+// Expired: a process that stood still may read the host's message before its own timer runs, but the client did not
+// count on the session any more.
 func (in *Incarnation) end(reason Reason, detail string) {
 	if in.cause != nil || reason == Expired && !in.alive() {
 		return

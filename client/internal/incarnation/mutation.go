@@ -189,8 +189,8 @@ func (m *mutation) sendOnce(ctx context.Context, tried *cluster.Host) (*conn.Con
 	return to, h, m.await(ctx)
 }
 
-// send gives the mutation its number, if it has none, and sends it; the caller does the remaining work. Numbers are
-// given and sent under one lock, so that they arrive in order.
+// send numbers the mutation, if it has no number, and sends it; the caller does the remaining work. Numbers are given
+// and sent under a single lock, so that mutations arrive in order.
 func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err error) {
 	in := m.in
 	in.mu.Lock()

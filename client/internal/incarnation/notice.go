@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// notice is a one-shot watch, from its description to the one change that it reports.
+// notice is a one-shot watch, from the description to the report of the first change.
 type notice struct {
 	in      *Incarnation
 	read    func(a *protocol.SemaphoreDescribeAnswer)
