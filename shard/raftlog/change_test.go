@@ -378,8 +378,8 @@ func TestAReplicaIsJoinedOnce(t *testing.T) {
 }
 
 // TestAShardThatShrankToOneVoterGrowsAgain removes the last voter but one while both hosts read, and has the host that
-// was removed come back. With a read that nobody confirms any more the leader would send no learner a heartbeat, and
-// what was lost on the way to it once would never be sent again.
+// was removed come back. While a read waits for the host that was removed, the leader sends learners no heartbeats, and
+// would never send again what was lost on the way to a learner.
 func TestAShardThatShrankToOneVoterGrowsAgain(t *testing.T) {
 	all := newComers(t, 1, 2, nil)
 	all[0].open()

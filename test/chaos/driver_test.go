@@ -245,7 +245,9 @@ func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
 			}
 			var r *Result
 			noticed := func() bool {
-				return slices.ContainsFunc(r.Found, func(f history.Finding) bool { return slices.Contains(m.rules, f.Rule) })
+				return slices.ContainsFunc(r.Found, func(f history.Finding) bool {
+					return slices.Contains(m.rules, f.Rule)
+				})
 			}
 			for range 4 { // what others do meanwhile, and what a busy machine adds to it, is a matter of luck
 				r = play(t, Config{
