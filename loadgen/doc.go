@@ -1,5 +1,4 @@
-// Package loadgen puts a Signalbox cluster under load, measures the cluster, and checks the cluster's promises
-// meanwhile.
+// Package loadgen puts a Signalbox cluster under load, measures it, and checks its promises meanwhile.
 //
 //	report, err := loadgen.Run(ctx, loadgen.Config{Workload: "lock", Callers: 512, Connections: 8})
 //

@@ -103,7 +103,7 @@ func (rt *rolloutTargets) open(ctx context.Context, i int) (err error) {
 	return p.leader.Lead(ctx)
 }
 
-// openRollout makes a rollout with a single location, unless the rollout exists, and joins the rollout.
+// openRollout makes a rollout with a single location, unless it exists, and joins it.
 func openRollout(ctx context.Context, s *client.Session, name, instance string) (*rollout.Member, error) {
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: onlyLocation}}}
 	if _, err := rollout.In(s, name).Put(ctx, spec, rollout.By{Author: "loadgen"}); err != nil {

@@ -170,7 +170,7 @@ func (w *watcher) see(n uint64) {
 	}
 }
 
-// update makes the next update, and waits until all watchers have seen the update, unless free is set.
+// update makes the next update, and waits until all watchers have seen it, unless free is set.
 func (u *updater) update(ctx context.Context, alarm *time.Timer, free bool) error {
 	u.number++
 	mark(u.data, u.number)

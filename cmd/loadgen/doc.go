@@ -1,4 +1,4 @@
-// Loadgen puts a Signalbox cluster under load, measures the cluster, and checks the cluster's promises.
+// Loadgen puts a Signalbox cluster under load, measures it, and checks its promises.
 //
 //	go run ./cmd/loadgen run --workload lock --callers 512 --connections 8 --duration 10s
 //	go run ./cmd/loadgen list

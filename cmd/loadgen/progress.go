@@ -64,7 +64,7 @@ func (p *progress) show(x loadgen.Progress) {
 	p.draw()
 }
 
-// clear ends the line, and wipes the line out.
+// clear ends the line, and wipes it out.
 func (p *progress) clear() {
 	close(p.over)
 	p.done.Wait()

@@ -231,7 +231,7 @@ func (a *attached) checkNode(ctx context.Context, path string) error {
 	return nil
 }
 
-// acquireOrCreate acquires a semaphore, and creates a missing semaphore. An acquire of a missing semaphore would use
+// acquireOrCreate acquires a semaphore, and creates it if missing. An acquire of a missing semaphore would use
 // the number up: NOT_FOUND would be the answer under the number for good. So if the caller has given the number, the
 // semaphore is looked for first.
 func (a *attached) acquireOrCreate(ctx context.Context, q *acquireRequest, m mutation) error {

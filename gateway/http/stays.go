@@ -180,7 +180,7 @@ func (st *stay) until() time.Time {
 	return st.began.Add(min(longestStay, st.session.Timeout()/stayParts))
 }
 
-// arm sets the timer, unless the timer is set.
+// arm sets the timer, unless it is set.
 func (st *stay) arm(now time.Time) {
 	switch left := st.until().Sub(now); {
 	case st.armed:

@@ -116,7 +116,7 @@ func (o *outbox) wereSent(taken []outgoing) {
 	signal(o.room)
 }
 
-// shutDown drops the waiting messages, and all later messages. Taken messages still count.
+// shutDown drops the waiting messages, and all later ones. Taken messages still count.
 func (o *outbox) shutDown() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -64,7 +64,7 @@ func (t *timing) pingsOf(asked time.Duration) pingTiming {
 	}
 }
 
-// pings are the pings of a stream to its client, as YDB sends pings.
+// pings are the pings of a stream to its client, as YDB sends them.
 type pings struct {
 	timing pingTiming
 

@@ -44,7 +44,7 @@ func NewLogWriter(to io.Writer, newHandler func(io.Writer) slog.Handler) *LogWri
 // Dropped counts the dropped lines so far.
 func (w *LogWriter) Dropped() uint64 { return w.dropped.Load() }
 
-// Write implements io.Writer. Write queues a whole line, or drops the line.
+// Write implements io.Writer. Write queues a whole line, or drops it.
 func (w *LogWriter) Write(line []byte) (int, error) {
 	w.mu.Lock()
 	if w.closed || len(w.waiting)+w.writing+len(line) > logWriterBytes {

@@ -127,7 +127,7 @@ func (c *gnetConn) act(action gnet.Action) {
 	}
 }
 
-// write hands the queued buffers to gnet. gnet writes at once unless gnet holds older bytes. The loop is the sender.
+// write hands the queued buffers to gnet. gnet writes at once unless it holds older bytes. The loop is the sender.
 func (c *gnetConn) write() {
 	if c.closed {
 		return

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// gnetLogger is gnet's view of a slog logger. Information of gnet about gnet is a detail here, and a fatal line of
+// gnetLogger is gnet's view of a slog logger. Information of gnet about itself is a detail here, and a fatal line of
 // gnet is logged as an error, without an exit.
 type gnetLogger struct {
 	logger *slog.Logger

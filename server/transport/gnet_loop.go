@@ -72,7 +72,7 @@ func (l *gnetLoop) roundDue() {
 	l.wakeAndUnlock()
 }
 
-// enter is called for a connection before the Handler sees the connection, and leave when the connection has closed.
+// enter is called for a connection before the Handler sees it, and leave when it has closed.
 func (l *gnetLoop) enter() {
 	if l.conns++; l.conns == 1 {
 		l.rounds.begin(time.Now())

@@ -34,7 +34,7 @@ type handshakes struct {
 }
 
 // handshake is a half-open connection. handshake is also the net.Conn under the TLS connection, to see when the TLS
-// handshake waits for the peer and when the TLS handshake computes.
+// handshake waits for the peer and when it computes.
 type handshake struct {
 	net.Conn
 	table    *handshakes
