@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -39,8 +40,9 @@ func TestABackupGivesWay(t *testing.T) {
 				continue // it has ended
 			}
 			_, rest, _ := strings.Cut(string(stat), ") ")
-			if nice := strings.Fields(rest)[16]; nice != "10" {
-				t.Errorf("a thread has the nice value %s", nice)
+			// A test that runs with a higher value already has nothing to lower.
+			if nice, err := strconv.Atoi(strings.Fields(rest)[16]); err != nil || nice < 10 {
+				t.Errorf("a thread has the nice value %d, %v", nice, err)
 			}
 		}
 		return

@@ -133,16 +133,9 @@ paths; all without it. What is below /prod is listed with /prod/.`,
 		Example: `  signalbox node list
   signalbox node list /prod/ -o wide
   signalbox node list -o json | jq -r .path`,
-		RunE: func(c *cobra.Command, args []string) error {
-			prefix := ""
-			if len(args) > 0 {
-				prefix = args[0]
-			}
-			return f.Ask(c, func(ctx context.Context,
-				box *client.Client) error {
-				return listNodes(ctx, f, box, prefix)
-			})
-		},
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			return listNodes(ctx, f, box, append(args, "")[0])
+		}),
 	}
 }
 

@@ -55,16 +55,10 @@ before the cluster's feature level 2 has no time, and comes first.`,
 
   # where do those who keep others waiting come from?
   signalbox who -o json | jq -r '.owners[].client.address'`,
-		RunE: func(c *cobra.Command, args []string) error {
-			prefix := ""
-			if len(args) > 0 {
-				prefix = args[0]
-			}
-			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
-				waits, err := allWaits(ctx, box, prefix)
-				return errors.Join(err, printWaits(f, waits, time.Now()))
-			})
-		},
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			waits, err := allWaits(ctx, box, append(args, "")[0])
+			return errors.Join(err, printWaits(f, waits, time.Now()))
+		}),
 	})
 }
 

@@ -44,10 +44,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				} else {
 					err = p.Create(ctx, spec, by)
 				}
-				if err != nil {
-					return err
-				}
-				return f.DoneOr(func() error { return object.Print(ctx, f, box, args[0], args[1]) })
+				return object.Changed(ctx, f, box, args, err)
 			})
 		},
 	}
@@ -70,10 +67,7 @@ Where another operator changes the process meanwhile, no change gets lost.`,
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				err := process.Of(box, args[0], args[1]).Alter(ctx, process.By(flags.act.By(f)),
 					func(spec *process.Spec) error { return flags.apply(c, spec) })
-				if err != nil {
-					return err
-				}
-				return f.DoneOr(func() error { return object.Print(ctx, f, box, args[0], args[1]) })
+				return object.Changed(ctx, f, box, args, err)
 			})
 		},
 	}

@@ -68,10 +68,7 @@ If it exists the command ends with code 73 and changes nothing, unless there is
 				} else {
 					err = r.Create(ctx, spec, rollout.By(flags.act.By(f)))
 				}
-				if err != nil {
-					return err
-				}
-				return f.DoneOr(func() error { return object.Print(ctx, f, box, args[0], args[1]) })
+				return object.Changed(ctx, f, box, args, err)
 			})
 		},
 	}
@@ -120,10 +117,7 @@ Where another operator changes the rollout meanwhile, no change gets lost.`,
 					}
 					return flags.apply(c, spec)
 				})
-				if err != nil {
-					return err
-				}
-				return f.DoneOr(func() error { return object.Print(ctx, f, box, args[0], args[1]) })
+				return object.Changed(ctx, f, box, args, err)
 			})
 		},
 	}

@@ -202,7 +202,10 @@ func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	}
 	data, err := yaml.Marshal(c)
 	if err == nil {
-		err = replaceFile(path, data)
+		err = WriteWhole(path, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
 	}
 	if err != nil {
 		return failed(err)
@@ -226,20 +229,6 @@ func behindLinks(path string) (string, error) {
 		path = target
 	}
 	return "", fmt.Errorf("%s: too many symbolic links", path)
-}
-
-// replaceFile writes a file beside the file of the path and renames the new file to the path.
-func replaceFile(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only its user may read the file
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // fails after the rename
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 // readSmall reads a file of at most so many bytes.

@@ -17,9 +17,9 @@ import (
 func KeepPrivate() { syscall.Umask(syscall.Umask(0o077) | 0o027) }
 
 const (
-	// partialSuffix marks a file that is not whole.
+	// PartialSuffix marks a file that is not whole.
 	PartialSuffix = ".partial"
-	// pieceBytes is how much of a file is written at a time.
+	// PieceBytes is how much of a file is written at a time.
 	PieceBytes = 64 << 10
 )
 

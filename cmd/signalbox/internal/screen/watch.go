@@ -67,6 +67,14 @@ func (k Kind[S, O]) Print(ctx context.Context, f *cli.Frame, box *client.Client,
 	return f.Write([]byte(k.Object(path, name, state, 0).Page(f, columns)))
 }
 
+// Changed shows an object after a change, and passes the error of a failed change on.
+func (k Kind[S, O]) Changed(ctx context.Context, f *cli.Frame, box *client.Client, args []string, err error) error {
+	if err != nil {
+		return err
+	}
+	return f.DoneOr(func() error { return k.Print(ctx, f, box, args[0], args[1]) })
+}
+
 // Lines prints what changes in the object of the path and the name until it is interrupted.
 func (k Kind[S, O]) Lines(f *cli.Frame, c *cobra.Command, args []string) error {
 	return f.Follow(c, k.watch(f, args).lines)
