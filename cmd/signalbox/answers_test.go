@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/hosts"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 )
 
 // answer is a command whose -o json is the answer of a route of the HTTP API, or a part of that.
@@ -195,7 +197,7 @@ func TestJSONIsTheAnswerOfTheHTTPAPI(t *testing.T) {
 	x.ok(append([]string{"init", "--data-dir", p.Dir, "--name", "signalbox"}, raft...)...)
 	p.serve(t, append(raft, "--name", "signalbox")...).awaitReady()
 	x.await("the governor has the host online", func() bool {
-		h := parsed[hostView](t, x.ok("host", "show", "signalbox", "-o", "json"))
+		h := parsed[hosts.HostView](t, x.ok("host", "show", "signalbox", "-o", "json"))
 		return h.Current.State == admin.Online && h.AtTarget
 	})
 	const node = "/prod"
@@ -207,7 +209,7 @@ func TestJSONIsTheAnswerOfTheHTTPAPI(t *testing.T) {
 		x.ok(strings.Fields(line)...)
 	}
 	owner := x.start("semaphore", "acquire", node, "jobs", "--count", "2", "-o", "json", longSession[0], longSession[1])
-	session := decimal(parsed[acquired](t, owner.awaitLine(1)).SessionID)
+	session := decimal(parsed[semaphore.Acquired](t, owner.awaitLine(1)).SessionID)
 	x.start("semaphore", "acquire", node, "jobs", longSession[0], longSession[1]).remarks("waiting in the queue")
 	x.start("discover", "register", node, "api", "10.0.0.7:80", "--metadata", "zone=b").awaitLine(1)
 	x.start("elect", node, "boss", "--data", "one", "--", "sh", "-c", lead).says("leads boss ")

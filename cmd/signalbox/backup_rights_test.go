@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/backup"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/server/restore"
 	"github.com/signalbox/signalbox/shard/governor"
@@ -38,10 +39,10 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "none")); err == nil {
 		t.Error("something was made without an answer")
 	}
-	for flag, want := range map[string]int{keepRights: 1, dropRights: 0} {
+	for flag, want := range map[string]int{"keep": 1, "drop": 0} {
 		made := filepath.Join(dir, flag)
 		out := x.ok("backup", "restore", file, "--data-dir", made, "--rights", flag, "-o", "json")
-		o := parsed[madeObject](t, out)
+		o := parsed[backup.Made](t, out)
 		if len(o.Principals) < want || strings.Contains(out, "token:gone") != (want > 0) {
 			t.Errorf("%s: %s", flag, out)
 		}
@@ -53,7 +54,7 @@ func TestARestoreSaysWhichRightsComeBack(t *testing.T) {
 		if there := book.Record(rights.Principal{Kind: rights.Token, Name: "gone"}) != nil; there != (want > 0) {
 			t.Errorf("%s: the token is there: %t", flag, there)
 		}
-		if flag == dropRights && (!book.Decided() || len(book.Records()) != 1 || len(book.Roles()) == 0) {
+		if flag == "drop" && (!book.Decided() || len(book.Records()) != 1 || len(book.Roles()) == 0) {
 			t.Errorf("dropped, the rights are %+v", book.Records())
 		}
 	}

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/backup"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
@@ -37,7 +33,7 @@ func TestABackupIsSavedVerifiedAndShown(t *testing.T) {
 	x.ok("semaphore", "create", node, "flags", "--limit", "1", "--data", "on")
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.backup")
-	saved := parsed[savedBackup](t, x.ok("backup", "save", file, "-o", "json"))
+	saved := parsed[backup.Saved](t, x.ok("backup", "save", file, "-o", "json"))
 	if saved.Shards < 1 || saved.Cluster == "" || saved.Path != file || saved.Bytes == 0 {
 		t.Errorf("%+v", saved)
 	}
@@ -72,7 +68,7 @@ func TestABackupThatFailsLeavesNoFile(t *testing.T) {
 		_, _ = w.Write([]byte("half of one"))
 		return os.ErrDeadlineExceeded
 	}
-	if err := writeWhole(file, broken); err == nil {
+	if err := cli.WriteWhole(file, broken); err == nil {
 		t.Error("it is a success")
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != "the last one" || len(names(t, dir)) != 1 {
@@ -84,7 +80,7 @@ func TestABackupThatFailsLeavesNoFile(t *testing.T) {
 func TestASeriesOfBackups(t *testing.T) {
 	x, _ := sharedTool(t)
 	dir := t.TempDir()
-	left := filepath.Join(dir, "signalbox-20260101T000000Z.backup.123"+partialSuffix)
+	left := filepath.Join(dir, "signalbox-20260101T000000Z.backup.123"+cli.PartialSuffix)
 	if err := os.WriteFile(left, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -137,68 +133,4 @@ func TestASeriesGoesOnAfterABackupThatFailed(t *testing.T) {
 		return strings.Count(s.Output(), "data shards of cluster") > before
 	})
 	s.endsBy(os.Interrupt, 0)
-}
-
-// TestTheNewestBackupsOfASeriesStay: by the time in their names; other files are left alone.
-func TestTheNewestBackupsOfASeriesStay(t *testing.T) {
-	all := []string{"signalbox-20260101T000000Z.backup", "signalbox-20260101T010000Z.backup",
-		"signalbox-20260201T000000Z.backup", "signalbox-20260201T000000Z.backup.1.partial", "signalbox.backup"}
-	for keep, want := range map[int][]string{1: all[2:], 2: all[1:], 3: all, 9: all} {
-		dir := t.TempDir()
-		for _, name := range all {
-			if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := (&series{dir: dir, keep: keep}).prune(); err != nil {
-			t.Fatal(err)
-		}
-		if got := names(t, dir); !slices.Equal(got, want) {
-			t.Errorf("of %d there are %v, want %v", keep, got, want)
-		}
-	}
-}
-
-// pieces counts what is written to it, and keeps the largest piece.
-type pieces struct{ bytes, most int }
-
-// Write implements io.Writer.
-func (p *pieces) Write(b []byte) (int, error) {
-	p.bytes, p.most = p.bytes+len(b), max(p.most, len(b))
-	return len(b), nil
-}
-
-// TestABackupIsWrittenAtItsRate: piece by piece, and what was not written for a while is not made up for.
-func TestABackupIsWrittenAtItsRate(t *testing.T) {
-	const second = 4 * pieceBytes
-	for _, c := range []struct {
-		rate uint64
-		want time.Duration
-	}{{0, 0}, {second, 3 * time.Second}, {2 * second, 3 * time.Second / 2}} {
-		synctest.Test(t, func(t *testing.T) {
-			got := new(pieces)
-			s := &steady{ctx: t.Context(), w: got, rate: c.rate}
-			began := time.Now()
-			for range 3 {
-				time.Sleep(time.Minute)
-				if n, err := s.Write(make([]byte, second+pieceBytes)); n != second+pieceBytes || err != nil {
-					t.Fatalf("%d, %v", n, err)
-				}
-			}
-			if took := time.Since(began) - 3*time.Minute; took != c.want || got.most != pieceBytes ||
-				got.bytes != 3*(second+pieceBytes) {
-				t.Errorf("at %d: %v, want %v; %+v", c.rate, took, c.want, got)
-			}
-		})
-	}
-}
-
-// TestABackupThatWaitsForItsRateCanBeEnded: at once, and with the cause.
-func TestABackupThatWaitsForItsRateCanBeEnded(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &steady{ctx: ctx, w: new(pieces), rate: 1}
-	cancel(errNothingCame)
-	if n, err := s.Write(make([]byte, 2*pieceBytes)); n > pieceBytes || !errors.Is(err, errNothingCame) {
-		t.Errorf("%d bytes, %v", n, err)
-	}
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +17,17 @@ import (
 
 	"github.com/signalbox/signalbox/client/discovery"
 	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/access"
+	"github.com/signalbox/signalbox/cmd/signalbox/backup"
+	"github.com/signalbox/signalbox/cmd/signalbox/contexts"
+	"github.com/signalbox/signalbox/cmd/signalbox/hosts"
 	"github.com/signalbox/signalbox/cmd/signalbox/inspect"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/overview"
+	"github.com/signalbox/signalbox/cmd/signalbox/process"
+	rolloutroom "github.com/signalbox/signalbox/cmd/signalbox/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
+	"github.com/signalbox/signalbox/cmd/signalbox/serve"
 	"github.com/signalbox/signalbox/internal/shape"
 )
 
@@ -33,16 +44,33 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 	was, _ := os.ReadFile(path)
 	if string(was) != page {
 		t.Errorf("%s is not current; go test ./cmd/signalbox -run Reference -update writes it anew:\n%s", path,
-			difference(string(was), page))
+			Difference(string(was), page))
 	}
-	for _, name := range append(cli.Variables(), nodeVariable, lockVariable, electionVariable, fenceVariable,
-		sessionVariable, countVariable, rolloutVariable, locationVariable, instanceVariable, gateVariable,
-		versionVariable, generationVariable, labelVariable, attemptVariable, processVariable, epochVariable,
-		memberVariable, coordinatorVariable, fromVariable, barrierVariable, partyVariable) {
+	for _, name := range append(cli.Variables(), variablesOfCommands(t)...) {
 		if !strings.Contains(page, name) {
 			t.Errorf("%s says nothing of the variable %s", path, name)
 		}
 	}
+}
+
+// variablesOfCommands are the variables that the source of the commands has as constants.
+func variablesOfCommands(t *testing.T) (names []string) {
+	t.Helper()
+	constant := regexp.MustCompile(`= +"(SIGNALBOX_[A-Z_]+)"`)
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, found := range constant.FindAllStringSubmatch(string(text), -1) {
+			names = append(names, found[1])
+		}
+		return err
+	})
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%v, of %v", err, names)
+	}
+	return names
 }
 
 // pageWriter writes docs/cli.md.
@@ -124,7 +152,7 @@ func (p *pageWriter) command(c *cobra.Command) {
 	fmt.Fprintf(p, "\n### %s\n", title(c))
 	if c.Name() == "serve" {
 		p.WriteString("\nIts settings are described in [settings](settings.md).\n")
-		said = c.Long + "\n\nUsage:\n  signalbox serve [flags]\n\nExamples:\n" + c.Example + "\n" + demoUsage
+		said = c.Long + "\n\nUsage:\n  signalbox serve [flags]\n\nExamples:\n" + c.Example + "\n" + serve.DemoUsage
 	}
 	p.text(said)
 }
@@ -151,13 +179,15 @@ var ownObjects = []struct {
 	commands string
 	object   any
 }{
-	{"semaphore acquire", acquired{}}, {"semaphore watch", changedView{}}, {"who", waitingSession{}},
-	{"discover watch", discovery.Set{}}, {"process results", wholeResult{}}, {"process send", memberReply{}},
-	{"rollout history", pastTarget{}}, {"rollout plan", rollout.Step{}}, {"status", statusReport{}}, {"top", sample{}},
-	{"check", finding{}}, {"access can", verdict{}}, {"backup save", savedBackup{}},
-	{"backup verify, show", backupObject{}}, {"backup restore, cluster recover", madeObject{}},
-	{"cluster recover --export", exportObject{}}, {"context list", contextObject{}}, {"context show", settingObject{}},
-	{"inspect", inspect.Object{}}, {"host moved", movedObject{}}, {"version", buildObject{}},
+	{"semaphore acquire", semaphore.Acquired{}}, {"semaphore watch", semaphore.ChangedView{}}, {"who", overview.Wait{}},
+	{"discover watch", discovery.Set{}}, {"process results", process.WholeResult{}},
+	{"process send", process.MemberReply{}}, {"rollout history", rolloutroom.PastTarget{}},
+	{"rollout plan", rollout.Step{}}, {"status", overview.Status{}}, {"top", overview.Sample{}},
+	{"check", overview.Finding{}}, {"access can", access.Verdict{}}, {"backup save", backup.Saved{}},
+	{"backup verify, show", backup.Object{}}, {"backup restore, cluster recover", backup.Made{}},
+	{"cluster recover --export", backup.Export{}}, {"context list", contexts.Object{}},
+	{"context show", contexts.Setting{}},
+	{"inspect", inspect.Object{}}, {"host moved", hosts.Moved{}}, {"version", buildObject{}},
 }
 
 // json writes which command prints the answer of which route, examples, and the fields of all else.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/overview"
 	"github.com/signalbox/signalbox/protocol/concern"
 )
 
@@ -88,7 +89,7 @@ func TestNothingStuckIsGreen(t *testing.T) {
 			t.Errorf("check says nothing of %s: %s", subject, r.out)
 		}
 	}
-	if r.code != exitWarned && r.code != exitUnwell {
+	if r.code != overview.ExitWarned && r.code != overview.ExitUnwell {
 		t.Errorf("it ends with %d: %s", r.code, r.out)
 	}
 	metrics := page(t, "http://"+p.Admin+"/metrics")
@@ -138,7 +139,7 @@ func TestWhyNamesTheHostsThatAreHeardWithoutAMajority(t *testing.T) {
 		!strings.Contains(r.out, "no host governs the cluster") {
 		t.Errorf("code %d: %s%s", r.code, r.out, r.err)
 	}
-	if r = x.run("check", "--timeout", "10s"); r.code != exitUnwell ||
+	if r = x.run("check", "--timeout", "10s"); r.code != overview.ExitUnwell ||
 		!strings.Contains(r.out, "fail shards meta, 1") ||
 		!strings.Contains(r.out, "signalbox cluster recover") || !strings.Contains(r.out, "fail answers: 2 of 3 ") {
 		t.Errorf("code %d: %s%s", r.code, r.out, r.err)

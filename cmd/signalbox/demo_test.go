@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,15 +22,6 @@ func demonstration(t *testing.T, args ...string) (s *task, temporary string) {
 	c := exec.Command(os.Args[0], append([]string{"serve", "--demo"}, args...)...)
 	c.Env = processEnvironment("TMPDIR=" + temporary)
 	return launch(t, c), temporary
-}
-
-// TestTheFirstHostOfADemonstrationHasTheUsualPorts: the pages name 7420, 7422, and 7424 for the console.
-func TestTheFirstHostOfADemonstrationHasTheUsualPorts(t *testing.T) {
-	ports, err := (&demo{port: demoPort}).ports()
-	want := []int{7420, 7421, 7422, 7424, 7430, 7431, 7432, 7434, 7440, 7441, 7442, 7444}
-	if err != nil || !slices.Equal(ports, want) {
-		t.Errorf("%v %v, want %v", ports, err, want)
-	}
 }
 
 func TestADemonstrationIsAClusterThatGoesWithItsData(t *testing.T) {

@@ -1,17 +1,19 @@
 // Command signalbox is the server and every tool for it, in one binary.
 //
-// main.go and root.go begin. A command, or the commands of one noun, have a package of their own with one door,
-// Command, which root.go calls: conform, inspect and token. The other commands are still files of this package, named
-// after their nouns, each with a function that returns a *cobra.Command. What packages share is in internal/cli: how
-// commands find the cluster, how they print, and the codes that they end with. A command writes data to standard output
-// and everything else to standard error, and returns an error rather than ending the process.
+// main.go and root.go begin: root.go makes the tree of commands. Each noun has a room, a package with one door: Command
+// for one command with the commands below, or Commands. The rooms rollout, process, semaphore, node, config and
+// discover have the commands about objects; hosts, access, backup and token the commands about a cluster; lease runs a
+// command under a lock; overview shows how a cluster is; serve runs hosts; inspect, contexts and conform need no
+// cluster. The room plain makes a command of each row of package operation, so a plain operation has no code here.
+// topics.go has the pages of help that belong to no command.
 //
-// serve runs a host of the package server/host, and demo.go, which is serve --demo, three of them.
+// Rooms do not import each other. The packages below internal have the parts that rooms share: cli is the frame of all
+// commands, how a command finds the cluster, prints, and ends with a code; runner and child run a command of the user
+// and end it; screen shows an object while the object changes; concerns reads what is not well; pages and datadir read
+// the admin pages and the data directories of hosts.
 //
-// lock and elect run a command under a lease: lease_runner.go has what they share, and internal/child when and how
-// such a command is ended. top and check read the admin pages of hosts
-// (internal/pages), inspect a data directory (internal/datadir).
-//
-// Commands are tested as processes. shared_test.go has the host that they share, and runs them;
-// testdata/scripts are command lines with what they print.
+// A line of use is enough for the arguments: Prepare of package cli makes their check and their completion of the
+// words. A command writes data to standard output and everything else to standard error, and returns an error rather
+// than ending the process. Most commands are tested as processes: shared_test.go has the host that tests share, and
+// runs the commands; testdata/scripts are command lines with the output of each.
 package main

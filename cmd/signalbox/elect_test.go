@@ -1,14 +1,11 @@
 package main
 
 import (
-	"io"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/internal/shape"
@@ -120,48 +117,5 @@ func TestWhatIsNoElection(t *testing.T) {
 	if code, _, err := command(nil, "elect", "/jobs", "x", "--follow", "--", "true"); code != cli.ExitUsage ||
 		!strings.Contains(err, "--follow goes with --observe") {
 		t.Errorf("code %d, %s", code, err)
-	}
-}
-
-func TestWhatIsSaidOfALossSaysWhatBecameOfTheCommand(t *testing.T) {
-	for want, out := range map[string]child.Outcome{
-		"the command was not run":                 {NotRun: true},
-		"the command was told to end, and did so": {},
-		"the command was killed":                  {Killed: true},
-	} {
-		out.Lost = client.ErrLeaseLost
-		if err := lossOf("the lock x", out); !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%+v: %v", out, err)
-		}
-	}
-}
-
-func TestTheTimeInTheQueueIsNoPartOfATerm(t *testing.T) {
-	t.Parallel()
-	p, _, box := lockPlace(t)
-	s, err := box.Session(t.Context(), "/jobs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := s.Semaphore("boss", client.Limit(1)).Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := cli.NewFrame(cli.Streams{Out: io.Discard, Err: io.Discard,
-		Environment: []string{"SIGNALBOX_ENDPOINTS=" + p.Client}})
-	e := &electCommand{leaseRunner: leaseRunner{
-		commandRunner: commandRunner{Frame: f, command: []string{"true"}, program: "/bin/true"},
-		path:          "/jobs", timeout: client.DefaultSessionTimeout}, name: "boss"}
-	own, err := e.open(t.Context(), "elect")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.close()
-	began := time.Now()
-	const queued = 2 * time.Second
-	time.AfterFunc(queued, func() { _ = before.Release(t.Context()) })
-	ran, over, err := e.term(t.Context(), own)
-	if took := time.Since(began); err != nil || over || took < queued || ran > took-queued+queued/2 {
-		t.Errorf("it ran for %v, after all of %v; over %v, %v", ran, took, over, err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/discovery"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/internal/shape"
 )
@@ -36,7 +37,7 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		return x.start(append(append([]string{"semaphore", "acquire", node, "slots"}, longSession...), flags...)...)
 	}
 	first := acquire("--limit", "2", "--data", "me", "--description", "the first", "-o", "json")
-	g := parsed[acquired](t, first.awaitLine(1))
+	g := parsed[semaphore.Acquired](t, first.awaitLine(1))
 	if g.Node != node || g.Name != "slots" || g.Fence == 0 || g.Count != 1 || g.SessionID == 0 {
 		t.Errorf("the grant: %+v", g)
 	}
@@ -64,7 +65,7 @@ func TestWhatIsAcquiredIsHeldUntilInterrupted(t *testing.T) {
 		"--wait", "50ms")
 
 	first.endsBy(os.Interrupt, cli.ExitDone)
-	if h := parsed[acquired](t, second.awaitLine(1)); h.Fence <= g.Fence || h.Count != 2 {
+	if h := parsed[semaphore.Acquired](t, second.awaitLine(1)); h.Fence <= g.Fence || h.Count != 2 {
 		t.Errorf("the next grant %+v after %+v", h, g)
 	}
 	if got := strings.Count(first.Output(), "\n"); got != 1 {
@@ -105,9 +106,9 @@ func TestWhoIsInterruptedWhileItWaitsLeavesNothingBehind(t *testing.T) {
 
 func TestALostLeaseIsReported(t *testing.T) {
 	x, node := sharedTool(t)
-	acquire := func() (*task, acquired) {
+	acquire := func() (*task, semaphore.Acquired) {
 		s := x.start("semaphore", "acquire", node, "lock", "--limit", "1", "-o", "json")
-		return s, parsed[acquired](t, s.awaitLine(1))
+		return s, parsed[semaphore.Acquired](t, s.awaitLine(1))
 	}
 	loses := func(s *task, why string) {
 		t.Helper()

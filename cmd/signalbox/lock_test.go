@@ -53,8 +53,8 @@ func TestLockPassesOnWhatTheCommandEndsWith(t *testing.T) {
 		"kill -TERM $$": 143} {
 		p.tool(t, "lock", "/jobs", "status", "--", "sh", "-c", script).endsWith(code, "")
 	}
-	p.tool(t, "lock", "/jobs", "status", "--", "no-such-command").endsWith(exitNoCommand, "run no-such-command: ")
-	p.tool(t, "lock", "/jobs", "status", "--", "/etc/passwd").endsWith(exitNotRun, "run /etc/passwd: ")
+	p.tool(t, "lock", "/jobs", "status", "--", "no-such-command").endsWith(127, "run no-such-command: ")
+	p.tool(t, "lock", "/jobs", "status", "--", "/etc/passwd").endsWith(126, "run /etc/passwd: ")
 	newTool(t, "127.0.0.1:1").start("lock", "/jobs", "status", "--timeout", "200ms", "--",
 		"true").endsWith(cli.ExitUnavailable, "127.0.0.1:1")
 }

@@ -14,7 +14,7 @@ import (
 const timerSlack = time.Millisecond
 
 func main() {
-	// On one processor, what waits while the log is written to the disk would wait for longer.
+	// On a single processor, requests that wait for a write to the disk would wait for longer.
 	if len(os.Args) > 1 && os.Args[1] == "serve" && runtime.GOMAXPROCS(0) > 1 {
 		timerslack.Ensure(timerSlack)
 	}
@@ -24,7 +24,7 @@ func main() {
 // run carries out a command line and returns the code to exit with.
 func run(args []string, s cli.Streams) int {
 	root := newRoot(s)
-	root.SetArgs(append([]string{}, args...)) // never nil, which would mean those of the process
+	root.SetArgs(append([]string{}, args...)) // never nil, which would mean the arguments of the process
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)

@@ -61,7 +61,7 @@ func TestAVersionGoesFromLocationToLocation(t *testing.T) {
 	man.remarks("version 1 (r1) is in use\n")
 	o := x.rollout(node)
 	for _, l := range o.Locations {
-		if l.Target.Seq != 1 || locationState(&l) != stateReached || l.Leaders != 1 || l.Reached != 1 {
+		if l.Target.Seq != 1 || !l.Target.Reached.Happened || l.Leaders != 1 || l.Reached != 1 {
 			t.Errorf("%+v", l)
 		}
 	}

@@ -3,13 +3,27 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/cmd/signalbox/access"
+	"github.com/signalbox/signalbox/cmd/signalbox/backup"
+	"github.com/signalbox/signalbox/cmd/signalbox/config"
 	"github.com/signalbox/signalbox/cmd/signalbox/conform"
+	"github.com/signalbox/signalbox/cmd/signalbox/contexts"
+	"github.com/signalbox/signalbox/cmd/signalbox/discover"
+	"github.com/signalbox/signalbox/cmd/signalbox/hosts"
 	"github.com/signalbox/signalbox/cmd/signalbox/inspect"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/lease"
+	"github.com/signalbox/signalbox/cmd/signalbox/node"
+	"github.com/signalbox/signalbox/cmd/signalbox/overview"
+	"github.com/signalbox/signalbox/cmd/signalbox/plain"
+	"github.com/signalbox/signalbox/cmd/signalbox/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
+	"github.com/signalbox/signalbox/cmd/signalbox/serve"
 	"github.com/signalbox/signalbox/cmd/signalbox/token"
 )
 
-// The groups in which the help lists the commands.
+// The groups of commands in the help.
 const (
 	groupHost    = "host"
 	groupUse     = "use"
@@ -19,8 +33,9 @@ const (
 	groupClients = "clients"
 )
 
-// newRoot returns the command that all others are below.
+// newRoot returns the root of the tree of commands.
 func newRoot(s cli.Streams) *cobra.Command {
+	s.Version = programVersion()
 	root := &cobra.Command{
 		Use:   "signalbox",
 		Short: "A coordination service: locks, semaphores, elections, discovery, configuration",
@@ -36,10 +51,9 @@ One host is enough to begin:
 It needs no settings, keeps its data in ./signalbox-data, and says where it
 listens. A cluster is the same command on three machines with a list of the
 three (signalbox serve --help).`,
-		Version:       programVersion(),
+		Version:       s.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cli.NoArguments,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetVersionTemplate("signalbox {{.Version}}\n")
@@ -65,17 +79,17 @@ three (signalbox serve --help).`,
 			root.AddCommand(c)
 		}
 	}
-	add(groupObjects, newNode(f), newSession(f), newSemaphore(f), newDiscover(f), newConfig(f),
-		newRollout(f), newProcess(f))
-	add(groupHost, newServe(s), newInit(s), token.Command(s), newHost(f), newShard(f), newClusterCommands(f),
-		newBackup(f), newAccess(f))
-	add(groupUse, newLock(f), newElect(f), newBarrier(f))
-	add(groupState, newStatus(f), newTop(f), newWho(f), newCheck(f))
-	add(groupHost, inspect.Command(f))
-	add(groupSet, newContext(f))
-	add(groupSet, newVersion(f))
+	add(groupObjects, node.Command(f), discover.Command(f), config.Command(f), rollout.Command(f), process.Command(f))
+	add(groupObjects, semaphore.Commands(f)...)
+	add(groupHost, token.Command(s), backup.Command(f), access.Command(f), inspect.Command(f))
+	add(groupHost, serve.Commands(s)...)
+	add(groupHost, hosts.Commands(f, backup.Recover(f))...)
+	add(groupUse, lease.Commands(f)...)
+	add(groupState, overview.Commands(f)...)
+	add(groupSet, contexts.Command(f), newVersion(f))
 	add(groupClients, conform.Command(s))
 	root.AddCommand(newTopics(f)...)
-	addFaces(f, root)
+	plain.Add(f, root)
+	f.Prepare(root)
 	return root
 }

@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 				}
 			}
 			if got != string(want) {
-				t.Errorf("%s is not what is printed; -update writes it anew:\n%s", file, difference(string(want), got))
+				t.Errorf("%s is not what is printed; -update writes it anew:\n%s", file, Difference(string(want), got))
 			}
 		})
 	}
@@ -110,8 +110,8 @@ func (t *tool) shell(line string) string {
 	return text
 }
 
-// difference shows where two texts begin to differ.
-func difference(want, got string) string {
+// Difference shows where two texts begin to differ.
+func Difference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {
 		if w[i] != g[i] {

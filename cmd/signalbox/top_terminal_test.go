@@ -11,6 +11,13 @@ import (
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
+// What a screen writes to a terminal: to show another page, and back, and to go to the top.
+const (
+	screenEnter = "\x1b[?1049h\x1b[?25l"
+	screenLeave = "\x1b[?25h\x1b[?1049l"
+	screenTop   = "\x1b[H"
+)
+
 func TestTopGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
 	p, _, _ := lockPlace(t)

@@ -11,17 +11,17 @@ import (
 	levels "github.com/signalbox/signalbox/protocol/level"
 )
 
-// version, commit and date are set by releases with -ldflags "-X main.version=v1.2.3". Otherwise they are what the Go
-// tool knows.
+// version, commit and date are set by releases with -ldflags "-X main.version=v1.2.3". Without a release the notes of
+// the Go tool count.
 var version, commit, date string
 
-// buildObject is the build of this program as JSON.
+// buildObject is the build of the program as JSON.
 type buildObject struct {
 	Version, Commit, Date string
 	NewestLevel           int
 }
 
-// newVersion returns the command that prints the version.
+// newVersion returns the command version.
 func newVersion(f *cli.Frame) *cobra.Command {
 	return f.Local(&cobra.Command{
 		Use:   "version",
@@ -31,20 +31,19 @@ and the newest feature level that it can follow. --version prints the version al
 and signalbox status has those of hosts.`,
 		Example: `  signalbox version
   signalbox version -o json`,
-		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			o := buildObject{Version: programVersion(), Commit: commit, Date: date, NewestLevel: int(levels.Newest)}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				o.Commit = cmp.Or(o.Commit, buildSetting(info, "vcs.revision"))
 				o.Date = cmp.Or(o.Date, buildSetting(info, "vcs.time"))
 			}
-			return f.Fields(o, cli.Field{Name: "signalbox", Cell: o.Version}, cli.Field{Name: "commit", Cell: o.Commit},
-				cli.Field{Name: "date", Cell: o.Date}, cli.Field{Name: "newest level", Cell: o.NewestLevel})
+			return f.Show(o, cli.Fields("signalbox", o.Version, "commit", o.Commit, "date", o.Date, "newest level",
+				o.NewestLevel))
 		},
 	})
 }
 
-// buildSetting is what the Go tool has noted in the program under a key, empty where it has not.
+// buildSetting is a note of the Go tool in the program under a key, empty without a note.
 func buildSetting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {
@@ -54,7 +53,7 @@ func buildSetting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// programVersion is the version as hosts report it to each other: printable ASCII, no spaces, not long.
+// programVersion is the version in reports among hosts: printable ASCII, no spaces, not long.
 func programVersion() string {
 	v := version
 	if info, ok := debug.ReadBuildInfo(); ok && v == "" {

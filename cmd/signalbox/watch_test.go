@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -17,13 +18,13 @@ func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 	lines, objects := x.start("semaphore", "watch", node, "lock"), x.start("semaphore", "watch", node, "lock", "-o",
 		"json")
 	n := 0
-	next := func(want string) changedView {
+	next := func(want string) semaphore.ChangedView {
 		t.Helper()
 		n++
 		if line := lines.awaitLine(n); !strings.HasSuffix(line, want) || !strings.HasPrefix(line, "revision ") {
 			t.Errorf("line %d is %q, want %q", n, line, want)
 		}
-		return parsed[changedView](t, objects.awaitLine(n))
+		return parsed[semaphore.ChangedView](t, objects.awaitLine(n))
 	}
 	if c := next("   does not exist"); c.Exists || !c.First || c.Data != nil {
 		t.Errorf("at first %+v", c)
@@ -42,7 +43,7 @@ func TestAWatchPrintsEachChangeAsALine(t *testing.T) {
 		t.Errorf("limit: %+v", c)
 	}
 	owner := x.start("semaphore", "acquire", node, "lock", "--data", "me", "-o", "json")
-	g := parsed[acquired](t, owner.awaitLine(1))
+	g := parsed[semaphore.Acquired](t, owner.awaitLine(1))
 	order, session := decimal(g.Fence), decimal(g.SessionID)
 	if c := next("   joined    order " + order + ", session " + session +
 		", count 1, data me"); c.OwnerCount != 1 || len(c.Joined) != 1 || c.Joined[0].SessionID != g.SessionID ||

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
-	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/cmd/signalbox/overview"
+	"github.com/signalbox/signalbox/cmd/signalbox/semaphore"
 )
 
 func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
@@ -17,10 +17,10 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 	x.ok("node", "create", later)
 	const orders = "\x1b[31mred"
 	began := time.Now()
-	var owners []acquired
+	var owners []semaphore.Acquired
 	for _, at := range []string{later, node} {
 		owner := x.start("semaphore", "acquire", at, "who"+orders, "--limit", "1", "-o", "json")
-		owners = append(owners, parsed[acquired](t, owner.awaitLine(1)))
+		owners = append(owners, parsed[semaphore.Acquired](t, owner.awaitLine(1)))
 		waiter := x.start("semaphore", "acquire", at, "who"+orders, "--wait", "1h")
 		waiter.remarks("waiting in the queue")
 	}
@@ -32,7 +32,7 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		t.Fatalf("%d wait: %q", len(lines), lines)
 	}
 	for i, path := range []string{later, node} {
-		w := parsed[waitingSession](t, lines[i])
+		w := parsed[overview.Wait](t, lines[i])
 		if w.Node != path || w.Name != "who"+orders || w.Client.Name == "" ||
 			!strings.HasPrefix(w.Client.Address, "127.0.0.1:") || w.Waited == 0 {
 			t.Errorf("line %d: %s", i, lines[i])
@@ -67,19 +67,4 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		t.Errorf("%s", d)
 	}
 	x.fails(cli.ExitUsage, "too much", "who", "a", "b")
-}
-
-// TestAWaitWithoutATimeIsTheLongest: what has no time began before there were times.
-func TestAWaitWithoutATimeIsTheLongest(t *testing.T) {
-	now := time.Now()
-	var waits []wait
-	for i, since := range []time.Time{now, {}, now.Add(-time.Hour)} {
-		waits = append(waits, wait{"/a", &operation.DescribedSemaphore{},
-			&operation.DescribedWaiter{Waiter: client.Waiter{OrderID: uint64(i), Since: since}}})
-	}
-	for i, w := range sorted(waits) {
-		if want := []uint64{1, 2, 0}[i]; w.waiter.OrderID != want {
-			t.Errorf("place %d has %d, not %d", i, w.waiter.OrderID, want)
-		}
-	}
 }

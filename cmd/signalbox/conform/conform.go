@@ -1,4 +1,4 @@
-// Package conform has the command that plays hosts to a client of any language.
+// Package conform has the command conform, which plays hosts to a client in some language.
 package conform
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/conform"
 )
 
-// command is one run of the command.
+// command is a run of the command.
 type command struct {
 	cli.Streams
 	names []string

@@ -2,7 +2,6 @@
 package inspect
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -39,7 +38,6 @@ Exit codes: 65 the directory cannot be used, or something in it is damaged or mi
 
   # is this copy of a directory sound?
   signalbox inspect /backup/signalbox-data > /dev/null && echo sound`,
-		Args: cli.Arguments("DIR"),
 		RunE: func(_ *cobra.Command, args []string) error { return inspect(f, args[0]) },
 	})
 }
@@ -78,8 +76,8 @@ type memberObject struct {
 	Incarnation string
 }
 
-// replicaObject is what the log has of a replica: which entries follow its newest snapshot. There are none where the
-// last is less than the first.
+// replicaObject is the log of a replica: the entries behind the newest snapshot. A log with a last entry below the
+// first has no entries.
 type replicaObject struct {
 	Shard      uint64
 	Host       uint64
@@ -116,7 +114,7 @@ type inspectedObject struct {
 	Problem string
 }
 
-// inspect shows what is in a directory.
+// inspect shows the content of a directory.
 func inspect(f *cli.Frame, path string) error {
 	d, err := datadir.Open(path)
 	if err != nil {
@@ -232,43 +230,34 @@ func showDirectory(f *cli.Frame, o *Object) error {
 	if inUse == "" {
 		inUse = "no"
 	}
-	fields := []cli.Field{
-		{Name: "path", Cell: o.Path}, {Name: "host", Cell: host},
-		{Name: "incarnation", Cell: o.Incarnation}, {Name: "starts", Cell: o.Starts},
-		{Name: "cluster", Cell: name}, {Name: "shards", Cell: shards}, {Name: "format", Cell: o.Format},
-		{Name: "created", Cell: o.Created + " by version " + o.CreatedBy}, {Name: "machine", Cell: o.Machine},
-		{Name: "in use", Cell: inUse}, {Name: "log", Cell: log}, {Name: "snapshots", Cell: len(o.Snapshots)},
-	}
-	var hosts, replicas, snapshots, nodes, problems [][]any
-	for _, h := range o.Hosts {
-		hosts = append(hosts, []any{h.ID, h.Name, h.Raft, h.Incarnation})
-	}
-	for _, r := range o.Replicas {
+	fields := cli.Fields("path", o.Path, "host", host, "incarnation", o.Incarnation, "starts", o.Starts,
+		"cluster", name, "shards", shards, "format", o.Format, "created", o.Created+" by version "+o.CreatedBy,
+		"machine", o.Machine, "in use", inUse, "log", log, "snapshots", len(o.Snapshots))
+	hosts := cli.Cells(o.Hosts, func(h memberObject) []any { return []any{h.ID, h.Name, h.Raft, h.Incarnation} })
+	replicas := cli.Cells(o.Replicas, func(r replicaObject) []any {
 		entries := "none"
 		if r.LastEntry >= r.FirstEntry {
 			entries = fmt.Sprintf("%d to %d", r.FirstEntry, r.LastEntry)
 		}
-		replicas = append(replicas, []any{r.Shard, r.Term, r.Snapshot, entries, r.Commit})
-	}
+		return []any{r.Shard, r.Term, r.Snapshot, entries, r.Commit}
+	})
+	var snapshots [][]any
 	for _, s := range o.Snapshots {
 		if s.Newest || f.Wide() {
 			snapshots = append(snapshots, []any{s.Shard, s.Index, cli.ByteText(s.Bytes), s.Saved, s.Path})
 		}
 	}
-	for _, n := range o.Nodes {
-		nodes = append(nodes, []any{n.ID, n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters})
-	}
-	for _, p := range o.Problems {
-		problems = append(problems, []any{p.Path, p.Problem})
-	}
-	return errors.Join(
-		f.Fields(o, fields...),
-		f.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS", "+INCARNATION"}, hosts),
-		f.Section("Shards in the log", []string{"SHARD#", "TERM#", "SNAPSHOT#", "ENTRIES AFTER IT", "COMMITTED#"},
+	nodes := cli.Cells(o.Nodes, func(n Contents) []any {
+		return []any{n.ID, n.Path, n.Sessions, n.Semaphores, n.Owners, n.Waiters}
+	})
+	problems := cli.Cells(o.Problems, func(p inspectedObject) []any { return []any{p.Path, p.Problem} })
+	return f.Show(o, fields,
+		cli.Section("Hosts that the cluster began with", []string{"ID#", "NAME", "RAFT ADDRESS", "+INCARNATION"},
+			hosts),
+		cli.Section("Shards in the log", []string{"SHARD#", "TERM#", "SNAPSHOT#", "ENTRIES AFTER IT", "COMMITTED#"},
 			replicas),
-		f.Section("Snapshots", []string{"SHARD#", "INDEX#", "SIZE#", "SAVED", "+PATH"}, snapshots),
-		f.Section("Nodes in the snapshots", []string{"ID#", "PATH", "SESSIONS#", "SEMAPHORES#", "OWNERS#", "WAITERS#"},
-			nodes),
-		f.Section("Damaged or missing", []string{"PATH", "PROBLEM"}, problems),
-	)
+		cli.Section("Snapshots", []string{"SHARD#", "INDEX#", "SIZE#", "SAVED", "+PATH"}, snapshots),
+		cli.Section("Nodes in the snapshots", []string{"ID#", "PATH", "SESSIONS#", "SEMAPHORES#", "OWNERS#",
+			"WAITERS#"}, nodes),
+		cli.Section("Damaged or missing", []string{"PATH", "PROBLEM"}, problems))
 }

@@ -19,7 +19,6 @@ func Command(s cli.Streams) *cobra.Command {
 		Long: `A host that was started with --token-file lets in only clients with a token of that
 file, and each of them does only what its token allows. The file has hashes of
 tokens, never the tokens themselves. It is read again when it changes.`,
-		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	token.AddCommand(newTokenNew(s))
@@ -56,7 +55,6 @@ and /prod/jobs, and not /production. / covers all.`,
 
   # only the line, for a script: it is the last one
   signalbox token new --name ci --role write --path /ci | tail -n 1 >> tokens.yaml`,
-		Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			token := access.NewToken()
 			given := make([]access.Role, 0, len(roles))

@@ -12,9 +12,9 @@ const (
 
 var epoch = time.Now()
 
-// moment is a point in time by two clocks: one that stands still while the machine sleeps, by which a client
-// counts its leases, and one that does not, by which the rest of the world does. They cannot be read at once, so the
-// first is read before and after the other.
+// moment is a point in time by two clocks. The first clock stands still while the machine sleeps, and a client counts
+// its leases by the first clock. The second clock goes on, as the clocks of the rest of the world do. The two clocks
+// cannot be read at once, so the first is read before and after the second.
 type moment struct{ before, all, after time.Duration }
 
 func now() moment { return nowBy(func() time.Duration { return time.Since(epoch) }, sinceBoot) }

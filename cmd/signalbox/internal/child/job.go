@@ -11,22 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The command and what it has started are a process group of their own, so that they can be ended as one. A shell
-// knows only the group of this process, its job, and stops and continues that one. So this process does for the
-// command's group what a shell does for a job:
+// The command and the processes that the command started are a process group of their own, so that a signal ends all of
+// the group. A shell knows only the group of this process, its job, and stops and continues the job. So this process
+// does for the group of the command the work of a shell for a job:
 //
-//   - The command gets the foreground of the terminal when it begins, or when it is stopped because it wants it,
-//     while the shell's job has it.
-//   - When the command is stopped from the terminal, or wants the terminal while the shell's job is in the background,
-//     the job stops: first all of the command's group, then this process. The lease is not renewed meanwhile, and
-//     others can have it after the session's timeout. No process runs under it: when the shell continues the job, the
-//     lease is checked first, and the command goes on only where it is still held.
-//   - Where no shell could continue the job the command goes on at once. If it wants a terminal that it cannot have,
-//     it gets SIGHUP, as the kernel sends it to stopped processes that no shell can continue.
-//   - A command that another process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard
+//   - The command gets the foreground of the terminal when the command begins, or when the command is stopped because
+//     it wants the foreground, while the job of the shell has the foreground.
+//   - When the command is stopped from the terminal, or wants the terminal while the job of the shell is in the
+//     background, the job stops: first the group of the command, then this process. The lease is not renewed meanwhile,
+//     and a second session can have the lease after the timeout of the session. No process runs under the lease: when
+//     the shell continues the job, the lease is checked first, and the command goes on only under a lease that holds.
+//   - Where no shell could continue the job the command goes on at once. If the command wants a terminal that it cannot
+//     have, the command gets SIGHUP, as the kernel sends SIGHUP to stopped processes that no shell can continue.
+//   - A command that a foreign process stops with SIGSTOP stays stopped, and its lease is renewed. A line on standard
 //     error says so.
 
-// Change is something that has happened to a command and that users should know.
+// Change is an event of a command that users should know.
 type Change int
 
 const (
@@ -38,7 +38,7 @@ const (
 	Continued
 )
 
-// jobSignals are those of job control. A process that did not watch them would be stopped by the first three while its
+// jobSignals are the signals of job control. A process without a watch would be stopped by the first three while its
 // command runs on.
 var jobSignals = []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGCONT, syscall.SIGCHLD}
 
@@ -50,7 +50,7 @@ type job struct {
 	signals  chan os.Signal
 	watched  []os.Signal
 	wants    bool // the command has had the terminal, or asked for it
-	stopped  bool // another process stopped the command, which was reported
+	stopped  bool // a foreign process stopped the command, and the stop was reported
 }
 
 // startJob starts a command under the job control of this process. onChange may be nil.
@@ -76,8 +76,8 @@ func startApart(cmd *exec.Cmd) (*job, error) {
 	return j, err
 }
 
-// watchJob begins to watch the signals of job control, before there is a command. Those that this process ignores from
-// its start stay ignored, for the command as well.
+// watchJob begins to watch the signals of job control, before there is a command. A signal that this process ignores
+// from the start stays ignored, for the command as well.
 func watchJob(onChange func(Change)) *job {
 	j := &job{terminal: openTerminal(), onChange: onChange, signals: make(chan os.Signal, 16)}
 	for _, s := range jobSignals {
@@ -125,7 +125,7 @@ func (j *job) handle(s os.Signal) (suspended bool) {
 		}
 	case syscall.SIGTTIN, syscall.SIGTTOU:
 		if j.move(j.process.group(), j.terminal.own) {
-			// Others of a pipeline are stopped too, because they want the terminal that the command has.
+			// The rest of a pipeline is stopped too, because the pipeline wants the terminal of the command.
 			_ = syscall.Kill(0, syscall.SIGCONT)
 			return false
 		}
@@ -136,7 +136,7 @@ func (j *job) handle(s os.Signal) (suspended bool) {
 	return false
 }
 
-// changed handles a command that a signal has stopped, or that goes on.
+// changed handles a command after a signal that stops or continues the command.
 func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 	if change == Continued {
 		if j.stopped {
@@ -164,7 +164,7 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 		}
 		j.resume()
 	case !j.stopped:
-		// What is typed now is for this process, so that the terminal is not dead.
+		// The keyboard is for this process now, so the terminal is not dead.
 		j.move(j.process.group(), j.terminal.own)
 		j.stopped = true
 		j.onChange(Stopped)
@@ -172,16 +172,16 @@ func (j *job) changed(change Change, by syscall.Signal) (suspended bool) {
 	return false
 }
 
-// suspend stops the command's group and then this process, as the shell above expects it, and returns when that has
-// continued it. Where there is no such shell it does nothing and returns false. halted says that the command was
-// stopped first: then the others of this process's group have not been, and are now.
+// suspend stops the group of the command and then this process, as the shell above expects, and returns when the shell
+// has continued this process. Without such a shell suspend does nothing and returns false. halted says that the command
+// was stopped first: then the rest of the group of this process runs on, and is stopped now.
 func (j *job) suspend(halted bool) bool {
 	if signal.Ignored(syscall.SIGTSTP) || !underShell() {
 		return false
 	}
-	// No process of the group runs another instruction of a program after this. This process does not wait until they
-	// are reported as stopped: one that waits for a child that vfork made, and that is stopped before its exec, never
-	// is.
+	// No process of the group runs a further instruction of a program after this. This process does not wait for the
+	// report that all are stopped: a process that waits for a child of vfork, and whose child is stopped before the
+	// exec, is never reported.
 	j.process.Signal(syscall.SIGSTOP)
 	// From here on this process can write to the terminal and move its foreground from the background.
 	signal.Ignore(syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
@@ -193,8 +193,8 @@ func (j *job) suspend(halted bool) bool {
 		_ = syscall.Kill(0, syscall.SIGTSTP)
 	}
 	stopSelf()
-	// What was asked for while the job was being stopped is done. That the command stopped is reported no more once it
-	// goes on.
+	// A request that came while the job was being stopped is carried out. A stop of the command is not reported after
+	// the command goes on.
 	for range len(j.signals) {
 		<-j.signals
 	}
@@ -203,7 +203,7 @@ func (j *job) suspend(halted bool) bool {
 	return true
 }
 
-// resume continues a command that is stopped, with the terminal if it wants that and the job has it.
+// resume continues a stopped command, with the terminal if the command wants the terminal and the job has the terminal.
 func (j *job) resume() {
 	if j.wants {
 		j.move(j.terminal.own, j.process.group())
@@ -211,8 +211,8 @@ func (j *job) resume() {
 	j.process.Signal(syscall.SIGCONT)
 }
 
-// StopIdly has this process stopped from its terminal, as by default, while it runs no command, until the returned
-// function is called. A Go program that has watched a signal does not get its default action back.
+// StopIdly has the terminal stop this process, as by default, while no command runs, until the returned function is
+// called. A Go program with a watch of a signal does not get the default action back.
 func StopIdly() (over func()) {
 	stops, done := make(chan os.Signal, 1), make(chan struct{})
 	for _, s := range []os.Signal{syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU} {
@@ -238,8 +238,8 @@ func StopIdly() (over func()) {
 	}
 }
 
-// underShell reports whether there is a process that could continue the group of this one: a parent of one of its
-// processes that is in the same session, and not in the group.
+// underShell reports whether some process could continue the group of this process: a parent of a process of the group
+// that is in the session and not in the group.
 func underShell() bool {
 	own := syscall.Getpgrp()
 	session, err := unix.Getsid(0)

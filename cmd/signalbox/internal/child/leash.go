@@ -28,7 +28,7 @@ import (
 // when it wakes, and it kills at once, without asking the command to end first. While it is stopped the command
 // runs on: what that may write is for the fencing token to keep out.
 const (
-	reserveShare = 10 // of the session's timeout, one part
+	reserveShare = 10 // a part of so many of the session's timeout
 	checks       = 8  // in a reserve
 	killBy       = 3  // quarters of a reserve after the last good check
 )
@@ -45,12 +45,12 @@ func Reserve(timeout time.Duration) time.Duration { return timeout / reserveShar
 // DefaultKillAfter is how long a command has between SIGTERM and SIGKILL where nothing else is said.
 func DefaultKillAfter(timeout time.Duration) time.Duration { return Reserve(timeout) / 2 }
 
-// MaxKillAfter is the longest that a command can be given, from a check that comes late by one.
+// MaxKillAfter is the longest time for a command, given a check that comes late by a period.
 func MaxKillAfter(timeout time.Duration) time.Duration {
 	return killBy*Reserve(timeout)/4 - Reserve(timeout)/checks
 }
 
-// Lease is what a command runs under. A *client.Lease is one.
+// Lease is the lease of a command, such as a *client.Lease.
 type Lease interface {
 	// Context ends with the lease.
 	Context() context.Context
@@ -71,18 +71,18 @@ type Leash struct {
 
 // Outcome is how a command ended.
 type Outcome struct {
-	// Status is the exit status, 128 and the number of a signal where one ended it.
+	// Status is the exit status, or 128 and the number of the signal that ended the command.
 	Status int
 	// Lost is why the lease was lost while the command ran, nil where it was held to the end.
 	Lost error
-	// NotRun: it was lost before the command could be started, so there is no Status.
+	// NotRun: the lease was lost before the start of the command, so there is no Status.
 	NotRun bool
-	// Killed: it was lost, and the command did not end by SIGTERM, or there was no time for that.
+	// Killed: the lease was lost, and the command did not end by SIGTERM, or there was no time for SIGTERM.
 	Killed bool
 }
 
-// Run starts a command and returns when it has ended. The signals that come meanwhile are passed on to it. The
-// error says that it could not be started.
+// Run starts a command and returns after its end. Signals meanwhile are passed on to the command. The error says that
+// the command could not be started.
 func (l Leash) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	good, lost := l.check(now())
 	if lost != nil {
@@ -139,8 +139,8 @@ func (l Leash) check(last moment) (moment, error) {
 	return t, nil
 }
 
-// end ends a command whose lease is lost, and was held at the moment good. It does nothing that could wait,
-// such as writing to a terminal, before the command is dead.
+// end ends a command whose lease is lost, and was held at the moment good. Before the command is dead, end does nothing
+// that could wait, such as writing to a terminal.
 func (l Leash) end(p *Process, good moment, lost error) Outcome {
 	out := Outcome{Lost: lost}
 	left := min(l.KillAfter, good.all+killBy*Reserve(l.Timeout)/4-now().all)
@@ -156,14 +156,14 @@ func (l Leash) end(p *Process, good moment, lost error) Outcome {
 			out.Killed = true
 		}
 	}
-	// Where the command has ended, what it has started may be there still, and has no lease either.
+	// After the end of the command, processes that the command started may be there still, and have no lease either.
 	p.Signal(syscall.SIGKILL)
 	out.Status = p.Wait()
 	return out
 }
 
-// taken reports whether another session may have the lease already: the cluster took it, or that is not known. There is
-// time for SIGTERM only where the client gave the lease up by itself.
+// taken reports whether a second session may have the lease already: the cluster took the lease, or may have done so.
+// There is time for SIGTERM only where the client itself gave the lease up.
 func taken(lost error) bool {
 	var end *client.SessionEnd
 	return !errors.As(lost, &end) || end.Reason != client.EndSilence

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/internal/subprocess"
 )
 
-// Process is a command that runs.
+// Process is a running command.
 type Process struct {
 	cmd    *exec.Cmd
 	ended  chan struct{}
@@ -22,8 +22,7 @@ type Process struct {
 	once sync.Once
 }
 
-// start starts a command, with the foreground of the terminal or without it. Its Dir, Env and streams are those that
-// the command gets.
+// start starts a command, with the foreground of the terminal or without. Dir, Env and streams are for the command.
 func start(cmd *exec.Cmd, t *terminal, foreground bool) (*Process, error) {
 	p := &Process{cmd: cmd, ended: make(chan struct{}), reap: make(chan struct{}), reaped: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -37,23 +36,24 @@ func start(cmd *exec.Cmd, t *terminal, foreground bool) (*Process, error) {
 	return p, nil
 }
 
-// watch waits for the end of the command, and reaps it once Wait allows that: until then its id stays its own.
+// watch waits for the end of the command, and reaps the command once Wait allows the reaping: until then the id of the
+// command is not used again.
 func (p *Process) watch() {
 	awaitExit(p.cmd.Process.Pid)
 	close(p.ended)
 	<-p.reap
-	// What could not be copied to the command or from it is no failure of this program.
+	// A failed copy to the command or from the command is no failure of this program.
 	_ = p.cmd.Wait()
 	close(p.reaped)
 }
 
-// group is the process group of the command and what it has started.
+// group is the process group of the command.
 func (p *Process) group() int { return p.cmd.Process.Pid }
 
-// Ended is closed when the command has ended. What it has started may run on.
+// Ended is closed after the end of the command. Processes that the command started may run on.
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Signal sends a signal to the command and what it has started. After Wait it does nothing.
+// Signal sends a signal to the group of the command. After Wait the method does nothing.
 func (p *Process) Signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,8 +69,8 @@ func (p *Process) pass(s syscall.Signal) {
 	p.Signal(syscall.SIGCONT)
 }
 
-// Wait waits for the end of the command and returns its exit status: the code that it exited with, or 128
-// and the number of the signal that ended it, as shells report it.
+// Wait waits for the end of the command and returns the exit status: the exit code, or 128 and the number of the signal
+// that ended the command, as shells report.
 func (p *Process) Wait() int {
 	<-p.ended
 	p.once.Do(func() {

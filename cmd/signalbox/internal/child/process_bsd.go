@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits for a process to end, and leaves it there.
+// awaitExit waits for the end of a process, and does not reap the process.
 func awaitExit(pid int) {
 	for {
 		queue, err := unix.Kqueue()
 		if err != nil {
-			return // the one who reaps it waits
+			return // the reaper waits
 		}
 		change := unix.Kevent_t{Filter: unix.EVFILT_PROC, Flags: unix.EV_ADD | unix.EV_ONESHOT, Fflags: unix.NOTE_EXIT}
 		unix.SetKevent(&change, pid, unix.EVFILT_PROC, unix.EV_ADD|unix.EV_ONESHOT)
@@ -28,10 +28,10 @@ func awaitExit(pid int) {
 	}
 }
 
-// change knows nothing of commands that are stopped on this operating system.
+// change knows nothing of stopped commands on this operating system.
 func (p *Process) change() (c Change, by syscall.Signal, ok bool) { return 0, 0, false }
 
-// stopSelf stops this process, and returns when it is continued.
+// stopSelf stops this process, and returns after the process is continued.
 func stopSelf() {
 	continued := make(chan os.Signal, 1)
 	signal.Notify(continued, syscall.SIGCONT)
@@ -41,5 +41,5 @@ func stopSelf() {
 	}
 }
 
-// parentOf knows of no parent but that of this process.
+// parentOf knows the parent of this process alone.
 func parentOf(int) int { return 0 }

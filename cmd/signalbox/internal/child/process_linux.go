@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit waits for a process to end, and leaves it there: its id, and that of its group, stay its own
-// until it is reaped.
+// awaitExit waits for the end of a process, and does not reap the process: until the reaping the ids of the process and
+// of its group are not used again.
 func awaitExit(pid int) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -35,13 +35,13 @@ type childInfo struct {
 	_ [unsafe.Sizeof(unix.Siginfo{})]byte
 }
 
-// What waitid says in code.
+// The codes of waitid.
 const (
 	childStopped   = 5
 	childContinued = 6
 )
 
-// change returns the next change of the command that has not been asked for yet, and the signal that stopped it.
+// change returns the next change of the command since the last call, and the signal of a stop.
 func (p *Process) change() (c Change, by syscall.Signal, ok bool) {
 	var info childInfo
 	const what = unix.WSTOPPED | unix.WCONTINUED | unix.WNOHANG
@@ -58,15 +58,15 @@ func (p *Process) change() (c Change, by syscall.Signal, ok bool) {
 	return 0, 0, false
 }
 
-// stopSelf stops this process, and returns when it is continued. The signal is for the calling thread, which takes it
-// before it goes on.
+// stopSelf stops this process, and returns after the process is continued. The signal is for the calling thread, which
+// takes the signal before the next instruction.
 func stopSelf() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), syscall.SIGSTOP)
 }
 
-// parentOf is the parent of a process, 0 where it is not known.
+// parentOf is the parent of a process, 0 for an unknown parent.
 func parentOf(pid int) int {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Task runs a command that serves a purpose which can end before it does. Unlike that of a Leash, its end gives nothing
-// to another session, so the command has as much time as the user gives it.
+// Task runs a command for a purpose that can end before the command. The end of a Task gives nothing to a second
+// session, in contrast to a Leash, so the command has as much time as the user gives.
 type Task struct {
 	// Purpose ends the command when it ends.
 	Purpose context.Context
@@ -19,14 +19,14 @@ type Task struct {
 	KillAfter time.Duration
 	// OnChange, if it is set, is called when something has happened to the command that users should know.
 	OnChange func(Change)
-	// Background keeps the command away from the terminal and from job control, of which one command at a time can be
-	// the subject: so several run at once. Where this process is stopped they run on.
+	// Background keeps the command away from the terminal and from job control, which handle a single command at a
+	// time. So several commands run at once. While this process is stopped the commands run on.
 	Background bool
 }
 
-// Run starts a command and returns when it has ended. The signals that come meanwhile are passed on to it. Where the
-// purpose ended first, Lost of the outcome is the cause, and what the command has started is killed as well. The error
-// says that it could not be started.
+// Run starts a command and returns after its end. Signals meanwhile are passed on to the command. Where the purpose
+// ended first, Lost of the outcome is the cause, and the group of the command is killed as well. The error says that
+// the command could not be started.
 func (t Task) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	if lost := context.Cause(t.Purpose); lost != nil {
 		return Outcome{Lost: lost, NotRun: true}, nil
@@ -38,7 +38,7 @@ func (t Task) Run(cmd *exec.Cmd, signals <-chan os.Signal) (Outcome, error) {
 	defer j.close()
 	var out Outcome
 	over := t.Purpose.Done()
-	var late <-chan time.Time // when it is to be killed
+	var late <-chan time.Time // of the killing
 	for {
 		select {
 		case s := <-signals:

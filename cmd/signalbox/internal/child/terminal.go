@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminal is the controlling terminal of this process, whatever its standard streams are. One process group at a
-// time has its foreground, and what is typed.
+// terminal is the controlling terminal of this process, whatever the standard streams are. A single process group at a
+// time has the foreground, and gets the keys.
 type terminal struct {
-	fd  int // negative where there is no such terminal
-	own int // the group of this process
+	fd  int // negative without a terminal
+	own int // of this process
 }
 
 func openTerminal() *terminal {
@@ -32,7 +32,7 @@ func (t *terminal) close() {
 	}
 }
 
-// foreground is the group that has the foreground, 0 where there is no terminal.
+// foreground is the group with the foreground, 0 without a terminal.
 func (t *terminal) foreground() int {
 	if t.fd < 0 {
 		return 0
@@ -44,8 +44,9 @@ func (t *terminal) foreground() int {
 	return group
 }
 
-// move gives the foreground to one group if another one has it. A process in the background is stopped for that,
-// unless it ignores the signal, so the caller watches the signals of job control anew after that.
+// move gives the foreground to a group if a different group has the foreground. A process in the background is stopped
+// for a move, unless the process ignores the signal, so the caller watches the signals of job control anew after the
+// move.
 func (t *terminal) move(from, to int) (moved bool) {
 	if t.foreground() != from {
 		return false
@@ -54,8 +55,9 @@ func (t *terminal) move(from, to int) (moved bool) {
 	return unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, to) == nil
 }
 
-// isFor reports whether a command gets the foreground when it begins: this process has it, and the command reads from
-// the terminal. In a pipeline those who show what comes out keep it until the command asks for it.
+// isFor reports whether a command gets the foreground at its begin: this process has the foreground, and the command
+// reads from the terminal. In a pipeline the programs that show the output keep the foreground until the command asks
+// for it.
 func (t *terminal) isFor(cmd *exec.Cmd) bool {
 	stdin, ok := cmd.Stdin.(*os.File)
 	if !ok || t.foreground() != t.own {

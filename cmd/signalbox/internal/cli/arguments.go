@@ -2,12 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
-// NoArguments refuses what is left of a command line after its flags.
+// NoArguments refuses arguments that are left after the flags.
 func NoArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -50,6 +52,50 @@ func Arguments(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// Prepare gives a command, and the commands below, the meaning of their lines of use: the check of the arguments, and
+// the completion of arguments and flags by their words. A check or a completion of a command stays. A command that runs
+// a further command checks its arguments itself.
+func (f *Frame) Prepare(c *cobra.Command) {
+	for _, below := range c.Commands() {
+		f.Prepare(below)
+	}
+	words := argumentsIn(c.Use)
+	switch {
+	case c.Args != nil || !c.Runnable() || strings.Contains(c.Use, "-- "):
+	case len(words) == 0:
+		c.Args = NoArguments
+	default:
+		c.Args = Arguments(words...)
+	}
+	by, known := make([]Completion, len(words)), false
+	for i, word := range words {
+		by[i] = f.completionOf(c, strings.Trim(word, "[]"))
+		known = known || by[i] != nil
+	}
+	if c.ValidArgsFunction == nil && known {
+		c.ValidArgsFunction = complete(by)
+	}
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		if word, _ := pflag.UnquoteUsage(flag); word != "NAME" {
+			if by := f.completionOf(c, word); by != nil {
+				_ = c.RegisterFlagCompletionFunc(flag.Name, by) // an error says that the flag has a completion
+			}
+		}
+	})
+}
+
+// argumentsIn are the words for arguments in a line of use, which end where flags begin.
+func argumentsIn(use string) []string {
+	words := strings.Fields(use)[1:]
+	end := slices.IndexFunc(words, func(word string) bool {
+		return strings.HasPrefix(word, "(") || strings.Contains(word, "--") || word == "[flags]"
+	})
+	if end >= 0 {
+		words = words[:end]
+	}
+	return words
 }
 
 // Misuse is the error of a command line that is wrong.

@@ -2,12 +2,17 @@ package cli
 
 import (
 	"context"
+	"iter"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/client/rollout"
 )
 
 const (
@@ -20,9 +25,8 @@ const (
 // Completion completes an argument.
 type Completion = func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective)
 
-// Complete returns the function that completes arguments: the first by the first of those given, and so on. Where
-// the cluster cannot be asked quickly there are no completions, and no error is shown.
-func (f *Frame) Complete(by ...Completion) Completion {
+// complete returns the function that completes arguments: the first by the first of those given, and so on.
+func complete(by []Completion) Completion {
 	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(by) || by[len(args)] == nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -31,78 +35,163 @@ func (f *Frame) Complete(by ...Completion) Completion {
 	}
 }
 
-// Paths completes the path of a node.
-func (f *Frame) Paths(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return f.complete(c, func(ctx context.Context, box *client.Client, add func(string) bool) {
-		for n, err := range box.ListNodes(ctx, begun) {
-			if err != nil || !add(n.Path) {
-				return
+// completionOf completes the value that a word stands for, nil where no completion is known. A name is the name of an
+// object of the command's noun; the name of a new object is for the user to choose.
+func (f *Frame) completionOf(c *cobra.Command, word string) Completion {
+	switch word {
+	case "PATH":
+		return f.CompleteBy(paths)
+	case "HOST", "OLD", "NEW":
+		return f.CompleteBy(hosts)
+	case "LOCATION":
+		return f.PartsOfRollout(func(s *rollout.State, add func(string) bool) {
+			for _, l := range s.Locations {
+				add(l.Name)
 			}
-		}
-	})
-}
-
-// Names completes the name of a semaphore in the node that the first argument is the path of.
-func (f *Frame) Names(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return f.complete(c, func(ctx context.Context, box *client.Client, add func(string) bool) {
-		for s, err := range box.Node(args[0]).Semaphores(ctx, client.Prefix(begun)) {
-			if err != nil || !add(s.Name) {
-				return
-			}
-		}
-	})
-}
-
-// CompleteBy returns a completion that asks the cluster: ask adds what an argument can be, after those that are there,
-// until add returns false. What does not begin with what the user has typed is left out.
-func (f *Frame) CompleteBy(ask func(ctx context.Context, box *client.Client, args []string, begun string,
-	add func(text string) bool)) Completion {
-	return func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return f.complete(c, func(ctx context.Context, box *client.Client, add func(string) bool) {
-			ask(ctx, box, args, begun, func(text string) bool { return !strings.HasPrefix(text, begun) || add(text) })
 		})
-	}
-}
-
-// complete asks the cluster, within a time that does not disturb the user.
-func (f *Frame) complete(c *cobra.Command, ask func(ctx context.Context, box *client.Client,
-	add func(string) bool)) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	k, err := f.Connection()
-	if err != nil {
-		return nil, none
-	}
-	ctx := c.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, completeWithin)
-	defer cancel()
-	box, err := k.Open(ctx)
-	if err != nil {
-		return nil, none
-	}
-	defer box.Close()
-	var found []string
-	ask(ctx, box, func(text string) bool {
-		if Safe(text) == text { // what a shell cannot type is not offered
-			found = append(found, text)
+	case "VERSION":
+		return f.PartsOfRollout(func(s *rollout.State, add func(string) bool) {
+			for _, v := range s.Versions {
+				add(strconv.FormatUint(v.Seq, 10))
+			}
+		})
+	case "MEMBER", "MEMBERS":
+		return f.CompleteBy(members)
+	case "NAME", "PREFIX":
+		noun := append(strings.Fields(c.CommandPath()), "")[1]
+		if noun == "context" {
+			return f.contexts
 		}
-		return len(found) < completeMost
-	})
-	return found, none
+		if by := namesOf[noun]; by != nil && c.Name() != "create" {
+			return f.CompleteBy(by)
+		}
+	}
+	return nil
 }
 
-// completeContexts completes the name of a context.
-func (f *Frame) completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// possible lists the possible arguments, given the arguments before.
+type possible = func(ctx context.Context, box *client.Client, args []string, begun string) iter.Seq[string]
+
+// namesOf lists the names of the objects of each noun, in the node that the first argument is the path of.
+var namesOf = map[string]possible{
+	"node": paths, "rollout": rollouts, "process": processes, "barrier": processes, "semaphore": semaphores,
+	"discover": semaphores, "config": semaphores, "lock": semaphores, "elect": semaphores,
+}
+
+// names are the names of the items of a list, up to the first error.
+func names[T any](list iter.Seq2[T, error], name func(T) string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for item, err := range list {
+			if err != nil || !yield(name(item)) {
+				return
+			}
+		}
+	}
+}
+
+// nodeIn is the path of the node in the arguments, empty before the path is typed.
+func nodeIn(args []string) string { return append(args, "")[0] }
+
+func paths(ctx context.Context, box *client.Client, _ []string, begun string) iter.Seq[string] {
+	return names(box.ListNodes(ctx, begun), func(n *client.NodeInfo) string { return n.Path })
+}
+
+func semaphores(ctx context.Context, box *client.Client, args []string, begun string) iter.Seq[string] {
+	return names(box.Node(nodeIn(args)).Semaphores(ctx, client.Prefix(begun)),
+		func(s *client.SemaphoreInfo) string { return s.Name })
+}
+
+func rollouts(ctx context.Context, box *client.Client, args []string, begun string) iter.Seq[string] {
+	return names(rollout.List(ctx, box, nodeIn(args), rollout.Prefix(begun)),
+		func(s *rollout.Summary) string { return s.Name })
+}
+
+func processes(ctx context.Context, box *client.Client, args []string, begun string) iter.Seq[string] {
+	return names(process.List(ctx, box, nodeIn(args), process.Prefix(begun)),
+		func(s *process.Summary) string { return s.Name })
+}
+
+func members(ctx context.Context, box *client.Client, args []string, _ string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(args) < 2 {
+			return
+		}
+		list, _ := process.Of(box, args[0], args[1]).Members(ctx)
+		for i := 0; i < len(list) && yield(list[i].Name); i++ {
+		}
+	}
+}
+
+func hosts(ctx context.Context, box *client.Client, _ []string, _ string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		cluster, err := admin.Of(box).Describe(ctx, admin.Relaxed())
+		if err != nil {
+			return
+		}
+		for i := range cluster.Hosts {
+			if h := &cluster.Hosts[i]; h.Target.State != admin.Expelled && !yield(h.Name) {
+				return
+			}
+		}
+	}
+}
+
+// PartsOfRollout completes a part of the rollout that the first two arguments name.
+func (f *Frame) PartsOfRollout(each func(s *rollout.State, add func(string) bool)) Completion {
+	return f.CompleteBy(func(ctx context.Context, box *client.Client, args []string, _ string) iter.Seq[string] {
+		return func(yield func(string) bool) {
+			if len(args) < 2 {
+				return
+			}
+			if s, err := rollout.Of(box, args[0], args[1]).Describe(ctx); err == nil {
+				more := true
+				each(s, func(text string) bool {
+					more = more && yield(text)
+					return more
+				})
+			}
+		}
+	})
+}
+
+// CompleteBy returns a completion that asks the cluster, within a time that does not disturb the user. Arguments that
+// do not begin with the text that the user has typed are left out. Where the cluster cannot be asked quickly there are
+// no completions, and no error is shown.
+func (f *Frame) CompleteBy(list possible) Completion {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	return func(c *cobra.Command, args []string, begun string) (found []string, _ cobra.ShellCompDirective) {
+		k, err := f.Connection()
+		if err != nil {
+			return nil, none
+		}
+		ctx := c.Context()
+		if ctx == nil {
+			ctx = context.Background()
+		}
+		ctx, cancel := context.WithTimeout(ctx, completeWithin)
+		defer cancel()
+		box, err := k.Open(ctx)
+		if err != nil {
+			return nil, none
+		}
+		defer box.Close()
+		for text := range list(ctx, box, args, begun) {
+			if strings.HasPrefix(text, begun) && Safe(text) == text { // a shell cannot type the rest
+				found = append(found, text)
+			}
+			if len(found) == completeMost {
+				break
+			}
+		}
+		return found, none
+	}
+}
+
+// contexts completes the name of a context.
+func (f *Frame) contexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	contexts, err := f.LoadContexts()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return contexts.Names(), cobra.ShellCompDirectiveNoFileComp
-}
-
-// Contexts completes the name of a context, as an argument.
-func (f *Frame) Contexts(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	return f.completeContexts(c, args, begun)
 }

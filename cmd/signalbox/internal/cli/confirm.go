@@ -56,7 +56,7 @@ func (f *Frame) confirm(what string) error {
 			what)
 	}
 	fmt.Fprintf(f.Err, "%s. Do it? [y/N] ", Escape(strings.ToUpper(what[:1])+what[1:]))
-	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is none
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil

@@ -85,7 +85,7 @@ func (n notes) OtherLimit(o client.OtherLimit) {
 	n.say("signalbox: %v; signalbox semaphore resize %s %s gives it another", &o, o.Node, o.Name)
 }
 
-// notOpened says what to do about a cluster that cannot be reached.
+// notOpened adds to the error of a cluster out of reach what the user can do.
 func (c *Connection) notOpened(ctx context.Context, err error) error {
 	if WasInterrupted(ctx) {
 		return context.Cause(ctx)
@@ -112,7 +112,7 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 		Safe(given.From), more)
 }
 
-// tokenSource returns where the token comes from, nil where there is none.
+// tokenSource returns the source of the token, nil without a token.
 func (c *Connection) tokenSource() (func(context.Context) (string, error), error) {
 	file := c.given[settingTokenFile]
 	if c.token != "" {
@@ -131,7 +131,7 @@ func (c *Connection) tokenSource() (func(context.Context) (string, error), error
 	return read, nil
 }
 
-// readToken reads a file that has a token in it and nothing else.
+// readToken reads a file with a token and nothing else.
 func readToken(path string) (string, error) {
 	data, err := readSmall(path, maxTokenFile)
 	if err != nil {
@@ -148,7 +148,7 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// tlsConfig returns how TLS is spoken, nil where it is not.
+// tlsConfig returns the settings of TLS, nil for a cluster without TLS.
 func (c *Connection) tlsConfig() (*tls.Config, error) {
 	wanted, err := c.tlsWanted()
 	if !wanted || err != nil {
@@ -177,7 +177,7 @@ func (c *Connection) tlsConfig() (*tls.Config, error) {
 	if _, err := tls.LoadX509KeyPair(cert, key); err != nil {
 		return nil, c.mistake(settingTLSCert, err.Error())
 	}
-	// Read anew for each connection: a command that holds something outlives its certificate.
+	// The key pair is read for each connection, because a command with a lease outlives its certificate.
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(cert, key)
 		return &pair, err
@@ -194,7 +194,7 @@ func variableOf(name string) string {
 	return ""
 }
 
-// outageInterval is how often a command that stays makes sure that a host answers, and how long it waits for that.
+// outageInterval is how often a command that stays makes sure that a host answers, and the longest wait for the answer.
 const outageInterval = 5 * time.Second
 
 // ReportOutages says when no host answers, and when one does again, until the context ends: what waits would be silent

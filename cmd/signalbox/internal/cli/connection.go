@@ -11,19 +11,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Connection is how the cluster is reached, and where each of its settings is from.
+// Connection says how the cluster is reached, with the source of each setting.
 type Connection struct {
-	// Context is the name of the context that counts, empty for none.
+	// Context is the name of the context in force, empty for none.
 	Context string
 	given   map[string]Given
 	token   string // of the environment
 	say     func(format string, args ...any)
 }
 
-// Given is the text of a setting, and where it is from.
+// Given is the text of a setting, with its source.
 type Given struct{ Text, From string }
 
-// Of the sources of a setting, each goes before those after it.
+// The sources of a setting, the strongest first.
 const (
 	fromFlag    = "flag"
 	fromDefault = "default"
@@ -59,8 +59,8 @@ func (f *Frame) Connection() (*Connection, error) {
 	return k, nil
 }
 
-// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: a host
-// that gets a token can use it, and the TLS settings of one cluster are not those of another.
+// keepOwn keeps the token and the TLS settings of a context from hosts that the context does not name: a host that gets
+// a token can use the token, and the TLS settings of a cluster are wrong for a second cluster.
 func (f *Frame) keepOwn(k *Connection, context Context) {
 	own := context[settingEndpoints]
 	if own == "" || within(k.Endpoints(), own) {
@@ -84,7 +84,7 @@ func (f *Frame) keepOwn(k *Connection, context Context) {
 	}
 }
 
-// within reports whether all of some addresses, with commas between them, are among others.
+// within reports whether all addresses of a list with commas are in a second list.
 func within(some, all string) bool {
 	known := strings.Split(all, ",")
 	for _, address := range strings.Split(some, ",") {
@@ -98,7 +98,7 @@ func within(some, all string) bool {
 // fromContext is where a setting of a context is from.
 func fromContext(name string) string { return "context " + name }
 
-// contextName is the name of the context that counts, and where that is from.
+// contextName is the name of the context in force, with the source of the name.
 func (f *Frame) contextName(contexts *Contexts) (name, from string) {
 	if f.context != "" {
 		return f.context, fromFlag
@@ -128,7 +128,7 @@ func flagText(flags *pflag.FlagSet, name string) (text string, given bool) {
 	return flag.Value.String(), flag.Changed
 }
 
-// Each calls f with every setting and its value. The token is among them, with its value hidden.
+// Each calls f with every setting and its value. The token is among the settings, with a hidden value.
 func (c *Connection) Each(f func(name string, given Given)) {
 	for _, s := range settings {
 		f(s.name, c.given[s.name])

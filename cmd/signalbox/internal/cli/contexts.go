@@ -16,12 +16,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Context says how a cluster is reached: the settings that it has, by name.
+// Context says how a cluster is reached: settings by name.
 type Context map[string]string
 
-// Contexts is the file of contexts: clusters by names that people gave them.
+// Contexts is the file of contexts: clusters by the names that people gave.
 type Contexts struct {
-	// Current is the context that counts where none is named; empty for none.
+	// Current is the context in force without a word of the user; empty for none.
 	Current  string             `yaml:"current,omitempty"`
 	Contexts map[string]Context `yaml:"contexts,omitempty"`
 
@@ -31,8 +31,8 @@ type Contexts struct {
 // maxContexts is the largest file of contexts, in bytes.
 const maxContexts = 1 << 20
 
-// ContextsPath is where the contexts are: in the file that SIGNALBOX_CONTEXTS names, or in the user's folder for
-// configuration; empty where there is no such folder.
+// ContextsPath is the path of the file of contexts: the file that SIGNALBOX_CONTEXTS names, or a file in the user's
+// folder for configuration; empty for a user without such a folder.
 func (s Streams) ContextsPath() string {
 	if path := s.Variable(ContextsVariable); path != "" {
 		return path
@@ -48,7 +48,7 @@ func (s Streams) ContextsPath() string {
 	return filepath.Join(folder, "signalbox", "contexts.yaml")
 }
 
-// LoadContexts reads the file of contexts. One that does not exist has none.
+// LoadContexts reads the file of contexts. A missing file has no contexts.
 func (s Streams) LoadContexts() (*Contexts, error) {
 	c := &Contexts{path: s.ContextsPath()}
 	if c.path == "" {
@@ -91,7 +91,7 @@ func DecodeYAML(data []byte, into any) error {
 	}
 	problems := slices.Clone(wrong.Errors)
 	for i, p := range problems {
-		problems[i], _, _ = strings.Cut(p, " in type ") // which says it in one line, without the names of types
+		problems[i], _, _ = strings.Cut(p, " in type ") // a line without the names of types
 	}
 	return errors.New(strings.Join(problems, ", "))
 }
@@ -112,7 +112,7 @@ func (c *Contexts) Get(name string) (Context, error) {
 	return nil, Errorf(ExitNotFound, "there is no context %s; %s", Safe(name), hint)
 }
 
-// Set changes settings of a context, which is made where there is none. An empty text takes a setting out.
+// Set changes settings of a context, and makes a missing context. An empty text removes a setting.
 func (c *Contexts) Set(name string, given Context) error {
 	if name == "" || Safe(name) != name || strings.ContainsAny(name, " /\\") {
 		return Errorf(ExitUsage, "%q cannot be the name of a context: it must be one word", name)
@@ -169,8 +169,8 @@ func (f *Frame) Given(full func(path string) (string, error)) (Context, error) {
 	return given, err
 }
 
-// ChangeContexts reads the contexts, changes them, and writes the file, for its user alone to read. A process that
-// reads the file meanwhile sees the old one or the new one, and one that changes it meanwhile waits.
+// ChangeContexts reads the contexts, changes the contexts, and writes the file, for its user alone to read. A process
+// that reads the file meanwhile sees the old file or the new file, and a process that changes the file meanwhile waits.
 func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	path := s.ContextsPath()
 	if path == "" {
@@ -189,7 +189,7 @@ func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	if err != nil {
 		return failed(err)
 	}
-	defer folder.Close() // which gives the lock back
+	defer folder.Close() // which also releases the lock
 	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); err != nil {
 		return failed(err)
 	}
@@ -202,7 +202,10 @@ func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 	}
 	data, err := yaml.Marshal(c)
 	if err == nil {
-		err = replaceFile(path, data)
+		err = WriteWhole(path, func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
 	}
 	if err != nil {
 		return failed(err)
@@ -213,12 +216,12 @@ func (s Streams) ChangeContexts(change func(*Contexts) error) error {
 // maxLinks is how many symbolic links may lead to the file of contexts, one after the other.
 const maxLinks = 40
 
-// behindLinks follows symbolic links to the file itself, which may not be there yet.
+// behindLinks follows symbolic links to the file, which may not exist yet.
 func behindLinks(path string) (string, error) {
 	for range maxLinks {
 		target, err := os.Readlink(path)
 		if err != nil {
-			return path, nil // it is no link, or it is not there
+			return path, nil // the path is no link, or does not exist
 		}
 		if !filepath.IsAbs(target) {
 			target = filepath.Join(filepath.Dir(path), target)
@@ -228,21 +231,7 @@ func behindLinks(path string) (string, error) {
 	return "", fmt.Errorf("%s: too many symbolic links", path)
 }
 
-// replaceFile writes a file beside the one of that path and puts it in its place.
-func replaceFile(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // which only its user may read
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // which fails once it is in its place
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
-}
-
-// readSmall reads a file that must not be longer than that.
+// readSmall reads a file of at most so many bytes.
 func readSmall(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

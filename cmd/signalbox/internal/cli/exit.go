@@ -15,21 +15,21 @@ import (
 // restart may mend. signalbox help exit-codes describes every code.
 const (
 	ExitDone        = 0  // done, or stopped as asked
-	ExitFailed      = 1  // any failure that has no code of its own
+	ExitFailed      = 1  // a failure without a code of its own
 	ExitUsage       = 64 // the command line or the settings are wrong
 	ExitData        = 65 // the data directory cannot be used
 	ExitNotFound    = 66 // no such node, semaphore, rollout, process, session or context
 	ExitUnavailable = 69 // no host could be asked in time, or it cannot do it now; an address cannot be listened on
-	ExitExists      = 73 // what was to be created is there already
+	ExitExists      = 73 // the thing to be created exists already
 	ExitNotAcquired = 75 // not acquired in time
 	ExitAgain       = 75 // it cannot be done now, for want of room on the disk, and can be later
 	ExitNoRight     = 77 // the token is wrong, or does not give the right
-	ExitState       = 79 // the state forbids it: in use, fenced, of another version, a quota exceeded
+	ExitState       = 79 // the state forbids the change: in use, fenced, of a wrong version, a quota exceeded
 	ExitLost        = 80 // what was held is lost: the lease, the session, the part in a process
 	ExitSignal      = 128
 )
 
-// coded is an error that says which code to exit with.
+// coded is an error with the code to exit with.
 type coded struct {
 	error
 	code int
@@ -50,10 +50,10 @@ func Errorf(code int, format string, args ...any) error {
 	return ExitWith(code, fmt.Errorf(format, args...))
 }
 
-// ErrSilent is an error without a message: its code is all that there is to report.
+// ErrSilent is an error without a message: the code alone reports the failure.
 var ErrSilent = errors.New("")
 
-// codeOf maps what the client says to codes, in the order in which it is asked: what comes first is more exact.
+// codeOf maps errors of the client to codes. The order counts, because an earlier row is more exact.
 var codeOf = []struct {
 	err  error
 	code int

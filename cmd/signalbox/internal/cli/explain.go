@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/x509"
 	"errors"
 	"strings"
 
@@ -19,7 +20,7 @@ func explain(err error) string {
 	}
 	text := operation.Plain(err)
 	if strings.Contains(text, "; ") {
-		return text // it says already what to do
+		return text // the text says already what to do
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
@@ -29,7 +30,7 @@ func explain(err error) string {
 	return text
 }
 
-// hints say what to do about an error that does not say so itself.
+// hints say what to do about an error without advice of its own.
 var hints = []struct {
 	err  error
 	hint string
@@ -47,4 +48,23 @@ var hints = []struct {
 	{client.ErrUnsupported,
 		"signalbox status shows which hosts are of an older version; it can be used when all of them are upgraded"},
 	{client.ErrOverloaded, "a limit of the host is reached, and nothing was changed: it may go through later"},
+}
+
+// certificateHint says what to do where a side does not accept the certificate of the peer, and is empty for all else.
+// A refusal by the peer is known by its text only.
+func certificateHint(err error) string {
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "--tls-ca names the file with the authority that signed the certificates of the hosts"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "--endpoints gives the host by a name in its certificate, or --tls-server-name says which name to expect"
+	}
+	text := err.Error()
+	for _, refusal := range []string{"certificate required", "bad certificate", "unknown certificate authority"} {
+		if strings.Contains(text, "remote error: tls: "+refusal) {
+			return "the host lets in clients whose certificate its --tls-client-ca signed: --tls-cert and --tls-key " +
+				"give one"
+		}
+	}
+	return ""
 }

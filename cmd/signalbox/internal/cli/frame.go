@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Frame is what the commands that speak to a cluster have in common. All of a program share one.
+// Frame is the part that all commands of a cluster share. A program has a single Frame.
 type Frame struct {
 	Streams
 	flags   *pflag.FlagSet // how the cluster is reached, and --output; the same for all commands
@@ -34,12 +35,12 @@ func NewFrame(s Streams) *Frame {
 	return f
 }
 
-// Command makes a command one that speaks to a cluster: it and those below it have the flags for that, and their
-// help describes them in one place.
+// Command adds the flags of the connection to a command and to the commands below. Help describes the flags in one
+// place.
 func (f *Frame) Command(c *cobra.Command) *cobra.Command {
 	c.PersistentFlags().AddFlagSet(f.flags)
 	c.PersistentPreRunE = func(*cobra.Command, []string) error { return f.chooseFormat() }
-	_ = c.RegisterFlagCompletionFunc(contextFlag, f.completeContexts)
+	_ = c.RegisterFlagCompletionFunc(contextFlag, f.contexts)
 	_ = c.RegisterFlagCompletionFunc(outputFlag, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -64,12 +65,12 @@ func (f *Frame) chooseFormat() error {
 	return nil
 }
 
-// slowAfter is how long a command asks before it says that it still does: a cluster that was only just made has hosts
-// ask again until it is whole.
+// slowAfter is how long a command asks before the command says that there is no answer yet: a cluster that was only
+// just made has clients ask again until the cluster is whole.
 const slowAfter = time.Second
 
-// Ask is what a command does that asks the cluster, prints and is done. --timeout bounds all of it, and a signal
-// ends it; either is what the error says then.
+// Ask is the work of a command that asks the cluster, prints and is done. --timeout bounds all of the work, and a
+// signal ends the work; the error then names the cause.
 func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.Client) error) error {
 	return f.Stay(c, func(ctx context.Context, k *Connection, box *client.Client) error {
 		within, cancel, err := k.Within(ctx)
@@ -85,6 +86,15 @@ func (f *Frame) Ask(c *cobra.Command, do func(ctx context.Context, box *client.C
 		}).Stop()
 		return EndedBy(within, do(within, box))
 	})
+}
+
+// Asking is Ask for a command that has nothing to do before.
+func (f *Frame) Asking(
+	do func(ctx context.Context, box *client.Client, args []string) error,
+) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		return f.Ask(c, func(ctx context.Context, box *client.Client) error { return do(ctx, box, args) })
+	}
 }
 
 // Stay is what a command does that stays: --timeout bounds only the connecting, and what is bounded with
@@ -134,6 +144,23 @@ func (f *Frame) Follow(c *cobra.Command, do func(ctx context.Context, k *Connect
 	})
 }
 
+// Print follows a list without an end, and prints each item.
+func Print[T any](f *Frame, c *cobra.Command, list func(ctx context.Context, box *client.Client) iter.Seq2[T, error],
+	each func(T) error,
+) error {
+	return f.Follow(c, func(ctx context.Context, _ *Connection, box *client.Client) error {
+		for item, err := range list(ctx, box) {
+			if err == nil {
+				err = each(item)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // EndedBy makes an error that is due to the end of the context say why that ended.
 func EndedBy(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
@@ -146,7 +173,7 @@ func EndedBy(ctx context.Context, err error) error {
 	return err
 }
 
-// Group makes a command that only has others below it: by itself it shows its help.
+// Group makes a command that only has commands below; alone the command shows its help.
 func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	c.Args = NoArguments
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -154,11 +181,33 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// Local makes a command one that prints as the others do, and speaks to no cluster.
+// Local makes a command that prints as all commands do, and speaks to no cluster.
 func (f *Frame) Local(c *cobra.Command) *cobra.Command {
-	output := *f.flags.Lookup(outputFlag) // a flag of its own, for the help, with the same value
+	output := *f.flags.Lookup(outputFlag) // a flag of its own, for the help, with a shared value
 	c.Flags().AddFlag(&output)
 	c.PreRunE = func(*cobra.Command, []string) error { return f.chooseFormat() }
 	_ = c.RegisterFlagCompletionFunc(outputFlag, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// Reader returns a command that reads an object, which of returns. The arguments are PATH, NAME and more.
+func Reader[H any](f *Frame, c *cobra.Command, of func(c *client.Client, path, name string) H,
+	read func(ctx context.Context, handle H, more []string) error) *cobra.Command {
+	c.RunE = f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+		return read(ctx, of(box, args[0], args[1]), args[2:])
+	})
+	return c
+}
+
+// Why says why an object does not move: a line for each reason, with the words of text.
+func Why[R any](f *Frame, name string, reasons []R, text func(*R) string) error {
+	for i := range reasons {
+		if err := f.Line(&reasons[i], "%s", Safe(text(&reasons[i]))); err != nil {
+			return err
+		}
+	}
+	if len(reasons) == 0 {
+		f.Say("nothing holds %s up", Safe(name))
+	}
+	return nil
 }

@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// SameSignal is how close after the first signal another one is the same once more: a
-// supervisor of a process, such as timeout, often sends one to the process and one to its group.
+// SameSignal is how close after the first signal a second signal counts as a repetition: a supervisor of a process,
+// such as timeout, often sends a signal to the process and again to its group.
 const SameSignal = 300 * time.Millisecond
 
 // Interrupted is the cause of a context that a signal ended.
 type Interrupted struct{ Signal os.Signal }
 
-// Error says which signal it was.
+// Error names the signal.
 func (i *Interrupted) Error() string { return fmt.Sprintf("stopped by a signal (%v)", i.Signal) }
 
-// Code is what a shell reports for a process that the signal ended.
+// Code is the code of shells for a process that the signal ended.
 func (i *Interrupted) Code() int { return SignalCode(i.Signal) }
 
-// SignalCode is what a shell reports for a process that a signal ended.
+// SignalCode is the code of shells for a process that a signal ended.
 func SignalCode(s os.Signal) int {
 	if number, ok := s.(syscall.Signal); ok {
 		return ExitSignal + int(number)
@@ -72,4 +72,23 @@ func UntilInterrupted(ctx context.Context) (interrupted context.Context, stop fu
 		close(done)
 		cancel(nil)
 	}
+}
+
+// SleepFor waits, and returns whether the context lasts.
+func SleepFor(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// OrInterrupted returns the signal that ended the context, or else the error.
+func OrInterrupted(ctx context.Context, err error) error {
+	var by *Interrupted
+	if errors.As(context.Cause(ctx), &by) {
+		return by
+	}
+	return err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// FlagError says what to do about a flag that cannot be.
+// FlagError adds to the error about a wrong flag what the user can do.
 func FlagError(c *cobra.Command, err error) error {
 	hint := c.CommandPath() + " --help lists the flags"
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
@@ -25,8 +25,8 @@ func FlagError(c *cobra.Command, err error) error {
 	return Errorf(ExitUsage, "%w; %s", err, hint)
 }
 
-// nearestFlag is the flag that is most like a name, empty where none is. As many letters may be wrong as leave the word
-// to be seen; the beginning of one flag stands for it.
+// nearestFlag is the flag that is most like a name, empty where no flag is. As many letters may be wrong as leave the
+// word to be seen; the begin of a single flag stands for the flag.
 func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 	if len(name) < 2 {
 		return ""
@@ -41,7 +41,7 @@ func nearestFlag(flags *pflag.FlagSet, name string) (near string) {
 		}
 		away := 2 * distance(name, f.Name)
 		if strings.HasPrefix(f.Name, name) {
-			away = min(away, 2*1+1) // behind what has one letter wrong
+			away = min(away, 2*1+1) // behind flags with one wrong letter
 		}
 		if away < least {
 			near, least = f.Name, away

@@ -22,11 +22,11 @@ const (
 	spokenUnknown spoken = iota
 	spokenTLS
 	spokenHTTP
-	spokenOther // something that is neither
+	spokenOther // neither protocol
 )
 
-// otherProtocol checks whether an endpoint that cannot be used speaks something else than this command expects, and
-// says what to do then. It returns nothing where it does not.
+// otherProtocol checks whether an endpoint out of use speaks a protocol that the command does not expect, and says what
+// to do then. The text is empty where the protocol is right.
 func (c *Connection) otherProtocol(ctx context.Context) string {
 	wanted, err := c.tlsWanted()
 	if err != nil {
@@ -51,7 +51,7 @@ func (c *Connection) otherProtocol(ctx context.Context) string {
 	return ""
 }
 
-// tlsFrom is where the setting is from that TLS is spoken.
+// tlsFrom is the source of the setting by which TLS is spoken.
 func (c *Connection) tlsFrom() string {
 	for _, s := range settings {
 		if given := c.given[s.name]; strings.HasPrefix(s.name, settingTLS) && given.Text != "" {

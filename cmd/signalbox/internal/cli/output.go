@@ -21,16 +21,17 @@ import (
 	"github.com/signalbox/signalbox/internal/shape"
 )
 
-// Streams are what a command has of the world besides its arguments.
+// Streams are the world of a command besides its arguments.
 type Streams struct {
 	In          io.Reader
 	Out, Err    io.Writer
 	Environment []string // lines of the form NAME=TEXT, as os.Environ returns them
+	Version     string   // of the program
 }
 
-// Variable returns a variable of the environment. One that is empty counts as none.
+// Variable returns a variable of the environment. An empty variable counts as no variable.
 func (s Streams) Variable(name string) string {
-	// The last of several lines of a name counts, as it does for processes that are started with them.
+	// The last of several lines of a name counts, as in processes that are started with the lines.
 	text := ""
 	for _, line := range s.Environment {
 		if n, t, ok := strings.Cut(line, "="); ok && n == name {
@@ -117,8 +118,8 @@ func (f *Frame) YAML(value any) error {
 	return f.Raw(b.Bytes())
 }
 
-// printableJSON writes what is not printable in strings of JSON as escapes, which mean the same: JSON allows all from
-// a blank on, and terminals obey some of it.
+// printableJSON writes unprintable characters in strings of JSON as escapes, which mean the character: JSON allows all
+// from a blank on, and terminals obey some of the characters.
 func printableJSON(text []byte) []byte {
 	if !bytes.ContainsFunc(text, unprintable) {
 		return text
@@ -149,7 +150,7 @@ func (f *Frame) Line(object any, format string, args ...any) error {
 	return f.Write(fmt.Appendf(nil, format+"\n", args...))
 }
 
-// Say writes a line to standard error, for people. What others have written in it gives no orders to the terminal.
+// Say writes a line to standard error, for people. Texts from outside in the line give no orders to the terminal.
 func (f *Frame) Say(format string, args ...any) {
 	fmt.Fprintln(f.Err, Escape(fmt.Sprintf(format, args...)))
 }
@@ -160,6 +161,7 @@ type Rows struct {
 	frame   *Frame
 	columns []Column
 	cells   [][]string
+	err     error // of a row
 }
 
 // Rows begins a list; Columns says how titles are written. End ends it.
@@ -167,13 +169,15 @@ func (f *Frame) Rows(titles ...string) *Rows {
 	return &Rows{frame: f, columns: Columns(titles...)}
 }
 
-// Add adds a row: an object, and its cells, one for each column, wide columns too.
-func (r *Rows) Add(object any, cells ...any) error {
-	if r.frame.JSON() {
-		return r.frame.Object(object)
+// Add adds a row: an object, and its cells, one for each column, wide columns too. After a row that could not be
+// written rows count no more, and End returns the error.
+func (r *Rows) Add(object any, cells ...any) {
+	switch {
+	case !r.frame.JSON():
+		r.AddCells(cells...)
+	case r.err == nil:
+		r.err = r.frame.Object(object)
 	}
-	r.AddCells(cells...)
-	return nil
 }
 
 // AddCells adds a row to a list that is shown as a table, whatever the format.
@@ -190,40 +194,59 @@ func (r *Rows) Text() string {
 	return tableText(r.columns, r.cells, r.frame.Wide(), func(s string) string { return r.frame.Paint(Bold, s) })
 }
 
-// EndBroken is End for a list that broke off: what there was is shown, but not that there was nothing.
-func (r *Rows) EndBroken() error {
-	if len(r.cells) == 0 {
-		return nil
+// EndAfter is End for a list that an error may have broken off: rows before the error are shown, and an empty table is
+// not.
+func (r *Rows) EndAfter(err error) error {
+	if err != nil && len(r.cells) == 0 {
+		return errors.Join(err, r.err)
 	}
-	return r.End()
+	return errors.Join(err, r.End())
 }
 
 // End writes the table.
 func (r *Rows) End() error {
 	if r.frame.JSON() {
-		return nil
+		return r.err
 	}
 	return r.frame.Write([]byte(r.Text()))
 }
 
-// AddAll adds everything of a list and ends the rows. Where the list breaks off, what there was is shown as well.
-func AddAll[T any](rows *Rows, list iter.Seq2[T, error], add func(T) error) error {
+// AddAll adds all items of a list and ends the rows. Where the list breaks off, the items before are shown as well.
+func AddAll[T any](rows *Rows, list iter.Seq2[T, error], add func(T)) error {
 	for thing, err := range list {
-		if err == nil {
-			err = add(thing)
-		}
 		if err != nil {
-			return errors.Join(err, rows.EndBroken())
+			return rows.EndAfter(err)
+		}
+		if add(thing); rows.err != nil {
+			break
 		}
 	}
 	return rows.End()
 }
 
-// Field is one property of a thing, with its name.
-type Field = operation.Field
+// Fields are the properties of a thing: names, each with a cell behind it.
+func Fields(pairs ...any) (fields []operation.Field) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		fields = append(fields, operation.Field{Name: pairs[i].(string), Cell: pairs[i+1]})
+	}
+	return fields
+}
 
-// Fields writes one thing: the object as a line of JSON, or a line for each of the fields.
-func (f *Frame) Fields(object any, fields ...Field) error {
+// Section is a table under a title, for Show.
+func Section(title string, titles []string, rows [][]any) operation.Section {
+	return operation.Section{Title: title, Titles: titles, Rows: rows}
+}
+
+// Cells are the rows of a table, a row for each item.
+func Cells[T any](items []T, of func(T) []any) (rows [][]any) {
+	for _, item := range items {
+		rows = append(rows, of(item))
+	}
+	return rows
+}
+
+// Show writes a thing: the object as a line of JSON, or a line for each of the fields, and below the tables with a row.
+func (f *Frame) Show(object any, fields []operation.Field, sections ...operation.Section) error {
 	if f.JSON() {
 		return f.Object(object)
 	}
@@ -236,28 +259,20 @@ func (f *Frame) Fields(object any, fields ...Field) error {
 		b.WriteString(f.Paint(Bold, field.Name) + strings.Repeat(" ", width-len(field.Name)) + columnGap +
 			Cell(field.Cell) + "\n")
 	}
+	for _, s := range sections {
+		if len(s.Rows) == 0 {
+			continue
+		}
+		r := f.Rows(s.Titles...)
+		for _, row := range s.Rows {
+			r.AddCells(row...)
+		}
+		b.WriteString("\n" + s.Title + "\n" + r.Text())
+	}
 	return f.Write([]byte(b.String()))
 }
 
-// Section writes a table under a title, after Fields, unless there is nothing in it. With JSON it is part of the
-// object of Fields.
-func (f *Frame) Section(title string, columns []string, rows [][]any) error {
-	if f.JSON() || len(rows) == 0 {
-		return nil
-	}
-	if err := f.Write([]byte("\n" + title + "\n")); err != nil {
-		return err
-	}
-	r := f.Rows(columns...)
-	for _, row := range rows {
-		if err := r.Add(nil, row...); err != nil {
-			return err
-		}
-	}
-	return r.End()
-}
-
-// Cell is a value as tables show it: one line that is safe to show, and a dash for nothing.
+// Cell is a value in a table: a line that is safe to show, and a dash for nothing.
 func Cell(cell any) string {
 	var text string
 	switch c := cell.(type) {

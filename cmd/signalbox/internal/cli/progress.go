@@ -25,7 +25,7 @@ const progressPause = 100 * time.Millisecond
 
 // Progress shows how far something is that takes long, on a terminal.
 type Progress struct {
-	frame *Frame // nil: there is no terminal
+	frame *Frame // nil without a terminal
 	drawn time.Time
 	width int
 }

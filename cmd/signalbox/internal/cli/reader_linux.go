@@ -7,13 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitReaderGone waits until the reader of a pipe has closed it. It returns false where that cannot be known.
+// awaitReaderGone waits until the reader of a pipe has closed the pipe. The result is false where the state of the
+// reader cannot be known.
 func awaitReaderGone(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
 		return false
 	}
-	watched := []unix.PollFd{{Fd: int32(file.Fd())}} // no events: an error, which this is, is reported unasked
+	watched := []unix.PollFd{{Fd: int32(file.Fd())}} // poll reports a closed pipe unasked, as an error
 	for {
 		_, err := unix.Poll(watched, -1)
 		if err != unix.EINTR {

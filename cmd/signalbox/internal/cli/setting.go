@@ -11,8 +11,8 @@ type setting struct {
 	fallback string
 }
 
-// The settings, by name. Those that a host has settings of the same name for, with another meaning, have variables
-// of their own: so a shell can have both.
+// The settings, by name. A setting whose name is also a setting of hosts, with a different meaning, has a variable of
+// its own, so that a shell can have both.
 const (
 	settingEndpoints  = "endpoints"
 	settingTokenFile  = "token-file"
@@ -24,7 +24,7 @@ const (
 	settingTimeout    = "timeout"
 )
 
-// settings are all that a context can have, in the order in which they are shown.
+// settings are all settings of a context, in the order in which commands show settings.
 var settings = []setting{
 	{settingEndpoints, "SIGNALBOX_ENDPOINTS", "HOST:PORT,...",
 		"addresses of some hosts of the cluster; the others are found through them", "127.0.0.1:7420"},
@@ -43,8 +43,8 @@ var settings = []setting{
 
 // Variables of the environment besides those of the settings.
 const (
-	// TokenVariable is the token itself. There is no flag for it: everybody on a machine can read the arguments
-	// of a process, and only its owner its environment.
+	// TokenVariable is the token itself. There is no flag for the token, because everybody on a machine can read the
+	// arguments of a process, and only the owner the environment.
 	TokenVariable    = "SIGNALBOX_TOKEN"
 	ContextVariable  = "SIGNALBOX_CONTEXT"
 	ContextsVariable = "SIGNALBOX_CONTEXTS"
@@ -75,7 +75,7 @@ func addSettings(set *pflag.FlagSet) {
 	set.Lookup(settingTLS).NoOptDefVal = "true"
 }
 
-// text is a flag that keeps what it was given. It is parsed where it is used, as the text of any other source.
+// text is a flag that keeps its text. The user of the flag parses the text, as the text of any further source.
 type text struct{ kind, given string }
 
 func (t *text) Set(value string) error { t.given = value; return nil }

@@ -13,12 +13,12 @@ type Column struct {
 	Title string
 	// Wide: it is shown with -o wide only.
 	Wide bool
-	// Right: what stands in it are numbers.
+	// Right marks a column of numbers.
 	Right bool
 }
 
-// Columns makes columns of their titles. One that begins with a plus is wide, one that ends with a # is of
-// numbers: "NAME", "OWNERS#", "+REVISION#".
+// Columns makes columns of their titles. A title that begins with a plus is of a wide column, a title that ends with a
+// # of numbers: "NAME", "OWNERS#", "+REVISION#".
 func Columns(titles ...string) []Column {
 	columns := make([]Column, len(titles))
 	for i, title := range titles {

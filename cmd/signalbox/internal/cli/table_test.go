@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/signalbox/signalbox/protocol"
 	"os"
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 func testFrame(out *bytes.Buffer, format string) *Frame {
@@ -36,13 +37,12 @@ func TestATableIsAsWideAsItMustBe(t *testing.T) {
 		var b bytes.Buffer
 		f := testFrame(&b, format)
 		rows := f.Rows("NAME", "COUNT#", "+MORE", "DATA")
-		err := errors.Join(
-			rows.Add(row{"étage/3", 7}, "étage/3", 7, true, []byte{}),
-			rows.Add(row{"a\tb", 12345}, "a\tb", 12345, false, []byte("x y")))
+		rows.Add(row{"étage/3", 7}, "étage/3", 7, true, []byte{})
+		rows.Add(row{"a\tb", 12345}, "a\tb", 12345, false, []byte("x y"))
 		if format == formatJSON && strings.Count(b.String(), "\n") != 2 {
 			t.Error("JSON is not written at once")
 		}
-		if err = errors.Join(err, rows.End()); err != nil || b.String() != want {
+		if err := rows.End(); err != nil || b.String() != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", format, err, &b, want)
 		}
 	}
@@ -56,12 +56,10 @@ func TestOneThingIsFieldsOrAnObject(t *testing.T) {
 		var b bytes.Buffer
 		f := testFrame(&b, format)
 		all := Amount(1<<64 - 1)
-		err := errors.Join(
-			f.Fields(struct {
-				Count Amount `json:"count"`
-			}{all}, Field{Name: "name", Cell: "a"}, Field{Name: "count", Cell: all}),
-			f.Section("Owners", []string{"ID#"}, [][]any{{1}}),
-			f.Section("Nobody", []string{"ID#"}, nil))
+		err := f.Show(struct {
+			Count Amount `json:"count"`
+		}{all}, Fields("name", "a", "count", all), Section("Owners", []string{"ID#"}, [][]any{{1}}),
+			Section("Nobody", []string{"ID#"}, nil))
 		if err != nil || b.String() != want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", format, err, &b, want)
 		}

@@ -15,7 +15,7 @@ func IsTerminal(stream any) bool {
 	return ok
 }
 
-// TerminalSize returns the size of the terminal that standard output is, and false if it is none.
+// TerminalSize returns the size of the terminal of standard output, and false without a terminal.
 func (f *Frame) TerminalSize() (columns, rows int, ok bool) { return terminalSize(f.Out) }
 
 // UntilKey ends a context when a key is typed at the terminal that standard input is. The caller calls restore at the
@@ -46,7 +46,7 @@ func (f *Frame) UntilKey(ctx context.Context, key byte) (until context.Context, 
 // Colour is how a piece of text stands out on a terminal.
 type Colour string
 
-// The colours that there are. They add to what the text says, and never say anything by themselves.
+// The colours. A colour adds to a text, and never says anything alone.
 const (
 	Bold   Colour = "1"
 	Faint  Colour = "2"
@@ -55,7 +55,7 @@ const (
 	Yellow Colour = "33"
 )
 
-// Paint colours a text that goes to standard output, if that is a terminal and nothing speaks against it:
+// Paint colours a text for standard output, if standard output is a terminal and nothing speaks against colours:
 // NO_COLOR, or a TERM that is dumb.
 func (f *Frame) Paint(c Colour, text string) string {
 	if !f.colours() || text == "" {
@@ -86,8 +86,8 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// Safe returns a text that others have written so that it is one line and gives no orders to a terminal: as
-// it is, or quoted if there is anything in it that is not printable.
+// Safe returns a text from outside as a line that gives no orders to a terminal: unchanged, or quoted if a character is
+// not printable.
 func Safe(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) >= 0 {
 		return strconv.Quote(text)

@@ -12,7 +12,7 @@ import (
 // flagWidth is how wide the list of flags may be.
 const flagWidth = 100
 
-// HelpCommand is the command that shows the help of another one, or a page that belongs to none.
+// HelpCommand is the command that shows the help of a command, or a page of help that belongs to no command.
 func HelpCommand(root *cobra.Command) *cobra.Command {
 	find := func(args []string) (*cobra.Command, bool) {
 		c, rest, err := root.Find(args)
@@ -98,8 +98,8 @@ func briefly(flag pflag.Flag) *pflag.Flag {
 
 func wholly(flag pflag.Flag) *pflag.Flag { return &flag }
 
-// Usage writes what the help of a command says after its description: how it is called, examples, the commands
-// below it and its flags. The flags that all commands share are only named, since they have a page of their own.
+// Usage writes the help of a command after its description: the line of use, examples, the commands below and the
+// flags. The flags of all commands are only named, since a page of help describes the flags.
 func (f *Frame) Usage(c *cobra.Command) error {
 	w := c.OutOrStderr()
 	writeUses(w, c)

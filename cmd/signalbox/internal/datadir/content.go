@@ -17,17 +17,17 @@ const metaShard = 0
 
 // Content is what is in the snapshots of a directory.
 type Content struct {
-	// Nodes are those of the meta shard, and those that only data shards know of, by path and id.
+	// Nodes are the nodes of the meta shard, and nodes that only data shards know, by path and id.
 	Nodes []Node
-	// Hosts are those that the cluster knows.
+	// Hosts are the hosts of the cluster.
 	Hosts []meta.Host
 }
 
-// Node is a node with what the data shards have of it.
+// Node is a node with the counts of the data shards.
 type Node struct {
 	ID   shard.NodeID
-	Path string // empty where the meta shard does not know it
-	// Dropping: it is gone, and what is left of it is being cleared away.
+	Path string // empty where the meta shard does not know the node
+	// Dropping marks a node that was dropped and has remains that are being removed.
 	Dropping bool
 
 	Sessions, Semaphores, Owners, Waiters int
@@ -36,7 +36,7 @@ type Node struct {
 // Watch is called with how much of a snapshot has been read.
 type Watch func(s Snapshot, read int64)
 
-// Read reads a snapshot, and adds what is in it.
+// Read reads a snapshot, and adds its content.
 func (d *Directory) Read(s Snapshot, c *Content, watch Watch) error {
 	if s.Shard == metaShard {
 		return d.readMeta(s, c, watch)

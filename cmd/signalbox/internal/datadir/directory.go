@@ -28,9 +28,9 @@ const (
 type Directory struct {
 	Path     string
 	Identity identity.Identity
-	// InUse is the process that runs on it, as far as that is known; empty for none.
+	// InUse is the process that runs on the directory, as far as known; empty for none.
 	InUse string
-	// Machine is the name of the machine that the log was filled on, empty where there is no log.
+	// Machine is the name of the machine that filled the log, empty without a log.
 	Machine string
 	// Logs and Snapshots are the files of the log, and all snapshots: the newest of a shard last.
 	Logs      []File
@@ -65,11 +65,11 @@ func Open(path string) (*Directory, error) {
 // Close lets hosts start on the directory.
 func (d *Directory) Close() {
 	if d.lock != nil {
-		_ = d.lock.Close() // it was only read
+		_ = d.lock.Close() // the file was only read
 	}
 }
 
-// keepOut keeps hosts out, or finds out that there is one. Several processes may read it at the same time.
+// keepOut keeps hosts out, or finds the host that runs. Several processes may read the directory at a time.
 func (d *Directory) keepOut() error {
 	file, err := os.Open(filepath.Join(d.Path, lockFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,7 @@ func (d *Directory) scan() error {
 		Hostname string `json:"hostname"`
 	}
 	if text, err := os.ReadFile(filepath.Join(top, recordFile)); err == nil {
-		_ = json.Unmarshal(text, &record) // ReadLog says what is wrong with it
+		_ = json.Unmarshal(text, &record) // ReadLog reports the error
 		d.Machine = record.Hostname
 	}
 	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {

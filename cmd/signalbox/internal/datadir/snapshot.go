@@ -23,7 +23,7 @@ import (
 type Snapshot struct {
 	File
 	Shard uint64
-	// Index is that of the last log entry that is in it.
+	// Index is the index of the last log entry in the snapshot.
 	Index uint64
 	Saved time.Time
 }
@@ -70,7 +70,7 @@ type reader struct {
 	unread []byte
 }
 
-// openSnapshot opens a snapshot at what its machine has saved.
+// openSnapshot opens a snapshot at the state of the machine.
 func openSnapshot(path string) (*reader, error) {
 	file, err := os.Open(path)
 	if err != nil {

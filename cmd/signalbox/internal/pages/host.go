@@ -18,7 +18,7 @@ import (
 // maxPage is the largest page that is read, in bytes.
 const maxPage = 64 << 20
 
-// Reading is what one host shows at one moment.
+// Reading is the content of the pages of a host at a moment.
 type Reading struct {
 	// Address is where the pages are. Err is why they cannot be read; the rest is zero then.
 	Address string
@@ -28,8 +28,8 @@ type Reading struct {
 	Metrics Metrics
 }
 
-// Read reads the pages of the hosts at the addresses given, and of all hosts that those know of. Each host is
-// there once, ordered by id; those that cannot be read come last.
+// Read reads the pages of the hosts at the addresses given, and of all hosts that the pages name. Each host is there
+// once, ordered by id; hosts that cannot be read come last, so that the list begins with figures.
 func Read(ctx context.Context, addresses []string) []Reading {
 	list := readAll(ctx, addresses)
 	asked := make(map[string]bool)
@@ -65,8 +65,8 @@ type belonging struct {
 	cluster string
 }
 
-// check refuses the pages of another host: an address such as 127.0.0.1 means one thing to the host that advertises it,
-// and another one here.
+// check refuses the pages of a wrong host: an address such as 127.0.0.1 means the machine of the reader, and not the
+// machine of the host that advertises the address.
 func (b belonging) check(r Reading) Reading {
 	if s := &r.Status; r.Err == nil && (s.Host.ID != b.id || s.Cluster.ID != b.cluster) {
 		return Reading{Address: r.Address,
@@ -109,7 +109,7 @@ func readHost(ctx context.Context, address string) Reading {
 	return r
 }
 
-// get reads one page.
+// get reads a page.
 func get(ctx context.Context, address, page string, read func(io.Reader) error) error {
 	if !strings.Contains(address, "://") {
 		address = "http://" + address

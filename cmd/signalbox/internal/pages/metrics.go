@@ -20,7 +20,7 @@ type Sample struct {
 // Metrics are the series of a host, by name.
 type Metrics map[string][]Sample
 
-// Parse reads metrics. Series that it does not understand are left out only if they are comments.
+// Parse reads metrics. Of the lines that Parse does not understand, only comments are left out without an error.
 func Parse(r io.Reader) (Metrics, error) {
 	m := make(Metrics)
 	lines := bufio.NewScanner(r)
@@ -54,7 +54,7 @@ func parseLine(line string) (name string, s Sample, err error) {
 	return name, s, err
 }
 
-// parseLabels reads labels up to the brace that ends them.
+// parseLabels reads labels up to the closing brace.
 func parseLabels(text string) (labels map[string]string, rest string, err error) {
 	labels = make(map[string]string)
 	for {
@@ -94,9 +94,6 @@ func (m Metrics) Sum(name string, pairs ...string) (sum float64) {
 	return sum
 }
 
-// Has reports whether there is a series of the name.
-func (m Metrics) Has(name string) bool { return len(m[name]) > 0 }
-
 func (s *Sample) has(pairs []string) bool {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if s.Labels[pairs[i]] != pairs[i+1] {
@@ -109,7 +106,7 @@ func (s *Sample) has(pairs []string) bool {
 // Times are how long something took, as a histogram.
 type Times struct {
 	Count, Seconds float64
-	buckets        map[float64]float64 // by upper bound, each with all that are below
+	buckets        map[float64]float64 // by upper bound, with the count of all values below the bound
 }
 
 // Times returns the histogram of a name, over the series with the labels given as pairs.
@@ -124,8 +121,7 @@ func (m Metrics) Times(name string, pairs ...string) Times {
 	return t
 }
 
-// Since returns what has come since an earlier reading of the same host. A host that has begun anew counts from
-// nothing.
+// Since returns the growth since an earlier reading of the host. A restarted host counts from nothing.
 func (t Times) Since(before Times) Times {
 	if before.Count > t.Count {
 		return t
@@ -157,8 +153,8 @@ func (t Times) Mean() float64 {
 	return t.Seconds / t.Count
 }
 
-// Below returns the bound in seconds below which that part of all lies, 0 where nothing was counted. Bounds are
-// powers of two apart, so it can be up to twice what it was.
+// Below returns the bound in seconds below which the part of all values lies, 0 without a value. Bounds are powers of
+// two apart, so the bound can be up to twice the value.
 func (t Times) Below(part float64) float64 {
 	if t.Count == 0 {
 		return 0

@@ -1,0 +1,362 @@
+// Package backup has the commands that save, verify, show and restore backups, and the command that recovers a cluster
+// of the content of its survivors.
+//
+// Command and Recover are the doors: Recover is a command below cluster. save.go saves a backup, series.go one after
+// the other into a directory; file.go bounds the rate. rights.go says which rights a restore brings back, and
+// remnant.go compares survivors.
+package backup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/server/identity"
+	"github.com/signalbox/signalbox/server/restore"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Command returns the commands about backups.
+func Command(f *cli.Frame) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "backup",
+		Short: "Save, verify and show backups, and make a cluster of one",
+		Long: `A backup is one file with the state of every shard of a cluster. It is restored as
+another cluster: nodes, semaphores that are not ephemeral, rollouts and processes are
+there, and no session owns anything. All fencing tokens from then on are above those
+that were given before, also above those that were given after the backup.
+
+A backup holds all that the cluster keeps, and hashes of tokens: keep it as you keep
+those.`,
+	}, newSave(f), newVerify(f), newShow(f), newRestore(f))
+}
+
+// open opens a file, or the standard input.
+func open(f *cli.Frame, name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(f.In), nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, cli.ExitWith(cli.ExitNotFound, err)
+	}
+	return file, nil
+}
+
+// load reads all of a backup.
+func load(f *cli.Frame, name string) (*backup.States, error) {
+	file, err := open(f, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	s, err := backup.Load(file)
+	if err != nil {
+		return nil, cli.Errorf(cli.ExitData, "%s: %w", cli.Safe(name), err)
+	}
+	return s, nil
+}
+
+// Object is a backup as JSON.
+type Object struct {
+	Cluster     string
+	ClusterName string
+	Generation  string
+	Begun       string
+	Level       int
+	Version     string
+	Host        string
+	Shards      []sectionObject
+	Nodes       []savedNode
+}
+
+// sectionObject is the state of a shard.
+type sectionObject struct {
+	Shard   uint64
+	Term    uint64
+	Index   uint64
+	Objects uint64
+	Bytes   uint64
+}
+
+// savedNode is what a backup has of a node.
+type savedNode struct {
+	ID         uint64
+	Path       string
+	Semaphores int
+	Rollouts   int
+	Processes  int
+	Bytes      uint64
+}
+
+func newObject(s *backup.States) Object {
+	h := &s.Header
+	o := Object{
+		Cluster: h.Cluster, ClusterName: h.ClusterName, Generation: generationText(identity.Generation(h.Generation)),
+		Begun: h.Begun.UTC().Format(time.RFC3339), Level: int(h.Level), Version: h.Version, Host: h.Host,
+		Shards: []sectionObject{}, Nodes: []savedNode{},
+	}
+	at := s.Sections[0]
+	o.Shards = append(o.Shards, sectionObject{Term: at.Term, Index: at.Index})
+	for _, id := range s.Shards() {
+		m, at := s.Data[id], s.Sections[id]
+		use := m.Usage(0)
+		o.Shards = append(o.Shards, sectionObject{uint64(id), at.Term, at.Index, use.Objects, use.Bytes})
+	}
+	for after, more := "", true; more; {
+		var page []meta.Node
+		page, more = s.Meta.Nodes("", after, shard.MaxPage)
+		for i := range page {
+			o.Nodes = append(o.Nodes, savedNodeOf(s, &page[i]))
+			after = page[i].Path
+		}
+	}
+	return o
+}
+
+func savedNodeOf(s *backup.States, n *meta.Node) savedNode {
+	out := savedNode{ID: uint64(n.ID), Path: n.Path}
+	for _, m := range s.Data {
+		out.Bytes += m.Usage(n.ID).Bytes
+		var page []shard.ObjectView
+		for after, more := "", true; more; {
+			page, after, more = m.ListObjects(n.ID, "", after, shard.MaxPage, page[:0])
+			for i := range page {
+				switch page[i].Kind {
+				case shard.KindSemaphore:
+					out.Semaphores++
+				case shard.KindRollout:
+					out.Rollouts++
+				case shard.KindProcess:
+					out.Processes++
+				}
+			}
+		}
+	}
+	return out
+}
+
+// generationText is a generation for people: the number, and the random bytes of a generation after the first.
+func generationText(g identity.Generation) string {
+	if g == (identity.Generation{}) {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%x)", g.Number(), g[4:])
+}
+
+func newVerify(f *cli.Frame) *cobra.Command {
+	return f.Local(&cobra.Command{
+		Use:   "verify FILE|-",
+		Short: "Check that a backup is whole, and can be restored",
+		Long: `Reads all of a backup: its seal, the checksum of every section, and the state in it, as
+a restore would. What is damaged is named.
+
+Exit codes: 0 it is sound; 65 it is not; 66 there is no such file.`,
+		Example: `  signalbox backup verify signalbox.backup`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := load(f, args[0])
+			if err != nil {
+				return err
+			}
+			o := newObject(s)
+			return f.Line(o, "%s is sound: cluster %s, %d data shards, %d nodes, of %s", args[0], o.Cluster,
+				len(s.Data), len(o.Nodes), o.Begun)
+		},
+	})
+}
+
+func newShow(f *cli.Frame) *cobra.Command {
+	return f.Local(&cobra.Command{
+		Use:   "show FILE|- [NODE SEMAPHORE]",
+		Short: "Show what is in a backup, or the data of one semaphore",
+		Long: `Shows which cluster a backup is of, how far each shard had come, and what each node has.
+With a node and the name of a semaphore it prints the data of that, as it is.
+
+Exit codes: 65 the backup is damaged; 66 there is no such file, node or semaphore.`,
+		Example: `  signalbox backup show signalbox.backup
+
+  # one value
+  signalbox backup show signalbox.backup /prod/config feature-flags`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 3 {
+				return nil
+			}
+			return cli.Arguments("FILE|-")(c, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := load(f, args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) == 3 {
+				return showSaved(f, s, args[1], args[2])
+			}
+			return showBackup(f, newObject(s))
+		},
+	})
+}
+
+// showSaved prints the data of a semaphore.
+func showSaved(f *cli.Frame, s *backup.States, path, name string) error {
+	n, ok := s.Meta.Node(path)
+	if !ok {
+		return cli.Errorf(cli.ExitNotFound, "the backup has no node %s", cli.Safe(path))
+	}
+	for _, m := range s.Data {
+		var d shard.Description
+		ref := shard.Ref{Kind: shard.KindSemaphore, Node: n.ID, Name: name}
+		if m.Describe(ref, shard.DescribeOptions{}, &d) {
+			return f.Raw([]byte(d.Data))
+		}
+	}
+	return cli.Errorf(cli.ExitNotFound, "node %s has no semaphore %s in the backup", cli.Safe(path), cli.Safe(name))
+}
+
+func showBackup(f *cli.Frame, o Object) error {
+	fields := cli.Fields("cluster", o.Cluster, "generation", o.Generation, "begun", o.Begun, "level", o.Level,
+		"version", o.Version, "from", cmp.Or(o.Host, "the leaders of the cluster"))
+	shards := cli.Cells(o.Shards, func(s sectionObject) []any {
+		return []any{s.Shard, s.Term, s.Index, s.Objects, cli.ByteText(int64(s.Bytes))}
+	})
+	nodes := cli.Cells(o.Nodes, func(n savedNode) []any {
+		return []any{n.Path, n.Semaphores, n.Rollouts, n.Processes, cli.ByteText(int64(n.Bytes))}
+	})
+	return f.Show(o, fields, cli.Section("shards", []string{"SHARD#", "TERM#", "INDEX#", "OBJECTS#", "SIZE#"}, shards),
+		cli.Section("nodes", []string{"PATH", "SEMAPHORES#", "ROLLOUTS#", "PROCESSES#", "SIZE#"}, nodes))
+}
+
+// newHostFlags are what the first host of a new cluster is made with.
+type newHostFlags struct {
+	dir, name, raft string
+	shards          int
+}
+
+func (n *newHostFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&n.dir, "data-dir", "", "the `DIR` of the first host of the new cluster: empty, or not there yet")
+	c.Flags().StringVar(&n.name, "name", "signalbox", "the `NAME` of that host")
+	c.Flags().StringVar(&n.raft, "raft-advertise", "", "`HOST:PORT` at which other hosts will reach it")
+	c.Flags().IntVar(&n.shards, "shards", 0, "`NUMBER` of data shards; 0 for as many as there were")
+	_ = c.MarkFlagDirname("data-dir")
+}
+
+func (n *newHostFlags) check() error {
+	switch {
+	case n.dir == "":
+		return cli.Errorf(cli.ExitUsage, "name the directory of the new host with --data-dir DIR")
+	case n.shards < 0 || n.shards > meta.MaxDataShards:
+		return cli.Errorf(cli.ExitUsage, "--shards is 1 to %d", meta.MaxDataShards)
+	}
+	return nil
+}
+
+func newRestore(f *cli.Frame) *cobra.Command {
+	var host newHostFlags
+	var cluster, become string
+	var keep bool
+	c := f.Local(&cobra.Command{
+		Use:   "restore FILE|-",
+		Short: "Make the first host of a new cluster of a backup",
+		Long: `Makes a data directory for the first host of a new cluster that has the state of a
+backup, and starts nothing: signalbox serve does that. Others join it with
+signalbox serve --join.
+
+No session owns anything in the new cluster: sessions, what they own and wait for,
+ephemeral semaphores, and members of rollouts and processes are gone. Every fencing
+token, revision and session is above any that the old cluster can have given, so who
+guards a store by tokens refuses all writers of before.
+
+Stop the old cluster first. Its hosts are refused by those of the new one, and its
+clients find that their sessions are over, but as long as it runs there are two.
+
+The rights of the backup come back with it: tokens and grants too that were revoked
+since, of which the backup cannot know. All of them are listed. --rights keep has them
+all back, --rights drop none: then only the tokens in the files of hosts let in, until
+rights are given anew. Without --rights it asks, or ends where there is no terminal.
+
+Exit codes: 0 made; 65 the backup is damaged, or the directory cannot be used; 66
+there is no such file; 64 the command line is wrong, or --rights is missing and there
+is no terminal to ask at.`,
+		Example: `  signalbox backup restore signalbox.backup --data-dir /var/lib/signalbox --name a
+
+  # with the id of the old cluster and all its rights, and other shards
+  signalbox backup restore signalbox.backup --data-dir ./data --keep-cluster-id --shards 8 --rights keep`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := host.check(); err != nil {
+				return err
+			}
+			s, err := load(f, args[0])
+			if err != nil {
+				return err
+			}
+			back := rightsOf(s)
+			drop, err := back.dropped(f, become)
+			if err != nil {
+				return err
+			}
+			why := "of " + back.saved.Format(time.RFC3339)
+			if drop {
+				why += ", without its rights"
+			}
+			f.Say("signalbox: the state is %s old; all that was changed since is lost",
+				max(0, time.Since(s.Header.Begun)).Round(time.Second))
+			return makeCluster(c.Context(), f, s, nil, restore.Options{
+				Dir: host.dir, HostName: host.name, Raft: host.raft, Cluster: cluster, KeepID: keep, DropRights: drop,
+				Shards: host.shards, Version: f.Version, By: "signalbox backup restore", Why: why,
+			})
+		},
+	})
+	host.add(c)
+	c.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the new cluster")
+	c.Flags().BoolVar(&keep, "keep-cluster-id", false, "the new cluster has the id of the old one")
+	c.Flags().StringVar(&become, "rights", "", "what becomes of the rights in the backup: `keep|drop`; empty asks")
+	return c
+}
+
+// makeCluster makes the first host, and says the next steps of the operator. left has the survivors of a recovered
+// cluster.
+func makeCluster(ctx context.Context, f *cli.Frame, s *backup.States, left []remnantObject, o restore.Options) error {
+	cli.KeepPrivate()
+	ctx, stop := cli.UntilInterrupted(ctx)
+	defer stop()
+	made, err := restore.Make(ctx, o, s)
+	if err != nil {
+		return cli.ExitWith(cli.ExitData, err)
+	}
+	id := &made.Identity
+	f.Say("signalbox: %d objects that cannot stay are left out", made.Left)
+	back := rightsOf(s)
+	principals := back.principals()
+	if o.DropRights {
+		principals = nil
+		f.Say("signalbox: all rights are dropped: only the tokens in the files of hosts let in")
+	}
+	f.Say("signalbox: hosts of before are refused from now on. Do not start them again: what they have counts no " +
+		"more")
+	return f.Line(Made{o.Dir, id.HostName, id.Cluster, generationText(id.Generation), made.Nodes, made.Objects,
+		principals, left},
+		"%s is host %s of the new cluster %s, generation %d, with %d nodes and %d objects. Start it with signalbox "+
+			"serve",
+		o.Dir, id.HostName, id.Cluster, id.Generation.Number(), made.Nodes, made.Objects)
+}
+
+// Made is a new cluster as JSON.
+type Made struct {
+	Path       string
+	HostName   string
+	Cluster    string
+	Generation string
+	Nodes      int
+	Objects    int
+	// Principals are the principals with rights in the new cluster.
+	Principals []admin.Principal
+	Remnants   []remnantObject
+}

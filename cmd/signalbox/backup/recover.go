@@ -1,0 +1,183 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/backup"
+	"github.com/signalbox/signalbox/server/restore"
+)
+
+// recoverFlags are those of signalbox cluster recover.
+type recoverFlags struct {
+	newHostFlags
+	from   []string
+	export string
+	yes    bool
+	left   []remnantObject // the rest of the cluster, after read
+}
+
+// Recover returns the command that makes a cluster of the content of survivors. The command belongs below cluster.
+func Recover(f *cli.Frame) *cobra.Command {
+	var r recoverFlags
+	c := f.Local(&cobra.Command{
+		Use:   "recover",
+		Short: "Make a new cluster of what is left when a majority of the hosts is lost for good",
+		Long: `Makes the first host of a new cluster of what the surviving hosts of a cluster have,
+when so many of its hosts are lost for good that no majority is left. It is for
+nothing else: where a majority can be started again, start it, and nothing is lost.
+
+Stop all hosts first. Name what is left with --from: the data directories of stopped
+hosts that are on this machine, and files that --export has made of others. For each
+shard the state that is furthest is taken. What a survivor has is read and never
+changed.
+
+What was acknowledged and had reached any of the survivors is there. What only lost
+hosts had is lost. It says how many entries each survivor lacks of the furthest, and
+when its log was written last: one that was away is as old as that, and what it has of
+rights may have been revoked since.
+
+The new cluster has the id of the old one and the next generation, one host, and no
+sessions; all fencing tokens are above those of before. Hosts of the old cluster are
+refused by it and end with exit code 65: give them empty directories and let them join
+it.
+
+Exit codes: 0 made; 65 a directory or a file cannot be read or used; 64 the command
+line is wrong, or there is no terminal to ask at.`,
+		Example: `  # where one host is left
+  signalbox cluster recover --from /var/lib/signalbox --data-dir /var/lib/signalbox-new --name c
+
+  # where two of five are left: on the machine of the other one
+  signalbox cluster recover --from /var/lib/signalbox --export d.export
+  # and then here
+  signalbox cluster recover --from /var/lib/signalbox,d.export --data-dir ./new --name c`,
+		RunE: func(c *cobra.Command, _ []string) error { return r.run(c.Context(), f) },
+	})
+	r.add(c)
+	c.Flags().StringSliceVar(&r.from, "from", nil, "`DIR|FILE,...` what is left: data directories of stopped hosts, and files of --export")
+	c.Flags().StringVar(&r.export, "export", "", "write what is left into `FILE`, and make no cluster")
+	c.Flags().BoolVarP(&r.yes, "yes", "y", false, "do it without asking for the id of the cluster")
+	return c
+}
+
+func (r *recoverFlags) run(ctx context.Context, f *cli.Frame) error {
+	if len(r.from) == 0 {
+		return cli.Errorf(cli.ExitUsage, "name what is left of the cluster with --from DIR|FILE,...")
+	}
+	if r.export == "" {
+		if err := r.check(); err != nil {
+			return err
+		}
+	}
+	cli.KeepPrivate()
+	ctx, stop := cli.UntilInterrupted(ctx)
+	defer stop()
+	best, err := r.read(ctx, f)
+	if err != nil {
+		return cli.ExitWith(cli.ExitData, err)
+	}
+	if r.export != "" {
+		return r.write(f, best)
+	}
+	if err := r.confirm(f, best.Header.Cluster); err != nil {
+		return err
+	}
+	return makeCluster(ctx, f, best, r.left, restore.Options{
+		Dir: r.dir, HostName: r.name, Raft: r.raft, KeepID: true, Shards: r.shards, Version: f.Version,
+		By: "signalbox cluster recover", Why: "of " + strings.Join(r.from, ", "),
+	})
+}
+
+// read reads the content of all survivors, and returns the furthest state of each shard.
+func (r *recoverFlags) read(ctx context.Context, f *cli.Frame) (*backup.States, error) {
+	var all []*backup.States
+	for _, from := range r.from {
+		s, err := r.readOne(ctx, f, from)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	if len(all) == 1 && r.export != "" {
+		return all[0], nil // a missing shard may be in the file of a further survivor
+	}
+	best, err := backup.Choose(all)
+	if err != nil {
+		return nil, err
+	}
+	r.left = remnantsOf(r.from, all, best)
+	for i := range r.left {
+		r.left[i].say(f)
+	}
+	f.Say("signalbox: what the cluster acknowledged after that is lost, and what only lost hosts had before. How " +
+		"many entries that is no survivor can say")
+	return best, nil
+}
+
+func (r *recoverFlags) readOne(ctx context.Context, f *cli.Frame, from string) (*backup.States, error) {
+	info, err := os.Stat(from)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return load(f, from)
+	}
+	above := filepath.Dir(filepath.Clean(from))
+	if r.dir != "" {
+		above = filepath.Dir(filepath.Clean(r.dir))
+	}
+	scratch, err := os.MkdirTemp(above, "signalbox-recover-")
+	if err != nil {
+		return nil, err
+	}
+	s, err := restore.Read(ctx, from, scratch, f.Version)
+	return s, errors.Join(err, os.RemoveAll(scratch))
+}
+
+// write writes what is left into a file.
+func (r *recoverFlags) write(f *cli.Frame, s *backup.States) error {
+	file, err := os.OpenFile(r.export, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return cli.ExitWith(cli.ExitExists, err)
+	}
+	if err := errors.Join(s.Save(file), file.Sync(), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(r.export))
+	}
+	return f.Line(Export{r.export, s.Header.Cluster, s.Header.Host}, "%s has what host %s has of cluster %s",
+		r.export, s.Header.Host, s.Header.Cluster)
+}
+
+// Export is an export as JSON.
+type Export struct {
+	Path     string
+	Cluster  string
+	HostName string
+}
+
+// confirm has the id of the cluster typed.
+func (r *recoverFlags) confirm(f *cli.Frame, cluster string) error {
+	if r.yes {
+		return nil
+	}
+	what := fmt.Sprintf("what only lost hosts of cluster %s had is lost for good, and its hosts are refused from "+
+		"now on",
+		cluster)
+	if !cli.IsTerminal(f.In) || !cli.IsTerminal(f.Err) {
+		return cli.Errorf(cli.ExitUsage, "%s; nothing was done, since there is no terminal to ask at: --yes does it "+
+			"without asking", what)
+	}
+	fmt.Fprintf(f.Err, "signalbox: %s.\nType the id of the cluster to go on: ", what)
+	line, _ := bufio.NewReader(f.In).ReadString('\n') // an answer that breaks off is no answer
+	if strings.TrimSpace(line) != cluster {
+		return errors.New("nothing was done")
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// progressEvery is how often it is said how far a backup has come.
+const progressEvery = 5 * time.Second
+
+// saveCommand is one run of backup save.
+type saveCommand struct {
+	*cli.Frame
+	every  time.Duration
+	keep   int
+	listen string
+	rate   cli.SizeFlag
+}
+
+func newSave(f *cli.Frame) *cobra.Command {
+	s := &saveCommand{Frame: f, rate: defaultRate}
+	c := f.Command(&cobra.Command{
+		Use:   "save FILE|DIR|-",
+		Short: "Save the state of a running cluster",
+		Long: `Reads the state of every shard from its leader while the cluster goes on, and writes all
+of them into FILE, or to the standard output. Everything is in it that was acknowledged
+before the command was started. The token needs the right backup for the path /, which
+the role root has.
+
+It reads no more than --rate in a second, and gives way to other processes (as nice -n 10
+does), so that hosts and clients notice little of it, also where they share its machine.
+
+FILE is there when it is whole, and not before: until then its name ends in ` + cli.PartialSuffix + `.
+Where a leader is lost, its shard is begun again at the next one. It is given up
+when nothing has come for as long as --timeout.
+
+With --keep it saves into the directory DIR, under a name that sorts by time, and keeps
+the newest of them: for cron. With --every it stays, saves at once and then each time,
+and keeps 24 unless --keep says otherwise. A backup that fails is reported and tried
+again at the next time. --metrics-listen serves the time of the last success, for
+alerts, at /metrics. One process at a time saves into a directory.
+
+Only its user may read what it writes: it holds all that the cluster keeps, and hashes
+of tokens.
+
+Exit codes: 0 saved; 69 it could not be saved in time; 77 the token does not give the
+right.`,
+		Example: `  signalbox backup save signalbox.backup
+
+  # to a store
+  signalbox backup save - | aws s3 cp - s3://backups/signalbox.backup
+
+  # every hour, for a day
+  signalbox backup save /var/backups/signalbox --every 1h --keep 24`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := s.check(c, args[0]); err != nil {
+				return err
+			}
+			cli.KeepPrivate()
+			if f.Out == os.Stdout { // the process runs this command alone
+				giveWay()
+			}
+			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
+				timeout, err := k.Timeout()
+				if err != nil {
+					return err
+				}
+				source := source{admin.Of(box), timeout, uint64(s.rate), f.Say}
+				if s.every > 0 || c.Flags().Changed("keep") {
+					return s.series(ctx, args[0], &source)
+				}
+				return s.once(ctx, args[0], &source)
+			})
+		},
+	})
+	c.Flags().DurationVar(&s.every, "every", 0, "stay, and save each `TIME`, such as 1h, into a directory")
+	c.Flags().IntVar(&s.keep, "keep", 24, "`NUMBER` of backups that stay in the directory")
+	c.Flags().Var(&s.rate, "rate", "how much is read in a second: `SIZE`, such as 64MiB; 0 for all that goes")
+	c.Flags().StringVar(&s.listen, "metrics-listen", "", "`HOST:PORT` at which metrics of the backups are served")
+	return c
+}
+
+func (s *saveCommand) check(c *cobra.Command, target string) error {
+	switch {
+	case s.every == 0 && s.listen != "":
+		return cli.Misuse(c, "--metrics-listen goes with --every")
+	case s.every == 0 && !c.Flags().Changed("keep"):
+		return nil
+	case s.every != 0 && s.every < time.Second:
+		return cli.Misuse(c, "--every is one second at the least")
+	case s.keep < 1:
+		return cli.Misuse(c, "--keep is 1 at the least")
+	}
+	info, err := os.Stat(target)
+	switch {
+	case err != nil:
+		return cli.ExitWith(cli.ExitNotFound, err)
+	case !info.IsDir():
+		return cli.Misuse(c, "with --every and with --keep %s must be a directory", cli.Safe(target))
+	}
+	return nil
+}
+
+// once saves a single backup.
+func (s *saveCommand) once(ctx context.Context, target string, from *source) (err error) {
+	var done admin.Backup
+	if target == "-" {
+		if done, err = from.save(ctx, s.Out); err == nil {
+			s.Say("signalbox: %s", savedText("the backup", &done))
+		}
+		return err
+	}
+	err = cli.WriteWhole(target, func(w io.Writer) (err error) {
+		done, err = from.save(ctx, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.Line(Saved{target, done}, "%s", savedText(target, &done))
+}
+
+func savedText(target string, b *admin.Backup) string {
+	return fmt.Sprintf("%s has %d data shards of cluster %s, generation %d, with %s", target, b.Shards, b.Cluster,
+		b.Generation, cli.ByteText(b.Bytes))
+}
+
+// Saved is a finished backup with the file of the backup.
+type Saved struct {
+	Path string
+	admin.Backup
+}
+
+// source is the cluster that is saved.
+type source struct {
+	admin    *admin.Admin
+	patience time.Duration
+	rate     uint64
+	say      func(format string, args ...any)
+}
+
+// errNothingCame is the cause of a context whose backup did not get on.
+var errNothingCame = errors.New("nothing has come from the cluster for as long as --timeout")
+
+// save writes a backup, says how far the backup has come, and gives up a backup that does not get on.
+func (s *source) save(ctx context.Context, w io.Writer) (admin.Backup, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stalled := time.AfterFunc(s.patience, func() { cancel(errNothingCame) })
+	defer stalled.Stop()
+	said := time.Now()
+	w = &steady{ctx: ctx, w: w, rate: s.rate}
+	paused := &pausing{w: w, stop: func() { stalled.Stop() }, resume: func() { stalled.Reset(s.patience) }}
+	done, err := s.admin.Backup(ctx, paused, func(b admin.Backup) {
+		if now := time.Now(); now.Sub(said) >= progressEvery {
+			said = now
+			s.say("signalbox: %d of %d shards, %s", b.Saved, b.Shards+1, cli.ByteText(b.Bytes))
+		}
+	})
+	if errors.Is(context.Cause(ctx), errNothingCame) {
+		err = cli.ExitWith(cli.ExitUnavailable, cli.EndedBy(ctx, err))
+	}
+	return done, err
+}
+
+// pausing lets a writer take its time: what waits for the reader of a pipe is not the cluster's fault.
+type pausing struct {
+	w            io.Writer
+	stop, resume func()
+}
+
+// Write implements io.Writer.
+func (p *pausing) Write(b []byte) (int, error) {
+	p.stop()
+	defer p.resume()
+	return p.w.Write(b)
+}
+
+// backupNice is the nice value of a process that saves backups: where all want a processor, the process gets a tenth of
+// the share of a host.
+const backupNice = 10
+
+// giveWay lets other processes go first: it lowers the priority of all threads, from which later threads inherit. A
+// thread that starts during a pass may have inherited the old priority, so passes go on until two in a row have found
+// nothing to lower. A process of that priority already stays as it is, and a process that may not lower it, or has no
+// /proc, goes on with the old priority.
+func giveWay() {
+	for quiet, passes := 0, 0; quiet < 2 && passes < 100; passes++ {
+		quiet++
+		threads, _ := os.ReadDir("/proc/self/task")
+		for _, t := range threads {
+			id, err := strconv.Atoi(t.Name())
+			if err != nil {
+				continue
+			}
+			// On Linux the system call returns 20 less the value, lest it look like an error.
+			now, err := unix.Getpriority(unix.PRIO_PROCESS, id)
+			if err == nil && 20-now < backupNice && unix.Setpriority(unix.PRIO_PROCESS, id, backupNice) == nil {
+				quiet = 0
+			}
+		}
+	}
+}

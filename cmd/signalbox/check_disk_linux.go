@@ -1,5 +1,0 @@
-package main
-
-import "syscall"
-
-func fdatasync(fd int) error { return syscall.Fdatasync(fd) }

@@ -1,0 +1,132 @@
+// Package config has the commands about pieces of config. Command is the door, and edit.go runs an editor.
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/config"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// Command returns the commands about pieces of config.
+func Command(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "config",
+		Short: "Small settings that are watched: get, list, put, edit",
+		Long: `A piece of config is a small text, up to 64 KiB, that programs read and follow. It is
+the data of a persistent semaphore with a limit of 1, so signalbox semaphore list
+and signalbox semaphore delete know it too.`,
+	}, newGet(f), newPut(f), newEdit(f), newWatch(f)))
+}
+
+func newGet(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "get PATH NAME",
+		Short: "Print a piece of config as it is",
+		Long: `Prints a piece of config: its bytes and nothing else, but for a terminal, where what is
+not printable is written as an escape. It sees everything that was put before. With
+-o json it is an object with its revision as well, for a guarded put. If there is none
+the command ends with code 66.`,
+		Example: `  signalbox config get /prod/jobs limits >limits.json
+
+  # with a value where there is none
+  signalbox config get /prod/jobs workers 2>/dev/null || echo 8`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			value, revision, err := config.Get(ctx, box, args[0], args[1])
+			switch {
+			case errors.Is(err, client.ErrSemaphoreNotFound):
+				return fmt.Errorf("%w; signalbox config put %s %s VALUE makes it", err, cli.Safe(args[0]),
+					cli.Safe(args[1]))
+			case err != nil:
+				return err
+			case f.JSON():
+				return f.Object(operation.Piece{Exists: true, Revision: revision, Value: value})
+			}
+			return f.Raw(value)
+		}),
+	}
+}
+
+func newPut(f *cli.Frame) *cobra.Command {
+	var revision uint64
+	c := &cobra.Command{
+		Use:   "put PATH NAME DATA",
+		Short: "Set a piece of config",
+		Long: `Makes DATA the piece of config of that name, which is created where there is none.
+Everybody who watches it is told.
+
+With --if-revision nothing changes unless it has the revision that get told, or,
+with 0, unless there is none; the command ends with code 79 otherwise.
+
+` + cli.DataHelp,
+		Example: `  signalbox config put /prod/jobs workers 8
+  signalbox config put /prod/jobs limits @limits.json
+  jq '.workers = 9' limits.json | signalbox config put /prod/jobs limits -
+
+  # only if nobody else has put anything yet
+  signalbox config put /prod/jobs workers 8 --if-revision 0`,
+		RunE: func(c *cobra.Command, args []string) error {
+			value, err := f.Data(args[2])
+			if err != nil {
+				return err
+			}
+			var guards []config.PutOption
+			if c.Flags().Changed("if-revision") {
+				guards = append(guards, config.IfRevision(revision))
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				err := config.Put(ctx, box, args[0], args[1], value, guards...)
+				if errors.Is(err, client.ErrPreconditionFailed) {
+					return cli.Errorf(cli.ExitState, "put %s: it has not revision %d, and nothing was put; signalbox "+
+						"config get %s %s -o json tells which it has",
+						cli.Safe(args[1]), revision, cli.Safe(args[0]), cli.Safe(args[1]))
+				}
+				if err != nil {
+					return err
+				}
+				return f.Done(true, "config %s has %s now", cli.Safe(args[1]), operation.Plural(len(value), "byte"))
+			})
+		},
+	}
+	c.Flags().Uint64Var(&revision, "if-revision", 0, "put it only if it has this revision, `NUMBER`; 0 is none at all")
+	return c
+}
+
+func newWatch(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch PATH NAME",
+		Short: "Follow a piece of config as it changes",
+		Long: `Prints a piece of config, and again whenever it has changed, until it is interrupted.
+The node must exist, the config need not. Lost connections and changes of leader do
+not end the watch; where changes come faster than they are read only the newest
+counts.
+
+Each value is a line with its revision; long ones are cut. With -o json each is an
+object with the whole value. It can be piped: each line is written at once, and the
+command ends when nobody reads it any more.`,
+		Example: `  signalbox config watch /prod/jobs limits
+
+  # keep a file as the config is
+  signalbox config watch /prod/jobs limits -o json |
+    while read -r v; do jq -j .value <<<"$v" >limits.json; done`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return cli.Print(f, c, func(ctx context.Context, box *client.Client) iter.Seq2[config.Value, error] {
+				return config.Watch(ctx, box, args[0], args[1])
+			}, func(v config.Value) error {
+				shown := "does not exist"
+				if v.Exists {
+					shown = cli.Cell(v.Data)
+				}
+				piece := operation.Piece{Exists: v.Exists, Revision: v.Revision, Value: v.Data}
+				return f.Line(piece, "revision %d   %s", v.Revision, shown)
+			})
+		},
+	}
+}

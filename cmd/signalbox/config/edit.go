@@ -1,0 +1,150 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/config"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+func newEdit(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "edit PATH NAME",
+		Short: "Change a piece of config with an editor",
+		Long: `Opens a piece of config in the editor of VISUAL or EDITOR, or else vi, and puts what is
+saved there, if it is other than before. Where there is none the file is empty at
+first.
+
+If somebody else has put another value meanwhile, nothing is put: the command ends
+with code 79, and says in which file what was edited is kept.`,
+		Example: `  signalbox config edit /prod/jobs limits
+  EDITOR='code --wait' signalbox config edit /prod/jobs limits`,
+		RunE: func(c *cobra.Command, args []string) error {
+			e := &edit{f: f, c: c, path: args[0], name: args[1]}
+			return e.run()
+		},
+	}
+}
+
+// edit is an edit of a piece of config.
+type edit struct {
+	f          *cli.Frame
+	c          *cobra.Command
+	path, name string
+}
+
+func (e *edit) run() error {
+	old, err := e.get()
+	if err != nil {
+		return err
+	}
+	file, err := e.begin(old.Data)
+	if err != nil {
+		return err
+	}
+	value, err := e.edited(file)
+	// Compared with the file: a file that is too large to be put has no value.
+	if text, failure := os.ReadFile(file); failure == nil && bytes.Equal(text, old.Data) {
+		if err == nil {
+			e.f.Say("nothing was changed")
+		}
+		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
+	}
+	if err == nil {
+		err = e.put(old, value)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what was edited is kept in %s", err, file)
+	}
+	return os.RemoveAll(filepath.Dir(file))
+}
+
+// get returns the present value, with revision 0 for no value.
+func (e *edit) get() (v config.Value, err error) {
+	err = e.f.Ask(e.c, func(ctx context.Context, box *client.Client) error {
+		var err error
+		v.Data, v.Revision, err = config.Get(ctx, box, e.path, e.name)
+		if errors.Is(err, client.ErrSemaphoreNotFound) {
+			return nil
+		}
+		v.Exists = err == nil
+		return err
+	})
+	return v, err
+}
+
+// put puts the value if the value on which the edit began is still there. A revision also grows when the semaphore gets
+// a new owner, so a higher revision alone is no conflict.
+func (e *edit) put(old config.Value, value []byte) error {
+	return e.f.Ask(e.c, func(ctx context.Context, box *client.Client) error {
+		revision := old.Revision
+		for {
+			err := config.Put(ctx, box, e.path, e.name, value, config.IfRevision(revision))
+			if err == nil {
+				e.f.Say("config %s has %s now", cli.Safe(e.name), operation.Plural(len(value), "byte"))
+			}
+			if !errors.Is(err, client.ErrPreconditionFailed) {
+				return err
+			}
+			data, newer, err := config.Get(ctx, box, e.path, e.name)
+			exists := !errors.Is(err, client.ErrSemaphoreNotFound)
+			if err != nil && exists {
+				return err
+			}
+			if exists != old.Exists || !bytes.Equal(data, old.Data) || newer == revision {
+				return cli.Errorf(cli.ExitState,
+					"edit %s: somebody else has put another value meanwhile, and nothing was put", cli.Safe(e.name))
+			}
+			revision = newer
+		}
+	})
+}
+
+// begin writes the value to a file in a folder of its own. Only this user may read the file. The file ends like the
+// name of the value, so that editors know the kind of the text.
+func (e *edit) begin(data []byte) (file string, err error) {
+	folder, err := os.MkdirTemp("", "signalbox-edit-")
+	if err != nil {
+		return "", fmt.Errorf("edit %s: %w", cli.Safe(e.name), err)
+	}
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return '_'
+		}
+		return r
+	}, e.name)
+	file = filepath.Join(folder, "signalbox-"+name[max(0, len(name)-64):])
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		return "", fmt.Errorf("edit %s: %w", cli.Safe(e.name), err)
+	}
+	return file, nil
+}
+
+// edited runs the editor and returns what is in the file then.
+func (e *edit) edited(file string) ([]byte, error) {
+	editor := cmp.Or(e.f.Variable("VISUAL"), e.f.Variable("EDITOR"), "vi")
+	// As in git, the shell splits the text of the variable, and quotes the file.
+	run := exec.Command("sh", "-c", editor+` "$@"`, editor, file)
+	run.Stdin, run.Stdout, run.Stderr, run.Env = e.f.In, e.f.Out, e.f.Err, e.f.Environment
+	// What is typed to interrupt is meant for the editor.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	if err := run.Run(); err != nil {
+		return nil, fmt.Errorf("edit %s: the editor (%s): %w", cli.Safe(e.name), cli.Safe(editor), err)
+	}
+	return e.f.Data("@" + file)
+}

@@ -1,0 +1,182 @@
+// Package contexts has the commands about contexts, which say under a name how a cluster is reached. Command is the
+// door, and package cli has the file of contexts.
+package contexts
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// Command returns the commands about contexts.
+func Command(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "context",
+		Short: "Clusters by name: list, show, use, set, delete",
+		Long: `A context says how a cluster is reached, under a name: its endpoints, a file with a
+token, TLS, a timeout. The current one counts where nothing else is said, --context
+or SIGNALBOX_CONTEXT names another.
+
+They are in a YAML file, $HOME/.config/signalbox/contexts.yaml, or the one that
+SIGNALBOX_CONTEXTS names; signalbox help connection shows how it is written.`,
+	}, newList(f), newShow(f), newUse(f), newSet(f), newDelete(f)))
+}
+
+// Object is a context as it is listed.
+type Object struct {
+	Name     string
+	Current  bool
+	Settings cli.Context
+}
+
+func newList(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the contexts",
+		Long:  `Lists the contexts of the file, and which of them is the current one.`,
+		Example: `  signalbox context list
+  signalbox context list -o json | jq -r 'select(.current) | .name'`,
+		RunE: func(*cobra.Command, []string) error {
+			contexts, err := f.LoadContexts()
+			if err != nil {
+				return err
+			}
+			rows := f.Rows("CURRENT", "NAME", "ENDPOINTS", "+TOKEN FILE", "+TLS CA", "+TIMEOUT")
+			for _, name := range contexts.Names() {
+				k := contexts.Contexts[name]
+				mark := "-"
+				if name == contexts.Current {
+					mark = "*"
+				}
+				rows.Add(Object{name, name == contexts.Current, k}, mark, name, k["endpoints"],
+					k["token-file"], k["tls-ca"], k["timeout"])
+			}
+			return rows.End()
+		},
+	}
+}
+
+// Setting is a setting in force, as the command prints settings.
+type Setting struct {
+	Setting string
+	Value   string
+	From    string
+}
+
+func newShow(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show [NAME]",
+		Short: "Show what counts, and who says so",
+		Long: `Shows how the cluster would be reached, and where each setting is from: a flag, a
+variable of the environment, the context, or the default. With NAME it is as if
+--context NAME was given.`,
+		Example: `  signalbox context show
+  signalbox context show prod`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if err := c.Flags().Set("context", args[0]); err != nil {
+					return err
+				}
+			}
+			k, err := f.Connection()
+			if err != nil {
+				return err
+			}
+			rows := f.Rows("SETTING", "VALUE", "FROM")
+			k.Each(func(name string, given cli.Given) {
+				rows.Add(Setting{name, given.Text, given.From}, name, given.Text, given.From)
+			})
+			return rows.End()
+		},
+	}
+}
+
+func newUse(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:     "use NAME",
+		Short:   "Make a context the current one",
+		Long:    `Makes a context the one that counts where nothing else is said.`,
+		Example: `  signalbox context use prod`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			err := f.ChangeContexts(func(contexts *cli.Contexts) error {
+				contexts.Current = args[0]
+				_, err := contexts.Get(args[0])
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			f.Say("the context is %s now", cli.Safe(args[0]))
+			return nil
+		},
+	}
+}
+
+func newSet(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "set NAME [--endpoints ADDRESSES] [--token-file FILE] ...",
+		Short: "Make a context, or change one",
+		Long: `Makes a context of what the flags say, or changes those of its settings that they say;
+a flag with nothing ('') takes its setting out. The flags are those with which any
+command can say how a cluster is reached (signalbox help connection). Files are
+kept with their full path. The first context that is made is the current one.
+
+The context is not tried: signalbox status --context NAME does so.`,
+		Example: `  signalbox context set local --endpoints 127.0.0.1:7420
+
+  signalbox context set prod --endpoints a.example:7423,b.example:7423,c.example:7423 \
+      --tls-ca /etc/signalbox/ca.pem --token-file ~/.config/signalbox/prod.token
+
+  # no time limit of its own any more
+  signalbox context set prod --timeout ''`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			given, err := f.Given(filepath.Abs)
+			if err != nil {
+				return err
+			}
+			var current string
+			err = f.ChangeContexts(func(contexts *cli.Contexts) error {
+				err := contexts.Set(args[0], given)
+				current = contexts.Current
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			f.Say("context %s is set; the current one is %s", cli.Safe(args[0]), cli.Safe(current))
+			return nil
+		},
+	}
+}
+
+func newDelete(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete NAME",
+		Short:   "Delete a context",
+		Long:    `Takes a context out of the file. Nothing happens to the cluster.`,
+		Example: `  signalbox context delete test`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var current string
+			err := f.ChangeContexts(func(contexts *cli.Contexts) error {
+				_, err := contexts.Get(args[0])
+				delete(contexts.Contexts, args[0])
+				if contexts.Current == args[0] {
+					contexts.Current = ""
+				}
+				current = contexts.Current
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if current == "" {
+				f.Say("context %s is deleted; there is no current one now", cli.Safe(args[0]))
+				return nil
+			}
+			f.Say("context %s is deleted", cli.Safe(args[0]))
+			return nil
+		},
+	}
+}

@@ -1,0 +1,147 @@
+// Package discover has the commands about lists of endpoints. Command is the door.
+package discover
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/discovery"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// Command returns the commands about lists of endpoints.
+func Command(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "discover",
+		Short: "Who is there: register, list, watch",
+		Long: `A list of endpoints tells where a service is to be found. Who registers is on the
+list as long as its process lives, and is off it when its session ends: at once
+when it stops in peace, after the session's timeout when it dies.
+
+A list is a semaphore without a limit, and each endpoint is the data of an owner,
+so signalbox semaphore describe shows it as well.`,
+	}, newRegister(f), newWatch(f)))
+}
+
+func newRegister(f *cli.Frame) *cobra.Command {
+	var session cli.SessionFlags
+	var metadata map[string]string
+	c := &cobra.Command{
+		Use:   "register PATH NAME ADDRESS",
+		Short: "Put an address on a list, until interrupted",
+		Long: `Puts an address on the list NAME of the node, and keeps it there until the command
+is interrupted (SIGINT or SIGTERM): then it takes it off and ends with code 0. The
+list is made where there is none.
+
+If the cluster cannot be reached for so long that the session expires, the address
+is off the list, and on it again when the cluster is back.`,
+		Example: `  signalbox discover register /prod api 10.0.0.7:8080
+
+  # with what callers may want to know
+  signalbox discover register /prod api 10.0.0.7:8080 --metadata zone=b,weight=3
+
+  # beside a server that knows nothing of it
+  ./server & server=$!
+  signalbox discover register /prod api "$(hostname):8080" & registered=$!
+  wait $server; kill $registered`,
+		RunE: func(c *cobra.Command, args []string) error {
+			endpoint := discovery.Endpoint{Address: args[2], Metadata: metadata}
+			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
+				s, err := session.Open(ctx, k, box, args[0], c.CommandPath()+" "+args[1], client.Renew())
+				if err != nil {
+					return err
+				}
+				defer cli.CleanUp(ctx, f, "end the session", s.Close)
+				within, cancel, err := k.Within(ctx)
+				if err != nil {
+					return err
+				}
+				r, err := discovery.Register(within, s, args[1], endpoint)
+				err = cli.EndedBy(within, err)
+				cancel()
+				if err != nil {
+					return err
+				}
+				return keepRegistered(ctx, f, s, r, args[1], endpoint)
+			})
+		},
+	}
+	session.Add(c)
+	c.Flags().StringToStringVar(&metadata, "metadata", nil, "what callers may want to know, `KEY=VALUE,...`; may be repeated")
+	return c
+}
+
+// keepRegistered prints a registration and keeps it until the context ends, or the registration for good.
+func keepRegistered(ctx context.Context, f *cli.Frame, s *client.Session, r *discovery.Registration, name string,
+	endpoint discovery.Endpoint) error {
+	endpoint.SessionID, endpoint.OrderID = s.ID(), r.Fence()
+	err := f.Line(endpoint, "registered %s as %s: order %d, session %d",
+		cli.Safe(endpoint.Address), cli.Safe(name), endpoint.OrderID, endpoint.SessionID)
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case <-r.Done():
+			return cli.Errorf(cli.ExitLost, "%s is not on the list %s any more: %w", cli.Safe(endpoint.Address),
+				cli.Safe(name), r.Err())
+		}
+	}
+	cli.CleanUp(ctx, f, "take the address off the list", r.Close)
+	f.Say("withdrawn")
+	return err
+}
+
+func newWatch(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "watch PATH NAME",
+		Short: "Follow a list as it changes",
+		Long: `Prints who is on a list, and then who joins and leaves, a line each, until it is
+interrupted. The node must exist, the list need not. Lost connections and changes
+of leader do not end the watch.
+
+With -o json each line is an object with all endpoints, and in joined, changed and
+left those that are other than in the line before. It can be piped: each line is
+written at once, and the command ends when nobody reads it any more.`,
+		Example: `  signalbox discover watch /prod api
+
+  # write the addresses to a file whenever they change
+  signalbox discover watch /prod api -o json |
+    while read -r set; do jq -r '.endpoints[].address' <<<"$set" >backends; done`,
+		RunE: func(c *cobra.Command, args []string) error {
+			first := true
+			return cli.Print(f, c, func(ctx context.Context, box *client.Client) iter.Seq2[*discovery.Set, error] {
+				return discovery.Watch(ctx, box, args[0], args[1])
+			}, func(s *discovery.Set) error {
+				defer func() { first = false }()
+				return printSet(f, s, first)
+			})
+		},
+	}
+}
+
+// printSet prints what has changed in a list.
+func printSet(f *cli.Frame, s *discovery.Set, first bool) error {
+	if f.JSON() {
+		return f.Object(s)
+	}
+	if first && len(s.Endpoints) == 0 {
+		return f.Write([]byte("nobody is there\n"))
+	}
+	for _, part := range []struct {
+		what      string
+		endpoints []discovery.Endpoint
+	}{{"left   ", s.Left}, {"changed", s.Changed}, {"joined ", s.Joined}} {
+		for _, e := range part.endpoints {
+			metadata := cli.Safe(operation.MetadataText(e.Metadata))
+			line := strings.TrimRight(part.what+"   "+cli.Cell(e.Address)+"   "+metadata, " ")
+			if err := f.Write([]byte(line + "\n")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// hostAct is a command that changes a single host.
+type hostAct struct {
+	*cli.Frame
+	flags cli.ActFlags
+	wait  bool
+	// within bounds all of the act, with the waiting; 0 for the bounds of --timeout and --wait.
+	within time.Duration
+	// done is the word for the change, and waited the state for --wait, 0 for none.
+	done   string
+	waited admin.State
+}
+
+// add adds the flags, and --wait where the act leads to a state.
+func (a *hostAct) add(c *cobra.Command) *cobra.Command {
+	a.flags.Add(c, "history")
+	if a.waited != 0 {
+		c.Flags().BoolVar(&a.wait, "wait", false,
+			"wait until it is "+a.waited.String()+", and say what that waits for; --timeout does not bound it")
+	}
+	return c
+}
+
+// run carries an act out.
+func (a *hostAct) run(c *cobra.Command, host string,
+	act func(ctx context.Context, on *admin.Admin, by admin.By) (changed bool, err error),
+) error {
+	if a.within > 0 {
+		a.wait = true
+		bounded, cancel := context.WithTimeoutCause(c.Context(), a.within, cli.Errorf(cli.ExitUnavailable,
+			"host %s is not %s after %v; what has begun goes on", cli.Safe(host), a.done, a.within))
+		defer cancel()
+		c.SetContext(bounded)
+	}
+	return a.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
+		within, cancel, err := k.Within(ctx)
+		if err != nil {
+			return err
+		}
+		defer cancel()
+		on := admin.Of(box)
+		var id uint64
+		if a.wait { // by its id, since a new host may have the name by then
+			cluster, err := on.Describe(within)
+			if err != nil {
+				return cli.EndedBy(within, err)
+			}
+			h, err := memberOf(cluster, host)
+			if err != nil {
+				return err
+			}
+			id = h.ID
+		}
+		changed, err := act(within, on, admin.By(a.flags.By(a.Frame)))
+		if err != nil {
+			return cli.EndedBy(within, err)
+		}
+		if a.wait {
+			if err := a.await(ctx, on, id); err != nil {
+				return err
+			}
+		}
+		return a.ReportAct("host "+host, a.done, changed, nil)
+	})
+}
+
+// await waits until the host has come to the state, and says what is waited for whenever that changes.
+func (a *hostAct) await(ctx context.Context, on *admin.Admin, id uint64) error {
+	w := &waiting{frame: a.Frame, on: on}
+	for {
+		cluster, err := on.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		h := cluster.Host(id)
+		if h == nil || h.Current.State == a.waited && h.AtTarget() {
+			return nil
+		}
+		if h.Target.State != a.waited {
+			return cli.Errorf(cli.ExitState, "host %s is not to be %v any more, but %v: %s", h.Name, a.waited,
+				h.Target.State, h.Target.Reason)
+		}
+		why, err := w.look(ctx)
+		if err != nil {
+			return err
+		}
+		if why != nil {
+			w.say(why)
+		}
+		if !cli.SleepFor(ctx, lookEvery) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// simpleAct is an act with nothing but a host, an author and a reason.
+func simpleAct(f *cli.Frame, use string, c *cobra.Command, a *hostAct,
+	act func(on *admin.Admin, ctx context.Context, host string, by admin.By) (bool, error),
+) *cobra.Command {
+	a.Frame = f
+	c.Use = use + " HOST"
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.run(c, args[0], func(ctx context.Context, on *admin.Admin, by admin.By) (bool, error) {
+			return act(on, ctx, args[0], by)
+		})
+	}
+	return a.add(c)
+}
+
+func newHostDrain(f *cli.Frame) *cobra.Command {
+	a := &hostAct{done: "drained", waited: admin.Offline}
+	c := simpleAct(f, "drain", &cobra.Command{
+		Short: "Have a host hand over all it does, before it is stopped",
+		Long: `Gives a host the target OFFLINE: it hands over the leaderships that it has, and its
+votes where another host can have them. Then it can be stopped, and no client waits
+for an election. When it is started again it is ONLINE again.
+
+A drain that would cost a shard its majority is refused, and says which. SIGTERM does
+the same as a drain, but for three seconds at the most, and is never refused.
+
+--wait waits for as long as it takes. --within waits too, and bounds all of it, the
+connecting as well: what stops the host then need not wait longer. It ends with 69
+where the host is not drained by then, and the drain goes on.
+
+Without HOST it is the one that SIGNALBOX_NAME names, as for signalbox serve: a hook
+that runs before a container is stopped need not know more.`,
+		Example: `  signalbox host drain b --wait --reason "a new disk"
+
+  # before something else stops the host, in half a minute
+  signalbox host drain b --within 25s`,
+	}, a, (*admin.Admin).Drain)
+	c.Flags().DurationVar(&a.within, "within", 0,
+		"wait as with --wait, and end after a `DURATION` such as 25s, whatever has been done by then")
+	named := c.RunE
+	c.Use = "drain [HOST]"
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if own := f.Variable(nameVariable); len(args) == 0 && own != "" {
+			args = []string{own}
+		}
+		if len(args) == 0 {
+			return cli.Misuse(c, "HOST is missing, and "+nameVariable+" names none")
+		}
+		return named(c, args)
+	}
+	return c
+}
+
+// nameVariable is the variable in which signalbox serve finds the name of a host.
+const nameVariable = "SIGNALBOX_NAME"
+
+func newHostUndrain(f *cli.Frame) *cobra.Command {
+	return simpleAct(f, "undrain", &cobra.Command{
+		Short:   "Take a drain back",
+		Long:    "Gives a host that was drained, and was not stopped since, the target ONLINE again.",
+		Example: "  signalbox host undrain b --wait",
+	}, &hostAct{done: "undrained", waited: admin.Online}, (*admin.Admin).Undrain)
+}
+
+func newHostExpel(f *cli.Frame) *cobra.Command {
+	a := &hostAct{Frame: f, done: "expelled", waited: admin.Expelled}
+	var force bool
+	c := &cobra.Command{
+		Use:   "expel HOST",
+		Short: "Have a host leave the cluster for ever",
+		Long: `Removes the replicas of a host everywhere, and gives it the state EXPELLED, which is
+final: with its data directory it is never let in again. Its name can be another
+host's then.
+
+A host that is online is to be drained first; --force does without. Refused are the
+last host, and what would cost a shard its majority. Expelling a host twice is no
+error. Leave its process running until it is EXPELLED, which --wait waits for: until
+then its vote may be needed, to remove it among others.`,
+		Example: `  signalbox host drain d --wait && signalbox host expel d --wait --yes
+
+  # a machine that is gone and has no successor
+  signalbox host expel b --yes`,
+		RunE: func(c *cobra.Command, args []string) error {
+			describe := func(ctx context.Context, box *client.Client) (string, error) {
+				cluster, err := admin.Of(box).Describe(ctx)
+				if err != nil {
+					return "", err
+				}
+				h, err := memberOf(cluster, args[0])
+				if err != nil {
+					return "", err
+				}
+				return fmt.Sprintf("this makes host %s, which is %v, leave the cluster for ever", h.Name,
+					h.Current.State), nil
+			}
+			if err := f.Confirmed(c, describe); err != nil {
+				return err
+			}
+			return a.run(c, args[0], func(ctx context.Context, on *admin.Admin, by admin.By) (bool, error) {
+				return on.Expel(ctx, args[0], force, by)
+			})
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "expel it though it is online")
+	cli.AddYes(c)
+	return a.add(c)
+}

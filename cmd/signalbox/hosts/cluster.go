@@ -1,0 +1,246 @@
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/concerns"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// clusterCommands returns the commands about a cluster as a whole and its governor.
+func clusterCommands(f *cli.Frame, recovery *cobra.Command) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "cluster",
+		Short: "The governor: what it does, what it waits for, what was changed",
+		Long: `The governor runs at the host that leads the meta shard. It brings hosts to their
+targets, replaces what has failed, and spreads votes and leaderships, one small step
+after the other.`,
+	}, newClusterDescribe(f), newClusterWhy(f), newClusterPlan(f), newClusterSteps(f),
+		newClusterPolicy(f), recovery))
+}
+
+// hostName is the name of a host, or a text with the id of an unknown host.
+func hostName(c *admin.Cluster, id uint64) string {
+	if h := c.Host(id); h != nil {
+		return h.Name
+	}
+	if id == 0 {
+		return ""
+	}
+	return fmt.Sprintf("host %d", id)
+}
+
+func newClusterDescribe(f *cli.Frame) *cobra.Command {
+	return clusterReader(f, &cobra.Command{
+		Use:   "describe",
+		Short: "Hosts, replicas, redundancy, and what is not as it should be",
+		Long: `Shows who governs, how many failures every shard can take, and what is not as it
+should be, with what to do about it. -o json has all hosts and replicas.`,
+		Example: `  signalbox cluster describe
+  signalbox cluster describe -o json | jq '.shards[] | {id, live, tolerated}'`,
+	}, func(ctx context.Context, box *client.Client, cluster *admin.Cluster, _ []string) error {
+		found := cluster.Concerns
+		if list, err := concerns.Read(ctx, box); err == nil {
+			found = list.Items
+		}
+		return showCluster(f, cluster, found)
+	})
+}
+
+func showCluster(f *cli.Frame, c *admin.Cluster, found []admin.Concern) error {
+	living := 0
+	for i := range c.Hosts {
+		if c.Hosts[i].Target.State != admin.Expelled {
+			living++
+		}
+	}
+	governor := hostName(c, c.Governor)
+	if !c.Observed {
+		governor += " (it was not asked, or has not heard from the others yet)"
+	}
+	fields := cli.Fields("cluster", c.ID, "generation", c.Generation, "governor", governor, "hosts", living,
+		"failures tolerated", concerns.Tolerance(c))
+	return f.Show(c, fields, concerns.Section(found))
+}
+
+// stepCells are the open steps as a table has them.
+func stepCells(steps []admin.Step) (rows [][]any) {
+	for _, s := range steps {
+		text := s.LastError
+		if s.Wait > 0 {
+			text = fmt.Sprintf("%s; again in %v", text, s.Wait.Round(100*time.Millisecond))
+		}
+		rows = append(rows, []any{s.ID, s.Text, s.Age.Round(100 * time.Millisecond), s.Failures, text})
+	}
+	return rows
+}
+
+// reasonSection is a table of reasons for which the governor waits.
+func reasonSection(title string, reasons []admin.Reason) operation.Section {
+	rows := cli.Cells(reasons, func(r admin.Reason) []any {
+		return []any{r.Text, r.Rule, durationCell(r.Since), durationCell(r.Left)}
+	})
+	return cli.Section(title, []string{"REASON", "RULE", "SINCE", "UNTIL"}, rows)
+}
+
+// durationCell is a time that may not be known.
+func durationCell(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+var stepTitles = []string{"ID#", "STEP", "SINCE", "FAILURES#", "LAST ERROR"}
+
+func newClusterWhy(f *cli.Frame) *cobra.Command {
+	var wait bool
+	var except []string
+	c := &cobra.Command{
+		Use:   "why",
+		Short: "What the governor does, and what it waits for",
+		Long: `Shows what is not well, as signalbox check does, the steps that are open, and what the
+governor waits for, such as "shard 3: d waits for its snapshot, 41 %" or the step that
+only waits for time. Where it shows nothing all is as it should be. Where no host
+governs it says which hosts answer and which do not, and ends with code 69.
+
+With --wait it waits for that, and until then says what it waits for, for how long that
+has been so and when it goes on, a line for each thing that is new. Not waited for are
+cordons, leaderships that rest before they are moved to spread the load, and hosts that
+--except names, where they are drained or stopped.`,
+		Example: `  signalbox cluster why
+
+  # until nothing is open and nothing is due
+  signalbox cluster why --wait
+
+  # the same, while host c is away for longer
+  signalbox cluster why --wait --except c`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if wait {
+				return f.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+					return (&waiting{frame: f, on: admin.Of(box)}).untilDone(ctx, except)
+				})
+			}
+			if len(except) > 0 {
+				return cli.Misuse(c, "--except is for --wait")
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				return askWhy(ctx, f, box)
+			})
+		},
+	}
+	c.Flags().BoolVar(&wait, "wait", false,
+		"wait until nothing is open and nothing is due, and say what that waits for; --timeout does not bound it")
+	c.Flags().StringSliceVar(&except, "except", nil,
+		"with --wait: do not wait until `HOST`, which is drained or stopped, is back")
+	return c
+}
+
+// askWhy shows what is not well, also where no host governs: then why the governor cannot be asked is the error.
+func askWhy(ctx context.Context, f *cli.Frame, box *client.Client) error {
+	list, err := concerns.Read(ctx, box)
+	if err != nil {
+		return err
+	}
+	asking, cancel := concerns.Patience(ctx)
+	defer cancel()
+	why, failed := admin.Of(box).Why(asking)
+	if err := showWhy(f, operation.WhyReport{Why: why, Concerns: list}); err != nil {
+		return err
+	}
+	return failed
+}
+
+func showWhy(f *cli.Frame, why operation.WhyReport) error {
+	text := "all is as it should be"
+	switch {
+	case why.Why == nil:
+		text, why.Why = "no host governs the cluster", &admin.Why{}
+	case len(why.Steps) > 0:
+		text = fmt.Sprintf("%d steps are open", len(why.Steps))
+	case len(why.Reasons) > 0:
+		text = "it waits"
+	}
+	return f.Show(why, cli.Fields("governor", text), concerns.Section(why.Items),
+		concerns.UnansweredSection(why.Unanswered), cli.Section("Open steps", stepTitles, stepCells(why.Steps)),
+		reasonSection("What it waits for", why.Reasons))
+}
+
+func newClusterPlan(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "plan",
+		Short: "What the governor would do next, without doing it",
+		Long: `Plays what the governor would do if all went well, one step after the other, until
+nothing is left to do, and shows why it ends there. Nothing is changed.`,
+		Example: `  signalbox cluster plan`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
+			plan, err := admin.Of(box).Plan(ctx)
+			if err != nil {
+				return err
+			}
+			var rows [][]any
+			for i, s := range plan.Steps {
+				rows = append(rows, []any{i + 1, s.Text, s.Rule, durationCell(s.In)})
+			}
+			text := fmt.Sprintf("%d steps", len(plan.Steps))
+			if plan.Cut {
+				text += ", and more"
+			}
+			return f.Show(plan, cli.Fields("plan", text),
+				cli.Section("Steps", []string{"#", "STEP", "RULE", "AFTER"}, rows),
+				reasonSection("Why it ends there", plan.Reasons))
+		}),
+	}
+}
+
+func newClusterSteps(f *cli.Frame) *cobra.Command {
+	var cancel uint64
+	var hold time.Duration
+	var subject string
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:   "steps",
+		Short: "List the open steps of the governor, or cancel one",
+		Long: `Lists the steps that the governor carries out now. With --cancel one is ended, and for
+the time of --hold none about the same is begun: what it has done until then stays,
+and the governor looks at it anew. With --retry-now what has failed is tried again at
+once; the SUBJECT is that of cluster why -o json.`,
+		Example: `  signalbox cluster steps
+  signalbox cluster steps --cancel 77 --hold 10m --reason "the network is being worked on"
+  signalbox cluster steps --retry-now shard/3`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, _ []string) error {
+			on, by := admin.Of(box), admin.By(flags.By(f))
+			switch {
+			case cancel != 0:
+				changed, err := on.CancelStep(ctx, cancel, hold, by)
+				return f.ReportAct(fmt.Sprintf("step %d", cancel), "over", changed, err)
+			case subject != "":
+				if err := on.EndDelay(ctx, subject, by); err != nil {
+					return err
+				}
+				return f.ReportAct(subject, "tried again", true, nil)
+			}
+			why, err := on.Why(ctx)
+			if err != nil {
+				return err
+			}
+			rows := f.Rows(stepTitles...)
+			for i, cells := range stepCells(why.Steps) {
+				rows.Add(&why.Steps[i], cells...)
+			}
+			return rows.End()
+		}),
+	}
+	c.Flags().Uint64Var(&cancel, "cancel", 0, "end the step of this id, `NUMBER`")
+	c.Flags().DurationVar(&hold, "hold", time.Minute, "with --cancel: for how long no other step about the same is begun, `DURATION` up to 24h")
+	c.Flags().StringVar(&subject, "retry-now", "", "try again at once what is about `SUBJECT`")
+	flags.Add(c, "history")
+	return c
+}

@@ -1,0 +1,238 @@
+// Package hosts has the commands about the hosts of a cluster, the shards, and the governor.
+//
+// Commands is the door. act.go has the acts on a host, cluster.go the questions to the governor, and wait.go waits
+// until the governor has nothing left to do. moved.go works on the directory of a host that does not run.
+package hosts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// Commands returns the commands about hosts, about shards, and about a cluster as a whole. The command that recovers a
+// cluster is made by another room.
+func Commands(f *cli.Frame, recovery *cobra.Command) []*cobra.Command {
+	return []*cobra.Command{hostCommands(f), shardCommands(f), clusterCommands(f, recovery)}
+}
+
+// hostCommands returns the commands about the hosts of a cluster.
+func hostCommands(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "host",
+		Short: "Hosts: list, add, drain, replace, expel",
+		Long: `The hosts of a cluster come and go while it runs. Each is ONLINE, OFFLINE or
+EXPELLED, and has a target: what it is to be. The governor, which runs at the host
+that leads the meta shard, brings it there step by step, and never leaves a shard
+with fewer voters than a majority. signalbox cluster why says what it waits for.
+
+A host is named by its name or its id. What changes hosts needs a token with the
+verb cluster for the path /, and is kept in the history: signalbox cluster audit.`,
+	}, newHostList(f), newHostShow(f), newHostToken(f), newHostDrain(f), newHostUndrain(f),
+		newHostExpel(f), newHostMoved(f)))
+}
+
+// HostView is a host with its replicas. In the answer of the HTTP API for the whole cluster the replicas stand in their
+// shards.
+type HostView struct {
+	admin.Host
+	AtTarget bool
+	Replicas []replicaView
+	observed bool
+}
+
+// replicaView is a replica with the id of its shard.
+type replicaView struct {
+	Shard uint64
+	Leads bool
+	admin.Replica
+}
+
+func viewHost(c *admin.Cluster, h *admin.Host) *HostView {
+	v := &HostView{Host: *h, AtTarget: h.AtTarget(), observed: c.Observed}
+	for i := range c.Shards {
+		s := &c.Shards[i]
+		for _, p := range s.Replicas {
+			if p.Host == h.ID {
+				v.Replicas = append(v.Replicas, replicaView{s.ID, s.Leader == h.ID && p.Role == admin.Voter, p})
+			}
+		}
+	}
+	return v
+}
+
+// stateText says in a word or two how the host is.
+func (v *HostView) stateText() string {
+	text := v.Current.State.String()
+	if !v.AtTarget {
+		text += " -> " + v.Target.State.String()
+	}
+	if v.Cordoned {
+		text += ", cordoned"
+	}
+	return text
+}
+
+// counts returns how many shards the host votes in, learns, and leads.
+func (v *HostView) counts() (votes, learns, leads int) {
+	for _, p := range v.Replicas {
+		switch p.Role {
+		case admin.Voter:
+			votes++
+		case admin.Learner:
+			learns++
+		}
+		if p.Leads {
+			leads++
+		}
+	}
+	return votes, learns, leads
+}
+
+// aliveText says whether the governor hears the host, a dash if unknown.
+func (v *HostView) aliveText() any {
+	if !v.observed {
+		return ""
+	}
+	return v.Alive
+}
+
+// sinceText is for how long something has been so.
+func sinceText(d time.Duration) time.Duration { return d.Round(time.Second) }
+
+// shortIncarnation is as much of an incarnation as is needed to know hosts apart.
+func shortIncarnation(text string) string { return text[:min(8, len(text))] }
+
+func newHostList(f *cli.Frame) *cobra.Command {
+	var all bool
+	c := clusterReader(f, &cobra.Command{
+		Use:   "list",
+		Short: "List the hosts with their states",
+		Long: `Lists the hosts of the cluster by id: what each is and is to be, why and since when,
+whether the governor hears it, and in how many shards it votes, learns and leads.
+-o wide shows addresses, failure domains and incarnations too.`,
+		Example: `  signalbox host list
+  signalbox host list -o wide
+
+  # where no majority is left: what some host remembers
+  signalbox host list --relaxed`,
+	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
+		return listHosts(f, cluster, all)
+	})
+	c.Flags().BoolVar(&all, "all", false, "hosts that have been expelled too")
+	return c
+}
+
+// clusterReader makes a command that reads the cluster, from the memory of some host with --relaxed.
+func clusterReader(f *cli.Frame, c *cobra.Command,
+	read func(ctx context.Context, box *client.Client, cluster *admin.Cluster, args []string) error) *cobra.Command {
+	relaxed := c.Flags().Bool("relaxed", false, "let any host answer from its memory, also where no majority is left")
+	c.RunE = f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+		var options []admin.DescribeOption
+		if *relaxed {
+			options = append(options, admin.Relaxed())
+		}
+		cluster, err := admin.Of(box).Describe(ctx, options...)
+		if err != nil {
+			return err
+		}
+		return read(ctx, box, cluster, args)
+	})
+	return c
+}
+
+func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
+	rows := f.Rows("ID#", "NAME", "STATE", "REASON", "SINCE", "ALIVE", "VOTES#", "LEARNS#", "LEADS#", "VERSION",
+		"+DOMAIN", "+INCARNATION", "+RAFT ADDRESS", "+CLIENT ADDRESS")
+	for i := range c.Hosts {
+		v := viewHost(c, &c.Hosts[i])
+		if v.Current.State == admin.Expelled && !all {
+			continue
+		}
+		votes, learns, leads := v.counts()
+		rows.Add(v, v.ID, v.Name, v.stateText(), cmp.Or(v.Target.Text, v.Target.Reason),
+			sinceText(v.Target.Since), v.aliveText(), votes, learns, leads, v.Version, v.Domain,
+			shortIncarnation(v.Incarnation), v.RaftAddress, v.ClientAddress)
+	}
+	return rows.End()
+}
+
+// memberOf returns the host that a user names: of several hosts with a name the host that is not expelled, or else the
+// last.
+func memberOf(c *admin.Cluster, name string) (*admin.Host, error) {
+	if h := cmp.Or(c.Named(name), c.Expelled(name)); h != nil {
+		return h, nil
+	}
+	if id, err := strconv.ParseUint(name, 10, 64); err == nil {
+		if h := c.Host(id); h != nil {
+			return h, nil
+		}
+	}
+	return nil, cli.Errorf(cli.ExitNotFound, "there is no host %s; signalbox host list shows them", cli.Safe(name))
+}
+
+func newHostShow(f *cli.Frame) *cobra.Command {
+	return clusterReader(f, &cobra.Command{
+		Use:   "show HOST",
+		Short: "Show one host with its replicas",
+		Long: `Shows a host: its states with reason and time, where it is reached, and its replicas
+with how far they are. BEHIND is how long ago the leader of the shard had no more
+than the replica has now.`,
+		Example: `  signalbox host show b`,
+	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, args []string) error {
+		h, err := memberOf(cluster, args[0])
+		if err != nil {
+			return err
+		}
+		return showHost(f, viewHost(cluster, h))
+	})
+}
+
+func showHost(f *cli.Frame, v *HostView) error {
+	standing := func(s *admin.Standing) string {
+		text := s.State.String() + ", " + s.Reason
+		if s.Text != "" {
+			text += ": " + s.Text
+		}
+		if s.By != "" {
+			text += ", by " + s.By
+		}
+		return fmt.Sprintf("%s, since %v", text, sinceText(s.Since))
+	}
+	fields := cli.Fields("id", v.ID, "name", v.Name, "current", standing(&v.Current), "target", standing(&v.Target),
+		"alive", v.aliveText(), "cordoned", v.Cordoned, "failure domain", v.Domain, "version", v.Version,
+		"feature level", v.Level, "incarnation", v.Incarnation, "starts", v.Starts, "raft address", v.RaftAddress,
+		"client address", v.ClientAddress, "admin address", v.AdminAddress)
+	rows := cli.Cells(v.Replicas, func(p replicaView) []any {
+		return []any{shardName(p.Shard), p.ID, strings.ToLower(p.Role.String()), p.Leads, behindText(&p.Replica)}
+	})
+	return f.Show(v, fields, cli.Section("Replicas", []string{"SHARD", "REPLICA#", "ROLE", "LEADS", "BEHIND"}, rows))
+}
+
+// behindText says how far a replica is behind, with an empty text where the distance is not known.
+func behindText(p *admin.Replica) string {
+	switch {
+	case p.SnapshotPercent > 0:
+		return fmt.Sprintf("snapshot %d %%", p.SnapshotPercent)
+	case !p.Observed:
+		return ""
+	}
+	return p.Behind.Truncate(time.Millisecond).String()
+}
+
+// shardName is the id of a shard as people know it.
+func shardName(id uint64) string {
+	if id == 0 {
+		return "meta"
+	}
+	return strconv.FormatUint(id, 10)
+}

@@ -1,0 +1,101 @@
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// shardCommands returns the commands about shards.
+func shardCommands(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "shard",
+		Short: "Shards: who leads, votes and learns; move a leadership",
+		Long: `What a cluster keeps is spread over shards, each with a log of its own that its voters
+agree on. Every host has a replica of every shard. The meta shard knows nodes, hosts
+and routing.`,
+	}, newShardList(f), newShardTransfer(f)))
+}
+
+// rolesText names the hosts whose replicas have a role.
+func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
+	var names []string
+	for _, p := range s.Replicas {
+		if p.Role == role {
+			names = append(names, hostName(c, p.Host))
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+func newShardList(f *cli.Frame) *cobra.Command {
+	return clusterReader(f, &cobra.Command{
+		Use:   "list",
+		Short: "List the shards with their replicas and what they tolerate",
+		Long: `Lists the shards: who leads, who votes, who learns, how many of the voters are alive,
+and how many more may fail. -o wide says so of failure domains too.`,
+		Example: `  signalbox shard list -o wide`,
+	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
+		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "ALIVE", "TOLERATES#", "+DOMAINS THAT MAY FAIL")
+		for i := range cluster.Shards {
+			s := &cluster.Shards[i]
+			alive, tolerates := "", ""
+			if cluster.Observed {
+				alive, tolerates = fmt.Sprintf("%d of %d", s.Live, s.Voters), strconv.Itoa(max(0, s.Tolerated))
+			}
+			var domains []string
+			for _, d := range s.Domains {
+				if d.Tolerated {
+					domains = append(domains, d.Label)
+				}
+			}
+			rows.Add(s, shardName(s.ID), hostName(cluster, s.Leader),
+				rolesText(cluster, s, admin.Voter), rolesText(cluster, s, admin.Learner), alive, tolerates,
+				strings.Join(domains, " "))
+		}
+		return rows.End()
+	})
+}
+
+func newShardTransfer(f *cli.Frame) *cobra.Command {
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:   "transfer SHARD HOST",
+		Short: "Have another host lead a shard",
+		Long: `Asks the governor to hand the leadership of a shard to a host, which must be online and
+vote there. It tries for a minute. SHARD is a number, or meta.`,
+		Example: `  signalbox shard transfer 3 b
+  signalbox shard transfer meta a`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := shardOf(args[0])
+			if err != nil {
+				return err
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				changed, err := admin.Of(box).Transfer(ctx, id, args[1], admin.By(flags.By(f)))
+				return f.ReportAct("shard "+shardName(id), "to be led by "+cli.Safe(args[1]), changed, err)
+			})
+		},
+	}
+	flags.Add(c, "history")
+	return c
+}
+
+// shardOf reads a shard as users name it.
+func shardOf(text string) (uint64, error) {
+	if text == "meta" {
+		return 0, nil
+	}
+	id, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, cli.Errorf(cli.ExitUsage, "%s is no shard: give a number, or meta", cli.Safe(text))
+	}
+	return id, nil
+}

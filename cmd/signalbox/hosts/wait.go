@@ -1,0 +1,144 @@
+package hosts
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+const (
+	// lookEvery is the pause between two questions to the governor, and lookWithin how long an answer may take until
+	// the wait says that there is no answer.
+	lookEvery, lookWithin = 300 * time.Millisecond, 3 * time.Second
+	// restFor is for how long nothing must be left to do until all is done: a host that died is not missed at once.
+	restFor = 2500 * time.Millisecond
+)
+
+// waiting is a wait for the governor. Each thing for which the governor waits is said once, on a line.
+type waiting struct {
+	frame *cli.Frame
+	on    *admin.Admin
+	said  map[string]bool // what was waited for at the last look
+}
+
+// untilDone waits until nothing is open and nothing is due, and shows the result. Reasons about hosts that are to stay
+// away do not count.
+func (w *waiting) untilDone(ctx context.Context, except []string) error {
+	stayAway, err := w.subjectsOf(ctx, except)
+	if err != nil {
+		return err
+	}
+	for rested := time.Now(); ; {
+		why, err := w.look(ctx)
+		if err != nil {
+			return err
+		}
+		if why != nil {
+			why.Reasons = slices.DeleteFunc(why.Reasons, func(r admin.Reason) bool {
+				return r.Rule == admin.RuleLeaders ||
+					slices.ContainsFunc(r.Subjects, func(s string) bool { return slices.Contains(stayAway, s) })
+			})
+			w.say(why)
+		}
+		switch {
+		case why == nil || len(why.Steps)+len(why.Reasons) > 0:
+			rested = time.Now()
+		case time.Since(rested) >= restFor:
+			return showWhy(w.frame, operation.WhyReport{Why: why, Concerns: &admin.Concerns{}})
+		}
+		if !cli.SleepFor(ctx, lookEvery) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// subjectsOf returns the words of reasons for hosts.
+func (w *waiting) subjectsOf(ctx context.Context, names []string) (subjects []string, err error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	cluster, err := w.on.Describe(ctx)
+	for _, name := range names {
+		if err != nil {
+			return nil, err
+		}
+		var h *admin.Host
+		if h, err = memberOf(cluster, name); err == nil {
+			subjects = append(subjects, "host/"+strconv.FormatUint(h.ID, 10))
+		}
+	}
+	return subjects, err
+}
+
+// look asks the governor for the reasons to wait. The answer is nil where no governor answers, and look says so.
+func (w *waiting) look(ctx context.Context) (*admin.Why, error) {
+	within, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	why, err := w.on.Why(within)
+	if err == nil || ctx.Err() != nil || within.Err() == nil {
+		return why, err
+	}
+	w.sayAll([]waitedFor{{"governor", "no host answers that governs the cluster: " + err.Error()}})
+	return nil, nil
+}
+
+// waitedFor is a thing for which the governor waits: a key that finds the thing again at the next look, and the text.
+type waitedFor struct{ key, text string }
+
+// say says what the governor waits for, as far as the last look did not find it.
+func (w *waiting) say(why *admin.Why) {
+	var list []waitedFor
+	for i := range why.Steps {
+		s := &why.Steps[i]
+		text := "under way: " + s.Text
+		if s.LastError != "" {
+			text += ": " + s.LastError
+		}
+		list = append(list, waitedFor{fmt.Sprint("step/", s.ID, "/", s.Failures), text + times(s.Age, s.Wait)})
+	}
+	for i := range why.Reasons {
+		r := &why.Reasons[i]
+		if r.Code == admin.CodeOccupied || r.Rule == admin.RuleLeaders {
+			continue // the step in the way is said, and leaderships do not count
+		}
+		key := r.Code + " " + strings.Join(r.Subjects, " ")
+		if r.Code == admin.CodeDue {
+			key += r.Text // the next step may be about the same subject
+		}
+		list = append(list, waitedFor{key, r.Text + times(r.Since, r.Left)})
+	}
+	w.sayAll(list)
+}
+
+func (w *waiting) sayAll(list []waitedFor) {
+	now := make(map[string]bool, len(list))
+	for _, x := range list {
+		if !w.said[x.key] && !now[x.key] {
+			w.frame.Say("%s", x.text)
+		}
+		now[x.key] = true
+	}
+	w.said = now
+}
+
+// times says since when something is so, and when it ends or begins by itself, as far as that is known.
+func times(since, left time.Duration) string {
+	var parts []string
+	if since >= 100*time.Millisecond {
+		parts = append(parts, fmt.Sprintf("for %.1f s", since.Seconds()))
+	}
+	if left > 0 {
+		parts = append(parts, fmt.Sprintf("next in %.1f s", left.Seconds()))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+)
+
+// ActFlags say who does something with an object, and why.
+type ActFlags struct{ author, reason string }
+
+// Add adds the flags; the object is of this kind.
+func (a *ActFlags) Add(c *cobra.Command, kind string) {
+	c.Flags().StringVar(&a.author, "author", "", "who does it, `TEXT` that the "+kind+" keeps; USER@MACHINE where it is not given")
+	c.Flags().StringVar(&a.reason, "reason", "", "why, `TEXT` that the "+kind+" keeps")
+}
+
+// ActBy is who does something with an object, and why.
+type ActBy struct{ Author, Reason string }
+
+// By returns the author and the reason of an act.
+func (a *ActFlags) By(f *Frame) ActBy {
+	if a.author != "" {
+		return ActBy{a.author, a.reason}
+	}
+	return ActBy{UserAtMachine(f), a.reason}
+}
+
+// UserAtMachine is the name of the user at this machine, for users that give no name.
+func UserAtMachine(f *Frame) string {
+	user := f.Variable("USER")
+	if user == "" {
+		user = "user " + strconv.Itoa(os.Getuid())
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		machine = "unknown"
+	}
+	return user + "@" + machine
+}
+
+// ReportAct says what became of an act.
+func (f *Frame) ReportAct(subject, done string, changed bool, err error) error {
+	if err != nil {
+		return err
+	}
+	if !changed {
+		return f.Done(false, "%s was %s already", Safe(subject), done)
+	}
+	return f.Done(true, "%s is %s", Safe(subject), done)
+}

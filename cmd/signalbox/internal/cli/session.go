@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+)
+
+// CleanUpTime bounds the work of a command at the cluster while the command ends. Remains at the cluster end with the
+// timeout of the session.
+const CleanUpTime = 2 * time.Second
+
+// SessionFlags are the flags of commands that have a session.
+type SessionFlags struct {
+	timeout     time.Duration
+	description string
+}
+
+// Add adds the flags to a command.
+func (s *SessionFlags) Add(c *cobra.Command) {
+	c.Flags().DurationVar(&s.timeout, "session-timeout", client.DefaultSessionTimeout,
+		"how long the cluster waits for this process when it is not heard of, before others get what it holds: `DURATION` up to 30m")
+	c.Flags().StringVar(&s.description, "description", "", "`TEXT` that signalbox session list shows; otherwise it says which command runs on which machine")
+}
+
+// Open starts a session in a node. It is to be closed with cleanUp.
+func (s *SessionFlags) Open(ctx context.Context, k *Connection, box *client.Client, path, command string,
+	options ...client.SessionOption) (*client.Session, error) {
+	if s.timeout < client.MinSessionTimeout {
+		return nil, Errorf(ExitUsage, "--session-timeout %v: give %v or more, such as 10s: with less a "+
+			"session cannot be kept alive", s.timeout, client.MinSessionTimeout)
+	}
+	if s.description == "" {
+		machine, err := os.Hostname()
+		if err != nil {
+			machine = "an unknown machine"
+		}
+		s.description = fmt.Sprintf("%s, process %d on %s", command, os.Getpid(), machine)
+	}
+	within, cancel, err := k.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	options = append(options, client.SessionTimeout(s.timeout), client.Description(s.description))
+	session, err := box.Session(within, path, options...)
+	return session, EndedBy(within, err)
+}
+
+// CleanUp ends a hold of the command, also after the end of its context, and prints a line about a failure.
+func CleanUp(ctx context.Context, f *Frame, what string, do func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CleanUpTime)
+	defer cancel()
+	if err := do(ctx); err != nil {
+		f.Say("signalbox: %s: %s", what, Explain(err))
+	}
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"cmp"
+
+	"github.com/spf13/pflag"
+
+	hostsettings "github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// SizeFlag is a number of bytes as a flag takes it.
+type SizeFlag hostsettings.Size
+
+// Set reads a number with or without a unit.
+func (s *SizeFlag) Set(text string) error {
+	size, err := hostsettings.ParseSize(text)
+	*s = SizeFlag(size)
+	return err
+}
+
+// String returns the size, an empty text for no size.
+func (s *SizeFlag) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return hostsettings.Size(*s).String()
+}
+
+// Type is the word for the value in the help.
+func (*SizeFlag) Type() string { return "SIZE" }
+
+// OneOf returns the value that a word stands for.
+func OneOf[T any](flag, word string, known map[string]T, choice string) (T, error) {
+	value, ok := known[word]
+	if !ok {
+		return value, Errorf(ExitUsage, "%s %s: give %s", flag, Safe(word), choice)
+	}
+	return value, nil
+}
+
+// CheckPlace refuses a path for rights where no node can be.
+func CheckPlace(path string) error {
+	if err := meta.CheckPlace(path); err != nil {
+		return Errorf(ExitUsage, "%w", err)
+	}
+	return nil
+}
+
+// BehindColon is a text behind a colon, or an empty text.
+func BehindColon(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// CopyGiven sets flags to the given values of flags of equal names.
+func CopyGiven(given, to *pflag.FlagSet) error {
+	var err error
+	given.Visit(func(f *pflag.Flag) {
+		if to.Lookup(f.Name) != nil {
+			err = cmp.Or(err, to.Set(f.Name, f.Value.String()))
+		}
+	})
+	return err
+}

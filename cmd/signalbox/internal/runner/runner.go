@@ -1,0 +1,145 @@
+// Package runner runs the command of a user for a command of signalbox. Runner finds the command and passes signals on.
+// SessionRunner runs the command again and again for an object in which a session takes part. Package child starts and
+// ends the command.
+package runner
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+const (
+	// exitNotRun and exitNoCommand are the codes of shells for a command that cannot be run, and for a command that
+	// does not exist.
+	exitNotRun    = 126
+	exitNoCommand = 127
+)
+
+// NodeVariable is the variable with the path of the node.
+const NodeVariable = "SIGNALBOX_NODE"
+
+// Runner runs the command that stands behind the -- of a command line.
+type Runner struct {
+	*cli.Frame
+	quiet bool
+
+	// Set for the run.
+	Argv    []string
+	Program string
+	Signals chan os.Signal
+}
+
+// AddQuiet adds the flag that keeps notes back.
+func (r *Runner) AddQuiet(c *cobra.Command) {
+	c.Flags().BoolVarP(&r.quiet, "quiet", "q", false, "say nothing but errors on standard error")
+}
+
+// TakeCommand takes the command and its arguments behind the named arguments and --.
+func (r *Runner) TakeCommand(c *cobra.Command, args []string, names ...string) error {
+	switch dash := c.ArgsLenAtDash(); {
+	case dash < 0:
+		return cli.Misuse(c, "there is no -- with a command after it")
+	case dash != len(names):
+		return cli.Misuse(c, "before -- two arguments must stand, not %d: %s", dash, strings.Join(names, " and "))
+	case len(args) == len(names):
+		return cli.Misuse(c, "there is no command after --")
+	}
+	r.Argv = args[len(names):]
+	return nil
+}
+
+// FindProgram finds the program of the command.
+func (r *Runner) FindProgram() error {
+	program, err := exec.LookPath(r.Argv[0])
+	r.Program = program
+	return r.NotRun(err)
+}
+
+// NotRun gives an error of a command that cannot be started a code.
+func (r *Runner) NotRun(err error) error {
+	if err == nil {
+		return nil
+	}
+	return cli.Errorf(startCode(err), "run %s: %w", cli.Safe(r.Argv[0]), err)
+}
+
+// startCode is the code for a command that cannot be started.
+func startCode(err error) int {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return exitNoCommand
+	}
+	return exitNotRun
+}
+
+// Cmd returns the command with the streams of this program, and with variables beside the variables of the environment.
+func (r *Runner) Cmd(variables ...string) *exec.Cmd {
+	return &exec.Cmd{
+		Path: r.Program, Args: r.Argv, Stdin: r.In, Stdout: r.Out, Stderr: r.Err,
+		Env: append(append([]string{}, r.Environment...), variables...),
+	}
+}
+
+// WatchSignals returns a context that ends at the first signal to end for the process, with *cli.Interrupted as the
+// cause. Signals to end, and signals that programs use as they like, also go to a running command. A signal that was
+// ignored from the start stays ignored.
+func (r *Runner) WatchSignals() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	got := make(chan os.Signal, 16)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1,
+		syscall.SIGUSR2} {
+		if !signal.Ignored(s) {
+			signal.Notify(got, s)
+		}
+	}
+	r.Signals = make(chan os.Signal, cap(got))
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case s := <-got:
+				if s != syscall.SIGUSR1 && s != syscall.SIGUSR2 {
+					cancel(&cli.Interrupted{Signal: s})
+				}
+				select {
+				case r.Signals <- s:
+				default: // a command with so many signals at once has had its share
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(got)
+		close(over)
+		<-done
+		cancel(nil)
+	}
+}
+
+// Note says something for people.
+func (r *Runner) Note(format string, a ...any) {
+	if !r.quiet {
+		r.Say("signalbox: "+format, a...)
+	}
+}
+
+// StatusOf passes the exit status of a command on.
+func StatusOf(out child.Outcome) error {
+	if out.Status == 0 {
+		return nil
+	}
+	return cli.ExitWith(out.Status, cli.ErrSilent)
+}

@@ -1,0 +1,290 @@
+package runner
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// ExitAgain is the code of a command that cannot do its work now: EX_TEMPFAIL of sysexits.h.
+const ExitAgain = 75
+
+// OutputDelay bounds how long the output of a command is read after its end, where processes of the command keep the
+// output open.
+const OutputDelay = time.Second
+
+// ErrStopping: a signal has ended this program before the command was run.
+var ErrStopping = errors.New("this program is stopping")
+
+// SessionRunner runs commands again and again for an object in which a session takes part: what rollout follow, gate
+// and source and process run have in common.
+type SessionRunner struct {
+	Runner
+	session      cli.SessionFlags
+	KillAfter    time.Duration
+	path         string
+	Name         string
+	NameVariable string // of the environment, for the name
+
+	ctx context.Context // ends with a signal
+	end func()          // ends the serving
+
+	mu      sync.Mutex
+	running map[chan os.Signal]bool // the channels of signals of the commands that run
+}
+
+// SessionHelp describes the signals of a command, for the help of commands that run a command for a session.
+const SessionHelp = `SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to COMMAND, and end this program when
+COMMAND has ended, with code 0. Where there is no need for COMMAND any more it gets
+SIGTERM, and SIGKILL after --kill-after, as does what it has started.`
+
+// AddFlags adds the flags that all commands of a session share.
+func (r *SessionRunner) AddFlags(c *cobra.Command) {
+	r.session.Add(c)
+	c.Flags().DurationVar(&r.KillAfter, "kill-after", 10*time.Second, "how long COMMAND has between SIGTERM and SIGKILL where there is no need for it any more: `DURATION`")
+	r.AddQuiet(c)
+}
+
+// Prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and COMMAND
+// with its own.
+func (r *SessionRunner) Prepare(c *cobra.Command, args []string) error {
+	if err := r.TakeCommand(c, args, "PATH", "NAME"); err != nil {
+		return err
+	}
+	return r.Check(c, args)
+}
+
+// Check checks the part of a command line that all commands share. The arguments begin with PATH and NAME.
+func (r *SessionRunner) Check(c *cobra.Command, args []string) error {
+	if r.KillAfter < 0 {
+		return cli.Misuse(c, "--kill-after %v is below zero", r.KillAfter)
+	}
+	r.path, r.Name = args[0], args[1]
+	return r.FindProgram()
+}
+
+// Serve starts a session, which is renewed, and calls do until a signal comes, which is a success. The context of do
+// ends then as soon as no command runs.
+func (r *SessionRunner) Serve(
+	c *cobra.Command, do func(context.Context, *client.Session, *cli.Connection) error,
+) error {
+	ctx, stop := r.WatchSignals()
+	defer stop()
+	k, err := r.Connection()
+	if err != nil {
+		return err
+	}
+	opening, cancel, err := k.Within(ctx)
+	if err != nil {
+		return err
+	}
+	box, err := k.Open(opening)
+	cancel()
+	if err != nil {
+		return cli.OrInterrupted(ctx, err)
+	}
+	defer box.Close()
+	go cli.ReportOutages(ctx, box, r.Note)
+	s, err := r.session.Open(ctx, k, box, r.path, c.CommandPath()+" "+r.Name, client.Renew())
+	if err != nil {
+		return cli.OrInterrupted(ctx, err)
+	}
+	defer cli.CleanUp(ctx, r.Frame, "end the session", s.Close)
+	serving, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer end(nil)
+	go r.passSignals(serving)
+	r.ctx, r.end = ctx, func() { end(context.Cause(ctx)) }
+	defer context.AfterFunc(ctx, r.endIdle)()
+	if err := do(serving, s, k); !cli.WasInterrupted(ctx) {
+		return err
+	}
+	return nil
+}
+
+// passSignals passes the signals of the program on to all running commands.
+func (r *SessionRunner) passSignals(ctx context.Context) {
+	for {
+		select {
+		case s := <-r.Signals:
+			r.mu.Lock()
+			for signals := range r.running {
+				select {
+				case signals <- s:
+				default: // a command with so many signals at once has had its share
+				}
+			}
+			r.mu.Unlock()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Stopping reports whether a signal has come.
+func (r *SessionRunner) Stopping() bool { return r.ctx.Err() != nil }
+
+// endIdle ends what is served, unless a command runs.
+func (r *SessionRunner) endIdle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.running) == 0 {
+		r.end()
+	}
+}
+
+// begin returns the channel of signals of a command, which finish removes; nil after the signal that ends the program.
+func (r *SessionRunner) begin() chan os.Signal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		return nil
+	}
+	if r.running == nil {
+		r.running = make(map[chan os.Signal]bool)
+	}
+	signals := make(chan os.Signal, cap(r.Signals))
+	r.running[signals] = true
+	return signals
+}
+
+func (r *SessionRunner) finish(signals chan os.Signal) {
+	r.mu.Lock()
+	delete(r.running, signals)
+	r.mu.Unlock()
+	if r.ctx.Err() != nil {
+		r.endIdle()
+	}
+}
+
+// Ending is how a command ended.
+type Ending struct {
+	child.Outcome
+	Last string // line on standard error, or else on standard output
+}
+
+// Err is the failure of the command, nil for success.
+func (e *Ending) Err() error {
+	switch {
+	case e.Lost != nil:
+		return e.Lost
+	case e.Status == 0:
+		return nil
+	}
+	return fmt.Errorf("exit status %d%s", e.Status, cli.BehindColon(e.Last))
+}
+
+// Run runs the command for as long as the purpose lasts, with the payload as standard input. The error says that the
+// command could not be started, or that a signal came first.
+func (r *SessionRunner) Run(
+	purpose context.Context, payload []byte, out io.Writer, variables map[string]string,
+) (Ending, error) {
+	task := child.Task{Purpose: purpose, KillAfter: r.KillAfter, OnChange: r.reportChange}
+	return r.RunTask(task, r.Cmd(r.Variables(variables)...), payload, out)
+}
+
+// RunTask runs a command as a task, with the payload as its standard input.
+func (r *SessionRunner) RunTask(task child.Task, cmd *exec.Cmd, payload []byte, out io.Writer) (Ending, error) {
+	printed := &lastLine{}
+	cmd.Stdin, cmd.Stdout = bytes.NewReader(payload), io.MultiWriter(out, printed)
+	e, err := r.RunWithin(task, cmd)
+	e.Last = cmp.Or(e.Last, printed.text())
+	return e, err
+}
+
+// RunWithin runs a command with standard input and output of its own, unless the program is stopping.
+func (r *SessionRunner) RunWithin(task child.Task, cmd *exec.Cmd) (Ending, error) {
+	signals := r.begin()
+	if signals == nil {
+		return Ending{}, ErrStopping
+	}
+	defer r.finish(signals)
+	said := &lastLine{}
+	cmd.Stderr, cmd.WaitDelay = io.MultiWriter(r.Err, said), OutputDelay
+	outcome, err := task.Run(cmd, signals)
+	return Ending{outcome, said.text()}, r.NotRun(err)
+}
+
+// Variables are the environment of a command, as lines NAME=TEXT.
+func (r *SessionRunner) Variables(variables map[string]string) []string {
+	lines := []string{NodeVariable + "=" + r.path, r.NameVariable + "=" + r.Name}
+	for name, text := range variables {
+		lines = append(lines, name+"="+text)
+	}
+	return lines
+}
+
+// reportChange says what has happened to the command.
+func (r *SessionRunner) reportChange(c child.Change) {
+	switch c {
+	case child.Suspended:
+		r.Note("the command is stopped, and so is this process")
+	case child.Stopped:
+		r.Note("the command is stopped; kill -CONT %d continues it", os.Getpid())
+	case child.Continued:
+		r.Note("the command goes on")
+	}
+}
+
+// NameOfMachine is the name of this machine, for commands whose user gives no name by the flag.
+func NameOfMachine(c *cobra.Command, flag string) (string, error) {
+	machine, err := os.Hostname()
+	if err != nil {
+		return "", cli.Misuse(c, "this machine has no name (%w): give %s", err, flag)
+	}
+	return machine, nil
+}
+
+// lastLine keeps the last line of its input, without empty lines.
+type lastLine struct {
+	open []byte // what was written since the last end of a line
+	last string
+}
+
+// lineMost is how much of a line is kept: what a rollout keeps of a text, and a process of a failure.
+const lineMost = min(protocol.MaxRolloutTextBytes, protocol.MaxProcessFailureBytes)
+
+// Write implements io.Writer.
+func (l *lastLine) Write(text []byte) (int, error) {
+	for rest := text; len(rest) > 0; {
+		line, more, ended := bytes.Cut(rest, []byte("\n"))
+		l.open = append(l.open, line[:min(len(line), max(0, lineMost-len(l.open)))]...)
+		if rest = more; ended {
+			l.last, l.open = cmp.Or(l.text(), l.last), l.open[:0]
+		}
+	}
+	return len(text), nil
+}
+
+// text is the last line.
+func (l *lastLine) text() string {
+	return cmp.Or(strings.TrimSpace(strings.ToValidUTF8(string(l.open), "")), l.last)
+}
+
+// LimitedBuffer keeps what fits into a version.
+type LimitedBuffer struct {
+	bytes.Buffer
+	Over bool // more was written than fits
+}
+
+// Write implements io.Writer.
+func (l *LimitedBuffer) Write(text []byte) (int, error) {
+	if l.Over = l.Over || l.Len()+len(text) > protocol.MaxRolloutPayloadBytes; !l.Over {
+		l.Buffer.Write(text)
+	}
+	return len(text), nil
+}

@@ -1,0 +1,239 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/election"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+const (
+	// A candidate rests before the next try after a command that ended soon after its begin. So a command that cannot
+	// work does not make the cluster busy, and further candidates come first.
+	electRest     = 100 * time.Millisecond
+	electLongRest = time.Second
+	electSoon     = 10 * time.Second
+)
+
+// electCommand is one run of elect.
+type electCommand struct {
+	leaseRunner
+	name    string
+	once    bool
+	observe bool
+	follow  bool
+}
+
+// newElect returns the command elect, which runs a command on the leader of many machines.
+func newElect(f *cli.Frame) *cobra.Command {
+	e := &electCommand{leaseRunner: leaseRunner{Runner: runner.Runner{Frame: f}}}
+	c := &cobra.Command{
+		Use:   "elect PATH NAME [flags] [-- COMMAND [ARGUMENT...]]",
+		Short: "Run a command on the leader of many, or see who leads",
+		Long: `Contends in the election NAME of the node PATH, runs COMMAND while it leads, and
+contends again when COMMAND has ended or the lead is lost. Of all that do so with
+the same PATH and NAME one leads at a time; when it goes, the next in the order in
+which they came takes over. The node is created where it does not exist, which is
+said on standard error.
+
+COMMAND finds in its environment SIGNALBOX_FENCE, which is larger for every leader
+than for all before: who takes orders from leaders should refuse those with less
+than the largest that it has seen. SIGNALBOX_SESSION, SIGNALBOX_NODE and
+SIGNALBOX_ELECTION are there too. When the lead is lost COMMAND is ended before
+another can lead, by the rules of signalbox lock, which passes on signals likewise.
+SIGINT, SIGTERM, SIGHUP and SIGQUIT end the contending too.
+
+With --observe nothing contends: the leader is shown, none whose lead was over when
+it was asked for, and with --follow every one that comes after, a line for each; a
+line without a fence says that nobody leads.
+
+Exit codes: after a signal, and with --once, the exit status of COMMAND; 128 and the
+number of the signal where COMMAND did not run; 80 with --once where the lead was
+lost; 66 with --observe where nobody leads; 69 no host could be asked; 126 COMMAND
+cannot be run; 127 there is no COMMAND; 64 the command line is wrong.
+signalbox help exit-codes has the others.`,
+		Example: `  # on every machine: the scheduler runs on one of them
+  signalbox elect /prod scheduler --data "$(hostname):8080" -- ./scheduler
+
+  # lead once, and end with the exit status of the command
+  signalbox elect /prod migration --once -- ./migrate.sh
+
+  # who leads, and who comes after
+  signalbox elect /prod scheduler --observe
+  signalbox elect /prod scheduler --observe --follow -o json`,
+		DisableFlagsInUseLine: true, // the flags stand before the --
+		RunE: func(c *cobra.Command, args []string) error {
+			if e.follow && !e.observe {
+				return cli.Errorf(cli.ExitUsage, "--follow goes with --observe; %s --help shows how", c.CommandPath())
+			}
+			if e.observe {
+				if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {
+					return err
+				}
+				return e.watch(c, args[0], args[1])
+			}
+			if err := e.prepare(c, args); err != nil {
+				return err
+			}
+			e.name = args[1]
+			return e.elect()
+		},
+	}
+	c.Flags().BoolVar(&e.once, "once", false, "end with COMMAND, or when the lead is lost, instead of contending again")
+	c.Flags().BoolVar(&e.observe, "observe", false, "show who leads, and contend for nothing")
+	c.Flags().BoolVar(&e.follow, "follow", false,
+		"with --observe: show every leader that comes after, until interrupted")
+	e.addFlags(c)
+	return f.Command(c)
+}
+
+// elect contends until a signal ends it.
+func (e *electCommand) elect() error {
+	ctx, stop := e.WatchSignals()
+	defer stop()
+	defer e.close()
+	s, err := e.open(ctx, "elect", client.Renew())
+	if err != nil {
+		return cli.OrInterrupted(ctx, err)
+	}
+	for {
+		ran, over, err := e.term(ctx, s)
+		if over {
+			return err
+		}
+		rest := electRest
+		if ran < electSoon {
+			rest = electLongRest
+		}
+		select {
+		case <-time.After(rest):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// term waits for the lead, and runs the command while it has it. Where over is true, the error, or success, ends the
+// contending; ran is how long the command ran, without the time in the queue.
+func (e *electCommand) term(ctx context.Context, s *client.Session) (ran time.Duration, over bool, err error) {
+	lease, err := e.contend(ctx, s)
+	if err != nil {
+		over, err = e.failed(ctx, s, err)
+		return 0, over, err
+	}
+	if ctx.Err() != nil {
+		return 0, true, context.Cause(ctx)
+	}
+	e.Note("leads %s with fence %d", cli.Safe(e.name), lease.Fence())
+	began := time.Now()
+	out, err := e.run(lease, electionVariable)
+	ran = time.Since(began)
+	switch {
+	case err != nil:
+		return ran, true, err
+	case ctx.Err() != nil, e.once && out.Lost == nil:
+		return ran, true, runner.StatusOf(out)
+	case out.Lost != nil:
+		err = lossOf("the lead of "+cli.Safe(e.name), out)
+		if !e.once {
+			e.Note("%v", err)
+		}
+		return ran, e.once, err
+	}
+	e.Note("the command ended with status %d", out.Status)
+	return ran, false, nil
+}
+
+// contend waits for the lead.
+func (e *electCommand) contend(ctx context.Context, s *client.Session) (*client.Lease, error) {
+	defer child.StopIdly()()
+	lease, err := s.Semaphore(e.name, client.Limit(1)).Acquire(ctx, client.Data([]byte(e.data)))
+	if err != nil {
+		return nil, err
+	}
+	return lease, e.fit(ctx, s, lease)
+}
+
+// fit refuses a semaphore that was made for something else: with a larger limit several would lead.
+func (e *electCommand) fit(ctx context.Context, s *client.Session, lease *client.Lease) error {
+	d, err := s.Semaphore(e.name).Describe(ctx)
+	if err == nil && d.Limit != 1 {
+		err = fmt.Errorf("%w: the limit of an election is 1, that of %s is %v; use another name",
+			client.ErrPreconditionFailed, cli.Safe(e.name), cli.Amount(d.Limit))
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+		defer cancel()
+		_ = lease.Release(ctx) // the release goes on without the program
+	}
+	return err
+}
+
+// failed reports whether a try to lead that failed ends the contending. Outages and lost sessions do not.
+func (e *electCommand) failed(ctx context.Context, s *client.Session, err error) (over bool, _ error) {
+	if ctx.Err() != nil {
+		return true, cli.OrInterrupted(ctx, err)
+	}
+	if s.Context().Err() != nil {
+		return true, context.Cause(s.Context())
+	}
+	for _, final := range []error{
+		client.ErrBadRequest, client.ErrUnauthorized, client.ErrPreconditionFailed, client.ErrUnsupported,
+		client.ErrInternal,
+	} {
+		if errors.Is(err, final) {
+			return true, err
+		}
+	}
+	e.Note("cannot contend, and will try again: %s", cli.Explain(err))
+	return false, nil
+}
+
+// watch shows the leader.
+func (e *electCommand) watch(c *cobra.Command, path, name string) error {
+	if !e.follow {
+		return e.Ask(c, func(ctx context.Context, box *client.Client) error {
+			l, ok, err := election.Current(ctx, box, path, name)
+			if err != nil {
+				return err
+			}
+			if err := e.show(name, l); err != nil || ok {
+				return err
+			}
+			return cli.ExitWith(cli.ExitNotFound, cli.ErrSilent)
+		})
+	}
+	return e.Stay(c, func(ctx context.Context, _ *cli.Connection, box *client.Client) error {
+		for l, err := range election.Observe(ctx, box, path, name) {
+			if cli.WasInterrupted(ctx) {
+				return nil
+			}
+			if err == nil {
+				err = e.show(name, l)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// show writes a line about the leader.
+func (e *electCommand) show(name string, l election.Leader) error {
+	object := operation.Leadership{Leads: l.Fence > 0, Leader: l}
+	if l.Fence == 0 {
+		return e.Line(object, "nobody leads %s", cli.Safe(name))
+	}
+	return e.Line(object, "%s leads %s: session %d, fence %d", cli.Safe(string(l.Data)), cli.Safe(name), l.SessionID,
+		l.Fence)
+}

@@ -1,0 +1,174 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
+)
+
+const (
+	// releaseTime bounds how long the end of a command waits for the cluster to take a lease back, which goes
+	// on by itself, or by the session's timeout.
+	releaseTime = time.Second
+	// maxSessionTimeout is the longest session timeout.
+	maxSessionTimeout = 30 * time.Minute
+)
+
+// The variables in the environment of a command under a lease.
+const (
+	lockVariable     = "SIGNALBOX_LOCK"
+	electionVariable = "SIGNALBOX_ELECTION"
+	fenceVariable    = "SIGNALBOX_FENCE"
+	sessionVariable  = "SIGNALBOX_SESSION"
+	countVariable    = "SIGNALBOX_COUNT"
+)
+
+// leaseRunner runs a command under a lease: what lock and elect have in common.
+type leaseRunner struct {
+	runner.Runner
+	timeout   time.Duration
+	killAfter time.Duration
+	data      string
+	existing  bool
+
+	// Set for the run.
+	path string
+	box  *client.Client
+}
+
+// addFlags adds the flags of both commands.
+func (r *leaseRunner) addFlags(c *cobra.Command) {
+	c.Flags().DurationVar(&r.timeout, "session-timeout", client.DefaultSessionTimeout,
+		"how long the cluster waits for this process when it is not heard of, before others get what it has: `DURATION` from 1s to 30m")
+	c.Flags().DurationVar(&r.killAfter, "kill-after", 0,
+		"how long COMMAND has between SIGTERM and SIGKILL when the lease is lost: `DURATION`, "+
+			"a twentieth of the session timeout where it is not given, and at most a sixteenth")
+	c.Flags().StringVar(&r.data, "data", "", "`TEXT` that others see of the owner; the machine and the process where it is not given")
+	c.Flags().BoolVar(&r.existing, "existing", false, "fail where the node does not exist, instead of creating it")
+	r.AddQuiet(c)
+}
+
+// prepare checks everything that can be wrong before the cluster is asked. The arguments are PATH, NAME and
+// COMMAND with its own.
+func (r *leaseRunner) prepare(c *cobra.Command, args []string) error {
+	if err := r.TakeCommand(c, args, "PATH", "NAME"); err != nil {
+		return err
+	}
+	if r.timeout < child.MinTimeout || r.timeout > maxSessionTimeout {
+		return cli.Misuse(c, "--session-timeout %v: give %v to %v: with less there is no time to stop a command",
+			r.timeout, child.MinTimeout, maxSessionTimeout)
+	}
+	if !c.Flags().Changed("kill-after") {
+		r.killAfter = child.DefaultKillAfter(r.timeout)
+	}
+	if most := child.MaxKillAfter(r.timeout); r.killAfter < 0 || r.killAfter > most {
+		return cli.Misuse(c, "--kill-after %v: with --session-timeout %v the lease can be another's after that; "+
+			"give up to %v, or a longer session timeout",
+			r.killAfter, r.timeout, most)
+	}
+	if r.data == "" {
+		r.data = whoAmI()
+	}
+	r.path = args[0]
+	return r.FindProgram()
+}
+
+func whoAmI() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// open connects to the cluster and starts a session, in a node that is created if it does not exist.
+func (r *leaseRunner) open(ctx context.Context, kind string, options ...client.SessionOption) (*client.Session, error) {
+	connection, err := r.Connection()
+	if err != nil {
+		return nil, err
+	}
+	stays := ctx
+	ctx, cancel, err := connection.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	if r.box, err = connection.Open(ctx); err != nil {
+		return nil, err
+	}
+	go cli.ReportOutages(stays, r.box, r.Note)
+	description := fmt.Sprintf("signalbox %s on %s: %.200s", kind, whoAmI(), filepath.Base(r.Program))
+	options = append(options, client.SessionTimeout(r.timeout), client.Description(description))
+	s, err := r.box.Session(ctx, r.path, options...)
+	if err == nil || r.existing || !errors.Is(err, client.ErrNotFound) {
+		return s, cli.EndedBy(ctx, err)
+	}
+	node, err := r.box.CreateNode(ctx, r.path, client.NodeConfig{})
+	if err != nil {
+		return nil, fmt.Errorf("the node %s does not exist, and it cannot be created here: %w", cli.Safe(r.path), err)
+	}
+	if !node.Existed {
+		r.Note("created the node %s", cli.Safe(r.path))
+	}
+	s, err = r.box.Session(ctx, r.path, options...)
+	return s, cli.EndedBy(ctx, err)
+}
+
+// close closes the connections, and ends a session first.
+func (r *leaseRunner) close() {
+	if r.box != nil {
+		_ = r.box.Close() // a session without an end here ends by its timeout
+	}
+}
+
+// run runs the command under a lease, and gives the lease back.
+func (r *leaseRunner) run(lease *client.Lease, nameVariable string) (child.Outcome, error) {
+	cmd := r.Cmd(
+		runner.NodeVariable+"="+r.path,
+		nameVariable+"="+lease.Name(),
+		fmt.Sprintf("%s=%d", fenceVariable, lease.Fence()),
+		fmt.Sprintf("%s=%d", sessionVariable, lease.Session()),
+		fmt.Sprintf("%s=%v", countVariable, cli.Amount(lease.Count())),
+	)
+	out, err := child.Leash{Lease: lease, Timeout: r.timeout, KillAfter: r.killAfter, OnChange: r.reportChange}.Run(cmd,
+		r.Signals)
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	_ = lease.Release(ctx) // the command is over, whatever comes of this
+	return out, r.NotRun(err)
+}
+
+// reportChange says what has happened to the command.
+func (r *leaseRunner) reportChange(c child.Change) {
+	switch c {
+	case child.Suspended:
+		r.Note("the command is stopped, and so is this process: continue both within %v, or the lease is lost and "+
+			"the command is killed", r.timeout)
+	case child.Stopped:
+		r.Note("the command is stopped, and the lease is kept; kill -CONT %d continues it", os.Getpid())
+	case child.Continued:
+		r.Note("the command goes on")
+	}
+}
+
+// lossOf says how a command ended after the loss of its lease.
+func lossOf(what string, out child.Outcome) error {
+	end := "the command was told to end, and did so"
+	switch {
+	case out.NotRun:
+		end = "the command was not run"
+	case out.Killed:
+		end = "the command was killed"
+	}
+	return cli.Errorf(cli.ExitLost, "%s is lost: %w; %s", what, out.Lost, end)
+}

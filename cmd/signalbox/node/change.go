@@ -1,0 +1,91 @@
+package node
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+func newCreate(f *cli.Frame) *cobra.Command {
+	var flags nodeFlags
+	var ifAbsent bool
+	c := &cobra.Command{
+		Use:   "create PATH",
+		Short: "Create a node",
+		Long: `Creates a node and shows it. Nodes above it need not exist. A path has parts of
+letters, digits and signs with slashes between them, up to 255 bytes each.
+
+If the path exists the command ends with code 73 and changes nothing; with
+--if-absent that is no error.`,
+		Example: `  signalbox node create /prod/jobs
+
+  # reads that miss nothing that was answered before, at the price of a round among the hosts
+  signalbox node create /prod/ledger --read-consistency strict
+
+  # in a script that may run again
+  signalbox node create /prod/jobs --if-absent`,
+		RunE: func(c *cobra.Command, args []string) error {
+			config, err := flags.config()
+			if err != nil {
+				return err
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				n, err := box.CreateNode(ctx, args[0], config)
+				if err != nil {
+					return err
+				}
+				if n.Existed && !ifAbsent {
+					return cli.Errorf(cli.ExitExists, "create node %s: it is there already, and was not changed; "+
+						"--if-absent lets that be no error, signalbox node alter changes it", n.Path)
+				}
+				return printNode(f, n)
+			})
+		},
+	}
+	flags.add(c)
+	c.Flags().BoolVar(&ifAbsent, "if-absent", false, "it is no error if the node is there; it stays as it is")
+	return c
+}
+
+func newAlter(f *cli.Frame) *cobra.Command {
+	var flags nodeFlags
+	var version uint64
+	c := &cobra.Command{
+		Use:   "alter PATH",
+		Short: "Change a node's config",
+		Long: `Changes what the flags say in the config of a node, leaves the rest as it is, and
+shows the node. With --if-version nothing changes unless the config has that
+version; the command ends with code 79 then.`,
+		Example: `  signalbox node alter /prod/jobs --session-grace-period 15s
+
+  # only if nobody has changed it since it was looked at
+  signalbox node alter /prod/jobs --counters detailed --if-version 3`,
+		RunE: func(c *cobra.Command, args []string) error {
+			config, err := flags.config()
+			if err != nil {
+				return err
+			}
+			if config == (client.NodeConfig{}) {
+				return cli.Errorf(cli.ExitUsage,
+					"nothing is to be changed; signalbox node alter --help lists the flags")
+			}
+			var guards []client.AlterOption
+			if c.Flags().Changed("if-version") {
+				guards = append(guards, client.IfVersion(version))
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				n, err := box.AlterNode(ctx, args[0], config, guards...)
+				if err != nil {
+					return err
+				}
+				return printNode(f, n)
+			})
+		},
+	}
+	flags.add(c)
+	c.Flags().Uint64Var(&version, "if-version", 0, "change it only if the config has this version, `NUMBER`")
+	return c
+}

@@ -1,0 +1,153 @@
+// Package node has the commands about nodes and their configs. Command is the door.
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// Command returns the commands about nodes.
+func Command(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "node",
+		Short: "Namespaces: create, describe, alter, drop, list",
+		Long: `A node is a namespace with a path, such as /prod/jobs. Sessions and semaphores live
+in one; those of different nodes know nothing of each other. Its config says how
+sessions and reads behave in it. Nodes are few: one for each application, say.`,
+	}, newCreate(f), newDescribe(f), newAlter(f), newList(f)))
+}
+
+// orDefault is a part of a config as tables show it.
+func orDefault[T comparable](value, fallback T) string {
+	var unset T
+	if value == unset {
+		return fmt.Sprintf("%v (default)", fallback)
+	}
+	return fmt.Sprint(value)
+}
+
+// printNode prints a node.
+func printNode(f *cli.Frame, n *client.NodeInfo) error {
+	return f.Show(n, cli.Fields("path", n.Path, "id", n.ID, "config version", n.ConfigVersion,
+		"self-check period", orDefault(n.Config.SelfCheckPeriod, defaultSelfCheck),
+		"session grace period", orDefault(n.Config.SessionGracePeriod, defaultGrace),
+		"read consistency", orDefault(n.Config.ReadConsistency, defaultReads),
+		"attach consistency", orDefault(n.Config.AttachConsistency, defaultAttaches),
+		"counters", orDefault(n.Config.Counters, defaultCounters),
+		"quota of objects", orDefault(n.Config.QuotaObjects, meta.DefaultQuotaObjects),
+		"quota of bytes", orDefault(settings.Size(n.Config.QuotaBytes), meta.DefaultQuotaBytes),
+		"longest wait", longestWait(n.Config.LongestWait)))
+}
+
+// longestWait is how long anybody may wait before that is a concern.
+func longestWait(d time.Duration) string {
+	if d <= 0 {
+		return "not bounded"
+	}
+	return d.String()
+}
+
+// The defaults of hosts for the parts of a config that are not given.
+const (
+	defaultSelfCheck = meta.DefaultSelfCheckPeriodMillis * time.Millisecond
+	defaultGrace     = meta.DefaultSessionGracePeriodMillis * time.Millisecond
+	defaultReads     = client.Consistency(meta.DefaultReadConsistency)
+	defaultAttaches  = client.Consistency(meta.DefaultAttachConsistency)
+	defaultCounters  = client.Counters(meta.DefaultRateLimiterCountersMode)
+)
+
+// nodeFlags are the flags for a node's config.
+type nodeFlags struct {
+	selfCheck, grace       time.Duration
+	read, attach, counters string
+	objects                uint64
+	bytes                  cli.SizeFlag
+	wait                   time.Duration
+}
+
+func (n *nodeFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.DurationVar(&n.selfCheck, "self-check-period", 0, "how often a leader makes sure that it leads: `DURATION` from 500ms to 10s, 1s for a new node")
+	flags.DurationVar(&n.grace, "session-grace-period", 0, "what sessions get on top of their timeout when a leader changes: `DURATION` from 1s to 30s, above the self-check period; 10s for a new node")
+	flags.StringVar(&n.read, "read-consistency", "", "`MODE` of reads that do not say: strict or relaxed; relaxed for a new node")
+	flags.StringVar(&n.attach, "attach-consistency", "", "`MODE` in which sessions come back: strict or relaxed; strict for a new node")
+	flags.StringVar(&n.counters, "counters", "", "how finely metrics count, `HOW`: aggregated, or detailed by owner too; aggregated for a new node")
+	flags.Uint64Var(&n.objects, "quota-objects", 0, "how many semaphores the node may have in each shard: `NUMBER` up to 1000000, as for a new node")
+	flags.Var(&n.bytes, "quota-bytes", "how much the node may take in each shard, with all that belongs to its semaphores and sessions: `SIZE` from 1MiB to 1TiB, 1GiB for a new node")
+	flags.DurationVar(&n.wait, "longest-wait", 0, "how long anybody may wait for a semaphore of the node before signalbox check says so: `DURATION` up to 720h; below zero never, as for a new node")
+	consistency := cobra.FixedCompletions([]string{"strict", "relaxed"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = c.RegisterFlagCompletionFunc("read-consistency", consistency)
+	_ = c.RegisterFlagCompletionFunc("attach-consistency", consistency)
+	_ = c.RegisterFlagCompletionFunc("counters", cobra.FixedCompletions([]string{"aggregated", "detailed"},
+		cobra.ShellCompDirectiveNoFileComp))
+}
+
+// config returns the config in the flags; a flag that is not given is zero.
+func (n *nodeFlags) config() (config client.NodeConfig, err error) {
+	config.SelfCheckPeriod, config.SessionGracePeriod = n.selfCheck, n.grace
+	config.QuotaObjects, config.QuotaBytes, config.LongestWait = n.objects, uint64(n.bytes), n.wait
+	modes := map[string]client.Consistency{"": 0, "strict": client.Strict, "relaxed": client.Relaxed}
+	counters := map[string]client.Counters{"": 0, "aggregated": client.Aggregated, "detailed": client.Detailed}
+	read, err := cli.OneOf("--read-consistency", n.read, modes, "strict or relaxed")
+	attach, failed := cli.OneOf("--attach-consistency", n.attach, modes, "strict or relaxed")
+	count, wrong := cli.OneOf("--counters", n.counters, counters, "aggregated or detailed")
+	config.ReadConsistency, config.AttachConsistency, config.Counters = read, attach, count
+	return config, cmp.Or(err, failed, wrong)
+}
+
+func newDescribe(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "describe PATH",
+		Short: "Show a node's config",
+		Long: `Shows a node: its id, which a node of the same path that is made later does not
+have, its config, and the version of the config, which grows with every change.`,
+		Example: `  signalbox node describe /prod/jobs
+
+  # the version, for a guarded change
+  signalbox node describe /prod/jobs -o json | jq -r .config_version`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			n, err := box.DescribeNode(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return printNode(f, n)
+		}),
+	}
+}
+
+func newList(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [PREFIX]",
+		Short: "List nodes",
+		Long: `Lists the nodes whose paths begin with PREFIX, letter by letter, in order of their
+paths; all without it. What is below /prod is listed with /prod/.`,
+		Example: `  signalbox node list
+  signalbox node list /prod/ -o wide
+  signalbox node list -o json | jq -r .path`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			return listNodes(ctx, f, box, append(args, "")[0])
+		}),
+	}
+}
+
+func listNodes(ctx context.Context, f *cli.Frame, box *client.Client, prefix string) error {
+	rows := f.Rows("PATH", "ID#", "GRACE#", "READS", "ATTACHES", "+SELF-CHECK#", "+COUNTERS",
+		"+QUOTA OBJECTS#", "+QUOTA BYTES#", "+VERSION#")
+	return cli.AddAll(rows, box.ListNodes(ctx, prefix), func(n *client.NodeInfo) {
+		k := n.Config
+		rows.Add(n, n.Path, n.ID,
+			cmp.Or(k.SessionGracePeriod, defaultGrace), cmp.Or(k.ReadConsistency, defaultReads),
+			cmp.Or(k.AttachConsistency, defaultAttaches), cmp.Or(k.SelfCheckPeriod, defaultSelfCheck),
+			cmp.Or(k.Counters, defaultCounters), cmp.Or(k.QuotaObjects, meta.DefaultQuotaObjects),
+			settings.Size(cmp.Or(k.QuotaBytes, meta.DefaultQuotaBytes)), n.ConfigVersion)
+	})
+}

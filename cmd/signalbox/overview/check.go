@@ -1,0 +1,236 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/concerns"
+	"github.com/signalbox/signalbox/protocol/concern"
+)
+
+// The codes of check, by the worst finding.
+const (
+	ExitWarned = 81
+	ExitUnwell = 82
+)
+
+// level is how bad a finding is.
+type level int
+
+const (
+	levelOK level = iota
+	levelWarn
+	levelFail
+)
+
+func (l level) String() string { return [...]string{"ok", "warn", "fail"}[l] }
+
+// Finding is the result of one check.
+type Finding struct {
+	Level   level
+	Subject string
+	Found   string
+	Advice  string
+}
+
+// findings gathers what is found, in order.
+type findings struct{ list []Finding }
+
+// well adds a finding about a part of the cluster that is well.
+func (f *findings) well(subject, format string, a ...any) {
+	f.list = append(f.list, Finding{Level: levelOK, Subject: subject, Found: fmt.Sprintf(format, a...)})
+}
+
+// add adds a finding, with advice where the part is not well.
+func (f *findings) add(l level, subject, advice, format string, a ...any) {
+	if l == levelOK {
+		advice = ""
+	}
+	f.list = append(f.list, Finding{l, subject, fmt.Sprintf(format, a...), advice})
+}
+
+func (f *findings) worst() (l level) {
+	for i := range f.list {
+		l = max(l, f.list[i].Level)
+	}
+	return l
+}
+
+// checkCommand is one run of check.
+type checkCommand struct {
+	*cli.Frame
+	disk  string
+	quiet bool
+}
+
+// newCheck returns the command that checks a cluster.
+func newCheck(f *cli.Frame) *cobra.Command {
+	k := &checkCommand{Frame: f}
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Is the cluster well, and what is stuck?",
+		Long: `Asks every host what is not well, and shows one list: hosts and copies that are
+away or behind, disks, quotas, certificates and backups, rollouts that have halted or
+are blocked, rounds of processes that hang, and semaphores that somebody has waited
+for too long. Each says since when, who is waited for, and what to do. The console,
+status, cluster why, /v1/concerns and the metric signalbox_concerns have the same list.
+
+With --disk DIR it also measures how long a write to a disk of this machine takes: 200
+small writes, each made durable like those of the log. It needs a directory on the
+disk that hosts will use, and leaves nothing in it.
+
+Exit codes: 0 all is well; 81 something should be looked at; 82 something is wrong.
+signalbox help exit-codes has the others.`,
+		Example: `  signalbox check
+
+  # only what is not well
+  signalbox check --endpoints a.example,b.example,c.example --quiet
+
+  # is a disk good enough for a host?
+  signalbox check --disk /var/lib/signalbox`,
+		RunE: func(c *cobra.Command, _ []string) error { return k.check() },
+	}
+	c.Flags().StringVar(&k.disk, "disk", "", "a `DIRECTORY` on a disk of this machine to probe")
+	c.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "show only what is not well")
+	_ = c.MarkFlagDirname("disk")
+	return f.Command(c)
+}
+
+// check makes all checks, and shows the findings.
+func (c *checkCommand) check() error {
+	connection, err := c.Connection()
+	if err != nil {
+		return err
+	}
+	base, stop := cli.UntilInterrupted(context.Background())
+	defer stop()
+	var x findings
+	if err := c.within(base, connection, func(ctx context.Context) { checkCluster(ctx, connection, &x) }); err != nil {
+		return err
+	}
+	if c.disk != "" && !cli.WasInterrupted(base) {
+		checkDisk(base, c.Frame, c.disk, &x)
+	}
+	if cli.WasInterrupted(base) {
+		return context.Cause(base)
+	}
+	return c.show(&x)
+}
+
+// within does something in the time that a command has.
+func (c *checkCommand) within(ctx context.Context, connection *cli.Connection, do func(context.Context)) error {
+	ctx, cancel, err := connection.Within(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	do(ctx)
+	return nil
+}
+
+// show prints the findings.
+func (c *checkCommand) show(x *findings) error {
+	colours := map[level]cli.Colour{levelOK: cli.Green, levelWarn: cli.Yellow, levelFail: cli.Red}
+	counts := make(map[level]int)
+	for _, f := range x.list {
+		counts[f.Level]++
+		if c.quiet && f.Level == levelOK {
+			continue
+		}
+		text := fmt.Sprintf("%s %s: %s", c.Paint(colours[f.Level], fmt.Sprintf("%-4s", f.Level)), cli.Safe(f.Subject),
+			cli.Safe(f.Found))
+		if f.Advice != "" {
+			text += "\n     " + f.Advice
+		}
+		if err := c.Line(f, "%s", text); err != nil {
+			return err
+		}
+	}
+	c.Say("signalbox: %d looked at: %d well, %d to look at, %d wrong", len(x.list), counts[levelOK], counts[levelWarn],
+		counts[levelFail])
+	switch x.worst() {
+	case levelWarn:
+		return cli.ExitWith(ExitWarned, cli.ErrSilent)
+	case levelFail:
+		return cli.ExitWith(ExitUnwell, cli.ErrSilent)
+	}
+	return nil
+}
+
+// checkCluster asks the hosts what is not well.
+func checkCluster(ctx context.Context, connection *cli.Connection, x *findings) {
+	box, err := connection.Open(ctx)
+	var list *admin.Concerns
+	if err == nil {
+		defer box.Close()
+		list, err = concerns.Read(ctx, box)
+	}
+	if err != nil {
+		todo := "start a host, or look at --endpoints"
+		if errors.Is(err, client.ErrUnauthorized) {
+			todo = "give a token that the hosts know, or add the line of this one to the --token-file of every host"
+		}
+		x.add(levelFail, "cluster", todo, "it cannot be asked: %s", cli.Explain(err))
+		return
+	}
+	judgeConcerns(list, x)
+}
+
+// judgeConcerns adds the concerns of hosts, and a finding for each group of concerns without an entry.
+func judgeConcerns(list *admin.Concerns, x *findings) {
+	if n := len(list.Unanswered); n == 0 {
+		x.well("answers", "all hosts answer: %d", list.Asked)
+	} else {
+		l := levelWarn
+		if 2*n >= list.Asked {
+			l = levelFail
+		}
+		x.add(l, "answers", "start them again, or upgrade them: what only they know is missing below; an address that "+
+			"no host has is one of --endpoints, of its variable or of the context", "%d of %d have not said what they "+
+			"see: %v", n, list.Asked, concerns.Unanswered(list.Unanswered))
+	}
+	for i := range list.Items {
+		c := &list.Items[i]
+		text := concerns.Text(c)
+		if c.WaitsFor != "" {
+			text += "; waits for " + c.WaitsFor
+		}
+		if since := concerns.Ago(c.Since); since != "" {
+			text += ", for " + since
+		}
+		x.add(levelOf(c.Severity), c.Subject, cli.Safe(c.Do), "%s", text)
+	}
+	// What is stuck among the objects of a shard is known to its leader alone.
+	unled := slices.ContainsFunc(list.Items, func(c admin.Concern) bool {
+		return c.Kind == concern.NoMajority || c.Kind == concern.NoLeader
+	})
+	for _, g := range concern.Groups() {
+		told := func(c admin.Concern) bool { return c.Severity != admin.Note && c.Kind.Row().Group == g }
+		switch {
+		case slices.ContainsFunc(list.Items, told):
+		case unled && (g == concern.Rollouts || g == concern.Rounds || g == concern.Locks):
+			x.add(levelWarn, string(g), "", "not known while a shard has no leader")
+		case len(list.Unanswered) > 0:
+			x.well(string(g), "nothing to look at, by those that answer")
+		default:
+			x.well(string(g), "nothing to look at")
+		}
+	}
+}
+
+func levelOf(s admin.Severity) level {
+	switch s {
+	case admin.Failure:
+		return levelFail
+	case admin.Warning:
+		return levelWarn
+	}
+	return levelOK
+}

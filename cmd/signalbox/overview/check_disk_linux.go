@@ -1,0 +1,5 @@
+package overview
+
+import "syscall"
+
+func fdatasync(fd int) error { return syscall.Fdatasync(fd) }

@@ -1,0 +1,132 @@
+package overview
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+// minTopInterval is the shortest pause between two samples of the hosts: each makes them write all their series.
+const minTopInterval = 200 * time.Millisecond
+
+// topCommand is one run of top.
+type topCommand struct {
+	*cli.Frame
+	admin    []string
+	interval time.Duration
+	once     bool
+	rows     int
+}
+
+// newTop returns the command top.
+func newTop(f *cli.Frame) *cobra.Command {
+	t := &topCommand{Frame: f}
+	c := &cobra.Command{
+		Use:   "top",
+		Short: "What the cluster is doing, live",
+		Long: `Shows what a cluster is doing, anew every --interval, until q is typed or it is
+interrupted:
+
+  requests     by kind: how many a second, and how long they took
+  waits        acquires that had to wait in a queue, and for how long
+  hosts        what each of them answers, leads, and how its disk keeps up
+  semaphores   those with most waiters; ephemeral ones only of nodes whose config asks
+               for them (signalbox node alter PATH --counters aggregated)
+  rollouts     those that do not move and need somebody, and for how long
+  processes    those whose round waits, for which member first, and for how long
+
+The figures are from the admin pages of the hosts: those of --admin, and of all hosts
+that these know of. They can often be reached only from the machines of the hosts.
+Of how long things took, the bounds are powers of two apart: "8.19ms" in the column
+99% says that 99 of 100 took less than that, and more than half of it.
+
+With -o json every look is one object on one line. On what is no terminal the looks
+come one after the other.
+
+Exit codes: 69 no host's pages can be read; 0 interrupted, or done with --once.
+signalbox help exit-codes has the others.`,
+		Example: `  signalbox top
+
+  # hosts that are elsewhere, every five seconds
+  signalbox top --admin a.example:7422 --interval 5s
+
+  # one look, for a program
+  signalbox top --once -o json | jq '.requests[] | select(.kind == "ACQUIRE")'`,
+		RunE: func(*cobra.Command, []string) error { return t.run() },
+	}
+	c.Flags().StringSliceVar(&t.admin, "admin", []string{settings.DefaultAdminListen}, "admin pages of one host or more: `ADDRESSES`; those of the others are found through them")
+	c.Flags().DurationVar(&t.interval, "interval", 2*time.Second, "how long to look before showing: `DURATION` from 200ms")
+	c.Flags().BoolVar(&t.once, "once", false, "show one look and end")
+	c.Flags().IntVar(&t.rows, "rows", 10, "how many lines each list has at most: `NUMBER`")
+	return f.Local(c)
+}
+
+// run shows sample after sample.
+func (t *topCommand) run() error {
+	if t.interval < minTopInterval || t.rows < 1 {
+		return cli.Errorf(cli.ExitUsage, "--interval %v --rows %d: give %v or more, and 1 or more", t.interval, t.rows,
+			minTopInterval)
+	}
+	ctx, stop := cli.UntilInterrupted(context.Background())
+	defer stop()
+	if !t.once && !t.JSON() && cli.IsTerminal(t.Out) {
+		var restore func()
+		ctx, restore = t.UntilKey(ctx, 'q')
+		defer restore()
+	}
+	before, err := t.read(ctx)
+	if err != nil {
+		return interruptedIsDone(ctx, err)
+	}
+	screen := screen.New(t.Frame, t.once || t.JSON())
+	defer screen.Restore()
+	for {
+		select {
+		case <-time.After(t.interval):
+		case <-ctx.Done():
+			return nil
+		}
+		now, err := t.read(ctx)
+		if err != nil {
+			return interruptedIsDone(ctx, err)
+		}
+		s := newSample(before, now, t.rows)
+		if t.JSON() {
+			err = t.Object(s)
+		} else {
+			err = screen.Show(s.text())
+		}
+		if err != nil || t.once {
+			return err
+		}
+		before = now
+	}
+}
+
+// read reads the pages of all hosts.
+func (t *topCommand) read(ctx context.Context) ([]pages.Reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(t.interval, time.Second))
+	defer cancel()
+	hosts := pages.Read(ctx, t.admin)
+	for i := range hosts {
+		if hosts[i].Err == nil {
+			return hosts, nil
+		}
+	}
+	return nil, cli.Errorf(cli.ExitUnavailable, "the admin pages of %s cannot be read: %w; --admin names those of a "+
+		"host that can be reached from here", hosts[0].Address, hosts[0].Err)
+}
+
+// interruptedIsDone turns the error of an interrupted command into success.
+func interruptedIsDone(ctx context.Context, err error) error {
+	if cli.WasInterrupted(ctx) {
+		return nil
+	}
+	return err
+}

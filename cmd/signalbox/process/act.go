@@ -1,0 +1,72 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+func newKick(f *cli.Frame) *cobra.Command {
+	var flags cli.ActFlags
+	c := &cobra.Command{
+		Use:   "kick PATH NAME MEMBER",
+		Short: "Put a member out, which opens another epoch",
+		Long: `Puts a member out: by its id, as signalbox process members shows it, or by its name where
+no other member has the same. The round is over if it was of it, and another epoch opens
+without it. Its session may join again; signalbox session end ends that.`,
+		Example: `  signalbox process kick /prod counter a.example --reason 'it hangs'
+  signalbox process kick /prod counter 17`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			p := process.Of(box, args[0], args[1])
+			m, err := findMember(ctx, p, args[2])
+			if err == nil {
+				err = p.Kick(ctx, m.ID, process.By(flags.By(f)))
+			}
+			if err != nil {
+				return err
+			}
+			return f.Done(true, "%s (%d) is put out of process %s", cli.Safe(m.Name), m.ID, cli.Safe(args[1]))
+		}),
+	}
+	flags.Add(c, "process")
+	return c
+}
+
+// findMember finds the member with the id, or else the only member with the name.
+func findMember(ctx context.Context, p *process.Process, text string) (*process.MemberState, error) {
+	members, err := p.Members(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := strconv.ParseUint(text, 10, 64) // 0 for a text that is no number; no member has the id 0
+	var named []*process.MemberState
+	for i := range members {
+		m := &members[i]
+		switch {
+		case m.ID == id:
+			return m, nil
+		case m.Name == text:
+			named = append(named, m)
+		}
+	}
+	switch len(named) {
+	case 0:
+		return nil, cli.Errorf(cli.ExitNotFound, "there is no member %s; signalbox process members shows those that "+
+			"there are", cli.Safe(text))
+	case 1:
+		return named[0], nil
+	}
+	var ids []string
+	for _, m := range named {
+		ids = append(ids, strconv.FormatUint(m.ID, 10))
+	}
+	return nil, cli.ExitWith(cli.ExitUsage, fmt.Errorf("several members are called %s: give the id of one, %s",
+		cli.Safe(text), strings.Join(ids, " or ")))
+}

@@ -1,0 +1,143 @@
+package process
+
+import (
+	"context"
+	"iter"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+)
+
+func newWhy(f *cli.Frame) *cobra.Command {
+	return cli.Reader(f, &cobra.Command{
+		Use:   "why PATH NAME",
+		Short: "Say why a round does not move, with names",
+		Long: `Says why a round does not move, a line for each reason: which members are not prepared,
+who waits for whose replies, since when, and why no epoch opens. It prints nothing where
+the round is complete and all have handled that.`,
+		Example: `  signalbox process why /prod counter
+
+  # only what neither time nor the members can do away with
+  signalbox process why /prod counter -o json | jq -r 'select(.blocked) | .text'`,
+	}, process.Of, func(ctx context.Context, p *process.Process, _ []string) error {
+		reasons, err := p.Why(ctx)
+		if err != nil {
+			return err
+		}
+		return cli.Why(f, p.Name(), reasons, func(r *process.StopReason) string { return stopText(screen.Ages{}, r) })
+	})
+}
+
+func newMembers(f *cli.Frame) *cobra.Command {
+	return cli.Reader(f, &cobra.Command{
+		Use:   "members PATH NAME",
+		Short: "List who takes part, and how each gets on",
+		Long: `Lists the members in the order in which they joined: whether they are prepared for the
+epoch, wait for the next one, or have handled the completion of the round, and how much
+they have not read: requests and what else they were sent and have not acknowledged.
+signalbox session show shows the session of one.`,
+		Example: `  signalbox process members /prod counter
+  signalbox process members /prod counter -o wide
+
+  # those with a backlog
+  signalbox process members /prod counter -o json | jq 'select(.unread > 10) | .name'`,
+	}, process.Of, func(ctx context.Context, p *process.Process, _ []string) error {
+		s, err := p.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		o, rows := &view{State: s}, memberRows(f)
+		for i := range s.Members {
+			rows.Add(&s.Members[i], o.cells(&s.Members[i])...)
+		}
+		return rows.End()
+	})
+}
+
+// lastEpoch is the word for the epoch that was completed last.
+const lastEpoch = "last"
+
+// WholeResult is a result with its data.
+type WholeResult struct {
+	*process.Result
+	Data []byte
+}
+
+func newResults(f *cli.Frame) *cobra.Command {
+	var watch bool
+	c := &cobra.Command{
+		Use:   "results PATH NAME [EPOCH]",
+		Short: "List what coordinators left, or print one of them",
+		Long: `Lists what coordinators left when they completed rounds, the oldest that is kept first.
+With --watch those that come are printed too, a line each, until it is interrupted.
+
+With EPOCH, a number or the word last, it prints what was left in that epoch: its bytes
+and nothing else, but for a terminal, where what is not printable is written as an
+escape. A result that is not kept any more ends the command with code 66.`,
+		Example: `  signalbox process results /prod counter
+  signalbox process results /prod counter last
+
+  # what comes of each round
+  signalbox process results /prod counter --watch -o json | jq --unbuffered .data`,
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case watch && len(args) > 2:
+				return cli.Misuse(c, "--watch is for all results, and there is %s", cli.Safe(args[2]))
+			case watch:
+				return watchResults(f, c, args[0], args[1])
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				results, err := process.Of(box, args[0], args[1]).Results(ctx)
+				if err != nil {
+					return err
+				}
+				if len(args) > 2 {
+					return printResult(f, results, args[2])
+				}
+				rows := f.Rows("EPOCH#", "AGE#", "+AT", "BYTES#", "RESULT")
+				for i := range results {
+					r := &results[i]
+					rows.Add(WholeResult{r, r.Bytes()}, r.Epoch, screen.Ages{}.Ago(r.At),
+						r.At.Wall, r.Size, r.Bytes())
+				}
+				return rows.End()
+			})
+		},
+	}
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "print those that come, until interrupted")
+	return c
+}
+
+// printResult prints the result of an epoch.
+func printResult(f *cli.Frame, results []process.Result, epoch string) error {
+	if epoch == lastEpoch && len(results) > 0 {
+		return f.Raw(results[len(results)-1].Bytes())
+	}
+	number, err := strconv.ParseUint(epoch, 10, 64)
+	if err != nil && epoch != lastEpoch {
+		return cli.Errorf(cli.ExitUsage, "%s is neither the number of an epoch nor the word %s", cli.Safe(epoch),
+			lastEpoch)
+	}
+	for i := range results {
+		if results[i].Epoch == number {
+			return f.Raw(results[i].Bytes())
+		}
+	}
+	return cli.Errorf(cli.ExitNotFound, "there is no result of epoch %s; signalbox process results shows those that "+
+		"there are", epoch)
+}
+
+// watchResults prints results as they come.
+func watchResults(f *cli.Frame, c *cobra.Command, path, name string) error {
+	return cli.Print(f, c, func(ctx context.Context, box *client.Client) iter.Seq2[*process.Result, error] {
+		return process.Of(box, path, name).WatchResults(ctx)
+	}, func(result *process.Result) error {
+		o := WholeResult{result, result.Bytes()}
+		return f.Line(o, "%d   %s", o.Epoch, cli.Cell(o.Data))
+	})
+}

@@ -1,0 +1,280 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/child"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// The variables in the environment of a command of a process, beside the variable of the node.
+const (
+	processVariable     = "SIGNALBOX_PROCESS"
+	epochVariable       = "SIGNALBOX_EPOCH"
+	memberVariable      = "SIGNALBOX_MEMBER"
+	coordinatorVariable = "SIGNALBOX_COORDINATOR"
+	fromVariable        = "SIGNALBOX_FROM"
+)
+
+// runCommand is one run of process run.
+type runCommand struct {
+	runner.SessionRunner
+	member     string
+	attributes string
+	observer   bool
+	existing   bool
+	on         struct{ prepare, request, coordinate, complete, cancel string } // command lines
+
+	serving context.Context // of the membership
+	joined  chan struct{}   // closed when the program has said its number as a member
+}
+
+func newRun(f *cli.Frame) *cobra.Command {
+	w := &runCommand{
+		SessionRunner: runner.SessionRunner{Runner: runner.Runner{Frame: f}, NameVariable: processVariable},
+	}
+	c := &cobra.Command{
+		Use:   "run PATH NAME",
+		Short: "Take part as a member: run commands for what happens",
+		Long: `Takes part as a member of a process, which is created where it does not exist, and runs
+the commands that are given, by sh -c, for what happens:
+
+  --on-prepare      an epoch opens. The round begins when all members have done this;
+                    a status other than 0 gives the round up
+  --on-coordinate   all are prepared, and this member is the one that coordinates
+  --on-request      a member asks: the request is on the standard input, what the
+                    command prints is the reply, without the ends of lines behind it.
+                    A status other than 0 is a failure, with the last line that it
+                    wrote as the reason
+  --on-complete     the round is complete: its result is on the standard input
+  --on-cancel       the round is over, and is not complete
+
+They find in their environment:
+  SIGNALBOX_EPOCH         the epoch, larger than all before: the fencing token of the
+                          round. Send it along with what you write, and refuse less
+  SIGNALBOX_MEMBER, SIGNALBOX_COORDINATOR, SIGNALBOX_FROM
+                          the names of this member, of the one that coordinates, and
+                          of the one that asks
+  SIGNALBOX_NODE, SIGNALBOX_PROCESS
+
+The command of --on-coordinate talks with the members: each line that it prints says
+what to do, and what comes of that is on its standard input.
+
+  all TEXT          ask all members, this one too
+  others TEXT       ask all but this one
+  to MEMBER TEXT    ask one
+  result TEXT       leave this as the result of the round
+
+For each reply it gets a line "reply MEMBER ok TEXT" or "reply MEMBER failed REASON", and
+at the end a line "end ok", "end failed" or, where some have not replied in time, "end
+late". Line breaks in texts are written as \n. When it ends with the status 0 the round
+is complete, else it is given up, and another epoch opens.
+
+A member without --on-coordinate is an observer: it takes part and never coordinates, as
+nothing would come of its round. With --observer=false it may all the same: the round
+stays open until the next epoch, and members answer signalbox process send meanwhile.
+
+The commands run one after the other, but for requests while --on-coordinate runs. When
+the epoch is over there is no need for them any more. When the member is put out, or the
+process deleted, this program ends with code 80.
+
+` + runner.SessionHelp,
+		Example: `  # a member that says how it is when it is asked
+  signalbox process run /prod counter --name a --on-request 'cat value'
+
+  # the one that coordinates asks all, and then tells all the largest number
+  signalbox process run /prod counter --name b --on-request './counter' --on-coordinate './largest'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			w.Argv = []string{"sh"}
+			if err := w.Check(c, args); err != nil {
+				return err
+			}
+			if w.observer && w.on.coordinate != "" {
+				return cli.Misuse(c, "--observer does not go with --on-coordinate")
+			}
+			if !c.Flags().Changed("observer") {
+				w.observer = w.on.coordinate == ""
+			}
+			if w.member == "" {
+				var err error
+				if w.member, err = runner.NameOfMachine(c, "--name"); err != nil {
+					return err
+				}
+			}
+			return w.Serve(c, w.takePart)
+		},
+	}
+	c.Flags().StringVar(&w.member, "name", "", "the `NAME` of the member, which others should not have; that of this machine where it is not given")
+	c.Flags().StringVar(&w.attributes, "attributes", "", "`TEXT` that signalbox process members shows, such as a version of the program")
+	c.Flags().BoolVar(&w.observer, "observer", false,
+		"take part, and never coordinate: so it is without --on-coordinate, unless --observer=false is given")
+	c.Flags().BoolVar(&w.existing, "existing", false, "fail where the process does not exist, instead of creating it")
+	c.Flags().StringVar(&w.on.prepare, "on-prepare", "", "`COMMAND` to run when an epoch opens")
+	c.Flags().StringVar(&w.on.request, "on-request", "", "`COMMAND` to run for each request")
+	c.Flags().StringVar(&w.on.coordinate, "on-coordinate", "", "`COMMAND` to run when this member coordinates")
+	c.Flags().StringVar(&w.on.complete, "on-complete", "", "`COMMAND` to run when the round is complete")
+	c.Flags().StringVar(&w.on.cancel, "on-cancel", "", "`COMMAND` to run when the round is over, and not complete")
+	w.AddFlags(c)
+	return c
+}
+
+// takePart is a member until the context ends.
+func (c *runCommand) takePart(ctx context.Context, s *client.Session, k *cli.Connection) error {
+	within, cancel, err := k.Within(ctx)
+	if err != nil {
+		return err
+	}
+	c.serving, c.joined = ctx, make(chan struct{})
+	options := []process.JoinOption{process.As(c.member), process.Attributes([]byte(c.attributes)),
+		process.Encoding(process.Raw)}
+	if c.existing {
+		options = append(options, process.Existing())
+	}
+	m, err := process.Join(within, s, c.Name, c.handler(), options...)
+	cancel()
+	if err != nil {
+		return cli.EndedBy(within, err)
+	}
+	defer cli.CleanUp(ctx, c.Frame, "leave the process", m.Leave)
+	c.Note("%s is member %d of %s", cli.Safe(c.member), m.ID(), cli.Safe(c.Name))
+	close(c.joined)
+	select {
+	case <-m.Done():
+		return m.Err()
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// handler is what the member does.
+func (c *runCommand) handler() process.Handler {
+	h := process.Handler{Prepare: c.prepare, Complete: c.complete, Cancel: c.cancel}
+	if c.on.request != "" {
+		h.Process = c.request
+	}
+	if !c.observer {
+		h.Coordinate = c.coordinate
+	}
+	return h
+}
+
+// prepare runs the command for an epoch that opens.
+func (c *runCommand) prepare(ctx context.Context, r *process.Round) error {
+	select {
+	case <-c.joined:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	c.Note("epoch %d opens with %s, coordinated by %s", r.Epoch(), operation.Plural(r.Size(), "member"),
+		cli.Safe(c.nameOf(ctx, r, r.Coordinator())))
+	out, err := c.runFor(ctx, r, c.on.prepare, nil, c.Out, "")
+	if err == nil {
+		err = out.Err()
+	}
+	return c.orStopping(ctx, err)
+}
+
+// request runs the command for a request.
+func (c *runCommand) request(ctx context.Context, r *process.Round, q *process.Request) (any, error) {
+	reply := &runner.LimitedBuffer{}
+	out, err := c.runFor(ctx, r, c.on.request, q.Bytes(), reply, c.nameOf(ctx, r, q.From))
+	switch {
+	case err != nil || out.Err() != nil:
+		return nil, c.orStopping(ctx, errors.Join(err, out.Err()))
+	case reply.Over:
+		return nil, fmt.Errorf("the command printed more than %d bytes", protocol.MaxProcessPayloadBytes)
+	}
+	return bytes.TrimRight(reply.Bytes(), "\n"), nil
+}
+
+// complete runs the command for a round that is complete.
+func (c *runCommand) complete(ctx context.Context, r *process.Round, result *process.Result) {
+	c.Note("epoch %d is complete, with a result of %s", r.Epoch(), operation.Plural(len(result.Bytes()), "byte"))
+	out, err := c.runFor(ctx, r, c.on.complete, result.Bytes(), c.Out, "")
+	c.noteFailure("--on-complete", err, out)
+}
+
+// cancel runs the command for a round that is over and not complete.
+func (c *runCommand) cancel(r *process.Round) {
+	c.Note("epoch %d is over, and not complete", r.Epoch())
+	out, err := c.runFor(c.serving, r, c.on.cancel, nil, c.Out, "")
+	c.noteFailure("--on-cancel", err, out)
+}
+
+// noteFailure says that a command failed, where no member gets the failure as an answer.
+func (c *runCommand) noteFailure(flag string, err error, out runner.Ending) {
+	if err = errors.Join(err, out.Err()); err != nil && !c.Stopping() {
+		c.Note("%s: %v", flag, err)
+	}
+}
+
+// orStopping is an error of a command. While the program is stopping, orStopping waits until the member has left,
+// because a failure of the command then is no fault of the round.
+func (c *runCommand) orStopping(ctx context.Context, err error) error {
+	if err != nil && c.Stopping() {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// runFor runs a command line for a round, unless the line is empty; from is the member that asks.
+func (c *runCommand) runFor(
+	ctx context.Context, r *process.Round, line string, payload []byte, out io.Writer, from string,
+) (runner.Ending, error) {
+	if line == "" {
+		return runner.Ending{}, nil
+	}
+	return c.RunTask(c.task(ctx), c.shell(line, c.variables(ctx, r, from)), payload, out)
+}
+
+// task is how commands run: beside each other, since requests come while a command coordinates.
+func (c *runCommand) task(ctx context.Context) child.Task {
+	return child.Task{Purpose: ctx, KillAfter: c.KillAfter, Background: true}
+}
+
+// shell is the command for a command line.
+func (c *runCommand) shell(line string, variables map[string]string) *exec.Cmd {
+	shell := c.Runner
+	shell.Argv = []string{c.Argv[0], "-c", line}
+	return shell.Cmd(c.Variables(variables)...)
+}
+
+// variables are those of a command for a round; from is who asks, if anyone does.
+func (c *runCommand) variables(ctx context.Context, r *process.Round, from string) map[string]string {
+	v := map[string]string{
+		epochVariable: fmt.Sprint(r.Epoch()), memberVariable: c.member,
+		coordinatorVariable: c.nameOf(ctx, r, r.Coordinator()),
+	}
+	if from != "" {
+		v[fromVariable] = from
+	}
+	return v
+}
+
+// nameOf is the name of a member of the round, or the id of a member that has gone.
+func (c *runCommand) nameOf(ctx context.Context, r *process.Round, id uint64) string {
+	if id == r.Self() {
+		return c.member
+	}
+	peers, _ := r.Members(ctx)
+	return peerName(peers, id)
+}
+
+// oneLine writes a text as a single line.
+func oneLine(text string) string {
+	return strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", `\n`)
+}

@@ -1,0 +1,215 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// toAll is the word for all members but the sender.
+const toAll = "all"
+
+// sendCommand is one run of process send.
+type sendCommand struct {
+	*cli.Frame
+	session cli.SessionFlags
+	member  string
+	to      []string
+	wait    time.Duration
+
+	path, name string
+	payload    []byte
+}
+
+func newSend(f *cli.Frame) *cobra.Command {
+	w := &sendCommand{Frame: f}
+	c := &cobra.Command{
+		Use:   "send PATH NAME DATA",
+		Short: "Send a request to members, and print their replies",
+		Long: `Sends a request to the members of a process, and prints their replies: a line for each,
+in the order in which they came. It joins as an observer for that, waits for the epoch
+that has it, and leaves when it is done. Joining and leaving open an epoch each: the
+round that there is begins anew, with cancel and prepare, twice.
+
+If some reply that they could not do it the command ends with code 1; if not all have
+replied within --wait with code 75, and it says which; if another epoch opens meanwhile
+with code 79. What was sent is never sent twice.
+
+` + cli.DataHelp,
+		Example: `  signalbox process send /prod counter value
+  signalbox process send /prod counter reload --to a.example,b.example --wait 30s
+
+  # who did not do it?
+  signalbox process send /prod counter reload -o json | jq 'select(.failed) | .name'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if w.wait <= 0 {
+				return cli.Misuse(c, "--wait %v is not above zero", w.wait)
+			}
+			var err error
+			if w.payload, err = f.Data(args[2]); err != nil {
+				return err
+			}
+			if w.member == "" {
+				w.member = cli.UserAtMachine(f)
+			}
+			w.path, w.name = args[0], args[1]
+			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
+				s, err := w.session.Open(ctx, k, box, w.path, c.CommandPath()+" "+w.name)
+				if err != nil {
+					return err
+				}
+				defer cli.CleanUp(ctx, f, "end the session", s.Close)
+				return w.send(ctx, s)
+			})
+		},
+	}
+	c.Flags().StringSliceVar(&w.to, "to", []string{toAll}, "the `MEMBERS` that it is for, by name or id, or all; may be repeated")
+	c.Flags().DurationVar(&w.wait, "wait", 10*time.Second, "how long to wait for an epoch, and for the replies: `DURATION`")
+	c.Flags().StringVar(&w.member, "name", "", "the `NAME` that others see; USER@MACHINE where it is not given")
+	w.session.Add(c)
+	return c
+}
+
+// send joins, sends the request and prints the replies.
+func (se *sendCommand) send(ctx context.Context, s *client.Session) error {
+	within, cancel := context.WithTimeoutCause(ctx, se.wait, cli.Errorf(cli.ExitNotAcquired,
+		"within %v there was no round in which all are prepared; signalbox process why says why", se.wait))
+	defer cancel()
+	m, err := process.Join(within, s, se.name, process.Handler{}, process.As(se.member), process.Observer(),
+		process.Existing(), process.Encoding(process.Raw))
+	if err != nil {
+		return cli.EndedBy(within, err)
+	}
+	defer cli.CleanUp(ctx, se.Frame, "leave the process", m.Leave)
+	for {
+		r, err := m.Round(within)
+		if err != nil {
+			return cli.EndedBy(within, err)
+		}
+		if again, err := se.sendIn(within, r); !again {
+			return cli.EndedBy(within, err)
+		}
+	}
+}
+
+// sendIn sends the request in a round, and prints the replies. again reports that the round was over before that, and
+// no member has the request.
+func (s *sendCommand) sendIn(ctx context.Context, r *process.Round) (again bool, err error) {
+	peers, err := r.Members(ctx)
+	if errors.Is(err, process.ErrCancelled) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	end, _ := ctx.Deadline()
+	options := []process.SendOption{process.Timeout(max(time.Until(end), time.Millisecond))}
+	if len(s.to) == 1 && s.to[0] == toAll {
+		options = append(options, process.Others())
+	} else {
+		ids, err := receivers(peers, s.to)
+		if err != nil {
+			return false, err
+		}
+		options = append(options, process.To(ids...))
+	}
+	x, err := r.Start(ctx, s.payload, options...)
+	if errors.Is(err, process.ErrCancelled) || errors.Is(err, client.ErrFenced) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// After the time is over, the leader sends the replies so far.
+	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Until(end)+cli.CleanUpTime)
+	defer cancel()
+	replies, err := x.Wait(waiting)
+	return false, errors.Join(s.print(peers, replies), s.explain(peers, err))
+}
+
+// receivers are the ids of the members that a request is for.
+func receivers(peers []*process.Peer, to []string) (ids []uint64, err error) {
+	for _, text := range to {
+		id := uint64(0)
+		for _, peer := range peers {
+			if peer.Name == text || strconv.FormatUint(peer.ID, 10) == text {
+				id = peer.ID
+				ids = append(ids, id)
+			}
+		}
+		if id == 0 {
+			return nil, cli.Errorf(cli.ExitNotFound, "there is no member %s; signalbox process members shows those "+
+				"that there are", cli.Safe(text))
+		}
+	}
+	return ids, nil
+}
+
+// MemberReply is the reply of a member; the data of a failure says why.
+type MemberReply struct {
+	From   uint64
+	Name   string
+	Failed bool
+	Data   []byte
+}
+
+// print prints replies.
+func (s *sendCommand) print(peers []*process.Peer, replies process.Replies) error {
+	rows := s.Rows("MEMBER", "+ID#", "REPLY")
+	for _, reply := range replies {
+		o := MemberReply{From: reply.From, Name: peerName(peers, reply.From), Data: reply.Bytes()}
+		shown := any(o.Data)
+		if failure, ok := errors.AsType[*process.Failure](reply.Err); ok {
+			o.Failed, o.Data, shown = true, []byte(failure.Text), "failed: "+failure.Text
+		}
+		rows.Add(o, o.Name, o.From, shown)
+	}
+	if len(replies) == 0 {
+		return nil
+	}
+	return rows.End()
+}
+
+// explain turns the errors of an exchange without all replies into errors with a code.
+func (s *sendCommand) explain(peers []*process.Peer, err error) error {
+	late, isLate := errors.AsType[*process.Late](err)
+	failed, isFailed := errors.AsType[*process.Failed](err)
+	cancelled, isCancelled := errors.AsType[*process.Cancelled](err)
+	switch {
+	case isLate:
+		var names []string
+		for _, id := range late.Missed {
+			names = append(names, cli.Safe(peerName(peers, id)))
+		}
+		if more := late.Missing - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("%d more", more))
+		}
+		return cli.Errorf(cli.ExitNotAcquired, "%s did not reply within %v", strings.Join(names, ", "), s.wait)
+	case isFailed:
+		return cli.Errorf(cli.ExitFailed, "%d of %s failed", len(failed.Replies.Failures()),
+			operation.Plural(len(failed.Replies), "member"))
+	case isCancelled:
+		return cli.Errorf(cli.ExitState, "epoch %d was over before all had replied", cancelled.Epoch)
+	}
+	return err
+}
+
+// peerName is the name of a member of a round, or the id of a member that has gone.
+func peerName(peers []*process.Peer, id uint64) string {
+	for _, peer := range peers {
+		if peer.ID == id {
+			return peer.Name
+		}
+	}
+	return strconv.FormatUint(id, 10)
+}

@@ -1,0 +1,65 @@
+package process
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// timeouts are what becomes of members that do not answer in time, by their words.
+var timeouts = map[string]process.OnTimeout{
+	process.TimeoutWait.String(): process.TimeoutWait, process.TimeoutKick.String(): process.TimeoutKick,
+	process.TimeoutFail.String(): process.TimeoutFail,
+}
+
+// processFlags are the flags that say how a process is to be.
+type processFlags struct {
+	spec      process.Spec
+	onTimeout string
+	act       cli.ActFlags
+}
+
+// add adds the flags, with the defaults that the help shows.
+func (p *processFlags) add(c *cobra.Command, otherwise process.Spec) {
+	p.spec, p.onTimeout = otherwise, otherwise.OnTimeout.String()
+	p.bind(c.Flags())
+	p.act.Add(c, "process")
+	_ = c.RegisterFlagCompletionFunc("on-timeout",
+		cobra.FixedCompletions(slices.Sorted(maps.Keys(timeouts)), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// bind lets flags set what is said of the process.
+func (p *processFlags) bind(fs *pflag.FlagSet) {
+	s := &p.spec
+	fs.DurationVar(&s.OpenDelay, "open-delay", s.OpenDelay, "for how long nothing has changed before the next epoch opens: `DURATION`")
+	fs.DurationVar(&s.MaxOpenDelay, "max-open-delay", s.MaxOpenDelay, "how long that is waited for at the most: `DURATION`")
+	fs.IntVar(&s.MinMembers, "min-members", s.MinMembers, "how many members an epoch has at the least: `NUMBER`")
+	fs.DurationVar(&s.ReplyTimeout, "reply-timeout", s.ReplyTimeout, "how long a member has to be prepared, and to reply: `DURATION`; 0s is for ever")
+	fs.StringVar(&p.onTimeout, "on-timeout", p.onTimeout, "what becomes of one that has not: it is waited for and named, it is put out, or the exchange fails: `WORD`")
+	fs.IntVar(&s.MaxPayload, "max-payload", s.MaxPayload, "how many bytes a request, a reply and a result may have: `NUMBER` up to 65536")
+	fs.IntVar(&s.KeepResults, "keep-results", s.KeepResults, "how many results are kept: `NUMBER`")
+}
+
+// apply changes a spec as the flags say that were given.
+func (p *processFlags) apply(c *cobra.Command, spec *process.Spec) error {
+	given := processFlags{spec: *spec, onTimeout: spec.OnTimeout.String()}
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	given.bind(set)
+	if err := cli.CopyGiven(c.Flags(), set); err != nil {
+		return err
+	}
+	on, ok := timeouts[given.onTimeout]
+	if !ok {
+		return cli.Misuse(c, "--on-timeout %s: give %s", cli.Safe(given.onTimeout),
+			strings.Join(slices.Sorted(maps.Keys(timeouts)), ", "))
+	}
+	*spec = given.spec
+	spec.OnTimeout = on
+	return nil
+}

@@ -1,0 +1,150 @@
+package rollout
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// locationHelp says how locations are written, for the help of commands with specFlags.
+const locationHelp = `A location is written NAME:DELAY:GATES, such as man:5s:errors,latency, and what is not
+needed is left out. The delay is how old a version must be in the location before.`
+
+// fileHelp says how a file is written, for the help of commands with specFlags.
+const fileHelp = `With --file a file says it, in YAML or JSON; its names are those of the flags, and
+signalbox rollout spec prints one:
+
+  locations:
+    - name: sas
+    - {name: man, delay: 5s, gates: [errors, latency]}
+    - {name: vla, delay: 5s, require: 2, max-failing: 1}
+  reelect-codes: [timestamp-out-of-range]
+  progress-deadline: 10m`
+
+func newCreate(f *cli.Frame) *cobra.Command {
+	flags, orAlter := specFlags{}, false
+	c := &cobra.Command{
+		Use:   "create PATH NAME",
+		Short: "Create a rollout: locations, in their order, with delays and gates",
+		Long: `Creates a rollout, and shows it. Versions reach its locations in the order in which they
+are given, each with a delay behind the one before it.
+
+` + locationHelp + `
+
+` + fileHelp + `
+
+If it exists the command ends with code 73 and changes nothing, unless there is
+--or-alter: then it gets this spec, whatever it had.`,
+		Example: `  # SAS at once, MAN 5 s after SAS, VLA 5 s after MAN
+  signalbox rollout create /prod dns --location sas --location man:5s --location vla:5s
+
+  # with gates, and with a source that is asked for versions
+  signalbox rollout create /prod feed --location sas --location man:5s:errors,latency --source asked
+
+  # from a file that is kept with the program
+  signalbox rollout create /prod dns --file dns.yaml --or-alter`,
+		RunE: func(c *cobra.Command, args []string) error {
+			spec := newSpec()
+			if flags.file != "" {
+				var err error
+				if spec, err = flags.read(f); err != nil {
+					return err
+				}
+			}
+			if err := flags.apply(c, &spec); err != nil {
+				return err
+			}
+			if len(spec.Locations) == 0 {
+				return cli.Misuse(c, "there is no --location, nor a --file that has one")
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				r, err := rollout.Of(box, args[0], args[1]), error(nil)
+				if orAlter {
+					_, err = r.Put(ctx, spec, rollout.By(flags.act.By(f)))
+				} else {
+					err = r.Create(ctx, spec, rollout.By(flags.act.By(f)))
+				}
+				return object.Changed(ctx, f, box, args, err)
+			})
+		},
+	}
+	flags.add(c, newSpecFile(newSpec()))
+	c.Flags().BoolVar(&orAlter, "or-alter", false, "alter it where it exists")
+	return c
+}
+
+func newAlter(f *cli.Frame) *cobra.Command {
+	flags := specFlags{}
+	c := &cobra.Command{
+		Use:   "alter PATH NAME",
+		Short: "Change what was said of a rollout",
+		Long: `Changes what the flags say of a rollout, leaves the rest, and shows it. Targets stay as
+they are. --location changes the location of that name, or adds one at the end; what
+it leaves out stays: man:10s keeps the gates of man, and man:10s: has none.
+--remove-location takes one out, with its history.
+
+With --file the file says all of it, also the order of the locations.
+
+Where another operator changes the rollout meanwhile, no change gets lost.`,
+		Example: `  # man waits longer
+  signalbox rollout alter /prod dns --location man:1m --reason 'errors show late'
+
+  # another location at the end, and one less
+  signalbox rollout alter /prod dns --location iva:5s --remove-location man
+
+  # in an editor
+  signalbox rollout spec /prod dns >dns.yaml
+  vi dns.yaml
+  signalbox rollout alter /prod dns --file dns.yaml`,
+		RunE: func(c *cobra.Command, args []string) error {
+			var file *rollout.Spec
+			if flags.file != "" {
+				spec, err := flags.read(f)
+				if err != nil {
+					return err
+				}
+				file = &spec
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				by := rollout.By(flags.act.By(f))
+				err := rollout.Of(box, args[0], args[1]).Alter(ctx, by, func(spec *rollout.Spec) error {
+					if file != nil {
+						*spec = *file
+					}
+					return flags.apply(c, spec)
+				})
+				return object.Changed(ctx, f, box, args, err)
+			})
+		},
+	}
+	flags.add(c, specFile{})
+	c.Flags().StringSliceVar(&flags.removed, "remove-location", nil, "a `LOCATION` to take out; may be repeated")
+	return c
+}
+
+func newPrintSpec(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "spec PATH NAME",
+		Short: "Print what was said of a rollout, as a file",
+		Long: `Prints what was said of a rollout when it was created or altered, as the YAML file that
+signalbox rollout create --file reads. With -o json it is a line of JSON.`,
+		Example: `  signalbox rollout spec /prod dns
+
+  # the same rollout in another node
+  signalbox rollout spec /prod dns | signalbox rollout create /test dns --file -`,
+		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
+			state, err := rollout.Of(box, args[0], args[1]).Describe(ctx)
+			if err != nil {
+				return err
+			}
+			if f.JSON() {
+				return f.Object(state.Spec)
+			}
+			return f.YAML(newSpecFile(state.Spec))
+		}),
+	}
+}

@@ -1,0 +1,102 @@
+package rollout
+
+import (
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// Changes says what has changed in a rollout since before, a line for each change; before is nil at first.
+func (v *view) Changes(before *view) []string {
+	c, now := changes{}, v
+	switch {
+	case before != nil && before.Exists && !now.Exists:
+		c.Say(now.name, "is deleted")
+	case !now.Exists:
+		c.Say(now.name, "does not exist")
+	}
+	if !now.Exists {
+		return c.Text
+	}
+	if before == nil || !before.Exists {
+		before = &view{State: &rollout.State{}}
+	}
+	if a := &now.LastAct; a.Number != before.LastAct.Number {
+		c.Say(now.name, "%s", actLine(a))
+	}
+	if now.LastSeq != before.LastSeq {
+		c.Say(now.name, "the newest is version %s", now.version(now.LastSeq))
+	}
+	if now.Phase != before.Phase {
+		c.Say(now.name, "%v", now.Phase)
+	}
+	for i := range now.Locations {
+		l := &now.Locations[i]
+		was := before.Location(l.Name)
+		if was == nil {
+			was = &rollout.LocationState{}
+		}
+		c.location(now, was, l)
+	}
+	return c.Text
+}
+
+// location adds the changes of a location.
+func (c *changes) location(of *view, before, now *rollout.LocationState) {
+	was, is := &before.Target, &now.Target
+	another := is.Generation != 0 && was.Generation != is.Generation
+	version := of.version(is.Seq)
+	if another {
+		c.Say(now.Name, "gets version %s: %v", version, is.Cause)
+		was = &rollout.Row{}
+	}
+	if !was.Reached.Happened && is.Reached.Happened {
+		c.Say(now.Name, "has reached version %s%s", version, took(is))
+	}
+	if was.Reached.Happened && !is.Reached.Happened && is.Generation != 0 {
+		c.Say(now.Name, "has not reached version %s after all", version)
+	}
+	if !was.Abandoned.Happened && is.Abandoned.Happened {
+		c.Say(now.Name, "gives version %s up%s", version, cli.BehindColon(is.Note))
+	}
+	for _, g := range now.Gates {
+		if g.Verdict.Result != verdictBefore(before, g.Name, another) {
+			c.Say(now.Name, "gate %s: %v%s", g.Name, g.Verdict.Result, cli.BehindColon(g.Verdict.Text))
+		}
+	}
+	if now.Stuck && (another || !before.Stuck) {
+		c.Say(now.Name, "is stuck")
+	}
+	if now.Bypassed != before.Bypassed {
+		word := "is in the order again"
+		if now.Bypassed {
+			word = "is bypassed"
+		}
+		c.Say(now.Name, "%s", word)
+	}
+	if now.Back != 0 && now.Back != before.Back {
+		c.Say(now.Name, "goes back to version %d after the location before it", now.Back)
+	}
+}
+
+// verdictBefore is the verdict of a gate; a gate of a new target has none.
+func verdictBefore(l *rollout.LocationState, name string, another bool) rollout.Result {
+	for _, g := range l.Gates {
+		if g.Name == name && !another {
+			return g.Verdict.Result
+		}
+	}
+	return rollout.GatePending
+}
+
+// took is how long it took to reach a target.
+func took(t *rollout.Row) string {
+	if !t.Assigned.Happened {
+		return ""
+	}
+	return " after " + operation.ShortTime(t.Assigned.Ago-t.Reached.Ago)
+}
+
+// changes gathers lines.
+type changes struct{ screen.Lines }

@@ -1,0 +1,151 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
+)
+
+// reportTime is how long a command waits until a report has arrived, which goes on by itself.
+const reportTime = 5 * time.Second
+
+// followCommand is one run of rollout follow.
+type followCommand struct {
+	runner.SessionRunner
+	instance   rollout.Instance
+	attributes string
+	leader     bool
+}
+
+func newFollow(f *cli.Frame) *cobra.Command {
+	w := &followCommand{SessionRunner: newRunner(f)}
+	c := &cobra.Command{
+		Use:   "follow PATH NAME --location LOCATION [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Take part as an instance: run a command for each version",
+		Long: `Takes part as an instance of a location, and runs COMMAND for each target that the
+location gets; versions in between are left out. What was published is on the standard
+input of COMMAND, and it finds in its environment:
+  SIGNALBOX_VERSION, SIGNALBOX_LABEL   the version
+  SIGNALBOX_GENERATION                 of the target: larger for each than for all
+                                       before, also when the location goes back
+  SIGNALBOX_ATTEMPT                    1, and one more each time it is tried again
+  SIGNALBOX_NODE, SIGNALBOX_ROLLOUT, SIGNALBOX_LOCATION, SIGNALBOX_INSTANCE
+
+The exit status of COMMAND says what has become of it:
+  0       the version is in use
+  75      not now: it is run again, after a pause
+  others  it cannot use the version: it is run again after a pause, too, and the
+          rollout learns the code exit-N: --reelect-codes of signalbox rollout create
+          says for which codes the target is given up
+
+When the location gets another target there is no need for COMMAND any more.
+
+The instance begins as a follower, which holds nothing up, and is a leader once it has
+reached a target; with --leader from the start. Instances have names that are unique in
+the rollout; that of this machine counts where there is no --instance. If it is taken the
+command ends with code 73, if there is no such location with code 79.
+
+` + runner.SessionHelp,
+		Example: `  signalbox rollout follow /prod dns --location sas -- ./load-zones
+
+  # two instances on one machine
+  signalbox rollout follow /prod dns --location sas --instance "$(hostname)-2" -- \
+    sh -c 'cat >zones.new && mv zones.new zones && kill -HUP $(cat server.pid)'`,
+		DisableFlagsInUseLine: true, // the flags stand before the --
+		RunE: func(c *cobra.Command, args []string) error {
+			if w.instance.Location == "" {
+				return cli.Misuse(c, "--location is missing")
+			}
+			if err := w.Prepare(c, args); err != nil {
+				return err
+			}
+			if w.instance.Name == "" {
+				var err error
+				if w.instance.Name, err = runner.NameOfMachine(c, "--instance"); err != nil {
+					return err
+				}
+			}
+			w.instance.Attributes = []byte(w.attributes)
+			return w.Serve(c, w.follow)
+		},
+	}
+	c.Flags().StringVar(&w.instance.Location, "location", "", "the `LOCATION` that the instance is in")
+	c.Flags().StringVar(&w.instance.Name, "instance", "", "the `NAME` of the instance; that of this machine where it is not given")
+	c.Flags().StringVar(&w.attributes, "attributes", "", "`TEXT` that signalbox rollout instances shows, such as a version of the program")
+	c.Flags().BoolVar(&w.leader, "leader", false, "be a leader from the start: others wait for this instance")
+	w.AddFlags(c)
+	return c
+}
+
+// follow takes part until the context ends.
+func (c *followCommand) follow(ctx context.Context, s *client.Session, k *cli.Connection) error {
+	within, cancel, err := k.Within(ctx)
+	if err != nil {
+		return err
+	}
+	m, err := rollout.Join(within, s, c.Name, c.instance)
+	if err == nil && c.leader {
+		err = m.Lead(within)
+	}
+	cancel()
+	if err != nil {
+		return cli.EndedBy(within, err)
+	}
+	defer cli.CleanUp(ctx, c.Frame, "leave the rollout", m.Leave)
+	c.Note("%s follows %s in %s", cli.Safe(c.instance.Name), cli.Safe(c.Name), cli.Safe(c.instance.Location))
+	for t, err := range m.Targets(ctx) {
+		if err == nil {
+			err = c.apply(ctx, m, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply runs the command for a target, and reports what has become of it.
+func (c *followCommand) apply(ctx context.Context, m *rollout.Member, t *rollout.Target) error {
+	report := func(send func(context.Context) error) {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
+		defer cancel()
+		if err := send(within); err != nil && t.Context().Err() == nil {
+			c.Note("report: %s", cli.Explain(err)) // the member goes on trying
+		}
+	}
+	version := cli.Safe(versionText(t.Seq, t.Label))
+	report(func(ctx context.Context) error { return m.Updating(ctx, t) })
+	variables := targetVariables(c.instance.Location, t.Seq, t.Label)
+	variables[instanceVariable], variables[attemptVariable] = c.instance.Name, strconv.Itoa(t.Attempt)
+	variables[generationVariable] = fmt.Sprint(t.Generation)
+	out, err := c.Run(t.Context(), t.Payload, c.Out, variables)
+	switch {
+	case errors.Is(err, runner.ErrStopping), c.Stopping() && out.Status != 0:
+		return nil // it is no fault of the version
+	case err != nil:
+		return err
+	case out.Lost != nil:
+		c.Note("version %s is not wanted any more", version)
+		return nil
+	case out.Status == 0:
+		report(func(ctx context.Context) error { return m.Reached(ctx, t) })
+		c.Note("version %s is in use", version)
+		return nil
+	}
+	code := ""
+	if out.Status != runner.ExitAgain {
+		code = fmt.Sprintf("exit-%d", out.Status)
+	}
+	report(func(ctx context.Context) error { return m.Failed(ctx, t, code, out.Err()) })
+	c.Note("version %s is not in use, after attempt %d: %v", version, t.Attempt, out.Err())
+	return nil
+}

@@ -1,0 +1,218 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
+)
+
+// gateCommand is one run of rollout gate.
+type gateCommand struct {
+	runner.SessionRunner
+	judgement rollout.Judgement // the part that all judgements share
+	atOnce    bool
+	again     time.Duration
+	text      string
+	author    string
+}
+
+// byHand are the flags that pass a verdict without a command.
+var byHand = []struct {
+	flag   string
+	result rollout.Result
+	usage  string
+}{
+	{"pass", rollout.GatePassed, "say that this `VERSION` has passed, and run no command"},
+	{"fail", rollout.GateFailed, "say that this `VERSION` has failed, and run no command"},
+	{"inconclusive", rollout.GateInconclusive, "say that it is not known of this `VERSION`, and run no command"},
+}
+
+func newGate(f *cli.Frame) *cobra.Command {
+	g := &gateCommand{SessionRunner: newRunner(f)}
+	c := &cobra.Command{
+		Use:   "gate PATH NAME --location LOCATION --gate GATE [flags] [-- COMMAND [ARGUMENT...]]",
+		Short: "Check the versions of a location before others get them",
+		Long: `Checks the targets of a location at one of its gates: when all leaders have reached one
+it runs COMMAND, with what was published on standard input, and in the environment
+SIGNALBOX_VERSION, SIGNALBOX_LABEL, SIGNALBOX_NODE, SIGNALBOX_ROLLOUT, SIGNALBOX_LOCATION
+and SIGNALBOX_GATE. No later location gets the version before the gate is passed.
+
+The exit status of COMMAND is the verdict:
+  0       passed
+  75      inconclusive: it is checked again after --again
+  others  failed; what COMMAND wrote last, a line, is kept as the reason
+
+A gate that is not checked stays pending. When the location gets another target there is
+no need for COMMAND any more.
+
+With --pass, --fail or --inconclusive the verdict is passed by hand, and no command is
+run. Where the location has another target by now the command ends with code 79.
+
+` + runner.SessionHelp,
+		Example: `  signalbox rollout gate /prod dns --location man --gate errors -- ./few-errors man
+
+  # by hand
+  signalbox rollout gate /prod dns --location man --gate errors --pass 18 --text 'looks good'`,
+		DisableFlagsInUseLine: true, // the flags stand before the --
+		RunE: func(c *cobra.Command, args []string) error {
+			if g.judgement.Location == "" || g.judgement.Gate == "" {
+				return cli.Misuse(c, "--location or --gate is missing")
+			}
+			if g.judgement.By = g.author; g.author == "" {
+				g.judgement.By = cli.UserAtMachine(f)
+			}
+			given := false
+			for _, way := range byHand {
+				if c.Flags().Changed(way.flag) {
+					if given {
+						return cli.Misuse(c, "there is more than one verdict")
+					}
+					given, g.judgement.Verdict.Result = true, way.result
+				}
+			}
+			if given {
+				return g.judge(c, args)
+			}
+			if g.text != "" {
+				return cli.Misuse(c, "--text goes with --pass, --fail or --inconclusive")
+			}
+			if g.again <= 0 {
+				return cli.Misuse(c, "--again %v is not above zero", g.again)
+			}
+			if err := g.Prepare(c, args); err != nil {
+				return err
+			}
+			return g.Serve(c, g.watch)
+		},
+	}
+	c.Flags().StringVar(&g.judgement.Location, "location", "", "the `LOCATION` whose targets are checked")
+	c.Flags().StringVar(&g.judgement.Gate, "gate", "", "the name of the `GATE`")
+	c.Flags().BoolVar(&g.atOnce, "at-once", false, "run COMMAND when the location gets a target; wait for no leaders")
+	c.Flags().DurationVar(&g.again, "again", 10*time.Second, "after which time to check again what was inconclusive: `DURATION`")
+	for _, way := range byHand {
+		c.Flags().Uint64Var(&g.judgement.Seq, way.flag, 0, way.usage)
+	}
+	c.Flags().StringVar(&g.text, "text", "", "with a verdict by hand: what was found, `TEXT` that the rollout keeps")
+	c.Flags().StringVar(&g.author, "author", "", "who checks, `TEXT` that the rollout keeps; USER@MACHINE where it is not given")
+	_ = c.RegisterFlagCompletionFunc("gate", f.PartsOfRollout(func(s *rollout.State, add func(string) bool) {
+		for _, l := range s.Locations {
+			for _, gate := range l.Location.Gates {
+				if g.judgement.Location == "" || g.judgement.Location == l.Name {
+					add(gate)
+				}
+			}
+		}
+	}))
+	g.AddFlags(c)
+	return c
+}
+
+// judge passes a verdict by hand.
+func (g *gateCommand) judge(c *cobra.Command, args []string) error {
+	if err := cli.Arguments("PATH", "NAME")(c, args); err != nil {
+		return err
+	}
+	g.judgement.Verdict.Text = g.text
+	return g.Ask(c, func(ctx context.Context, box *client.Client) error {
+		j := g.judgement
+		err := rollout.Of(box, args[0], args[1]).Judge(ctx, j)
+		if err == nil {
+			g.Say("gate %s of %s: version %d %s", cli.Safe(j.Gate), cli.Safe(j.Location), j.Seq, j.Verdict.Result)
+		}
+		return err
+	})
+}
+
+// watch checks targets until the context ends.
+func (g *gateCommand) watch(ctx context.Context, s *client.Session, _ *cli.Connection) error {
+	var failure error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	j := &g.judgement
+	g.Note("checks %s of %s in %s", cli.Safe(j.Gate), cli.Safe(g.Name), cli.Safe(j.Location))
+	check := func(ctx context.Context, v rollout.Version) rollout.Verdict {
+		verdict, err := g.check(ctx, s, v)
+		if err != nil && !errors.Is(err, runner.ErrStopping) {
+			failure = err
+			cancel()
+		}
+		return verdict
+	}
+	err := rollout.Gate(ctx, s, g.Name, j.Location, j.Gate, check, rollout.CheckedBy(j.By))
+	if failure != nil {
+		return failure
+	}
+	return err
+}
+
+// check runs the command for a target until there is a verdict.
+func (g *gateCommand) check(ctx context.Context, s *client.Session, v rollout.Version) (rollout.Verdict, error) {
+	r := rollout.In(s, g.Name)
+	if err := g.awaitLeaders(ctx, r, v.Seq); err != nil || ctx.Err() != nil {
+		return rollout.Verdict{}, err
+	}
+	variables := targetVariables(g.judgement.Location, v.Seq, v.Label)
+	variables[gateVariable] = g.judgement.Gate
+	for {
+		out, err := g.Run(ctx, v.Payload, g.Out, variables)
+		if err != nil || ctx.Err() != nil {
+			return rollout.Verdict{}, err
+		}
+		verdict := rollout.Verdict{Result: rollout.GatePassed, Text: out.Last}
+		switch out.Status {
+		case 0:
+		case runner.ExitAgain:
+			verdict.Result = rollout.GateInconclusive
+		default:
+			verdict = rollout.Verdict{Result: rollout.GateFailed, Text: out.Err().Error()}
+		}
+		g.Note("version %s: %s%s", cli.Safe(versionText(v.Seq, v.Label)), verdict.Result,
+			cli.Safe(cli.BehindColon(verdict.Text)))
+		if verdict.Result != rollout.GateInconclusive {
+			return verdict, nil
+		}
+		j := g.judgement
+		j.Seq, j.Verdict = v.Seq, verdict
+		if err := r.Judge(ctx, j); err != nil && ctx.Err() == nil {
+			g.Note("pass the verdict: %s", cli.Explain(err))
+		}
+		select {
+		case <-time.After(g.again):
+		case <-ctx.Done():
+			return rollout.Verdict{}, nil
+		}
+	}
+}
+
+// awaitLeaders waits until enough leaders have reached the version, so that only gates are left to wait for.
+func (g *gateCommand) awaitLeaders(ctx context.Context, r *rollout.Rollout, seq uint64) error {
+	if g.atOnce {
+		return nil
+	}
+	for s, err := range r.Watch(ctx, 0) {
+		if err != nil || ctx.Err() != nil {
+			return fmt.Errorf("wait for the leaders: %w", err)
+		}
+		l := s.Location(g.judgement.Location)
+		if l != nil && l.Target.Seq == seq && (l.Target.Reached.Happened || atGate(s, l.Name)) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// atGate reports whether a location waits for its gates alone.
+func atGate(s *rollout.State, location string) bool {
+	return slices.ContainsFunc(s.Reasons, func(r rollout.StopReason) bool {
+		return r.Location == location && r.Code == rollout.ReasonGate
+	})
+}

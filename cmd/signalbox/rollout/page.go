@@ -1,0 +1,198 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// The states of locations.
+const (
+	stateNoTarget = "no target"
+	stateReached  = "reached"
+	stateWaived   = "waived" // an operator said that the target counts as reached
+	stateUpdating = "updating"
+	stateGate     = "at a gate"
+	stateFailing  = "failing"
+	stateStuck    = "stuck"
+	stateGivenUp  = "given up"
+	stateBack     = "going back"
+	stateBypassed = "bypassed"
+)
+
+// view is a rollout as people see the state some time after the read. In JSON only the state is printed.
+type view struct {
+	*rollout.State
+	screen.Ages
+	path, name string
+	labels     map[uint64]string // of versions
+}
+
+func newView(path, name string, s *rollout.State, elapsed time.Duration) *view {
+	return &view{s, screen.After(elapsed), path, name, labelsOf(s.Versions)}
+}
+
+// labelsOf are the labels of versions by their number.
+func labelsOf(versions []rollout.Version) map[uint64]string {
+	labels := make(map[uint64]string, len(versions))
+	for _, v := range versions {
+		labels[v.Seq] = v.Label
+	}
+	return labels
+}
+
+// version is a version with its label.
+func (v *view) version(seq uint64) string { return versionText(seq, v.labels[seq]) }
+
+// locationState says in a word how a location is.
+func locationState(l *rollout.LocationState) string {
+	t := &l.Target
+	switch {
+	case l.Bypassed:
+		return stateBypassed
+	case l.Back != 0:
+		return stateBack
+	case t.Generation == 0:
+		return stateNoTarget
+	case t.Abandoned.Happened:
+		return stateGivenUp
+	case t.Reached.Happened && t.Waived:
+		return stateWaived
+	case t.Reached.Happened:
+		return stateReached
+	case l.Stuck:
+		return stateStuck
+	case l.Failing > 0:
+		return stateFailing
+	case l.Leaders > 0 && l.Reached == l.Leaders:
+		return stateGate
+	}
+	return stateUpdating
+}
+
+// lastMoment is when a target was given up, reached or, before either, assigned.
+func lastMoment(t *rollout.Row) rollout.Moment {
+	switch {
+	case t.Abandoned.Happened:
+		return t.Abandoned
+	case t.Reached.Happened:
+		return t.Reached
+	}
+	return t.Assigned
+}
+
+// phaseColours are those of the phases.
+var phaseColours = map[rollout.Phase]cli.Colour{
+	rollout.Idle: cli.Green, rollout.Rolling: cli.Green, rollout.RollingBack: cli.Yellow, rollout.Paused: cli.Yellow,
+	rollout.Blocked: cli.Red, rollout.Halted: cli.Red,
+}
+
+// Page is a rollout for people. Long lines are broken where columns is not 0.
+func (v *view) Page(f *cli.Frame, columns int) string {
+	if !v.Exists {
+		return fmt.Sprintf("rollout %s in %s does not exist\n", cli.Safe(v.name), cli.Safe(v.path))
+	}
+	var b strings.Builder
+	newest := "no version yet"
+	if v.LastSeq != 0 {
+		newest = "the newest is version " + v.version(v.LastSeq)
+	}
+	fmt.Fprintf(&b, "rollout %s in %s   %s   %s\n", f.Paint(cli.Bold, cli.Safe(v.name)), cli.Safe(v.path),
+		f.Paint(phaseColours[v.Phase], v.Phase.String()), newest)
+	var notes []string
+	for i := range v.Reasons {
+		notes = append(notes, reasonText(v.Ages, &v.Reasons[i]))
+	}
+	if v.Declined != "" {
+		notes = append(notes, "the source had no version: "+v.Declined)
+	}
+	if len(v.Locations) > 0 {
+		b.WriteString("\n" + v.table(f))
+	}
+	if a := &v.LastAct; a.Number != 0 {
+		if len(notes) > 0 {
+			notes = append(notes, "")
+		}
+		notes = append(notes, fmt.Sprintf("last act, %s ago: %s", v.Ago(a.At), actLine(a)))
+	}
+	if len(notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, n := range notes {
+		b.WriteString(screen.Wrapped(cli.Safe(n), columns) + "\n")
+	}
+	return b.String()
+}
+
+// table has a line for each location.
+func (v *view) table(f *cli.Frame) string {
+	rows := f.Rows("LOCATION", "VERSION#", "LABEL", "STATE", "SINCE#", "REACHED", "NEXT", "GATES", "+GENERATION#",
+		"+CAUSE", "+INSTANCES#", "+FAILING#", "+RE-ELECTIONS#")
+	for i := range v.Locations {
+		l := &v.Locations[i]
+		t, cause := &l.Target, ""
+		if t.Generation != 0 {
+			cause = t.Cause.String()
+		}
+		rows.AddCells(l.Name, operation.OrNothing(t.Seq), v.labels[t.Seq], locationState(l), v.Ago(lastMoment(t)),
+			operation.OutOf(l.Reached, l.Leaders), v.next(l.Name), gatesText(l.Gates),
+			operation.OrNothing(t.Generation), cause, l.Instances, l.Failing, l.Reelections)
+	}
+	return rows.Text()
+}
+
+// next is the next version of a location, and when the location gets the version.
+func (v *view) next(location string) string {
+	for _, r := range v.Reasons {
+		if r.Location == location && r.Code == rollout.ReasonDelay && r.Left != 0 {
+			return fmt.Sprintf("%d in %s", r.Seq, v.Left(r.Left))
+		}
+	}
+	return ""
+}
+
+// gatesText are gates with their verdicts.
+func gatesText(gates []rollout.GateState) string {
+	var texts []string
+	for _, g := range gates {
+		texts = append(texts, fmt.Sprintf("%s %v", g.Name, g.Verdict.Result))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// reasonText is a reason as people read it.
+func reasonText(a screen.Ages, r *rollout.StopReason) string {
+	if r.Left == 0 {
+		return r.Text
+	}
+	return r.Text + ", in " + a.Left(r.Left)
+}
+
+// actLine is an act as people read it.
+func actLine(a *rollout.PastAct) string {
+	var b strings.Builder
+	b.WriteString(operation.ActWords(a))
+	if len(a.Locations) > 0 {
+		b.WriteString(" " + strings.Join(a.Locations, ", "))
+	}
+	if a.Seq != 0 {
+		fmt.Fprintf(&b, " to version %d", a.Seq)
+	}
+	if a.By.Author != "" {
+		b.WriteString(" by " + a.By.Author)
+	}
+	return b.String() + cli.BehindColon(a.By.Reason)
+}
+
+// versionText is a version with its label.
+func versionText(seq uint64, label string) string {
+	if label == "" {
+		return fmt.Sprint(seq)
+	}
+	return fmt.Sprintf("%d (%s)", seq, label)
+}

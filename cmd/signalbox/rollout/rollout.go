@@ -1,0 +1,56 @@
+// Package rollout has the commands about staged rollouts.
+//
+// Command is the door. page.go and changes.go show a rollout to people, as a page and as lines of changes; status.go
+// joins both into the form that package screen shows. spec.go and file.go read a spec from flags and from a file.
+// follow.go, gate.go and source.go take part in a rollout with a command of the user, which package runner runs.
+package rollout
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
+)
+
+// Command returns the commands about staged rollouts.
+func Command(f *cli.Frame) *cobra.Command {
+	c := cli.Group(&cobra.Command{
+		Use:   "rollout",
+		Short: "Versions that reach locations in an order: create, publish, status, promote and more",
+		Long: `A rollout hands versions out to instances, location after location: SAS at once, MAN
+5 s after SAS, VLA 5 s after MAN. A location gets the next version when all its leaders
+have reached the one that it has, and the version was reached in the location before for
+the delay. Gates must be passed, versions that instances cannot use are given up, and
+operators can pause, promote, abort and go back at any time.
+
+Instances are programs that use package client/rollout, or signalbox rollout follow.`,
+	})
+	c.AddCommand(newCreate(f), newAlter(f), newPrintSpec(f), newStatus(f), newWhy(f),
+		newHistory(f), newInstances(f), newPayload(f), newPlan(f), newPublish(f),
+		newFollow(f), newGate(f), newSource(f))
+	return f.Command(c)
+}
+
+// The variables in the environment of a command of a rollout, beside the variable of the node.
+const (
+	rolloutVariable    = "SIGNALBOX_ROLLOUT"
+	locationVariable   = "SIGNALBOX_LOCATION"
+	instanceVariable   = "SIGNALBOX_INSTANCE"
+	gateVariable       = "SIGNALBOX_GATE"
+	versionVariable    = "SIGNALBOX_VERSION"
+	generationVariable = "SIGNALBOX_GENERATION"
+	labelVariable      = "SIGNALBOX_LABEL"
+	attemptVariable    = "SIGNALBOX_ATTEMPT"
+)
+
+// newRunner returns what runs the commands of a rollout.
+func newRunner(f *cli.Frame) runner.SessionRunner {
+	return runner.SessionRunner{Runner: runner.Runner{Frame: f}, NameVariable: rolloutVariable}
+}
+
+// targetVariables are the variables about the target of a command.
+func targetVariables(location string, seq uint64, label string) map[string]string {
+	return map[string]string{locationVariable: location, versionVariable: fmt.Sprint(seq), labelVariable: label}
+}

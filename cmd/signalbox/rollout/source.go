@@ -1,0 +1,109 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/runner"
+	"github.com/signalbox/signalbox/gateway/operation"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// sourceCommand is one run of rollout source.
+type sourceCommand struct {
+	runner.SessionRunner
+	source string
+	label  string
+}
+
+func newSource(f *cli.Frame) *cobra.Command {
+	w := &sourceCommand{SessionRunner: newRunner(f)}
+	c := &cobra.Command{
+		Use:   "source PATH NAME [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Make versions when the rollout asks for them",
+		Long: `Takes the role of a source in a rollout that was created with --source asked: whenever
+the first location is ready for a version, COMMAND is run, and what it prints on
+standard output, up to 64 KiB, is the version. It finds SIGNALBOX_NODE and
+SIGNALBOX_ROLLOUT in its environment, and nothing on its standard input.
+
+Where its exit status is not 0 there is no version now, and what it wrote last to
+standard error, a line, is kept as the reason. It is asked again after the
+--ask-interval of the rollout. The status 75 says that there is none yet, which is no
+failure.
+
+There can be several sources: the next one is asked when the one before is gone.
+
+` + runner.SessionHelp,
+		Example: `  signalbox rollout source /prod feed -- ./newest-timestamp
+
+  signalbox rollout source /prod feed --source feeder-1 -- sh -c 'date +%s'`,
+		DisableFlagsInUseLine: true, // the flags stand before the --
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := w.Prepare(c, args); err != nil {
+				return err
+			}
+			if w.source == "" {
+				w.source = cli.UserAtMachine(f)
+			}
+			return w.Serve(c, w.answer)
+		},
+	}
+	c.Flags().StringVar(&w.source, "source", "", "the `NAME` that others know the source by; USER@MACHINE where it is not given")
+	c.Flags().StringVar(&w.label, "label", "", "what people call the versions, `TEXT`")
+	w.AddFlags(c)
+	return c
+}
+
+// answer answers questions until the context ends.
+func (c *sourceCommand) answer(ctx context.Context, s *client.Session, _ *cli.Connection) error {
+	var failure error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.Note("%s is a source of %s", cli.Safe(c.source), cli.Safe(c.Name))
+	err := rollout.Source(ctx, s, c.Name, func(ctx context.Context) (rollout.Version, error) {
+		v, err := c.version(ctx)
+		if failed, ok := errors.AsType[notRunError](err); ok {
+			failure = failed
+			cancel()
+		}
+		return v, err
+	}, rollout.SourceName(c.source))
+	if failure != nil {
+		return failure
+	}
+	return err
+}
+
+// notRunError says that the command could not be run at all.
+type notRunError struct{ error }
+
+func (e notRunError) Unwrap() error { return e.error }
+
+// version runs the command for a version.
+func (c *sourceCommand) version(ctx context.Context) (rollout.Version, error) {
+	payload := &runner.LimitedBuffer{}
+	out, err := c.Run(ctx, nil, payload, nil)
+	switch {
+	case errors.Is(err, runner.ErrStopping):
+		return rollout.Version{}, err
+	case err != nil:
+		return rollout.Version{}, notRunError{err}
+	case out.Status == runner.ExitAgain && out.Last != "":
+		return rollout.Version{}, errors.New(out.Last)
+	case out.Err() != nil:
+		c.Note("no version: %v", out.Err())
+		return rollout.Version{}, out.Err()
+	case payload.Over:
+		err := fmt.Errorf("the command printed more than %d bytes", protocol.MaxRolloutPayloadBytes)
+		c.Note("no version: %v", err)
+		return rollout.Version{}, err
+	}
+	c.Note("made a version with %s", operation.Plural(payload.Len(), "byte"))
+	return rollout.Version{Payload: payload.Bytes(), Label: c.label, By: rollout.By{Author: c.source}}, nil
+}

@@ -1,0 +1,170 @@
+package rollout
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/client/rollout"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// specFlags are the flags that say how a rollout is to be.
+type specFlags struct {
+	given      specFile // the values of single flags
+	locations  []string
+	removed    []string
+	require    map[string]int
+	maxFailing map[string]int
+	codes      []string
+	file       string
+	act        cli.ActFlags
+}
+
+// add adds the flags, with the defaults that the help shows.
+func (s *specFlags) add(c *cobra.Command, otherwise specFile) {
+	fs := c.Flags()
+	s.given = otherwise
+	s.given.bind(fs)
+	fs.StringArrayVar(&s.locations, "location", nil, "a location, `NAME:DELAY:GATES`; the delay and the gates, with commas between them, may be left out; may be repeated, in the order in which versions reach them")
+	fs.StringToIntVar(&s.require, "require", nil, "how many leaders must reach a target: `LOCATION=NUMBER`; 0 is all of them; separated by commas")
+	fs.StringToIntVar(&s.maxFailing, "max-failing", nil, "how many instances may fail: `LOCATION=NUMBER`; more of them cause a re-election; separated by commas")
+	fs.StringSliceVar(&s.codes, "reelect-codes", nil, "errors for which a target is given up at once: `CODES`; separated by commas")
+	fs.StringVar(&s.file, "file", "", "a `FILE` that says all of this, or - for standard input; flags go before it")
+	s.act.Add(c, "rollout")
+	_ = c.MarkFlagFilename("file", "yaml", "yml", "json")
+	const whole = cobra.ShellCompDirectiveNoFileComp
+	_ = c.RegisterFlagCompletionFunc("delay-from",
+		cobra.FixedCompletions(slices.Sorted(maps.Keys(delaysFrom)), whole))
+	_ = c.RegisterFlagCompletionFunc("source", cobra.FixedCompletions(slices.Sorted(maps.Keys(versionSources)), whole))
+}
+
+// bind lets flags set what is said of the rollout as a whole.
+func (s *specFile) bind(fs *pflag.FlagSet) {
+	fs.StringVar(&s.DelayFrom, "delay-from", s.DelayFrom, "whether delays count from reached or assigned, `WORD`; a version was that in the location before")
+	fs.StringVar(&s.Source, "source", s.Source, "versions are published, or asked of a source, `WORD`")
+	fs.DurationVar(&s.ReelectAfter, "reelect-after", s.ReelectAfter, "a target is given up that fails for this `DURATION`; an instance could not use it for longer")
+	fs.IntVar(&s.ReelectAttempts, "reelect-attempts", s.ReelectAttempts, "and more often than so many times: `NUMBER`")
+	fs.DurationVar(&s.ReelectInterval, "reelect-interval", s.ReelectInterval, "least `DURATION` between two given up")
+	fs.IntVar(&s.ReelectMost, "reelect-most", s.ReelectMost, "halt after so many given up: `NUMBER`; in a row")
+	fs.DurationVar(&s.Progress, "progress-deadline", s.Progress, "a location is stuck after this `DURATION`; it has not reached its target for so long; 0s is never")
+	fs.DurationVar(&s.Halt, "halt-deadline", s.Halt, "halt after this `DURATION`; a location has not reached its target for so long; 0s is never")
+	fs.IntVar(&s.Keep, "keep", s.Keep, "how many versions are kept: `NUMBER`; as many targets stay in the history of each location")
+	fs.DurationVar(&s.AskInterval, "ask-interval", s.AskInterval, "pause of a source, `DURATION`; so long it is left alone where no leader asks")
+}
+
+// newSpec is the spec of a new rollout of which nothing is said.
+func newSpec() rollout.Spec {
+	return rollout.Spec{
+		Reelect:      rollout.Reelect{After: time.Minute, Attempts: 3, Interval: 10 * time.Second, Most: 5},
+		KeepVersions: 64, AskInterval: time.Second,
+	}
+}
+
+// read returns the spec in the file of --file. For a field that the file leaves out the default of a new rollout
+// counts.
+func (s *specFlags) read(f *cli.Frame) (rollout.Spec, error) {
+	from := "@" + s.file
+	if s.file == "-" {
+		from = s.file
+	}
+	data, err := f.Data(from)
+	if err != nil {
+		return rollout.Spec{}, err
+	}
+	file := newSpecFile(newSpec())
+	if err := cli.DecodeYAML(data, &file); err != nil {
+		return rollout.Spec{}, cli.Errorf(cli.ExitUsage, "read %s: %w", cli.Safe(s.file), err)
+	}
+	return file.spec()
+}
+
+// apply changes a spec as the flags say.
+func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
+	file := newSpecFile(*spec)
+	single := pflag.NewFlagSet("", pflag.ContinueOnError)
+	file.bind(single)
+	if err := cli.CopyGiven(c.Flags(), single); err != nil {
+		return err
+	}
+	if c.Flags().Changed("reelect-codes") {
+		file.ReelectCodes = s.codes
+	}
+	for _, text := range s.locations {
+		if err := file.change(text); err != nil {
+			return cli.ExitWith(cli.ExitUsage, err)
+		}
+	}
+	for _, name := range s.removed {
+		l, err := file.find("--remove-location", name)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(file.Locations, func(other fileLocation) bool { return other.Name == l.Name })
+		file.Locations = slices.Delete(file.Locations, at, at+1)
+	}
+	err := errors.Join(
+		file.each("--require", s.require, func(l *fileLocation, n int) { l.Require = n }),
+		file.each("--max-failing", s.maxFailing, func(l *fileLocation, n int) { l.MaxFailing = n }))
+	if err == nil {
+		*spec, err = file.spec()
+	}
+	return err
+}
+
+// each sets a number of each location in a flag.
+func (s *specFile) each(flag string, numbers map[string]int, set func(*fileLocation, int)) error {
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		l, err := s.find(flag, name)
+		if err != nil {
+			return err
+		}
+		set(l, numbers[name])
+	}
+	return nil
+}
+
+// find returns the location that a flag names.
+func (s *specFile) find(flag, name string) (*fileLocation, error) {
+	var names []string
+	for i := range s.Locations {
+		if s.Locations[i].Name == name {
+			return &s.Locations[i], nil
+		}
+		names = append(names, s.Locations[i].Name)
+	}
+	return nil, cli.Errorf(cli.ExitUsage, "%s %s: there is no such location; there are %s", flag, cli.Safe(name),
+		cli.Safe(strings.Join(names, ", ")))
+}
+
+// change adds a location at the end, or changes the location of the name; parts that the text leaves out stay.
+func (s *specFile) change(text string) error {
+	parts := strings.SplitN(text, ":", 3)
+	at := slices.IndexFunc(s.Locations, func(l fileLocation) bool { return l.Name == parts[0] })
+	if at < 0 {
+		at = len(s.Locations)
+		s.Locations = append(s.Locations, fileLocation{Name: parts[0]})
+	}
+	l := &s.Locations[at]
+	if len(parts) > 1 && parts[1] != "" {
+		delay, err := time.ParseDuration(parts[1])
+		if err != nil || delay < 0 {
+			return fmt.Errorf("--location %s: %s is no delay; write it like 5s or 1m30s", cli.Safe(text),
+				cli.Safe(parts[1]))
+		}
+		l.Delay = delay
+	}
+	if len(parts) > 2 {
+		l.Gates = nil
+		if parts[2] != "" {
+			l.Gates = strings.Split(parts[2], ",")
+		}
+	}
+	return nil
+}

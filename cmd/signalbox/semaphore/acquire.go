@@ -1,0 +1,201 @@
+// Package semaphore has the commands about semaphores, and about the sessions that own and wait for semaphores.
+// Commands is the door.
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// Commands returns the commands about semaphores, and those about sessions, which own and wait for semaphores.
+func Commands(f *cli.Frame) []*cobra.Command {
+	return []*cobra.Command{semaphoreCommands(f), sessionCommands(f)}
+}
+
+// semaphoreCommands returns the commands about semaphores.
+func semaphoreCommands(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "semaphore",
+		Short: "Locks and counters: create, describe, list, acquire, watch and more",
+		Long: `A semaphore has a limit, and owners who together hold at most that much of it; who
+asks for more than is free waits in one queue, first come, first served. With a
+limit of 1 it is a lock, without a limit a list of who is there. Its owners and
+itself can have data for others to read.
+
+A persistent semaphore is created and deleted. An ephemeral one comes with its
+first owner and goes with its last, and has no limit: who takes all of it has it
+alone.`,
+	}, newAcquire(f), newRelease(f), newWatch(f)))
+}
+
+// acquireFlags say what is acquired, and how.
+type acquireFlags struct {
+	session      cli.SessionFlags
+	count, limit cli.Amount
+	ephemeral    bool
+	wait         time.Duration
+	data         string
+}
+
+func newAcquire(f *cli.Frame) *cobra.Command {
+	flags := acquireFlags{count: 1}
+	c := &cobra.Command{
+		Use:   "acquire PATH NAME",
+		Short: "Acquire a semaphore and hold it until interrupted",
+		Long: `Waits until it owns what it asks for of a semaphore, prints the grant with its
+fencing token, and holds it until it is interrupted (SIGINT or SIGTERM): then it
+gives it back and ends with code 0. A shell lets what a script starts with & ignore
+SIGINT: end that with SIGTERM. signalbox lock is for running a command under a lock.
+
+The fencing token is larger for each owner than for all before it. Send it along
+with every write to what the semaphore protects, and refuse a smaller one there.
+
+If the semaphore does not exist the command ends with code 66, but for --limit,
+which creates it, and --ephemeral, which needs no creating. If --wait passes
+first it ends with code 75; if what it held is lost, with code 80.
+
+` + cli.DataHelp,
+		Example: `  # one of three slots; the semaphore is created if it is not there
+  signalbox semaphore acquire /prod/jobs workers --limit 3
+
+  # a lock that comes and goes with its owner, for at most a minute of waiting
+  signalbox semaphore acquire /prod/jobs object/17 --ephemeral --count all --wait 1m
+
+  # only if it is free now, with something for others to read
+  signalbox semaphore acquire /prod/jobs nightly --wait 0 --data "$(hostname)"
+
+  # the fencing token, as soon as it is there; Ctrl-C gives the semaphore back
+  signalbox semaphore acquire /prod/jobs nightly -o json | jq --unbuffered -r .fence
+
+  # in a script: held from the line that says so until it is told to end
+  signalbox semaphore acquire /prod/jobs nightly -o json >grant &
+  until [ -s grant ]; do kill -0 $! || exit; sleep 0.1; done
+  jq -r .fence grant
+  kill -TERM $!; wait $!`,
+		RunE: func(c *cobra.Command, args []string) error {
+			options, err := flags.options(f, c)
+			if err != nil {
+				return err
+			}
+			return f.Stay(c, func(ctx context.Context, k *cli.Connection, box *client.Client) error {
+				s, err := flags.session.Open(ctx, k, box, args[0], c.CommandPath()+" "+args[1])
+				if err != nil {
+					return err
+				}
+				defer cli.CleanUp(ctx, f, "end the session", s.Close)
+				lease, err := flags.acquire(ctx, f, c, k, s, args[1], options)
+				if err != nil {
+					return err
+				}
+				return hold(ctx, f, args[0], lease)
+			})
+		},
+	}
+	flags.session.Add(c)
+	c.Flags().Var(&flags.count, "count",
+		"how much of it to acquire, from 1 on; all of an ephemeral one is to have it alone")
+	c.Flags().Var(&flags.limit, "limit", "create it with this limit, from 1 on or all, if it does not exist")
+	c.Flags().BoolVar(&flags.ephemeral, "ephemeral", false,
+		"it is an ephemeral one, which comes and goes with its owners")
+	c.Flags().DurationVar(&flags.wait, "wait", 0, "wait for at most this `DURATION`, up to 24h; 0 is not at all. Without it the command waits for ever")
+	c.Flags().StringVar(&flags.data, "data", "", "data of the owner, for others to read: `TEXT`, @FILE, or - for standard input")
+	return c
+}
+
+// options are the options of the acquire by the flags.
+func (a *acquireFlags) options(f *cli.Frame, c *cobra.Command) ([]client.AcquireOption, error) {
+	switch {
+	case a.ephemeral && a.limit != 0:
+		return nil, cli.Errorf(cli.ExitUsage,
+			"--limit and --ephemeral: an ephemeral semaphore has no limit; leave one of them out")
+	case a.wait < 0:
+		return nil, cli.Errorf(cli.ExitUsage, "--wait %v: it is below zero", a.wait)
+	}
+	value, err := f.Data(a.data)
+	if err != nil {
+		return nil, err
+	}
+	options := []client.AcquireOption{
+		client.Count(uint64(a.count)), client.Data(value),
+		client.OnQueued(func(order uint64) { f.Say("waiting in the queue, with order id %d", order) }),
+	}
+	if a.wait > 0 {
+		options = append(options, client.Timeout(a.wait))
+	}
+	return options, nil
+}
+
+// acquirer is a semaphore of either kind.
+type acquirer interface {
+	Acquire(context.Context, ...client.AcquireOption) (*client.Lease, error)
+	TryAcquire(context.Context, ...client.AcquireOption) (*client.Lease, bool, error)
+}
+
+func (a *acquireFlags) acquire(ctx context.Context, f *cli.Frame, c *cobra.Command, k *cli.Connection,
+	s *client.Session, name string, options []client.AcquireOption) (*client.Lease, error) {
+	var x acquirer
+	switch {
+	case a.ephemeral:
+		x = s.Ephemeral(name)
+	case a.limit != 0:
+		x = s.Semaphore(name, client.Limit(uint64(a.limit)))
+	default:
+		x = s.Semaphore(name)
+	}
+	if !c.Flags().Changed("wait") || a.wait > 0 {
+		lease, err := x.Acquire(ctx, options...)
+		return lease, acquireHint(err)
+	}
+	within, cancel, err := k.Within(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	lease, ok, err := x.TryAcquire(within, options...)
+	if err == nil && !ok {
+		return nil, cli.Errorf(cli.ExitNotAcquired, "%s: not acquired: not so much of it is free", cli.Safe(name))
+	}
+	return lease, acquireHint(cli.EndedBy(within, err))
+}
+
+// acquireHint adds to the error about a missing semaphore what the user can do.
+func acquireHint(err error) error {
+	if errors.Is(err, client.ErrSemaphoreNotFound) {
+		return fmt.Errorf("%w; --limit creates it, and --ephemeral needs no creating", err)
+	}
+	return err
+}
+
+// Acquired is a grant with its fencing token.
+type Acquired struct {
+	Node      string
+	Name      string
+	SessionID uint64
+	Fence     uint64
+	Count     uint64
+}
+
+// hold prints a grant and keeps it until the context or the lease ends.
+func hold(ctx context.Context, f *cli.Frame, path string, lease *client.Lease) error {
+	name := cli.Safe(lease.Name())
+	g := Acquired{path, lease.Name(), lease.Session(), lease.Fence(), lease.Count()}
+	err := f.Line(g, "acquired %s in %s: fence %d, count %v, session %d", name, cli.Safe(path), g.Fence,
+		cli.Amount(g.Count), g.SessionID)
+	if err == nil {
+		select {
+		case <-ctx.Done():
+		case <-lease.Context().Done():
+			return cli.Errorf(cli.ExitLost, "%s is not held any more: %w", name, context.Cause(lease.Context()))
+		}
+	}
+	cli.CleanUp(ctx, f, "give back "+name, lease.Release)
+	f.Say("released %s", name)
+	return err
+}

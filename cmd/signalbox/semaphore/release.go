@@ -1,0 +1,93 @@
+package semaphore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+)
+
+// holder says which owner or waiter of a semaphore is meant.
+type holder struct{ session, order uint64 }
+
+func newRelease(f *cli.Frame) *cobra.Command {
+	var who holder
+	c := &cobra.Command{
+		Use:   "release PATH NAME (--session SESSION | --order ORDER)",
+		Short: "Take a semaphore from one who owns or waits for it",
+		Long: `Takes a semaphore from one owner or waiter, who is named by its session or by its
+order id (the fencing token of an owner); signalbox semaphore describe shows both.
+
+A semaphore can be released by itself only by the session that owns it: what runs
+signalbox semaphore acquire releases it when it is interrupted. From outside
+there is one way, and this command takes it: it ends that session. So the session
+loses everything else that it holds too. The command says what that is and asks,
+unless there is --yes. If the session does not hold the semaphore, nothing is
+done, and the command ends with code 66.`,
+		Example: `  signalbox semaphore describe /prod/jobs nightly
+  signalbox semaphore release /prod/jobs nightly --order 17
+
+  # in a script
+  signalbox semaphore release /prod/jobs nightly --session 13245086504096628737 --yes`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if (who.session == 0) == (who.order == 0) {
+				return cli.Errorf(cli.ExitUsage,
+					"say whose it is: with --session or with --order; signalbox semaphore describe shows both")
+			}
+			describe := func(ctx context.Context, box *client.Client) (string, error) {
+				id, err := who.find(ctx, box, args[0], args[1])
+				if err != nil {
+					return "", err
+				}
+				d, err := describeSession(ctx, box, id)
+				if err != nil {
+					return "", err
+				}
+				return fmt.Sprintf("to release %s this ends session %d%s, which %s",
+					cli.Safe(args[1]), id, described(d.Description), holdingWords(d.Holdings)), nil
+			}
+			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
+				id, err := who.find(ctx, box, args[0], args[1])
+				if err != nil {
+					return err
+				}
+				if err := box.DestroySession(ctx, id); err != nil {
+					return err
+				}
+				return f.Done(true, "%s is released: session %d is ended", cli.Safe(args[1]), id)
+			})
+		},
+	}
+	c.Flags().Uint64Var(&who.session, "session", 0, "`SESSION` of the owner or waiter")
+	c.Flags().Uint64Var(&who.order, "order", 0, "`ORDER` id of the owner or waiter")
+	cli.AddYes(c)
+	return c
+}
+
+// find returns the session of the owner or waiter, if the session holds the semaphore now.
+func (h holder) find(ctx context.Context, box *client.Client, path, name string) (session uint64, err error) {
+	d, err := box.Node(path).Describe(ctx, name, client.WithOwners(), client.WithWaiters(),
+		client.WithConsistency(client.Strict))
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range d.Owners {
+		if o.SessionID == h.session || o.OrderID == h.order {
+			return o.SessionID, nil
+		}
+	}
+	for _, w := range d.Waiters {
+		if w.SessionID == h.session || w.OrderID == h.order {
+			return w.SessionID, nil
+		}
+	}
+	who := fmt.Sprintf("order id %d", h.order)
+	if h.session != 0 {
+		who = fmt.Sprintf("session %d", h.session)
+	}
+	return 0, cli.Errorf(cli.ExitNotFound, "release %s: %s neither owns it nor waits for it; nothing was done",
+		cli.Safe(name), who)
+}

@@ -1,0 +1,195 @@
+package semaphore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/gateway/operation"
+)
+
+// sessionCommands returns the commands about sessions.
+func sessionCommands(f *cli.Frame) *cobra.Command {
+	return f.Command(cli.Group(&cobra.Command{
+		Use:   "session",
+		Short: "Clients' leases: list, show, end",
+		Long: `A session is the lease of a client in one node. It lives as long as its client keeps
+in touch, and its timeout longer; everything that it owns goes when it ends.`,
+	}, newSessionShow(f), newSessionEnd(f)))
+}
+
+// heldSession is a session with its holdings and the path of its node. The path is empty where the caller may not list
+// the node.
+type heldSession struct {
+	Node string
+	operation.HeldSession
+}
+
+func newSessionShow(f *cli.Frame) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show SESSION",
+		Short: "Show a session and what it holds",
+		Long: `Shows a session by its id, since when it is there and from which address, with the
+semaphores that it owns a part of or waits for, and since when.
+The order id of what it owns is its fencing token.`,
+		Example: `  signalbox session show 13245086504096628737
+  signalbox session show 13245086504096628737 -o json | jq -r '.holdings[].name'`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := sessionID(args[0])
+			if err != nil {
+				return err
+			}
+			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
+				d, err := describeSession(ctx, box, id)
+				if err != nil {
+					return err
+				}
+				return printSession(f, d)
+			})
+		},
+	}
+}
+
+func printSession(f *cli.Frame, d *heldSession) error {
+	fields := cli.Fields("session", d.ID, "node", d.Node, "node id", d.NodeID, "description", d.Description,
+		"attached", d.Attached, "timeout", d.Timeout, "owns", d.Owned, "waits for", d.Waiting, "since", d.Since,
+		"from", d.Client.Address, "client", operation.ClientText(d.Client))
+	rows := cli.Cells(d.Holdings, func(h *client.Holding) []any {
+		return []any{h.Name, h.Kind, h.Role, h.OrderID, cli.Amount(h.Count), h.Since}
+	})
+	return f.Show(d, fields,
+		cli.Section("What it holds:", []string{"NAME", "KIND", "ROLE", "ORDER#", "COUNT#", "SINCE"}, rows))
+}
+
+// describeSession describes a session with its holdings.
+func describeSession(ctx context.Context, box *client.Client, id uint64) (*heldSession, error) {
+	s, err := box.DescribeSession(ctx, id)
+	if errors.Is(err, client.ErrSessionExpired) {
+		return nil, cli.Errorf(cli.ExitNotFound, "there is no session %d; it is over, or there never was one: "+
+			"signalbox session list PATH shows those of a node", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := &heldSession{Node: nodePath(ctx, box, s.NodeID), HeldSession: operation.HeldSession{SessionInfo: *s}}
+	for h, err := range box.Holdings(ctx, id) {
+		if err != nil {
+			return nil, err
+		}
+		d.Holdings = append(d.Holdings, h)
+	}
+	return d, nil
+}
+
+// nodePath is the path of a node, empty for a node that the caller may not list.
+func nodePath(ctx context.Context, box *client.Client, id uint64) string {
+	for n, err := range box.ListNodes(ctx, "") {
+		if err != nil {
+			break
+		}
+		if n.ID == id {
+			return n.Path
+		}
+	}
+	return ""
+}
+
+func newSessionEnd(f *cli.Frame) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "end SESSION",
+		Short: "End a session of anybody",
+		Long: `Ends a session: everything that it owns goes to those who wait, and its client is
+told. It is what to do about a client that keeps what it should not, without
+waiting for its timeout. A client that renews its sessions comes back with a new
+one, behind all who wait.
+
+The command says what the session holds and asks, unless there is --yes.`,
+		Example: `  signalbox session end 13245086504096628737
+
+  # in a script
+  signalbox session end 13245086504096628737 --yes`,
+		RunE: func(c *cobra.Command, args []string) error {
+			id, err := sessionID(args[0])
+			if err != nil {
+				return err
+			}
+			describe := func(ctx context.Context, box *client.Client) (string, error) {
+				d, err := describeSession(ctx, box, id)
+				if err != nil {
+					return "", err
+				}
+				return fmt.Sprintf("this ends session %d%s, which %s", id, described(d.Description),
+					holdingWords(d.Holdings)), nil
+			}
+			return f.AskConfirmed(c, describe, func(ctx context.Context, box *client.Client) error {
+				if _, err := describeSession(ctx, box, id); err != nil {
+					return err
+				}
+				if err := box.DestroySession(ctx, id); err != nil {
+					return err
+				}
+				return f.Done(true, "session %d is ended", id)
+			})
+		},
+	}
+	cli.AddYes(c)
+	return c
+}
+
+// described is the description of a session in brackets, empty for no description.
+func described(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + cli.Safe(text) + ")"
+}
+
+// holdingWords says what a session holds.
+func holdingWords(holdings []*client.Holding) string {
+	var owned, waiting []string
+	for _, h := range holdings {
+		if h.Waiting {
+			waiting = append(waiting, cli.Safe(h.Name))
+		} else {
+			owned = append(owned, cli.Safe(h.Name))
+		}
+	}
+	var parts []string
+	if len(owned) > 0 {
+		parts = append(parts, "owns "+few(owned))
+	}
+	if len(waiting) > 0 {
+		parts = append(parts, "waits for "+few(waiting))
+	}
+	if len(parts) == 0 {
+		return "holds nothing"
+	}
+	return strings.Join(parts, " and ")
+}
+
+// fewMost is how many names a sentence has.
+const fewMost = 5
+
+// few joins names, and counts the names beyond the room of a sentence.
+func few(names []string) string {
+	if len(names) <= fewMost {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:fewMost], ", "), len(names)-fewMost)
+}
+
+// sessionID reads the id of a session.
+func sessionID(text string) (uint64, error) {
+	id, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || id == 0 {
+		return 0, cli.Errorf(cli.ExitUsage,
+			"%s is not the id of a session; it is a number, as signalbox session list shows it", cli.Safe(text))
+	}
+	return id, nil
+}

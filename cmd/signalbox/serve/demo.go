@@ -1,0 +1,303 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	"github.com/signalbox/signalbox/server/host"
+	"github.com/signalbox/signalbox/server/settings"
+)
+
+const (
+	// demoPort is the first port of the first host; the second host has those from 10 higher.
+	demoPort     = 7420
+	demoPortStep = 10
+	demoAddress  = "127.0.0.1"
+)
+
+// demoPorts are the ports of a host, counted from its first: for clients, for the other hosts, for the admin pages, and
+// for the console. The first host thus has the ports of a host with its defaults.
+var demoPorts = [...]int{0, 1, 2, 4}
+
+// demoNames are the hosts of a demonstration.
+var demoNames = []string{"a", "b", "c"}
+
+// demoFlags are the settings that can be given to a demonstration.
+var demoFlags = map[string]bool{"demo": true, "demo-port": true, "shards": true, "log-level": true, "log-format": true,
+	"pprof": true}
+
+// demo is a cluster in one process, with temporary data.
+type demo struct {
+	flags *settings.Flags
+	port  int
+	cli.Streams
+	dir   string
+	hosts []settings.Settings
+	lines *host.LogWriter
+	log   *mutableWriter // to lines
+
+	running []*host.Host // hosts after their start
+	apis    []*httpAPI   // of running
+	meters  []*loadMeter // of running
+}
+
+// addDemoFlags adds what makes serve a demonstration.
+func addDemoFlags(set *pflag.FlagSet) (on *bool, port *int) {
+	on = set.Bool("demo", false, "run three hosts of one cluster in this process, with data that goes when it ends")
+	port = set.Int("demo-port", demoPort, "with --demo: the first port; the hosts take four each, from here and 10 "+
+		"and 20 higher; 0 for any that are free")
+	return on, port
+}
+
+// DemoUsage is what the help of serve says of the flags of a demonstration.
+const DemoUsage = `
+A demonstration:
+  --demo
+        three hosts of one cluster in this process, with data that goes when it ends; only --shards,
+        --pprof and the settings of the log go with it
+  --demo-port NUMBER
+        the first port; the hosts take four each, from here and 10 and 20 higher; 0 for any that are
+        free (default 7420)
+`
+
+// checkDemoFlags refuses settings that a demonstration makes itself.
+func checkDemoFlags(c *cobra.Command, on bool, port int) error {
+	var err error
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch {
+		case !on && f.Name == "demo-port":
+			err = errors.New("--demo-port goes with --demo")
+		case on && !demoFlags[f.Name] && err == nil:
+			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself", f.Name)
+		}
+	})
+	last := port + (len(demoNames)-1)*demoPortStep + demoPorts[len(demoPorts)-1]
+	if err == nil && on && port != 0 && (port < 1 || last > 65535) {
+		err = fmt.Errorf("--demo-port %d: there are no such ports; give one to %d, or 0 for any that are free", port,
+			65535-(last-port))
+	}
+	if err == nil {
+		return nil
+	}
+	return cli.Errorf(cli.ExitUsage, "%w; %s --help tells more", err, c.CommandPath())
+}
+
+// serve runs the hosts until a signal stops them.
+func (d *demo) serve() (err error) {
+	d.lines = newLogWriter(d.Err, new(settings.Settings))
+	defer d.lines.Close()
+	d.log = &mutableWriter{to: d.lines}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+	if d.dir, err = os.MkdirTemp("", "signalbox-demo-"); err != nil {
+		return fmt.Errorf("make a folder for the data of the demonstration: %w", err)
+	}
+	defer func() {
+		if failed := os.RemoveAll(d.dir); failed != nil && err == nil {
+			err = fmt.Errorf("remove the data of the demonstration: %w", failed)
+		}
+	}()
+	if err := d.plan(); err != nil {
+		return err
+	}
+	if cli.IsTerminal(d.Err) {
+		fmt.Fprintf(d.Err, "signalbox demo: starting %d hosts; that takes some seconds\n", len(d.hosts))
+	}
+	if err = d.start(); err == nil {
+		interrupted, interrupt := context.WithCancel(context.Background())
+		go func() {
+			<-signals
+			interrupt()
+		}()
+		if d.awaitReady(interrupted) {
+			fmt.Fprint(d.Out, d.greeting())
+		}
+		<-interrupted.Done()
+	}
+	if stopped := stopUnlessInterrupted(signals, d.stop); err == nil {
+		err = stopped
+	}
+	return err
+}
+
+// plan makes the settings of the hosts.
+func (d *demo) plan() error {
+	ports, err := d.ports()
+	if err != nil {
+		return err
+	}
+	at := func(host, which int) string {
+		return net.JoinHostPort(demoAddress, strconv.Itoa(ports[len(demoPorts)*host+which]))
+	}
+	var list []settings.FirstHost
+	for i, name := range demoNames {
+		list = append(list, settings.FirstHost{Name: name, Raft: at(i, 1)})
+	}
+	secret := filepath.Join(d.dir, "raft-secret")
+	if err := os.WriteFile(secret, []byte(rand.Text()), 0o600); err != nil {
+		return fmt.Errorf("write the secret of the demonstration: %w", err)
+	}
+	for i, name := range demoNames {
+		given, err := settings.Load(settings.Sources{Flags: d.flags, Environment: []string{
+			"SIGNALBOX_NAME=" + name, "SIGNALBOX_DATA_DIR=" + filepath.Join(d.dir, name),
+			"SIGNALBOX_HOSTS=" + settings.FormatHosts(list), "SIGNALBOX_RAFT_SECRET_FILE=" + secret,
+			"SIGNALBOX_LISTEN=" + at(i, 0), "SIGNALBOX_ADMIN_LISTEN=" + at(i, 2), "SIGNALBOX_HTTP_LISTEN=" + at(i, 3),
+			"SIGNALBOX_CONSOLE_ACTIONS=true", "SIGNALBOX_LOG_LEVEL=warn",
+		}})
+		if err != nil {
+			return cli.ExitWith(cli.ExitUsage, err)
+		}
+		d.hosts = append(d.hosts, given)
+	}
+	return nil
+}
+
+// ports are the ports of each host, in the order of demoPorts.
+func (d *demo) ports() ([]int, error) {
+	var ports []int
+	for host := range demoNames {
+		for _, offset := range demoPorts {
+			if d.port != 0 {
+				ports = append(ports, d.port+host*demoPortStep+offset)
+				continue
+			}
+			l, err := net.Listen("tcp", net.JoinHostPort(demoAddress, "0"))
+			if err != nil {
+				return nil, cli.Errorf(cli.ExitUnavailable, "find a free port: %w", err)
+			}
+			defer l.Close() // after the last port is found, so that the ports differ
+			ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		}
+	}
+	return ports, nil
+}
+
+// start starts the hosts, all at once, because a host may need the rest of the hosts to become ready.
+func (d *demo) start() error {
+	var all sync.WaitGroup
+	started, failed := make([]*host.Host, len(d.hosts)), make([]error, len(d.hosts))
+	apis := make([]*httpAPI, len(d.hosts))
+	for i := range d.hosts {
+		log := newLogger(d.log, &d.hosts[i])
+		if i == 0 {
+			prepareProcess(log)
+		}
+		all.Go(func() {
+			if started[i], failed[i] = startHost(d.Version, d.hosts[i], log, d.lines); failed[i] == nil {
+				apis[i], failed[i] = serveHTTP(started[i], &d.hosts[i], log)
+			}
+		})
+	}
+	all.Wait()
+	var problems []error
+	code := 0
+	for i, err := range failed {
+		if started[i] != nil {
+			d.running, d.apis = append(d.running, started[i]), append(d.apis, apis[i])
+			d.meters = append(d.meters, startLoadMeter(started[i], apis[i]))
+		}
+		if err == nil {
+			continue
+		}
+		problems = append(problems, fmt.Errorf("host %s: %w", d.hosts[i].Name, err))
+		code = max(code, cli.ExitCode(err))
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return cli.Errorf(code, "%w\n--demo-port 0 takes ports that are free, --demo-port N those from N on",
+		errors.Join(problems...))
+}
+
+// awaitReady waits until all hosts are ready. The result is false after an interrupt.
+func (d *demo) awaitReady(interrupted context.Context) bool {
+	for _, h := range d.running {
+		if h.WaitReady(interrupted) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// stop closes the hosts after their start, all at once. Nothing is handed over, because all hosts end. The log lines of
+// hosts about the end of their peers are left out.
+func (d *demo) stop(ctx context.Context) error {
+	d.log.mute()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		var all sync.WaitGroup
+		for i, h := range d.running {
+			all.Go(func() {
+				d.meters[i].Close()
+				d.apis[i].Close()
+				h.Close()
+			})
+		}
+		all.Wait()
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return host.ErrStopTimeout
+	}
+}
+
+// mutableWriter is the log of all hosts of a demonstration, until the log is muted.
+type mutableWriter struct {
+	mu    sync.Mutex
+	to    io.Writer
+	muted bool
+}
+
+// Write implements io.Writer.
+func (w *mutableWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.muted {
+		return len(line), nil
+	}
+	return w.to.Write(line)
+}
+
+func (w *mutableWriter) mute() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.muted = true
+}
+
+// greeting says where the hosts are, and suggests commands.
+func (d *demo) greeting() string {
+	var b strings.Builder
+	var clients, admin []string
+	fmt.Fprintf(&b, "signalbox demo: a cluster of %d hosts is ready, in this process\n\n", len(d.hosts))
+	fmt.Fprintf(&b, "  HOST  CLIENTS           CONSOLE                  HEALTH, METRICS AND STATUS\n")
+	for i := range d.hosts {
+		s := &d.hosts[i]
+		clients, admin = append(clients, s.Listen), append(admin, s.AdminListen)
+		fmt.Fprintf(&b, "  %-4s  %-16s  http://%-16s  http://%s\n", s.Name, s.Listen, s.HTTPListen, s.AdminListen)
+	}
+	fmt.Fprintf(&b, "\nIts data is in %s and goes when it ends, by Ctrl-C. In another terminal:\n\n", d.dir)
+	fmt.Fprintf(&b, "  export SIGNALBOX_ENDPOINTS=%s\n", strings.Join(clients, ","))
+	fmt.Fprintf(&b, "  signalbox status\n")
+	fmt.Fprintf(&b, "  signalbox lock /demo job -- sleep 10     # in two terminals: one waits for the other\n")
+	fmt.Fprintf(&b, "  signalbox top --admin %s\n", strings.Join(admin, ","))
+	return b.String()
+}

@@ -1,0 +1,141 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
+	gateway "github.com/signalbox/signalbox/gateway/http"
+	"github.com/signalbox/signalbox/gateway/http/console"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/host"
+	"github.com/signalbox/signalbox/server/settings"
+	"github.com/signalbox/signalbox/server/transport"
+)
+
+// httpClient is the name of the HTTP API among the clients of hosts.
+const httpClient = "signalbox-http"
+
+// httpAPI serves the HTTP API beside a host. A nil one serves nothing.
+type httpAPI struct {
+	server  *gateway.Server
+	gateway *gateway.Gateway  // behind the server
+	inside  *transport.Memory // the way of the API to its own host
+	scheme  string
+}
+
+// serveHTTP serves the HTTP API of a host; the API is nil where the settings want no API. A default address that is
+// taken is no failure: a second host of the machine serves the API there.
+func serveHTTP(h *host.Host, s *settings.Settings, log *slog.Logger) (*httpAPI, error) {
+	if !s.ServesHTTP() {
+		return nil, nil
+	}
+	dialer, err := newHostDialer(h, s)
+	if err != nil {
+		return nil, cli.ExitWith(cli.ExitUsage, err)
+	}
+	api := &httpAPI{inside: dialer.inside, scheme: "http"}
+	var certificate *tls.Config
+	if s.TLSCert != "" {
+		source, err := transport.LoadCertificates(s.TLSCert, s.TLSKey, "")
+		if err != nil {
+			return nil, cli.ExitWith(cli.ExitUsage, err)
+		}
+		api.scheme, certificate = "https", source.ServerConfig()
+	}
+	g := gateway.New(gateway.Config{
+		Open: dialer.open, Names: s.NamesOverHTTP(), Secure: certificate != nil, Actions: s.ConsoleActions, Log: log,
+		Files: console.Files(), Proxies: s.HTTPTrustedProxies, Connections: transport.DoorConnections(),
+		Note: func(ctx context.Context, a gateway.Act) error {
+			return h.NoteAct(ctx, server.Act{Token: []byte(a.Token), Address: a.From, What: a.What, Why: a.Why})
+		},
+	})
+	if api.server, err = gateway.Listen(s.HTTPListen, g, certificate, log); err == nil {
+		api.gateway = g
+		h.AddMetrics(api.server.WriteMetrics)
+		return api, nil
+	}
+	g.Close()
+	_ = api.inside.Close()
+	if !s.WantsHTTP() && errors.Is(err, syscall.EADDRINUSE) {
+		log.Info("the HTTP API is not served by this host: another process listens there; --http-listen gives it an "+
+			"address of its own", "address", s.HTTPListen)
+		return nil, nil
+	}
+	return nil, cli.ExitWith(cli.ExitUnavailable, fmt.Errorf("--http-listen: %w", err))
+}
+
+// Close ends the API before its host.
+func (ha *httpAPI) Close() {
+	if ha != nil {
+		ha.server.Close()
+		_ = ha.inside.Close()
+	}
+}
+
+// addLoad has the console show what the host did.
+func (ha *httpAPI) addLoad(l client.HostLoad) {
+	if ha != nil {
+		ha.gateway.AddLoad(l)
+	}
+}
+
+// greeting is where console and API are, for a user who started the host by hand.
+func (ha *httpAPI) greeting() string {
+	if ha == nil {
+		return ""
+	}
+	return fmt.Sprintf("\nThe console is at %s://%s, and the HTTP API below /v1/", ha.scheme, ha.server.Addr())
+}
+
+// hostDialer connects the API to hosts: in memory to its own host, and as any client to the rest.
+type hostDialer struct {
+	inside *transport.Memory
+	own    string
+	tls    *tls.Config // nil: the hosts speak without
+}
+
+func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
+	d := &hostDialer{own: h.Addresses().ClientAdvertise}
+	if s.ServesTLS() && s.ClientAdvertise == s.TLSListen || s.ServesTLS() && !s.ServesPlain() {
+		d.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if d.tls != nil && s.HTTPCA != "" {
+		pem, err := os.ReadFile(s.HTTPCA)
+		if err != nil {
+			return nil, fmt.Errorf("--http-ca: %w", err)
+		}
+		d.tls.RootCAs = x509.NewCertPool()
+		if !d.tls.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--http-ca %s: there is no certificate in it", s.HTTPCA)
+		}
+	}
+	d.inside = transport.NewMemory(h)
+	d.inside.SetClients(httpClient)
+	return d, nil
+}
+
+// open makes the client of one token.
+func (hd *hostDialer) open(ctx context.Context, token string) (*client.Client, error) {
+	return client.Open(ctx, cmp.Or(hd.own, httpClient), client.WithName(httpClient), client.WithToken(token),
+		client.WithDialer(hd.dial))
+}
+
+func (hd *hostDialer) dial(ctx context.Context, address string) (net.Conn, error) {
+	if address == cmp.Or(hd.own, httpClient) {
+		return hd.inside.Dial()
+	}
+	if hd.tls != nil {
+		return (&tls.Dialer{Config: hd.tls}).DialContext(ctx, "tcp", address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
+}

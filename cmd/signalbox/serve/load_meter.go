@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/host"
+)
+
+// loadEvery is how often a host is measured.
+const loadEvery = 5 * time.Second
+
+// loadMeter measures a host again and again, for callers that ask for the load of the host, and for the plots of the
+// console.
+type loadMeter struct {
+	host   *host.Host
+	api    *httpAPI // nil for a host without an API
+	before pages.Metrics
+	at     time.Time
+
+	stop    context.CancelFunc
+	working sync.WaitGroup
+}
+
+// startLoadMeter measures a host until Close.
+func startLoadMeter(h *host.Host, api *httpAPI) *loadMeter {
+	ctx, stop := context.WithCancel(context.Background())
+	lm := &loadMeter{host: h, api: api, stop: stop}
+	lm.working.Go(func() { lm.run(ctx) })
+	return lm
+}
+
+// Close ends the measuring.
+func (lm *loadMeter) Close() {
+	lm.stop()
+	lm.working.Wait()
+}
+
+func (lm *loadMeter) run(ctx context.Context) {
+	ticker := time.NewTicker(loadEvery)
+	defer ticker.Stop()
+	for {
+		load := lm.measure()
+		lm.host.ReportLoad(load)
+		lm.api.addLoad(client.HostLoad(load))
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// measure compares the host's metrics with those of the call before.
+func (lm *loadMeter) measure() server.Load {
+	var text bytes.Buffer
+	lm.host.WriteMetrics(&text)
+	now, at := pages.Metrics{}, time.Now()
+	if read, err := pages.Parse(&text); err == nil {
+		now = read
+	}
+	load := loadBetween(lm.before, now, at.Sub(lm.at))
+	lm.before, lm.at = now, at
+	return load
+}
+
+// loadBetween is the work of a host between two readings of the metrics. Before the first reading the work is not
+// known.
+func loadBetween(before, now pages.Metrics, span time.Duration) server.Load {
+	load := server.Load{
+		DiskFree:  uint64(now.Sum("signalbox_disk_free_bytes")),
+		DiskTotal: uint64(now.Sum("signalbox_disk_total_bytes")),
+	}
+	if before == nil || span <= 0 {
+		return load
+	}
+	grown := func(name string) uint64 { return uint64(math.Round(max(0, now.Sum(name)-before.Sum(name)))) }
+	below := func(name string, part float64) time.Duration {
+		return time.Duration(now.Times(name).Since(before.Times(name)).Below(part) * float64(time.Second))
+	}
+	load.Span = span
+	load.Requests, load.Failed = grown("signalbox_requests_total"), grown("signalbox_requests_failed_total")
+	load.P50, load.P99 = below("signalbox_request_seconds", 0.5), below("signalbox_request_seconds", 0.99)
+	load.CommitP99 = below("signalbox_commit_seconds", 0.99)
+	return load
+}
