@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -11,6 +12,7 @@ import (
 // Act is a change that a client has made through a door of this host, such as its HTTP API, and its reason.
 type Act struct {
 	Token   []byte // that the client has shown; empty for none
+	Name    string // of the token, where the name is known already
 	Address string // from where it came
 	What    string // it has done
 	Why     string // it has done it
@@ -25,7 +27,11 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 	if !h.governing.attendance.founded() {
 		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
 	}
-	by := asker("", h.nameOfToken(ctx, a.Token), a.Address, true)
+	name := a.Name
+	if name == "" && len(a.Token) > 0 {
+		name = h.nameOfToken(ctx, a.Token)
+	}
+	by := asker("", name, a.Address, true)
 	for {
 		err := h.governing.attendance.say(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
 			By: []byte(by), What: []byte(entryText(a.What)), Reason: []byte(entryText(a.Why)),
@@ -56,4 +62,66 @@ func (h *Host) nameOfToken(ctx context.Context, token []byte) string {
 	case <-ctx.Done():
 	}
 	return e.name
+}
+
+const (
+	// nodesAtOnce is how many changes of nodes a host has put into the history one after the other, and nodeEvery after
+	// what time one more may be: a client that makes nodes all the time must not push everything else out.
+	nodesAtOnce = 64
+	nodeEvery   = 30 * time.Second
+)
+
+// nodeNotes has the history of the cluster say who has created, altered and dropped nodes through this host.
+type nodeNotes struct {
+	host  *Host
+	queue chan Act
+
+	mu   sync.Mutex
+	next time.Time // from when on one more is allowed, less what nodesAtOnce allows
+}
+
+func (n *nodeNotes) init(h *Host) { n.host, n.queue = h, make(chan Act, nodesAtOnce) }
+
+// add has a change put into the history. The caller may hold the lock of a connection, so add waits for nothing.
+func (n *nodeNotes) add(a Act) {
+	if !n.host.config.NotesNodes {
+		return
+	}
+	if n.admit(n.host.now()) {
+		select {
+		case n.queue <- a:
+			return
+		default:
+		}
+	}
+	n.host.log.Warn("the history gets no entry of a change of a node: there were too many", "what", a.What)
+}
+
+func (n *nodeNotes) admit(now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if earliest := now.Add(-(nodesAtOnce - 1) * nodeEvery); n.next.Before(earliest) {
+		n.next = earliest
+	}
+	if n.next.After(now) {
+		return false
+	}
+	n.next = n.next.Add(nodeEvery)
+	return true
+}
+
+// run puts changes into the history until the context ends.
+func (n *nodeNotes) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-n.queue:
+			within, cancel := context.WithTimeout(ctx, noteWithin)
+			if err := n.host.NoteAct(within, a); err != nil {
+				n.host.log.Warn("the history of the cluster has no entry of an act", "what", a.What, "error", err)
+			}
+			cancel()
+		}
+	}
 }

@@ -77,6 +77,8 @@ type Config struct {
 	Guard func() error
 	// Own returns what the process knows of the host for the list of concerns. May be nil.
 	Own func() concern.Own
+	// NotesNodes: the history of the cluster says who has created, altered and dropped nodes through this host.
+	NotesNodes bool
 	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
 	DigestInterval time.Duration
 	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It

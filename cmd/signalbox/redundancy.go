@@ -6,6 +6,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 )
 
 // askGovernor returns what the host that governs says of all hosts; where none can be asked, what some host has on
@@ -37,7 +38,7 @@ const governorTries = 3
 // governorPatience leaves half of the time that there is for what follows.
 func governorPatience(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
-		return context.WithTimeout(ctx, time.Until(end)/2)
+		return cli.Patience(ctx, time.Until(end)/2)
 	}
 	return context.WithCancel(ctx)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	gateway "github.com/signalbox/signalbox/gateway/http"
+	"github.com/signalbox/signalbox/gateway/operation"
 )
 
 // newStatus returns the command that shows the hosts and shards of a cluster.
@@ -286,7 +287,7 @@ func hostCells(s *statusReport) (rows [][]any) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		if h.Err != nil {
-			rows = append(rows, []any{idCell(h.ID), "", h.Address, "no answer", "", "", "", "", ""})
+			rows = append(rows, []any{idCell(h.ID), s.nameAt(h.Address), h.Address, "no answer", "", "", "", "", ""})
 			continue
 		}
 		var leads []string
@@ -300,6 +301,16 @@ func hostCells(s *statusReport) (rows [][]any) {
 	return rows
 }
 
+// nameAt is the name on record of a host without an answer, empty for one that is not known.
+func (s *statusReport) nameAt(address string) string {
+	for _, u := range s.Unasked {
+		if u.Address == address {
+			return u.Host
+		}
+	}
+	return ""
+}
+
 // idCell is an id, empty for one that is not known.
 func idCell(id uint64) string {
 	if id == 0 {
@@ -311,7 +322,7 @@ func idCell(id uint64) string {
 func silentCells(s *statusReport) (rows [][]any) {
 	for i := range s.Hosts {
 		if h := &s.Hosts[i]; h.Err != nil {
-			rows = append(rows, []any{h.Address, h.Err})
+			rows = append(rows, []any{h.Address, strings.TrimPrefix(operation.Plain(h.Err), "host "+h.Address+": ")})
 		}
 	}
 	for _, e := range s.Silent {

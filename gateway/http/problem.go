@@ -110,6 +110,15 @@ func problemOf(err error) *problem {
 	return refuse(protocol.StatusInternal, operation.Plain(err))
 }
 
+// readProblem is problemOf for a request that changes nothing: it may be sent again as it is.
+func readProblem(err error) *problem {
+	p := *problemOf(err)
+	if p.Status == protocol.StatusUnavailable.String() {
+		p.Do = "ask again; signalbox check, and GET /v1/concerns, say what is wrong"
+	}
+	return &p
+}
+
 // problemCode is the HTTP code of an error, 0 for none.
 func problemCode(err error) int {
 	if err == nil {

@@ -36,10 +36,10 @@ func Plain(err error) string {
 
 var (
 	// packageName finds the names of packages that an error, or an error in it, begins with.
-	packageName = regexp.MustCompile(`(^|: )(?:(?:admin|barrier|client|config|discovery|election|identity|` +
+	packageName = regexp.MustCompile(`(^|: )(?:(?:admin|backup|barrier|client|config|discovery|election|identity|` +
 		`join|lock|process|raftlog|rollout|server|transport): )+`)
 	// dialled finds what the standard library says of a connection. The address, or its name, stands before.
-	dialled = regexp.MustCompile(`: dial tcp(?: [^ ]+)?: (?:connect: )?`)
+	dialled = regexp.MustCompile(`: (?:dial|listen|read|write) tcp(?: [^ ]+)?: (?:(?:connect|bind|read|write): )?`)
 )
 
 // once leaves out what an error begins with, VERB SUBJECT, where the rest names the same subject. A name in quotes
@@ -54,6 +54,9 @@ func once(text string) string {
 	if strings.HasPrefix(subject, `"`) {
 		if _, inner, _ := strings.Cut(said, " "); strings.HasPrefix(inner, subject+":") {
 			return once(rest)
+		}
+		if strings.HasPrefix(rest, "describe node ") {
+			return rest // what is asked for first, and does not exist
 		}
 		return text
 	}

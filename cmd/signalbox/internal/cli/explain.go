@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/process"
+	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -20,6 +22,11 @@ func explain(err error) string {
 	text := operation.Plain(err)
 	if strings.Contains(text, "; ") {
 		return text // it says already what to do
+	}
+	for _, of := range []string{"host", "shard"} {
+		if strings.Contains(text, "there is no "+of+" ") {
+			return text + "; signalbox " + of + " list shows them"
+		}
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
@@ -37,6 +44,8 @@ var hints = []struct {
 	{client.ErrNodeNotFound, "signalbox node create makes one, and signalbox node list shows those that there are"},
 	{client.ErrSemaphoreNotFound,
 		"signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
+	{rollout.ErrNotFound, "signalbox rollout list shows those that there are"},
+	{process.ErrNotFound, "signalbox process list shows those that there are"},
 	{client.ErrAlreadyExists, "it was not changed"},
 	{client.ErrUnauthorized,
 		"signalbox access list and the hosts' file of tokens say what a token may; signalbox context show tells " +

@@ -47,10 +47,11 @@ function plots(title, load, words) {
 
 export const overview = {
   path: "/", nav: "Overview", title: "Overview", lead: "Is it well, what can it lose, and what does the governor wait for.",
-  command: () => "signalbox check && signalbox cluster why",
+  command: () => "signalbox check; signalbox cluster why",
   watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/load", "/v1/load/all"],
+  above: (local) => concernTable(local.concerns, local), // also where nothing else of the page is known
   draw([cluster, hosts, why, load, whole], local) {
-    return h("div", {}, concernTable(local.concerns, local), figures(cluster, hosts), loads(hosts),
+    return h("div", {}, figures(cluster, hosts), loads(hosts),
       (cluster.hosts ?? []).length > 1 && plots("All hosts", whole,
         "The requests of all of them together, and the times of the slowest."),
       plots("This host", load, "The one that serves this page."),
@@ -60,7 +61,7 @@ export const overview = {
         ["for", (one) => span(one.age_ms ?? one.since_ms ?? 0), "number"],
         ["next in", (one) => (one.wait_ms ?? one.left_ms ? span(one.wait_ms ?? one.left_ms) : ""), "number"],
         ["last error", (one) => one.last_error ?? ""],
-      ], { empty: "It waits for nothing: all is as it should be.", local, name: "governor" }),
+      ], { empty: "It waits for nothing.", local, name: "governor" }),
       h("h2", {}, "Hosts"), hostTable(cluster, hosts, local));
   },
 };
