@@ -102,8 +102,8 @@ func TestAnActIsNotedOnceTheLeaderIsReached(t *testing.T) {
 	})
 }
 
-// TestChangesOfNodesAreInTheHistory, each once, with who made them; a node that was there already is not, and so many at
-// once are not that they would push out everything else.
+// TestChangesOfNodesAreInTheHistory, each once, with who made them; a node that was there already is not, and of very
+// many at once only the first are, so that everything else is kept.
 func TestChangesOfNodesAreInTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) {

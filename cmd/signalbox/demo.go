@@ -83,7 +83,8 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 		case !on && f.Name == "demo-port":
 			err = errors.New("--demo-port goes with --demo")
 		case on && !demoFlags[f.Name] && err == nil:
-			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself; --demo-port gives them ports", f.Name)
+			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself; --demo-port gives "+
+				"them ports", f.Name)
 		}
 	})
 	last := port + (len(demoNames)-1)*demoPortStep + demoPorts[len(demoPorts)-1]

@@ -26,6 +26,8 @@ func Plain(err error) string {
 	case !ok:
 	case errors.Is(err, client.ErrNodeNotFound), errors.Is(err, client.ErrSemaphoreNotFound):
 		text = strings.Replace(text, ": "+answer.Error(), "", 1)
+	case answer.Status == protocol.StatusSessionExpired && answer.Message == "":
+		text = strings.Replace(text, answer.Error(), "it is over, or there never was one", 1)
 	case answer.Message != "":
 		// It stays one line: a host does not write those of this program.
 		text = strings.ReplaceAll(text, answer.Message, strings.ReplaceAll(answer.Message, "\n", `\n`))
