@@ -305,7 +305,7 @@ func sayWhatIsLost(t *testing.T, b *browser) {
 	st.cluster.Crash(3, false)
 	b.visit(st.url + "/locks")
 	b.awaitText("Unavailable")
-	b.visit(st.url)
+	b.visit(st.url + "/")
 	b.awaitText("host-3 has not said what it sees")
 	b.await("!document.querySelector('.bones')")
 	b.await("document.querySelector('link[rel=icon]').getAttribute('href') === '/bad.svg'")

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/process"
-	"github.com/signalbox/signalbox/client/rollout"
 	"github.com/signalbox/signalbox/gateway/operation"
 )
 
@@ -23,9 +21,9 @@ func explain(err error) string {
 	if strings.Contains(text, "; ") {
 		return text // it says already what to do
 	}
-	for _, of := range []string{"host", "shard"} {
-		if strings.Contains(text, "there is no "+of+" ") {
-			return text + "; signalbox " + of + " list shows them"
+	for _, m := range lists {
+		if strings.Contains(text, m.missing) {
+			return text + "; " + m.hint
 		}
 	}
 	for _, h := range hints {
@@ -36,6 +34,15 @@ func explain(err error) string {
 	return text
 }
 
+// lists say, for what does not exist, which command lists what does.
+var lists = []struct{ missing, hint string }{
+	{"there is no host ", "signalbox host list shows them"},
+	{"there is no shard ", "signalbox shard list shows them"},
+	{"no rollout of this name", "signalbox rollout list shows those that there are"},
+	{"no process of this name", "signalbox process list shows those that there are"},
+	{"there is no role ", "signalbox access role list shows those that were made"},
+}
+
 // hints say what to do about an error that does not say so itself.
 var hints = []struct {
 	err  error
@@ -44,8 +51,6 @@ var hints = []struct {
 	{client.ErrNodeNotFound, "signalbox node create makes one, and signalbox node list shows those that there are"},
 	{client.ErrSemaphoreNotFound,
 		"signalbox semaphore create makes one, and signalbox semaphore list shows those that there are"},
-	{rollout.ErrNotFound, "signalbox rollout list shows those that there are"},
-	{process.ErrNotFound, "signalbox process list shows those that there are"},
 	{client.ErrAlreadyExists, "it was not changed"},
 	{client.ErrUnauthorized,
 		"signalbox access list and the hosts' file of tokens say what a token may; signalbox context show tells " +
