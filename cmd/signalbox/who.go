@@ -63,6 +63,9 @@ before the cluster's feature level 2 has no time, and comes first.`,
 			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				waits, err := allWaits(ctx, box, prefix)
+				if err == nil && len(waits) == 0 {
+					f.Say("signalbox: nobody waits; signalbox semaphore describe PATH NAME shows who has one")
+				}
 				return errors.Join(err, printWaits(f, waits, time.Now()))
 			})
 		},

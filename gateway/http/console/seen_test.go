@@ -290,7 +290,7 @@ func countDown(t *testing.T, b *browser) {
 	b.await("/^in 19 min [0-9] s$/.test(time.textContent)")
 }
 
-// sayWhatIsLost: what does not exist is said once. Without a majority no page looks as if it were still loading, and the
+// sayWhatIsLost: what does not exist is said once. Without a majority no page looks as if it were loading, and the
 // overview names what is lost.
 func sayWhatIsLost(t *testing.T, b *browser) {
 	st := newStage(t, false)
