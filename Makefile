@@ -8,8 +8,8 @@ GATEWAY := gateway/ydb
 # What makes releases has the requirements of packagers, and its tests those of helm.
 RELEASE := deploy/release
 # How tests are built and run: no debugger reads their binaries and those that they build; vet has a run of its own, and
-# packages run two to a processor, as many of them wait for leases to end.
-GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# packages run two to a processor, as many of them wait for leases to end. A package has twice the ten minutes of all.
+GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -timeout 20m -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # The packages whose tests take longest are listed first: tests run in the order of the list, and a long one that begins
 # last would run alone. Go drops the second mention of a package.
 LONGEST := ./test/survival ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard
@@ -64,15 +64,15 @@ patches: ## the sample changes of CONTRIBUTING.md, compiled
 	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
 
 race: ## all tests under the race detector, the long ones shortened
-	$(GOTEST) -race -short -timeout 20m $$($(GO) list ./... | grep -vE '/(docs|test/tidy)$$')
-	cd $(LIGHT) && $(GOTEST) -race -short -timeout 20m ./...
+	$(GOTEST) -race -short $$($(GO) list ./... | grep -vE '/(docs|test/tidy)$$')
+	cd $(LIGHT) && $(GOTEST) -race -short ./...
 
 release: ## archives, packages, images, a chart, bills of materials and checksums, into dist
 	rm -rf dist
 	cd $(RELEASE) && $(GO) run . -source "$(CURDIR)" -out "$(CURDIR)/dist"
 
 packages: ## what a release makes, installed, run, upgraded and removed by tests, the chart rendered; PACKAGES=-need skips none
-	cd $(RELEASE) && $(GOTEST) -count 1 -timeout 20m . -args $(PACKAGES)
+	cd $(RELEASE) && $(GOTEST) -count 1 . -args $(PACKAGES)
 
 ydb: ## the tests of the gateway for YDB's SDKs, with faults of processes and leaders that are killed, and those of ydb-go-sdk 50 times, with the race detector
 	cd $(GATEWAY) && $(GO) test -race ./signalbox-ydb

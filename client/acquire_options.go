@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// All is the count of an acquire that has an ephemeral semaphore alone, and the limit of every
-// ephemeral semaphore.
+// All is the count with which an acquire owns an ephemeral semaphore exclusively, and the limit of every ephemeral
+// semaphore.
 const All = protocol.Exclusive
 
 // AcquireOption sets what an acquire asks for.
@@ -19,27 +19,27 @@ type AcquireOption func(*acquireConfig)
 
 type acquireConfig = incarnation.Request
 
-// Count sets how much of the limit is asked for; 1 where it is not given.
+// Count sets how much of the limit is asked for; the default is 1.
 func Count(n uint64) AcquireOption {
 	return func(c *acquireConfig) { c.Count = n }
 }
 
-// Data attaches data to the owner, or waiter, for others to read: an address, for example.
+// Data attaches data to the owner, or waiter. Readers of the semaphore see the data: an address, for example.
 func Data(data []byte) AcquireOption {
 	data = slices.Clone(data)
 	return func(c *acquireConfig) { c.Data = data }
 }
 
-// Timeout sets how long to wait in the queue; ErrNotAcquired says that it has passed. Without it, an
-// acquire waits for as long as its session lives and its context lasts. The host counts it; where no host can
-// be reached, or another one begins to count anew, the client gives up half a second later. It is from 0, which
-// does not wait, to a day.
+// Timeout sets how long to wait in the queue; ErrNotAcquired says that the time has passed. Without a Timeout, an
+// acquire waits for as long as the session lives and the context lasts. The host counts the time; if no host can be
+// reached, or a new leader begins to count anew, the client gives up half a second later. The timeout is from 0, with
+// which an acquire does not wait, to a day.
 func Timeout(d time.Duration) AcquireOption {
 	return func(c *acquireConfig) { c.Timeout = d }
 }
 
-// OnQueued is called when the acquire has to wait, with its place: the order id that it will own with. It
-// runs on the goroutine of the Acquire.
+// OnQueued is called when the acquire has to wait, with the place in the queue: the order id under which the session
+// will own. The function runs on the goroutine of the Acquire.
 func OnQueued(f func(order uint64)) AcquireOption {
 	return func(c *acquireConfig) { c.OnQueued = f }
 }
@@ -52,7 +52,7 @@ func newAcquireConfig(options []AcquireOption) acquireConfig {
 	return c
 }
 
-// checkAcquire refuses what no host would take.
+// checkAcquire refuses a request that every host would refuse.
 func checkAcquire(c *acquireConfig) error {
 	switch {
 	case c.Count == 0:
@@ -65,7 +65,7 @@ func checkAcquire(c *acquireConfig) error {
 	return nil
 }
 
-// checkName refuses what can be the name of no semaphore, before any host is asked.
+// checkName refuses a string that can be the name of no semaphore, before a host is asked.
 func checkName(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
 		return failure.BadRequest(fmt.Sprintf("a name of %d bytes: 1 to %d", len(name), protocol.MaxNameBytes))
@@ -73,7 +73,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkPath does so for the path of a node.
+// checkPath refuses a string that can be the path of no node, before a host is asked.
 func checkPath(path string) error {
 	if path == "" || len(path) > protocol.MaxPathBytes {
 		return failure.BadRequest(fmt.Sprintf("a path of %d bytes: 1 to %d", len(path), protocol.MaxPathBytes))

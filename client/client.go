@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
-// Client speaks to one cluster. It is safe for use by many goroutines; a program needs one, which its
-// sessions and watches share.
+// Client speaks to one cluster. Many goroutines may use a Client; a program needs only a single Client, shared by all
+// of the program's sessions and watches.
 type Client struct {
 	config       config
 	scope        *scope.Scope
@@ -25,16 +25,16 @@ type Client struct {
 	watches      *view.Watches
 	otherLimits  otherLimits
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	sessions map[*Session]struct{}
 	nodes    map[string]*nodeID
 }
 
-// Open connects to a cluster. The addresses are those of some of its hosts, in any order, separated by
-// commas: host:port, where the host may be a DNS name and the port is DefaultPort if it is missing. One host
-// that answers is enough, the others are found through it.
+// Open connects to a cluster. addresses names some hosts of the cluster, in any order, separated by commas: host:port.
+// The host may be a DNS name, and a missing port is DefaultPort. A single host that answers is enough, because the
+// client finds the rest of the hosts through it.
 //
-// Where none answers, the error says what was tried.
+// If no host answers, the error says what was tried.
 func Open(ctx context.Context, addresses string, options ...Option) (*Client, error) {
 	config, err := newConfig(options)
 	if err != nil {
@@ -74,9 +74,9 @@ func splitAddresses(addresses string) []string {
 	return list
 }
 
-// Close ends the client: its sessions are closed, so that what they own is free at once, as far as hosts can
-// be reached within a second; then the connections. It waits for all that the client does to be over, but
-// not for callbacks of its user.
+// Close ends the client. First the sessions are closed, so that everything they own is free at once, as far as hosts
+// can be reached within a second; then the connections. Close waits until all work of the client is over, but does not
+// wait for callbacks of the user.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.scope.Refuse()

@@ -13,25 +13,26 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Owner is a session that owns a part of a semaphore. Its data is shared and must not be changed.
+// Owner is a session that owns a part of a semaphore. The data is shared and must not be changed.
 type Owner struct {
 	// OrderID is the fencing token: the number that the session got on joining.
 	OrderID   uint64
 	SessionID uint64
 	Count     uint64
-	// Data is that of the session's latest acquire.
+	// Data is the data of the session's latest acquire.
 	Data []byte
-	// Since is when it became an owner, by the wall clock of a host, and Client whose session it is. They are for
-	// people, and come with a description only: views of a watch have neither.
+	// Since is when the session became an owner, by the wall clock of a host, and Client is the client of the session.
+	// Both are for people, and are set in descriptions only: views of a watch leave them empty.
 	Since  time.Time
 	Client ClientInfo
 }
 
-// ClientInfo says of a session's client from where it speaks and what it calls itself. What is not known is empty.
+// ClientInfo says from which address a session's client speaks, and how the client names itself. Unknown fields are
+// empty.
 type ClientInfo struct {
-	// Address is the one that its connection comes from, as a host sees it.
+	// Address is the address of the client's connection, as a host sees it.
 	Address string
-	// Name and Version are what it said of itself on connecting; see WithName.
+	// Name and Version are what the client said of itself on connecting; see WithName.
 	Name    string
 	Version string
 }
@@ -43,9 +44,10 @@ type Waiter struct {
 	SessionID uint64
 	Count     uint64
 	Data      []byte
-	// Timeout is how long its latest acquire waits; negative for as long as its session lives.
+	// Timeout is how long the latest acquire waits; a negative timeout means for as long as the session lives.
 	Timeout time.Duration
-	// Since is when it began to wait, by the wall clock of a host, and Client whose session it is. They are for people.
+	// Since is when the session began to wait, by the wall clock of a host, and Client is the client of the session.
+	// Both are for people.
 	Since  time.Time
 	Client ClientInfo
 }
@@ -53,7 +55,7 @@ type Waiter struct {
 // SemaphoreDetails is a semaphore at one moment.
 type SemaphoreDetails struct {
 	SemaphoreInfo
-	// Owners and Waiters are ordered by order id: the order in which they joined.
+	// Owners and Waiters are ordered by order id: the order in which sessions joined.
 	Owners  []Owner
 	Waiters []Waiter
 }
@@ -66,7 +68,7 @@ type SemaphoreInfo struct {
 	Count     uint64
 	Revision  uint64
 	Ephemeral bool
-	// OwnerCount and WaiterCount are how many there are.
+	// OwnerCount and WaiterCount are the numbers of owners and of waiters.
 	OwnerCount  int
 	WaiterCount int
 	Data        []byte
@@ -82,10 +84,11 @@ type describeConfig struct {
 	changed                func(data, owners bool)
 }
 
-// asItIs is what a describe without options asks for.
+// asItIs is the config of a describe without options.
 var asItIs describeConfig
 
-// newDescribeConfig returns what is only read from then on.
+// newDescribeConfig applies the options. The config is only read afterwards, so all calls without options share
+// asItIs.
 func newDescribeConfig(options []DescribeOption) *describeConfig {
 	if len(options) == 0 {
 		return &asItIs
@@ -107,15 +110,15 @@ func WithWaiters() DescribeOption {
 	return func(c *describeConfig) { c.waiters = true }
 }
 
-// WithConsistency asks for more, or less, than the node's config does.
+// WithConsistency sets how fresh the description must be, in the place of the mode in the node's config.
 func WithConsistency(mode Consistency) DescribeOption {
 	return func(c *describeConfig) { c.consistency = mode }
 }
 
-// OnChanged leaves a one-shot watch: the function is called once, on a goroutine of its own, when the data or
-// the owners have changed since the description. Both false means that something may have been missed, because
-// a connection was lost or another description of the session left a watch: describe again. It needs a session,
-// which has one such watch for a semaphore.
+// OnChanged leaves a one-shot watch: the function is called once, on a goroutine of its own, when the data or the
+// owners have changed since the description. If both arguments are false, a change may have been missed, because a
+// connection was lost or a later description of the session left a watch: describe again. OnChanged needs a session,
+// and a session has one such watch for a semaphore.
 //
 // To follow a semaphore, Watch is easier.
 func OnChanged(f func(data, owners bool)) DescribeOption {
@@ -132,14 +135,15 @@ func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
 	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, false, true }
 }
 
-// describe reads a semaphore, page by page. in is nil for a reader without a session.
+// describe reads a semaphore, page by page, and begins anew a few times if the semaphore changed between two pages. in
+// is nil for a reader without a session.
 func (c *Client) describe(
 	ctx context.Context, in *incarnation.Incarnation, node uint64, name string, config *describeConfig,
 ) (*SemaphoreDetails, error) {
 	slot := protocol.SemaphoreSlot(node, protocol.View(name))
 	where := c.cluster.HomeOf(slot)
 	if in != nil || config.consistency == Strict {
-		where = cluster.NearLeader(slot) // with Strict, others would have to ask it
+		where = cluster.NearLeader(slot) // a follower would have to ask the leader for a Strict read
 	}
 	for try := 1; ; try++ {
 		d := &SemaphoreDetails{}
@@ -157,7 +161,7 @@ func (c *Client) describe(
 	}
 }
 
-// describePages fills a description. whole says that all pages were of one moment.
+// describePages fills a description. whole reports whether all pages show a single moment.
 func (c *Client) describePages(
 	ctx context.Context, in *incarnation.Incarnation, where cluster.Target, m *protocol.SemaphoreDescribe,
 	config *describeConfig, d *SemaphoreDetails,
@@ -189,7 +193,7 @@ func (c *Client) describePages(
 	}
 }
 
-// add takes a page in, and makes m ask for the next one, or for none.
+// add appends a page to the description, and makes m ask for the next page; after the last page m.After is 0.
 func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.SemaphoreDescribeAnswer) {
 	s := &a.Semaphore
 	data := d.Data
@@ -225,10 +229,10 @@ func clientInfo(i *protocol.ClientInfo) ClientInfo {
 	return ClientInfo{Address: string(i.Address), Name: string(i.Name), Version: string(i.Version)}
 }
 
-// Moment is when something happened to an object, by the time of its shard.
+// Moment is when something happened to an object, by the time of the object's shard.
 type Moment = field.Moment
 
-// moment is a time of the protocol, the zero time where it is not known.
+// moment converts a time of the protocol; 0 stands for an unknown time, and becomes the zero time.
 func moment(millis uint64) time.Time {
 	if millis == 0 {
 		return time.Time{}

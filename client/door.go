@@ -17,7 +17,7 @@ func (c *Client) door() door.Client {
 	return door.Client{Cluster: c.cluster, Watches: c.watches, Log: c.config.log}
 }
 
-// clientDoor is a Client as packages see it that ask what is about no node: it implements door.Whole.
+// clientDoor is a Client as packages see it whose operations are about no node: it implements door.Whole.
 type clientDoor struct{ client *Client }
 
 // Client implements door.Whole.
@@ -31,7 +31,7 @@ func (d clientDoor) Do(ctx context.Context, operation, name string, f func(conte
 	return err
 }
 
-// sessionDoor is a Session as packages of kinds of objects see it: it implements door.Session.
+// sessionDoor is a Session as packages of kinds of objects see the session: it implements door.Session.
 type sessionDoor struct{ session *Session }
 
 // Client implements door.Session.
@@ -52,7 +52,7 @@ func (d sessionDoor) Incarnation(ctx context.Context) (*incarnation.Incarnation,
 	return d.session.incarnation(ctx)
 }
 
-// nodeDoor is a Node as packages of kinds of objects see it: it implements door.Node.
+// nodeDoor is a Node as packages of kinds of objects see the node: it implements door.Node.
 type nodeDoor struct{ node *Node }
 
 // Client implements door.Node.

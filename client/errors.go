@@ -11,30 +11,30 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// What a host answered, to be tested for with errors.Is. Every error of this package that comes from a
-// host's answer is one of them.
+// Errors that hosts answer, to be tested for with errors.Is. Every error of this package with a host's answer as the
+// cause matches a value below.
 var (
-	// ErrBadRequest: the request breaks a rule that no state can change, such as asking for more than
-	// the limit, or for more than the session has already.
+	// ErrBadRequest: the request breaks a rule that no state can change, for example by asking for more than the
+	// limit, or for more than the session has already.
 	ErrBadRequest = protocol.ErrBadRequest
-	// ErrUnauthorized: the token does not give the right to do this.
+	// ErrUnauthorized: the token does not give the right that the request needs.
 	ErrUnauthorized = protocol.ErrUnauthorized
-	// ErrNotLetIn: it is also an ErrUnauthorized, of a client that may do nothing: its token is not known, or not any
-	// more.
+	// ErrNotLetIn: the client may do nothing, because hosts do not know the token, or do not know the token any more.
+	// The error is an ErrUnauthorized too.
 	ErrNotLetIn = failure.ErrNotLetIn
-	// ErrNotFound: no such node or semaphore. ErrNodeNotFound or ErrSemaphoreNotFound say which.
+	// ErrNotFound: the node or the semaphore does not exist. ErrNodeNotFound or ErrSemaphoreNotFound says which.
 	ErrNotFound = protocol.ErrNotFound
-	// ErrAlreadyExists: a persistent semaphore of that name is there.
+	// ErrAlreadyExists: a persistent semaphore of the name exists.
 	ErrAlreadyExists = protocol.ErrAlreadyExists
-	// ErrPreconditionFailed: the state forbids it, such as deleting what is in use, or taking an
-	// ephemeral semaphore for a persistent one, or an update or resize with IfRevision of what has changed.
+	// ErrPreconditionFailed: the state forbids the request, for example to delete a semaphore in use, to take an
+	// ephemeral semaphore for a persistent semaphore, or to update or resize with IfRevision after a change.
 	ErrPreconditionFailed = protocol.ErrPreconditionFailed
-	// ErrAborted: an acquire that waited was overtaken. ErrReplaced, ErrReleased, ErrResized or ErrDeleted say
-	// by what, if it is known.
+	// ErrAborted: an acquire that waited was overtaken. ErrReplaced, ErrReleased, ErrResized or ErrDeleted names the
+	// cause, if the cause is known.
 	ErrAborted = protocol.ErrAborted
-	// ErrFenced: the lease that guards the change is not the session's current one.
+	// ErrFenced: the lease that guards the change is not the session's current lease.
 	ErrFenced = protocol.ErrFenced
-	// ErrBadSession: another client took the session, with its key.
+	// ErrBadSession: another client took the session over, with the session's key.
 	ErrBadSession = protocol.ErrBadSession
 	// ErrSessionExpired: the session is over; a *SessionEnd says why.
 	ErrSessionExpired = protocol.ErrSessionExpired
@@ -42,30 +42,31 @@ var (
 	ErrUnavailable = protocol.ErrUnavailable
 	// ErrOverloaded: a limit of the host was reached.
 	ErrOverloaded = protocol.ErrOverloaded
-	// ErrStorageFull: the host refuses writes until there is room on its disk.
+	// ErrStorageFull: the host refuses writes until the disk has room.
 	ErrStorageFull = protocol.ErrStorageFull
 	// ErrUnsupported: the host does not know the request.
 	ErrUnsupported = protocol.ErrUnsupported
-	// ErrInternal: the host found itself in a state that it must not be in.
+	// ErrInternal: the host found itself in a state that must not occur.
 	ErrInternal = protocol.ErrInternal
 )
 
-// What the client itself says, to be tested for with errors.Is.
+// Errors that the client itself reports, to be tested for with errors.Is.
 var (
-	// ErrNodeNotFound: there is no node of that path. It is ErrNotFound too.
+	// ErrNodeNotFound: no node has the path. The error is an ErrNotFound too.
 	ErrNodeNotFound = failure.ErrNodeNotFound
-	// ErrSemaphoreNotFound: there is no semaphore of that name in the node, or the node was dropped a
-	// moment ago. It is ErrNotFound too.
+	// ErrSemaphoreNotFound: no semaphore of the node has the name, or the node was dropped a moment ago. The error is
+	// an ErrNotFound too.
 	ErrSemaphoreNotFound = errors.New("there is no such semaphore")
 	// ErrNotAcquired: an Acquire with a Timeout was not granted in time.
 	ErrNotAcquired = failure.ErrNotAcquired
-	// ErrLeaseLost: what the lease stood for is not owned any more, though it was not released.
+	// ErrLeaseLost: the session does not own the part that the lease stood for any more, though the lease was not
+	// released.
 	ErrLeaseLost = failure.ErrLeaseLost
 	// ErrReleased: the lease, or the acquire that waited, ended by a Release.
 	ErrReleased = failure.ErrReleased
-	// ErrReplaced: a newer Acquire of the same session and semaphore took the place of this one.
+	// ErrReplaced: a newer Acquire of the session took the place of the older Acquire in the queue of the semaphore.
 	ErrReplaced = failure.ErrReplaced
-	// ErrResized: the limit was lowered, and the acquire waited for more than it is now.
+	// ErrResized: the limit was lowered below the count that the acquire waited for.
 	ErrResized = failure.ErrResized
 	// ErrDeleted: the semaphore was deleted by force.
 	ErrDeleted = failure.ErrDeleted
@@ -75,29 +76,29 @@ var (
 	ErrClosed = scope.ErrClosed
 )
 
-// EndReason says what ended a session.
+// EndReason is why a session ended.
 type EndReason int
 
 const (
 	// EndUnknown: the host that answered knew only that the session is over.
 	EndUnknown EndReason = iota
-	// EndSilence: no host has vouched for the session in time. The client gave up by its own clock; the
-	// session may live on at its host for a moment.
+	// EndSilence: no host has vouched for the session in time. The client gave up by its own clock; the session may
+	// live on at the host for a moment.
 	EndSilence
-	// EndExpired: the host has not heard of the client for longer than the session's timeout, and the client still
-	// counted on it. Where it did not any more, the reason is EndSilence.
+	// EndExpired: the host has not heard of the client for longer than the session's timeout, while the client still
+	// counted on the session. If the client did not count on the session any more, the reason is EndSilence.
 	EndExpired
-	// EndDestroyed: an operator ended it.
+	// EndDestroyed: an operator ended the session.
 	EndDestroyed
-	// EndNodeDropped: its node was dropped.
+	// EndNodeDropped: the node of the session was dropped.
 	EndNodeDropped
-	// EndTaken: another client took it, with its key.
+	// EndTaken: another client took the session over, with the session's key.
 	EndTaken
-	// EndClosed: its user closed it.
+	// EndClosed: the user closed the session.
 	EndClosed
 )
 
-// The numbers are those of the incarnation's reasons.
+// The numbers equal the reasons of package incarnation.
 var _ = [1]struct{}{}[int(EndClosed)-int(incarnation.Closed)]
 
 var endReasons = [...]string{
@@ -110,7 +111,7 @@ var endReasons = [...]string{
 	EndClosed:      "it was closed",
 }
 
-// String says it in words.
+// String returns the reason in words.
 func (r EndReason) String() string {
 	if r >= 0 && int(r) < len(endReasons) {
 		return endReasons[r]
@@ -118,13 +119,13 @@ func (r EndReason) String() string {
 	return "reason " + strconv.Itoa(int(r))
 }
 
-// SessionEnd is the cause with which everything of a session ends: its context, those of its leases, and
-// what waits. It is ErrSessionExpired, or ErrSessionClosed after a Close; where another client took the
-// session it is ErrBadSession too.
+// SessionEnd is the cause with which everything of a session ends: the context of the session, the contexts of the
+// leases, and the calls that wait. It is ErrSessionExpired, or ErrSessionClosed after a Close; if another client took
+// the session over, it is ErrBadSession too.
 type SessionEnd struct {
 	SessionID uint64
 	Reason    EndReason
-	// Detail is what there is to add, mostly empty.
+	// Detail explains the reason further; it is mostly empty.
 	Detail string
 }
 
@@ -137,7 +138,7 @@ func (e *SessionEnd) Error() string {
 	return text
 }
 
-// Is makes errors.Is see the sentinels of the reason.
+// Is makes errors.Is match the sentinels of the reason.
 func (e *SessionEnd) Is(target error) bool {
 	switch target {
 	case ErrSessionExpired:
@@ -150,7 +151,8 @@ func (e *SessionEnd) Is(target error) bool {
 	return false
 }
 
-// failedName is failed for the name of a semaphore, which is what is missing where something is.
+// failedName is failed for the name of a semaphore: an ErrNotFound that names no subject becomes an
+// ErrSemaphoreNotFound.
 func failedName(operation, name string, err error) error {
 	if err == nil {
 		return nil
@@ -158,12 +160,12 @@ func failedName(operation, name string, err error) error {
 	return failed(operation, strconv.Quote(name), missing(ErrSemaphoreNotFound, err))
 }
 
-// failedNode is failed for the path of a node.
+// failedNode is failed for the path of a node: an ErrNotFound that names no subject becomes an ErrNodeNotFound.
 func failedNode(operation, path string, err error) error {
 	return failed(operation, path, missing(ErrNodeNotFound, err))
 }
 
-// missing adds what was not found to an error that says that something was not, and does not say what.
+// missing adds the sentinel of the missing subject to an ErrNotFound that does not say what is missing.
 func missing(what, err error) error {
 	if !errors.Is(err, ErrNotFound) || errors.Is(err, ErrNodeNotFound) || errors.Is(err, ErrSemaphoreNotFound) {
 		return err
@@ -171,7 +173,7 @@ func missing(what, err error) error {
 	return fmt.Errorf("%w: %w", what, err)
 }
 
-// failed names the operation and its subject in front of an error.
+// failed puts the operation and the subject in front of an error.
 func failed(operation, subject string, err error) error {
 	return failure.Of("client", operation, subject, err)
 }

@@ -10,37 +10,38 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Hooks see what a client does: for metrics and tracing. They are called on the goroutines that do it, but for
-// SessionChanged, so they must be quick, and they must not call the client. Many goroutines call them at once.
+// Hooks see what a client does, for metrics and tracing. The client calls them on the goroutines that do the work,
+// except for SessionChanged, so hooks must be quick, and must not call the client. Many goroutines call hooks at once.
 //
-// A type that embeds NoHooks has those methods that it does not define, and those that later versions add.
+// A type that embeds NoHooks inherits the methods that the type does not define, and the methods of later versions.
 type Hooks interface {
-	// OperationStarted is called when an operation begins. The context that it returns, which is the given one or made
-	// from it, is that of the operation.
+	// OperationStarted is called when an operation begins. The context that the method returns, the given context or a
+	// context made from it, is the context of the operation.
 	OperationStarted(ctx context.Context, op Operation) context.Context
-	// OperationEnded is called once for each OperationStarted, with the context that that returned.
+	// OperationEnded is called once for each OperationStarted, with the context that OperationStarted returned.
 	OperationEnded(ctx context.Context, op Operation, end OperationEnd)
 	// ConnectionChanged is called when a connection is made, lost, or could not be made.
 	ConnectionChanged(c ConnectionChange)
 	// SessionChanged is called when the state of a session has changed: in order for each session, on a goroutine of
 	// its own, like OnState.
 	SessionChanged(s SessionChange)
-	// OtherLimit is called when an acquire finds another limit than the caller has named: once for each, not at each
-	// acquire.
+	// OtherLimit is called when an acquire finds a limit that differs from the limit that the caller has named: once
+	// for every difference, not at every acquire.
 	OtherLimit(o OtherLimit)
-	// TokenExpiring is called, for each connection, five minutes before hosts close it because its token expires.
+	// TokenExpiring is called, for every connection, five minutes before the host closes the connection because the
+	// token expires.
 	TokenExpiring(t TokenExpiry)
 }
 
-// WithHooks lets hooks see what the client does. Without them nothing is measured.
+// WithHooks lets hooks see what the client does. Without hooks nothing is measured.
 func WithHooks(h Hooks) Option {
 	return func(c *config) { c.hooks = h }
 }
 
-// OperationKind says what an operation does.
+// OperationKind is the kind of an operation.
 type OperationKind string
 
-// The kinds of operations. Watches and lists, which take as long as their loops, are none.
+// The kinds of operations. Watches and lists are no operations: they take as long as the loops of the caller.
 const (
 	OpAcquire         OperationKind = "acquire" // waits in the queue too
 	OpTryAcquire      OperationKind = "try_acquire"
@@ -62,58 +63,61 @@ const (
 	OpPing            OperationKind = "ping"
 )
 
-// Operation is one call of a user, with all tries that it takes.
+// Operation is one call of a user, with all tries of the call.
 type Operation struct {
 	Kind OperationKind
-	// Node is the path of the node, Name that of the semaphore; empty where the operation is about none.
+	// Node is the path of the node, Name the name of the semaphore; a field is empty if the operation is about no
+	// node, or about no semaphore.
 	Node string
 	Name string
 }
 
-// OperationEnd is what came of an operation.
+// OperationEnd is the outcome of an operation.
 type OperationEnd struct {
-	// Status is one of few words, fit for a label: that of the host's answer as the protocol names it, such as SUCCESS
-	// or UNAVAILABLE, or NOT_ACQUIRED, CANCELED, DEADLINE_EXCEEDED, SESSION_CLOSED, CLIENT_CLOSED, FAILED.
+	// Status is a word from a short list, fit for a label: the status of the host's answer as the protocol names it,
+	// for example SUCCESS or UNAVAILABLE, or NOT_ACQUIRED, CANCELED, DEADLINE_EXCEEDED, SESSION_CLOSED, CLIENT_CLOSED,
+	// FAILED.
 	Status string
-	// Err is what the call returns, nil for a success and for what was not acquired.
+	// Err is the error that the call returns, nil for a success and for an acquire that got nothing.
 	Err      error
 	Duration time.Duration
 	// Retries is how often the client has tried again.
 	Retries int
 }
 
-// ConnectionState says what has become of a connection.
+// ConnectionState is the state that a connection has reached.
 type ConnectionState string
 
-// The states of connections. The loss of a connection may be reported before its making.
+// The states of connections. The report of a connection's loss may come before the report of its making.
 const (
 	ConnectionUp     ConnectionState = "up"
 	ConnectionDown   ConnectionState = "down"
-	ConnectionFailed ConnectionState = "failed" // it was not made
+	ConnectionFailed ConnectionState = "failed" // the connection was not made
 )
 
-// ConnectionChange is what has become of a connection to a host.
+// ConnectionChange is the new state of a connection to a host.
 type ConnectionChange struct {
 	State ConnectionState
-	// HostID is 0 for a host that has never been met.
+	// HostID is 0 for a host that the client has never met.
 	HostID  uint64
 	Address string
-	// Err is why it is not up.
+	// Err is why the connection is not up.
 	Err error
 }
 
 // SessionChange is a new state of a session.
 type SessionChange struct {
 	Node string
-	// SessionID is that of the session that attached, or ended; with Renew each is another one.
+	// SessionID is the id of the session that attached, or ended; with Renew every new session has a new id.
 	SessionID uint64
 	State     State
-	// Err is why it is not attached.
+	// Err is why the session is not attached.
 	Err error
 }
 
-// TokenExpiry is a token that hosts let in with no longer after a while. The client asks the source of WithTokenSource
-// for another one when it connects again: where that has one by then, sessions and watches go on.
+// TokenExpiry is a token with which hosts let the client in for a short time only. The client asks the source of
+// WithTokenSource for another token on the next connect: if the source has a new token by then, sessions and watches
+// go on.
 type TokenExpiry struct {
 	HostID  uint64
 	Address string
@@ -122,7 +126,7 @@ type TokenExpiry struct {
 	Left  time.Duration
 }
 
-// NoHooks does nothing. It is to be embedded.
+// NoHooks does nothing. Types that implement only some of the hooks embed NoHooks.
 type NoHooks struct{}
 
 // OperationStarted implements Hooks.
@@ -143,13 +147,13 @@ func (NoHooks) OtherLimit(OtherLimit) {}
 // TokenExpiring implements Hooks.
 func (NoHooks) TokenExpiring(TokenExpiry) {}
 
-// operation is an Operation that hooks see. It is nil where there are none.
+// operation is an Operation that hooks see. The pointer is nil in a client without hooks.
 type operation struct {
 	Operation
 	hooks   Hooks
 	ctx     context.Context
 	began   time.Time
-	retries int // by the goroutine of the operation
+	retries int // changed by the goroutine of the operation
 }
 
 // begin reports to the hooks that an operation begins; the caller ends it.
@@ -169,7 +173,7 @@ func (o *operation) end(err error) {
 	}
 }
 
-// endAcquire is end for an acquire, which may have got nothing without an error.
+// endAcquire is end for an acquire. An acquire may get nothing without an error; the status is NOT_ACQUIRED then.
 func (o *operation) endAcquire(ok bool, err error) {
 	switch {
 	case o == nil:
@@ -210,7 +214,7 @@ func statusWord(err error) string {
 	return "FAILED"
 }
 
-// tokenExpiring logs that a token is about to expire, and has the hooks see it. No lock is held.
+// tokenExpiring logs that a token is about to expire, and reports the expiry to the hooks. No lock is held.
 func (c *config) tokenExpiring(hostID uint64, address, token string, left time.Duration) {
 	c.log.Warn("the token expires soon: the host closes the connection then", "host", hostID, "address", address,
 		"token", token, "left", left)
@@ -219,7 +223,7 @@ func (c *config) tokenExpiring(hostID uint64, address, token string, left time.D
 	}
 }
 
-// connectionChanged logs what has become of a connection, and has the hooks see it. No lock is held.
+// connectionChanged logs the new state of a connection, and reports the change to the hooks. No lock is held.
 func (c *config) connectionChanged(state cluster.State, hostID uint64, address string, why error) {
 	log := c.log.With("host", hostID, "address", address)
 	switch state {

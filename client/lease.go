@@ -10,11 +10,11 @@ import (
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
-// Lease is what a session owns of a semaphore, from the acquire that was granted to the moment at which it
-// is released or lost. It is safe for use by many goroutines.
+// Lease is the part of a semaphore that a session owns, from the acquire that was granted to the moment at which the
+// lease is released or lost. It is safe for use by many goroutines.
 //
-// A session has at most one lease of a semaphore: an Acquire of what it owns already changes the lease, and
-// returns the same one.
+// A session has at most one lease of a semaphore: an Acquire by the owner changes the lease, and returns the existing
+// *Lease.
 type Lease struct {
 	lease   incarnation.Lease
 	session *Session
@@ -26,30 +26,29 @@ func (l *Lease) Name() string { return l.lease.Name() }
 // Session returns the id of the session that owns.
 func (l *Lease) Session() uint64 { return l.lease.Incarnation().ID() }
 
-// Fence returns the fencing token: the order id under which the session owns. It is larger than those of all
-// owners before. Send it along with every write to what the lease protects, and let the receiver refuse
-// anything below the highest that it has seen.
+// Fence returns the fencing token: the order id under which the session owns. The token is larger than the tokens of
+// all owners before. Send it along with every write to the data that the lease protects, and let the receiver refuse
+// every token below the highest seen so far.
 func (l *Lease) Fence() uint64 { return l.lease.Order() }
 
 // Count returns how much of the semaphore the lease is for.
 func (l *Lease) Count() uint64 { return l.lease.Count() }
 
-// Context returns a context that ends when the lease does: released, lost with its session, or by the
-// semaphore's deletion. context.Cause says which: ErrReleased, ErrLeaseLost, or the *SessionEnd.
+// Context returns a context that ends with the lease: by a release, by the loss of the session, or by the semaphore's
+// deletion. context.Cause says which: ErrReleased, ErrLeaseLost, or the *SessionEnd.
 //
-// It ends before a host may give the lease to another session, as long as this process runs. A process that
-// was stopped meanwhile may see it end too late; Err looks at the clock.
+// The context ends before a host may give the lease to another session, as long as this process runs. A process that
+// was stopped meanwhile may see the end too late; Err looks at the clock.
 func (l *Lease) Context() context.Context { return l.lease.Context() }
 
-// Err returns nil while the lease is held, by the clock of this moment, and the cause of its end after that.
+// Err returns nil while the lease is held, by the clock of this moment, and the cause of the lease's end afterwards.
 func (l *Lease) Err() error { return l.lease.Err() }
 
-// Release gives the lease back. From the call on it is not held, whatever comes of the call. Where the
-// context ends before the host has answered, the release goes on in the background, until it is done or the
-// session ends.
+// Release gives the lease back. From the call on the lease is not held, even if the call fails. If the context ends
+// before the host has answered, the release goes on in the background, until it is done or the session ends.
 //
-// It is no error to release twice. Where the lease was lost before, the error is the cause of its end; where only the
-// host knew that, it is ErrLeaseLost and ErrFenced.
+// A second release is no error. If the lease was lost before, the error is the cause of the loss; if only the host
+// knew of the loss, the error is ErrLeaseLost and ErrFenced.
 func (l *Lease) Release(ctx context.Context) error {
 	if cause := l.lease.End(); cause != nil {
 		if errors.Is(cause, ErrReleased) || errors.Is(cause, ErrSessionClosed) {
@@ -67,7 +66,7 @@ func (l *Lease) Release(ctx context.Context) error {
 }
 
 // Update replaces the data of the semaphore, if the lease is still held. Otherwise nothing changes, and the error is
-// ErrFenced, and the cause of the lease's end too: ErrReleased, ErrLeaseLost, or the *SessionEnd.
+// ErrFenced together with the cause of the lease's end: ErrReleased, ErrLeaseLost, or the *SessionEnd.
 //
 // A *SessionEnd without ErrFenced says that the session ended before a host had answered: the outcome is not known.
 func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
@@ -92,14 +91,14 @@ func (l *Lease) begin(ctx context.Context, kind OperationKind) (context.Context,
 	return l.session.client.begin(ctx, kind, l.session.path, l.Name())
 }
 
-// Change gives a part of the lease back, or replaces the data of the owner. What is not given as an option
-// stays. A count can only become smaller.
+// Change gives a part of the lease back, or replaces the data of the owner. Fields without an option stay as they are.
+// A count can only become smaller.
 func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 	c, err := l.lease.Request()
 	for _, o := range options {
 		o(&c)
 	}
-	// An owner does not wait. If the lease is lost meanwhile, nothing must be queued for it.
+	// An owner does not wait. If the lease is lost meanwhile, the acquire must not join the queue.
 	c.Timeout, c.OnQueued = 0, nil
 	if err = cmp.Or(err, checkAcquire(&c)); err != nil {
 		return failedName("change", l.Name(), err)
@@ -107,9 +106,9 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 	ctx, op := l.begin(ctx, OpChange)
 	now, err := l.lease.Incarnation().Acquire(ctx, l.Name(), &c)
 	if err == nil && now != &l.lease {
-		// Another lease was got in its place, or nothing.
+		// The acquire got a new lease in the place of the lost lease, or nothing.
 		if now != nil {
-			_ = now.User().(*Lease).Release(ctx) // it goes on by itself
+			_ = now.User().(*Lease).Release(ctx) // goes on by itself
 		}
 		err = ErrLeaseLost
 	}

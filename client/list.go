@@ -13,9 +13,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Semaphores and sessions of a node are spread over the shards. A list goes through one shard after the other,
-// so it is in order within each shard only. Pages are not one moment: what comes or goes while the list is read
-// may be in it or not.
+// Semaphores and sessions of a node are spread over the shards. A list goes through one shard after the other, so the
+// list is in order within each shard only. The pages show different moments: objects that come or go while the list is
+// read may be in the list or not.
 
 // ListOption sets what a list of semaphores contains. Lists of sessions take AfterSession only.
 type ListOption func(*listConfig)
@@ -28,12 +28,12 @@ type listConfig struct {
 	consistency Consistency
 }
 
-// Prefix asks for those semaphores only whose names begin with it, byte by byte.
+// Prefix asks for semaphores only whose names begin with the prefix, byte by byte.
 func Prefix(prefix string) ListOption {
 	return func(c *listConfig) { c.prefix = prefix }
 }
 
-// After asks only for semaphores behind the place of that name in the list, so that a list can be read in parts. The
+// After asks only for semaphores behind the place of the name in the list, so that a list can be read in parts. The
 // name need not exist any more.
 func After(name string) ListOption {
 	return func(c *listConfig) { c.after = name }
@@ -49,7 +49,7 @@ func WithData() ListOption {
 	return func(c *listConfig) { c.data = true }
 }
 
-// ListConsistency asks for more, or less, than the node's config does.
+// ListConsistency sets how fresh the list must be, in the place of the mode in the node's config.
 func ListConsistency(mode Consistency) ListOption {
 	return func(c *listConfig) { c.consistency = mode }
 }
@@ -87,7 +87,7 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 	})
 }
 
-// SessionInfo is a session as listings show it.
+// SessionInfo is a session as listings show sessions.
 type SessionInfo struct {
 	ID          uint64
 	NodeID      uint64
@@ -95,12 +95,13 @@ type SessionInfo struct {
 	Description string
 	// Attached: some connection holds the session.
 	Attached bool
-	// Owned and Waiting are how many semaphores the session owns a part of, and waits for, over the shards
-	// that the host that answered holds.
+	// Owned and Waiting are the numbers of semaphores that the session owns a part of, and waits for, over the shards
+	// of the host that answered.
 	Owned   int
 	Waiting int
-	// Since is when the session was made, by the wall clock of a host; the zero time where that is not known. Client is
-	// who holds it, or who made it or changed it last. They are for people.
+	// Since is when the session was made, by the wall clock of a host; the zero time if the host does not know. Client
+	// is the client that holds the session, or else the client that made or changed the session last. Both are for
+	// people.
 	Since  time.Time
 	Client ClientInfo
 }
@@ -153,8 +154,8 @@ func (c *Client) DescribeSession(ctx context.Context, id uint64) (*SessionInfo, 
 	return s, failed("describe session", decimal(id), err)
 }
 
-// DestroySession ends a session of any client: everything that it owns is free, and its client is notified. It is no
-// error if the session was over already.
+// DestroySession ends a session of any client: everything that the session owns is free, and the session's client is
+// notified. A session that was over already is no error.
 func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	m := &protocol.SessionDestroy{SessionID: id}
 	ctx, op := c.begin(ctx, OpDestroySession, "", "")
@@ -166,33 +167,35 @@ func (c *Client) DestroySession(ctx context.Context, id uint64) error {
 	return failed("destroy session", decimal(id), err)
 }
 
-// Holding is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
+// Holding is the part of a semaphore that a session owns or waits for, or the session's part in an object of another
+// kind.
 type Holding struct {
 	Name string
-	// Kind is the kind of the object: "semaphore", "rollout", "process", or a number with "kind-" before it where this
-	// client has no name.
+	// Kind is the kind of the object: "semaphore", "rollout", "process", or a number with "kind-" before it if this
+	// client has no name for the kind.
 	Kind string
-	// Role is what the session is to the object: "owner" or "waiter" of a semaphore; "follower", "leader", "source", or
-	// two of these, of a rollout.
+	// Role is the role of the session in the object: "owner" or "waiter" of a semaphore; "follower", "leader",
+	// "source", or a pair of the three, of a rollout.
 	Role    string
 	OrderID uint64
 	Count   uint64
-	// Waiting: the session waits for it.
+	// Waiting: the session waits for the semaphore.
 	Waiting bool
-	// Since is when it began to own, or to wait, by the wall clock of a host; the zero time where that is not known.
+	// Since is when the session began to own, or to wait, by the wall clock of a host; the zero time if the host does
+	// not know.
 	Since time.Time
 }
 
 // HoldingsOption sets how a list of holdings is read.
 type HoldingsOption func(*protocol.SessionHoldings)
 
-// HoldingsConsistency asks for STRICT: what others changed before the call is in the list. Otherwise a host may answer
-// that was shown to be up to date within its grace period.
+// HoldingsConsistency asks for STRICT: the list has every change from before the call. By default a host may answer if
+// the host was shown to be up to date within its grace period.
 func HoldingsConsistency(mode Consistency) HoldingsOption {
 	return func(m *protocol.SessionHoldings) { m.Consistency = protocol.Consistency(mode) }
 }
 
-// Holdings lists what a session owns and waits for.
+// Holdings lists everything that a session owns and waits for.
 func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...HoldingsOption) iter.Seq2[*Holding, error] {
 	all := shardLists(c, 0, func(shard uint64) list[Holding] {
 		m := &protocol.SessionHoldings{SessionID: sessionID, ShardID: shard}
@@ -233,10 +236,10 @@ func holding(h protocol.Holding) *Holding {
 	return out
 }
 
-// list is a list whose items a loop gets one by one, or an error, with which it ends.
+// list is a list whose items a loop gets one by one. An error is the last item of the loop.
 type list[T any] = iter.Seq2[*T, error]
 
-// listNode joins the lists of a node of all data shards, from the shard that begin returns on; 0 is the first.
+// listNode joins a node's lists of all data shards, beginning with the shard that begin returns; 0 is the first shard.
 func listNode[T any](
 	ctx context.Context, n *Node, what string, begin func(id uint64) uint64, of func(id, shard uint64) list[T],
 ) list[T] {
@@ -251,7 +254,7 @@ func listNode[T any](
 	return named(all, func(err error) error { return failedNode(what, n.path, err) })
 }
 
-// shardLists joins the lists of the data shards from one of them on; 0 stands for the first.
+// shardLists joins the lists of the data shards, beginning with the given shard; 0 stands for the first shard.
 func shardLists[T any](c *Client, from uint64, of func(shard uint64) list[T]) list[T] {
 	return func(yield func(*T, error) bool) {
 		shards := c.cluster.DataShards()
@@ -265,7 +268,7 @@ func shardLists[T any](c *Client, from uint64, of func(shard uint64) list[T]) li
 	}
 }
 
-// named has the error of a list name what was listed.
+// named adds the name of the list to the list's error.
 func named[T any](l list[T], name func(err error) error) list[T] {
 	return func(yield func(*T, error) bool) {
 		for item, err := range l {
@@ -276,7 +279,7 @@ func named[T any](l list[T], name func(err error) error) list[T] {
 	}
 }
 
-// pages is a list that comes in pages. read returns a page of an answer, and makes m ask for the next one.
+// pages is a list that comes in pages. read returns the page in an answer, and makes m ask for the next page.
 func pages[T any](
 	ctx context.Context, c *Client, where cluster.Target, m protocol.RequestMessage,
 	read func(a *protocol.Answer) (page []*T, more bool),

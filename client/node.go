@@ -15,39 +15,41 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// NodeConfig is how a node behaves. What is zero is not set: hosts use their default, and AlterNode leaves it
-// as it was.
+// NodeConfig is how a node behaves. A field that is zero is not set: hosts use their default, and AlterNode leaves the
+// field as it was.
 type NodeConfig struct {
 	// SelfCheckPeriod is how often a leader makes sure that it leads.
 	SelfCheckPeriod time.Duration
-	// SessionGracePeriod is what sessions get on top of their timeout when a leader changes. It must be
+	// SessionGracePeriod is the time that sessions get on top of their timeout when a leader changes. It must be
 	// greater than SelfCheckPeriod.
 	SessionGracePeriod time.Duration
-	// ReadConsistency is that of reads that do not say, AttachConsistency that of sessions that come back.
+	// ReadConsistency is the mode of reads that ask for no mode, AttachConsistency the mode of sessions that come
+	// back.
 	ReadConsistency   Consistency
 	AttachConsistency Consistency
 	// Counters says how finely metrics count.
 	Counters Counters
 	// QuotaObjects is how many semaphores the node may have in each shard of the cluster, QuotaBytes how many bytes
-	// with all that belongs to them. What would take more is refused with ErrQuotaExceeded.
+	// the node may have there, with everything that belongs to the semaphores. A change beyond a quota is refused with
+	// ErrQuotaExceeded.
 	QuotaObjects uint64
 	QuotaBytes   uint64
-	// LongestWait is how long a session may wait for a semaphore of the node before that is a concern, see
-	// admin.Concerns; below zero it never is.
+	// LongestWait is how long a session may wait for a semaphore of the node before the wait is a concern, see
+	// admin.Concerns; if LongestWait is below zero, no wait is a concern.
 	LongestWait time.Duration
 }
 
 // NodeInfo is a node as hosts describe it.
 type NodeInfo struct {
-	// ID is the node's for ever: a path that is dropped and created again gets another one.
+	// ID is the id of the node for ever: a path that is dropped and created again gets a new id.
 	ID     uint64
 	Path   string
 	Config NodeConfig
 	// ConfigVersion grows with every change of the config.
 	ConfigVersion uint64
 	// Existed, in the answer of CreateNode: the node was there before, and nothing was changed. In a cluster of a
-	// feature level below 4, where an answer was lost on the way, what was there before can be the same call's own
-	// first try.
+	// feature level below 4, if an answer was lost on the way, the node may have been made by the first try of the
+	// same call.
 	Existed bool
 }
 
@@ -64,7 +66,7 @@ func (c *NodeConfig) wire() protocol.NodeConfig {
 	}
 }
 
-// orForever is a duration in milliseconds; one below zero is for ever.
+// orForever is a duration in milliseconds; a duration below zero is for ever.
 func orForever(d time.Duration) uint64 {
 	if d < 0 {
 		return protocol.Forever
@@ -103,8 +105,9 @@ func nodeInfo(n *protocol.Node) *NodeInfo {
 	}
 }
 
-// CreateNode creates a node. Where the path exists, its node is returned as it is, with Existed: so a program may call
-// it whenever it starts. That needs no more than the right to read the node; to create one takes the role admin.
+// CreateNode creates a node. If the path exists, its node is returned unchanged, with Existed: so a program may call
+// CreateNode whenever the program starts. A call for an existing node needs no more than the right to read the node;
+// to create a node takes the role admin.
 func (c *Client) CreateNode(ctx context.Context, path string, config NodeConfig) (*NodeInfo, error) {
 	if err := cmp.Or(checkPath(path), config.validate()); err != nil {
 		return nil, failedNode("create node", path, err)
@@ -148,13 +151,13 @@ type AlterOption func(*alterConfig)
 
 type alterConfig struct{ version uint64 }
 
-// IfVersion lets a change be made only if the config has this version; ErrPreconditionFailed says that it has
-// another.
+// IfVersion lets a change be made only if the config has the version; ErrPreconditionFailed says that the config has
+// another version.
 func IfVersion(configVersion uint64) AlterOption {
 	return func(g *alterConfig) { g.version = configVersion }
 }
 
-// AlterNode changes what is set in the config, and leaves the rest as it is.
+// AlterNode changes the fields that are set in the config, and leaves the rest as it is.
 func (c *Client) AlterNode(
 	ctx context.Context, path string, config NodeConfig, options ...AlterOption,
 ) (*NodeInfo, error) {
@@ -179,9 +182,9 @@ func (c *Client) AlterNode(
 	return n, failedNode("alter node", path, err)
 }
 
-// DropNode removes a node with all its semaphores, and ends its sessions. Nothing guards a node that is in use.
+// DropNode removes a node with all its semaphores, and ends its sessions. A node in use is dropped too.
 func (c *Client) DropNode(ctx context.Context, path string) error {
-	// The id sees to it that a second try does not hit a node that was created after the first, also where the cluster
+	// Because of the id, a second try does not hit a node that was created after the first try, even if the cluster
 	// has no numbers.
 	ctx, op := c.begin(ctx, OpDropNode, path, "")
 	n, err := c.describeNode(ctx, path)
@@ -219,11 +222,12 @@ func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeIn
 	}
 }
 
-// Consistency says how fresh what is read must be.
+// Consistency says how fresh an answer must be.
 type Consistency uint8
 
 const (
-	// Strict: nothing that was answered before the request may be missing. It costs a round among hosts.
+	// Strict: every change that was answered before the request is in the answer. A strict read costs a round among
+	// hosts.
 	Strict = Consistency(protocol.ConsistencyStrict)
 	// Relaxed: from the memory of a host that knew lately that it was up to date.
 	Relaxed = Consistency(protocol.ConsistencyRelaxed)
@@ -236,7 +240,8 @@ func (c Consistency) String() string { return protocol.Consistency(c).String() }
 type Counters uint8
 
 const (
-	// Aggregated counts by semaphore. It is the default, but then ephemeral semaphores do not count.
+	// Aggregated counts by semaphore. It is the default of a node whose config sets no mode, but as the mere default
+	// it leaves ephemeral semaphores out.
 	Aggregated = Counters(protocol.CountersAggregated)
 	// Detailed counts by owner too.
 	Detailed = Counters(protocol.CountersDetailed)

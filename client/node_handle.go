@@ -13,15 +13,15 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Node reads a coordination node, and changes its semaphores, without a session: for tools, operators, and
-// programs that only look on. What needs to be owned needs a Session.
+// Node reads a coordination node, and changes its semaphores, without a session: for tools, operators, and programs
+// that only look on. To own a semaphore, use a Session.
 //
-// Its changes are not protected against being carried out twice: where the outcome of a try is not known they
-// fail with ErrUnavailable, and are not tried again.
+// Changes by a Node are not protected against being carried out twice: if the outcome of a try is not known, the
+// change fails with ErrUnavailable, and is not tried again.
 type Node struct {
 	client *Client
 	path   string
-	known  atomic.Pointer[nodeID] // nil before it was needed
+	known  atomic.Pointer[nodeID] // nil until the first use
 }
 
 // Node returns the node of a path. It asks no host.
@@ -30,16 +30,16 @@ func (c *Client) Node(path string) *Node { return &Node{client: c, path: path} }
 // Path returns the path of the node.
 func (n *Node) Path() string { return n.path }
 
-// nodeID is what a client knows of the id of a path. It is changed under the client's lock.
+// nodeID is a client's knowledge of the id of a path. Changes need the client's lock.
 type nodeID struct {
-	id    atomic.Uint64 // 0 where it is not known
+	id    atomic.Uint64 // 0 if the id is not known
 	asked scope.Instant
 	err   error         // of the latest question
-	busy  chan struct{} // closed when the question that is under way is over; nil where there is none
+	busy  chan struct{} // closed when the question under way is over; nil if no question is under way
 }
 
-// id returns the node's id, as it was lately, or as it is now. Many that ask at the same time share one
-// question.
+// id returns the node's id as the client knows it. With now, the answer of a host is not older than nodeGap.
+// Goroutines that ask at the same time share a question.
 func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 	if known := n.known.Load(); known != nil && !now {
 		if id := known.id.Load(); id != 0 {
@@ -81,7 +81,8 @@ func (n *Node) id(ctx context.Context, now bool) (uint64, error) {
 	return known.id.Load(), known.err
 }
 
-// ask is the question that is under way. It goes on without those who asked: the answer serves the next.
+// ask is the question that is under way. The question goes on if the callers give up, because the answer serves the
+// next caller.
 func (n *Node) ask(known *nodeID) {
 	c := n.client
 	info, err := c.describeNode(c.scope.Context(), n.path)
@@ -98,8 +99,8 @@ func (n *Node) ask(known *nodeID) {
 	known.busy = nil
 }
 
-// do carries an operation on an object out: it calls f with the node's id, and once more with its new one if the node
-// turns out to be another by now.
+// do carries out an operation on an object: f is called with the node's id, and once more with the new id if a host
+// does not find the node or the object, and the path has a new node by now.
 func (n *Node) do(
 	ctx context.Context, kind OperationKind, name string, f func(ctx context.Context, id uint64) error,
 ) error {
@@ -146,12 +147,12 @@ func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOpt
 	return d, err
 }
 
-// Watch returns the views of a semaphore: the present one first, and then a newer one whenever it has changed.
-// The name need not exist. The loop ends with an error when the context ends, the node is dropped, or the
-// client is closed; lost connections do not end it, it goes on at another host without missing a change.
+// Watch returns the views of a semaphore: the present view first, and then a newer view whenever the semaphore has
+// changed. The name need not exist. The loop ends with an error when the context ends, the node is dropped, or the
+// client is closed; a lost connection does not end the loop: it goes on at another host without missing a change.
 //
-// A loop that is slow is given the newest view, with all Changes since the one before. Watches of one semaphore
-// through one Client share what the host sends.
+// A slow loop gets the newest view, with all Changes since the view before. Watches of one semaphore through one
+// Client share the stream from the host.
 func (n *Node) Watch(ctx context.Context, name string, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		var id uint64
@@ -192,7 +193,7 @@ func (n *Node) Update(ctx context.Context, name string, data []byte, options ...
 	})
 }
 
-// Resize gives a semaphore another limit: see Semaphore.Resize.
+// Resize gives a semaphore a new limit: see Semaphore.Resize.
 func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ...UpdateOption) error {
 	c, err := newResizeConfig(limit, options)
 	if err != nil {
@@ -205,7 +206,8 @@ func (n *Node) Resize(ctx context.Context, name string, limit uint64, options ..
 	})
 }
 
-// Delete deletes a semaphore; ErrPreconditionFailed says that it is in use, and Force that this is no reason.
+// Delete deletes a semaphore. ErrPreconditionFailed says that the semaphore is in use; with Force it is deleted all
+// the same.
 func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption) error {
 	var c deleteConfig
 	for _, o := range options {
@@ -218,7 +220,7 @@ func (n *Node) Delete(ctx context.Context, name string, options ...DeleteOption)
 	})
 }
 
-// send sends a change without a session, until it may have been carried out.
+// send sends a change without a session, and does not try again once a host may have carried out the change.
 func (n *Node) send(ctx context.Context, id uint64, name string, m protocol.RequestMessage) error {
 	where := cluster.LeaderAt(protocol.SemaphoreSlot(id, protocol.View(name)))
 	return n.client.cluster.DoOnce(ctx, where, m, nil)

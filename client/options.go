@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// DialFunc makes a connection to an address, which is one of those given to Open or one that a host advertises.
+// DialFunc makes a connection to an address, given to Open or advertised by a host.
 type DialFunc func(ctx context.Context, address string) (net.Conn, error)
 
 // Option sets how a Client works.
@@ -30,7 +30,7 @@ type config struct {
 	dialTimeout time.Duration
 	connections int
 	log         *slog.Logger
-	hooks       Hooks // nil for none
+	hooks       Hooks // nil for no hooks
 	keepToken   bool  // see conn.Config
 }
 
@@ -63,15 +63,15 @@ func WithToken(token string) Option {
 	return WithTokenSource(func(context.Context) (string, error) { return token, nil })
 }
 
-// WithTokenSource sets where the token comes from. It is asked for each new connection, so that tokens can
-// change while the client lives: a host that does not accept the old one any more closes the connection,
-// and sessions and watches go on over the next one.
+// WithTokenSource sets the source of the token. The source is asked for each new connection, so that tokens can change
+// while the client runs: a host that does not accept the old token any more closes the connection, and sessions and
+// watches go on over the next connection.
 func WithTokenSource(source func(ctx context.Context) (string, error)) Option {
 	return func(c *config) { c.token = source }
 }
 
-// WithTLS makes the client speak TLS. Where the config has no ServerName, the certificate must be for the
-// host part of the address.
+// WithTLS makes the client speak TLS. If the config has no ServerName, the certificate must be for the host part of
+// the address.
 func WithTLS(t *tls.Config) Option {
 	if t == nil {
 		return WithTLSSource(nil)
@@ -79,42 +79,43 @@ func WithTLS(t *tls.Config) Option {
 	return WithTLSSource(func() *tls.Config { return t })
 }
 
-// WithTLSSource is WithTLS with a config that is asked for anew for each connection: so a program takes new
-// certificates without a restart. Many goroutines may call the source.
+// WithTLSSource is WithTLS with a source of configs that is asked anew for each connection, so that a program takes
+// new certificates without a restart. Many goroutines may call the source.
 func WithTLSSource(source func() *tls.Config) Option {
 	return func(c *config) { c.tls = source }
 }
 
-// WithName sets the name under which hosts list and log the client; the program's by default.
+// WithName sets the name under which hosts list and log the client; the default is the name of the program.
 func WithName(name string) Option {
 	return func(c *config) { c.name = name }
 }
 
-// WithDialer makes connections in another way than TCP, such as in memory. It gets the addresses as they
-// were given to Open, or as the hosts advertise them.
+// WithDialer makes connections in another way than by TCP, for example in memory. The dialer gets every address as it
+// was given to Open, or as a host advertises it.
 func WithDialer(dial DialFunc) Option {
 	return func(c *config) { c.dial = dial }
 }
 
-// WithDialTimeout bounds the making of a connection; DefaultDialTimeout where it is not given.
+// WithDialTimeout bounds the making of a connection; the default is DefaultDialTimeout.
 func WithDialTimeout(d time.Duration) Option {
 	return func(c *config) { c.dialTimeout = d }
 }
 
-// WithConnections sets how many connections to each host the client makes at the most. One is enough for
-// many thousands of sessions; more let more cores take part where one goroutine that reads is not enough.
+// WithConnections sets how many connections to each host the client makes at most. A single connection is enough for
+// many thousands of sessions; with more connections more cores take part, if the one goroutine that reads is not
+// enough.
 func WithConnections(perHost int) Option {
 	return func(c *config) { c.connections = perHost }
 }
 
-// WithLogger lets the client log, at the debug level, which connections are made and lost, and which could not be made,
-// and at the warning level a semaphore with another limit than was asked for, and a token that expires soon. Without it
-// nothing is logged. States of sessions are for OnState, and for WithHooks.
+// WithLogger lets the client log. At the debug level the client logs which connections are made, are lost, or could
+// not be made; at the warning level a semaphore with a limit other than the caller asked for, and a token that expires
+// soon. Without a logger nothing is logged. States of sessions are for OnState, and for WithHooks.
 func WithLogger(log *slog.Logger) Option {
 	return func(c *config) { c.log = log }
 }
 
-// dialTCP is the DialFunc of clients that were given none.
+// dialTCP is the DialFunc of clients without WithDialer.
 func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		address = net.JoinHostPort(strings.Trim(address, "[]"), DefaultPort)
@@ -123,7 +124,7 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// version is that of the module, for the host's listings.
+// version is the version of the module, for the listings of hosts.
 func version() string {
 	const module = "github.com/signalbox/signalbox"
 	info, ok := debug.ReadBuildInfo()
@@ -139,29 +140,28 @@ func version() string {
 	return "go/" + v
 }
 
-// What the client does where its user does not say otherwise, and what bounds it.
+// What the client does by default, and the bounds of its work.
 const (
-	// DefaultPort is the port of an address that has none.
+	// DefaultPort is the port of an address without a port.
 	DefaultPort = "7420"
-	// DefaultSessionTimeout is the timeout of a session that is started without one.
+	// DefaultSessionTimeout is the timeout of a session that is started without a SessionTimeout.
 	DefaultSessionTimeout = 10 * time.Second
-	// MinSessionTimeout is the smallest timeout of a session, other than 0, with which a client can keep it alive over
-	// the loss of a connection. Of the timeout a third passes between two pings, a quarter until one that is not
-	// answered gives the connection away, and a tenth is margin. What is left must be enough for one try to attach
-	// elsewhere, of 50 ms: that takes 158 ms. The rest is for pauses of the two processes: 50 ms for an answer to a
-	// ping.
+	// MinSessionTimeout is the smallest timeout of a session, other than 0, with which a client can keep the session
+	// alive over the loss of a connection. Of the timeout a third passes between two pings, a quarter until a ping
+	// without an answer gives the connection away, and a tenth is margin. The remainder must be enough for one try to
+	// attach elsewhere, of 50 ms: a timeout of 158 ms leaves as much. The rest is for pauses of the two processes: 50
+	// ms for an answer to a ping.
 	MinSessionTimeout = 200 * time.Millisecond
 	// DefaultDialTimeout bounds the making of a connection, up to the host's welcome.
 	DefaultDialTimeout = 5 * time.Second
 
-	// nodeGap is how long the id of a node is believed before a semaphore that is not found makes the
+	// nodeGap is how long the id of a node is believed. After a longer time a semaphore that is not found makes the
 	// client ask whether the node is still the same.
 	nodeGap = time.Second
-	// farewellTime is how long Client.Close waits for its sessions to be ended at their hosts.
+	// farewellTime is how long Client.Close waits for the sessions to be ended at their hosts.
 	farewellTime = time.Second
-	// shortLived is how many sessions in a row may end soon after they began before a renewal pauses.
+	// shortLived is how many sessions in a row may end soon after their beginning before a renewal pauses.
 	shortLived = 3
-	// describeTries is how often a description of several pages is begun anew because the semaphore
-	// changed meanwhile.
+	// describeTries is how often a description of several pages is begun anew because the semaphore changed meanwhile.
 	describeTries = 4
 )

@@ -10,21 +10,22 @@ import (
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
-// OtherLimit says that a semaphore has another limit than the caller named, with the option Limit or in a Create. It
-// was made with that limit, or was given it by a Resize, and the acquire goes by it.
+// OtherLimit says that the limit of a semaphore differs from the limit that the caller named, with the option Limit or
+// in a Create. The semaphore was made with its limit, or was given the limit by a Resize, and the acquire goes by the
+// limit of the semaphore.
 //
-// As an error it is found with errors.As: in that of a Create of a semaphore that exists, and of an Acquire that is
-// refused because it wants more than there is.
+// As an error, errors.As finds it in the error of a Create of a semaphore that exists, and of an Acquire that is
+// refused because the count is above the limit.
 type OtherLimit struct {
-	// Node and Name are those of the semaphore.
+	// Node is the path of the node, Name the name of the semaphore.
 	Node string
 	Name string
-	// Asked is what the caller named, Limit what the semaphore has.
+	// Asked is the limit that the caller named, Limit the limit of the semaphore.
 	Asked uint64
 	Limit uint64
 }
 
-// Error says both.
+// Error says both limits.
 func (o *OtherLimit) Error() string {
 	return fmt.Sprintf("the limit of %q is %s, not %s", o.Name, limitText(o.Limit), limitText(o.Asked))
 }
@@ -36,13 +37,13 @@ func limitText(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-// otherLimits remembers what was said, so that it is said once and not at each acquire.
+// otherLimits remembers the reports, so that a difference is reported once and not at each acquire.
 type otherLimits struct {
 	mu   sync.Mutex
 	said map[OtherLimit]struct{}
 }
 
-// maxOtherLimits bounds what is remembered. Where it is more, it is said again.
+// maxOtherLimits bounds the memory of reports. Beyond the bound, reports are repeated.
 const maxOtherLimits = 1024
 
 func (l *otherLimits) first(o OtherLimit) bool {
@@ -58,8 +59,8 @@ func (l *otherLimits) first(o OtherLimit) bool {
 	return true
 }
 
-// withLimit adds an *OtherLimit to the error of what named a limit and was refused, where the semaphore has another
-// one. in is nil without a session.
+// withLimit adds an *OtherLimit to the error of a refused operation that named a limit, if the limit of the semaphore
+// differs. in is nil without a session.
 func (c *Client) withLimit(
 	ctx context.Context, in *incarnation.Incarnation, node uint64, path, name string, asked uint64, refused error,
 ) error {

@@ -7,21 +7,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ErrQuotaExceeded: a node, or a shard of the cluster, would take more than its quota. Nothing was changed. QuotaOf
-// says which quota it is, and how much of it is used.
+// ErrQuotaExceeded: with the change a node, or a shard of the cluster, would exceed its quota. Nothing was changed.
+// QuotaOf says which quota, and how much of the quota is used.
 var ErrQuotaExceeded = protocol.ErrQuotaExceeded
 
-// Quota is the quota that a change would have passed.
+// Quota is the quota that a change would have exceeded.
 type Quota struct {
 	Kind QuotaKind
-	// Limit is how much there may be, Used how much there was when the change was refused: objects or bytes, as Kind
+	// Limit is the most that the quota allows, Used the amount at the time of the refusal: objects or bytes, as Kind
 	// says.
 	Limit uint64
 	Used  uint64
 }
 
-// QuotaOf returns the quota in an error that is ErrQuotaExceeded. It returns false for other errors, and where the host
-// has not said which quota it is.
+// QuotaOf returns the quota in an error that is ErrQuotaExceeded, and false for other errors and for an answer of a
+// host that does not name the quota.
 func QuotaOf(err error) (Quota, bool) {
 	answer, ok := errors.AsType[*protocol.Error](err)
 	if !ok || answer.Quota == (protocol.Quota{}) {
@@ -38,13 +38,13 @@ const (
 	QuotaNodeObjects = QuotaKind(protocol.QuotaNodeObjects)
 	// QuotaNodeBytes bounds the bytes that a node has in one shard: NodeConfig.QuotaBytes.
 	QuotaNodeBytes = QuotaKind(protocol.QuotaNodeBytes)
-	// QuotaShardObjects bounds the semaphores of a shard over all nodes. It is a setting of the hosts.
+	// QuotaShardObjects bounds the semaphores of a shard over all nodes. The quota is a setting of the hosts.
 	QuotaShardObjects = QuotaKind(protocol.QuotaShardObjects)
-	// QuotaShardBytes bounds the bytes of a shard over all nodes. It is a setting of the hosts.
+	// QuotaShardBytes bounds the bytes of a shard over all nodes. The quota is a setting of the hosts.
 	QuotaShardBytes = QuotaKind(protocol.QuotaShardBytes)
 )
 
-// String says it in words.
+// String returns the kind in words.
 func (k QuotaKind) String() string {
 	switch k {
 	case QuotaNodeObjects:
@@ -59,8 +59,8 @@ func (k QuotaKind) String() string {
 	return "quota " + strconv.Itoa(int(k))
 }
 
-// checkLater checks whether a host has set what came after the first level. A host that does not know a field passes
-// over the field.
+// checkLater checks whether a host has set the fields that came after the first level. A host that does not know a
+// field passes over the field.
 func (c *NodeConfig) checkLater(n *NodeInfo) error {
 	if c.QuotaObjects != 0 && n.Config.QuotaObjects != c.QuotaObjects ||
 		c.QuotaBytes != 0 && n.Config.QuotaBytes != c.QuotaBytes ||

@@ -11,13 +11,13 @@ import (
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
-// Semaphore is a semaphore as one session uses it. It is a name: making one asks no host, and needs no
+// Semaphore is a semaphore as one session uses it. A Semaphore is a name: making one asks no host, and it needs no
 // closing. It is safe for use by many goroutines.
 type Semaphore struct {
 	session   *Session
 	name      string
 	limit     uint64
-	limited   bool // it is created by an acquire, with the limit
+	limited   bool // an acquire creates the semaphore, with the limit
 	data      []byte
 	ephemeral bool
 }
@@ -25,10 +25,10 @@ type Semaphore struct {
 // SemaphoreOption sets how a semaphore is used.
 type SemaphoreOption func(*Semaphore)
 
-// Limit lets the semaphore be created, with this limit, when it is acquired and does not exist. The limit of
-// one that exists stays as it is, and counts: it may have been changed by a Resize. Where it is another one, the client
-// logs a warning and has its hooks see an OtherLimit; an acquire that is refused because it wants more than there is
-// has an *OtherLimit in its error. An acquire with a Limit of 0, or one that would create and asks for more than the
+// Limit lets an acquire create the semaphore, with this limit, if the semaphore does not exist. The limit of an
+// existing semaphore stays as it is, and counts: a Resize may have changed it. If the limit differs, the client logs a
+// warning and has the hooks see an OtherLimit; an acquire that is refused because the count is above the limit has an
+// *OtherLimit in the error. An acquire with a Limit of 0, or an acquire that would create and asks for more than the
 // limit, is ErrBadRequest, and creates nothing.
 func Limit(n uint64) SemaphoreOption {
 	return func(s *Semaphore) { s.limit, s.limited = n, true }
@@ -39,7 +39,7 @@ func InitialData(data []byte) SemaphoreOption {
 	return func(s *Semaphore) { s.data = data }
 }
 
-// Semaphore returns the persistent semaphore of that name in the session's node.
+// Semaphore returns the persistent semaphore of a name in the session's node.
 func (s *Session) Semaphore(name string, options ...SemaphoreOption) *Semaphore {
 	x := &Semaphore{session: s, name: name}
 	for _, o := range options {
@@ -51,15 +51,15 @@ func (s *Session) Semaphore(name string, options ...SemaphoreOption) *Semaphore 
 // Name returns the name of the semaphore.
 func (s *Semaphore) Name() string { return s.name }
 
-// Acquire waits until the session owns what is asked for: 1 of the semaphore's limit, or Count. It waits for
-// as long as the session lives, or Timeout; ErrNotAcquired says that that has passed.
+// Acquire waits until the session owns the part that is asked for: 1 of the semaphore's limit, or Count. Acquire waits
+// for as long as the session lives, or Timeout; ErrNotAcquired says that the timeout has passed.
 //
-// Where the context ends first nothing is left behind: no place in the queue, and no owner.
+// If the context ends first, nothing is left behind: no place in the queue, and no owner.
 //
-// A session has one place in a semaphore. An Acquire while the session waits takes the place over: the
-// earlier one fails with ErrAborted. An Acquire of what the session owns does not wait: it makes the count
-// smaller, replaces the data, and returns the lease that is there. To use a semaphore between the goroutines
-// of one process, give each a session of its own.
+// A session has one place in a semaphore. An Acquire while the session waits takes the place over: the earlier Acquire
+// fails with ErrAborted. An Acquire by the owner does not wait: it makes the count smaller, replaces the data, and
+// returns the existing lease. To use a semaphore between the goroutines of one process, give each goroutine a session
+// of its own.
 func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
 	c := newAcquireConfig(options)
 	ctx, op := s.begin(ctx, OpAcquire)
@@ -74,7 +74,7 @@ func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lea
 	return lease, nil
 }
 
-// TryAcquire is Acquire without waiting in the queue. ok is false where that would be needed.
+// TryAcquire is Acquire without waiting in the queue. ok is false if the acquire would have to wait.
 func (s *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
 	c := newAcquireConfig(options)
 	c.Timeout = 0
@@ -131,21 +131,21 @@ func (s *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Cont
 	return s.session.client.begin(ctx, kind, s.session.path, s.name)
 }
 
-// do carries an operation on the semaphore out by the session's incarnation.
+// do carries out an operation on the semaphore by the session's incarnation.
 func (s *Semaphore) do(
 	ctx context.Context, kind OperationKind, f func(ctx context.Context, in *incarnation.Incarnation) error,
 ) error {
 	return failedName(string(kind), s.name, s.session.do(ctx, kind, s.name, f))
 }
 
-// use returns the incarnation that the session has, or waits for it, if the semaphore can exist.
+// use returns the session's incarnation, after waiting if need be. A name that no semaphore can have is refused.
 func (s *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
 	return s.session.use(ctx, s.name)
 }
 
-// Release gives back what the session owns of the semaphore, or ends its waiting: the Acquire that waits fails
-// with ErrAborted. released is false where there was nothing. A Lease releases itself more safely: only what
-// it stands for.
+// Release gives back everything that the session owns of the semaphore, or ends the session's wait: the waiting
+// Acquire fails with ErrAborted. released is false if the session neither owned nor waited. The Release of a Lease is
+// safer: it gives back nothing but the part that the lease stands for.
 func (s *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	err = s.do(ctx, OpRelease, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
 		released, err = in.Release(ctx, s.name, 0)
@@ -154,8 +154,8 @@ func (s *Semaphore) Release(ctx context.Context) (released bool, err error) {
 	return released, err
 }
 
-// Create creates the semaphore. ErrAlreadyExists says that it was there; it is as it was then. Where it has another
-// limit, an *OtherLimit is in the error.
+// Create creates the semaphore. ErrAlreadyExists says that the semaphore exists; it was not changed. If the limit of
+// the existing semaphore differs, an *OtherLimit is in the error.
 func (s *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error {
 	return s.do(ctx, OpCreate, func(ctx context.Context, in *incarnation.Incarnation) error {
 		err := in.Create(ctx, s.name, limit, data)
@@ -163,7 +163,7 @@ func (s *Semaphore) Create(ctx context.Context, limit uint64, data []byte) error
 	})
 }
 
-// Update replaces the data of the semaphore. It needs no lease, unless Guard asks for one.
+// Update replaces the data of the semaphore. An update needs no lease, unless Guard asks for a lease.
 func (s *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOption) error {
 	c := newUpdateConfig(options)
 	if c.lease != nil {
@@ -178,13 +178,13 @@ func (s *Semaphore) Update(ctx context.Context, data []byte, options ...UpdateOp
 	})
 }
 
-// Resize gives the semaphore another limit. A higher one lets in those who wait, in their order, as far as they fit. A
-// lower one takes nothing away: owners keep what they have, even where that is more than the limit, and no acquire
-// gets anything until enough was released. An Acquire that waits for more than the limit ends with ErrResized when its
-// turn comes.
+// Resize gives the semaphore a new limit. A higher limit lets waiters in, in their order, as far as they fit. A lower
+// limit takes nothing away: owners keep their counts, even if the sum is above the limit, and no acquire gets anything
+// until enough was released. An Acquire that waits for more than the limit ends with ErrResized when its turn comes.
 //
-// It needs no lease; IfRevision guards it as it does an Update, and Guard does not. An ephemeral semaphore is refused
-// with ErrPreconditionFailed, a cluster of which some host does not know this request yet with ErrUnsupported.
+// A resize needs no lease; IfRevision guards a resize as it guards an Update, and Guard does not. For an ephemeral
+// semaphore the error is ErrPreconditionFailed. In a cluster with a host that does not know this request yet the error
+// is ErrUnsupported.
 func (s *Semaphore) Resize(ctx context.Context, limit uint64, options ...UpdateOption) error {
 	c, err := newResizeConfig(limit, options)
 	if err != nil {
@@ -200,13 +200,13 @@ type DeleteOption func(*deleteConfig)
 
 type deleteConfig struct{ force bool }
 
-// Force deletes a semaphore though sessions own it or wait for it. They are notified: leases end with
-// ErrLeaseLost, acquires that wait fail with ErrDeleted.
+// Force deletes a semaphore though sessions own or wait. The sessions are notified: leases end with ErrLeaseLost,
+// waiting acquires fail with ErrDeleted.
 func Force() DeleteOption {
 	return func(c *deleteConfig) { c.force = true }
 }
 
-// Delete deletes the semaphore; ErrPreconditionFailed says that it is in use.
+// Delete deletes the semaphore; ErrPreconditionFailed says that the semaphore is in use.
 func (s *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 	var c deleteConfig
 	for _, o := range options {
@@ -226,7 +226,7 @@ func (s *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d 
 	return d, err
 }
 
-// Watch returns the views of the semaphore: the present one first, and then a newer one whenever it has
+// Watch returns the views of the semaphore: the present view first, and then a newer view whenever the semaphore has
 // changed, until the context ends or the loop is left. Node.Watch says more.
 func (s *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {

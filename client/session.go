@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/client/internal/incarnation"
 )
 
-// Session is a lease in a node: what it owns is given to others when it ends. It is safe for use by many
-// goroutines. Its states are reported to OnState, and its end by Context.
+// Session is a lease in a node: when the session ends, everything that the session owned is given to other sessions.
+// It is safe for use by many goroutines. OnState hears of the states, and Context ends with the session.
 type Session struct {
 	client *Client
 	path   string
@@ -20,19 +20,19 @@ type Session struct {
 	ctx    context.Context // ends for good
 	end    context.CancelCauseFunc
 
-	mu      sync.Mutex               // guards what follows; taken under that of an incarnation
-	current *incarnation.Incarnation // nil while there is none
-	ready   chan struct{}            // closed when there is one again
+	mu      sync.Mutex               // guards the fields below; taken under the lock of an incarnation
+	current *incarnation.Incarnation // nil while the session has none
+	ready   chan struct{}            // closed when current is set again
 	closed  bool
 	state   State
 	err     error
 	short   int             // incarnations in a row that did not last
-	changes []SessionChange // that have not been reported to the callbacks
+	changes []SessionChange // not yet reported to the callbacks
 	busy    bool            // the callbacks are running
 }
 
-// Session starts a session in a node. It is kept alive until it is closed, or until no host could be asked
-// for longer than its timeout.
+// Session starts a session in a node. The client keeps the session alive until the session is closed, or until no host
+// could be asked for longer than the timeout.
 func (c *Client) Session(ctx context.Context, path string, options ...SessionOption) (*Session, error) {
 	ctx, op := c.begin(ctx, OpStartSession, path, "")
 	s, err := c.session(ctx, path, options)
@@ -99,7 +99,7 @@ func (s *Session) start(ctx context.Context) error {
 // Path returns the path of the session's node.
 func (s *Session) Path() string { return s.path }
 
-// ID returns the session's id, 0 while it has none because it is being renewed.
+// ID returns the session's id, 0 while the session is being renewed.
 func (s *Session) ID() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,15 +123,15 @@ func (s *Session) Err() error {
 	return s.err
 }
 
-// Context returns a context that ends with the session, with the *SessionEnd as its cause. That of a session
-// with Renew ends only when it is not renewed any more.
+// Context returns a context that ends with the session, with the *SessionEnd as the cause. The context of a session
+// with Renew ends only when the session is not renewed any more.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Close ends the session. From the call on this client holds nothing by it: its leases end, and what waits
-// fails with ErrSessionClosed. When Close returns nil the session is over at its home, and what it owned in
-// other shards is given to others a moment later; Release a lease first where the next owner is to have it at
-// once. The error says that no host has confirmed it: the client goes on trying in the background, and the
-// session ends by its timeout at the latest.
+// Close ends the session. From the call on this client holds nothing by the session: the leases end, and waiting calls
+// fail with ErrSessionClosed. When Close returns nil the session is over at its home, and everything it owned in other
+// shards is given to other sessions a moment later; to let the next owner in at once, Release the lease first. An
+// error says that no host has confirmed the end: the client goes on trying in the background, and the session ends by
+// its timeout at the latest.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
@@ -151,7 +151,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return nil
 }
 
-// incarnation returns the incarnation that the session has, or waits for it.
+// incarnation returns the session's incarnation, after waiting while the session has none.
 func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -172,7 +172,7 @@ func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, er
 	}
 }
 
-// use is incarnation for an operation on an object, if the name is one that an object can have.
+// use is incarnation for an operation on an object. A name that no object can have is refused.
 func (s *Session) use(ctx context.Context, name string) (*incarnation.Incarnation, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *Session) use(ctx context.Context, name string) (*incarnation.Incarnatio
 	return s.incarnation(ctx)
 }
 
-// do carries an operation on an object out by the incarnation that the session has.
+// do carries out an operation on an object by the session's incarnation.
 func (s *Session) do(
 	ctx context.Context, kind OperationKind, name string,
 	f func(ctx context.Context, in *incarnation.Incarnation) error,
@@ -213,7 +213,7 @@ func (s *Session) renew(wait time.Duration) {
 		}
 		var end *SessionEnd
 		if errors.As(err, &end) && end.Reason != EndNodeDropped {
-			continue // the new one was over before it began
+			continue // the new incarnation was over before it began
 		}
 		s.mu.Lock()
 		if !s.closed {

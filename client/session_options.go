@@ -19,12 +19,12 @@ type sessionConfig struct {
 	renew       bool
 }
 
-// SessionTimeout sets how long the session lives at its host without a connection; DefaultSessionTimeout
-// where it is not given. It is how long others wait for what a client owned that died, and how long a client
-// has to come back after an interruption. It is from MinSessionTimeout to half an hour.
+// SessionTimeout sets how long the session lives at its host without a connection; the default is
+// DefaultSessionTimeout. Other sessions wait for as long for the semaphores of a client that died, and a client has as
+// long to come back after an interruption. The timeout is from MinSessionTimeout to half an hour.
 //
-// With 0 the session ends the moment its connection does. Its client can never know for how long it owns
-// anything; order ids alone protect then.
+// With 0 the session ends with its connection. The client can never know for how long it owns anything; only order ids
+// protect then.
 func SessionTimeout(d time.Duration) SessionOption {
 	return func(c *sessionConfig) { c.timeout = d }
 }
@@ -39,9 +39,9 @@ func OnState(f func(State)) SessionOption {
 	return func(c *sessionConfig) { c.onState = f }
 }
 
-// Renew lets a session that has ended be replaced by a new one, whatever ended it but a Close or the end of
-// its node. The leases of the old one stay lost, and what waited fails with ErrSessionExpired; what is called
-// after that waits for the new one.
+// Renew lets a new session take the place of a session that has ended, unless the end was a Close or the drop of the
+// node. The leases of the old session stay lost, and waiting calls fail with ErrSessionExpired; later calls wait for
+// the new session.
 func Renew() SessionOption {
 	return func(c *sessionConfig) { c.renew = true }
 }
@@ -63,19 +63,19 @@ func newSessionConfig(options []SessionOption) (sessionConfig, error) {
 	return c, nil
 }
 
-// State is what a session is to its user.
+// State is the state of a session, as the user sees it.
 type State int
 
 const (
 	// Attached: a host holds the session for this client.
 	Attached State = iota
-	// Detached: no connection carries the session at the moment. Its leases hold until the client's own
-	// deadline, and the client tries to attach it again.
+	// Detached: the session has no connection at the moment. The leases hold until the client's own deadline, and the
+	// client tries to attach the session again.
 	Detached
 	// Expired: the session is over, and all its leases are lost; Session.Err says why. A session with
 	// Renew goes on with Attached.
 	Expired
-	// Closed: the session was closed by its user.
+	// Closed: the user closed the session.
 	Closed
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
-// owner is a Session as its incarnations see it: it implements incarnation.Owner.
+// owner is a Session as its incarnations see the session: it implements incarnation.Owner.
 type owner Session
 
 func (o *owner) session() *Session { return (*Session)(o) }
@@ -65,13 +65,13 @@ func (o *owner) Ended(in *incarnation.Incarnation, reason incarnation.Reason, ca
 	}
 }
 
-// NewLease returns the lease within one that the user gets.
+// NewLease returns an incarnation's lease, and the *Lease around it that the user gets.
 func (o *owner) NewLease() (*incarnation.Lease, any) {
 	l := &Lease{session: o.session()}
 	return &l.lease, l
 }
 
-// OtherLimit logs that an acquire has found another limit than was named, and has the hooks see it.
+// OtherLimit logs that an acquire has found a limit other than the caller named, and reports it to the hooks.
 func (o *owner) OtherLimit(name string, asked, limit uint64) {
 	found := OtherLimit{Node: o.path, Name: name, Asked: asked, Limit: limit}
 	c := o.client
@@ -94,7 +94,8 @@ func (s *Session) stateOf(in *incarnation.Incarnation, state State, why error) {
 	}
 }
 
-// setState changes the state and has it reported to the callbacks. The session's lock is held.
+// setState changes the state, and reports the change to the callbacks on another goroutine. The session's lock is
+// held.
 func (s *Session) setState(state State, why error) {
 	s.state, s.err = state, why
 	if s.config.onState == nil && s.client.config.hooks == nil {
@@ -111,8 +112,8 @@ func (s *Session) setState(state State, why error) {
 	}
 }
 
-// report calls the callbacks with the changes that they have not seen, and ends. No goroutine waits for it, so that the
-// callbacks may do what they like, close the session for example.
+// report calls the callbacks with the changes not reported so far, and ends. No goroutine waits for report, so that
+// the callbacks may do as they like, close the session for example.
 func (s *Session) report() {
 	for {
 		s.mu.Lock()

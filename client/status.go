@@ -14,55 +14,57 @@ import (
 
 // HostStatus is how a host of the cluster is.
 type HostStatus struct {
-	// ID and Address are the host's as the client knows it; ID is 0 for one that has never been met.
+	// ID and Address are the id and the address of the host as the client knows them; ID is 0 for a host that the
+	// client has never met.
 	ID      uint64
 	Address string
-	// Err says that the host did not answer; what follows is zero then.
+	// Err says that the host did not answer; the fields below are zero then.
 	Err error
 
 	Name    string
 	Version string
 	Uptime  time.Duration
-	// Fresh: the host knew lately that it leads every shard that it believes to lead, of those that have sessions.
+	// Fresh: the host believes to lead some shards, and knew lately that the belief is true. Shards without sessions
+	// do not count.
 	Fresh       bool
 	Connections int
-	Sessions    int // attached over those connections
+	Sessions    int // attached over these connections
 	Shards      []ShardStatus
-	// Meta is the shard that knows nodes, hosts and routing. Its Term is 0 where the host does not say.
+	// Meta is the shard that knows nodes, hosts and routing. Its Term is 0 if the host does not say.
 	Meta ShardStatus
-	// FeatureLevel is the level of the cluster as the host knows it, NewestLevel the highest that its build can follow;
-	// both are 0 where the host does not say. LevelHeldBy names the hosts that keep the level from rising, and is empty
-	// where none does.
+	// FeatureLevel is the level of the cluster as the host knows it, NewestLevel the highest level that the host's
+	// build can follow; both are 0 if the host does not say. LevelHeldBy names the hosts that keep the level from
+	// rising, and is empty if no host does.
 	FeatureLevel int
 	NewestLevel  int
 	LevelHeldBy  string
-	// Generation counts how often the cluster that the host is of was made of a backup, or of what a lost majority had
-	// left. Sessions and fencing tokens of an earlier one are good for nothing in it.
+	// Generation counts how often the host's cluster was made of a backup, or of the remains of a lost majority.
+	// Sessions and fencing tokens of an earlier generation are good for nothing in a later generation.
 	Generation uint64
-	// Refusal says why the host refuses changes that do not free room: its disk is nearly full, or where it leads those
-	// of too many others. It is empty where it takes them.
+	// Refusal says why the host refuses changes that do not free room: the disk of the host is nearly full, or, if the
+	// host leads, the disks of too many other hosts are. Refusal is empty if the host takes the changes.
 	Refusal string
-	// Load is what the host did when it last measured itself; nil from a host that does not say, such as one of an
-	// earlier build.
+	// Load is the work of the host when the host last measured itself; nil if the host does not say, for example
+	// because of an earlier build.
 	Load *HostLoad
 }
 
-// HostLoad is what a host did while it was measured. Requests are counted, so that those of many hosts add up.
+// HostLoad is the work of a host during a measurement. Requests are counts, so that they add up over many hosts.
 type HostLoad struct {
-	Span     time.Duration // how long it was measured; 0 where the host does not know yet
-	Requests uint64        // that it answered in that time
-	Failed   uint64        // of them, with an error
-	// P50 and P99 are how long an answer took: the median, and of all but one in a hundred.
+	Span     time.Duration // the length of the measurement; 0 if the host has not measured yet
+	Requests uint64        // answered during the measurement
+	Failed   uint64        // of the requests, with an error
+	// P50 and P99 are how long an answer took: the median, and the longest time but for one answer in a hundred.
 	P50 time.Duration
 	P99 time.Duration
-	// CommitP99 is how long a batch of changes took to take effect, of all but one in a hundred.
+	// CommitP99 is how long a batch of changes took to take effect: the longest time but for one batch in a hundred.
 	CommitP99 time.Duration
-	// DiskFree and DiskTotal are bytes of the file system of its data; both are 0 where the host does not say.
+	// DiskFree and DiskTotal are bytes of the file system of the host's data; both are 0 if the host does not say.
 	DiskFree  uint64
 	DiskTotal uint64
 }
 
-// PerSecond is how many requests the host answered a second, and how many of them with an error.
+// PerSecond is how many requests the host answered a second, and how many of the answers were errors.
 func (l *HostLoad) PerSecond() (requests, failed float64) {
 	if l.Span <= 0 {
 		return 0, 0
@@ -73,10 +75,10 @@ func (l *HostLoad) PerSecond() (requests, failed float64) {
 // ShardStatus is how a shard is on one of its hosts.
 type ShardStatus struct {
 	ID           uint64
-	Leader       uint64 // id of the host that leads; 0 where it is not known
+	Leader       uint64 // id of the leading host; 0 if unknown
 	Term         uint64
-	AppliedIndex uint64 // of the last log entry that has taken effect here
-	CommitLag    uint64 // entries known to be committed that have not
+	AppliedIndex uint64 // of the last log entry in effect here
+	CommitLag    uint64 // entries known as committed, and not in effect
 	Sessions     uint64
 	Semaphores   uint64
 	Waiters      uint64
@@ -84,8 +86,8 @@ type ShardStatus struct {
 	Processes    uint64
 }
 
-// Status asks all hosts that the client knows how they are. A host that does not answer is in the list with
-// its error. Status itself fails only if the routing cannot be asked for.
+// Status asks all hosts that the client knows how they are. A host that does not answer is in the list with an error.
+// Status itself fails only if the client cannot ask for the routing.
 func (c *Client) Status(ctx context.Context) ([]HostStatus, error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, failed("status", "", err)
@@ -100,7 +102,7 @@ func (c *Client) Status(ctx context.Context) ([]HostStatus, error) {
 		all.Go(func() { list[i] = statusOf(ctx, h) })
 	}
 	all.Wait()
-	// One that was given by another name than its own turns out to be in the list already.
+	// A host that was given by another name than its own turns out to be in the list already.
 	seen := make(map[uint64]bool)
 	return slices.DeleteFunc(list, func(s HostStatus) bool {
 		again := s.ID != 0 && seen[s.ID]
@@ -123,8 +125,8 @@ func statusOf(ctx context.Context, h *cluster.Host) HostStatus {
 	return s
 }
 
-// loadOf asks a host for its load. One that is too old for the question, or is gone since it was asked how it is, says
-// nothing.
+// loadOf asks a host for its load. The result is nil for a host that is too old for the question, or that is gone
+// since its status was asked for.
 func loadOf(ctx context.Context, to *conn.Conn) (load *HostLoad) {
 	_ = to.RoundTrip(ctx, &protocol.HostLoad{}, func(a *protocol.Answer) {
 		l := &a.HostLoad
@@ -137,7 +139,7 @@ func loadOf(ctx context.Context, to *conn.Conn) (load *HostLoad) {
 	return load
 }
 
-// micros is so many microseconds, at most a day: a number that is larger was not measured.
+// micros converts microseconds, to a day at most: a larger number was not measured.
 func micros(n uint64) time.Duration {
 	return min(time.Duration(min(n, 1<<40))*time.Microsecond, 24*time.Hour)
 }

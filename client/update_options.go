@@ -11,17 +11,19 @@ type updateConfig struct {
 }
 
 // Guard lets an update take effect only while the lease, of the same semaphore, is held; ErrFenced, together with the
-// cause of the lease's end, says that it was not. The host decides, not the clock of this process.
+// cause of the lease's end, says that the lease was not held. The host decides, not the clock of this process.
 func Guard(lease *Lease) UpdateOption {
 	return func(c *updateConfig) { c.lease = lease }
 }
 
-// IfRevision lets an update, or a resize, take effect only if the semaphore still has the revision with which it was
-// described; ErrPreconditionFailed says that it has another. Then nothing has changed: describe it again, and
-// decide again. Owners that come, go, or change their data are a change of the revision too. 0 asks for none.
+// IfRevision lets an update, or a resize, take effect only if the semaphore still has the revision of the description;
+// ErrPreconditionFailed says that the revision has changed. Then the update changed nothing: describe the semaphore
+// again, and decide again. Owners that come, go, or change their data change the revision too. With 0 no revision is
+// asked for.
 //
-// Through a Session an update whose answer was lost is asked about again, and the answer is the true one.
-// Through a Node it is ErrUnavailable, and the update may have taken effect.
+// If the answer to an update through a Session was lost, the client asks for the answer again, and the answer is true.
+// If the answer to an update through a Node was lost, the error is ErrUnavailable, and the update may have taken
+// effect.
 func IfRevision(revision uint64) UpdateOption {
 	return func(c *updateConfig) { c.revision = revision }
 }

@@ -8,11 +8,10 @@ import (
 	"github.com/signalbox/signalbox/client/internal/view"
 )
 
-// View is a semaphore at one moment, as a watch shows it. It never changes, may be kept and shared, and costs
-// little to keep. The data in it must not be changed.
+// View is a semaphore at one moment, as a watch shows it. A View never changes, may be kept and shared, and costs
+// little to keep. The data in a View must not be changed.
 type View struct {
-	// Exists reports whether there is a semaphore of that name; where not, everything else is zero but for
-	// Revision.
+	// Exists reports whether the name has a semaphore; if not, all other fields but Revision are zero.
 	Exists bool
 	// Revision grows with every change of the semaphore.
 	Revision  uint64
@@ -21,7 +20,7 @@ type View struct {
 	Data      []byte
 
 	now    *view.View
-	before *view.View // that the same loop was given before; nil for the first
+	before *view.View // the view that the loop was given before; nil for the first
 }
 
 func newView(now, before *view.View) *View {
@@ -31,7 +30,7 @@ func newView(now, before *view.View) *View {
 	}
 }
 
-// Len returns how many owners there are.
+// Len returns the number of owners.
 func (v *View) Len() int { return v.now.Owners.Len() }
 
 // Owners returns the owners by order id: the order in which they joined.
@@ -45,7 +44,7 @@ func (v *View) Owners() iter.Seq[Owner] {
 	}
 }
 
-// First returns the owner that joined first: the leader, where the semaphore is an election.
+// First returns the owner that joined first: the leader, if the semaphore is an election.
 func (v *View) First() (Owner, bool) {
 	o, ok := v.now.Owners.First()
 	return viewOwner(o), ok
@@ -73,26 +72,26 @@ func (v *View) Count() uint64 {
 	return sum
 }
 
-// Changes is what has happened between two views. What came and went in between is not in it.
+// Changes is the difference between two views. A change that was undone between the views is not in it.
 type Changes struct {
-	// First: there was no view before, and everything is new.
+	// First: the loop had no view before, and everything is new.
 	First bool
-	// Created: the semaphore is another one than before, or there was none. Deleted: the one of before is
-	// gone. Both can be true.
+	// Created: the semaphore is not the semaphore of the view before, or the view before had none. Deleted: the
+	// semaphore of the view before is gone. Both can be true.
 	Created bool
 	Deleted bool
-	// DataChanged, LimitChanged: the semaphore's data, or its limit, is other than before.
+	// DataChanged, LimitChanged: the semaphore's data, or the limit, differs from the view before.
 	DataChanged  bool
 	LimitChanged bool
-	// Joined are the owners that are new, Changed those with another count or other data, Gone those that
-	// are owners no more, as they were. Each is ordered by order id.
+	// Joined are the new owners, Changed the owners whose count or data differs, Gone the former owners, as they were.
+	// Each list is ordered by order id.
 	Joined  []Owner
 	Changed []Owner
 	Gone    []Owner
 }
 
-// Changes returns what has changed since the view that the same loop was given before. It takes as long as
-// there are changes, not owners.
+// Changes returns the changes since the view that the loop was given before. The cost grows with the number of
+// changes, not with the number of owners.
 func (v *View) Changes() Changes {
 	before := v.before
 	c := Changes{First: before == nil}

@@ -32,7 +32,7 @@ func (c *Client) watch(ctx context.Context, node uint64, name string, options []
 		var before *view.View
 		for v, err := range c.watches.Views(ctx, key) {
 			if err != nil {
-				// A name need not exist, so it is the node that does not.
+				// A name need not exist, so the node is missing.
 				yield(nil, failedName("watch", name, missing(ErrNodeNotFound, err)))
 				return
 			}

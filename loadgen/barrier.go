@@ -32,6 +32,7 @@ var barrierKind = &kind{
 	},
 }
 
+// barriers is the workload barrier: every caller has a barrier with parties in separate sessions.
 type barriers struct {
 	plain
 	run    *run
@@ -46,6 +47,7 @@ type meeting struct {
 	generation uint64 // of the latest round
 }
 
+// prepare goes through a first round of all barriers, so the measurement does not include the creation of a barrier.
 func (b *barriers) prepare(ctx context.Context, r *run) error {
 	b.run, b.stages = r, newStages(r.config.Callers, "enter", "leave")
 	sessions, err := r.sessions(ctx, parties*r.config.Callers)
@@ -70,10 +72,10 @@ func (b *barriers) caller(i int) operation {
 	return func(ctx context.Context) error { return b.meet(ctx, b.all[i]) }
 }
 
-// roundCounts are the parties that have come and gone in a round.
+// roundCounts counts the parties that have come and gone in a round.
 type roundCounts struct{ come, gone atomic.Int32 }
 
-// meet has all parties go through a round. Where one fails the others are given up: what they wait for does not come.
+// meet has all parties go through a round. If a party fails, the other parties are given up: they would wait in vain.
 func (b *barriers) meet(ctx context.Context, m *meeting) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()

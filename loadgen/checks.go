@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// round follows one change of one caller until every watcher has seen it. A caller has one change
-// under way at a time.
+// round follows a change of a caller until every watcher has seen the change. A caller has one change under way at a
+// time.
 type round struct {
-	// change is what is being looked for; 0 while nothing is. Watchers read it.
+	// change is the awaited change; 0 without a change. Watchers read the field.
 	change atomic.Uint64
 	left   atomic.Int64
-	all    chan struct{} // the last one has seen it; holds one
+	all    chan struct{} // gets a token when the last watcher has seen the change
 }
 
 func newRound() *round { return &round{all: make(chan struct{}, 1)} }
@@ -23,14 +23,14 @@ func newRound() *round { return &round{all: make(chan struct{}, 1)} }
 // begin is called before the change is made.
 func (r *round) begin(change uint64, watchers int) {
 	select {
-	case <-r.all: // of a change that was given up
+	case <-r.all: // of an abandoned change
 	default:
 	}
 	r.left.Store(int64(watchers))
 	r.change.Store(change)
 }
 
-// saw is called by each watcher, once for each change.
+// saw is called by every watcher, once for every change.
 func (r *round) saw() {
 	if r.left.Add(-1) == 0 {
 		select {
@@ -40,8 +40,8 @@ func (r *round) saw() {
 	}
 }
 
-// wait waits until all have seen the change. What all holds may be of the one before, whose last watcher was slow to
-// say so.
+// wait waits until all watchers have seen the change. The token in all may be from the change before, if its last
+// watcher reported late.
 func (r *round) wait(ctx context.Context, alarm *time.Timer) error {
 	alarm.Reset(patience)
 	defer alarm.Stop()
@@ -57,17 +57,17 @@ func (r *round) wait(ctx context.Context, alarm *time.Timer) error {
 	return nil
 }
 
-// newAlarm returns a timer that is not set.
+// newAlarm returns an unset timer.
 func newAlarm() *time.Timer {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
 	return t
 }
 
-// mark writes a number into the data of a change: the data shows which change it was.
+// mark writes a number into the data of a change: the data shows the number of the change.
 func mark(data []byte, n uint64) { binary.BigEndian.PutUint64(data, n) }
 
-// markOf reads it; 0 where there is none.
+// markOf reads the number; 0 for data without a number.
 func markOf(data []byte) uint64 {
 	if len(data) < minMark {
 		return 0
@@ -75,15 +75,15 @@ func markOf(data []byte) uint64 {
 	return binary.BigEndian.Uint64(data)
 }
 
-// marked returns data of a size with a number in it.
+// marked returns data of the given size with a number.
 func marked(size int, n uint64) []byte {
 	data := make([]byte, max(size, minMark))
 	mark(data, n)
 	return data
 }
 
-// holders counts the callers that believe to own a part of a semaphore. All callers are goroutines of this process, so
-// it sees what no host can: two that believe so at the same moment.
+// holders counts the callers that believe they own a part of a semaphore. All callers are goroutines of this process,
+// so holders sees a fault invisible to hosts: two callers with the belief at one moment.
 type holders struct {
 	name    string
 	limit   int64
@@ -91,22 +91,22 @@ type holders struct {
 	highest atomic.Uint64 // the fence of the latest
 }
 
-// add is called by a caller that was granted the semaphore, before anything else.
+// add is called by a caller at the grant of the semaphore, before the caller does anything else.
 func (h *holders) add(fence uint64) error {
 	if n := h.now.Add(1); n > h.limit {
 		return fmt.Errorf("semaphore %q has a limit of %d, and %d believe to own it", h.name, h.limit, n)
 	}
-	// Of several holders at once it is not known which was granted first.
+	// With several holders at once, the order of the grants is unknown.
 	if h.limit == 1 {
 		return after(h.name, h.highest.Swap(fence), fence)
 	}
 	return nil
 }
 
-// remove is called by a caller that is about to release.
+// remove is called by a caller about to release.
 func (h *holders) remove() { h.now.Add(-1) }
 
-// after checks that a fence is above the one before it.
+// after checks that a fence is above the fence before.
 func after(name string, before, fence uint64) error {
 	if fence <= before {
 		return fmt.Errorf("semaphore %q was granted under the fence %d after %d: fences must grow", name, fence, before)
@@ -114,9 +114,9 @@ func after(name string, before, fence uint64) error {
 	return nil
 }
 
-// violations are promises that did not hold.
+// violations are broken promises.
 type violations struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the next fields
 	texts []string
 	more  int
 }
@@ -133,6 +133,7 @@ func (v *violations) add(err error) {
 
 func (v *violations) addf(format string, args ...any) { v.add(fmt.Errorf(format, args...)) }
 
+// list returns the texts of the violations, and the number of further violations beyond maxViolations.
 func (v *violations) list() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

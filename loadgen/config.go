@@ -10,76 +10,76 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Config says what a run does. Only Workload must be set.
+// Config describes a run. Only Workload is required.
 type Config struct {
-	// Command is what was typed, for the report.
+	// Command is the command line, for the report.
 	Command string
-	// Workload is the name of what is done: one of Workloads.
+	// Workload is the name of the work: one of Workloads.
 	Workload string
-	// Callers is how many goroutines do it at the same time, each in a session of its own where sessions
-	// are needed.
+	// Callers is how many goroutines work at once, in separate sessions if the workload uses sessions.
 	Callers int
-	// Connections is over how many connections sessions and watches are spread, in turn. Each is a
-	// Client of its own with one connection to every host that it has business with. The default is what
-	// the workload is mostly measured with.
+	// Connections is over how many connections sessions and watches are spread, in turn. A connection is a separate
+	// Client with a single connection to every host it uses. The default is the usual number for the workload.
 	Connections int
-	// Duration is how long is measured, Warmup how long the same is done before without being measured. What
-	// fails in the warm-up is counted nevertheless.
+	// Duration is the time of the measurement, Warmup the time of equal work before, without measurement. Failures in
+	// the warm-up count nevertheless.
 	Duration time.Duration
 	Warmup   time.Duration
-	// Rate is how many operations a second are begun, whether or not those before are done; latency is then
-	// counted from when an operation was due. With 0 each caller begins its next when its last is done.
+	// Rate is how many operations a second are begun, whether or not earlier operations are done. The latency of an
+	// operation then counts from the time at which the operation was due. With 0, a caller begins the next operation
+	// when the last is done.
 	Rate float64
 
-	// Endpoints are the addresses of a cluster that runs already, separated by commas. Without any,
-	// hosts are started for the run and stopped after it.
+	// Endpoints are the addresses of a running cluster, separated by commas. Without Endpoints, hosts are started for
+	// the run and stopped afterwards.
 	Endpoints string
-	// Admin are the addresses, such as http://10.0.0.1:7422, at which those hosts show their metrics. Without
-	// them a report says nothing about the hosts' memory and CPU.
+	// Admin are the addresses of the hosts' metrics, such as http://10.0.0.1:7422. Without Admin a report has no
+	// memory and no CPU of the hosts.
 	Admin []string
-	// Hosts is how many hosts are started: 1 or 3. For a cluster that runs already the cluster reports it.
+	// Hosts is how many hosts are started: 1 or 3. A running cluster reports its own number.
 	Hosts int
-	// Shards is how many data shards they have; 0 leaves it to them.
+	// Shards is the number of data shards; 0 leaves the number to the hosts.
 	Shards int
-	// Binary is the signalbox program to start. Without one it is built, inside the module, or else looked
-	// for in the PATH.
+	// Binary is the signalbox program to start. Without Binary the program is built, inside the module, or else found
+	// in the PATH.
 	Binary string
-	// ServerFlags are given to every host that is started, besides those it needs.
+	// ServerFlags are given to every started host, besides the necessary flags.
 	ServerFlags []string
 
-	// Dialer, TLS and Token are those of client.WithDialer, client.WithTLS and client.WithToken.
+	// Dialer, TLS and Token are for client.WithDialer, client.WithTLS and client.WithToken.
 	Dialer client.DialFunc
 	TLS    *tls.Config
 	Token  string
 
-	// Node is the path of the coordination node that is worked in. One that does not exist is created, and
-	// dropped after the run. Without a path it is a new one.
+	// Node is the path of the coordination node for the work. A missing node is created, and dropped after the run.
+	// Without a path, the run creates a new node.
 	Node string
-	// SessionTimeout is that of all sessions.
+	// SessionTimeout is the timeout of all sessions.
 	SessionTimeout time.Duration
-	// Payload is the size of the data that is written, in bytes.
+	// Payload is the size of written data, in bytes.
 	Payload int
-	// Ephemeral lets the workload lock use semaphores that come and go.
+	// Ephemeral lets the workload lock use ephemeral semaphores.
 	Ephemeral bool
-	// Limit is that of the semaphore of the workload counting.
+	// Limit is the limit of the semaphore of the workload counting.
 	Limit int
 	// Hold is how long a caller of handoff and counting keeps the semaphore.
 	Hold time.Duration
 	// Sessions is how many the workload idle holds.
 	Sessions int
-	// Watchers is how many watch: in watch, config and discovery, the instances in rollout-targets,
-	// and the members in process-broadcast and process-epoch.
+	// Watchers is the number of watchers in watch, config and discovery, of instances in rollout-targets, and of
+	// members in process-broadcast and process-epoch.
 	Watchers int
 	// Workers is how many are registered in discovery.
 	Workers int
-	// Free lets an update follow the one before at once in watch, instead of when all watchers have seen it.
+	// Free lets updates in watch follow each other at once, without waiting until all watchers have seen the update
+	// before.
 	Free bool
-	// SharedWatches lets the watchers of one connection share what the host sends, as those of one Client
-	// do. Otherwise every watcher of watch and discovery has a watch of its own at a host.
+	// SharedWatches lets the watchers of a connection share the messages of the host, as watchers of a Client do.
+	// Without SharedWatches every watcher of watch and discovery has a separate watch at a host.
 	SharedWatches bool
 	// Writes is how many updates a second are made beside the reads of the read workloads; negative for none.
 	Writes float64
-	// Weights is what mixed is mixed of: how often each workload is drawn.
+	// Weights says how often mixed draws a workload.
 	Weights map[string]int
 
 	// AllowErrors is how many operations may fail before the run counts as failed; negative for any number.
@@ -91,9 +91,9 @@ type Config struct {
 
 // Progress is how far a run is.
 type Progress struct {
-	// Step says what is being done, in words.
+	// Step is the present step, in words.
 	Step string
-	// Elapsed of Duration are over; both are 0 in steps that take as long as they take.
+	// Elapsed is the part of Duration that is over; both are 0 in steps without a fixed duration.
 	Elapsed, Duration time.Duration
 	Operations        int64
 	Errors            int64
@@ -101,7 +101,7 @@ type Progress struct {
 	PerSecond float64
 }
 
-// complete returns the config with its defaults, or says what is wrong with it.
+// complete returns the config with its defaults, or a mistake in the config.
 func (c Config) complete() (Config, error) {
 	k, ok := kinds[c.Workload]
 	if !ok {
@@ -121,6 +121,7 @@ func (c Config) complete() (Config, error) {
 	return c, c.validate()
 }
 
+// orElse replaces a zero value by a default.
 func orElse[T comparable](value *T, otherwise T) {
 	var zero T
 	if *value == zero {
@@ -128,6 +129,7 @@ func orElse[T comparable](value *T, otherwise T) {
 	}
 }
 
+// validate returns a mistake in a config with defaults. Mistakes are found before anything is started or opened.
 func (c *Config) validate() error {
 	for _, n := range []struct {
 		name string
@@ -166,6 +168,8 @@ func (c *Config) validate() error {
 	return c.validateWeights()
 }
 
+// validateWeights returns a mistake in the weights: unknown workloads, workloads that cannot be mixed, and weights
+// below 1.
 func (c *Config) validateWeights() error {
 	for name, weight := range c.Weights {
 		k, ok := kinds[name]
@@ -186,40 +190,41 @@ func mixable() []string {
 	return slices.DeleteFunc(names(), func(name string) bool { return !kinds[name].mixes })
 }
 
-// Validate says what is wrong with the config, nil for nothing.
+// Validate returns a mistake in the config, nil without a mistake.
 func (c Config) Validate() error {
 	_, err := c.complete()
 	return err
 }
 
-// What a run does where its Config does not say otherwise, and what bounds it.
+// The defaults of a Config, and the bounds of a run.
 const (
-	// DefaultDuration is how long is measured.
+	// DefaultDuration is the time of the measurement.
 	DefaultDuration = 10 * time.Second
-	// DefaultCallers is how many callers there are.
+	// DefaultCallers is the number of callers.
 	DefaultCallers = 64
-	// DefaultPayload is the size of data that a workload writes.
+	// DefaultPayload is the size of the data written by a workload.
 	DefaultPayload = 32
-	// DefaultSessionTimeout is long enough that a machine that is worked to its limits loses no session.
+	// DefaultSessionTimeout is so long that a machine at its limits loses no session.
 	DefaultSessionTimeout = 30 * time.Second
 
 	// dialTime bounds the making of a connection; a host may have thousands to welcome.
 	dialTime = 15 * time.Second
-	// opening is how many connections, sessions or watches are opened at the same time.
+	// opening is how many connections, sessions or watches are opened at once.
 	opening = 64
-	// patience is how long anything may take that must come some time: the last operations of a run, the
-	// last view of a watch, a host that starts.
+	// patience is how long an event may take that must come: the last operations of a run, the last view of a watch,
+	// the start of a host.
 	patience = 60 * time.Second
-	// lateStarts is how long after the end of an open loop operations that were due before it are begun.
+	// lateStarts is how long after the end of an open loop overdue operations are begun.
 	lateStarts = 2 * time.Second
-	// cleaning bounds what is tidied up after a run.
+	// cleaning bounds the cleaning up after a run.
 	cleaning = 30 * time.Second
-	// maxRecorders bounds the memory for histograms; more callers share them. With one for each caller their counters
-	// are in no cache of the processor when the next time is recorded, which costs the load more than a shared lock.
+	// maxRecorders bounds the memory for histograms; further callers share recorders. If every caller had a recorder,
+	// the counters would be in no cache of the processor at the next record, and a miss costs the load more than a
+	// shared lock.
 	maxRecorders = 16
 	// points is about how many points a chart over time has.
 	points = 60
-	// minMark is the least payload: it has to hold a number.
+	// minMark is the least payload: data must have room for a number.
 	minMark = 8
 	// maxViolations bounds how many violations are reported in full.
 	maxViolations = 10

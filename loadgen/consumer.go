@@ -9,17 +9,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// consumer follows the list of workers. It keeps no more of it than which workers are there, so
-// that thousands of them leave the machine to the hosts.
+// consumer follows the list of workers. A consumer keeps only the presence of workers, so that thousands of consumers
+// leave the machine to the hosts.
 type consumer struct {
 	load    *discoveries
 	current chan<- struct{} // receives once, when the list is whole
 
-	mu       sync.Mutex // guards what follows: the check reads it too
+	mu       sync.Mutex // guards the next fields, which check reads too
 	revision uint64
 	workers  map[uint64]int // by order id
-	draft    map[uint64]int // of a list that is being sent
-	counted  []uint64       // by caller: the change that its round has counted this consumer for
+	draft    map[uint64]int // of a list still arriving
+	counted  []uint64       // by caller: the change for which the round has counted this consumer
 	whole    bool
 }
 
@@ -30,6 +30,8 @@ func newConsumer(w *discoveries, current chan<- struct{}) *consumer {
 	}
 }
 
+// snapshot takes in a page of a whole list. Pages before the last one go into the draft, and the last page makes the
+// draft the list.
 func (c *consumer) snapshot(p *protocol.WatchSnapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,6 +48,8 @@ func (c *consumer) snapshot(p *protocol.WatchSnapshot) {
 	c.checkAll()
 }
 
+// delta takes in a change of the list. Changes the consumer has already seen are dropped, and a gap before a change
+// is a violation.
 func (c *consumer) delta(d *protocol.WatchDelta) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +76,7 @@ func (c *consumer) delta(d *protocol.WatchDelta) {
 	c.complete()
 }
 
-// set takes in what the recipe shows.
+// set takes in a set of the recipe.
 func (c *consumer) set(s *discovery.Set) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,7 +93,7 @@ func (c *consumer) set(s *discovery.Set) {
 	c.complete()
 }
 
-// complete announces when all workers are there for the first time.
+// complete announces the first moment with all workers.
 func (c *consumer) complete() {
 	if !c.whole && len(c.workers) == len(c.load.workers) {
 		c.whole = true
@@ -113,7 +117,7 @@ func (c *consumer) saw(worker int, came bool) {
 	r.saw()
 }
 
-// checkAll checks a whole list for the changes that are under way.
+// checkAll checks a whole list for the changes under way.
 func (co *consumer) checkAll() {
 	co.complete()
 	present := make(map[int]bool, len(co.workers))
@@ -129,7 +133,7 @@ func (co *consumer) checkAll() {
 	}
 }
 
-// compare holds the list against that of the hosts.
+// compare compares the list with the list of the hosts.
 func (c *consumer) compare(want map[uint64]int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,14 +25,13 @@ var discoveryKind = &kind{
 	defaults: func(c *Config) {
 		orElse(&c.Callers, min(16, max(c.Workers, 1)))
 		orElse(&c.Watchers, 200)
-		// A consumer is a program of its own.
+		// A consumer is a separate program.
 		orElse(&c.Connections, c.Watchers)
 	},
 }
 
-// discoveries: every worker has an address of its own, so a consumer knows whose registration it sees. A
-// caller has one change under way at a time, so a consumer that sees one of its workers come or go knows which
-// change that is.
+// discoveries: every worker has an address of its own, so a consumer knows the worker of a registration. A caller has
+// one change under way at a time, so a consumer that sees a worker come or go also knows the change.
 type discoveries struct {
 	run          *run
 	name         string
@@ -41,9 +40,9 @@ type discoveries struct {
 	watcherConns watcherConns
 	sharing      sync.WaitGroup
 	consumers    []*consumer
-	views        atomic.Int64 // of consumers that share
+	views        atomic.Int64 // of consumers that share watches
 
-	// These are of the measurement; while it lasts, they are those before it.
+	// The counts of the measurement; during the measurement, the counts before.
 	events, bytes, changes int64
 }
 
@@ -51,11 +50,11 @@ type discoveries struct {
 type worker struct {
 	session      *client.Session
 	endpoint     discovery.Endpoint
-	registration *discovery.Registration // nil while it is away
-	doubtful     bool                    // a change has failed, so its registration is not known
+	registration *discovery.Registration // nil while the worker is away
+	doubtful     bool                    // a change has failed, so the registration is unknown
 }
 
-// churner is the share of one caller.
+// churner is the share of a caller.
 type churner struct {
 	round    *round
 	sequence uint64
@@ -64,7 +63,7 @@ type churner struct {
 	converge histogram
 }
 
-// A change as rounds know it: the number of it, the worker, and whether it came.
+// A change in the form for rounds: a sequence number, the worker, and whether the worker came.
 const (
 	workerBits = 24
 	cameBit    = 1 << workerBits
@@ -78,12 +77,12 @@ func changeOf(sequence uint64, worker int, came bool) uint64 {
 	return change
 }
 
-// addressOf is the address of a worker, as long as those of services are; workerOf reads it.
+// addressOf is the address of a worker, as long as addresses of services are; workerOf reads the address.
 func addressOf(worker int) string {
 	return fmt.Sprintf("10.%d.%d.%d:8080", worker>>16&255, worker>>8&255, worker&255)
 }
 
-// workerOf returns -1 where the address is not one of a worker.
+// workerOf returns -1 for an address of no worker.
 func workerOf[T string | []byte](address T) int {
 	const start, end = "10.", ":8080"
 	if len(address) < len(start)+len(end) || string(address[:len(start)]) != start ||
@@ -104,6 +103,7 @@ func workerOf[T string | []byte](address T) int {
 	return n<<8 | part
 }
 
+// prepare registers all workers, deals the workers out to callers, and opens the watches of the consumers.
 func (d *discoveries) prepare(ctx context.Context, r *run) error {
 	d.run, d.name = r, r.name("endpoints", 0)
 	sessions, err := r.sessions(ctx, r.config.Workers)
@@ -198,7 +198,7 @@ func (d *discoveries) caller(i int) operation {
 	return func(ctx context.Context) error { return d.change(ctx, x, alarm) }
 }
 
-// change lets the next worker of a caller come or go, and waits until every consumer has seen it.
+// change lets the next worker of a caller come or go, and waits until every consumer has seen the change.
 func (d *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer) error {
 	i, err := d.nextWorker(x)
 	if err != nil {
@@ -226,7 +226,7 @@ func (d *discoveries) change(ctx context.Context, x *churner, alarm *time.Timer)
 	return nil
 }
 
-// nextWorker returns the worker that comes or goes next. Those in doubt are left out.
+// nextWorker returns the worker for the next change. Doubtful workers are left out.
 func (d *discoveries) nextWorker(x *churner) (int, error) {
 	for range d.workers {
 		i := x.next
@@ -240,6 +240,7 @@ func (d *discoveries) nextWorker(x *churner) (int, error) {
 	return 0, fmt.Errorf("%w: every worker of this caller is in doubt", errNotSeen)
 }
 
+// counts returns the views, bytes and changes since the beginning of the run; begin and check take the difference.
 func (d *discoveries) counts() (events, bytes, changes int64) {
 	events, bytes = d.watcherConns.pushed()
 	for _, x := range d.churners {
@@ -255,7 +256,7 @@ func (d *discoveries) begin() {
 	}
 }
 
-// check compares what every consumer has with what a strict read of the hosts shows.
+// check compares the list of every consumer with a strict read from the hosts.
 func (d *discoveries) check(ctx context.Context) error {
 	events, bytes, changes := d.counts()
 	d.events, d.bytes, d.changes = events-d.events, bytes-d.bytes, changes-d.changes

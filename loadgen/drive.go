@@ -20,7 +20,7 @@ type driver struct {
 	timeline []report.Point
 }
 
-// load is what came of a drive.
+// load is the outcome of a drive.
 type load struct {
 	began    time.Time
 	seconds  float64
@@ -29,8 +29,8 @@ type load struct {
 	timeline []report.Point
 }
 
-// drive runs the operations for a duration and waits until the last of them is done. Where ctx ends it
-// returns at once with what there is, and without counting what it broke off.
+// drive runs the operations for a duration and waits until the last operation is done. When ctx ends, drive returns
+// the results so far at once, and does not count interrupted operations.
 func drive(ctx context.Context, d time.Duration, rate float64, operations []operation, progress func(Progress)) load {
 	x := &driver{began: time.Now(), until: d, rate: rate, records: newRecorders(len(operations))}
 	work, cancel := context.WithCancel(ctx)
@@ -65,8 +65,8 @@ func drive(ctx context.Context, d time.Duration, rate float64, operations []oper
 	return l
 }
 
-// closed does one operation after the other. The end of one is the beginning of the next, so that the clock
-// is read once for each.
+// closed does one operation after the other. The end of an operation is the beginning of the next, so the clock is
+// read once for every operation.
 func (d *driver) closed(ctx, work context.Context, op operation, to *recorder) {
 	for began := time.Since(d.began); began < d.until; {
 		err := op(work)
@@ -79,8 +79,8 @@ func (d *driver) closed(ctx, work context.Context, op operation, to *recorder) {
 	}
 }
 
-// open takes, again and again, the operation that is due next of all callers', waits until it is, and counts
-// its time from then: an operation that is begun late, because all callers are busy, has waited as well.
+// open takes, again and again, the next due operation of all callers, waits until the operation is due, and counts
+// its time from then: an operation begun late, because all callers are busy, has waited as well.
 func (d *driver) open(ctx, work context.Context, op operation, to *recorder) {
 	alarm := time.NewTimer(0)
 	defer alarm.Stop()
@@ -113,18 +113,18 @@ func (d *driver) open(ctx, work context.Context, op operation, to *recorder) {
 	}
 }
 
-// moment is how much was done at a time.
+// moment is the number of operations done at a time.
 type moment struct {
 	at   time.Duration
 	done int64
 }
 
-// rate is what was done a second since an earlier moment.
+// rate is the number of operations a second since an earlier moment.
 func (m moment) rate(since moment) float64 {
 	return report.PerSecond(m.done-since.done, (m.at - since.at).Seconds())
 }
 
-// observe records at intervals what is done, and reports progress. The function that it returns ends that, with a last
+// observe records the number of operations at intervals, and reports progress. stop ends the recording, with a last
 // record.
 func (dr *driver) observe(d time.Duration, progress func(Progress)) (stop func()) {
 	interval := min(max(d/points, 100*time.Millisecond), 5*time.Second)

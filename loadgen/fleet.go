@@ -9,11 +9,11 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// fleet is the Clients of a run. One Client with many connections would do as well for the hosts, but would
-// share locks, watches and its picture of the cluster among all callers; programs on many machines do not.
+// fleet is the Clients of a run. A single Client with many connections would do as well for the hosts, but would
+// share locks, watches and the view of the cluster among all callers; programs on many machines do not share them.
 type fleet []*client.Client
 
-// grow opens as many as are missing.
+// grow opens the missing Clients.
 func (f *fleet) grow(ctx context.Context, config *Config, n int) error {
 	options := []client.Option{client.WithName("loadgen"), client.WithDialTimeout(dialTime)}
 	if config.Dialer != nil {
@@ -39,7 +39,7 @@ func (f *fleet) grow(ctx context.Context, config *Config, n int) error {
 // client returns the Client of a caller, a session or a watcher: they are dealt out in turn.
 func (f fleet) client(i int) *client.Client { return f[i%len(f)] }
 
-// close closes all. A Client gives its sessions a second to end; those that are left end by their timeouts.
+// close closes all Clients. A Client gives its sessions a second to end; remaining sessions end by their timeouts.
 func (f *fleet) close() {
 	_ = each(context.Background(), len(*f), func(_ context.Context, i int) error {
 		if c := (*f)[i]; c != nil {
@@ -54,7 +54,7 @@ func (r *run) session(ctx context.Context, i int) (*client.Session, error) {
 	return r.fleet.client(i).Session(ctx, r.node, r.sessionOptions...)
 }
 
-// sessions starts a session for each caller.
+// sessions starts a session for every caller.
 func (r *run) sessions(ctx context.Context, n int) ([]*client.Session, error) {
 	all := make([]*client.Session, n)
 	err := each(ctx, n, func(ctx context.Context, i int) (err error) {
@@ -64,17 +64,17 @@ func (r *run) sessions(ctx context.Context, n int) ([]*client.Session, error) {
 	return all, err
 }
 
-// create makes persistent semaphores, with a name and a number each.
+// create makes persistent semaphores, named by a common name and a number.
 func (r *run) create(ctx context.Context, name string, n int, limit uint64, data []byte) error {
 	return each(ctx, n, func(ctx context.Context, i int) error {
 		return r.fleet.client(i).Node(r.node).Create(ctx, r.name(name, i), limit, data)
 	})
 }
 
-// name is that of a semaphore of the run.
+// name is the name of a semaphore of the run.
 func (r *run) name(kind string, i int) string { return fmt.Sprintf("%s%s-%d", r.prefix, kind, i) }
 
-// free checks that no session owns or waits for any semaphore of a kind.
+// free checks that no session owns a semaphore of a kind, or waits for one.
 func (r *run) free(ctx context.Context, kind string) error {
 	for x, err := range r.fleet.client(0).Node(r.node).Semaphores(ctx, client.Prefix(r.prefix+kind)) {
 		switch {
@@ -88,7 +88,7 @@ func (r *run) free(ctx context.Context, kind string) error {
 	return nil
 }
 
-// each does something for every number below n, many at a time. The first error ends it.
+// each calls a function for every number below n, many calls at a time. The first error ends the calls.
 func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// The series of a host's metrics that are read.
+// The series of a host's metrics used here.
 const (
 	seriesResident = "process_resident_memory_bytes"
 	seriesHeap     = "go_memstats_heap_alloc_bytes"
 	seriesCPU      = "process_cpu_seconds_total"
 )
 
-// collect is the page of a host's profiler that collects its garbage first. It is there where the host was
-// started with --pprof, as those of this package are.
+// collect is the page of a host's profiler that collects garbage first. The page exists if the host was started with
+// --pprof, as the hosts of this package are.
 const collect = "/debug/pprof/heap?gc=1"
 
-// gauges read what hosts show of themselves.
+// gauges read the metrics of hosts.
 type gauges []string
 
 func newGauges(addresses []string) gauges {
@@ -36,12 +36,12 @@ func newGauges(addresses []string) gauges {
 	return g
 }
 
-// usage is what all hosts together use.
+// usage is the sum over all hosts.
 type usage struct {
 	resident, heap, cpu float64
 }
 
-// read asks all hosts. With collected they collect their garbage before, if they have a profiler.
+// read asks all hosts. With collected, hosts with a profiler collect their garbage before.
 func (g gauges) read(ctx context.Context, collected bool) (usage, error) {
 	var all usage
 	for _, host := range g {
@@ -56,14 +56,15 @@ func (g gauges) read(ctx context.Context, collected bool) (usage, error) {
 	return all, nil
 }
 
+// readHost reads the metrics of a host, after a collection of garbage if requested.
 func readHost(ctx context.Context, host string, collected bool) (u usage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if collected {
-		// Twice: what has a finalizer, or is in a pool, goes with the second collection.
+		// Twice: objects with a finalizer, or in a pool, go with the second collection.
 		for range 2 {
 			if err := get(ctx, host+collect, discard); err != nil {
-				break // a host without a profiler: its garbage counts
+				break // a host without a profiler: garbage counts
 			}
 		}
 	}
@@ -76,7 +77,7 @@ func discard(from io.Reader) error {
 	return err
 }
 
-// parse adds up the series that are wanted.
+// parse adds up the wanted series.
 func (u *usage) parse(from io.Reader) error {
 	found := make(map[string]float64)
 	lines := bufio.NewScanner(from)

@@ -32,16 +32,17 @@ var countingKind = &kind{
 	make: func() workload { return &contention{kind: "counting"} }, mixes: true,
 }
 
-// contention is many who want one semaphore.
+// contention is many callers after a single semaphore.
 type contention struct {
 	kind     string
-	limit    int // 0 for that of the config
+	limit    int // 0 for the limit of the config
 	run      *run
 	sessions []*client.Session
 	holders  holders
 	stages   *stages
 }
 
+// prepare starts a session for every caller, and creates the semaphore.
 func (c *contention) prepare(ctx context.Context, r *run) (err error) {
 	c.run, c.stages = r, newStages(r.config.Callers, "acquire", "release")
 	limit := max(c.limit, 1)
@@ -55,6 +56,7 @@ func (c *contention) prepare(ctx context.Context, r *run) (err error) {
 	return r.create(ctx, c.kind, 1, uint64(limit), nil)
 }
 
+// caller acquires, checks and releases the semaphore. Fences must grow both for the caller and among all holders.
 func (c *contention) caller(i int) operation {
 	x := c.sessions[i].Semaphore(c.holders.name)
 	mine := uint64(0)
@@ -86,8 +88,8 @@ func (c *contention) caller(i int) operation {
 func (c *contention) begin()                   { c.stages.begin() }
 func (c *contention) report(to *report.Report) { c.stages.report(to) }
 
-// hold keeps the semaphore: for as long as the config says, or until it is lost, but at least until other callers
-// that may have been granted it as well had a chance to run and be noticed.
+// hold keeps the semaphore for as long as the config says, or until its loss. hold lasts at least until callers with
+// a faulty grant at the same time have had a chance to run and be noticed.
 func (c *contention) hold(ctx context.Context, lease *client.Lease) {
 	d := c.run.config.Hold
 	if d == 0 {

@@ -21,7 +21,7 @@ var errEnded = errors.New("the host has ended")
 // stopTime is how long a host may take to stop in order before it is killed.
 const stopTime = 8 * time.Second
 
-// hosts are the processes of a cluster that is started for a run.
+// hosts are the processes of a cluster started for a run.
 type hosts struct {
 	dir    string
 	ports  *subprocess.Ports
@@ -29,15 +29,15 @@ type hosts struct {
 	ending atomic.Bool
 }
 
-// host is one of them.
+// host is a host of the cluster.
 type host struct {
 	name                string
 	client, raft, admin string
 	process             *subprocess.Process
 }
 
-// startHosts starts a cluster in a directory of its own, waits until it is ready, and writes its addresses into the
-// config.
+// startHosts starts a cluster in a temporary directory, waits until the cluster is ready, and writes the addresses
+// into the config.
 func startHosts(ctx context.Context, config *Config) (_ *hosts, err error) {
 	x := &hosts{}
 	if x.dir, err = os.MkdirTemp("", "loadgen-"); err != nil {
@@ -62,7 +62,7 @@ func startHosts(ctx context.Context, config *Config) (_ *hosts, err error) {
 	var processes []*subprocess.Process
 	for _, h := range x.each {
 		cmd := exec.Command(binary, x.flags(h, config)...)
-		// What this process has in its environment for other hosts is not for these.
+		// Variables in this process's environment are for other hosts.
 		foreign := func(v string) bool { return strings.HasPrefix(v, "SIGNALBOX_") }
 		cmd.Env = slices.DeleteFunc(os.Environ(), foreign)
 		subprocess.OwnGroup(cmd)
@@ -112,7 +112,7 @@ func (ho *hosts) ready(ctx context.Context) error {
 	return nil
 }
 
-// guard calls a function for each host that ends before the run does.
+// guard calls a function for every host that ends before the run.
 func (ho *hosts) guard(ended func(error)) {
 	for _, h := range ho.each {
 		go func() {
@@ -124,14 +124,14 @@ func (ho *hosts) guard(ended func(error)) {
 	}
 }
 
-// stop ends all hosts and removes what they have written.
+// stop ends all hosts and removes their files.
 func (h *hosts) stop() error {
 	h.ending.Store(true)
 	errs := make([]error, len(h.each))
 	_ = each(context.Background(), len(h.each), func(_ context.Context, i int) error {
 		if p := h.each[i].process; p != nil {
 			select {
-			case <-p.Gone(): // it ended by itself, which was reported
+			case <-p.Gone(): // ended by itself, and reported
 			default:
 				if p.Stop(stopTime) != nil {
 					errs[i] = fmt.Errorf("%s did not stop within %v, and was killed", p.Name, stopTime)
@@ -152,8 +152,8 @@ const (
 	program = "signalbox"
 )
 
-// findBinary returns the program of a host: the one that is given, one that is built from the module that this process
-// runs in, or one from the PATH. What is built goes to the directory.
+// findBinary returns the program of a host: the given program, a program built from the module of this process, or a
+// program from the PATH. The built program goes to dir.
 func findBinary(ctx context.Context, given, dir string) (string, error) {
 	if given != "" {
 		return exec.LookPath(given)
@@ -178,7 +178,7 @@ func findBinary(ctx context.Context, given, dir string) (string, error) {
 	return built, nil
 }
 
-// moduleRoot returns the directory of the module, if the process runs inside it and there is a Go toolchain.
+// moduleRoot returns the directory of the module, if the process runs inside the module and a Go toolchain is there.
 func moduleRoot(ctx context.Context) (string, bool) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}").Output()
 	if err != nil {

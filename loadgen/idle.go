@@ -26,6 +26,7 @@ var idleKind = &kind{
 	},
 }
 
+// idle is the workload idle: sessions without operations, whose memory and CPU at the hosts are measured.
 type idle struct {
 	plain
 	run      *run
@@ -34,12 +35,13 @@ type idle struct {
 	after    usage
 }
 
+// prepare opens the connections and the sessions between two readings of the hosts' memory.
 func (i *idle) prepare(ctx context.Context, r *run) (err error) {
 	i.run = r
 	if i.before, err = r.gauges.read(ctx, true); err != nil {
 		return err
 	}
-	// The connections count as a part of what sessions cost, so they are opened after the first look.
+	// The connections count as a part of the cost of sessions, so they are opened after the first look.
 	r.step("opening %d connections", r.config.Connections)
 	if err := r.fleet.grow(ctx, &r.config, r.config.Connections); err != nil {
 		return err
@@ -48,7 +50,7 @@ func (i *idle) prepare(ctx context.Context, r *run) (err error) {
 	if i.sessions, err = r.sessions(ctx, r.config.Sessions); err != nil {
 		return err
 	}
-	_, err = r.gauges.read(ctx, true) // so that no garbage of the opening is collected later
+	_, err = r.gauges.read(ctx, true) // to collect the garbage of the opening now
 	return err
 }
 
@@ -70,10 +72,10 @@ func (i *idle) check(ctx context.Context) (err error) {
 	return errors.Join(append(errs, i.count(ctx))...)
 }
 
-// count asks the hosts how many sessions they have.
+// count asks the hosts for the number of sessions.
 func (i *idle) count(ctx context.Context) error {
 	if !i.run.owned {
-		return nil // others may have some there too
+		return nil // the node may have foreign sessions
 	}
 	there := 0
 	for s, err := range i.run.fleet.client(0).Node(i.run.node).Sessions(ctx) {

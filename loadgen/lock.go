@@ -20,19 +20,22 @@ var lockKind = &kind{
 	make: func() workload { return &lock{} }, mixes: true,
 }
 
-// locker is what persistent and ephemeral semaphores have in common.
+// locker is the common part of persistent and ephemeral semaphores.
 type locker interface {
 	Acquire(ctx context.Context, options ...client.AcquireOption) (*client.Lease, error)
 	Describe(ctx context.Context, options ...client.DescribeOption) (*client.SemaphoreDetails, error)
 	Name() string
 }
 
+// lock is the workload lock: every caller has a session and a semaphore, so no caller waits for another caller.
 type lock struct {
 	run      *run
 	sessions []*client.Session
 	stages   *stages
 }
 
+// prepare starts the sessions, creates the semaphores unless they are ephemeral, and proves one cycle of every
+// caller.
 func (l *lock) prepare(ctx context.Context, r *run) (err error) {
 	l.run, l.stages = r, newStages(r.config.Callers, "acquire", "release")
 	if l.sessions, err = r.sessions(ctx, r.config.Callers); err != nil {
@@ -54,7 +57,7 @@ func (l *lock) semaphore(i int) locker {
 	}
 }
 
-// prove goes through one cycle and asks the hosts whether who acquired is who owns.
+// prove goes through one cycle and asks the hosts whether the acquiring session is the owner.
 func (l *lock) prove(ctx context.Context, i int) error {
 	x := l.semaphore(i)
 	lease, err := x.Acquire(ctx)
@@ -71,7 +74,7 @@ func (l *lock) prove(ctx context.Context, i int) error {
 	return lease.Release(ctx)
 }
 
-// owns checks that a session owns a semaphore alone.
+// owns checks that a session is the only owner of a semaphore.
 func owns(d *client.SemaphoreDetails, session, fence uint64) error {
 	if len(d.Owners) != 1 || d.Owners[0].SessionID != session || d.Owners[0].OrderID != fence {
 		return fmt.Errorf("semaphore %q was granted to session %d under the fence %d, and its owners are %v",

@@ -26,6 +26,7 @@ var configKind = &kind{
 	},
 }
 
+// configs is the workload config: callers put pieces of config, and followers watch the pieces by the recipe.
 type configs struct {
 	run    *run
 	puts   []*putter
@@ -34,15 +35,15 @@ type configs struct {
 	events int64
 }
 
-// putter changes one piece.
+// putter changes a piece.
 type putter struct {
 	name      string
 	round     *round
 	followers int
 	number    uint64        // of the latest value
-	data      []byte        // in which it is put
-	confirmed uint64        // of the latest that was acknowledged
-	doubts    atomic.Uint64 // values whose outcome is not known
+	data      []byte        // reused for all puts
+	confirmed uint64        // of the latest acknowledged value
+	doubts    atomic.Uint64 // values with an unknown outcome
 	converge  histogram
 }
 
@@ -60,10 +61,11 @@ func (c *configs) prepare(ctx context.Context, r *run) error {
 		c.puts = append(c.puts, p)
 	}
 	c.follow()
-	// Followers see the first value as a change, or begin with it.
+	// Followers see the first value as a change, or begin with the first value.
 	return each(ctx, n, func(ctx context.Context, i int) error { return c.put(ctx, i, newAlarm()) })
 }
 
+// follow starts the followers, dealt out to the pieces in turn. A broken watch of a follower fails the run.
 func (co *configs) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	co.run.atEnd(func() {
@@ -95,7 +97,7 @@ type follower struct {
 	last uint64
 }
 
-// see takes in a value. The next is put when all have seen this one, so none can be left out that was put.
+// see takes in a value. The next value is put when all followers have seen this value, so no value may be left out.
 func (f *follower) see(n uint64) {
 	if n < f.last || f.last >= first && n > f.last+1+f.of.doubts.Load() {
 		f.run.broken.addf("a follower of %q was shown value %d after %d", f.of.name, n, f.last)
@@ -152,7 +154,7 @@ func (c *configs) check(ctx context.Context) error {
 	})
 }
 
-// judge checks what a get returned after the last put.
+// judge checks the result of a get after the last put.
 func (p *putter) judge(got uint64) error {
 	if got < p.confirmed || got > p.number {
 		return fmt.Errorf("config %q has value %d, and the last one that was put is %d", p.name, got, p.confirmed)

@@ -14,18 +14,19 @@ import (
 // epochDelay is how long a process of a run waits for further changes before an epoch opens: as short as it can be.
 const epochDelay = time.Millisecond
 
-// cast is a process with its members. The first of them coordinates.
+// cast is a process with its members. The first member coordinates.
 type cast struct {
 	run     *run
 	process *process.Process
 	members []*process.Member
-	// began is called when all are prepared for an epoch, on the coordinator. What it returns completes the round.
+	// began is called on the coordinator when all members are prepared for an epoch. The result of began completes
+	// the round.
 	began func(ctx context.Context, r *process.Round) (any, error)
-	// prepared and completed are called on each member.
+	// prepared and completed are called on every member.
 	prepared, completed func(epoch uint64)
 }
 
-// castSizes deals members out to callers: how many each one's process has.
+// castSizes deals members out to callers, and returns the number of members of every caller's process.
 func castSizes(members, callers int) []int {
 	sizes := make([]int, callers)
 	for i := range sizes {
@@ -37,7 +38,7 @@ func castSizes(members, callers int) []int {
 	return sizes
 }
 
-// newCast makes the process of a caller, and has its members join.
+// newCast makes the process of a caller, and has the members join.
 func newCast(ctx context.Context, r *run, caller, size int, c *cast) error {
 	c.run, c.members = r, make([]*process.Member, size)
 	name := r.name("process", caller)
@@ -65,6 +66,8 @@ func newCast(ctx context.Context, r *run, caller, size int, c *cast) error {
 	return each(ctx, size-1, func(ctx context.Context, i int) error { return join(ctx, i+1, process.Observer()) })
 }
 
+// handler passes the events of a member on to the functions of the cast, and answers a request with the mark of the
+// request.
 func (c *cast) handler() process.Handler {
 	return process.Handler{
 		Prepare: func(_ context.Context, r *process.Round) error {
@@ -79,10 +82,10 @@ func (c *cast) handler() process.Handler {
 	}
 }
 
-// ignore is for what a workload does not look at.
+// ignore is for events a workload does not look at.
 func ignore(uint64) {}
 
-// broadcast sends a request to all members, and checks that each has replied once, to this one.
+// broadcast sends a request to all members, and checks that every member has replied once, to this request.
 func (c *cast) broadcast(ctx context.Context, r *process.Round, payload []byte) error {
 	replies, err := r.Broadcast(ctx, payload)
 	if err != nil {
@@ -96,10 +99,10 @@ func (c *cast) broadcast(ctx context.Context, r *process.Round, payload []byte) 
 	return nil
 }
 
-// said is a reply of a member, to the request with that mark.
+// said is a reply of a member, to the request with the mark.
 type said struct{ member, mark uint64 }
 
-// judge checks that each member has replied once, to the request with that mark.
+// judge checks that every member has replied once, to the request with the mark.
 func (c *cast) judge(replies []said, mark uint64) {
 	from := make(map[uint64]bool, len(replies))
 	for _, reply := range replies {
@@ -130,13 +133,14 @@ var processBroadcastKind = &kind{
 	},
 }
 
-// processBroadcast is exchanges in one round that lasts.
+// processBroadcast is exchanges in a single lasting round.
 type processBroadcast struct {
 	plain
 	run   *run
 	casts []*cast
 }
 
+// prepare makes a process for every caller, with a round that lasts until the end of the run.
 func (pb *processBroadcast) prepare(ctx context.Context, r *run) error {
 	pb.run = r
 	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {
@@ -145,7 +149,7 @@ func (pb *processBroadcast) prepare(ctx context.Context, r *run) error {
 		if err := newCast(ctx, r, i, size, c); err != nil {
 			return err
 		}
-		if err := pb.caller(i)(ctx); err != nil { // the round begins with it
+		if err := pb.caller(i)(ctx); err != nil { // the round begins with the first call
 			return err
 		}
 	}
@@ -217,7 +221,7 @@ type processEpochs struct {
 	callers  []*epochCaller
 }
 
-// epochCaller opens the epochs of one process.
+// epochCaller opens the epochs of a process.
 type epochCaller struct {
 	cast
 	complete bool
@@ -228,6 +232,7 @@ type epochCaller struct {
 	payload  []byte
 }
 
+// prepare makes a process for every caller, and waits for the first epoch, or for the end of the first round.
 func (pe *processEpochs) prepare(ctx context.Context, r *run) error {
 	pe.run = r
 	for i, size := range castSizes(r.config.Watchers, r.config.Callers) {
@@ -259,7 +264,7 @@ func (e *epochCaller) begin(ctx context.Context, r *process.Round) (any, error) 
 	return nil, e.broadcast(ctx, r, e.payload)
 }
 
-// end is called on each member when the round is complete.
+// end is called on every member when the round is complete.
 func (e *epochCaller) end(epoch uint64) {
 	if e.ends.Add(1) == int64(len(e.members)) {
 		e.ends.Store(0)
@@ -291,7 +296,7 @@ func (pe *processEpochs) caller(i int) operation {
 	}
 }
 
-// check compares what the callers saw last with what the processes know.
+// check compares the callers' last epochs with the state of the processes.
 func (pe *processEpochs) check(ctx context.Context) error {
 	for _, e := range pe.callers {
 		s, err := e.process.Describe(ctx, process.Consistency(client.Strict))

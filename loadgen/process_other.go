@@ -2,7 +2,7 @@
 
 package loadgen
 
-// enoughFiles knows of no limit: the opening of the connections reports one.
+// enoughFiles knows of no limit: opening the connections reports a limit.
 func enoughFiles(int) error { return nil }
 
 // cpuSeconds is 0: the use of CPU is not known.

@@ -11,12 +11,12 @@ import (
 // spareFiles are for everything but the connections of a run.
 const spareFiles = 256
 
-// enoughFiles checks whether so many connections can be open. The Go runtime has raised the limit to the most
-// that the process may have.
+// enoughFiles checks whether the given number of connections can be open. The Go runtime has raised the limit to the
+// most the process may have.
 func enoughFiles(connections int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return nil // opening them reports it
+		return nil // opening the connections reports the limit
 	}
 	if uint64(connections)+spareFiles > uint64(limit.Cur) {
 		return fmt.Errorf("loadgen: %d connections: this process may have %d files open; raise that with ulimit -n",

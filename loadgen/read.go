@@ -38,23 +38,25 @@ func readDefaults(c *Config) { orElse(&c.Writes, 10) }
 // pieces is how many semaphores are read.
 const pieces = 64
 
+// read is the workloads read-relaxed and read-strict: callers describe semaphores while a writer changes them.
 type read struct {
 	plain
 	mode   client.Consistency
 	run    *run
 	of     [pieces]piece
 	writer *client.Session
-	stop   context.CancelFunc // of the writer; nil where there is none
+	stop   context.CancelFunc // of the writer; nil without a writer
 	work   sync.WaitGroup
-	failed error // of the writer; read when it has ended
+	failed error // of the writer; read after its end
 }
 
-// piece is a semaphore that is read: the number in its data only grows.
+// piece is a semaphore for reading: the number in its data only grows.
 type piece struct {
 	name                string
 	asked, acknowledged atomic.Uint64
 }
 
+// prepare creates the semaphores, waits until every Client can read them, and starts the writer.
 func (re *read) prepare(ctx context.Context, r *run) (err error) {
 	re.run = r
 	kind := re.mode.String()
@@ -83,8 +85,8 @@ func (re *read) prepare(ctx context.Context, r *run) (err error) {
 	return nil
 }
 
-// find waits until one of the Clients is shown all pieces: a host that is asked for what it remembers may not have
-// heard yet of what was just made.
+// find waits until a Client is shown all pieces: a host that answers from memory may not have applied the creation of
+// the pieces yet.
 func (r *read) find(ctx context.Context, i int) error {
 	node := r.run.fleet.client(i).Node(r.run.node)
 	again := time.NewTicker(findAgain)
@@ -107,10 +109,10 @@ func (r *read) find(ctx context.Context, i int) error {
 	return nil
 }
 
-// findAgain is long for a host to hear of what was made.
+// findAgain is long in comparison with the time until a host applies a creation.
 const findAgain = 5 * time.Millisecond
 
-// write changes one piece after the other, at its pace.
+// write changes one piece after the other, at the pace of the config.
 func (r *read) write(ctx context.Context) {
 	pace := time.NewTicker(time.Duration(float64(time.Second) / r.run.config.Writes))
 	defer pace.Stop()
@@ -152,7 +154,7 @@ func (r *read) caller(i int) operation {
 	}
 }
 
-// judge checks what was read; least was acknowledged before it was asked for.
+// judge checks a read number; least was acknowledged before the read began.
 func (p *piece) judge(mode client.Consistency, least, read uint64) error {
 	if most := p.asked.Load(); read > most {
 		return fmt.Errorf("semaphore %q was read with change %d, and only %d were made", p.name, read, most)

@@ -7,15 +7,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The histograms distinguish times from a microsecond to an hour to one part in a hundred. What is longer is
-// counted as an hour; the exact maximum is kept besides.
+// The histograms distinguish times from a microsecond to an hour to one part in a hundred. Longer times count as an
+// hour; the exact maximum is kept besides.
 const (
 	shortest = int64(time.Microsecond)
 	longest  = int64(time.Hour)
 	digits   = 2
 )
 
-// histogram is a distribution of times, and the exact longest one. It serves one goroutine at a time.
+// histogram is a distribution of times, with the exact longest time. A histogram serves one goroutine at a time.
 type histogram struct {
 	times *hdrhistogram.Histogram
 	most  time.Duration
@@ -37,12 +37,12 @@ func (h *histogram) merge(other *histogram) {
 
 func (h *histogram) count() int64 { return h.times.TotalCount() }
 
-// quantile returns the time that so many percent did not take longer than.
+// quantile returns the time not exceeded by the given percentage of times.
 func (h *histogram) quantile(percent float64) time.Duration {
 	return min(time.Duration(h.times.ValueAtPercentile(percent)), h.most)
 }
 
-// failures counts operations that failed, by status, with the first error of each.
+// failures counts failed operations by status, with the first error of every status.
 type failures struct {
 	count map[string]int64
 	first map[string]string
@@ -76,20 +76,20 @@ func (f *failures) total() int64 {
 	return total
 }
 
-// recorder gathers the outcomes of one caller, or of a few: nothing is shared by all. The lock is there
+// recorder gathers the outcomes of a caller, or of a few: no recorder is shared by all callers. The lock is needed
 // because progress is read while the callers run.
 type recorder struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the next fields
 	done     histogram
 	failures failures
-	_        [64]byte // keeps neighbours out of each other's cache lines
+	_        [64]byte // keeps neighbours in separate cache lines
 }
 
 func newRecorder() *recorder {
 	return &recorder{done: newHistogram(), failures: newFailures()}
 }
 
-// record counts one operation.
+// record counts an operation.
 func (r *recorder) record(took time.Duration, err error) {
 	r.mu.Lock()
 	if err == nil {
@@ -100,7 +100,7 @@ func (r *recorder) record(took time.Duration, err error) {
 	r.mu.Unlock()
 }
 
-// recorders are those of all callers.
+// recorders are the recorders of all callers.
 type recorders []*recorder
 
 func newRecorders(callers int) recorders {
@@ -125,7 +125,7 @@ func (re recorders) counts() (done, failed int64) {
 	return done, failed
 }
 
-// sum puts all together.
+// sum merges all recorders.
 func (re recorders) sum() (histogram, failures) {
 	h, f := newHistogram(), newFailures()
 	for _, r := range re {

@@ -29,28 +29,28 @@ var rolloutTargetsKind = &kind{
 	},
 }
 
-// onlyLocation is the one of each rollout.
+// onlyLocation is the single location of a rollout.
 const onlyLocation = "all"
 
-// rolloutTargets: a version carries its number, and instances report it to the round of its publisher. The next version
-// is published when the leader has reached the one before: otherwise there would be no target.
+// rolloutTargets: a version has its number as payload, and instances report the number to the round of the publisher.
+// The next version is published when the leader has reached the version before: only then is there a new target.
 type rolloutTargets struct {
 	run          *run
 	publishers   []*publisher
 	watcherConns watcherConns
 	stages       *stages
-	// These are of the measurement; while it lasts, they are those before it.
+	// The counts of the measurement; during the measurement, the counts before.
 	events, bytes, versions int64
 }
 
-// The stages of a version. That of being sent has a time for each instance.
+// The stages of a version. The stage of being sent has a time for every instance.
 const (
 	stagePublish = iota
 	stageSent
 	stageReach
 )
 
-// publisher publishes the versions of one rollout, and is the leader of its location.
+// publisher publishes the versions of a rollout, and is the leader of its location.
 type publisher struct {
 	name      string
 	session   *client.Session
@@ -59,10 +59,10 @@ type publisher struct {
 	instances int
 	number    uint64 // of the latest version
 	payload   []byte
-	current   uint64       // the seq that the leader has reached
+	current   uint64       // the seq reached by the leader
 	began     atomic.Int64 // when the latest version was sent to the hosts, by the wall clock
 	done      atomic.Int64
-	doubts    atomic.Uint64 // versions whose outcome is not known
+	doubts    atomic.Uint64 // versions with an unknown outcome
 	converge  histogram
 }
 
@@ -89,7 +89,7 @@ func (rt *rolloutTargets) prepare(ctx context.Context, r *run) error {
 	if err := rt.openWatches(ctx); err != nil {
 		return err
 	}
-	// All instances must have a target before any counts: theirs begin with the first version.
+	// All instances must have a target before measuring: the watches begin with the first version.
 	return each(ctx, n, func(ctx context.Context, i int) error { return rt.roll(ctx, i, newAlarm()) })
 }
 
@@ -103,7 +103,7 @@ func (rt *rolloutTargets) open(ctx context.Context, i int) (err error) {
 	return p.leader.Lead(ctx)
 }
 
-// openRollout makes a rollout of one location, unless it is there, and joins it.
+// openRollout makes a rollout with a single location, unless it exists, and joins it.
 func openRollout(ctx context.Context, s *client.Session, name, instance string) (*rollout.Member, error) {
 	spec := rollout.Spec{Locations: []rollout.Location{{Name: onlyLocation}}}
 	if _, err := rollout.In(s, name).Put(ctx, spec, rollout.By{Author: "loadgen"}); err != nil {
@@ -112,6 +112,7 @@ func openRollout(ctx context.Context, s *client.Session, name, instance string) 
 	return rollout.Join(ctx, s, name, rollout.Instance{Name: instance, Location: onlyLocation}, rollout.Manual())
 }
 
+// openWatches opens a watch of the location for every instance, dealt out to the publishers in turn.
 func (rt *rolloutTargets) openWatches(ctx context.Context) error {
 	if err := rt.watcherConns.open(ctx, rt.run); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (rt *rolloutTargets) openWatches(ctx context.Context) error {
 	})
 }
 
-// targetSink is what one instance is sent.
+// targetSink receives the targets of an instance.
 type targetSink struct {
 	load      *rolloutTargets
 	publisher *publisher
@@ -154,7 +155,7 @@ func (t *targetSink) see(head []byte) {
 	}
 	n := markOf(target.Payload)
 	if n == t.last {
-		return // the head of the same target, after a snapshot
+		return // the head of the present target, after a snapshot
 	}
 	if n < t.last || t.last >= first && n > t.last+1+t.publisher.doubts.Load() {
 		t.load.run.broken.addf("an instance of %q was sent version %d after %d", t.publisher.name, n, t.last)
@@ -166,7 +167,7 @@ func (t *targetSink) see(head []byte) {
 	}
 }
 
-// roll publishes the next version, waits until all instances were sent it, and has the leader reach it.
+// roll publishes the next version, waits until all instances were sent the version, and has the leader reach it.
 func (rt *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) error {
 	p := rt.publishers[i]
 	p.number++

@@ -18,6 +18,8 @@ var rolloutReportsKind = &kind{
 	make: func() workload { return &rolloutReports{} }, defaults: func(c *Config) { orElse(&c.Callers, 512) },
 }
 
+// rolloutReports is the workload rollout-reports: every caller is an instance that reports its status again and
+// again.
 type rolloutReports struct {
 	plain
 	run       *run
@@ -25,7 +27,7 @@ type rolloutReports struct {
 	instances []*reporter
 }
 
-// reporter is one instance, a follower: what it reports decides nothing.
+// reporter is an instance, and a follower: reports of followers decide nothing.
 type reporter struct {
 	member *rollout.Member
 	target *rollout.Target
@@ -33,6 +35,7 @@ type reporter struct {
 	doubt  bool // the outcome of the last report is not known
 }
 
+// prepare publishes a version, joins all instances, and waits until every instance has got the version as its target.
 func (rr *rolloutReports) prepare(ctx context.Context, r *run) error {
 	rr.run, rr.name = r, r.name("reports", 0)
 	sessions, err := r.sessions(ctx, r.config.Callers)
@@ -69,6 +72,7 @@ func (rr *rolloutReports) join(ctx context.Context, s *client.Session, i int) er
 
 func instanceName(i int) string { return fmt.Sprintf("instance-%d", i) }
 
+// caller alternates between two reports, because a report equal to the last one would change nothing.
 func (rr *rolloutReports) caller(i int) operation {
 	x := rr.instances[i]
 	return func(ctx context.Context) (err error) {
@@ -85,7 +89,7 @@ func (rr *rolloutReports) caller(i int) operation {
 	}
 }
 
-// check compares what the rollout knows of each instance with what it has reported last.
+// check compares the rollout's knowledge of every instance with the instance's last report.
 func (rr *rolloutReports) check(ctx context.Context) error {
 	known := make(map[string]rollout.Status)
 	of := rollout.Of(rr.run.fleet.client(0), rr.run.node, rr.name)

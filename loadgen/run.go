@@ -16,39 +16,39 @@ import (
 )
 
 var (
-	// ErrCheck: what the cluster promises did not hold.
+	// ErrCheck: a promise of the cluster was broken.
 	ErrCheck = errors.New("a check failed")
 	// ErrOperations: more operations failed than were allowed to.
 	ErrOperations = errors.New("operations failed")
 )
 
-// run is one run of a workload, as the workload sees it.
+// run is a run of a workload, as seen by the workload.
 type run struct {
 	config Config
 	node   string
 	nodeID uint64
 	owned  bool   // the node was made for this run
-	prefix string // of all names, so that runs in one node do not meet
+	prefix string // of all names, to keep runs in one node apart
 	fleet  fleet
-	// gauges are of the hosts; nil where no host shows any.
+	// gauges are of the hosts; nil without metrics of hosts.
 	gauges gauges
-	// started: the hosts are of this run, and end with it.
+	// started: the hosts belong to this run, and end with the run.
 	started bool
-	// abort ends the measurement, where it makes no sense any more; nil where nothing is measured.
+	// abort ends a pointless measurement; nil outside of a measurement.
 	abort context.CancelCauseFunc
-	// broken are the promises that did not hold.
+	// broken are the broken promises.
 	broken violations
-	// addresses are where hosts take clients.
+	// addresses are the addresses of the hosts for clients.
 	addresses []string
-	// sessionOptions are those of all sessions, made once.
+	// sessionOptions are the options of all sessions, made once.
 	sessionOptions []client.SessionOption
-	// endings are what is to be stopped, the latest first.
+	// endings are functions that stop parts of the run, called from the latest to the first.
 	endings []func()
 }
 
-// Run carries out a run. Whatever was begun for it, hosts included, is over when it returns. Where a check
-// has failed (ErrCheck), operations have failed (ErrOperations), or the context has ended while it measured,
-// there is a report besides the error.
+// Run carries out a run. Everything begun for the run, hosts included, has ended when Run returns. Run returns a
+// report besides the error if a check has failed (ErrCheck), operations have failed (ErrOperations), or the context
+// has ended during the measurement.
 func Run(ctx context.Context, config Config) (_ *report.Report, err error) {
 	config, err = config.complete()
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *run) fail(err error) {
 	}
 }
 
-// atEnd has something done when the run is over, however it ends. Only prepare may call it.
+// atEnd has a function called at the end of the run, however the run ends. Only prepare may call atEnd.
 func (r *run) atEnd(f func()) { r.endings = append(r.endings, f) }
 
 func (r *run) end() {
@@ -107,7 +107,7 @@ func (r *run) end() {
 	}
 }
 
-// step reports what is being done.
+// step reports the present step.
 func (r *run) step(format string, args ...any) {
 	if r.config.Progress != nil {
 		r.config.Progress(Progress{Step: fmt.Sprintf(format, args...)})
@@ -130,7 +130,7 @@ func (r *run) open(ctx context.Context) error {
 		if host.Err == nil {
 			r.addresses = append(r.addresses, host.Address)
 		}
-		if host.ID != 0 { // any other is only an endpoint, and does not answer
+		if host.ID != 0 { // an endpoint without an id is no known host, and does not answer
 			r.config.Hosts++
 		}
 	}
@@ -146,8 +146,8 @@ func (r *run) open(ctx context.Context) error {
 	return nil
 }
 
-// clients is how many Clients are opened at first: one for each connection, unless the workload opens most of
-// them itself.
+// clients is how many Clients are opened at first: a Client for every connection, unless the workload opens most of
+// the connections itself.
 func (r *run) clients() int {
 	switch {
 	case kinds[r.config.Workload].idles:
@@ -158,7 +158,7 @@ func (r *run) clients() int {
 	return r.config.Connections
 }
 
-// tidy removes what was made for the run from a cluster that lives on. What cannot be removed does no harm.
+// tidy removes the objects of the run from a cluster that lives on. Objects left over do no harm.
 func (r *run) tidy() {
 	if r.nodeID == 0 || r.started {
 		return
@@ -196,7 +196,7 @@ func unique() string {
 	return hex.EncodeToString(b)
 }
 
-// measure prepares the workload, lets it run, and looks at what came of it.
+// measure prepares the workload, lets the workload run, and looks at the outcome.
 func (r *run) measure(ctx context.Context) (*report.Report, error) {
 	k := kinds[r.config.Workload]
 	w := k.make()
@@ -214,7 +214,7 @@ func (r *run) measure(ctx context.Context) (*report.Report, error) {
 	if r.config.Warmup > 0 {
 		r.step("warming up for %v", r.config.Warmup)
 		early = drive(ctx, r.config.Warmup, r.config.Rate, operations, nil).failures
-		delete(early.count, notStarted) // what is warm may keep up
+		delete(early.count, notStarted) // a warm cluster may catch up
 	}
 	before, err := r.gauges.read(ctx, false)
 	if err != nil {

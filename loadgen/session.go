@@ -18,6 +18,7 @@ var sessionKind = &kind{
 	make: func() workload { return &session{} }, mixes: true,
 }
 
+// session is the workload session: every caller opens and closes sessions, one after the other.
 type session struct {
 	run    *run
 	stages *stages
@@ -52,7 +53,8 @@ func (se *session) caller(i int) operation {
 func (s *session) begin()                   { s.stages.begin() }
 func (s *session) report(to *report.Report) { s.stages.report(to) }
 
-// check looks for sessions that were closed and are there. Where others use the node that is not known.
+// check looks for closed sessions that still exist. In a shared node the check is impossible, because the node may
+// have foreign sessions.
 func (s *session) check(ctx context.Context) error {
 	if !s.run.owned || s.run.config.Workload != "session" {
 		return nil

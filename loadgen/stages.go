@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// stages are the parts of what a workload counts as one operation, such as its acquire and its release, or the
-// operations of a mix. Each has its own times, from its own beginning to its end, whenever the whole was due.
+// stages are the parts of an operation of a workload, such as its acquire and its release, or the operations of a
+// mix. A stage has separate times, from the beginning of the stage to its end, whenever the whole operation was due.
 type stages struct {
 	callers int
 	names   []string
@@ -20,7 +20,7 @@ func newStages(callers int, names ...string) *stages {
 	return s
 }
 
-// begin forgets what was recorded. No operation runs meanwhile.
+// begin forgets all records. No operation runs meanwhile.
 func (s *stages) begin() {
 	s.records = make([]recorders, len(s.names))
 	for i := range s.records {
@@ -28,7 +28,7 @@ func (s *stages) begin() {
 	}
 }
 
-// since records that a caller has done a stage, and returns the present, at which the next one begins.
+// since records that a caller has done a stage, and returns the present, as the beginning of the next stage.
 func (s *stages) since(began time.Time, caller, stage int) time.Time {
 	now := time.Now()
 	s.records[stage].of(caller).record(now.Sub(began), nil)
@@ -41,7 +41,7 @@ func (s *stages) count(stage int) int64 {
 	return done
 }
 
-// report adds the times of the stages that were done.
+// report adds the times of the recorded stages.
 func (s *stages) report(to *report.Report) {
 	to.StagesUS = make(map[string]*report.Quantiles, len(s.names))
 	for i, name := range s.names {

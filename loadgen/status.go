@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// errNotSeen: a change was made, and a watcher did not see it.
+	// errNotSeen: a change was made, and a watcher did not see the change.
 	errNotSeen = errors.New("not everybody who watches has seen the change in time")
 	// errBroke: a watch ended by itself.
 	errBroke = errors.New("a watch broke off")
@@ -18,7 +18,7 @@ var (
 // notStarted counts operations of an open loop that were due and never begun.
 const notStarted = "NOT_STARTED"
 
-// localStatuses are the names for what no host has answered.
+// localStatuses are the names of errors that do not come from a host.
 var localStatuses = []struct {
 	err  error
 	name string
@@ -35,7 +35,7 @@ var localStatuses = []struct {
 	{context.Canceled, "CANCELED"},
 }
 
-// statusOf names what became of an operation: the status that a host answered, or a name like one.
+// statusOf names the outcome of a failed operation: the status answered by a host, or a name of a similar form.
 func statusOf(err error) string {
 	if answered, ok := errors.AsType[*protocol.Error](err); ok {
 		return answered.Status.String()

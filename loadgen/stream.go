@@ -16,30 +16,30 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// sink takes what a host sends for one watch. All calls come from the goroutine that reads the connection;
-// what they are given is good until they return.
+// sink takes the host's messages for a watch. All calls come from the reading goroutine of the connection; the
+// arguments are valid until the call returns.
 type sink interface {
 	snapshot(page *protocol.WatchSnapshot)
 	delta(change *protocol.WatchDelta)
 }
 
-// streams is one connection with many watches, spoken by hand: the watches of one Client that are for the
-// same semaphore share what the host sends, and here it is to send everything to every watcher.
+// streams is a connection with many watches, without a Client: the watches of a Client for one semaphore share the
+// messages of the host, and here the host has to send everything to every watcher.
 type streams struct {
 	conn    net.Conn
 	limit   int // the longest frame
 	ended   func(error)
 	closing atomic.Bool
-	pushed  atomic.Int64  // snapshots that were whole, and deltas
-	bytes   atomic.Int64  // of all frames that belong to watches
-	room    chan struct{} // one for each watch that is asked for and not answered
+	pushed  atomic.Int64  // complete snapshots, and deltas
+	bytes   atomic.Int64  // of all frames for watches
+	room    chan struct{} // a token for every requested and unanswered watch
 	down    chan struct{} // closed when the reader has ended
 
-	mu     sync.Mutex // guards what follows; never held while a connection is waited for
+	mu     sync.Mutex // guards the next fields; never held during a wait for a connection
 	sinks  []sink     // by request id
 	lastID uint64
 
-	writing sync.Mutex // guards what follows, and the writing
+	writing sync.Mutex // guards the next fields, and writing
 	encoder *protocol.Encoder
 	out     bytebufferpool.ByteBuffer
 }
@@ -47,13 +47,13 @@ type streams struct {
 const (
 	// unanswered is how many watches of a connection are asked for before the first is answered.
 	unanswered = 1024
-	// pingEvery is how often a connection says that it is there: hosts ask for once in ten seconds.
+	// pingEvery is how often a connection sends a ping: hosts require a ping in ten seconds.
 	pingEvery = 5 * time.Second
-	// streamBuffer is what a connection reads into at first.
+	// streamBuffer is the first size of a connection's read buffer.
 	streamBuffer = 4 << 10
 )
 
-// openStreams connects to a host. ended is called when the connection or one of its watches breaks off.
+// openStreams connects to a host. ended is called when the connection or a watch of the connection breaks off.
 func openStreams(ctx context.Context, config *Config, address string, ended func(error)) (*streams, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -66,7 +66,7 @@ func openStreams(ctx context.Context, config *Config, address string, ended func
 		limit: int(protocol.FrameLimits(protocol.MaxDataBytes).AnswerFrameBytes),
 		room:  make(chan struct{}, unanswered), down: make(chan struct{}),
 	}
-	// Whatever the handshake waits for, it ends with the context.
+	// Every wait of the handshake ends with the context.
 	release := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer release()
 	err = s.send(s.number(nil), &protocol.Hello{
@@ -78,13 +78,14 @@ func openStreams(ctx context.Context, config *Config, address string, ended func
 		err = s.welcomed(frames)
 	}
 	if err != nil {
-		_ = conn.Close() // it is given up
+		_ = conn.Close() // given up
 		return nil, fmt.Errorf("host %s: %w", address, err)
 	}
 	go s.read(frames)
 	return s, nil
 }
 
+// dial connects to a host, by the dialer and the TLS configuration of the config if they are set.
 func dial(ctx context.Context, config *Config, address string) (net.Conn, error) {
 	var d net.Dialer
 	open := func(ctx context.Context, address string) (net.Conn, error) { return d.DialContext(ctx, "tcp", address) }
@@ -121,7 +122,7 @@ func (s *streams) welcomed(frames *frameReader) error {
 	return a.Result.Err()
 }
 
-// send writes one request.
+// send writes a request.
 func (s *streams) send(id uint64, m protocol.RequestMessage) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -141,7 +142,7 @@ func (s *streams) watch(to sink, m *protocol.Watch) error {
 	return s.send(s.number(to), m)
 }
 
-// number gives a request its id, to which what comes for the sink belongs.
+// number gives a request an id: messages with the id belong to the sink.
 func (s *streams) number(to sink) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +166,7 @@ func (s *streams) sink(id uint64) sink {
 	return s.sinks[id]
 }
 
-// read hands on what the host sends, until the connection ends.
+// read passes the host's messages on, until the connection ends.
 func (s *streams) read(frames *frameReader) {
 	defer close(s.down)
 	decoder := protocol.NewAnswerDecoder()
@@ -183,6 +184,8 @@ func (s *streams) read(frames *frameReader) {
 	}
 }
 
+// handle passes a frame on to the sink of its watch. The end of a watch or of the host is an error, because the run
+// would miss views from then on.
 func (s *streams) handle(decoder *protocol.AnswerDecoder, payload []byte) error {
 	a, err := decoder.Decode(payload)
 	if err != nil {
@@ -222,16 +225,16 @@ func (s *streams) handle(decoder *protocol.AnswerDecoder, payload []byte) error 
 
 func (s *streams) close() {
 	s.closing.Store(true)
-	_ = s.conn.Close() // it is not needed any more
+	_ = s.conn.Close() // no longer needed
 	<-s.down
 }
 
-// frameReader cuts what a connection sends into frames.
+// frameReader cuts the bytes of a connection into frames.
 type frameReader struct {
 	from       io.Reader
 	limit      int
 	buf        []byte
-	start, end int // of what was read and not returned
+	start, end int // of bytes read and not yet returned
 }
 
 // next returns the payload of the next frame, which is good until the next call.

@@ -23,7 +23,7 @@ func newReport(c *Config, l *load) *report.Report {
 	return r
 }
 
-// quantiles returns nil where nothing was measured.
+// quantiles returns nil for an empty histogram.
 func quantiles(h *histogram, unit time.Duration) *report.Quantiles {
 	if h.count() == 0 {
 		return nil
@@ -37,8 +37,8 @@ func quantiles(h *histogram, unit time.Duration) *report.Quantiles {
 
 func newMillis(h *histogram) *report.Quantiles { return quantiles(h, time.Millisecond) }
 
-// spectrum takes points from the distribution, closer together towards its end: each step leaves three quarters of what
-// is above.
+// spectrum takes points from the distribution, closer together towards the end: every step leaves three quarters of
+// the rest above.
 func spectrum(h *histogram) []report.Spectral {
 	if h.count() == 0 {
 		return nil
@@ -58,7 +58,7 @@ func whole(bytes float64) *int64 {
 	return &n
 }
 
-// addUsage adds to a report what the hosts have used. Without gauges there is nothing to add.
+// addUsage adds the hosts' usage to a report. Without gauges there is nothing to add.
 func addUsage(r *report.Report, before, after usage) {
 	if after == (usage{}) {
 		return
@@ -67,7 +67,7 @@ func addUsage(r *report.Report, before, after usage) {
 	r.ServerCPUSeconds, r.ServerRSSBytes, r.ServerHeapBytes = &cpu, whole(after.resident), whole(after.heap)
 }
 
-// describe returns how often each error occurred, with an example.
+// describe returns how often every status occurred, with an example.
 func (f *failures) describe() string {
 	var texts []string
 	for _, status := range slices.Sorted(maps.Keys(f.count)) {

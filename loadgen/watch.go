@@ -29,30 +29,30 @@ var watchKind = &kind{
 	},
 }
 
-// watch: an update carries its number, and watchers report it to the round of the updater. Between two updates
-// that are both waited for nothing can be merged, so every watcher is sent every update. With free, hosts
-// merge what comes too fast, and what a watcher was not shown is counted.
+// watch: an update has its number as data, and watchers report the number to the round of the updater. If an update
+// waits until all watchers have seen the update before, no updates can be merged, so every watcher is sent every
+// update. With free, hosts merge updates that come too fast, and updates not shown to a watcher are counted.
 type watch struct {
 	run          *run
 	updaters     []*updater
 	watcherConns watcherConns
-	work         sync.WaitGroup // of watchers that share
-	// events and updates are those of the measurement; while it lasts, those before it.
+	work         sync.WaitGroup // of watchers that share watches
+	// events and updates are the counts of the measurement; during the measurement, the counts before.
 	events, updates, merged int64
 }
 
-// updater changes one semaphore.
+// updater changes a semaphore.
 type updater struct {
 	name     string
 	session  *client.Session
 	round    *round
 	watchers int
 	number   uint64 // of the latest update
-	data     []byte // in which it is sent
+	data     []byte // reused for all updates
 	done     atomic.Int64
-	views    atomic.Int64 // seen by watchers that share
+	views    atomic.Int64 // seen by watchers that share watches
 	merged   atomic.Int64
-	doubts   atomic.Uint64 // updates whose outcome is not known
+	doubts   atomic.Uint64 // updates with an unknown outcome
 	converge histogram
 }
 
@@ -84,7 +84,7 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	// All watchers must have a view before anything changes: theirs begin with the first update.
+	// All watchers must have a view before measuring: the watches begin with the first update.
 	return each(ctx, n, func(ctx context.Context, i int) error {
 		return w.updaters[i].update(ctx, newAlarm(), false)
 	})
@@ -93,6 +93,7 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 // first is the number of the update that only brings all watchers up to date.
 const first = 1
 
+// openOwn opens a watch at a host for every watcher, dealt out to the updaters in turn.
 func (w *watch) openOwn(ctx context.Context) error {
 	if err := w.watcherConns.open(ctx, w.run); err != nil {
 		return err
@@ -103,6 +104,8 @@ func (w *watch) openOwn(ctx context.Context) error {
 	})
 }
 
+// openShared starts a loop over the client's watch for every watcher, so watchers of one Client share a watch at a
+// host.
 func (w *watch) openShared() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.run.atEnd(func() {
@@ -128,12 +131,12 @@ func (w *watch) openShared() {
 	}
 }
 
-// watcher is one watcher.
+// watcher is a watcher of a semaphore.
 type watcher struct {
 	run     *run
 	updater *updater
 	last    uint64
-	counted uint64 // the change that its round has counted this watcher for
+	counted uint64 // the change for which the round has counted this watcher
 }
 
 func (w *watcher) snapshot(p *protocol.WatchSnapshot) {
@@ -167,7 +170,7 @@ func (w *watcher) see(n uint64) {
 	}
 }
 
-// update makes the next update, and waits until all have seen it, unless it is free.
+// update makes the next update, and waits until all watchers have seen it, unless free is set.
 func (u *updater) update(ctx context.Context, alarm *time.Timer, free bool) error {
 	u.number++
 	mark(u.data, u.number)
@@ -214,7 +217,7 @@ func (w *watch) begin() {
 	}
 }
 
-// check makes one more update of each semaphore, which every watcher must see: then all have the last one.
+// check makes a further update of each semaphore, for every watcher to see: then all watchers have the last update.
 func (w *watch) check(ctx context.Context) error {
 	events, updates := w.counts()
 	w.events, w.updates = events-w.events, updates-w.updates

@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// updaters is over how many connections the callers that change something are spread where watchers have connections of
-// their own.
+// updaters is over how many connections changing callers are spread if watchers have separate connections.
 const updaters = 8
 
-// ownStreams reports whether watchers have a watch at a host each, rather than one for those of a Client.
+// ownStreams reports whether every watcher has a watch at a host, in place of a watch shared by the watchers of a
+// Client.
 func (r *run) ownStreams() bool {
 	switch r.config.Workload {
 	case watchKind.Name, discoveryKind.Name:
@@ -23,7 +23,7 @@ func (r *run) ownStreams() bool {
 	return false
 }
 
-// watcherConns is the connections of watchers that have a watch each.
+// watcherConns is the connections of watchers with separate watches.
 type watcherConns struct {
 	run     *run
 	streams []*streams
@@ -46,7 +46,7 @@ func (w *watcherConns) open(ctx context.Context, r *run) error {
 	return err
 }
 
-// ended fails the run for a watch that broke off: what it was to see is missing.
+// ended fails the run for a broken-off watch: the views of the watch are missing.
 func (w *watcherConns) ended(err error) { w.run.fail(err) }
 
 // keep pings over all connections, evenly spread over time.
@@ -62,7 +62,7 @@ func (w *watcherConns) keep() {
 		}
 		due := int(int64(time.Since(last)) * int64(len(w.streams)) / int64(pingEvery))
 		for range min(due, len(w.streams)) {
-			_ = w.streams[i].ping() // the reader of the connection reports its end
+			_ = w.streams[i].ping() // the reader of the connection reports an error
 			i = (i + 1) % len(w.streams)
 			last = time.Now()
 		}

@@ -7,46 +7,46 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// operation is what a caller does again and again. It is called by one goroutine.
+// operation is the repeated work of a caller. A single goroutine calls an operation.
 type operation func(ctx context.Context) error
 
-// workload is one way to make load. Its methods are called in the order in which they are written here, by
-// one goroutine; between prepare and check the operations run, twice where there is a warm-up.
+// workload is a way to make load. A single goroutine calls the methods, in the order of the declaration; between
+// prepare and check the operations run, twice with a warm-up.
 type workload interface {
-	// prepare makes what the callers need.
+	// prepare makes the objects for the callers.
 	prepare(ctx context.Context, r *run) error
-	// caller returns what caller i does. It is called before any operation runs.
+	// caller returns the operation of caller i, before any operation runs.
 	caller(i int) operation
 	// begin is called when the measurement begins. No operation runs.
 	begin()
-	// check looks whether everything is as it must be. No operation runs any more. What operations found
-	// while they ran they have reported to the run.
+	// check looks for broken promises. No operation runs any more. The operations have reported their own findings to
+	// the run.
 	check(ctx context.Context) error
-	// report adds what only this workload knows.
+	// report adds the figures of the workload.
 	report(to *report.Report)
 }
 
-// kind is a workload as users choose it.
+// kind is a workload in the choice of users.
 type kind struct {
 	Info
 	make     func() workload
-	defaults func(c *Config) // what is usual for it; nil for nothing
-	mixes    bool            // it can be a part of mixed
-	idles    bool            // it has no callers
+	defaults func(c *Config) // sets usual values; nil for none
+	mixes    bool            // can be a part of mixed
+	idles    bool            // has no callers
 }
 
 // Info describes a workload.
 type Info struct {
 	Name string
-	// Summary is one line, Operation what is counted as one, Checks what is looked after.
+	// Summary is a single line. Operation is the work counted as one operation. Checks are the checked promises.
 	Summary   string
 	Operation string
 	Checks    string
-	// Settings names the settings that only some workloads have.
+	// Settings names settings used by some workloads only.
 	Settings []string
 }
 
-// kinds are filled by init, because that of mixed looks others up.
+// kinds are filled by init, because the kind of mixed looks other kinds up.
 var kinds map[string]*kind
 
 func init() {
@@ -64,7 +64,7 @@ func everyKind() []*kind {
 	}
 }
 
-// Workloads describes all there are.
+// Workloads describes all workloads.
 func Workloads() []Info {
 	var all []Info
 	for _, k := range everyKind() {
@@ -81,7 +81,7 @@ func names() []string {
 	return slices.Clip(all)
 }
 
-// plain is a workload with nothing to begin, to check or to report. Others embed it.
+// plain is a workload with nothing to begin, to check or to report. Workloads embed plain.
 type plain struct{}
 
 func (plain) begin()                      {}
@@ -98,6 +98,7 @@ var echoKind = &kind{
 	make: func() workload { return &echo{} }, mixes: true,
 }
 
+// echo is the workload echo: pings, which show the capacity of the connections without the log and the disk.
 type echo struct {
 	plain
 	run *run

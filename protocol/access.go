@@ -2,19 +2,21 @@ package protocol
 
 import "github.com/signalbox/signalbox/protocol/rights"
 
-// AccessChange changes who may do what. It goes to the leader of the meta shard.
+// AccessChange changes the rights of principals, the roles, or the tokens. The request goes to the leader of the meta
+// shard.
 type AccessChange struct {
 	Operation
 	Verb AccessVerb
-	// Principal is who gets or loses something: token:NAME, cn:NAME, san:NAME, or anonymous.
+	// Principal gains or loses grants: token:NAME, cn:NAME, san:NAME, or anonymous.
 	Principal []byte
-	// Role is the name of the role that is made, changed or deleted, with its Rules.
+	// Role is the name of the role to make, change or delete, with its Rules.
 	Role  []byte
 	Rules []rights.Rule
-	// Grants are what a new token gets, or the one that is granted or revoked. To revoke none is to revoke all.
+	// Grants are the grants of a new token, or the grant to give or to revoke. A revocation without a grant revokes all
+	// grants.
 	Grants []rights.Grant
-	// Hash is the SHA-256 of the secret of a new token, ExpiresMillis the wall clock from which on the token lets in no
-	// more; 0 for never.
+	// Hash is the SHA-256 of the secret of a new token. From the wall clock ExpiresMillis on the token lets in no
+	// client; 0 for never.
 	Hash          []byte
 	ExpiresMillis uint64
 }
@@ -35,9 +37,9 @@ func (m *AccessChange) requestFields(c *codec) {
 
 // AccessChangeAnswer answers an AccessChange.
 type AccessChangeAnswer struct {
-	// Existed: it was so before, and nothing was changed.
+	// Existed: the change was in force before, and nothing was changed.
 	Existed bool
-	// Since is for numbered requests that are sent first from now on.
+	// Since goes into numbered requests that the client sends for the first time after this answer.
 	Since uint64
 }
 
@@ -49,17 +51,17 @@ func (m *AccessChangeAnswer) answerFields(c *codec) {
 	c.uint("since", &m.Since)
 }
 
-// AccessVerb is what an AccessChange does.
+// AccessVerb says what an AccessChange does.
 type AccessVerb uint8
 
 const (
 	// AccessGrantRole gives a principal a role.
 	AccessGrantRole AccessVerb = 1
-	// AccessRevokeRole takes one from a principal, or all.
+	// AccessRevokeRole takes a role, or all roles, from a principal.
 	AccessRevokeRole AccessVerb = 2
-	// AccessSetRole makes a role, or gives it other rules.
+	// AccessSetRole makes a role, or replaces the rules of a role.
 	AccessSetRole AccessVerb = 3
-	// AccessDeleteRole deletes a role that no principal has.
+	// AccessDeleteRole deletes a role. No principal may have the role.
 	AccessDeleteRole AccessVerb = 4
 	// AccessCreateToken makes a token.
 	AccessCreateToken AccessVerb = 5
@@ -67,16 +69,16 @@ const (
 	AccessRevokeToken AccessVerb = 6
 )
 
-// String returns the verb as the docs write it, or its number where it is not known here.
+// String returns the verb as the docs write it, or the number of an unknown verb.
 func (v AccessVerb) String() string {
 	return nameOf(v, "ACCESS_VERB", "UNKNOWN", "GRANT", "REVOKE", "SET_ROLE", "DELETE_ROLE", "CREATE_TOKEN",
 		"REVOKE_TOKEN")
 }
 
-// AccessList asks for the roles that were made, or for the principals. A list is read in pages.
+// AccessList asks for the roles made by operators, or for the principals. A list is read in pages.
 type AccessList struct {
 	Roles bool
-	After []byte // a name of a role, or a principal
+	After []byte // name of a role, or a principal
 	Limit uint64
 }
 
@@ -94,8 +96,8 @@ type AccessListAnswer struct {
 	Roles      []rights.Role
 	Principals []rights.Principal
 	Next       []byte
-	// Decided: it was said what anonymous clients may do. Until then hosts without a file of tokens let them do
-	// everything.
+	// Decided: the rights of anonymous clients were decided. Before that, hosts without a file of tokens allow
+	// anonymous clients everything.
 	Decided bool
 }
 
@@ -109,12 +111,12 @@ func (m *AccessListAnswer) answerFields(c *codec) {
 	c.bool("decided", &m.Decided)
 }
 
-// AccessAsk asks who may do something: one principal, or all that may.
+// AccessAsk asks whether a principal may do something, or which principals may.
 type AccessAsk struct {
 	Principal []byte // empty for all
 	Path      []byte
 	Object    []byte
-	// Right is what is asked about; any of several is enough.
+	// Right is the right in question; of several rights one is enough.
 	Right Right
 }
 
@@ -130,9 +132,9 @@ func (m *AccessAsk) requestFields(c *codec) {
 
 // AccessAskAnswer answers an AccessAsk.
 type AccessAskAnswer struct {
-	// Decisions has a rule that allows it for each principal that may; at most MaxPageItems.
+	// Decisions has, for each principal with the right, a rule that gives the right; at most MaxPageItems.
 	Decisions []rights.Decision
-	// More: there are more than are shown.
+	// More: the list of decisions is not complete.
 	More bool
 }
 
@@ -144,7 +146,7 @@ func (m *AccessAskAnswer) answerFields(c *codec) {
 	c.bool("more", &m.More)
 }
 
-// AccessDenials asks a host for the latest requests that it has refused for want of a right.
+// AccessDenials asks a host for the latest requests that the host refused for want of a right.
 type AccessDenials struct {
 	Limit uint64
 }
@@ -159,9 +161,9 @@ func (m *AccessDenials) requestFields(c *codec) {
 // AccessDenialsAnswer answers an AccessDenials.
 type AccessDenialsAnswer struct {
 	HostName []byte
-	// Denials are the latest, the newest first.
+	// Denials are the latest denials, the newest first.
 	Denials []rights.Denial
-	// Total is how many there were since the host started.
+	// Total is the number of denials since the host started.
 	Total uint64
 }
 
@@ -174,9 +176,9 @@ func (m *AccessDenialsAnswer) answerFields(c *codec) {
 	c.uint("total", &m.Total)
 }
 
-// Expiring is pushed before the token of the client expires: then the host closes the connection.
+// Expiring is pushed before the token of the client expires, because the host closes the connection at that moment.
 type Expiring struct {
-	Token      []byte // its name
+	Token      []byte // name of the token
 	LeftMillis uint64
 }
 

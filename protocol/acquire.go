@@ -1,13 +1,13 @@
 package protocol
 
-// Acquire asks for a part of a semaphore, or changes what the session owns or waits for already. It is
-// answered at once; if the answer is that it is queued, exactly one of Granted, TimedOut and Aborted
-// follows with the same request id, for as long as the connection and the session live.
+// Acquire asks for a part of a semaphore, or changes what the session owns or waits for already. The host answers at
+// once. After the answer Queued, exactly one of Granted, TimedOut and Aborted follows with the request id of the
+// acquire, as long as connection and session live.
 type Acquire struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Count is how much is wanted: 1 up to the semaphore's limit, or Shared or Exclusive for an ephemeral one.
+	// Count is the wanted part: 1 up to the semaphore's limit, or Shared or Exclusive of an ephemeral semaphore.
 	Count uint64
 	// TimeoutMillis is how long to wait: 0 not at all, Forever as long as the session lives, else at most a day.
 	TimeoutMillis uint64
@@ -33,7 +33,8 @@ type AcquireAnswer struct {
 	Outcome AcquireOutcome
 	// OrderID is the fencing token of the owner, or the place of the waiter; 0 for neither.
 	OrderID uint64
-	// SemaphoreLimit is the limit of a persistent semaphore; 0 for an ephemeral one, and where the host does not say.
+	// SemaphoreLimit is the limit of a persistent semaphore; 0 for an ephemeral semaphore, and where the host does not
+	// say.
 	SemaphoreLimit uint64
 }
 
@@ -46,7 +47,7 @@ func (m *AcquireAnswer) answerFields(c *codec) {
 	c.uint("semaphore_limit", &m.SemaphoreLimit)
 }
 
-// Granted is pushed with the id of an Acquire that was queued: the session owns what it asked for.
+// Granted is pushed with the id of a queued Acquire: the session owns the wanted part.
 type Granted struct {
 	OrderID uint64
 }
@@ -58,8 +59,7 @@ func (m *Granted) pushFields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 }
 
-// TimedOut is pushed with the id of an Acquire that was queued: its timeout has passed, and the session
-// does not wait any more.
+// TimedOut is pushed with the id of a queued Acquire: the timeout has passed, and the session waits no longer.
 type TimedOut struct{}
 
 // Kind returns KindTimedOut.
@@ -67,9 +67,9 @@ func (*TimedOut) Kind() Kind { return KindTimedOut }
 
 func (*TimedOut) pushFields(*codec) {}
 
-// Aborted is pushed with the id of an Acquire that was queued, when nothing more will come for that request. With
-// StatusAborted the result's reason says what overtook it. With StatusMoved or StatusUnavailable the session may still
-// wait, or own, elsewhere: the client sends the acquire again, under its number.
+// Aborted is pushed with the id of a queued Acquire, as the last message for that request. With StatusAborted the
+// reason in the result names the cause. With StatusMoved or StatusUnavailable the session may still wait, or own, at
+// another host: the client sends the acquire again, under its number.
 type Aborted struct {
 	Result Result
 }
@@ -81,31 +81,31 @@ func (m *Aborted) pushFields(c *codec) {
 	c.result(&m.Result)
 }
 
-// AcquireOutcome says what became of an acquire when it was answered.
+// AcquireOutcome is the outcome of an acquire at the time of the answer.
 type AcquireOutcome uint8
 
 const (
-	// NotAcquired: the session neither owns nor waits. The acquire was not to wait, or, sent again after
-	// a reconnect, has timed out meanwhile.
+	// NotAcquired: the session neither owns nor waits. The acquire was not to wait, or has timed out and was sent again
+	// after a reconnect.
 	NotAcquired AcquireOutcome = 0
-	// Acquired: the session owns what it asked for.
+	// Acquired: the session owns the wanted part.
 	Acquired AcquireOutcome = 1
 	// Queued: the session waits, and the outcome will be pushed.
 	Queued AcquireOutcome = 2
 )
 
-// String returns the outcome as the docs write it, or its number where it is not known here.
+// String returns the outcome as the docs write it, or the number of an unknown outcome.
 func (o AcquireOutcome) String() string {
 	return nameOf(o, "ACQUIRE_OUTCOME", "NOT_ACQUIRED", "ACQUIRED", "QUEUED")
 }
 
-// Release gives back all that the session owns of a semaphore, or ends its waiting.
+// Release gives back everything that the session owns of a semaphore, or ends the waiting of the session.
 type Release struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// OrderID, if it is not 0, is the fencing token: the release is refused unless the session owns or
-	// waits under that order id.
+	// OrderID, if not 0, is the fencing token: the release is refused unless the session owns or waits under that order
+	// id.
 	OrderID uint64
 }
 
@@ -119,7 +119,7 @@ func (m *Release) requestFields(c *codec) {
 
 // ReleaseAnswer answers a Release.
 type ReleaseAnswer struct {
-	// Released: there was something to release.
+	// Released: the session had something to release.
 	Released bool
 }
 

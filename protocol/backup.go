@@ -1,6 +1,6 @@
 package protocol
 
-// BackupDescribe asks what a backup of the cluster is of. Any host answers.
+// BackupDescribe asks for a description of the cluster for a backup. Any host answers.
 type BackupDescribe struct{}
 
 // Kind returns KindBackupDescribe.
@@ -15,7 +15,7 @@ type BackupDescribeAnswer struct {
 	// Shards is the number of data shards, whose ids count from 1. Level is the feature level of the cluster.
 	Shards uint64
 	Level  uint64
-	// HostVersion is that of the program of the host.
+	// HostVersion is the version of the host's program.
 	HostVersion []byte
 }
 
@@ -30,8 +30,8 @@ func (m *BackupDescribeAnswer) answerFields(c *codec) {
 	c.text("host_version", &m.HostVersion, MaxVersionBytes)
 }
 
-// BackupBegin fixes the state of a shard, which is then read over the same connection. It goes to the shard's leader.
-// The state has everything that was acknowledged before.
+// BackupBegin fixes the state of a shard for a client, which then reads the state over this connection. The request
+// goes to the shard's leader. The state has everything that was acknowledged before the request.
 type BackupBegin struct {
 	ShardID uint64 // 0 for the meta shard
 }
@@ -43,9 +43,9 @@ func (m *BackupBegin) requestFields(c *codec) { c.uint("shard_id", &m.ShardID) }
 
 // BackupBeginAnswer answers a BackupBegin.
 type BackupBeginAnswer struct {
-	// StateID is what the state is read by, over this connection.
+	// StateID names the state in the reads over this connection.
 	StateID uint64
-	// Term and Index say how far the log of the shard had come.
+	// Term and Index are the end of the shard's log at the moment of the state.
 	Term  uint64
 	Index uint64
 }
@@ -59,8 +59,8 @@ func (m *BackupBeginAnswer) answerFields(c *codec) {
 	c.uint("index", &m.Index)
 }
 
-// BackupRead asks for the next piece of a state. NOT_FOUND says that it was given up: the connection is another one, or
-// too much time has passed.
+// BackupRead asks for the next piece of a state. NOT_FOUND says that the host has given the state up: the client reads
+// over another connection, or too much time has passed.
 type BackupRead struct {
 	StateID uint64
 }
@@ -74,7 +74,7 @@ func (m *BackupRead) requestFields(c *codec) { c.uint("state_id", &m.StateID) }
 type BackupReadAnswer struct {
 	// Piece is the next part of the state, at most PageBytes.
 	Piece []byte
-	// Done: it was the last one.
+	// Done: the piece is the last.
 	Done bool
 }
 
@@ -86,7 +86,8 @@ func (m *BackupReadAnswer) answerFields(c *codec) {
 	c.bool("done", &m.Done)
 }
 
-// BackupEnd gives a state up that is not read to its end. One that is not there is given up already.
+// BackupEnd gives up a state that the client does not read to the end. A missing state is given up already, and the
+// answer is a success.
 type BackupEnd struct {
 	StateID uint64
 }

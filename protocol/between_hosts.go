@@ -1,21 +1,21 @@
 package protocol
 
-// What is in this file goes between hosts, over their own port. It is never announced to clients, and a host answers
-// a client that sends it as a request that it does not know.
+// The messages of this file go between hosts, over a port of the hosts. A host announces none of the messages to
+// clients, and answers a client that sends such a request like a client that sends an unknown request.
 
 // BetweenHosts says whether requests of this kind go from host to host only.
 func (k Kind) BetweenHosts() bool {
 	return k >= minBetweenHosts && k <= maxBetweenHosts || k >= minOfHost && k <= maxOfHost
 }
 
-// ShardReport asks a host what it observes of the shards that it leads, and of itself.
+// ShardReport asks a host for its observations of itself and of the shards that the host leads.
 type ShardReport struct {
-	// Term is that of the meta shard in which the host that asks leads it.
+	// Term is the term of the meta shard in which the asking host leads the meta shard.
 	Term uint64
-	// GovernorHostID is that host.
+	// GovernorHostID is the asking host.
 	GovernorHostID uint64
-	// Target and Current are the states of the host that is asked, by the records of the meta shard, with the epochs of
-	// both. It may have no replica that would show them.
+	// Target and Current are the states of the asked host by the records of the meta shard, with the epochs of both.
+	// The asked host may have no replica of the meta shard, and so no other way to know the states.
 	Target       HostState
 	TargetEpoch  uint64
 	Current      HostState
@@ -36,18 +36,18 @@ func (m *ShardReport) requestFields(c *codec) {
 
 // ShardReportAnswer answers a ShardReport.
 type ShardReportAnswer struct {
-	// Incarnation is that of the data directory of the host that answers.
+	// Incarnation is the incarnation of the answering host's data directory.
 	Incarnation []byte
-	// Fresh: its barriers on the meta shard succeed. They have done so without a gap for FreshMillis; the last that
-	// did began BarrierMillis ago.
+	// Fresh: the host's barriers on the meta shard succeed. They have succeeded without a gap for FreshMillis; the last
+	// success began BarrierMillis ago.
 	Fresh         bool
 	FreshMillis   uint64
 	BarrierMillis uint64
-	// Full: its disk is nearly full, and it takes no more of any log.
+	// Full: the disk of the host is nearly full, and the host takes no further entries of any log.
 	Full bool
-	// Led are the shards that it leads and whose membership it could read with a barrier.
+	// Led are the shards that the host leads, as far as the host could read the membership with a barrier.
 	Led LedShards
-	// Held are the replicas that it runs.
+	// Held are the replicas that the host runs.
 	Held HeldReplicas
 }
 
@@ -64,16 +64,16 @@ func (m *ShardReportAnswer) answerFields(c *codec) {
 	m.Held.list(c, "held")
 }
 
-// LedShards is a list of shards with what their leader observes.
+// LedShards is a list of shards with the observations of their leader.
 type LedShards = List[LedShard, *LedShard]
 
 // LedShard is a shard as its leader sees it.
 type LedShard struct {
 	ID   uint64
 	Term uint64 // of the shard's own log
-	// LedMillis is for how long it has been led by this host.
+	// LedMillis is how long this host has led the shard.
 	LedMillis uint64
-	// Change numbers the membership, as it was read with a barrier.
+	// Change numbers the membership, as the leader read it with a barrier.
 	Change  uint64
 	Members ShardMembers
 }
@@ -91,19 +91,21 @@ func (s *LedShard) fields(c *codec) {
 // ShardMembers is a list of members of a shard.
 type ShardMembers = List[ShardMember, *ShardMember]
 
-// ShardMember is a replica in the membership of a shard, and how far it has the log by what it has answered.
+// ShardMember is a replica in the membership of a shard, with its progress in the log by its acknowledgements.
 type ShardMember struct {
 	ReplicaID   uint64
 	HostID      uint64
 	Incarnation []byte
 	Voter       bool
-	Index       uint64 // the last that it has acknowledged
-	// BehindMillis is how long ago the leader had committed no more than that.
+	Index       uint64 // the last acknowledged index
+	// BehindMillis is the time since the leader had committed no more than Index.
 	BehindMillis uint64
-	// Tried: the leader has sent it something in its term. SilentMillis is for how long it has not answered since.
+	// Tried: the leader has sent a message to the replica in the leader's term. SilentMillis is how long the replica
+	// has not answered since.
 	Tried        bool
 	SilentMillis uint64
-	// SnapshotPercent is how much of a snapshot it has got, SnapshotRate in bytes a second; 0 where it is sent none.
+	// SnapshotPercent is the received part of a snapshot, SnapshotRate the rate in bytes a second; 0 while the leader
+	// sends no snapshot.
 	SnapshotPercent uint64
 	SnapshotRate    uint64
 }
@@ -139,17 +141,19 @@ func (r *HeldReplica) fields(c *codec) {
 	c.uint("replica_id", &r.ReplicaID)
 }
 
-// StepEffect asks a host to do what a step of the governor is for. STALE says that the term is over, MOVED that the
-// host does not lead the shard, FENCED that the membership is another one, UNAVAILABLE that the outcome is not known.
+// StepEffect asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED
+// that the host does not lead the shard, FENCED that the membership has changed, UNAVAILABLE that the outcome is
+// unknown.
 type StepEffect struct {
-	// Term is that of the meta shard in which the host that asks leads it.
+	// Term is the term of the meta shard in which the asking host leads the meta shard.
 	Term   uint64
 	StepID uint64
 	Effect EffectKind
-	// ShardID and ReplicaID are what it is about.
+	// ShardID and ReplicaID name the replica that the step is about.
 	ShardID   uint64
 	ReplicaID uint64
-	// HostID is who gets the leadership, or on which host the replica is, whose data directory has the Incarnation.
+	// HostID is the host that gets the leadership, or the host of the replica, whose data directory has the
+	// Incarnation.
 	HostID      uint64
 	Incarnation []byte
 	// Change numbers the membership that the effect is for.
@@ -178,7 +182,7 @@ func (*StepEffectAnswer) Kind() Kind { return KindStepEffect.Answer() }
 
 func (*StepEffectAnswer) answerFields(*codec) {}
 
-// EffectKind is what a host is asked to do. The first five have the numbers of the governor's steps.
+// EffectKind says what a StepEffect asks of a host. The first five have the numbers of the governor's steps.
 type EffectKind uint8
 
 const (
@@ -190,13 +194,13 @@ const (
 	EffectPromote EffectKind = 3
 	// EffectRemove: the leader removes ReplicaID.
 	EffectRemove EffectKind = 4
-	// EffectClear: the host stops ReplicaID, which was removed, and deletes its data.
+	// EffectClear: the host stops the removed replica ReplicaID, and deletes its data.
 	EffectClear EffectKind = 5
-	// EffectHold: the host starts ReplicaID, which was added.
+	// EffectHold: the host starts the added replica ReplicaID.
 	EffectHold EffectKind = 16
 )
 
-// String returns the effect as the docs write it, or its number where it is not known here.
+// String returns the effect as the docs write it, or the number of an unknown effect.
 func (k EffectKind) String() string {
 	if k == EffectHold {
 		return "HOLD"

@@ -1,7 +1,7 @@
 package protocol
 
-// Request is one message from a client, as a host reads it: the field that Kind names is filled, the others hold what
-// they held before.
+// Request is a message from a client, as a host reads it. The decoder fills the field that Kind names, and leaves all
+// other fields as the messages before have left them.
 type Request struct {
 	Kind Kind
 	ID   uint64
@@ -90,14 +90,14 @@ type Request struct {
 	Concerns          Concerns
 }
 
-// Answer is one message from a host, as a client reads it: the answer to a request, or a push. The field that Kind
-// names is filled, the others hold what they held before.
+// Answer is a message from a host, as a client reads it: the answer to a request, or a push. The decoder fills the
+// field that Kind names, and leaves all other fields as the messages before have left them.
 type Answer struct {
 	Kind Kind
-	// ID is that of the request that the message belongs to; 0 for a push that belongs to none.
+	// ID is the id of the request that the message belongs to; 0 for a push without a request.
 	ID uint64
-	// Result is the outcome that an answer begins with. Where it is not a success, the field that Kind names is zero.
-	// For a push it is success: pushes that carry an outcome have it in their own field.
+	// Result is the outcome at the head of an answer. After a failure the field that Kind names is zero. Of a push
+	// Result is a success: a push with an outcome has the outcome in a field of its own.
 	Result Result
 
 	Welcome           Welcome

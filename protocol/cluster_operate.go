@@ -2,13 +2,13 @@ package protocol
 
 import "github.com/signalbox/signalbox/protocol/host"
 
-// What operators do with the hosts of a cluster. A host is named by its name, or by its id in decimal digits. The host
-// that leads the meta shard serves the request, all others answer MOVED.
+// The requests of operators about the hosts of a cluster. A request names a host by its name, or by its id in decimal
+// digits. The host that leads the meta shard serves the requests, and all other hosts answer MOVED.
 
-// Operation makes an operator's request one that is carried out once, and says who asks for it, and why.
+// Operation makes the cluster apply an operator's request at most once, and says who asks, and why.
 type Operation struct {
 	Numbered Numbered
-	// Author and Reason are kept for people. The name of the token that is used is kept beside the author.
+	// Author and Reason are kept for people. The name of the client's token is kept beside the author.
 	Author []byte
 	Reason []byte
 }
@@ -24,11 +24,11 @@ type HostOperate struct {
 	Operation
 	Verb HostVerb
 	Host []byte
-	// Force: HostExpel, though the host is online.
+	// Force makes HostExpel expel an online host too.
 	Force bool
 	// Domain is the new failure domain of HostAlter: dc=a,rack=1.
 	Domain []byte
-	// Successor is the name of the host that takes the place of the other one: of HostReplace.
+	// Successor is the name of the host that takes the place of Host, for HostReplace.
 	Successor []byte
 }
 
@@ -44,12 +44,12 @@ func (m *HostOperate) requestFields(c *codec) {
 	c.text("successor", &m.Successor, MaxHostNameBytes)
 }
 
-// HostOperateAnswer answers a HostOperate. What was asked for is on record; the governor brings it about.
+// HostOperateAnswer answers a HostOperate. The wish of the operator is on record, and the governor brings it about.
 type HostOperateAnswer struct {
 	HostID uint64
-	// Existed: it was so before, and nothing was changed.
+	// Existed: the wish was on record before, and nothing was changed.
 	Existed bool
-	// Since is for numbered requests that are sent first from now on.
+	// Since goes into numbered requests that the client sends for the first time after this answer.
 	Since uint64
 }
 
@@ -68,13 +68,13 @@ type HostVerb uint8
 // The verbs.
 const (
 	HostVerbUnknown HostVerb = 0
-	HostDrain       HostVerb = 1 // it hands over what it leads and votes in, and goes offline
+	HostDrain       HostVerb = 1 // the host hands over its leaderships and votes, and goes offline
 	HostUndrain     HostVerb = 2
-	HostCordon      HostVerb = 3 // it gets no more replicas, votes and leaderships than it has
+	HostCordon      HostVerb = 3 // the host gets no further replicas, votes and leaderships
 	HostUncordon    HostVerb = 4
-	HostAlter       HostVerb = 5 // it gets another failure domain
-	HostExpel       HostVerb = 6 // it leaves for ever
-	HostReplace     HostVerb = 7 // it is expelled, and another one takes its place
+	HostAlter       HostVerb = 5 // the host gets another failure domain
+	HostExpel       HostVerb = 6 // the host leaves for ever
+	HostReplace     HostVerb = 7 // the host is expelled, and a successor takes its place
 )
 
 // String returns the verb as the docs write it.
@@ -82,7 +82,7 @@ func (v HostVerb) String() string {
 	return nameOf(v, "HOST_VERB", "UNKNOWN", "DRAIN", "UNDRAIN", "CORDON", "UNCORDON", "ALTER", "EXPEL", "REPLACE")
 }
 
-// ShardTransfer asks for another leader of a shard, which is 0 for the meta shard. The governor tries for a minute.
+// ShardTransfer asks for another leader of a shard; shard 0 is the meta shard. The governor tries for a minute.
 type ShardTransfer struct {
 	Operation
 	ShardID uint64
@@ -101,7 +101,7 @@ func (m *ShardTransfer) requestFields(c *codec) {
 // ShardTransferAnswer answers a ShardTransfer.
 type ShardTransferAnswer struct {
 	HostID  uint64
-	Existed bool // it was asked for already
+	Existed bool // the transfer was asked for already
 	Since   uint64
 }
 
@@ -114,13 +114,13 @@ func (m *ShardTransferAnswer) answerFields(c *codec) {
 	c.uint("since", &m.Since)
 }
 
-// StepCancel ends an open step of the governor, or the delay of what has failed.
+// StepCancel ends an open step of the governor, or the delay after a failed step.
 type StepCancel struct {
 	Operation
-	// StepID is the step, 0 where Subject is what waits.
+	// StepID is the step, 0 where Subject names a subject with a delay.
 	StepID  uint64
 	Subject []byte
-	// HoldMillis is how long the governor begins no other step with the subject of the one that was cancelled.
+	// HoldMillis is how long the governor begins no step with the subject of the cancelled step.
 	HoldMillis uint64
 }
 
@@ -148,8 +148,8 @@ func (m *StepCancelAnswer) answerFields(c *codec) {
 	c.uint("since", &m.Since)
 }
 
-// Policy asks for another policy of the governor in the place of the one that is in force. FENCED says that another one
-// is by now. ClusterDescribe has the one that is.
+// Policy asks for another policy of the governor in the place of the policy in force. FENCED says that From is no
+// longer in force. The answer to a ClusterDescribe has the policy in force.
 type Policy struct {
 	Operation
 	From host.Policy
@@ -167,7 +167,7 @@ func (m *Policy) requestFields(c *codec) {
 
 // PolicyAnswer answers a Policy.
 type PolicyAnswer struct {
-	Existed bool // it was in force already
+	Existed bool // the policy was in force already
 	Since   uint64
 }
 
@@ -183,11 +183,10 @@ func (m *PolicyAnswer) answerFields(c *codec) {
 type Token struct {
 	Operation
 	Verb TokenVerb
-	// ID names the token, and Hash is the SHA-256 of its secret: the client has drawn both, and no host has the
-	// secret.
+	// ID names the token, and Hash is the SHA-256 of its secret. The client has drawn both, and no host has the secret.
 	ID   []byte
 	Hash []byte
-	// ValidMillis is for how long the token is good.
+	// ValidMillis is how long the token is good.
 	ValidMillis uint64
 }
 
@@ -204,12 +203,12 @@ func (m *Token) requestFields(c *codec) {
 
 // TokenAnswer answers a Token.
 type TokenAnswer struct {
-	// Tokens are all of TokenList, and the one of TokenCreate.
+	// Tokens are all tokens for TokenList, and the new token for TokenCreate.
 	Tokens  []host.JoinToken
 	Existed bool
 	Since   uint64
-	// Addresses are where a newcomer reaches hosts of the cluster, and Authority is the SHA-256 of the certificate,
-	// or of that of its authority, which they show there; empty where they speak without TLS.
+	// Addresses are addresses of hosts of the cluster for a newcomer. Authority is the SHA-256 of the certificate that
+	// the hosts show at the addresses, or of the certificate's authority; empty for hosts without TLS.
 	Addresses Addresses
 	Authority []byte
 }
@@ -225,7 +224,7 @@ func (m *TokenAnswer) answerFields(c *codec) {
 	c.bytes("authority", &m.Authority, MaxHashBytes)
 }
 
-// TokenVerb is what is done with tokens for joining.
+// TokenVerb says what a Token does with tokens for joining.
 type TokenVerb uint8
 
 // The verbs.
@@ -244,7 +243,7 @@ func (v TokenVerb) String() string {
 // Addresses is a list of addresses.
 type Addresses = List[Address, *Address]
 
-// Address is one of a list.
+// Address is an address as an item of a list.
 type Address []byte
 
 func (a *Address) item(c *codec) { c.text("", (*[]byte)(a), MaxAddressBytes) }

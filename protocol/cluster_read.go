@@ -2,12 +2,12 @@ package protocol
 
 import "github.com/signalbox/signalbox/protocol/host"
 
-// What operators ask about the hosts of a cluster, its governor and its history. Ages are in milliseconds, by the host
-// that answers.
+// The questions of operators about the hosts of a cluster, the governor and the history. Ages are in milliseconds, by
+// the clock of the answering host.
 
-// ClusterDescribe asks for all that is known of the hosts, the replicas and the governor of a cluster. With STRICT, and
-// where Consistency is 0, the leader of the meta shard answers, and all others MOVED. With RELAXED every host answers
-// from its memory: also where no majority is left.
+// ClusterDescribe asks for everything known of the hosts, the replicas and the governor of a cluster. With STRICT, and
+// where Consistency is 0, the leader of the meta shard answers, and all other hosts answer MOVED. With RELAXED every
+// host answers from its memory, even without a majority.
 type ClusterDescribe struct {
 	Consistency Consistency
 }
@@ -23,13 +23,12 @@ type ClusterDescribeAnswer struct {
 	Generation Generation
 	// GovernorHostID is the host that leads the meta shard, 0 for none.
 	GovernorHostID uint64
-	// Observed: the host that answers governs, and has heard from all others. Otherwise all that is observed is
-	// missing.
+	// Observed: the answering host governs, and has heard from all other hosts. Otherwise all observations are missing.
 	Observed bool
 	Hosts    []host.Host
 	Shards   []host.Shard
 	Policy   host.Policy
-	// Concerns is what is not as it should be, the worst first.
+	// Concerns are the troubles of the cluster, the worst first.
 	Concerns ClusterConcerns
 	// LastAudit is the number of the newest change in the history.
 	LastAudit uint64
@@ -50,8 +49,8 @@ func (m *ClusterDescribeAnswer) answerFields(c *codec) {
 	c.uint("last_audit", &m.LastAudit)
 }
 
-// ClusterPlan asks the host that governs what would be done next, one step after the other until nothing is left to do.
-// Nothing is changed.
+// ClusterPlan asks the governing host for the coming steps, step after step until nothing is left to do. Nothing is
+// changed.
 type ClusterPlan struct{}
 
 // Kind returns KindClusterPlan.
@@ -62,9 +61,9 @@ func (*ClusterPlan) requestFields(*codec) {}
 // ClusterPlanAnswer answers a ClusterPlan.
 type ClusterPlanAnswer struct {
 	Steps []host.Step
-	// Reasons say why nothing is done after the last step; without any all is as it should be.
+	// Reasons say why no step follows the last step; without any reason the cluster is as it should be.
 	Reasons []host.Reason
-	// Cut: there are more steps.
+	// Cut: the plan goes on behind the last of Steps.
 	Cut bool
 }
 
@@ -77,7 +76,7 @@ func (m *ClusterPlanAnswer) answerFields(c *codec) {
 	c.bool("cut", &m.Cut)
 }
 
-// ClusterWhy asks the host that governs which steps are open, and what it waits for.
+// ClusterWhy asks the governing host for the open steps, and why the governor waits.
 type ClusterWhy struct{}
 
 // Kind returns KindClusterWhy.
@@ -88,7 +87,7 @@ func (*ClusterWhy) requestFields(*codec) {}
 // ClusterWhyAnswer answers a ClusterWhy.
 type ClusterWhyAnswer struct {
 	Steps []host.Step
-	// Reasons say why nothing else is done; without any all is as it should be.
+	// Reasons say why no other step is open; without any reason the cluster is as it should be.
 	Reasons []host.Reason
 }
 
@@ -102,9 +101,9 @@ func (m *ClusterWhyAnswer) answerFields(c *codec) {
 
 // AuditRead asks for a page of the history of changes.
 type AuditRead struct {
-	// From is the number of the first change of the page; 0 asks for the newest ones.
+	// From is the number of the first change of the page; 0 asks for the newest changes.
 	From uint64
-	// Limit is the most changes that the page may have; 0 leaves it to the host.
+	// Limit is the most changes that the page may have; 0 leaves the choice to the host.
 	Limit uint64
 }
 
@@ -119,9 +118,9 @@ func (m *AuditRead) requestFields(c *codec) {
 // AuditReadAnswer answers an AuditRead.
 type AuditReadAnswer struct {
 	Entries []host.Entry // by number
-	// Next is where the next page begins; 0 where this is the last one.
+	// Next is the start of the next page; 0 on the last page.
 	Next uint64
-	// Oldest and Newest are the numbers of the changes that are kept; 0 where there are none.
+	// Oldest and Newest are the numbers of the oldest and the newest kept change; 0 without any change.
 	Oldest uint64
 	Newest uint64
 }

@@ -2,9 +2,10 @@ package protocol
 
 import "github.com/signalbox/signalbox/protocol/concern"
 
-// The records that a ClusterDescribeAnswer consists of.
+// The records of a ClusterDescribeAnswer.
 
-// Generation distinguishes a cluster from the one that it was made of by a recovery. It is all zero before the first.
+// Generation distinguishes a cluster from the cluster before a recovery. Before the first recovery both fields are
+// zero.
 type Generation struct {
 	Number uint64
 	Draw   []byte // 16 random bytes
@@ -15,18 +16,18 @@ func (g *Generation) fields(c *codec) {
 	c.bytes("draw", &g.Draw, MaxIncarnationBytes)
 }
 
-// ClusterConcerns is a list of what is not as it should be with the hosts.
+// ClusterConcerns is a list of troubles of the hosts.
 type ClusterConcerns = List[Concern, *Concern]
 
-// Concern is something that is not as it should be with the hosts, as clients of before level 7 read it.
+// Concern is a trouble of the hosts, in the form for clients below level 7.
 type Concern struct {
 	Severity concern.Severity
-	// Code is for programs, Text for people, Mend what to do, with the command where there is one.
+	// Code is for programs, Text for people. Mend says how to mend the trouble, with a command if possible.
 	Code   []byte
 	Text   []byte
 	Mend   []byte
 	HostID uint64 // 0 for none
-	// Shards are those that it is about; none where it is about all or none.
+	// Shards are the shards in trouble; empty where all shards are, or none.
 	Shards ShardIDs
 }
 

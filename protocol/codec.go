@@ -8,13 +8,13 @@ import (
 
 // codec writes or reads the fields of one message.
 //
-// A message names its fields once, in the order of the wire, with one call for each (its fields method);
-// the same calls write them and read them, so that the two directions cannot differ. Writing leaves
-// out trailing fields that are zero. Reading gives missing trailing fields their zero value, skips
-// trailing ones that it does not know, and keeps the first error: everything after it reads as zero.
+// A message names its fields once, in the order of the wire, with one call for each (its fields method). The calls both
+// write and read the fields, so the two directions cannot differ. Writing leaves out trailing fields that are zero.
+// Reading sets missing trailing fields to zero, skips unknown trailing fields, and keeps the first error: everything
+// behind an error reads as zero.
 //
-// Of the msgpack library only the calls for single values are used. Those that read containers trust the lengths that a
-// peer sends, and one frame of five bytes can make them allocate gigabytes.
+// Of the msgpack library only the calls for single values are used. The library's readers of containers trust the
+// lengths in a frame, so that a frame of five bytes could make a reader allocate gigabytes.
 type codec struct {
 	writing bool
 
@@ -24,23 +24,24 @@ type codec struct {
 
 	in      view
 	dec     *msgpack.Decoder
-	left    int  // fields that the array being read still has
+	left    int  // fields left in the array being read
 	opened  bool // the kind and the request id of the message have been read
 	dataMax uint64
 	now     uint64 // the time of the shard in milliseconds at which a view is seen; 0 while writing
 	err     *DecodeError
 }
 
-// openArray is the array that is being written. Its length is known only when it is closed, so that a
-// placeholder stands for it until then; this is why an array of fields holds at most maxFields.
+// openArray is the array that is being written. The length is known only when the array is closed. Until then a
+// placeholder of one byte stands for the length, and so an array of fields holds at most maxFields.
 type openArray struct {
 	start  int // offset of the placeholder
 	fields int // written so far
-	kept   int // fields up to the last one that is not zero
-	end    int // offset behind that one
+	kept   int // fields up to the last nonzero field
+	end    int // offset behind the last nonzero field
 }
 
-// maxFields is what msgpack's shortest array form can count. It binds what this package writes, not what it reads.
+// maxFields is the most fields that msgpack's shortest array form can count. The limit binds what this package writes,
+// not what the package reads.
 const maxFields = 15
 
 func newCodec() *codec {
@@ -57,7 +58,7 @@ func (c *codec) startWriting(b []byte) {
 	c.array = openArray{}
 }
 
-// written returns what startWriting was given and all that was appended since. The codec does not keep it.
+// written returns the buffer of startWriting with everything appended since. The codec does not keep the buffer.
 func (c *codec) written() []byte {
 	b := c.out.B
 	c.out.B = nil
@@ -74,7 +75,7 @@ func (c *codec) startReading(b []byte) {
 	c.err = nil
 }
 
-// openArray begins an array of fields and returns what closeArray needs to go back to the one around it.
+// openArray begins an array of fields and returns the outer array, for closeArray.
 func (c *codec) openArray() (outer openArray) {
 	outer = c.array
 	c.array.start = len(c.out.B)
@@ -90,7 +91,7 @@ func (c *codec) keepAll() {
 	c.array.end = len(c.out.B)
 }
 
-// closeArray ends the array, cuts its trailing zero fields, and says whether anything was left.
+// closeArray ends the array, cuts its trailing zero fields, and says whether any field remains.
 func (c *codec) closeArray(outer openArray) (nonzero bool) {
 	if c.array.fields > maxFields {
 		panic("protocol: a message or record has more fields than its array can count")
@@ -102,7 +103,7 @@ func (c *codec) closeArray(outer openArray) (nonzero bool) {
 	return kept > 0
 }
 
-// wrote counts a field that has just been written.
+// wrote counts a field just written.
 func (c *codec) wrote(nonzero bool) {
 	c.array.fields++
 	if nonzero {
@@ -110,7 +111,7 @@ func (c *codec) wrote(nonzero bool) {
 	}
 }
 
-// next says whether the array being read has another field, and counts it. After an error it has none.
+// next says whether the array being read has another field, and counts the field. After an error no array has a field.
 func (c *codec) next() bool {
 	if c.left == 0 {
 		return false
@@ -119,16 +120,16 @@ func (c *codec) next() bool {
 	return true
 }
 
-// openRead reads the head of an array and makes its fields the ones that are read next. The field that holds the array
-// has already been counted. It returns what closeRead needs to go back to the array around it.
+// openRead reads the head of an array and makes its fields the next to be read. The field that holds the array has
+// already been counted. The result is the number of fields left in the outer array, for closeRead.
 func (c *codec) openRead() (outer int) {
 	outer = c.left
 	c.left = c.arrayLen("")
 	return outer
 }
 
-// closeRead skips the fields of the array that are not known here, and goes back to the array around it. An error
-// inside gets the name of the field that holds the array in front.
+// closeRead skips the unknown fields of the array, and goes back to the outer array. An error inside gets the name of
+// the holding field in front.
 func (c *codec) closeRead(field string, outer int) {
 	if c.err == nil && c.left > 0 {
 		c.skip(c.left)
@@ -140,7 +141,7 @@ func (c *codec) closeRead(field string, outer int) {
 	}
 }
 
-// fail keeps the first error and makes everything that follows read as missing.
+// fail keeps the first error and makes all further fields read as missing.
 func (c *codec) fail(field, problem string) {
 	c.left = 0
 	if c.err == nil {

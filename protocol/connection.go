@@ -1,6 +1,6 @@
 package protocol
 
-// Hello is the first request on a connection, and is sent only then.
+// Hello is the first request on a connection. No later request may be a Hello.
 type Hello struct {
 	// VersionMin and VersionMax bound the protocol versions that the client speaks.
 	VersionMin uint64
@@ -8,9 +8,10 @@ type Hello struct {
 	// ClientName and ClientVersion are for logs and listings.
 	ClientName    []byte
 	ClientVersion []byte
-	// Token is what the client may be let in with.
+	// Token is the secret that may let the client in.
 	Token []byte
-	// PushKinds are the pushes of the second block of kinds that the client understands. No other is sent to it.
+	// PushKinds are the pushes of the second block of kinds that the client understands. The host sends the client no
+	// other push of the block.
 	PushKinds Kinds
 }
 
@@ -28,28 +29,29 @@ func (m *Hello) requestFields(c *codec) {
 
 // Welcome answers a Hello.
 type Welcome struct {
-	// Version is the highest that both sides speak.
+	// Version is the highest version that both sides speak.
 	Version uint64
-	// HostID and HostName are those of the host that answers.
+	// HostID and HostName are the id and the name of the answering host.
 	HostID   uint64
 	HostName []byte
-	// ClusterID distinguishes clusters. A client that finds another one than before has reached the wrong cluster.
+	// ClusterID distinguishes clusters. A client that finds a different id than before has reached the wrong cluster.
 	ClusterID []byte
-	// RoutingVersion is that of the routing that the host has.
+	// RoutingVersion is the version of the host's routing.
 	RoutingVersion uint64
-	// Limits are those in force on the host.
+	// Limits are the limits in force on the host.
 	Limits Limits
-	// PingIntervalMillis is how often a client that has nothing to say must send a frame at the least.
+	// PingIntervalMillis is the longest time between two frames of a client: a client with nothing to say sends a ping.
 	// The host closes a connection that was silent for three times as long.
 	PingIntervalMillis uint64
-	// RequestKinds are the requests of the second block of kinds that the host answers. It may be an older
-	// one, which closes the connection over any other.
+	// RequestKinds are the requests of the second block of kinds that the host answers. An older host closes the
+	// connection over any other request of the block.
 	RequestKinds Kinds
-	// Since is for numbered changes of nodes that are sent first from now on; 0 where the cluster has no numbers yet.
+	// Since goes into numbered changes of nodes that the client sends for the first time from now on; 0 where the
+	// cluster has no numbers yet.
 	Since uint64
-	// Generation counts how often the cluster was made of another one, of a backup or of what a lost majority has left.
+	// Generation counts how often the cluster was made anew, of a backup or of the rest after a lost majority.
 	Generation uint64
-	// KnownAs is the name of the token or certificate that let the client in; empty of an anonymous one.
+	// KnownAs is the name of the token or certificate that let the client in; empty for an anonymous client.
 	KnownAs []byte
 }
 
@@ -76,12 +78,12 @@ func (m *Hello) CommonVersion() (version uint64, ok bool) {
 	return version, version >= max(m.VersionMin, MinVersion)
 }
 
-// OnBehalf says for whom a gateway asks: where the client is that has sent it the request that comes next. It is what
-// the gateway says, for the audit and for people, and decides nothing.
+// OnBehalf says for which client a gateway asks: the address of the client that sent the gateway the request RequestID,
+// which follows. The address is a word of the gateway, for the audit and for people, and decides nothing.
 type OnBehalf struct {
-	// RequestID is that of the request that it is about.
+	// RequestID is the id of the request on behalf of the client.
 	RequestID uint64
-	// Address is that of the client.
+	// Address is the address of the client.
 	Address []byte
 }
 
@@ -109,9 +111,9 @@ func (*Ping) Kind() Kind { return KindPing }
 
 func (*Ping) requestFields(*codec) {}
 
-// Pong answers a Ping. A host sends it only while it is fresh for the home shards of all sessions that
-// are attached over the connection and that it has not reported, before the Pong, as detached. The lease
-// of those sessions counts from the moment the Ping was sent.
+// Pong answers a Ping. A host sends a Pong only while the host is fresh for the home shards of all sessions attached
+// over the connection, apart from sessions that the host has reported as detached before the Pong. The lease of the
+// vouched sessions counts from the moment the Ping was sent.
 type Pong struct{}
 
 // Kind returns the kind of the answer to a Ping.
@@ -119,8 +121,8 @@ func (*Pong) Kind() Kind { return KindPing.Answer() }
 
 func (*Pong) answerFields(*codec) {}
 
-// GoingAway is pushed, with id 0, before the host closes the connection. Its result says why, and how
-// long to wait before coming back:
+// GoingAway is pushed, with id 0, before the host closes the connection. The result says why, and how long the client
+// waits before coming back:
 //
 //   - StatusUnavailable: the host stops; other hosts take over.
 //   - StatusTimeout: the client was silent for too long.

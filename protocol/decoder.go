@@ -2,7 +2,7 @@ package protocol
 
 import "strconv"
 
-// Message returns a pointer to the field that Kind names, or nil where the kind is not known.
+// Message returns a pointer to the field that Kind names, or nil for an unknown kind.
 func (r *Request) Message() RequestMessage {
 	if row := requestOf(r.Kind); row != nil {
 		return row.request(r)
@@ -10,8 +10,8 @@ func (r *Request) Message() RequestMessage {
 	return nil
 }
 
-// RequestDecoder reads what clients send. It is meant to be kept, one for each goroutine that decodes:
-// decoding allocates nothing.
+// RequestDecoder reads the messages of clients. A goroutine that decodes keeps a decoder of its own, because decoding
+// then allocates nothing.
 type RequestDecoder struct {
 	codec   *codec
 	request Request
@@ -24,9 +24,9 @@ func NewRequestDecoder(dataBytes uint64) *RequestDecoder {
 	return d
 }
 
-// Decode reads the payload of one frame. The request is the decoder's own and is valid until the next
-// call; the texts and bytes in it are views into the payload, to be copied by who keeps them. An error is
-// always a *DecodeError, with the kind and the id where they could be read.
+// Decode reads the payload of one frame. The request belongs to the decoder and is valid until the next call. Texts and
+// bytes of the request are views into the payload, so a keeper of a text copies the text. An error is always a
+// *DecodeError, with the kind and the id as far as Decode could read both.
 func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 	c := d.codec
 	r := &d.request
@@ -48,7 +48,7 @@ func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 	return r, nil
 }
 
-// Message returns a pointer to the field that Kind names if that is the answer to a request, or nil.
+// Message returns a pointer to the field that Kind names if Kind is the kind of an answer to a request, or nil.
 func (a *Answer) Message() AnswerMessage {
 	if row := requestOf(a.Kind - AnswerOffset); row != nil {
 		return row.answer(a)
@@ -56,7 +56,7 @@ func (a *Answer) Message() AnswerMessage {
 	return nil
 }
 
-// Push returns a pointer to the field that Kind names if that is a push, or nil.
+// Push returns a pointer to the field that Kind names if Kind is the kind of a push, or nil.
 func (a *Answer) Push() PushMessage {
 	if row := pushOf(a.Kind); row != nil {
 		return row.push(a)
@@ -64,8 +64,8 @@ func (a *Answer) Push() PushMessage {
 	return nil
 }
 
-// AnswerDecoder reads what hosts send. It is meant to be kept, one for each goroutine that decodes:
-// decoding allocates nothing but the strings of failures.
+// AnswerDecoder reads the messages of hosts. A goroutine that decodes keeps a decoder of its own, because decoding then
+// allocates nothing but the strings of failures.
 type AnswerDecoder struct {
 	codec  *codec
 	answer Answer
@@ -76,11 +76,11 @@ func NewAnswerDecoder() *AnswerDecoder {
 	return &AnswerDecoder{codec: newCodec()}
 }
 
-// Decode reads the payload of one frame. The answer is the decoder's own and is valid until the next
-// call; the texts, bytes and lists in it are views into the payload, to be copied by who keeps them,
-// except for those of a Result. An error is always a *DecodeError. One whose UnknownKind is set is of a message
-// that is not known here: a client ignores it, unless it is an answer and its id is that of an open request.
-// The refusal of a request can be read whatever the request's kind.
+// Decode reads the payload of one frame. The answer belongs to the decoder and is valid until the next call. Texts,
+// bytes and lists of the answer are views into the payload, so a keeper copies; only the strings of a Result are copies
+// already. An error is always a *DecodeError. An error with UnknownKind stands for a message of an unknown kind: a
+// client ignores the message, unless the message is an answer with the id of an open request. Decode can read the
+// refusal of any request, even of an unknown kind.
 func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 	c := d.codec
 	a := &d.answer
@@ -104,8 +104,8 @@ func (d *AnswerDecoder) Decode(payload []byte) (*Answer, error) {
 	return a, nil
 }
 
-// unknownAnswer reads the answer to a request that is not known here. Every answer begins with its outcome, and a
-// refusal has nothing behind it, so a refusal can be read.
+// unknownAnswer reads the answer to a request of an unknown kind. Every answer begins with its outcome, and a refusal
+// has nothing behind the outcome, so unknownAnswer can read a refusal.
 func (d *AnswerDecoder) unknownAnswer() {
 	d.codec.result(&d.answer.Result)
 	if d.codec.err == nil && d.answer.Result.Status == StatusSuccess {
@@ -113,9 +113,9 @@ func (d *AnswerDecoder) unknownAnswer() {
 	}
 }
 
-// Every message is an array that begins with its kind and the id of the request that it belongs to.
+// Every message is an array that begins with the kind and the id of the message's request.
 
-// open reads the head of a message. Its fields come next.
+// open reads the head of a message. The fields of the message come next.
 func (c *codec) open(payload []byte) (kind Kind, id uint64) {
 	c.startReading(payload)
 	n := c.arrayLen("")
@@ -137,14 +137,14 @@ func (c *codec) open(payload []byte) (kind Kind, id uint64) {
 	return Kind(number), id
 }
 
-// failKind says that it is not known here what fields follow.
+// failKind reports that the fields of the message are unknown.
 func (c *codec) failKind() {
 	c.fail("kind", "not known here")
 	c.err.UnknownKind = true
 }
 
-// close skips the fields that are not known here, sees that nothing follows the message, and returns what
-// was found wrong with all of it.
+// close skips the unknown fields at the end, checks that nothing follows the message, and returns the error of the
+// whole message.
 func (c *codec) close(kind Kind, id uint64) error {
 	if c.err == nil {
 		c.skip(c.left)
@@ -162,29 +162,30 @@ func (c *codec) close(kind Kind, id uint64) error {
 // truncated is the problem of a value that goes on behind the end of the frame.
 const truncated = "the frame ends in the middle of it"
 
-// DecodeError says what is wrong with a frame's payload. Frames carry their own length, so the connection
-// can go on behind a frame that could not be read; whether it should is the reader's choice.
+// DecodeError says what is wrong with a frame's payload. A frame has its own length, so the connection can go on behind
+// an unreadable frame; the reader decides whether the connection goes on.
 type DecodeError struct {
-	// Kind and ID are those of the message, as far as they could be read; HasID says whether they could.
+	// Kind and ID are the kind and the id of the message, as far as the decoder could read both; HasID says whether the
+	// id could be read.
 	Kind  Kind
 	ID    uint64
 	HasID bool
-	// Field is the path of the field that offends, such as "owners[2].data"; empty where it is the message as a whole.
+	// Field is the path of the offending field, such as "owners[2].data"; empty where the message as a whole offends.
 	Field string
-	// Problem says what offends.
+	// Problem says how the field offends.
 	Problem string
-	// UnknownKind: nothing is wrong with the frame, but its kind is not known here. A client ignores
-	// such a push; a host answers such a request with StatusUnsupported.
+	// UnknownKind: the frame is sound, but the kind of the message is unknown here. A client ignores a push of an
+	// unknown kind; a host answers a request of an unknown kind with StatusUnsupported.
 	UnknownKind bool
 }
 
-// Answerable says whether what could not be read was a request that can be answered: its id is known, and its kind
-// has an answer.
+// Answerable says whether the unreadable message was a request that can be answered: the id is known, and the kind has
+// an answer.
 func (e *DecodeError) Answerable() bool {
 	return e.HasID && e.Kind.IsRequest()
 }
 
-// Error names the message, the field, and what is wrong with it.
+// Error names the message, the field, and the problem of the field.
 func (e *DecodeError) Error() string {
 	text := "protocol: decode"
 	if e.Kind != 0 {
@@ -199,7 +200,7 @@ func (e *DecodeError) Error() string {
 	return text + ": " + e.Problem
 }
 
-// Status is what a host answers to a request that it could not read.
+// Status is the status of a host's answer to the unreadable request.
 func (e *DecodeError) Status() Status {
 	if e.UnknownKind {
 		return StatusUnsupported
@@ -207,7 +208,7 @@ func (e *DecodeError) Status() Status {
 	return StatusBadRequest
 }
 
-// Result is the answer to a request that could not be read, naming the field and the problem.
+// Result is the answer to the unreadable request, naming the field and the problem.
 func (e *DecodeError) Result() Result {
 	text := e.Problem
 	if e.Field != "" {
@@ -221,7 +222,7 @@ func (e *DecodeError) Is(target error) bool {
 	return e.Status().is(target)
 }
 
-// within puts the name of the field that holds the offending one in front of it.
+// within puts the name of the holding field in front of the offending field.
 func (e *DecodeError) within(field string) {
 	if e.Field != "" && field != "" {
 		field += "."

@@ -10,10 +10,10 @@ type SemaphoreDescribe struct {
 	Consistency    Consistency
 	// After is the Next of the page before; 0 for the first page.
 	After uint64
-	// Limit is the most owners and waiters that the page may have; 0 leaves it to the host.
+	// Limit is the most owners and waiters that the page may have; 0 leaves the choice to the host.
 	Limit uint64
-	// WatchData and WatchOwners leave a one-shot watch for the session SessionID, which must be attached
-	// over or bound to this connection. It replaces the one that the session has on the semaphore.
+	// WatchData and WatchOwners leave a one-shot watch for the session SessionID, which must be attached over or bound
+	// to this connection. The watch replaces an older watch of the session on the semaphore.
 	WatchData   bool
 	WatchOwners bool
 	SessionID   uint64
@@ -42,8 +42,7 @@ type SemaphoreDescribeAnswer struct {
 	// Owners and Waiters are ordered by order id; every owner comes before every waiter.
 	Owners  Owners
 	Waiters Waiters
-	// Next is where the next page begins; 0 where this is the last one. Pages show the owners of one
-	// moment if all have the same revision.
+	// Next is the start of the next page; 0 on the last page. Pages of equal revisions show the owners at one moment.
 	Next uint64
 	// WatchAdded: a one-shot watch was left.
 	WatchAdded bool
@@ -60,9 +59,9 @@ func (m *SemaphoreDescribeAnswer) answerFields(c *codec) {
 	c.bool("watch_added", &m.WatchAdded)
 }
 
-// Changed is pushed with the id of a SemaphoreDescribe that left a watch, and ends the watch. Both flags
-// are true when the semaphore is gone; both are false when the watch ended without a change being known,
-// so that the semaphore must be described again.
+// Changed is pushed with the id of a SemaphoreDescribe that left a watch, and ends the watch. Both flags are true after
+// the semaphore's deletion. Both are false when the watch ended and a change may be unknown, so that the client must
+// describe the semaphore again.
 type Changed struct {
 	Data   bool
 	Owners bool
@@ -84,8 +83,9 @@ type Owner struct {
 	Count     uint64
 	// Data is what the session attached to its acquire.
 	Data []byte
-	// SinceMillis is when it became an owner, in milliseconds since 1970 by the wall clock of a host; 0 where that is
-	// not known. It is for people, as is the client. Only a SEMAPHORE_DESCRIBE shows them.
+	// SinceMillis is the moment when the session became an owner, in milliseconds since 1970 by the wall clock of a
+	// host; 0 for an unknown moment. Both SinceMillis and Client are for people, and only a SEMAPHORE_DESCRIBE shows
+	// them.
 	SinceMillis uint64
 	Client      ClientInfo
 }
@@ -112,10 +112,10 @@ type Waiter struct {
 	Count     uint64
 	// Data is what the session attached to its acquire.
 	Data []byte
-	// TimeoutMillis is that of the session's latest acquire.
+	// TimeoutMillis is the timeout of the session's latest acquire.
 	TimeoutMillis uint64
-	// SinceMillis is when it began to wait, in milliseconds since 1970 by the wall clock of a host; 0 where that is not
-	// known. It is for people, as is the client.
+	// SinceMillis is the moment when the session began to wait, in milliseconds since 1970 by the wall clock of a host;
+	// 0 for an unknown moment. Both SinceMillis and Client are for people.
 	SinceMillis uint64
 	Client      ClientInfo
 }

@@ -14,31 +14,32 @@ type RequestMessage interface {
 	requestFields(c *codec)
 }
 
-// AnswerMessage is what a host answers to a request that it carried out.
+// AnswerMessage is the answer of a host to a request that was carried out.
 type AnswerMessage interface {
 	// Kind returns the kind of the message.
 	Kind() Kind
 	answerFields(c *codec)
 }
 
-// PushMessage is what a host sends unasked, or as the later outcome of a request.
+// PushMessage is a message that a host sends unasked, or as the later outcome of a request.
 type PushMessage interface {
 	// Kind returns the kind of the message.
 	Kind() Kind
 	pushFields(c *codec)
 }
 
-// Encoder appends messages, as whole frames, to buffers. It is meant to be kept: encoding allocates
-// nothing but what the buffer needs to grow. Messages are only read, but the compiler cannot see that;
-// to allocate nothing for them either, use one variable many times.
+// Encoder appends messages, as whole frames, to buffers. An Encoder is meant to be kept: encoding allocates nothing but
+// the growth of the buffer. Messages are only read, but the compiler cannot see that, and moves a message to the heap;
+// a caller that uses one variable many times allocates nothing for messages either.
 //
-// Nothing is compared with the limits in force: a peer refuses what is over them. A client compares data with the
-// limits of the Welcome before it sends it, because a host closes the connection over a frame that is too large.
+// An Encoder compares nothing with the limits in force, because the peer refuses what is over a limit. A client
+// compares data with the limits of the Welcome before sending, because a host closes the connection over a frame that
+// is too large.
 //
 // An Encoder serves one goroutine at a time.
 type Encoder struct {
 	codec  *codec
-	pushes KindSet // of the second block, that the client understands
+	pushes KindSet // of the second block, understood by the client
 }
 
 // NewEncoder returns an Encoder.
@@ -46,8 +47,8 @@ func NewEncoder() *Encoder {
 	return &Encoder{codec: newCodec()}
 }
 
-// Request appends a request. The id is the client's choice: not 0, and not that of another request that
-// is unanswered on the connection, of an acquire that waits, or of an open watch.
+// Request appends a request. The client chooses the id: not 0, and not the id of an unanswered request of the
+// connection, of a waiting acquire, or of an open watch.
 func (e *Encoder) Request(buf *bytebufferpool.ByteBuffer, id uint64, m RequestMessage) {
 	start := e.open(buf, m.Kind(), id)
 	m.requestFields(e.codec)
@@ -63,21 +64,21 @@ func (e *Encoder) Answer(buf *bytebufferpool.ByteBuffer, id uint64, m AnswerMess
 	e.close(buf, start)
 }
 
-// Failure appends the answer to a request, of a kind known here or not, that was not carried out. The kind must be
-// that of a request: no other has an answer.
+// Failure appends the answer to a refused or failed request, of a known kind or not. The kind must be the kind of a
+// request, because nothing else has an answer.
 func (e *Encoder) Failure(buf *bytebufferpool.ByteBuffer, id uint64, request Kind, result *Result) {
 	start := e.open(buf, request.Answer(), id)
 	e.codec.result(result)
 	e.close(buf, start)
 }
 
-// Understands says which pushes of the second block of kinds the client understands that the frames are for. Others
-// are not appended; until it is called, that is all of the block.
+// Understands sets the pushes of the second block of kinds that the client of this encoder understands. No other push
+// of the block is appended; before the first call, no push of the block is.
 func (e *Encoder) Understands(pushes KindSet) {
 	e.pushes = pushes
 }
 
-// Push appends a push, if it may be sent to the client. The id is that of the request it belongs to, or 0.
+// Push appends a push, if the client understands its kind. The id is the id of the push's request, or 0.
 func (e *Encoder) Push(buf *bytebufferpool.ByteBuffer, id uint64, m PushMessage) {
 	if !e.pushes.Allows(m.Kind()) {
 		return
@@ -107,24 +108,24 @@ func (e *Encoder) close(buf *bytebufferpool.ByteBuffer, start int) {
 	closeFrame(buf.B, start)
 }
 
-// View returns the bytes of a string without a copy, for a field of a message that is to be sent.
-// They must not be written to.
+// View returns the bytes of a string without a copy, for a field of a message to send. The caller must not write to the
+// bytes.
 func View(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
-// Text returns bytes of a message as a string without a copy. It is good for as long as the bytes are.
+// Text returns bytes of a message as a string without a copy. The string is good for as long as the bytes are.
 func Text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// SharedPush is a push that many requests get: it is encoded once, and only its head is written for each
-// of them. It may be used by many goroutines; it does not change.
+// SharedPush is a push as the answer to many requests. The fields are encoded once, and only the head is written for
+// each request. A SharedPush does not change, so many goroutines may use it.
 type SharedPush struct {
 	kind   Kind
 	count  int
 	fields []byte
 }
 
-// SharedPush encodes a push for many.
+// SharedPush encodes a push for many requests.
 func (e *Encoder) SharedPush(m PushMessage) SharedPush {
 	c := e.codec
 	c.startWriting(nil)
@@ -139,7 +140,7 @@ func (e *Encoder) SharedPush(m PushMessage) SharedPush {
 	}
 }
 
-// Size returns how many bytes the push takes in a frame at the most, its length included.
+// Size returns the most bytes that the push takes in a frame, the length of the frame included.
 func (p *SharedPush) Size() int {
 	return FrameHeaderBytes + len(p.fields) + maxHeadBytes
 }
@@ -147,7 +148,7 @@ func (p *SharedPush) Size() int {
 // maxHeadBytes is the longest head of a message: its array, its kind, and its request id.
 const maxHeadBytes = 1 + 3 + 9
 
-// Push appends the push with the id of a request, if it may be sent to the client that the encoder is for.
+// Push appends the push with the id of a request, if the client of the encoder understands its kind.
 func (p *SharedPush) Push(e *Encoder, buf *bytebufferpool.ByteBuffer, id uint64) {
 	if !e.pushes.Allows(p.kind) {
 		return

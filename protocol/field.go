@@ -9,15 +9,15 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// The calls below are the types of docs/protocol.md: uint, bool, text, bytes, and record. Each takes the
-// field's name as the docs write it, for errors. Errors of the library's encoder are ignored: it
-// has none of its own, and writing to a ByteBuffer never fails.
+// The calls below are the types of docs/protocol.md: uint, bool, text, bytes, and record. Each call takes the field's
+// name in the docs, for errors. Errors of the library's encoder are ignored: the encoder has no errors of its own, and
+// writing to a ByteBuffer never fails.
 //
-// Values of one byte (small numbers, bools, heads of short arrays) are most of what a message consists
-// of, and they are their own encoding. They are handled here, without the library's way through several
-// interfaces, which saves a seventh of the time of an acquire.
+// Values of one byte (small numbers, bools, heads of short arrays) are the largest part of a message, and are their own
+// encoding. The calls handle such values here, without the library's way through several interfaces, which saves a
+// seventh of the time of an acquire.
 
-// maxOneByte is the largest number that msgpack writes as one byte: itself.
+// maxOneByte is the largest number that msgpack writes as one byte: the number itself.
 const maxOneByte = 0x7f
 
 // uint is a field of type uint.
@@ -55,13 +55,13 @@ func (c *codec) timeout(field string, v *uint64, most uint64) {
 	}
 }
 
-// enum is a uint that one of this package's small types holds. A value that is not known here is kept:
-// a peer of a later version may have more of them.
+// enum is a uint that a small type of this package holds. An unknown value is kept, because a peer of a later version
+// may have further values.
 func enum[E ~uint8](c *codec, field string, v *E) {
 	wide := uint64(*v)
 	c.uint(field, &wide)
 	if c.writing {
-		return // what is sent may be shared by many, so it is not written to, not even with its own value
+		return // many may share a message to send, so the variable is never written to, not even its own value
 	}
 	if wide > 255 {
 		c.fail(field, strconv.FormatUint(wide, 10)+", at most 255")
@@ -70,7 +70,8 @@ func enum[E ~uint8](c *codec, field string, v *E) {
 	*v = E(wide)
 }
 
-// nameOf returns the name of a small number as the docs write it, or the number itself where it has none here.
+// nameOf returns the name of a small number as the docs write it, or the number itself for a number without a name
+// here.
 func nameOf[E ~uint8](e E, what string, names ...string) string {
 	if int(e) < len(names) {
 		return names[e]
@@ -95,10 +96,10 @@ func (c *codec) bool(field string, v *bool) {
 	}
 }
 
-// text is a field of type text: UTF-8, at most so many bytes. What is read is a view into the frame.
+// text is a field of type text: UTF-8 of at most so many bytes. The text that is read is a view into the frame.
 func (c *codec) text(field string, v *[]byte, most uint64) {
 	if c.writing {
-		// The library wants a string; this one is read only until the call returns.
+		// The library wants a string; the string made here is read only until the call returns.
 		_ = c.enc.EncodeString(unsafe.String(unsafe.SliceData(*v), len(*v)))
 		c.wrote(len(*v) != 0)
 		return
@@ -109,8 +110,8 @@ func (c *codec) text(field string, v *[]byte, most uint64) {
 	}
 }
 
-// textCopy is a field of type text that is copied out of the frame, for what outlives it: errors. Since
-// errors quote what users send, what is not UTF-8 or too long is corrected when it is written.
+// textCopy is a field of type text that is copied out of the frame, for errors, which outlive frames. Errors quote the
+// texts of users, so writing corrects a text that is too long or not UTF-8.
 func (c *codec) textCopy(field string, v *string, most uint64) {
 	if c.writing {
 		_ = c.enc.EncodeString(clip(*v, int(most)))
@@ -123,7 +124,7 @@ func (c *codec) textCopy(field string, v *string, most uint64) {
 	}
 }
 
-// bytes is a field of type bytes, at most so many. What is read is a view into the frame.
+// bytes is a field of type bytes, of at most so many. The bytes that are read are a view into the frame.
 func (c *codec) bytes(field string, v *[]byte, most uint64) {
 	if c.writing {
 		_ = c.enc.EncodeBytesLen(len(*v))
@@ -151,7 +152,7 @@ func (c *codec) record(field string, fields func(*codec)) {
 		return
 	}
 	if !c.next() {
-		fields(c) // the array has no fields left, so this makes all of them zero
+		fields(c) // the array has no fields left, so all fields become zero
 		return
 	}
 	outer := c.openRead()

@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// HostStatus asks the host how it is.
+// HostStatus asks the host for its state.
 type HostStatus struct{}
 
 // Kind returns KindHostStatus.
@@ -19,7 +19,7 @@ type HostStatusAnswer struct {
 	HostName     []byte
 	Version      []byte // of the server program
 	UptimeMillis uint64
-	// Fresh: the host knew lately that it leads every shard that it believes to lead, of those that have sessions.
+	// Fresh: lately the host was sure of its leadership of every shard with sessions that the host believes to lead.
 	Fresh       bool
 	Connections uint64
 	Sessions    uint64 // attached over those connections
@@ -28,11 +28,12 @@ type HostStatusAnswer struct {
 	Meta ShardStatus
 	// Level is the feature level of the cluster. Its numbers are 0 where the host does not say.
 	Level FeatureLevel
-	// Refusal says in words why the host refuses changes that do not free room on disks. It is empty where it does not.
+	// Refusal says in words why the host refuses changes that do not free room on disks; empty for a host that refuses
+	// none.
 	Refusal []byte
 }
 
-// HostLoad asks the host what it does.
+// HostLoad asks the host for its load.
 type HostLoad struct{}
 
 // Kind returns KindHostLoad.
@@ -40,19 +41,20 @@ func (*HostLoad) Kind() Kind { return KindHostLoad }
 
 func (*HostLoad) requestFields(*codec) {}
 
-// HostLoadAnswer answers a HostLoad with the latest measurement. Requests are counted, so that those of many hosts add
-// up; divided by the span they are a rate.
+// HostLoadAnswer answers a HostLoad with the latest measurement. The answer has counts of requests, not rates, so that
+// a reader can add up the counts of many hosts; a count divided by the span is a rate.
 type HostLoadAnswer struct {
-	// SpanMillis is how long the host was measured, 0 where it does not know yet: then all but the disk is 0.
+	// SpanMillis is how long the host was measured, 0 before the first measurement: then everything but the disk is 0.
 	SpanMillis uint64
-	Requests   uint64 // that were answered in that time
-	Failed     uint64 // of them, with another status than SUCCESS
-	// P50Micros and P99Micros are how long an answer took: the median, and of all but one in a hundred.
+	Requests   uint64 // answered in the span
+	Failed     uint64 // answered with another status than SUCCESS
+	// P50Micros and P99Micros are the times for an answer: the median, and the longest of all but one in a hundred.
 	P50Micros uint64
 	P99Micros uint64
-	// CommitP99Micros is how long a batch took to take effect, of all but one in a hundred.
+	// CommitP99Micros is the longest time from a batch to its effect, of all but one in a hundred.
 	CommitP99Micros uint64
-	// DiskFreeBytes and DiskTotalBytes are of the file system of its data. Both are 0 where it does not say.
+	// DiskFreeBytes and DiskTotalBytes are of the file system with the host's data. Both are 0 where the system does
+	// not say.
 	DiskFreeBytes  uint64
 	DiskTotalBytes uint64
 }
@@ -71,8 +73,8 @@ func (m *HostLoadAnswer) answerFields(c *codec) {
 	c.uint("disk_total_bytes", &m.DiskTotalBytes)
 }
 
-// Concerns asks the host what is not well, as far as the host sees: with itself, with what lies in the shards that it
-// leads, and with all hosts where it leads the meta shard. Every host has to be asked.
+// Concerns asks the host for all troubles in its sight: troubles of the host itself, of objects in the shards that the
+// host leads, and, from the leader of the meta shard, of all hosts. Every host has to be asked.
 type Concerns struct{}
 
 // Kind returns KindConcerns.
@@ -80,14 +82,14 @@ func (*Concerns) Kind() Kind { return KindConcerns }
 
 func (*Concerns) requestFields(*codec) {}
 
-// ConcernsAnswer answers a Concerns. A caller gets those objects only that it may see.
+// ConcernsAnswer answers a Concerns. A caller gets only the objects that the caller may see.
 type ConcernsAnswer struct {
 	HostName []byte
 	// NowMillis is the wall clock of the host.
 	NowMillis uint64
 	Items     HostConcerns // the worst first, at most concern.MaxConcerns
-	// Governs: the list has what there is to say of all hosts, because the host leads the meta shard and has heard from
-	// the others.
+	// Governs: the list has all troubles of all hosts, because the host leads the meta shard and has heard from the
+	// other hosts.
 	Governs bool
 }
 
@@ -101,21 +103,21 @@ func (m *ConcernsAnswer) answerFields(c *codec) {
 	c.bool("governs", &m.Governs)
 }
 
-// HostConcerns is a list of what is not well.
+// HostConcerns is a list of troubles.
 type HostConcerns = List[HostConcern, *HostConcern]
 
-// HostConcern is a concern as a host says it.
+// HostConcern is a trouble in the words of a host.
 type HostConcern struct{ concern.Concern }
 
 func (h *HostConcern) item(c *codec) { c.record("", h.fields) }
 
 func (h *HostConcern) fields(c *codec) { h.Concern.Fields((*cold)(c)) }
 
-// FeatureLevel is what a host knows of the feature level of its cluster.
+// FeatureLevel is a host's knowledge of the feature level of its cluster.
 type FeatureLevel struct {
 	Cluster uint64
 	Newest  uint64 // the highest that the host can follow
-	// HeldBy says in words which hosts keep the level from rising. It is empty where none does.
+	// HeldBy says in words which hosts keep the level from rising; empty for no hosts.
 	HeldBy []byte
 }
 
@@ -148,13 +150,13 @@ type ShardStatuses = List[ShardStatus, *ShardStatus]
 // ShardStatus is the state of a shard on one of its hosts.
 type ShardStatus struct {
 	ID           uint64
-	LeaderHostID uint64 // 0 where the leader is not known
+	LeaderHostID uint64 // 0 for an unknown leader
 	Term         uint64
 	// AppliedIndex is the index of the last log entry that has taken effect here.
 	AppliedIndex uint64
-	// CommitLag is the number of entries known to be committed that have not.
+	// CommitLag is the number of entries known to be committed that have not taken effect here.
 	CommitLag  uint64
-	Sessions   uint64 // whose home the shard is
+	Sessions   uint64 // with the shard as their home
 	Semaphores uint64
 	Waiters    uint64
 	Rollouts   uint64

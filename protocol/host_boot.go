@@ -1,22 +1,23 @@
 package protocol
 
-// What hosts say of themselves to the host that leads the meta shard. Another one answers MOVED, with the leader if it
-// knows it, and carries nothing out.
+// The messages of a host about itself to the leader of the meta shard. A host that does not lead the meta shard answers
+// MOVED, with the leader if known, and does nothing else.
 
 // HostBoot says that the process of a host has started.
 type HostBoot struct {
 	HostID      uint64
 	Incarnation []byte // of its data directory
-	// StartNumber is one more with each start on the directory. StartDraw was drawn by this process.
+	// StartNumber grows by one with each start on the directory. This process has drawn StartDraw.
 	StartNumber uint64
 	StartDraw   uint64
-	// RaftAddress, ClientAddress and AdminAddress are where it is reached. The last may be empty.
+	// RaftAddress, ClientAddress and AdminAddress are the addresses of the host. The last may be empty.
 	RaftAddress   []byte
 	ClientAddress []byte
 	AdminAddress  []byte
-	Version       []byte // of its program
-	Level         uint64 // the highest feature level that it can follow
-	// Domain is where it stands, as KEY=VALUE,KEY=VALUE. It counts where the host has none on record.
+	Version       []byte // of the host's program
+	Level         uint64 // the highest feature level that the host can follow
+	// Domain is the host's failure domain, as KEY=VALUE,KEY=VALUE. The domain counts only for a host without a domain
+	// on record.
 	Domain []byte
 }
 
@@ -44,30 +45,30 @@ func (*HostBootAnswer) Kind() Kind { return KindHostBoot.Answer() }
 
 func (*HostBootAnswer) answerFields(*codec) {}
 
-// HostSay says something else of a host.
+// HostSay reports something else about a host.
 type HostSay struct {
 	What        HostWord
 	HostID      uint64
 	Incarnation []byte
 	StartNumber uint64
 	StartDraw   uint64
-	// Epoch is that of the target which a host has found that returns.
+	// Epoch is the epoch of the target that a returning host has found.
 	Epoch uint64
-	// RaftAddress, ClientAddress and AdminAddress are the new ones of a host that is renamed.
+	// RaftAddress, ClientAddress and AdminAddress are the new addresses of a renamed host.
 	RaftAddress   []byte
 	ClientAddress []byte
 	AdminAddress  []byte
-	// ShardID and Bytes are of a state that is saved for a backup: how much of it the client has.
+	// ShardID and Bytes are of a state that is saved for a backup. Bytes is the part of the state that the client has.
 	ShardID uint64
 	Bytes   uint64
-	// Asked is what the host does, or has done, for a client.
+	// Asked is the request of a client that the host serves, or has served.
 	Asked HostAsked
 }
 
-// HostAsked is who has asked a host for something that goes into the history of the cluster.
+// HostAsked is the request of a client to a host, for the history of the cluster.
 type HostAsked struct {
 	By []byte
-	// What was asked for, and why: empty for a state that is saved.
+	// What the client asked for, and the reason: empty for a state that is saved.
 	What   []byte
 	Reason []byte
 }
@@ -104,27 +105,27 @@ func (*HostSayAnswer) Kind() Kind { return KindHostSay.Answer() }
 
 func (*HostSayAnswer) answerFields(*codec) {}
 
-// HostWord is what a host says of itself.
+// HostWord says what a HostSay is about.
 type HostWord uint8
 
 const (
-	// HostStops: its process is to stop.
+	// HostStops: the process of the host is about to stop.
 	HostStops HostWord = 1
-	// HostReturns: it finds itself taken for failed, and is not.
+	// HostReturns: the host counts as failed, and is not.
 	HostReturns HostWord = 2
-	// HostMoves: it is reached at other addresses.
+	// HostMoves: the host has new addresses.
 	HostMoves HostWord = 3
-	// HostSaves: a client begins to save the state of a shard from it.
+	// HostSaves: a client begins to save the state of a shard from the host.
 	HostSaves HostWord = 4
-	// HostSaved: that client has all of the state.
+	// HostSaved: the client of HostSaves has all of the state.
 	HostSaved HostWord = 5
-	// HostGaveUp: that client does not get the rest of the state.
+	// HostGaveUp: the client of HostSaves does not get the rest of the state.
 	HostGaveUp HostWord = 6
-	// HostNotes: a client has changed something through it, and said why.
+	// HostNotes: a client has changed something through the host, and has given a reason.
 	HostNotes HostWord = 7
 )
 
-// String returns the word as the docs write it, or its number where it is not known here.
+// String returns the word as the docs write it, or the number of an unknown word.
 func (w HostWord) String() string {
 	return nameOf(w, "HOST_WORD", "HOST_WORD_0", "STOPS", "RETURNS", "MOVES", "SAVES", "SAVED", "GAVE_UP", "NOTES")
 }

@@ -7,26 +7,26 @@ import (
 	"github.com/signalbox/signalbox/protocol/rights"
 )
 
-// Kind says what a message is. The numbers are part of the protocol: they never change their meaning and are never used
-// again. Those that are known are in operations.go.
+// Kind is the kind of a message. The numbers are part of the protocol: a number never changes its meaning and is never
+// used again. operations.go has the numbers in use.
 //
-// There are two blocks of them. Those of the first fit into msgpack's one-byte integers, and every peer of this version
-// of the protocol can be sent them. A message of the second goes only to a peer that has announced its kind, see
-// KindSet.
+// Kinds are in two blocks. Kinds of the first block fit into msgpack's one-byte integers, and every peer of this
+// version of the protocol accepts messages of the first block. A message of the second block goes only to a peer that
+// has announced its kind, see KindSet.
 type Kind uint16
 
-// AnswerOffset is the distance from a request's kind to its answer's.
+// AnswerOffset is the distance from a request's kind to the kind of its answer.
 const AnswerOffset Kind = 64
 
-// The first and the last numbers of what each block holds.
+// The first and the last number of each part of a block.
 const (
 	minRequest1, maxRequest1 Kind = 1, 47
 	minPush1, maxPush1       Kind = 112, 127
 	minRequest2, maxRequest2 Kind = 128, 191
 	minPush2, maxPush2       Kind = 256, 319
 
-	// Of the second block, the requests that go between hosts only: those of a host to the leader of the meta shard,
-	// and the others.
+	// The requests of the second block that go between hosts only: from a host to the leader of the meta shard, and all
+	// others.
 	minOfHost, maxOfHost             Kind = 176, 178
 	minBetweenHosts, maxBetweenHosts Kind = 188, 189
 
@@ -36,17 +36,17 @@ const (
 	maxKind Kind = 1<<16 - 1
 )
 
-// IsRequest says whether the number lies where requests do, known or not.
+// IsRequest says whether the number is in the range of requests, known or not.
 func (k Kind) IsRequest() bool {
 	return k >= minRequest1 && k <= maxRequest1 || k >= minRequest2 && k <= maxRequest2
 }
 
-// IsAnswer says whether the number lies where answers do, known or not.
+// IsAnswer says whether the number is in the range of answers, known or not.
 func (k Kind) IsAnswer() bool {
 	return (k - AnswerOffset).IsRequest()
 }
 
-// IsPush says whether the number lies where pushes do, known or not.
+// IsPush says whether the number is in the range of pushes, known or not.
 func (k Kind) IsPush() bool {
 	return k >= minPush1 && k <= maxPush1 || k >= minPush2 && k <= maxPush2
 }
@@ -56,8 +56,8 @@ func (k Kind) Answer() Kind {
 	return k + AnswerOffset
 }
 
-// String returns the kind as the docs write it, or its number where it is not known here. An answer has the name of its
-// request with _ANSWER behind it, but for WELCOME and PONG.
+// String returns the kind as the docs write it, or the number of an unknown kind. An answer has the name of its request
+// with _ANSWER behind it, but for WELCOME and PONG.
 func (k Kind) String() string {
 	request, push := requestOf(k), pushOf(k)
 	switch {
@@ -76,13 +76,13 @@ func (k Kind) String() string {
 	return "KIND_" + strconv.Itoa(int(k))
 }
 
-// IsKnown says whether this build knows the message: what a level brings that it cannot follow it does not know.
+// IsKnown says whether this build knows the message. A build does not know the messages of levels above its newest.
 func (k Kind) IsKnown() bool {
 	return requestOf(k) != nil || requestOf(k-AnswerOffset) != nil || pushOf(k) != nil
 }
 
-// Right returns what a client must be allowed for a request of this kind, one of several. It is RightNone for a kind
-// that is not known.
+// Right returns the right that a client needs for a request of this kind; of several rights one is enough. The right
+// for an unknown kind is RightNone.
 func (k Kind) Right() Right {
 	if row := requestOf(k); row != nil {
 		return row.right
@@ -90,7 +90,7 @@ func (k Kind) Right() Right {
 	return RightNone
 }
 
-// requestOf returns the row of a kind of request, nil where it is not known.
+// requestOf returns the row of a kind of request, nil for an unknown kind.
 func requestOf(k Kind) *requestRow {
 	if k > maxRequest2 || requests[k].name == "" || requests[k].level > level.Newest {
 		return nil
@@ -98,7 +98,7 @@ func requestOf(k Kind) *requestRow {
 	return &requests[k]
 }
 
-// pushOf returns the row of a kind of push, nil where it is not known.
+// pushOf returns the row of a kind of push, nil for an unknown kind.
 func pushOf(k Kind) *pushRow {
 	at := k - minPush1 // of a lower kind a number above all
 	if at > maxPush2-minPush1 || pushes[at].name == "" || pushes[at].level > level.Newest {
@@ -107,7 +107,7 @@ func pushOf(k Kind) *pushRow {
 	return &pushes[at]
 }
 
-// Right is what a client can be allowed. Package protocol/rights declares the rights.
+// Right is a permission of a client. Package protocol/rights declares the rights.
 type Right = rights.Right
 
 // The rights.
@@ -126,9 +126,9 @@ const (
 	RightOpen    = rights.Open
 )
 
-// KindSet holds kinds of the second block: those that a peer has announced. A host announces in its Welcome which
-// requests it answers, a client announces in its Hello which pushes it understands. The zero value holds none, as
-// do the announcements of peers that do not know the second block.
+// KindSet holds the kinds of the second block that a peer has announced. A host announces in its Welcome the requests
+// that the host answers; a client announces in its Hello the pushes that the client understands. The zero value holds
+// no kind, like the announcement of a peer that does not know the second block.
 type KindSet struct {
 	words [(maxPush2 - minRequest2 + 1) / 64]uint64
 }
@@ -144,7 +144,7 @@ func (s *KindSet) has(k Kind) bool {
 	return k <= maxPush2 && s.words[at/64]&(1<<(at%64)) != 0
 }
 
-// ReadKinds returns the set that a peer announced. Numbers that lie in no block known here are left out.
+// ReadKinds returns the set that a peer announced, without numbers outside of the known blocks.
 func ReadKinds(announced *Kinds) KindSet {
 	var s KindSet
 	for n := range announced.All() {
@@ -156,8 +156,7 @@ func ReadKinds(announced *Kinds) KindSet {
 	return s
 }
 
-// RequestKinds are the requests of the second block that are known here and may come from clients, for the Welcome of a
-// host.
+// RequestKinds are the known requests of the second block that clients may send, for the Welcome of a host.
 func RequestKinds() (known Kinds) {
 	for k := minRequest2; k <= maxRequest2; k++ {
 		if k.IsKnown() && !k.BetweenHosts() {
@@ -167,7 +166,7 @@ func RequestKinds() (known Kinds) {
 	return known
 }
 
-// PushKinds are the pushes of the second block that are known here, for the Hello of a client.
+// PushKinds are the known pushes of the second block, for the Hello of a client.
 func PushKinds() (known Kinds) {
 	for k := minPush2; k <= maxPush2; k++ {
 		if k.IsKnown() {
@@ -180,7 +179,7 @@ func PushKinds() (known Kinds) {
 // Kinds is a list of kinds.
 type Kinds = List[KindNumber, *KindNumber]
 
-// KindNumber is a kind as an item of a list. It holds every number that a peer can send.
+// KindNumber is a kind as an item of a list. A KindNumber holds every number that a peer can send.
 type KindNumber uint64
 
 func (n *KindNumber) item(c *codec) { c.uint("", (*uint64)(n)) }

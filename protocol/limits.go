@@ -17,7 +17,7 @@ const (
 const (
 	MaxNameBytes             = field.MaxName // of a semaphore or another object; at least 1
 	MaxViewBytes             = 256           // of the name of a part of an object
-	MaxRoleBytes             = 64            // of what a session is to an object
+	MaxRoleBytes             = 64            // of a session's role in an object
 	MaxPathBytes             = 1024          // of a node; at least 1
 	MaxDescriptionBytes      = 1024          // of a session
 	MaxKeyBytes              = 16            // of a session
@@ -41,11 +41,11 @@ const (
 	MaxRolloutPayloadBytes   = 64 << 10        // of a version
 	MaxProcessTextBytes      = process.MaxText // of a member's name, an author, a reason
 	MaxProcessAttributeBytes = process.MaxAttributes
-	MaxProcessFailureBytes   = process.MaxFailure // of why a member could not do what it was asked
+	MaxProcessFailureBytes   = process.MaxFailure // of why a member could not serve a request
 	MaxProcessPayloadBytes   = process.MaxPayload // of a request, a reply, a result
-	MaxOperatorTextBytes     = 256                // of who does something with a host, and why
+	MaxOperatorTextBytes     = 256                // of an operator's name, and of a reason
 	MaxDomainBytes           = 1040               // of a failure domain: 8 labels of 64 bytes and 64
-	MaxSubjectBytes          = 128                // of what a step of the governor is about
+	MaxSubjectBytes          = 128                // of the subject of a governor's step
 	MaxHashBytes             = 32                 // of a secret or a certificate
 )
 
@@ -54,11 +54,11 @@ const (
 	DefaultDataBytes = 64 << 10
 	// FrameRoom is what a frame may have on top of the data in it.
 	FrameRoom = 64 << 10
-	// HelloFrameBytes is the longest payload that a host reads before it knows who sends it: a HELLO with the longest
-	// fields, and room for fields of later versions.
+	// HelloFrameBytes is the longest payload that a host reads from an unknown sender: a HELLO with the longest fields,
+	// and room for fields of later versions.
 	HelloFrameBytes = 8 << 10
-	// PageBytes is the size at which a host ends a page of a long list. The item that reaches it is
-	// still part of the page.
+	// PageBytes is the size at which a host ends a page of a long list. The item that reaches the size is still part of
+	// the page.
 	PageBytes = 256 << 10
 	// MaxPageItems is the most items in a page, whatever the request says.
 	MaxPageItems = 1000
@@ -75,20 +75,21 @@ const (
 	MaxSessionTimeoutMillis = 30 * 60 * 1000
 )
 
-// NumberSpace is how many numbers of mutations a session has from the base that an attach draws for it.
+// NumberSpace is how many numbers of mutations a session has from the base that an attach draws for the session.
 const NumberSpace = 1 << 36
 
 const (
-	// Exclusive is the count of an acquire that shares a semaphore with no other. It is also the limit of
+	// Exclusive is the count of an acquire that shares a semaphore with no other acquire. It is also the limit of
 	// ephemeral semaphores.
 	Exclusive = math.MaxUint64
-	// Shared is the count of an acquire that shares an ephemeral semaphore with others of that count.
+	// Shared is the count of an acquire that shares an ephemeral semaphore with further acquires of count Shared.
 	Shared = 1
 )
 
-// Limits are those in force on a host, as its Welcome gives them.
+// Limits are the limits in force on a host, for its Welcome.
 type Limits struct {
-	// RequestFrameBytes is the longest payload that the host reads. It closes the connection over a longer one.
+	// RequestFrameBytes is the longest payload that the host reads. The host closes the connection over a longer
+	// payload.
 	RequestFrameBytes uint64
 	// AnswerFrameBytes is the longest payload that the host sends.
 	AnswerFrameBytes uint64
@@ -106,7 +107,7 @@ func FrameLimits(dataBytes uint64) Limits {
 	longest := max(dataBytes, MaxRolloutPayloadBytes, MaxProcessPayloadBytes)
 	return Limits{
 		RequestFrameBytes: longest + FrameRoom,
-		// A page with an item that reached its end, and the data of the semaphore it belongs to.
+		// A page with an item that passed PageBytes, and the data of the semaphore of the page.
 		AnswerFrameBytes: PageBytes + 2*longest + FrameRoom,
 		DataBytes:        dataBytes,
 	}

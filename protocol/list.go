@@ -8,29 +8,29 @@ import (
 
 // List is a field that holds many items of one type.
 //
-// It is kept in the form of the wire. To send one, append the items: each is encoded at once, so that a page can be cut
-// by its size while it is built. To read one, range over All: each item is decoded when the iteration reaches it. So a
-// list costs no more memory than its bytes, which matters because a peer chooses them: an item of a byte can stand for
-// a struct of a hundred.
+// A list is kept in the form of the wire. A writer appends items: each item is encoded at once, so that a writer can
+// cut a page by its size while building the page. A reader ranges over All: an item is decoded when the iteration
+// reaches the item. So a list costs no more memory than its bytes. That matters because a peer chooses the bytes: an
+// item of one byte can stand for a struct of a hundred.
 //
-// The zero value is an empty list. A list that was read is a view into its frame, as are the texts and
-// bytes of its items.
+// The zero value is an empty list. A list that was read is a view into its frame, as are the texts and bytes of its
+// items.
 type List[T any, P item[T]] struct {
 	count int
 	raw   []byte
 	view  bool // raw belongs to a frame
-	// one is where an item lies while it is written or checked: a variable of its own would be allocated
-	// for each list, and a frame can hold a million lists.
+	// one is the place of an item while the item is written or checked: a local variable would be allocated for each
+	// list, and a frame can hold a million lists.
 	one T
 }
 
-// item is what a pointer to a list's items can do: write itself, or read itself.
+// item is a pointer to an item of a list. An item can write and read itself.
 type item[T any] interface {
 	*T
 	item(c *codec)
 }
 
-// listCodecs are for the lists that are being built or read, one at a time each.
+// listCodecs are codecs for lists. While a list is built or read, the list has a codec alone.
 var listCodecs = sync.Pool{New: func() any { return newCodec() }}
 
 // Len returns the number of items.
@@ -43,12 +43,12 @@ func (l *List[T, P]) Size() int {
 	return len(l.raw)
 }
 
-// Reset empties the list. It keeps its memory for the next items, unless that is a frame's.
+// Reset empties the list. The list keeps its memory for the next items, unless the memory is part of a frame.
 func (l *List[T, P]) Reset() {
 	l.count, l.raw = 0, l.raw[:0]
 }
 
-// Append adds an item. Its texts and bytes are copied.
+// Append adds an item. The texts and bytes of the item are copied.
 func (l *List[T, P]) Append(item T) {
 	if l.view {
 		l.raw, l.view = append([]byte(nil), l.raw...), false
@@ -63,13 +63,13 @@ func (l *List[T, P]) Append(item T) {
 	l.forget()
 }
 
-// forget clears the last item, so that what it pointed to can be collected.
+// forget clears the last item, so that the garbage collector can free what the item pointed to.
 func (l *List[T, P]) forget() {
 	var zero T
 	l.one = zero
 }
 
-// All returns the items in order. The list must not change meanwhile; many goroutines may range over it.
+// All returns the items in order. The list must not change meanwhile. Many goroutines may range over the list at once.
 func (l *List[T, P]) All() iter.Seq[T] { return l.at(0) }
 
 // at is All for items with moments: the items are read as they look at a time of the shard.

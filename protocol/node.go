@@ -2,7 +2,7 @@ package protocol
 
 // Node is a coordination node: a named namespace of semaphores and sessions.
 type Node struct {
-	// ID is the node's for ever: a path that is dropped and created again gets another one.
+	// ID names the node for ever: a new node on the path of a dropped node gets a new ID.
 	ID     uint64
 	Path   []byte
 	Config NodeConfig
@@ -22,13 +22,13 @@ func (n *Node) fields(c *codec) {
 // Nodes is a list of nodes.
 type Nodes = List[Node, *Node]
 
-// NodeConfig is how a node behaves. What is zero is not set: a host uses its default, and a NodeAlter
-// leaves it as it was.
+// NodeConfig is the behaviour of a node. A zero field is not set: a host uses its default, and a NodeAlter leaves the
+// field as before.
 type NodeConfig struct {
-	// SelfCheckPeriodMillis is how often a leader makes sure that it leads.
+	// SelfCheckPeriodMillis is how often a leader makes sure of its leadership.
 	SelfCheckPeriodMillis uint64
-	// SessionGracePeriodMillis is what sessions get on top of their timeout when a leader changes. It is
-	// greater than SelfCheckPeriodMillis.
+	// SessionGracePeriodMillis is the time that sessions get on top of their timeout when a leader changes. The time is
+	// longer than SelfCheckPeriodMillis.
 	SessionGracePeriodMillis uint64
 	ReadConsistency          Consistency
 	AttachConsistency        Consistency
@@ -37,15 +37,15 @@ type NodeConfig struct {
 	QuotaObjects uint64
 	QuotaBytes   uint64
 	Asked        AskedConfig
-	// LongestWaitMillis is how long a session may wait for a semaphore of the node before a host says so among what is
-	// not well. Forever is never, as is 0.
+	// LongestWaitMillis is how long a session may wait for a semaphore of the node before a host reports the wait as a
+	// concern. Forever is never, as is 0.
 	LongestWaitMillis uint64
 }
 
-// AskedConfig is what the config of a node was asked to be, word for word, by clients that may ask for what a host
-// refuses: a gateway keeps it here, beside the config that it makes of it. Nothing goes by it. A zero field says that
-// the field of the NodeConfig is as it was asked for. A change of a NodeConfig's field without its asked one makes the
-// latter zero.
+// AskedConfig is the config of a node in the words of a client that may ask for values that a host refuses. A gateway
+// keeps the words here, beside the config that the gateway makes of the words. Hosts do not act on AskedConfig. A zero
+// field says that the client asked for exactly the value in the NodeConfig. A change of a field of NodeConfig without a
+// new asked field sets the asked field to zero.
 type AskedConfig struct {
 	SelfCheckPeriodMillis    uint64
 	SessionGracePeriodMillis uint64
@@ -74,15 +74,15 @@ func (n *NodeConfig) fields(c *codec) {
 	c.uint("longest_wait_ms", &n.LongestWaitMillis)
 }
 
-// Numbered makes a change of nodes one that is carried out once, however often it is sent. The zero value is that of a
-// request without a number. All three fields are the same in every repetition. They may be sent only to a host whose
-// Welcome had a Since that is not 0.
+// Numbered makes a change of nodes happen at most once, however often the request is sent. The zero value means a
+// request without a number. All three fields stay the same in every repetition. A client may send the fields only to a
+// host whose Welcome had a Since other than 0.
 type Numbered struct {
 	// Client is MaxClientIDBytes random bytes, drawn when the client starts.
 	Client []byte
-	// Number is the client's own: no other request of it has the same.
+	// Number is unique among the requests of the client.
 	Number uint64
-	// Since is the largest one that a host of the cluster had said before the request was sent the first time.
+	// Since is the largest Since that the client had from hosts of the cluster before the first sending of the request.
 	Since uint64
 }
 
@@ -92,7 +92,7 @@ func (n *Numbered) fields(c *codec) {
 	c.uint("since", &n.Since)
 }
 
-// NodeCreate creates a node. Where the path exists, its node is left as it is.
+// NodeCreate creates a node. A node that exists at the path stays as it is.
 type NodeCreate struct {
 	Path     []byte
 	Config   NodeConfig
@@ -113,7 +113,8 @@ type NodeCreateAnswer struct {
 	Node Node
 	// Existed: the node was there before, and nothing was changed.
 	Existed bool
-	// Since is for numbered requests that are sent first from now on; 0 where the cluster has no numbers yet.
+	// Since goes into numbered requests that the client sends for the first time from now on; 0 where the cluster has
+	// no numbers yet.
 	Since uint64
 }
 
@@ -152,13 +153,13 @@ func (m *NodeDescribeAnswer) answerFields(c *codec) {
 	c.record("node", m.Node.fields)
 }
 
-// NodeAlter changes the config of a node: what is not zero. The node is named by its path, by its id, or
-// by both, which must then belong together.
+// NodeAlter changes the config of a node to the nonzero fields of Config. The request names the node by its path, by
+// its id, or by both, which must then belong together.
 type NodeAlter struct {
 	Path   []byte
 	Config NodeConfig
 	NodeID uint64
-	// ConfigVersion, if it is not 0, is the one that the config must have for the change to be made.
+	// ConfigVersion, if not 0, is the version that the config must have for the change to be made.
 	ConfigVersion uint64
 	Numbered      Numbered
 }
@@ -178,7 +179,7 @@ func (m *NodeAlter) requestFields(c *codec) {
 type NodeAlterAnswer struct {
 	// Node is the node after the change.
 	Node Node
-	// Since is for numbered requests that are sent first from now on.
+	// Since goes into numbered requests that the client sends for the first time from now on.
 	Since uint64
 }
 
@@ -190,8 +191,8 @@ func (m *NodeAlterAnswer) answerFields(c *codec) {
 	c.uint("since", &m.Since)
 }
 
-// NodeDrop removes a node with its semaphores, and ends its sessions. The node is named by its path, by
-// its id, or by both, which must then belong together.
+// NodeDrop removes a node with its semaphores, and ends its sessions. The request names the node by its path, by its
+// id, or by both, which must then belong together.
 type NodeDrop struct {
 	Path     []byte
 	NodeID   uint64
@@ -209,7 +210,7 @@ func (m *NodeDrop) requestFields(c *codec) {
 
 // NodeDropAnswer answers a NodeDrop.
 type NodeDropAnswer struct {
-	// Since is for numbered requests that are sent first from now on.
+	// Since goes into numbered requests that the client sends for the first time from now on.
 	Since uint64
 }
 
@@ -225,7 +226,7 @@ type NodeList struct {
 	Prefix []byte
 	// After is the Next of the page before; empty for the first page.
 	After []byte
-	// Limit is the most nodes that the page may have; 0 leaves it to the host.
+	// Limit is the most nodes that the page may have; 0 leaves the choice to the host.
 	Limit uint64
 }
 
@@ -241,7 +242,7 @@ func (m *NodeList) requestFields(c *codec) {
 // NodeListAnswer answers a NodeList.
 type NodeListAnswer struct {
 	Nodes Nodes
-	// Next is where the next page begins; empty where this is the last one.
+	// Next is the start of the next page; empty on the last page.
 	Next []byte
 }
 
@@ -253,20 +254,20 @@ func (m *NodeListAnswer) answerFields(c *codec) {
 	c.text("next", &m.Next, MaxPathBytes)
 }
 
-// Consistency says how fresh what is read, or attached to, must be.
+// Consistency says how fresh the state must be for a read or an attach.
 type Consistency uint8
 
 const (
 	// ConsistencyUnset leaves the choice to the node, and in a node's config to the default.
 	ConsistencyUnset Consistency = 0
-	// ConsistencyStrict: nothing acknowledged before the request was sent may be missing. It costs a
+	// ConsistencyStrict: nothing acknowledged before the sending of the request may be missing. A strict read costs a
 	// round among the hosts of the shard, which many requests share.
 	ConsistencyStrict Consistency = 1
-	// ConsistencyRelaxed: from the memory of a host that knew lately that it was up to date.
+	// ConsistencyRelaxed: from the memory of a host that lately knew itself to be up to date.
 	ConsistencyRelaxed Consistency = 2
 )
 
-// String returns the mode as the docs write it, or its number where it is not known here.
+// String returns the mode as the docs write it, or the number of an unknown mode.
 func (m Consistency) String() string {
 	return nameOf(m, "CONSISTENCY", "UNSET", "STRICT", "RELAXED")
 }
@@ -275,7 +276,7 @@ func (m Consistency) String() string {
 type CountersMode uint8
 
 const (
-	// CountersUnset leaves the choice to the default: that is AGGREGATED, without ephemeral semaphores.
+	// CountersUnset leaves the choice to the default: AGGREGATED, without ephemeral semaphores.
 	CountersUnset CountersMode = 0
 	// CountersAggregated counts by semaphore.
 	CountersAggregated CountersMode = 1
@@ -283,7 +284,7 @@ const (
 	CountersDetailed CountersMode = 2
 )
 
-// String returns the mode as the docs write it, or its number where it is not known here.
+// String returns the mode as the docs write it, or the number of an unknown mode.
 func (m CountersMode) String() string {
 	return nameOf(m, "COUNTERS_MODE", "UNSET", "AGGREGATED", "DETAILED")
 }

@@ -3,10 +3,10 @@ package protocol
 import "github.com/signalbox/signalbox/protocol/level"
 
 // This file is the table of the protocol. A new operation gets its number, its row, and its places in Request and
-// Answer here. With its row a kind is read and printed, and announced where its number is of the second block. Tests
-// name what is still missing elsewhere.
+// Answer here. With the row the decoders read the kind, errors print its name, and peers announce a number of the
+// second block. Tests name the other files to change.
 
-// Requests go from the client to the host. Each is answered once, with the kind that is larger by AnswerOffset.
+// Requests go from the client to the host. Each request is answered once, with the kind that is larger by AnswerOffset.
 const (
 	KindHello             Kind = 1
 	KindPing              Kind = 2
@@ -82,7 +82,7 @@ const (
 	KindProcessList      Kind = 173
 	KindInboxOpen        Kind = 174
 
-	// These two are of a host to the leader of the meta shard.
+	// A host sends the next two requests to the leader of the meta shard.
 	KindHostBoot Kind = 177
 	KindHostSay  Kind = 178
 
@@ -96,7 +96,7 @@ const (
 	KindAuditRead       Kind = 186
 	KindToken           Kind = 187
 
-	// These two go between hosts only.
+	// The next two requests go between hosts only.
 	KindShardReport Kind = 188
 	KindStepEffect  Kind = 189
 
@@ -123,8 +123,8 @@ const (
 	KindExpiring Kind = 260
 )
 
-// requestRow is what there is to know of one kind of request: its name, the level that brings it, the right that it
-// needs, and where the request and its answer lie in what the decoders return.
+// requestRow describes one kind of request: the name, the level that brings the kind, the needed right, and the places
+// of the request and of its answer in the results of the decoders.
 type requestRow struct {
 	name    string
 	level   level.Level
@@ -133,7 +133,7 @@ type requestRow struct {
 	answer  func(*Answer) AnswerMessage
 }
 
-// pushRow is the same of one kind of push.
+// pushRow describes one kind of push.
 type pushRow struct {
 	name  string
 	level level.Level
@@ -390,7 +390,7 @@ var requests = [maxRequest2 + 1]requestRow{
 		func(a *Answer) AnswerMessage { return &a.SessionDetach }},
 }
 
-// pushes has a row for every kind of push, by its distance from the first of all.
+// pushes has a row for every kind of push, by its distance from the first kind of a push.
 var pushes = [maxPush2 - minPush1 + 1]pushRow{
 	KindGranted - minPush1:         {"GRANTED", 1, func(a *Answer) PushMessage { return &a.Granted }},
 	KindTimedOut - minPush1:        {"TIMED_OUT", 1, func(a *Answer) PushMessage { return &a.TimedOut }},

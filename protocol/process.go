@@ -23,7 +23,7 @@ func (m *ProcessPut) requestFields(c *codec) {
 
 // ProcessPutAnswer answers a ProcessPut.
 type ProcessPutAnswer struct {
-	// Revision is that of the spec: what a later ProcessPut may expect.
+	// Revision is the revision of the spec, which a later ProcessPut may expect.
 	Revision uint64
 	Created  bool
 }
@@ -41,7 +41,7 @@ type ProcessDelete struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Force deletes it though sessions have joined. They are notified.
+	// Force deletes the process though sessions have joined. The sessions are notified.
 	Force bool
 }
 
@@ -61,7 +61,7 @@ func (*ProcessDeleteAnswer) Kind() Kind { return KindProcessDelete.Answer() }
 
 func (*ProcessDeleteAnswer) answerFields(*codec) {}
 
-// ProcessAct is what an operator does with a process.
+// ProcessAct is an act of an operator on a process.
 type ProcessAct struct {
 	Mutation
 	NodeID uint64

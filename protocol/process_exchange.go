@@ -2,17 +2,17 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/process"
 
-// ProcessSend sends a request to members of the epoch: into the inboxes of all that it is for, or into none.
+// ProcessSend sends a request to members of the epoch: into the inboxes of the whole audience, or into no inbox.
 type ProcessSend struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
 	Part
 	Audience kind.Audience
-	// To are the ids of the members that it is for, where it names them.
+	// To are the ids of the members of the audience, where the audience names members.
 	To      OrderIDs
 	Payload []byte
-	// TimeoutMillis is for how long the sender waits for replies; 0 is until the round ends.
+	// TimeoutMillis is how long the sender waits for replies; 0 is until the round ends.
 	TimeoutMillis uint64
 }
 
@@ -30,7 +30,7 @@ func (m *ProcessSend) requestFields(c *codec) {
 
 // ProcessSendAnswer answers a ProcessSend.
 type ProcessSendAnswer struct {
-	// Exchange is what the replies are known by: they come as an item of the sender's inbox.
+	// Exchange names the exchange of the request and its replies. The replies come as an item of the sender's inbox.
 	Exchange uint64
 }
 
@@ -46,7 +46,7 @@ type ProcessReply struct {
 	Name   []byte
 	Part
 	Exchange uint64
-	// Failed: the member could not do what it was asked, and Data is a text that says why.
+	// Failed: the member could not serve the request, and Data is a text with the cause.
 	Failed bool
 	Data   []byte
 }
@@ -70,7 +70,7 @@ func (*ProcessReplyAnswer) Kind() Kind { return KindProcessReply.Answer() }
 
 func (*ProcessReplyAnswer) answerFields(*codec) {}
 
-// InboxAck frees what the member has handled of its inbox.
+// InboxAck frees the items of the inbox that the member has handled.
 type InboxAck struct {
 	Mutation
 	NodeID   uint64
@@ -96,9 +96,9 @@ func (*InboxAckAnswer) Kind() Kind { return KindInboxAck.Answer() }
 
 func (*InboxAckAnswer) answerFields(*codec) {}
 
-// InboxOpen has what a member is to handle pushed over this connection, from a seq on: what is in its inbox, and what
-// comes. It goes to the leader of the object's shard, and is asked again of the next one. One connection at a time has
-// a member's inbox: the last that asked.
+// InboxOpen opens the inbox of a member: the host pushes the items after After over this connection, both the items
+// already in the inbox and all later items. The request goes to the leader of the object's shard, and again to each
+// later leader. Only the last connection that asked has a member's inbox.
 type InboxOpen struct {
 	SessionID uint64
 	NodeID    uint64
@@ -119,9 +119,9 @@ func (m *InboxOpen) requestFields(c *codec) {
 	c.uint("after", &m.After)
 }
 
-// InboxOpenAnswer answers an InboxOpen, and comes before what is pushed.
+// InboxOpenAnswer answers an InboxOpen, and comes before the pushes.
 type InboxOpenAnswer struct {
-	// Acked is up to which seq the inbox was acknowledged, LastSeq the last one that it has had.
+	// Acked is the seq up to which the inbox was acknowledged, LastSeq the last seq that the inbox has had.
 	Acked   uint64
 	LastSeq uint64
 }
@@ -134,15 +134,17 @@ func (m *InboxOpenAnswer) answerFields(c *codec) {
 	c.uint("last_seq", &m.LastSeq)
 }
 
-// Inbox is pushed: what a member is to handle, in the order of seq. A seq that the client has is passed over.
+// Inbox is pushed with items for a member to handle, in the order of seq. A client passes over a seq that the client
+// already has.
 type Inbox struct {
 	SessionID uint64
 	NodeID    uint64
 	Name      []byte
 	MemberID  uint64
 	Items     Items
-	// End is a success while more may come over this connection. NOT_FOUND says that the member is none any more, and
-	// why; BAD_SESSION that another connection has the inbox; all others that the client has to open it again.
+	// End is a success while more items may come over this connection. NOT_FOUND says that the member has left, and
+	// why; BAD_SESSION that another connection has the inbox; every other status that the client has to open the inbox
+	// again.
 	End Result
 }
 
@@ -158,20 +160,20 @@ func (m *Inbox) pushFields(c *codec) {
 	c.result(&m.End)
 }
 
-// Item is one thing that a member is to handle.
+// Item is an item of an inbox, for a member to handle.
 type Item struct {
 	Seq   uint64
 	Kind  kind.ItemKind
 	Epoch uint64
-	// Of ItemPrepare: how many members the epoch has, and the id of the one that coordinates it.
+	// Of ItemPrepare: the number of the epoch's members, and the id of the coordinator.
 	Members     uint64
 	Coordinator uint64
-	// Of ItemRequest and ItemEnd: the exchange, and who sent the request.
+	// Of ItemRequest and ItemEnd: the exchange, and the sender of the request.
 	Exchange uint64
 	From     uint64
 	Payload  []byte // of ItemRequest, and the result of ItemComplete
-	// Of ItemEnd: why the exchange ended, and replies in the order in which they came. The last part, of which the Last
-	// flag is set, has how many are missing, and the ids of the first of them.
+	// Of ItemEnd: why the exchange ended, and replies in the order of arrival. The last part, with the flag Last, has
+	// the number of missing replies, and the ids of the first missing members.
 	Outcome kind.Outcome
 	Replies Replies
 	Last    bool
@@ -200,10 +202,10 @@ func (i *Item) fields(c *codec) {
 // Items is a list of items.
 type Items = List[Item, *Item]
 
-// Reply is what a member replied to a request.
+// Reply is the reply of a member to a request.
 type Reply struct {
 	From   uint64
-	Failed bool // Data is a text that says why
+	Failed bool // Data is a text with the cause
 	Data   []byte
 }
 

@@ -53,7 +53,7 @@ func (*ProcessLeaveAnswer) Kind() Kind { return KindProcessLeave.Answer() }
 
 func (*ProcessLeaveAnswer) answerFields(*codec) {}
 
-// Part is who acts in a round, and how far it has read its inbox.
+// Part names the member and the epoch of an act in a round, and how far the member has read its inbox.
 type Part struct {
 	MemberID uint64
 	Epoch    uint64

@@ -2,24 +2,23 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/process"
 
-// ProcessDescribe asks for a part of a process: its head, and a page of its rows, both in the forms that watches have
-// them in.
+// ProcessDescribe asks for a part of a process: its head, and a page of its rows, both in the forms of watches.
 //
 //	part       head  rows, by id
 //	""         Head  MemberState, id x 2; ResultRow without the payload, epoch x 2 + 1
 //	"results"  none  ResultRow, epoch x 2 + 1
 //	"acts"     none  PastAct, number
 //
-// The last one is described, not watched.
+// Clients can describe the last part, but not watch it.
 type ProcessDescribe struct {
 	NodeID uint64
 	Name   []byte
 	Part   []byte
 	// After is the Next of the page before; 0 for the first.
 	After uint64
-	// Limit is the most rows that the page may have; 0 leaves it to the host.
+	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
 	Limit uint64
-	// Why asks why the round does not move. It takes a look at every member.
+	// Why asks why the round does not move. The host then looks at every member.
 	Why         bool
 	Consistency Consistency
 }
@@ -39,13 +38,13 @@ func (m *ProcessDescribe) requestFields(c *codec) {
 
 // ProcessDescribeAnswer answers a ProcessDescribe.
 type ProcessDescribeAnswer struct {
-	// Revision is that of the part where it is a view, else that of the process.
+	// Revision is the revision of the part for a view, else the revision of the process.
 	Revision uint64
-	// NowMillis is the time of the shard, which moments are compared with.
+	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
 	Head      []byte
 	Rows      Rows
-	// Next is where the next page begins; 0 where this is the last one.
+	// Next is the start of the next page; 0 on the last page.
 	Next    uint64
 	Reasons Views[kind.StopReason, *kind.StopReason]
 }
@@ -62,15 +61,15 @@ func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 	m.Reasons.list(c, "reasons")
 }
 
-// ProcessList asks for the processes of a node that one shard holds and whose name begins with Prefix, ordered by name.
-// All processes of a node are the lists of all data shards.
+// ProcessList asks one shard for the processes of a node whose name begins with Prefix, ordered by name. All processes
+// of a node are the lists of all data shards.
 type ProcessList struct {
 	NodeID  uint64
 	ShardID uint64
 	Prefix  []byte
 	// After is the Next of the page before; empty for the first page.
 	After []byte
-	// Limit is the most processes that the page may have; 0 leaves it to the host.
+	// Limit is the most processes that the page may have; 0 leaves the choice to the host.
 	Limit       uint64
 	Consistency Consistency
 }
@@ -90,9 +89,9 @@ func (m *ProcessList) requestFields(c *codec) {
 // ProcessListAnswer answers a ProcessList.
 type ProcessListAnswer struct {
 	Processes Views[kind.SummaryRow, *kind.SummaryRow]
-	// Next is where the next page begins; empty where this is the last one.
+	// Next is the start of the next page; empty on the last page.
 	Next []byte
-	// NowMillis is the time of the shard, which moments are compared with.
+	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
 }
 

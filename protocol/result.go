@@ -7,34 +7,35 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// Result is the outcome that every answer begins with, and some pushes. Its zero value is success.
+// Result is the outcome that every answer begins with, and some pushes. The zero value is success.
 //
-// Unlike everything else that is read from a frame, its strings are copies, because errors outlive frames.
+// The strings of a Result are copies, unlike everything else that is read from a frame, because errors outlive frames.
 type Result struct {
 	Status Status
-	// Message says for people what happened; mostly empty. Programs go by the status.
+	// Message describes the outcome for people; mostly empty. Programs act on the status.
 	Message string
-	// WaitMillis is how long to wait before trying again, with StatusOverloaded above all.
+	// WaitMillis is how long to wait before the next try, with StatusOverloaded above all.
 	WaitMillis uint64
 	// Reason says what overtook a waiting acquire, with StatusAborted.
 	Reason AbortReason
-	// Moved says where to go instead, with StatusMoved.
+	// Moved names the host to go to instead, with StatusMoved.
 	Moved Moved
-	// Quota says which quota was in the way, with StatusQuotaExceeded.
+	// Quota is the quota in the way, with StatusQuotaExceeded.
 	Quota Quota
-	// Since is for numbered requests that are sent first from now on; in refusals of those.
+	// Since goes into numbered requests that the client sends for the first time from now on; in refusals of numbered
+	// requests.
 	Since uint64
 }
 
-// Moved names the host that leads a shard, as far as the host that answers knows.
+// Moved names the host that leads a shard, as far as the answering host knows.
 type Moved struct {
 	// ShardID is the shard that the request was for.
 	ShardID uint64
-	// LeaderHostID is 0 where the leader is not known: ask for the routing, or try again.
+	// LeaderHostID is 0 for an unknown leader: the client asks for the routing, or tries again.
 	LeaderHostID uint64
-	// LeaderAddress is where the leader takes clients.
+	// LeaderAddress is the address of the leader for clients.
 	LeaderAddress string
-	// RoutingVersion is the version of the routing that this was read from.
+	// RoutingVersion is the version of the routing that has the leader.
 	RoutingVersion uint64
 }
 
@@ -54,7 +55,7 @@ func (r *Result) Err() error {
 	}
 }
 
-// maxWaitMillis keeps a wait that a peer made up from overflowing a time.Duration.
+// maxWaitMillis keeps an absurd wait of a peer from overflowing a time.Duration.
 const maxWaitMillis = 24 * 60 * 60 * 1000
 
 // result is the two fields that hold a Result: its status, which is all of a success, and a record with
@@ -83,23 +84,24 @@ func (r *Result) detail(c *codec) {
 	c.uint("since", &r.Since)
 }
 
-// Error is an outcome that is not a success. It says that it is (errors.Is) the sentinel of its status.
+// Error is an outcome that is not a success. For errors.Is an Error is the sentinel of its status.
 type Error struct {
 	Status  Status
 	Message string
-	// Wait is how long the host asks to wait before the next try; 0 where it does not say.
+	// Wait is how long the host asks to wait before the next try; 0 where the host does not say.
 	Wait time.Duration
 	// Reason says what overtook a waiting acquire, with StatusAborted.
 	Reason AbortReason
-	// Moved says where to go instead, with StatusMoved.
+	// Moved names the host to go to instead, with StatusMoved.
 	Moved Moved
-	// Quota says which quota was in the way, with StatusQuotaExceeded.
+	// Quota is the quota in the way, with StatusQuotaExceeded.
 	Quota Quota
-	// Since is for numbered requests that are sent first from now on; 0 where the host does not say.
+	// Since goes into numbered requests that the client sends for the first time from now on; 0 where the host does not
+	// say.
 	Since uint64
 }
 
-// Sentinels to hold an error against with errors.Is: one for each status but success.
+// Sentinels to compare an error with by errors.Is: one for each status but success.
 var (
 	ErrBadRequest         error = &Error{Status: StatusBadRequest}
 	ErrUnauthorized       error = &Error{Status: StatusUnauthorized}
@@ -122,7 +124,7 @@ var (
 	ErrNumberReused       error = &Error{Status: StatusNumberReused}
 )
 
-// Error says what happened, and what to do where the host said so.
+// Error describes the outcome, and what to do where the host said so.
 func (e *Error) Error() string {
 	text := e.Status.String()
 	if e.Reason != AbortUnknown {
@@ -151,17 +153,17 @@ func (e *Error) Is(target error) bool {
 	return e.Status.is(target)
 }
 
-// is says whether target is the sentinel of s: an *Error with that status and nothing else.
+// is says whether target is the sentinel of s: an *Error with the status s and nothing else.
 func (s Status) is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && *t == Error{Status: s}
 }
 
-// Quota says which quota a request would have passed. Its zero value says nothing.
+// Quota is the quota that a request would have passed. The zero value says nothing.
 type Quota struct {
 	Kind QuotaKind
-	// Limit is how much there may be, Used how much there was when the request was refused: objects or bytes, as Kind
-	// says.
+	// Limit is the most that the node or the shard may have, Used how much there was at the time of the refusal:
+	// objects or bytes, as Kind says.
 	Limit uint64
 	Used  uint64
 }
@@ -173,7 +175,7 @@ func (q *Quota) fields(c *codec) {
 }
 
 // QuotaKind says what a quota bounds: objects or bytes, of a node in one shard or of a shard. The numbers are part of
-// the protocol: they never change their meaning and are never used again.
+// the protocol: a number never changes its meaning and is never used again.
 type QuotaKind uint8
 
 const (
@@ -189,7 +191,7 @@ const (
 	QuotaShardBytes QuotaKind = 4
 )
 
-// String returns the kind as the docs write it, or its number where it is not known here.
+// String returns the kind as the docs write it, or the number of an unknown kind.
 func (k QuotaKind) String() string {
 	return nameOf(k, "QUOTA", "UNKNOWN", "NODE_OBJECTS", "NODE_BYTES", "SHARD_OBJECTS", "SHARD_BYTES")
 }

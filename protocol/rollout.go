@@ -4,11 +4,11 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// In the messages of staged rollouts a seq is the number of a version, a generation that of a target. A
-// moment is a time of the shard in milliseconds, which only the shard's log moves; 0 is never. Fields that end in
-// "wall_ms" are milliseconds since 1970 by the wall clock of a host, for people; 0 is not known.
+// In the messages of staged rollouts a seq is the number of a version, a generation the number of a target. A moment is
+// a time of the shard in milliseconds, which only the shard's log moves; 0 is never. Fields that end in "wall_ms" are
+// milliseconds since 1970 by the wall clock of a host, for people; 0 is not known.
 
-// RolloutPut makes a rollout, or gives the one that is there another spec.
+// RolloutPut makes a rollout, or gives an existing rollout a new spec.
 type RolloutPut struct {
 	Mutation
 	NodeID uint64
@@ -26,7 +26,7 @@ func (m *RolloutPut) requestFields(c *codec) {
 
 // RolloutPutAnswer answers a RolloutPut.
 type RolloutPutAnswer struct {
-	// Revision is that of the spec: what a later RolloutPut may expect.
+	// Revision is the revision of the spec, which a later RolloutPut may expect.
 	Revision uint64
 	Created  bool
 }
@@ -44,7 +44,7 @@ type RolloutDelete struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Force deletes it though instances have joined. They are notified.
+	// Force deletes the rollout though instances have joined. The instances are notified.
 	Force bool
 }
 
@@ -90,8 +90,8 @@ func (*RolloutPublishAnswer) Kind() Kind { return KindRolloutPublish.Answer() }
 
 func (m *RolloutPublishAnswer) answerFields(c *codec) { c.uint("seq", &m.Seq) }
 
-// RolloutSource gives the session the role of a source, or takes it back: one that makes versions when it is asked. The
-// view "source" shows when it is.
+// RolloutSource gives the session the role of a source, or takes the role back. A source makes a version when the shard
+// asks; the view "source" shows the question.
 type RolloutSource struct {
 	Mutation
 	NodeID uint64
@@ -109,7 +109,7 @@ func (m *RolloutSource) requestFields(c *codec) {
 
 // RolloutSourceAnswer answers a RolloutSource.
 type RolloutSourceAnswer struct {
-	// SourceID is the number under which the session is asked.
+	// SourceID is the number of the session as a source, in questions.
 	SourceID uint64
 }
 
@@ -136,7 +136,7 @@ func (m *RolloutOffer) requestFields(c *codec) {
 
 // RolloutOfferAnswer answers a RolloutOffer.
 type RolloutOfferAnswer struct {
-	Seq uint64 // of the version; 0 where it was declined
+	Seq uint64 // of the version; 0 for no version
 }
 
 // Kind returns the kind of the answer to a RolloutOffer.

@@ -2,7 +2,7 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
-// RolloutAct is what an operator does with a rollout. It is kept in the rollout, with who and why.
+// RolloutAct is an act of an operator on a rollout. The rollout keeps the act, with author and reason.
 type RolloutAct struct {
 	Mutation
 	NodeID uint64
@@ -20,7 +20,7 @@ func (m *RolloutAct) requestFields(c *codec) {
 
 // RolloutActAnswer answers a RolloutAct.
 type RolloutActAnswer struct {
-	// Generation is the last one that was given to a target.
+	// Generation is the last generation given to a target.
 	Generation uint64
 }
 
@@ -29,7 +29,7 @@ func (*RolloutActAnswer) Kind() Kind { return KindRolloutAct.Answer() }
 
 func (m *RolloutActAnswer) answerFields(c *codec) { c.uint("generation", &m.Generation) }
 
-// RolloutGate is what a checker says of a target at a gate.
+// RolloutGate is the judgement of a checker on a target at a gate.
 type RolloutGate struct {
 	Mutation
 	NodeID uint64

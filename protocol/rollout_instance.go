@@ -75,17 +75,18 @@ func (*RolloutRoleAnswer) Kind() Kind { return KindRolloutRole.Answer() }
 
 func (*RolloutRoleAnswer) answerFields(*codec) {}
 
-// InstanceReport is what an instance says of itself.
+// InstanceReport is the report of an instance about itself.
 type InstanceReport struct {
 	// Current is the seq of the version in use, 0 for none.
 	Current uint64
-	// Generation is that of the newest target that it has received, and that the rest is about.
+	// Generation is the generation of the newest target that the instance has received. The fields below are about that
+	// target.
 	Generation uint64
 	Status     kind.Status
-	// Code is that of the error where it failed; Text describes it.
+	// Code is the code of the error after a failure; Text describes the error.
 	Code []byte
 	Text []byte
-	// Attempts is how often it has tried to reach the target.
+	// Attempts is how often the instance has tried to reach the target.
 	Attempts uint64
 }
 
@@ -122,7 +123,7 @@ func (*RolloutReportAnswer) Kind() Kind { return KindRolloutReport.Answer() }
 
 func (*RolloutReportAnswer) answerFields(*codec) {}
 
-// RolloutAsk reports as RolloutReport does, and is answered the target.
+// RolloutAsk reports as RolloutReport does, and the answer has the target.
 type RolloutAsk struct {
 	Mutation
 	NodeID uint64
@@ -141,10 +142,10 @@ func (m *RolloutAsk) requestFields(c *codec) {
 // RolloutAskAnswer answers a RolloutAsk.
 type RolloutAskAnswer struct {
 	Target RolloutTarget
-	// NextInMillis is in how many milliseconds there may be another target, as far as time decides it; 0 is not known.
+	// NextInMillis is the time until the next possible target, as far as time decides; 0 for an unknown time.
 	NextInMillis uint64
-	// Gone: the version is not kept any more, so that label and payload are left out. The location has another target
-	// by now: ask again, under a new number.
+	// Gone: the version is no longer kept, so that label and payload are left out. The location has a newer target by
+	// now: ask again, under a new number.
 	Gone bool
 }
 
@@ -160,7 +161,7 @@ func (m *RolloutAskAnswer) answerFields(c *codec) {
 // RolloutTarget is the target of a location, which the instances of the location bring into use: in an answer, and as
 // the head of a view. Label and payload of a target that was read are views into the frame.
 type RolloutTarget struct {
-	Generation uint64 // 0: the location has none yet
+	Generation uint64 // 0: the location has no target yet
 	Seq        uint64
 	Label      []byte
 	Payload    []byte

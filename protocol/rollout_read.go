@@ -2,9 +2,9 @@ package protocol
 
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
-// RolloutDescribe asks for a part of a rollout: its head, and a page of its rows. The pushes of watches of the kind
-// ObjectRollout have the same heads and rows. Each head and each row is an array of fields by itself, for AppendRecord
-// and ReadRecord; the types, but for RolloutTarget, are in package protocol/rollout.
+// RolloutDescribe asks for a part of a rollout: its head, and a page of its rows. Heads and rows are as in the pushes
+// of watches of the kind ObjectRollout. Each head and each row is an array of fields by itself, for AppendRecord and
+// ReadRecord; the types, but for RolloutTarget, are in package protocol/rollout.
 //
 //	part               head           rows, by id
 //	""                 State          LocationRow, id x 4; Version, seq x 4 + 1
@@ -15,17 +15,17 @@ import kind "github.com/signalbox/signalbox/protocol/rollout"
 //	"acts"             none           PastAct, number
 //	"version/SEQ"      Version        none
 //
-// The last three parts are described, not watched.
+// Clients can describe the last three parts, but not watch the parts.
 type RolloutDescribe struct {
 	NodeID uint64
 	Name   []byte
-	// Part is a view, or one of those that are not watched: "history/LOCATION", "acts", "version/SEQ".
+	// Part is a view, or a part without watches: "history/LOCATION", "acts", "version/SEQ".
 	Part []byte
 	// After is the Next of the page before; 0 for the first.
 	After uint64
-	// Limit is the most rows that the page may have; 0 leaves it to the host.
+	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
 	Limit uint64
-	// Why asks why the rollout does not move. It takes a look at every instance.
+	// Why asks why the rollout does not move. The host then looks at every instance.
 	Why         bool
 	Consistency Consistency
 }
@@ -45,14 +45,14 @@ func (m *RolloutDescribe) requestFields(c *codec) {
 
 // RolloutDescribeAnswer answers a RolloutDescribe.
 type RolloutDescribeAnswer struct {
-	// Revision is that of the part where it is a view, else that of the rollout.
+	// Revision is the revision of the part for a view, else the revision of the rollout.
 	Revision uint64
-	// NowMillis is the time of the shard, which moments are compared with.
+	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
 	Phase     kind.Phase
 	Head      []byte
 	Rows      Rows
-	// Next is where the next page begins; 0 where this is the last one.
+	// Next is the start of the next page; 0 on the last page.
 	Next    uint64
 	Reasons Reasons
 }
@@ -73,15 +73,15 @@ func (m *RolloutDescribeAnswer) answerFields(c *codec) {
 // Reasons is a list of reasons why a rollout does not move.
 type Reasons = Views[kind.StopReason, *kind.StopReason]
 
-// RolloutList asks for the rollouts of a node that one shard holds and whose name begins with Prefix, ordered by name.
-// All rollouts of a node are the lists of all data shards.
+// RolloutList asks one shard for the rollouts of a node whose name begins with Prefix, ordered by name. All rollouts of
+// a node are the lists of all data shards.
 type RolloutList struct {
 	NodeID  uint64
 	ShardID uint64
 	Prefix  []byte
 	// After is the Next of the page before; empty for the first page.
 	After []byte
-	// Limit is the most rollouts that the page may have; 0 leaves it to the host.
+	// Limit is the most rollouts that the page may have; 0 leaves the choice to the host.
 	Limit       uint64
 	Consistency Consistency
 }
@@ -101,7 +101,7 @@ func (m *RolloutList) requestFields(c *codec) {
 // RolloutListAnswer answers a RolloutList.
 type RolloutListAnswer struct {
 	Rollouts RolloutSummaries
-	// Next is where the next page begins; empty where this is the last one.
+	// Next is the start of the next page; empty on the last page.
 	Next []byte
 }
 
@@ -116,8 +116,8 @@ func (m *RolloutListAnswer) answerFields(c *codec) {
 // RolloutSummaries is a list of rollouts.
 type RolloutSummaries = Views[kind.Summary, *kind.Summary]
 
-// RolloutPlan is a dry run: it asks who would get what when, if every leader reached each target after TakesMillis,
-// every gate passed then, and nothing else happened. Nothing is changed.
+// RolloutPlan is a dry run: the answer says when each location would get which version, if every leader reached each
+// target after TakesMillis, every gate passed then, and nothing else happened. Nothing is changed.
 type RolloutPlan struct {
 	NodeID      uint64
 	Name        []byte

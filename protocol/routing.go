@@ -6,7 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Routing asks which host leads which shard, and which shard holds which slots.
+// Routing asks for the leader of each shard, and for the slots of each shard.
 type Routing struct {
 	// KnownVersion is the version of the routing that the client has; 0 for none.
 	KnownVersion uint64
@@ -19,10 +19,10 @@ func (m *Routing) requestFields(c *codec) {
 	c.uint("known_version", &m.KnownVersion)
 }
 
-// RoutingAnswer answers a Routing. Where Version is the one that the client knows, the lists are empty.
+// RoutingAnswer answers a Routing. Where Version equals the KnownVersion of the client, the lists are empty.
 type RoutingAnswer struct {
 	Version uint64
-	// MetaShardID is the shard that nodes are created and listed in. It is one of Shards.
+	// MetaShardID is the shard of the nodes, one of Shards.
 	MetaShardID uint64
 	Hosts       Hosts
 	Shards      Shards
@@ -48,7 +48,7 @@ type Hosts = List[Host, *Host]
 type Host struct {
 	ID   uint64
 	Name []byte
-	// Address is where the host takes clients.
+	// Address is the address of the host for clients.
 	Address []byte
 	State   HostState
 }
@@ -68,7 +68,7 @@ type Shards = List[Shard, *Shard]
 // Shard is one Raft group, as the routing knows it.
 type Shard struct {
 	ID uint64
-	// LeaderHostID is 0 where the leader is not known.
+	// LeaderHostID is 0 for an unknown leader.
 	LeaderHostID uint64
 	// ReplicaHostIDs are the hosts that hold the shard, the leader among them.
 	ReplicaHostIDs HostIDs
@@ -93,7 +93,7 @@ func (h *HostID) item(c *codec) { c.uint("", (*uint64)(h)) }
 // SlotRanges is a list of slot ranges.
 type SlotRanges = List[SlotRange, *SlotRange]
 
-// SlotRange says which shard holds the slots from First to Last, both included.
+// SlotRange names the shard of the slots from First to Last, both included.
 type SlotRange struct {
 	First   uint64
 	Last    uint64
@@ -108,12 +108,12 @@ func (r *SlotRange) fields(c *codec) {
 	c.uint("shard_id", &r.ShardID)
 }
 
-// RoutingChanged is pushed, with id 0, when the host has a newer routing than the client has from it, and when it has
-// heard who leads a shard in a new term.
+// RoutingChanged is pushed, with id 0, when the host has a newer routing than the host has sent to the client, and when
+// the host has heard of a shard's leader in a new term.
 type RoutingChanged struct {
 	Version      uint64
 	ShardID      uint64
-	LeaderHostID uint64 // 0: this is not about a leader
+	LeaderHostID uint64 // 0: the push is not about a leader
 	Term         uint64
 }
 
@@ -128,7 +128,7 @@ func (m *RoutingChanged) pushFields(c *codec) {
 }
 
 const (
-	// Slots is the number of slots, each of which the routing maps to a shard.
+	// Slots is the number of slots. The routing maps each slot to a shard.
 	Slots = 4096
 	// sessionSlotShift is where the slot sits in a session id.
 	sessionSlotShift = 52
@@ -149,8 +149,8 @@ func SemaphoreSlot(nodeID uint64, name []byte) uint16 {
 	return uint16(digest.Sum64() % Slots)
 }
 
-// SessionSlot returns the slot of a session, which is in the upper 12 bits of its id. Below it is a counter of at most
-// MaxSessionCounter that never goes back, so that ids of a slot only grow.
+// SessionSlot returns the slot of a session, which is in the upper 12 bits of the session's id. The lower bits are a
+// counter of at most MaxSessionCounter that never goes back, so that ids of a slot only grow.
 func SessionSlot(sessionID uint64) uint16 {
 	return uint16(sessionID >> sessionSlotShift)
 }

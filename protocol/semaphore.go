@@ -4,10 +4,10 @@ package protocol
 type Semaphore struct {
 	Name  []byte
 	Limit uint64
-	// Count is how much of the limit is owned.
+	// Count is the owned part of the limit.
 	Count    uint64
 	Revision uint64
-	// Owners and Waiters are how many there are.
+	// Owners and Waiters are the numbers of owners and waiters.
 	Owners    uint64
 	Waiters   uint64
 	Ephemeral bool
@@ -30,15 +30,15 @@ func (s *Semaphore) fields(c *codec) {
 // Semaphores is a list of semaphores.
 type Semaphores = List[Semaphore, *Semaphore]
 
-// Mutation is what makes a change happen exactly once, however often its request is sent. Every request
-// that changes a semaphore begins with it.
+// Mutation makes a change happen exactly once, however often the request is sent. Every request that changes a
+// semaphore begins with a Mutation.
 type Mutation struct {
-	// SessionID is the session that acts. 0 is none: allowed for creating, updating, resizing and deleting a semaphore,
-	// with Number 0. Then a request that is sent again is a new one to the host.
+	// SessionID is the acting session. 0 is no session: allowed for creating, updating, resizing and deleting a
+	// semaphore, with Number 0. A repetition of a request without a session is a new request to the host.
 	SessionID uint64
-	// Number grows with every mutation of the session, whichever semaphore and shard it is for.
+	// Number grows with every mutation of the session, whichever semaphore and shard the mutation is for.
 	Number uint64
-	// Acknowledged is a number up to which, itself included, the client has all answers.
+	// Acknowledged says that the client has the answers of all mutations up to this number.
 	Acknowledged uint64
 }
 
@@ -48,7 +48,7 @@ func (c *codec) mutation(m *Mutation) {
 	c.uint("acknowledged", &m.Acknowledged)
 }
 
-// object is how a mutation of a named object begins.
+// object is the beginning of a mutation of a named object.
 func (c *codec) object(m *Mutation, node *uint64, name *[]byte) {
 	c.mutation(m)
 	c.uint("node_id", node)
@@ -86,16 +86,16 @@ func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
 }
 
-// SemaphoreUpdate replaces the data of a semaphore. It needs no ownership.
+// SemaphoreUpdate replaces the data of a semaphore. The session need not own the semaphore.
 type SemaphoreUpdate struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
 	Data   []byte
-	// OrderID, if it is not 0, is the fencing token: the update is refused unless the session owns the
-	// semaphore under that order id.
+	// OrderID, if not 0, is the fencing token: the update is refused unless the session owns the semaphore under that
+	// order id.
 	OrderID uint64
-	// ExpectedRevision, if it is not 0, is compared: the update is refused unless the semaphore has this revision.
+	// ExpectedRevision, if not 0, is compared: the update is refused unless the semaphore has the revision.
 	ExpectedRevision uint64
 }
 
@@ -111,7 +111,7 @@ func (m *SemaphoreUpdate) requestFields(c *codec) {
 
 // SemaphoreUpdateAnswer answers a SemaphoreUpdate.
 type SemaphoreUpdateAnswer struct {
-	// Revision is the semaphore's after the update. It has not grown where the data was the same.
+	// Revision is the semaphore's revision after the update. Equal data leave the revision as before.
 	Revision uint64
 }
 
@@ -122,15 +122,15 @@ func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
 }
 
-// SemaphoreResize changes the limit of a persistent semaphore. A higher one grants those who wait and fit; a lower one
-// takes nothing away, and takes effect as owners give back.
+// SemaphoreResize changes the limit of a persistent semaphore. A higher limit grants the waiters that fit; a lower
+// limit takes nothing away, and takes effect as owners give back.
 type SemaphoreResize struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
 	// Limit is the new limit; at least 1.
 	Limit uint64
-	// ExpectedRevision, if it is not 0, is compared: the resize is refused unless the semaphore has this revision.
+	// ExpectedRevision, if not 0, is compared: the resize is refused unless the semaphore has the revision.
 	ExpectedRevision uint64
 }
 
@@ -145,7 +145,7 @@ func (m *SemaphoreResize) requestFields(c *codec) {
 
 // SemaphoreResizeAnswer answers a SemaphoreResize.
 type SemaphoreResizeAnswer struct {
-	// Revision is the semaphore's after the resize. It has not grown where the limit was the same.
+	// Revision is the semaphore's revision after the resize. An equal limit leaves the revision as before.
 	Revision uint64
 }
 
@@ -161,7 +161,7 @@ type SemaphoreDelete struct {
 	Mutation
 	NodeID uint64
 	Name   []byte
-	// Force deletes the semaphore though sessions own or wait for it. They are notified.
+	// Force deletes the semaphore though sessions own or wait for the semaphore. The sessions are notified.
 	Force bool
 }
 
@@ -181,15 +181,15 @@ func (*SemaphoreDeleteAnswer) Kind() Kind { return KindSemaphoreDelete.Answer() 
 
 func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
 
-// SemaphoreList asks for the semaphores of a node that one shard holds and whose name begins with
-// Prefix, ordered by name. All semaphores of a node are the lists of all data shards.
+// SemaphoreList asks one shard for the semaphores of a node whose name begins with Prefix, ordered by name. All
+// semaphores of a node are the lists of all data shards.
 type SemaphoreList struct {
 	NodeID  uint64
 	ShardID uint64
 	Prefix  []byte
 	// After is the Next of the page before; empty for the first page.
 	After []byte
-	// Limit is the most semaphores that the page may have; 0 leaves it to the host.
+	// Limit is the most semaphores that the page may have; 0 leaves the choice to the host.
 	Limit uint64
 	// IncludeData asks for the semaphores' data.
 	IncludeData bool
@@ -212,7 +212,7 @@ func (m *SemaphoreList) requestFields(c *codec) {
 // SemaphoreListAnswer answers a SemaphoreList.
 type SemaphoreListAnswer struct {
 	Semaphores Semaphores
-	// Next is where the next page begins; empty where this is the last one.
+	// Next is the start of the next page; empty on the last page.
 	Next []byte
 }
 

@@ -1,16 +1,16 @@
 package protocol
 
-// SessionStart starts a session in a node and attaches it over this connection. Any host that leads a
-// data shard takes it; the session's home is a shard of that host.
+// SessionStart starts a session in a node and attaches the session over this connection. Any host that leads a data
+// shard serves the request; the session's home is a shard of that host.
 type SessionStart struct {
 	Path []byte
-	// TimeoutMillis is how long the session lives without a connection; 0 ends it with its connection.
+	// TimeoutMillis is how long the session lives without a connection; with 0 the session ends with its connection.
 	TimeoutMillis uint64
 	Description   []byte
-	// Key protects the session: who attaches or binds it later must have the same one. A session that is
-	// started without a key takes any.
+	// Key protects the session: later attaches and binds must have the same key. A session that was started without a
+	// key accepts any key.
 	Key []byte
-	// AttachSequence is the client's count of its attaches; an attach with a smaller one is refused.
+	// AttachSequence is the client's count of its attaches; an attach with a smaller count is refused.
 	AttachSequence uint64
 }
 
@@ -39,17 +39,17 @@ func (m *SessionStartAnswer) answerFields(c *codec) {
 	c.record("lease", m.Lease.fields)
 }
 
-// SessionAttach attaches a session over this connection, and takes it away from any other. It goes to the
-// leader of the session's home shard.
+// SessionAttach attaches a session over this connection, and detaches the session from any older connection. The
+// request goes to the leader of the session's home shard.
 type SessionAttach struct {
 	SessionID      uint64
 	Key            []byte
 	AttachSequence uint64
-	// Change: TimeoutMillis and Description replace those of the session. Without it they are ignored.
+	// Change: TimeoutMillis and Description replace the session's. Without Change both are ignored.
 	Change        bool
 	TimeoutMillis uint64
 	Description   []byte
-	// Numbers: the answer says from which number on the session has used none.
+	// Numbers: the answer names a base above which the session has used no number.
 	Numbers bool
 }
 
@@ -69,8 +69,8 @@ func (m *SessionAttach) requestFields(c *codec) {
 // SessionAttachAnswer answers a SessionAttach.
 type SessionAttachAnswer struct {
 	Lease Lease
-	// NumberBase, where the attach asked for numbers: the NumberSpace numbers above it are the caller's, and none of
-	// them was given before. 0 where the shard is below the level of number spaces.
+	// NumberBase answers an attach with Numbers: the NumberSpace numbers above the base belong to the caller, and were
+	// never given before. 0 where the shard is below the level of number spaces.
 	NumberBase uint64
 }
 
@@ -82,13 +82,13 @@ func (m *SessionAttachAnswer) answerFields(c *codec) {
 	c.uint("number_base", &m.NumberBase)
 }
 
-// Lease is what a client may count on once its session is attached. It begins when the request that
-// attached the session was sent.
+// Lease is what a client may count on after the attach of its session. The lease begins at the sending of the request
+// that attached the session.
 type Lease struct {
 	NodeID        uint64
 	TimeoutMillis uint64
-	// GraceMillis is what the session gets on top of its timeout when its leader changes. A client does
-	// not count on it.
+	// GraceMillis is the time that the session gets on top of its timeout when the leader changes. A client does not
+	// count on the time.
 	GraceMillis uint64
 	Config      NodeConfig
 }
@@ -126,7 +126,8 @@ func (m *SessionBindAnswer) answerFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 }
 
-// SessionStop ends a session that is attached over this connection. It goes to the leader of the session's home shard.
+// SessionStop ends a session that is attached over this connection. The request goes to the leader of the session's
+// home shard.
 type SessionStop struct {
 	SessionID uint64
 }
@@ -146,13 +147,13 @@ func (*SessionStopAnswer) Kind() Kind { return KindSessionStop.Answer() }
 
 func (*SessionStopAnswer) answerFields(*codec) {}
 
-// SessionDetach takes a session off this connection, as if the connection had closed for that session alone. What it
-// owns and waits for stays, until its time is up. Over a connection that the session is only bound to, the binding ends
-// and nothing else.
+// SessionDetach detaches a session from this connection, as if the connection had closed for that session alone. The
+// session keeps what it owns and waits for, until its time is up. Over a connection with only a binding of the session,
+// the binding ends and nothing else.
 type SessionDetach struct {
 	SessionID uint64
-	// LeftMillis is how long the session lives on where it is not attached again: at most its timeout. 0 leaves it the
-	// whole of that.
+	// LeftMillis is how long the session lives without another attach: at most its timeout. 0 stands for the whole
+	// timeout.
 	LeftMillis uint64
 }
 
@@ -192,10 +193,10 @@ func (*SessionDestroyAnswer) Kind() Kind { return KindSessionDestroy.Answer() }
 
 func (*SessionDestroyAnswer) answerFields(*codec) {}
 
-// SessionDetached is pushed, with id 0, when a session is no longer attached over, or bound to, this
-// connection, though it may live: another connection took it (StatusBadSession), or the host does not
-// lead, or cannot vouch for, its home shard any more (StatusMoved, StatusUnavailable), or the client was
-// silent for longer than the session's timeout (StatusTimeout): then its end follows.
+// SessionDetached is pushed, with id 0, when a session is no longer attached over, or bound to, this connection, though
+// the session may live: another connection has attached the session (StatusBadSession), the host no longer leads or
+// vouches for the home shard (StatusMoved, StatusUnavailable), or the client was silent for longer than the session's
+// timeout (StatusTimeout), and the session's end follows.
 type SessionDetached struct {
 	SessionID uint64
 	Result    Result
@@ -209,8 +210,8 @@ func (m *SessionDetached) pushFields(c *codec) {
 	c.result(&m.Result)
 }
 
-// SessionEnded is pushed, with id 0, when a session that is attached over or bound to this connection is
-// over. Nothing more comes for its acquires and its one-shot watches.
+// SessionEnded is pushed, with id 0, when a session that is attached over or bound to this connection is over. Nothing
+// more comes for the session's acquires and one-shot watches.
 type SessionEnded struct {
 	SessionID uint64
 	Reason    EndReason

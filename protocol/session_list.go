@@ -6,24 +6,23 @@ type Session struct {
 	NodeID        uint64
 	TimeoutMillis uint64
 	Description   []byte
-	// Attached: some connection holds the session.
+	// Attached: some connection has the session.
 	Attached bool
-	// Owned and Waiting count the semaphores that the session owns a part of, and those that it waits
-	// for, over the shards that the host that answers holds.
+	// Owned and Waiting count the semaphores that the session owns a part of or waits for, over the shards on the
+	// answering host.
 	Owned   uint64
 	Waiting uint64
-	// SinceMillis is when the session was made, in milliseconds since 1970 by the wall clock of a host; 0 where that is
-	// not known. It is for people, as is the client.
+	// SinceMillis is the moment when the session was made, in milliseconds since 1970 by the wall clock of a host; 0
+	// for an unknown moment. Both SinceMillis and Client are for people.
 	SinceMillis uint64
 	Client      ClientInfo
 }
 
-// ClientInfo says of a session's client from where it speaks and what it calls itself. Texts are empty where they are
-// not known.
+// ClientInfo describes a session's client: its address, name and version. Unknown texts are empty.
 type ClientInfo struct {
-	// Address is the one that the client's connection comes from, as the host sees it.
+	// Address is the source address of the client's connection, as the host sees it.
 	Address []byte
-	// Name and Version are those of its HELLO.
+	// Name and Version are the name and the version in the client's HELLO.
 	Name    []byte
 	Version []byte
 }
@@ -51,7 +50,7 @@ func (s *Session) fields(c *codec) {
 // Sessions is a list of sessions.
 type Sessions = List[Session, *Session]
 
-// SessionDescribe asks for a session. It goes to its home shard.
+// SessionDescribe asks for a session. The request goes to the session's home shard.
 type SessionDescribe struct {
 	SessionID uint64
 }
@@ -75,14 +74,14 @@ func (m *SessionDescribeAnswer) answerFields(c *codec) {
 	c.record("session", m.Session.fields)
 }
 
-// SessionList asks for the sessions of a node whose home is one shard, ordered by id. All sessions of a
-// node are the lists of all data shards.
+// SessionList asks for the sessions with a shard as their home in a node, ordered by id. All sessions of a node are the
+// lists of all data shards.
 type SessionList struct {
 	NodeID  uint64
 	ShardID uint64
 	// After is the Next of the page before; 0 for the first page.
 	After uint64
-	// Limit is the most sessions that the page may have; 0 leaves it to the host.
+	// Limit is the most sessions that the page may have; 0 leaves the choice to the host.
 	Limit uint64
 }
 
@@ -99,7 +98,7 @@ func (m *SessionList) requestFields(c *codec) {
 // SessionListAnswer answers a SessionList.
 type SessionListAnswer struct {
 	Sessions Sessions
-	// Next is where the next page begins; 0 where this is the last one.
+	// Next is the start of the next page; 0 on the last page.
 	Next uint64
 }
 
@@ -111,14 +110,14 @@ func (m *SessionListAnswer) answerFields(c *codec) {
 	c.uint("next", &m.Next)
 }
 
-// SessionHoldings asks what a session owns and waits for in one shard, ordered by order id. All that a
-// session holds are the lists of all data shards.
+// SessionHoldings asks what a session owns and waits for in one shard, ordered by order id. All holdings of a session
+// are the lists of all data shards.
 type SessionHoldings struct {
 	SessionID uint64
 	ShardID   uint64
 	// After is the Next of the page before; 0 for the first page.
 	After uint64
-	// Limit is the most holdings that the page may have; 0 leaves it to the host.
+	// Limit is the most holdings that the page may have; 0 leaves the choice to the host.
 	Limit       uint64
 	Consistency Consistency
 }
@@ -137,7 +136,7 @@ func (m *SessionHoldings) requestFields(c *codec) {
 // SessionHoldingsAnswer answers a SessionHoldings.
 type SessionHoldingsAnswer struct {
 	Holdings Holdings
-	// Next is where the next page begins; 0 where this is the last one.
+	// Next is the start of the next page; 0 on the last page.
 	Next uint64
 }
 
@@ -152,17 +151,17 @@ func (m *SessionHoldingsAnswer) answerFields(c *codec) {
 // Holdings is a list of holdings.
 type Holdings = List[Holding, *Holding]
 
-// Holding is what a session owns of a semaphore, or waits for, or its part in an object of another kind.
+// Holding is a session's part of a semaphore, owned or waited for, or a session's part in an object of another kind.
 type Holding struct {
 	Name    []byte
 	OrderID uint64
 	Count   uint64
 	// Waiting: the session is a waiter, not an owner.
 	Waiting bool
-	// SinceMillis is when it began to own, or to wait, in milliseconds since 1970 by the wall clock of a host; 0 where
-	// that is not known. It is for people.
+	// SinceMillis is the moment when the session began to own or to wait, in milliseconds since 1970 by the wall clock
+	// of a host, for people; 0 for an unknown moment.
 	SinceMillis uint64
-	// ObjectKind is the kind of the object, and Role what the session is to it: a word of that kind, empty for
+	// ObjectKind is the kind of the object, and Role the session's role in the object: a word of the kind, empty for
 	// semaphores.
 	ObjectKind ObjectKind
 	Role       []byte
@@ -180,13 +179,13 @@ func (h *Holding) fields(c *codec) {
 	c.text("role", &h.Role, MaxRoleBytes)
 }
 
-// HoldingLost is pushed, with id 0, when a session ceases to own a semaphore, or to take part in a rollout, though it
-// neither released nor left it nor ended: the object was deleted by force.
+// HoldingLost is pushed, with id 0, when the object of a holding is deleted by force: the session ceases to own a
+// semaphore, or to take part in a rollout, without a release, a leave or an end of its own.
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64
 	Name      []byte
-	// OrderID is the one that the owner had.
+	// OrderID is the order id of the lost holding.
 	OrderID uint64
 	Reason  AbortReason
 	// ObjectKind is the kind of the object; 0 stands for a semaphore.

@@ -9,9 +9,9 @@ import (
 
 // skip moves behind n values, whatever they are.
 //
-// It counts the values that are still to come instead of descending into them, so that nesting, however
-// deep, costs neither stack nor memory; and since every value takes a byte at least, a count above the
-// bytes that are left ends it at once.
+// skip counts the pending values instead of descending into nested values, so that nesting, however deep, costs neither
+// stack nor memory. Every value takes a byte at least, so a count above the number of unread bytes ends the skip at
+// once.
 func (c *codec) skip(n int) {
 	for pending := n; pending > 0; {
 		if pending > c.in.rest() {
@@ -26,8 +26,8 @@ func (c *codec) skip(n int) {
 	}
 }
 
-// skipOne moves behind one value, but only behind the head of an array or a map, and returns how many
-// values that one announces.
+// skipOne moves behind one value, but only behind the head of an array or a map, and returns how many values the head
+// announces.
 func (c *codec) skipOne() (inside int, ok bool) {
 	code := c.in.take(1)[0]
 	switch {
@@ -94,7 +94,7 @@ func (c *codec) skipBytes(n int) bool {
 	return true
 }
 
-// skipCounted moves behind a length of so many bytes and as many bytes as it says, and extra ones.
+// skipCounted moves behind a length of size bytes, as many bytes as the length says, and extra bytes.
 func (c *codec) skipCounted(size, extra int) bool {
 	n, ok := c.skipLength(size)
 	return ok && c.skipBytes(n+extra)

@@ -1,59 +1,59 @@
 package protocol
 
-// Status is the outcome of a request. The numbers are part of the protocol: they never change their
-// meaning and are never used again.
+// Status is the outcome of a request. The numbers are part of the protocol: a number never changes its meaning and is
+// never used again.
 type Status uint8
 
 const (
-	// StatusSuccess: the request was carried out. An acquire that timed out and a release of nothing
-	// are successes too; their answers have flags for it.
+	// StatusSuccess: the request was carried out. An acquire that timed out and a release of nothing are successes too;
+	// flags of their answers show the difference.
 	StatusSuccess Status = 0
 	// StatusBadRequest: the request breaks a rule that no state can change. Nothing happened.
 	StatusBadRequest Status = 1
-	// StatusUnauthorized: the token does not give the right to do this. The connection stays open.
+	// StatusUnauthorized: the token does not give the right for the request. The connection stays open.
 	StatusUnauthorized Status = 2
-	// StatusNotFound: no such node, semaphore or watch.
+	// StatusNotFound: the node, semaphore or watch does not exist.
 	StatusNotFound Status = 3
-	// StatusAlreadyExists: a persistent semaphore of that name is there; nothing was changed.
+	// StatusAlreadyExists: a persistent semaphore of the name exists; nothing was changed.
 	StatusAlreadyExists Status = 4
-	// StatusPreconditionFailed: the state forbids it: ephemeral and persistent mixed up, a semaphore
-	// in use deleted without force, or the limit of a node reached.
+	// StatusPreconditionFailed: the state forbids the request: ephemeral and persistent mixed up, a semaphore in use
+	// deleted without force, or the limit of a node reached.
 	StatusPreconditionFailed Status = 5
-	// StatusAborted: a waiting acquire was overtaken by a newer acquire or by a release of the same
-	// session, or its semaphore was deleted by force.
+	// StatusAborted: a waiting acquire was overtaken by a newer acquire or by a release of its session, or the
+	// semaphore was deleted by force.
 	StatusAborted Status = 6
-	// StatusFenced: the order id that the request carries is not the caller's current one there, or a later one has
-	// overtaken it; so with the ticket or the generation of a rollout. Nothing was changed.
+	// StatusFenced: the order id in the request is not the caller's current order id for the object, or a later order
+	// id has overtaken it; likewise the ticket or the generation of a rollout. Nothing was changed.
 	StatusFenced Status = 7
-	// StatusBadSession: the session lives, but not for this caller: wrong key, an older attach, held
-	// by another connection, or not bound to this one.
+	// StatusBadSession: the session lives, but not for this caller: wrong key, an older attach, attached over another
+	// connection, or not bound to this connection.
 	StatusBadSession Status = 8
-	// StatusSessionExpired: the session is over, whatever ended it.
+	// StatusSessionExpired: the session is over, whatever ended the session.
 	StatusSessionExpired Status = 9
-	// StatusStale: the mutation's number is below one already applied, and it was never applied
-	// itself. It never will be; send it again under a new number.
+	// StatusStale: the mutation was never applied, and never will be, because a mutation with a larger number was
+	// applied. Send the mutation again under a new number.
 	StatusStale Status = 10
-	// StatusMoved: another host leads the shard; the answer names it. Nothing happened.
+	// StatusMoved: another host leads the shard, and the answer names the host. Nothing happened.
 	StatusMoved Status = 11
-	// StatusUnavailable: the outcome is unknown or the host cannot answer now. Send the same request
-	// again, a mutation under the same number.
+	// StatusUnavailable: the outcome is unknown or the host cannot answer now. Send the request again, a mutation under
+	// its old number.
 	StatusUnavailable Status = 12
 	// StatusOverloaded: a limit of the host was reached; nothing happened. Wait as long as the answer says, then send
-	// it again.
+	// the request again.
 	StatusOverloaded Status = 13
-	// StatusStorageFull: the host refuses writes until there is room on its disk. Nothing happened.
+	// StatusStorageFull: the host refuses writes until its disk has room. Nothing happened.
 	StatusStorageFull Status = 14
 	// StatusUnsupported: this host does not know the message or the protocol version.
 	StatusUnsupported Status = 15
 	// StatusTimeout: the peer was silent for too long; given as the reason for closing a connection.
 	StatusTimeout Status = 16
-	// StatusInternal: the host found itself in a state that it must not be in. Please report it.
+	// StatusInternal: the host found itself in a state that should be impossible. Please report the case.
 	StatusInternal Status = 17
 	// StatusQuotaExceeded: the request would make a node or a shard hold more than its quota. Nothing happened. Free
 	// something, or have the quota raised.
 	StatusQuotaExceeded Status = 18
-	// StatusNumberReused: the number of the mutation was used for another request before. This one was not carried out:
-	// it needs a number of its own.
+	// StatusNumberReused: the number of the mutation was used for another request before. The mutation was not carried
+	// out, and needs a number of its own.
 	StatusNumberReused Status = 19
 )
 
@@ -80,7 +80,7 @@ var statusNames = [...]string{
 	StatusNumberReused:       "NUMBER_REUSED",
 }
 
-// String returns the status as the docs write it, or its number where it is not known here.
+// String returns the status as the docs write it, or the number of an unknown status.
 func (s Status) String() string {
 	return nameOf(s, "STATUS", statusNames[:]...)
 }
@@ -89,15 +89,14 @@ func (s Status) String() string {
 type Retry uint8
 
 const (
-	// RetryNever: the outcome is final; the same request would have it again.
+	// RetryNever: the outcome is final; a repetition would have the same outcome.
 	RetryNever Retry = 0
-	// RetrySame: send the same request again, a mutation under the same number; if the connection is
-	// gone, over another one.
+	// RetrySame: send the request again, a mutation under its old number; after a broken connection, over a new
+	// connection.
 	RetrySame Retry = 1
-	// RetryElsewhere: send the same request, a mutation under the same number, to the host that the answer names.
+	// RetryElsewhere: send the request, a mutation under its old number, to the host that the answer names.
 	RetryElsewhere Retry = 2
-	// RetryLater: send the same request again, a mutation under the same number, after the wait that the
-	// answer asks for.
+	// RetryLater: send the request again, a mutation under its old number, after the wait in the answer.
 	RetryLater Retry = 3
 	// RetryRenumbered: send the mutation again under a new number.
 	RetryRenumbered Retry = 4
@@ -108,8 +107,8 @@ func (r Retry) String() string {
 	return nameOf(r, "RETRY", "NEVER", "SAME", "ELSEWHERE", "LATER", "RENUMBERED")
 }
 
-// Retry returns what to do with a request that got this status. A status that is not known here is final:
-// whether it is safe to send the request again cannot be known.
+// Retry returns what to do with a request that got this status. An unknown status is final, because a repetition may
+// not be safe.
 func (s Status) Retry() Retry {
 	switch s {
 	case StatusUnavailable, StatusTimeout:
@@ -129,19 +128,19 @@ func (s Status) Retry() Retry {
 type EndReason uint8
 
 const (
-	// EndUnknown: the host that answers knows only that the session is over.
+	// EndUnknown: the answering host knows only that the session is over.
 	EndUnknown EndReason = 0
-	// EndStopped: its client stopped it.
+	// EndStopped: the client of the session stopped the session.
 	EndStopped EndReason = 1
-	// EndExpired: its client was silent for longer than the session's timeout.
+	// EndExpired: the client was silent for longer than the session's timeout.
 	EndExpired EndReason = 2
-	// EndDestroyed: an operator ended it.
+	// EndDestroyed: an operator ended the session.
 	EndDestroyed EndReason = 3
-	// EndNodeDropped: its node was dropped.
+	// EndNodeDropped: the node of the session was dropped.
 	EndNodeDropped EndReason = 4
 )
 
-// String returns the reason as the docs write it, or its number where it is not known here.
+// String returns the reason as the docs write it, or the number of an unknown reason.
 func (r EndReason) String() string {
 	return nameOf(r, "END_REASON", "UNKNOWN", "STOPPED", "EXPIRED", "DESTROYED", "NODE_DROPPED")
 }
@@ -150,21 +149,21 @@ func (r EndReason) String() string {
 type AbortReason uint8
 
 const (
-	// AbortUnknown: the host that answers knows only that the acquire no longer waits.
+	// AbortUnknown: the answering host knows only that the acquire no longer waits.
 	AbortUnknown AbortReason = 0
 	// AbortReplaced: the session sent a newer acquire of the same semaphore.
 	AbortReplaced AbortReason = 1
-	// AbortReleased: the session released the semaphore that it was waiting for.
+	// AbortReleased: the session released the semaphore of its waiting acquire.
 	AbortReleased AbortReason = 2
 	// AbortDeleted: the semaphore was deleted by force.
 	AbortDeleted AbortReason = 3
-	// AbortNodeDropped: the node was dropped, with all that is in it. Its sessions are over too.
+	// AbortNodeDropped: the node was dropped, with everything in the node. The sessions of the node are over too.
 	AbortNodeDropped AbortReason = 4
-	// AbortResized: the semaphore's limit was lowered below what the acquire waited for.
+	// AbortResized: the semaphore's limit was lowered below the count of the acquire.
 	AbortResized AbortReason = 5
 )
 
-// String returns the reason as the docs write it, or its number where it is not known here.
+// String returns the reason as the docs write it, or the number of an unknown reason.
 func (r AbortReason) String() string {
 	return nameOf(r, "ABORT_REASON", "UNKNOWN", "REPLACED", "RELEASED", "DELETED", "NODE_DROPPED", "RESIZED")
 }

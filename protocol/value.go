@@ -8,8 +8,8 @@ import (
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 )
 
-// The calls below read one value each. They check its code first, so that the library is asked only for what is
-// there, and every length before it is used.
+// The calls below read one value each. A call checks the code of the value first, so that the library reads only values
+// of the expected type, and checks every length before use.
 
 func (c *codec) readUint(field string) uint64 {
 	code, ok := c.in.peek()
@@ -27,7 +27,7 @@ func (c *codec) readUint(field string) uint64 {
 	case code >= msgpcode.Uint8 && code <= msgpcode.Uint64, code == msgpcode.Nil:
 		n, err = c.dec.DecodeUint64()
 	case code >= msgpcode.Int8 && code <= msgpcode.Int64, code >= msgpcode.NegFixedNumLow:
-		// Encoders of languages without unsigned numbers write positive ones in these forms too.
+		// Encoders of languages without unsigned numbers write positive numbers in these forms too.
 		var signed int64
 		signed, err = c.dec.DecodeInt64()
 		if signed < 0 {
@@ -74,7 +74,7 @@ func (c *codec) readBytes(field string, most uint64) []byte {
 	return c.readString(field, "bytes", most)
 }
 
-// readString reads a byte string of either msgpack family, str or bin: not every language distinguishes them.
+// readString reads a byte string of either msgpack family, str or bin: not every language distinguishes the two.
 func (c *codec) readString(field, want string, most uint64) []byte {
 	code, ok := c.in.peek()
 	if !ok {
@@ -102,8 +102,8 @@ func (c *codec) readString(field, want string, most uint64) []byte {
 	return c.in.take(n)
 }
 
-// arrayLen reads the head of an array. Every item takes a byte at least, so that a count above the bytes
-// that are left is wrong, and is refused before it is used.
+// arrayLen reads the head of an array. Every item takes a byte at least, so that a count above the number of unread
+// bytes is wrong, and is refused before use.
 func (c *codec) arrayLen(field string) int {
 	code, ok := c.in.peek()
 	if !ok {
@@ -134,13 +134,13 @@ func (c *codec) arrayLen(field string) int {
 	return n
 }
 
-// failType says that a value is not of the type its field has.
+// failType reports a value of another type than its field has.
 func (c *codec) failType(field, want string, code byte) {
 	c.fail(field, codeName(code)+" where "+want+" is wanted")
 }
 
-// view reads one frame's payload where it lies. It is what the msgpack library reads from, and because
-// the library never reads ahead of it, byte strings can be taken out of it without a copy.
+// view reads one frame's payload in place. The msgpack library reads from the view, and because the library never reads
+// ahead, the codec can take byte strings out of the view without a copy.
 type view struct {
 	bytes []byte
 	off   int
@@ -163,8 +163,8 @@ func (v *view) peek() (code byte, ok bool) {
 	return v.bytes[v.off], true
 }
 
-// take returns the next n bytes, which the caller knows to be there. The slice cannot be appended to in
-// place, so that an append never writes into the frame.
+// take returns the next n bytes. The caller has checked that the view has n bytes. The capacity of the slice ends with
+// its length, so that an append never writes into the frame.
 func (v *view) take(n int) []byte {
 	b := v.bytes[v.off : v.off+n : v.off+n]
 	v.off += n

@@ -1,20 +1,20 @@
 package protocol
 
-// Watch opens a streaming watch: the state of an object, or of a part of it, or the changes since a revision, and then
-// every change. What comes carries the id of this request. The name need not exist.
+// Watch opens a streaming watch: first the state of an object, or of a part of an object, or the changes since a
+// revision, and then every change. The pushes have the id of this request. The name need not exist.
 type Watch struct {
 	NodeID uint64
 	Name   []byte
-	// Since is the revision that the client's view has; 0 for none, which begins with a snapshot.
+	// Since is the revision of the client's view; 0 for no view, which begins with a snapshot.
 	Since uint64
-	// Owners and Data say what is wanted besides a semaphore's existence. They mean nothing for other kinds.
+	// Owners and Data ask for more than a semaphore's existence. For other kinds the flags mean nothing.
 	Owners bool
 	Data   bool
 	// ObjectKind is the kind of the object; 0 stands for a semaphore. A host that does not know this field watches a
-	// semaphore whatever is asked for: the answer says what is watched.
+	// semaphore, whatever the field says: the answer has the watched kind.
 	ObjectKind ObjectKind
-	// View is the part of the object that is wanted; empty for the whole. Each kind says which views it has. A view
-	// that does not exist is as an object that does not exist.
+	// View is the wanted part of the object; empty for the whole. Each kind has its own views. A view that does not
+	// exist is as an object that does not exist.
 	View []byte
 }
 
@@ -31,9 +31,9 @@ func (m *Watch) requestFields(c *codec) {
 	c.text("view", &m.View, MaxViewBytes)
 }
 
-// WatchAnswer answers a Watch. It comes before everything that is pushed for the watch.
+// WatchAnswer answers a Watch. The answer comes before everything that is pushed for the watch.
 type WatchAnswer struct {
-	// ObjectKind is the kind that is watched, as it was asked for.
+	// ObjectKind is the watched kind, as in the request.
 	ObjectKind ObjectKind
 }
 
@@ -44,7 +44,7 @@ func (m *WatchAnswer) answerFields(c *codec) {
 	enum(c, "object_kind", &m.ObjectKind)
 }
 
-// WatchStop ends a streaming watch of this connection. Nothing is pushed for it after the answer.
+// WatchStop ends a streaming watch of this connection. Nothing is pushed for the watch after the answer.
 type WatchStop struct {
 	// WatchID is the id of the request that opened the watch.
 	WatchID uint64
@@ -65,8 +65,8 @@ func (*WatchStopAnswer) Kind() Kind { return KindWatchStop.Answer() }
 
 func (*WatchStopAnswer) answerFields(*codec) {}
 
-// WatchEnd is pushed with the id of a watch when the host ends it. Where the status is worth a retry, the
-// client opens the watch again with the revision it has.
+// WatchEnd is pushed with the id of a watch when the host ends the watch. Where the status is worth a retry, the client
+// opens the watch again with the revision of its view.
 type WatchEnd struct {
 	Result Result
 }
@@ -78,22 +78,22 @@ func (m *WatchEnd) pushFields(c *codec) {
 	c.result(&m.Result)
 }
 
-// WatchSnapshot is pushed with the id of a watch: one page of the state that is watched. The first page
-// begins a new view, and the last one puts it in the place of the old.
+// WatchSnapshot is pushed with the id of a watch: one page of the watched state. The first page begins a new view, and
+// the last page puts the new view in the place of the old view.
 type WatchSnapshot struct {
 	// Revision is the same on all pages of a snapshot.
 	Revision uint64
 	First    bool
 	Last     bool
-	// Exists and what follows up to Data is on the first page only. Ephemeral and Limit are of semaphores. Data is the
-	// head of an object of another kind, in that kind's own form.
+	// The fields from Exists to Data are on the first page only. Ephemeral and Limit are of semaphores. Data is the
+	// head of an object of another kind, in the kind's own form.
 	Exists    bool
 	Ephemeral bool
 	Limit     uint64
 	Data      []byte
-	// Owners are those of a semaphore, ordered by order id, through all pages.
+	// Owners are the owners of a semaphore, ordered by order id, through all pages.
 	Owners Owners
-	// Rows are those of an object of another kind, ordered by id, through all pages.
+	// Rows are the rows of an object of another kind, ordered by id, through all pages.
 	Rows Rows
 }
 
@@ -112,9 +112,10 @@ func (m *WatchSnapshot) pushFields(c *codec) {
 	m.Rows.list(c, "rows")
 }
 
-// WatchDelta is pushed with the id of a watch: what leads from the state of one revision, or of any between the two, to
-// that of another. It says how things are at the end, not what happened in between. A client whose view is of To, or
-// later, leaves it out. One whose view is earlier than From has missed something, and opens the watch again.
+// WatchDelta is pushed with the id of a watch: the way from the state at revision From, or at any revision between the
+// two, to the state at revision To. The delta has the state of things at the end, not the events in between. A client
+// with a view of To, or later, ignores the delta. A client with a view before From has missed changes, and opens the
+// watch again.
 type WatchDelta struct {
 	From uint64
 	To   uint64
@@ -125,13 +126,13 @@ type WatchDelta struct {
 	Data        []byte
 	// Gone are the order ids of the owners that left, or the ids of the rows that went.
 	Gone OrderIDs
-	// Joined are the owners that came, and those whose count or data changed.
+	// Joined are the owners that came, and owners with a new count or new data.
 	Joined Owners
-	// Ephemeral and Limit are those of a semaphore that was created. Limit, if it is not 0, is the limit of one that
-	// was there too: it was changed.
+	// Ephemeral and Limit are of a created semaphore. Limit, if not 0, is also the new limit of a semaphore that
+	// existed before.
 	Ephemeral bool
 	Limit     uint64
-	// Rows are those that came or changed, as they are now, of an object of another kind.
+	// Rows are the rows that came or changed, in their new form, of an object of another kind.
 	Rows Rows
 }
 
@@ -159,8 +160,8 @@ type OrderID uint64
 
 func (o *OrderID) item(c *codec) { c.uint("", (*uint64)(o)) }
 
-// WatchResync is pushed with the id of a watch that could not keep up: changes are being left out, and a
-// snapshot follows. Until its first page comes the client's view is of its last revision.
+// WatchResync is pushed with the id of a watch that could not keep up: the host leaves changes out, and a snapshot
+// follows. Until the first page of the snapshot the client's view stays at its last revision.
 type WatchResync struct{}
 
 // Kind returns KindWatchResync.

@@ -11,37 +11,38 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// Rights are what one token allows, under which paths.
+// Rights are the permissions of one token, by path.
 type Rights interface {
-	// Allows reports whether one of the rights that are needed holds for an object in the node of that path. Without an
-	// object it asks for the node as a whole, without a path whether the right holds for any node.
+	// Allows reports whether one of the needed rights holds for an object in the node of the path. Without an object
+	// Allows asks for the node as a whole, without a path for at least one node.
 	Allows(path, object string, need protocol.Right) bool
-	// Valid reports whether the token is still good: it may have been withdrawn.
+	// Valid reports whether the token is still good: the token may have been withdrawn.
 	Valid() bool
-	// Version is another one whenever the rights are: what is open under them is reviewed then.
+	// Version changes with every change of the rights: then everything open under them is reviewed.
 	Version() uint64
 }
 
-// Access is who may do what, by token.
+// Access finds the rights of a client by its token.
 type Access interface {
-	// Authenticate returns what a token allows, and who it belongs to; ok is false for an unknown one.
+	// Authenticate returns the rights of a token, and the name of its owner; ok is false for an unknown token.
 	Authenticate(token []byte) (rights Rights, name string, ok bool)
 }
 
-// permits reports whether the client may do something with an object in the node of a path; without an object it asks
-// for the node as a whole, without a path for any node. A kind that needs no right of a node is refused.
+// permits reports whether the client may send requests of a kind about an object in the node of a path; without an
+// object about the node as a whole, without a path about at least one node. A kind without a right of nodes is
+// refused.
 func (c *conn) permits(k protocol.Kind, path, object string) bool {
 	need := k.Right() & protocol.RightAll
 	return need != protocol.RightNone && c.rights.Valid() && c.rights.Allows(path, object, need)
 }
 
-// lacking says what a client lacks that may not do something, by the name of its token, never by the token itself; and
-// has the refusal remembered.
+// lacking says for people which right a client lacks. It names the client by the name of the token, never by the
+// token itself, and notes the refusal.
 func (c *conn) lacking(k protocol.Kind, path, object string) string {
 	return c.lackingFrom(c.from(), k, path, object)
 }
 
-// lackingFrom is lacking for a request that is not being dispatched any more, and came from an address.
+// lackingFrom is lacking for a request that came from an address and whose dispatch is over.
 func (c *conn) lackingFrom(from string, k protocol.Kind, path, object string) string {
 	c.deniedFrom(from, k, path, object)
 	need, who := k.Right()&protocol.RightAll, "a client without a token"
@@ -62,7 +63,7 @@ func (c *conn) lackingFrom(from string, k protocol.Kind, path, object string) st
 	return clip(fmt.Sprintf("%s has the right %v, which %v needs, but not for %s", who, need, k, path))
 }
 
-// who names the client: by its token or certificate, anonymous without one.
+// who names the client: by token or certificate, anonymous without either.
 func (c *conn) who() string {
 	if k, is := c.rights.(*kept); is {
 		return k.who[0].String()
@@ -70,8 +71,8 @@ func (c *conn) who() string {
 	return c.name
 }
 
-// authorize reports whether the client may do this with the object in the node of that path, and answers where it may
-// not.
+// authorize reports whether the client may send the request about the object in the node of the path, and answers the
+// request if not.
 func (c *conn) authorize(r *protocol.Request, path, object string) bool {
 	if c.permits(r.Kind, path, object) {
 		return true
@@ -80,8 +81,7 @@ func (c *conn) authorize(r *protocol.Request, path, object string) bool {
 	return false
 }
 
-// authorizeIn is authorize for a node that is named by its id. The object is empty for what is about the node as a
-// whole.
+// authorizeIn is authorize for a node by its id. The object is empty for requests about the node as a whole.
 func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) bool {
 	if c.unbound() {
 		return true
@@ -92,7 +92,7 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 	case ok && c.permits(r.Kind, node.Path, name):
 		return true
 	case !c.permits(r.Kind, "", ""):
-		return c.authorize(r, "", "") // it may do so in no node at all
+		return c.authorize(r, "", "") // the client may not do so in a single node
 	case !ok || !c.permits(protocol.KindNodeDescribe, node.Path, ""):
 		if ok || !c.host.unfilled(id) {
 			c.denied(r.Kind, node.Path, name)
@@ -103,8 +103,9 @@ func (c *conn) authorizeIn(r *protocol.Request, id shard.NodeID, object []byte) 
 	return c.authorize(r, node.Path, name)
 }
 
-// refuseNode answers a request in a node that is not there, or that the client may not know of: both take a barrier,
-// and are answered alike. A node that has come meanwhile, and is not hidden from the client, is to be asked for again.
+// refuseNode answers a request in a node that does not exist, or that must stay hidden from the client: both cases
+// take a barrier, and get the same answer. If the node has come meanwhile, and is not hidden, the client is to ask
+// again.
 func (c *conn) refuseNode(r *protocol.Request, id shard.NodeID) {
 	request, kind := r.ID, r.Kind
 	c.host.meta.Confirm(func(sure bool) {
@@ -120,18 +121,19 @@ func (c *conn) refuseNode(r *protocol.Request, id shard.NodeID) {
 	})
 }
 
-// unfilled reports whether this host's copy of the meta shard may not have the node yet: it has just got a replica, and
-// leads a data shard already.
+// unfilled reports whether this host's copy of the meta shard may not have the node yet: the host has just got a
+// replica of the meta shard, and leads a data shard already.
 func (h *Host) unfilled(id shard.NodeID) bool { return h.meta.Machine.NodeAlive(id) == meta.NodeLater }
 
-// metaUnfilled is answered where a node is not known, and may be there.
+// metaUnfilled is the answer when a node is unknown here, and may exist.
 var metaUnfilled = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "this host's copy of the meta shard is being filled",
 	WaitMillis: uint64(replica.OverloadWait.Milliseconds()),
 }
 
-// permitsIn is permits for a node that is named by its id. One that is not known here is like any node: what asks for
-// something there is answered UNAVAILABLE before, and what is open is not ended for a copy that is being filled.
+// permitsIn is permits for a node by its id. A node that is unknown here counts as at least one node: a new request
+// in the node has been answered UNAVAILABLE already, and open watches and sessions do not end while a copy is being
+// filled.
 func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
 	if c.unbound() {
 		return true
@@ -140,20 +142,19 @@ func (c *conn) permitsIn(k protocol.Kind, id shard.NodeID, object string) bool {
 	return c.permits(k, n.Path, object)
 }
 
-// sees reports whether the client may know that the node is there. What it may not know of it is answered as what is
-// not there.
+// sees reports whether the client may know of the node. A hidden node is answered like a missing node.
 func (c *conn) sees(id shard.NodeID) bool {
 	return c.permitsIn(protocol.KindNodeDescribe, id, "")
 }
 
-// seesObject reports whether the client may know that the object is there.
+// seesObject reports whether the client may know of the object.
 func (c *conn) seesObject(id shard.NodeID, name string) bool {
 	return c.permitsIn(protocol.KindSemaphoreDescribe, id, name)
 }
 
-// seesSession reports whether the client may know what a session is for. One that may see only objects of some names
-// sees so much of the sessions that have to do with such objects, as far as this host knows, and of those attached by
-// its own token.
+// seesSession reports whether the client may know the purpose of a session. A client that may see only objects of
+// some names sees two kinds of sessions in full: sessions with a part in such an object, as far as this host knows,
+// and sessions attached by the client's own token.
 func (c *conn) seesSession(home *replica.Replica, v *shard.SessionView) bool {
 	node, _ := c.host.meta.Machine.NodeByID(v.Node)
 	if set, known := c.set(); !known || set.Covers(rights.Rule{Path: node.Path, Rights: protocol.RightSee}) {
@@ -180,14 +181,15 @@ func (c *conn) seesSession(home *replica.Replica, v *shard.SessionView) bool {
 	return false
 }
 
-// session returns what the machine of a shard knows of a session, where the client may know of it.
+// session returns a session as the machine of a shard knows it, if the client may know of the session.
 func (c *conn) session(rp *replica.Replica, id shard.SessionID) (view shard.SessionView, known bool) {
 	view, known = rp.Machine.Session(id)
 	return view, known && c.sees(view.Node)
 }
 
-// review ends what is open over the connection and not allowed any more: watches, and sessions with all that is pushed
-// for them. The sessions are detached; their time runs. Of a session that stays some of what it has open may end.
+// review ends everything open over the connection that is no longer allowed: watches, and sessions with all their
+// pushes. The sessions are detached; their time runs. A session that stays may lose some of its watches, waits and
+// inboxes.
 func (c *conn) review() {
 	for _, rp := range c.host.replicas {
 		rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn)
@@ -211,7 +213,7 @@ func (c *conn) May(k protocol.Kind, of shard.ObjectName) bool {
 	return c.permitsIn(k, of.Node, of.Name)
 }
 
-// Review detaches a session from the connection that may not act in its node any more.
+// Review detaches a session from the connection if the client may act in its node no more.
 func (c *conn) Review(id shard.SessionID, node shard.NodeID, home *replica.Replica) {
 	if c.permitsIn(protocol.KindSessionBind, node, "") && c.sees(node) {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// accessChange changes who may do what. Whether the client may do that is decided here, at the leader of the meta
-// shard; the command names the rights that it was decided by.
+// accessChange changes the rights that the cluster keeps. The leader of the meta shard decides here whether the
+// client may make the change; the command names the rights behind the decision.
 func (c *conn) accessChange(r *protocol.Request) {
 	m := &r.AccessChange
 	if !c.authorize(r, "", "") || !c.leadsMeta(r) {
@@ -36,7 +36,7 @@ func (c *conn) accessChange(r *protocol.Request) {
 		})
 }
 
-// giver is what the client has to give.
+// giver is the set of rights that the client may give.
 func (c *conn) giver() *rights.Set {
 	if set, known := c.set(); known {
 		return set
@@ -44,7 +44,7 @@ func (c *conn) giver() *rights.Set {
 	return &rights.Set{}
 }
 
-// set is what the client may do as rules, where its rights are made of such.
+// set is the rights of the client as rules, if its rights consist of rules.
 func (c *conn) set() (_ *rights.Set, known bool) {
 	if k, is := c.rights.(*kept); is {
 		if k.current().all {
@@ -60,7 +60,7 @@ func (c *conn) set() (_ *rights.Set, known bool) {
 
 var allRights = rights.NewSet(kind.Rule{Path: "/", Rights: protocol.RightAll})
 
-// accessRequest returns the command for a change, or why the client may not make it.
+// accessRequest returns the command for a change, or why the client may not make the change.
 func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.Request, error) {
 	by, checked := c.giver(), meta.Checked(book.Revision())
 	role, rules, grants := string(m.Role), m.Rules, m.Grants
@@ -113,7 +113,7 @@ func (c *conn) accessRequest(m *protocol.AccessChange, book *rights.Book) (meta.
 	return nil, errors.New("no change of rights, or one that lacks what it is about")
 }
 
-// checkPlaces returns why rights are not given that would be on a path where no node can be.
+// checkPlaces refuses rights on a path where no node can be.
 func checkPlaces(rules []kind.Rule, grants []kind.Grant) error {
 	for _, r := range rules {
 		if err := meta.CheckPlace(r.Path); err != nil {
@@ -128,8 +128,9 @@ func checkPlaces(rules []kind.Rule, grants []kind.Grant) error {
 	return nil
 }
 
-// keepsAdmin reports why a change is not made that would take from the client that makes it the right to change rights
-// on /: that is a slip, and none might be left who could undo it. A client that has another right is not asked.
+// keepsAdmin refuses a change that would take from the client itself the right to change rights on /: such a change
+// is a slip, and perhaps no client would be left to undo the slip. Only clients that administer / by the cluster's
+// book are checked.
 func (c *conn) keepsAdmin(next *rights.Book) error {
 	k, is := c.rights.(*kept)
 	if !is || !c.giver().Administers("/") || !next.Decided() || next.Set(k.who...).Administers("/") {

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// accessList answers with a page of the roles that were made, or of the principals, as far as the client gives rights
-// where they have some.
+// accessList answers with a page of the created roles, or of the principals. Principals are shown only as far as the
+// client administers their rights.
 func (c *conn) accessList(r *protocol.Request) {
 	if !c.authorize(r, "", "") {
 		return
@@ -58,7 +58,7 @@ func (c *conn) listPrincipals(a *protocol.AccessListAnswer, book *rights.Book, a
 	a.Next = nil
 }
 
-// accessAsk answers who may do something, with the rule that decides.
+// accessAsk answers which principals may send a request, with the deciding rules.
 func (c *conn) accessAsk(r *protocol.Request) {
 	m := &r.AccessAsk
 	path := string(m.Path)
@@ -83,7 +83,8 @@ func (c *conn) accessAsk(r *protocol.Request) {
 	})
 }
 
-// decisions are those of one principal, which is anybody too, or of all that may do it.
+// decisions are the decision for one principal, with the rights of anonymous clients added, or the decisions for all
+// principals with the right.
 func decisions(book *rights.Book, only []kind.Identity, path, object string,
 	need protocol.Right) *protocol.AccessAskAnswer {
 	var list []rights.Origin

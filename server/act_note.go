@@ -9,20 +9,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Act is a change that a client has made through a door of this host, such as its HTTP API, and its reason.
+// Act is a client's change through a door of this host, such as the HTTP API, with its reason.
 type Act struct {
-	Token   []byte // that the client has shown; empty for none
-	Name    string // of the token, where the name is known already
-	Address string // from where it came
-	What    string // it has done
-	Why     string // it has done it
+	Token   []byte // the token of the client; empty for none
+	Name    string // the name of the token, where the name is known already
+	Address string // the address of the client
+	What    string // the client's change
+	Why     string // the reason for the change
 }
 
-// noteAgain is how long a host waits before it tries once more to have something in the history of the cluster.
+// noteAgain is how long a host waits before it tries once more to add an entry to the history of the cluster.
 const noteAgain = 200 * time.Millisecond
 
-// NoteAct has the history of the cluster say who has done something and why. It tries until that is in the history or
-// the context ends: a word that was lost may be in it twice. It is for what leaves no trace in the history by itself.
+// NoteAct adds an act and its reason to the history of the cluster. It tries until the history has the entry or the
+// context ends: after a lost answer the history may have the entry twice. NoteAct is for acts without an entry of
+// their own.
 func (h *Host) NoteAct(ctx context.Context, a Act) error {
 	if !h.governing.attendance.founded() {
 		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
@@ -47,8 +48,8 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 	}
 }
 
-// nameOfToken returns the name of a token that was let in a moment ago, empty where it is not known. Another host may
-// have let it in that knew it before this one.
+// nameOfToken returns the name of a token that was admitted a moment ago, empty if the name is unknown. Another host
+// may have admitted the client because it knew the token earlier than this host.
 func (h *Host) nameOfToken(ctx context.Context, token []byte) string {
 	e, _ := h.enter(token, nil)
 	if !e.unknown {

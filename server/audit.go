@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// act is an administrative act of a client that has no outcome yet: what changes nodes, deletes what others may own,
-// ends sessions, saves all that a shard has, and what operators do with rollouts and processes. Each is logged with its
-// outcome on the host that answered. So are refused attempts, but not all where they are many: the client that makes
-// them could fill a disk with lines.
+// act is an administrative act of a client without an outcome yet: a change of nodes, a deletion of objects that
+// others may own, the end of a session, the saving of a whole shard, or an operator's act on rollouts and processes.
+// Each act is logged with its outcome on the host that answered. Refused attempts are logged too, but not all if
+// there are many: the client behind them could fill a disk with lines.
 type act struct {
 	verb, object string
 	details      []any  // of the record, by name
@@ -22,10 +22,10 @@ type act struct {
 	node         bool   // of a node: the history of the cluster has the act too
 }
 
-// auditMessage is the message of the records, by which they are found in the log.
+// auditMessage is the message of the records, for searches in the log.
 const auditMessage = "audit"
 
-// actOf returns the administrative act that a request asks for, nil where it asks for none.
+// actOf returns the administrative act in a request, or nil if the request is not administrative.
 func (c *conn) actOf(r *protocol.Request) *act {
 	switch r.Kind {
 	case protocol.KindNodeCreate:
@@ -103,7 +103,7 @@ func (c *conn) processActOf(r *protocol.Request) *act {
 	return nil
 }
 
-// clusterActOf is actOf for hosts, and what governs them.
+// clusterActOf is actOf for hosts, and for their governing.
 func (c *conn) clusterActOf(r *protocol.Request) *act {
 	a, o := c.clusterAct(r)
 	if o == nil {
@@ -112,8 +112,8 @@ func (c *conn) clusterActOf(r *protocol.Request) *act {
 	return &act{verb: a.verb, object: a.object, details: append(a.details, whoDetails(o.Author, o.Reason)...)}
 }
 
-// clusterAct returns an act on hosts without its author, and the operation that has the author; nil where it is none.
-// Then it allocates nothing: every request comes here.
+// clusterAct returns an act on hosts without the author, and the operation with the author; nil for all further
+// requests. Then it allocates nothing: every request comes here.
 func (c *conn) clusterAct(r *protocol.Request) (a act, o *protocol.Operation) {
 	switch r.Kind {
 	case protocol.KindHostOperate:
@@ -154,7 +154,7 @@ func deleteVerb(kind string, force bool) string {
 	return "delete " + kind
 }
 
-// whoDetails are who an operator's act is done by, and why, as far as that is said.
+// whoDetails are the author and the reason of an operator's act, as far as given.
 func whoDetails[T string | []byte](author, reason T) (list []any) {
 	if len(author) > 0 {
 		list = append(list, "author", string(author))
@@ -165,12 +165,12 @@ func whoDetails[T string | []byte](author, reason T) (list []any) {
 	return list
 }
 
-// objectText is the node and the name of an object, as records have them.
+// objectText is the node and the name of an object, in the form of the records.
 func (c *conn) objectText(node uint64, name []byte) string {
 	return fmt.Sprintf("%s %q", c.nodeText(nil, node), name)
 }
 
-// nodeText is the path of a node where it is known, in the form in which nodes are shown, and its id otherwise.
+// nodeText is the path of a node if it is known, in the form for people, and the id otherwise.
 func (c *conn) nodeText(path []byte, id uint64) string {
 	if len(path) > 0 {
 		if parsed, err := meta.ParsePath(string(path)); err == nil {
@@ -184,7 +184,7 @@ func (c *conn) nodeText(path []byte, id uint64) string {
 	return fmt.Sprintf("node %d", id)
 }
 
-// configDetail is the config that a node is given.
+// configDetail is the new config of a node.
 func configDetail(f *protocol.NodeConfig) []any { return []any{"config", fmt.Sprintf("%+v", *f)} }
 
 // beginAct keeps an administrative act until the request is answered.
@@ -202,7 +202,7 @@ func (c *conn) beginAct(r *protocol.Request) {
 	c.acts[r.ID] = a
 }
 
-// takeAct takes the act of a request that is being answered, nil where it was none. The lock is held.
+// takeAct takes the act of a request that is being answered, or nil if the request has no act. The lock is held.
 func (c *conn) takeAct(request uint64) *act {
 	if len(c.acts) == 0 {
 		return nil
@@ -212,14 +212,14 @@ func (c *conn) takeAct(request uint64) *act {
 	return a
 }
 
-// dropAct drops the act of a request that has turned out to be none, because it changed nothing.
+// dropAct drops the act of a request that changed nothing, and so was no act.
 func (c *conn) dropAct(request uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.takeAct(request)
 }
 
-// audit logs an act with its outcome. One that has to be asked of another host is logged there.
+// audit logs an act with its outcome. An act for another host is logged there.
 func (c *conn) audit(a *act, outcome *protocol.Result) {
 	if a == nil || outcome.Status == protocol.StatusMoved {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// attachedHome counts the sessions of one home shard that are attached over a connection.
+// attachedHome counts the attached sessions of one home shard over a connection.
 type attachedHome struct {
 	home     *replica.Replica
 	sessions int
@@ -18,13 +18,13 @@ type binding struct {
 	node     shard.NodeID
 	home     *replica.Replica
 	attached bool // over this connection; else only bound to it
-	// silent: the host reported to its client that it was silent for too long. The session acts here no more, and only
-	// hears of its end. The connection's lock guards this and stop.
+	// silent: the host reported to the client that the client was silent for too long. The session acts here no more,
+	// and only its end is reported. The connection's lock guards silent and stop.
 	silent bool
-	stop   *stop // the SESSION_STOP that is under way over this connection
+	stop   *stop // the SESSION_STOP under way over this connection
 }
 
-// binding returns the session if it may act over this connection.
+// binding returns the session if the session may act over this connection.
 func (c *conn) binding(id shard.SessionID) *binding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *conn) acting(id shard.SessionID) *binding {
 // Acts implements replica.Conn.
 func (c *conn) Acts(id shard.SessionID) bool { return c.binding(id) != nil }
 
-// Bind implements replica.Conn. A silent binding takes the place of what is there.
+// Bind implements replica.Conn. A silent binding is replaced.
 func (c *conn) Bind(id shard.SessionID, node shard.NodeID, home *replica.Replica, silent bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,8 +66,8 @@ func (c *conn) Unbind(id shard.SessionID) (node shard.NodeID, bound bool) {
 	return b.node, true
 }
 
-// Detach implements replica.Conn. A session that came back over this connection meanwhile stays: its client has been
-// answered so, and what is said here would contradict it.
+// Detach implements replica.Conn. A session that came back over this connection meanwhile stays: the client has got
+// an answer about the attach, and a SessionDetached would contradict the answer.
 func (c *conn) Detach(id shard.SessionID, home *replica.Replica, why protocol.Result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,9 +93,9 @@ func (c *conn) remove(id shard.SessionID) *binding {
 	return b
 }
 
-// attachAndAnswer attaches a session over the connection and answers, in one step under the connection's lock. What
-// takes the session away from then on finds it here, and what it sends the client comes after the answer:
-// otherwise the client could believe in an attach that is over, and take every later pong for it.
+// attachAndAnswer attaches a session over the connection and answers, in one step under the connection's lock. From
+// then on a loss of the session finds the binding here, and the message about the loss comes after the answer.
+// Otherwise the client could believe in an attach that is over, and relate every later pong to the attach.
 func (c *conn) attachAndAnswer(
 	id shard.SessionID, n shard.NodeID, home *replica.Replica, request uint64, answer protocol.AnswerMessage,
 	attach func() lease.Verdict,
@@ -106,7 +106,7 @@ func (c *conn) attachAndAnswer(
 	case v != lease.Attached:
 		return v
 	case c.closed:
-		return lease.Closed // the holder is about to be
+		return lease.Closed // the holder is about to be closed
 	}
 	c.bindAttached(id, n, home)
 	c.inFlight.Add(-1)
@@ -114,7 +114,7 @@ func (c *conn) attachAndAnswer(
 	return lease.Attached
 }
 
-// bindAttached binds a session to the connection that it is attached over. The lock is held.
+// bindAttached binds a session to the connection that the session is attached over. The lock is held.
 func (c *conn) bindAttached(id shard.SessionID, n shard.NodeID, home *replica.Replica) {
 	if b := c.sessions[id]; b != nil && b.attached {
 		return

@@ -62,8 +62,8 @@ func TestAnAnswerTakesNoMemory(t *testing.T) {
 	c, client := connectOverTCP(t, h)
 	pongs(t, c, client, 100)
 	const answers = 1000
-	// What else runs may allocate a little.
-	if each := testing.AllocsPerRun(1, func() { pongs(t, c, client, answers) }) / answers; each > 0.1 {
+	// The rest of the host allocates meanwhile, the more the slower the machine. One allocation for each answer is 1.
+	if each := testing.AllocsPerRun(1, func() { pongs(t, c, client, answers) }) / answers; each > 0.5 {
 		t.Errorf("an answer takes %.2f allocations", each)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// chores are what a round of the loop does for connections. With connections open, the next round has work too.
+// chores is the work for connections in a round of the loop. With connections open, the next round has work too.
 func (h *Host) chores(now time.Time, changed bool) (busy bool) {
 	h.routes.announceLeaders()
 	if changed {
@@ -21,7 +21,7 @@ func (h *Host) chores(now time.Time, changed bool) (busy bool) {
 	return h.connections() > 0
 }
 
-// makeSure keeps this host sure of the rights that the cluster keeps, where it keeps any.
+// makeSure keeps this host sure of the rights of the cluster, if there are rights.
 func (h *Host) makeSure(now time.Time) {
 	if h.meta.Rights().Revision() == 0 || h.meta.SureFor(now) < rightsCheck || now.Sub(h.askedAt) < rightsCheck {
 		return
@@ -30,14 +30,14 @@ func (h *Host) makeSure(now time.Time) {
 	h.meta.Confirm(func(bool) {})
 }
 
-// rightsCheck is how often a host makes sure of the rights that the cluster keeps, and tries to.
+// rightsCheck is how often a host makes sure of the cluster's rights, and how long it waits between attempts.
 const rightsCheck = 2 * time.Second
 
 // reviewStep is how many connections one round checks.
 const reviewStep = 1000
 
-// reviewConns closes connections that have been silent for too long, and those whose token was taken away, and reviews
-// those whose token was given other rights, a few in each round.
+// reviewConns checks a few connections in each round. It closes a connection after too long a silence, or after the
+// withdrawal of the token, and reviews a connection after a change of rights.
 func (h *Host) reviewConns(now time.Time) {
 	h.mu.Lock()
 	if len(h.silent) == 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// What lists and descriptions say of a session's client. The session keeps who made it, or changed it last; while it is
-// attached, the host that leads its home shard knows better: the connection that it is attached over.
+// Lists and descriptions show a session's client. The session keeps the client from its creation or its last change.
+// While the session is attached, the leader of its home shard knows better: the client of the connection.
 
-// clientRef is the connection's client as commands carry it.
+// clientRef is the connection's client in the form for commands.
 func (c *conn) clientRef() shard.ClientRef {
 	return shard.ClientRef{
 		Address: protocol.View(c.client.Address), Name: protocol.View(c.client.Name),
@@ -19,14 +19,14 @@ func (c *conn) clientRef() shard.ClientRef {
 	}
 }
 
-// onBehalf notes for whom a gateway sends its next request.
+// onBehalf notes the client for the next request of a gateway.
 func (c *conn) onBehalf(r *protocol.Request) {
 	c.behalf = protocol.OnBehalf{RequestID: r.OnBehalf.RequestID, Address: bytes.Clone(r.OnBehalf.Address)}
 	c.Answer(r.ID, &protocol.OnBehalfAnswer{})
 }
 
-// from is where the request comes from that is being dispatched, for people: what a gateway says counts for no more
-// than the gateway, so its address stands beside it.
+// from is the origin of the request that is being dispatched, for people. A gateway's word counts for no more than
+// the gateway, so the gateway's address stands beside the client's.
 func (c *conn) from() string {
 	if c.asker == "" {
 		return c.client.Address
@@ -48,7 +48,7 @@ func clientAt(home *replica.Replica, v *shard.SessionView) (_ protocol.ClientInf
 	}, holder != nil
 }
 
-// clientOf returns the client of a session, wherever its home is: as this host's replica of the home shard knows it.
+// clientOf returns the client of a session with any home, as this host's replica of the home shard knows the client.
 func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
 	home := h.set.Of(id.Slot())
 	v, known := home.Machine.Session(id)
@@ -59,7 +59,7 @@ func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
 	return client
 }
 
-// clipAddress returns an address as one that a session may keep.
+// clipAddress returns an address cut to the length that a session may keep.
 func clipAddress(address string) string { return address[:min(len(address), shard.MaxClientAddress)] }
 
 // clipName is the name of a client as it fits into a message.

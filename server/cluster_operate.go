@@ -16,13 +16,13 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// What operators do with the hosts of the cluster. Each is a command of the meta shard, which its leader proposes; the
-// governor brings about what was asked for.
+// Operators' acts on the hosts of the cluster. Each act is a command of the meta shard, proposed by its leader; the
+// governor then brings about the new state.
 
-// everywhere is the path of rights that are not limited to any.
+// everywhere is the path of rights without a limit to a path.
 const everywhere = "/"
 
-// operate proposes what an operator asks for, and answers with what done makes of the result.
+// operate proposes an operator's request, and answers with the message that done makes from the result.
 func (c *conn) operate(
 	r *protocol.Request, o *protocol.Operation, request meta.Request,
 	done func(e *meta.Effect, since uint64) protocol.AnswerMessage,
@@ -32,14 +32,14 @@ func (c *conn) operate(
 	}
 }
 
-// origin is who asks for something, and why.
+// origin is the author of a request, and the reason.
 func (c *conn) origin(o *protocol.Operation) meta.Origin {
 	by := asker(string(o.Author), c.name, c.from(), c.asker != "")
 	return meta.Origin{Wall: uint64(time.Now().UnixMilli()), By: by, Why: string(o.Reason)}
 }
 
-// asker is who asks for something as the history has it: by the name that is given, that of the token, or else the
-// address. Where the client asks through a gateway, the address stands there in any case.
+// asker is the author of a request in the form of the history: the given name, the name of the token, or else the
+// address. If the client asks through a gateway, the address is always included.
 func asker(author, token, address string, gateway bool) string {
 	switch {
 	case author == "" && token == "":
@@ -55,7 +55,7 @@ func asker(author, token, address string, gateway bool) string {
 	return entryText(author)
 }
 
-// entryText cuts a text to what an entry of the history has room for.
+// entryText cuts a text to the room of an entry in the history.
 func entryText(s string) string { return strings.ToValidUTF8(s[:min(len(s), hosts.MaxText)], "") }
 
 func (c *conn) hostOperate(r *protocol.Request) {
@@ -72,10 +72,10 @@ func hostOperated(e *meta.Effect, since uint64) protocol.AnswerMessage {
 	return &protocol.HostOperateAnswer{HostID: uint64(e.Host), Existed: existed(e), Since: since}
 }
 
-// existed reports whether a command found everything as it asks.
+// existed reports whether a command found everything as requested already.
 func existed(e *meta.Effect) bool { return e.Flags&meta.FlagExisted != 0 }
 
-// hostRequest returns what the meta shard is asked for.
+// hostRequest returns the request to the meta shard.
 func (h *Host) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
 	name := string(m.Host)
 	switch m.Verb {
@@ -96,7 +96,8 @@ func (h *Host) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
 	return nil, fmt.Errorf("nothing that is done with hosts is %v", m.Verb)
 }
 
-// hears reports whether a host that an operator names has answered this one, which leads the meta shard, lately.
+// hears reports whether a host, as an operator names it, has answered this host lately. This host leads the meta
+// shard.
 func (h *Host) hears(name string) bool {
 	records, _, ok := h.Records()
 	if !ok {
@@ -106,7 +107,7 @@ func (h *Host) hears(name string) bool {
 	return x != nil && h.Hears(x.ID)
 }
 
-// hostOf returns the host that an operator names, nil where there is none.
+// hostOf returns the host by an operator's name for it, or nil for an unknown name.
 func hostOf(r *hosts.Records, name string) *hosts.Host {
 	if h := r.Named(name); h != nil {
 		return h
@@ -151,10 +152,11 @@ func (c *conn) policy(r *protocol.Request) {
 	})
 }
 
-// questions is what answers questions about what is changed among the hosts. It is nil on a host that has no such part.
+// questions returns the governor that answers questions about changes among the hosts, nil on a host without a
+// governor.
 func (h *Host) questions() overview.Governor { return h.governor }
 
-// view returns what the governor goes by, where this host governs.
+// view returns the governor's view, if this host governs.
 func (h *Host) view() (governor.View, error) {
 	if g := h.questions(); g != nil {
 		return g.View()

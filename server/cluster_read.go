@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// What operators ask about the hosts of the cluster.
+// Operators' questions about the hosts of the cluster.
 
 var (
 	errNotGoverning = errors.New("this host does not govern the cluster")
@@ -19,17 +19,17 @@ var (
 		"feature level; signalbox status says more")
 )
 
-// notFounded is answered where the hosts have no records. They get them by themselves as soon as all of them can have
-// some, so that a client asks again.
+// notFounded is the answer while the hosts have no records. The records come by themselves as soon as all hosts can
+// have some, so the client is to ask again.
 var notFounded = protocol.Result{Status: protocol.StatusUnavailable, WaitMillis: 50, Message: errNotFounded.Error()}
 
-// notGoverning is answered by the leader of the meta shard until it has heard from all others.
+// notGoverning is the answer of the meta shard's leader until it has heard from all other hosts.
 var notGoverning = protocol.Result{
 	Status: protocol.StatusUnavailable, WaitMillis: 200,
 	Message: "the host that governs the cluster has not heard from the others yet",
 }
 
-// leadsMeta reports whether this host leads the meta shard, and answers where to go instead where it does not.
+// leadsMeta reports whether this host leads the meta shard, and otherwise answers with the leader.
 func (c *conn) leadsMeta(r *protocol.Request) bool {
 	h := c.host
 	l := h.meta.Leader()
@@ -48,7 +48,7 @@ func (c *conn) leadsMeta(r *protocol.Request) bool {
 	return false
 }
 
-// maxQuestions is how many questions about the cluster are answered at once: each looks at everything.
+// maxQuestions is how many questions about the cluster are answered at once: each question looks at everything.
 const maxQuestions = 4
 
 // question has an answer made beside the connection's event loop.
@@ -73,7 +73,7 @@ func (c *conn) question(id uint64, kind protocol.Kind, answer func() (protocol.A
 	}()
 }
 
-// knowsTopology answers a request about hosts where the cluster has not reached the level of their records.
+// knowsTopology answers a request about hosts if the cluster has not reached the level of their records.
 func (c *conn) knowsTopology(r *protocol.Request) bool {
 	if meta.TopologyLevel <= c.host.meta.Machine.Level() {
 		return true
@@ -104,8 +104,8 @@ func (c *conn) clusterDescribe(r *protocol.Request) {
 	c.confirmMeta(r, func() { c.question(id, kind, describe) })
 }
 
-// confirmMeta goes on when this host's copy of the meta shard has everything that was committed before, and answers
-// where that cannot be made sure.
+// confirmMeta goes on when this host's copy of the meta shard has everything that was committed before, or answers if
+// the host cannot make sure.
 func (c *conn) confirmMeta(r *protocol.Request, goOn func()) {
 	id, kind := r.ID, r.Kind
 	c.host.meta.Confirm(func(ok bool) {
@@ -118,7 +118,7 @@ func (c *conn) confirmMeta(r *protocol.Request, goOn func()) {
 	})
 }
 
-// Overview returns what this host knows of the hosts of the cluster: with what is observed, where it governs.
+// Overview returns this host's knowledge of the hosts of the cluster, with observations if the host governs.
 func (h *Host) Overview() (overview.Cluster, error) {
 	if v, err := h.view(); err == nil {
 		shown := overview.Observed(v)
@@ -133,7 +133,7 @@ func (h *Host) Overview() (overview.Cluster, error) {
 		Leader: h.leaderOf}, nil
 }
 
-// leaderOf returns who leads a shard as far as this host knows, 0 for none.
+// leaderOf returns the leader of a shard as far as this host knows, 0 for none.
 func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
 	if id == hosts.Meta {
 		return h.meta.Leader().Leader
@@ -154,7 +154,7 @@ func (c *conn) clusterWhy(r *protocol.Request) {
 	c.askGovernor(r, func(g overview.Governor) (protocol.AnswerMessage, error) { return overview.Why(g) })
 }
 
-// askGovernor answers a question that only the host that governs can.
+// askGovernor answers a question that only the governing host can answer.
 func (c *conn) askGovernor(
 	r *protocol.Request, answer func(g overview.Governor) (protocol.AnswerMessage, error),
 ) {

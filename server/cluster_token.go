@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// joinToken makes, lists or revokes tokens by which hosts join. The client that asks for one has drawn its secret: no
-// host has it.
+// joinToken makes, lists or revokes tokens for hosts that join. The client itself has drawn the secret of a new
+// token: no host has the secret.
 func (c *conn) joinToken(r *protocol.Request) {
 	m := &r.Token
 	switch m.Verb {
@@ -27,7 +27,7 @@ func (c *conn) joinToken(r *protocol.Request) {
 	}
 }
 
-// listTokens answers with all tokens. A client that may make them may see who made others.
+// listTokens answers with all tokens. A client with the right to make tokens may also see the authors of the rest.
 func (c *conn) listTokens(r *protocol.Request) {
 	if !c.authorize(r, everywhere, "") || !c.knowsTopology(r) || !c.leadsMeta(r) {
 		return
@@ -45,7 +45,7 @@ func (c *conn) listTokens(r *protocol.Request) {
 	})
 }
 
-// createToken makes a token, unless no host could use it.
+// createToken makes a token, unless no host could use the token.
 func (c *conn) createToken(r *protocol.Request) {
 	h, m := c.host, &r.Token
 	var hash [protocol.MaxHashBytes]byte
@@ -71,7 +71,7 @@ func (c *conn) createToken(r *protocol.Request) {
 		})
 }
 
-// joining is what a newcomer needs besides a token: where the hosts are, and how it knows them.
+// joining is the information for a new host besides a token: the addresses of the hosts, and how to recognise them.
 func (h *Host) joining(t *meta.Topology) *protocol.TokenAnswer {
 	a := &protocol.TokenAnswer{}
 	if h.config.Authority != nil {

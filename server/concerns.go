@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// concerns answers what is not well, as far as this host sees: of objects only of those that the client may see.
+// concerns answers with the concerns of this host. A concern about an object is left out if the client may not see
+// the object.
 func (c *conn) concerns(r *protocol.Request) {
 	if !c.authorize(r, "", "") {
 		return
@@ -31,10 +32,10 @@ func (c *conn) concerns(r *protocol.Request) {
 	})
 }
 
-// Concerns returns what is not well as this host sees, the worst first. The list must not be changed.
+// Concerns returns the concerns of this host, the worst first. The list must not be changed.
 func (h *Host) Concerns() []kind.Concern { return h.book.Read(h.now()) }
 
-// gather adds what this host sees.
+// gather adds the observations of this host.
 func (h *Host) gather(l *concern.List) {
 	own := concern.Own{}
 	if h.config.Own != nil {

@@ -16,44 +16,46 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Config is what a host is made of. The logs are opened by Logs, so that the same host runs on
-// dragonboat and on a log in memory.
+// Config is the configuration of a host. Logs opens the logs, so a host runs on dragonboat as well as on a log in
+// memory.
 type Config struct {
 	ID   shard.HostID // not zero
 	Name string
-	// Cluster is the id that distinguishes clusters. It must be the same on all hosts.
+	// Cluster is the id that distinguishes clusters. All hosts must have an equal id.
 	Cluster string
-	// ClientAddress is where clients reach this host, as other hosts and the routing say.
+	// ClientAddress is this host's address for clients, as shown by hosts and the routing.
 	ClientAddress string
 	RaftAddress   string
 	AdminAddress  string
 	Version       string
-	// Level is the highest feature level that the host says it can follow. Zero means level.Newest, which is what this
-	// build can.
+	// Level is the highest feature level that the host claims to follow. Zero means level.Newest, the highest level
+	// of this build.
 	Level level.Level
-	// Incarnation is that of the host's data directory, Start is this start on it. Neither is zero.
+	// Incarnation is the incarnation of the host's data directory, Start is this start on the directory. Both are not
+	// zero.
 	Incarnation hosts.Incarnation
 	Start       hosts.Start
-	// Domain is where the host stands. It counts where its record has none.
+	// Domain is where the host stands. It counts if the host's record has no domain.
 	Domain hosts.Domain
-	// Hosts are the ids of all hosts of the cluster, as far as they are known without their records.
+	// Hosts are the ids of all hosts of the cluster, as far as known without their records.
 	Hosts []shard.HostID
-	// Founders are the incarnations of the hosts that the cluster began with, as far as they are known.
+	// Founders are the incarnations of the hosts that the cluster began with, as far as known.
 	Founders map[shard.HostID]hosts.Incarnation
 	// Shards is the number of data shards. It never changes in a cluster.
 	Shards int
 	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard, data shards count from 1. It fails with
-	// shard.ErrNotMember where the host has no replica of the shard.
+	// shard.ErrNotMember if the host has no replica of the shard.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
-	// Replicas has the logs of replicas that come while the host runs. Nil: none do.
+	// Replicas has the logs of replicas that come while the host runs. Nil: no replicas come.
 	Replicas replica.Replicas
-	// Calls reaches other hosts, whose Host.Answer answers. Nil: none is reached.
+	// Calls reaches other hosts, whose Host.Answer answers. Nil: no host is reached.
 	Calls executor.Calls
-	// HostsChanged gets the records of all hosts, once there are any and whenever they have changed: from then on other
-	// hosts are reached, and let in, by them. It is called by one goroutine, and may wait for the disk. May be nil.
+	// HostsChanged gets the records of all hosts, once there are records and after every change: from then on hosts
+	// are reached, and let in, by their records. One goroutine calls HostsChanged, and may wait for the disk. May be
+	// nil.
 	HostsChanged func(*hosts.Records)
 
-	// Limits are what WELCOME says to clients. Zero fields have defaults.
+	// Limits are the limits in WELCOME. Zero fields have defaults.
 	Limits protocol.Limits
 	// PendingBytes is how much may wait to be sent over all connections together. Zero stands for
 	// DefaultPendingBytes.
@@ -63,54 +65,54 @@ type Config struct {
 	PartialBytes uint64
 	// WatchBytes is how much memory the open watches of all connections may hold. Zero stands for DefaultWatchBytes.
 	WatchBytes uint64
-	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects it may have,
-	// and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. They should be the
-	// same on all hosts: those of the leader count.
+	// ShardObjects and ShardBytes are the quotas of each data shard that this host leads: how many objects the shard
+	// may have, and how many bytes. Zero stands for shard.DefaultShardObjects and shard.DefaultShardBytes. The quotas
+	// should be equal on all hosts: the leader's quotas count.
 	ShardObjects uint64
 	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
-	// AcquireDelay is how long an acquire that will be queued may wait for other commands to go into the log with. Zero
-	// means DefaultAcquireDelay; less than zero that it does not wait, which suits tests of queues.
+	// AcquireDelay is how long an acquire that will be queued may wait for further commands in the log. Zero means
+	// DefaultAcquireDelay; below zero the acquire does not wait, for tests of queues.
 	AcquireDelay time.Duration
-	// Guard returns why this host must refuse writes at the moment, nil where it need not. May be nil.
+	// Guard returns why this host must refuse writes at the moment, nil if it need not. May be nil.
 	Guard func() error
-	// Own returns what the process knows of the host for the list of concerns. May be nil.
+	// Own returns the process's observations of the host for the list of concerns. May be nil.
 	Own func() concern.Own
 	// NotesNodes: the history of the cluster says who has created, altered and dropped nodes through this host.
 	NotesNodes bool
 	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
 	DigestInterval time.Duration
-	// Halt is called when the host cannot go on: its replica of a shard would differ from the others, or does. It
+	// Halt is called when the host cannot go on: its replica of a shard differs from the others, or would. Halt
 	// should end the process with the error, since the log stops feeding the replica. May be nil.
 	Halt func(error)
-	// Access decides who may do what. Nil lets everybody do everything.
+	// Access decides about the rights of clients. Nil lets every client do everything.
 	Access Access
-	// Authority returns the SHA-256 of the certificate, or of that of the authority, by which hosts know each other,
-	// nil where they speak without TLS. It is for newcomers. May be nil.
+	// Authority returns the SHA-256 of the certificate by which hosts recognise each other, or of the authority's
+	// certificate, nil for hosts without TLS. New hosts need the hash. May be nil.
 	Authority func() []byte
 	// LogSyncs are shown among the metrics. May be nil.
 	LogSyncs *SyncTimes
-	// LogSnapshots are, too. May be nil.
+	// LogSnapshots are shown there, too. May be nil.
 	LogSnapshots *SnapshotTransfers
-	// Log is written to with locks held, so its handler must not wait for what may block, such as a pipe that no
-	// process reads. Nil means no log.
+	// Log is written to with locks held, so the handler must not wait for anything that may block, such as a pipe
+	// without a reader. Nil means no log.
 	Log *slog.Logger
-	// Clock is what the host takes for the time when it judges leases, in place of time.Now: a simulation
-	// lets hosts' clocks run at different speeds. It must have a monotonic reading. Nil otherwise.
+	// Clock is the host's time for judging leases, in place of time.Now: in a simulation the hosts' clocks run at
+	// different speeds. It must have a monotonic reading. Nil otherwise.
 	Clock func() time.Time
-	// NextAlarm, where a test sets it, says when something is due in a data shard, in place of its machine.
+	// NextAlarm, if a test sets it, says instead of the machine when an alarm is due in a data shard.
 	NextAlarm func(id uint64, m *shard.Machine) (at uint64, ok bool)
 }
 
 const (
-	// DefaultPingInterval is the ping interval where Config does not say.
+	// DefaultPingInterval is the ping interval if Config has none.
 	DefaultPingInterval = 10 * time.Second
-	// DefaultAcquireDelay is long enough for a client on the same network to hear that it owns and to release.
+	// DefaultAcquireDelay is long enough for a client on the same network to learn of its ownership and to release.
 	DefaultAcquireDelay = time.Millisecond
 )
 
-// withDefaults checks the config and fills in what is not set.
+// withDefaults checks the config and fills in the defaults.
 func (c Config) withDefaults() (Config, error) {
 	var bad []error
 	if c.ID == 0 {
@@ -175,32 +177,32 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 const (
-	// MaxShards is the most data shards that a cluster may have.
+	// MaxShards is the greatest number of data shards in a cluster.
 	MaxShards = 64
 	// DefaultRequestsInFlight and DefaultWatches are the limits on one connection.
 	DefaultRequestsInFlight = 16_384
 	DefaultWatches          = 65_536 // see DefaultRequestsInFlight
-	// DefaultPendingBytes is the limit on what waits to be sent over all connections.
+	// DefaultPendingBytes is the limit on the bytes that wait to be sent over all connections.
 	DefaultPendingBytes = 512 << 20
-	// DefaultPartialBytes is the limit on what is held of frames that have arrived in part.
+	// DefaultPartialBytes is the limit on the bytes of frames that have arrived in part.
 	DefaultPartialBytes = 64 << 20
-	// DefaultWatchBytes is the limit on the memory of all open watches: some 690,000 of short names.
+	// DefaultWatchBytes is the limit on the memory of all open watches: some 690,000 with short names.
 	DefaultWatchBytes = 512 << 20
 )
 
-// requestKinds is the length of what has a place for every kind of request.
+// requestKinds is the length of an array with a place for every kind of request.
 const requestKinds = protocol.MaxRequestKind + 1
 
-// The limits of a host. Those that users may change are in Config; docs/operating.md lists them all.
+// The limits of a host. Config has the limits that users may change; docs/operating.md lists all limits.
 const (
-	// maxPending is how many bytes may wait to be sent over one connection. A client that reads
-	// slower than that is cut off.
+	// maxPending is how many bytes may wait to be sent over one connection. A client that reads more slowly is cut
+	// off.
 	maxPending = 32 << 20
-	// slowPending is how many bytes may wait before further requests of the connection are refused with
-	// OVERLOADED: answers are much longer than requests, and a client must not run into maxPending by
-	// asking much at once.
+	// slowPending is how many bytes may wait before further requests of the connection are refused with OVERLOADED:
+	// answers are much longer than requests, and a client must not run into maxPending by asking much at once.
 	slowPending = 16 << 20
-	// earlyBytes is how much is there of the answers to frames that arrived together when the first of them are sent.
+	// earlyBytes is the length of answers from which an early write pays, while further frames of the burst are
+	// dispatched.
 	earlyBytes = 1 << 10
 	// spillBytes is how much is gathered for a connection before it is handed over to be sent.
 	spillBytes = 256 << 10

@@ -18,62 +18,63 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// conn is one client connection. Its requests are decoded and dispatched on its event loop; answers
-// and pushes come from there and from where batches are applied, in one stream.
+// conn is one client connection. Requests are decoded and dispatched on the connection's event loop; answers and
+// pushes come from the event loop and from the goroutines that apply batches, in one stream.
 type conn struct {
 	host *Host
 	peer transport.Conn
-	// holder is the connection as the leases see it: sessions attached over it live as long as it speaks.
+	// holder is the connection as the leases see it: attached sessions live as long as the connection speaks.
 	holder *lease.Holder
 
 	// Used on the event loop only.
 	decoder    *protocol.RequestDecoder
-	greeted    bool      // said, for the loop itself
-	entering   bool      // its HELLO waits until the host has made sure who it is
+	greeted    bool      // welcomed, for the loop itself
+	entering   bool      // its HELLO waits until the host has made sure of the client's rights
 	heardAt    time.Time // when the frames that are being dispatched were read
-	arrival    uint64    // the host's count when frames arrived last
-	started    int64     // the same, in the host's nanoseconds
+	arrival    uint64    // the host's count when frames last arrived
+	started    int64     // equal to heardAt, in the host's nanoseconds
 	touched    []*replica.Replica
 	opened     int64
 	rights     Rights
 	name       string
-	client     shard.ClientState // set by HELLO; does not change where the connection has a session
+	client     shard.ClientState // set by HELLO; does not change while the connection has a session
 	pushes     protocol.KindSet  // of the second block that the client understands; set by HELLO
-	behalf     protocol.OnBehalf // for whom a request comes that is to come
-	asker      string            // of the request that is being dispatched, where a gateway has said so
+	behalf     protocol.OnBehalf // the client behind the next request of a gateway
+	asker      string            // the client behind the present request, if a gateway has named it
 	describing describe
 	body       []byte // of the command that is being made
 
-	// reviewed is the version of the rights that what is open was last compared with. HELLO sets it, and the host's
-	// loop from then on.
+	// reviewed is the version of the rights at the last review. HELLO sets the version, and from then on the host's
+	// loop.
 	reviewed uint64
 
 	guesses  guesses
 	inFlight atomic.Int64 // requests without an answer
-	// bytes of a frame that has arrived in part; changed on the event loop, or where the connection is cut off
+	// bytes of a frame that has arrived in part; changed on the event loop, or by the goroutine that cuts the
+	// connection off
 	partial  atomic.Int64
-	marked   atomic.Bool  // some shard will flush it when its batch is through
+	marked   atomic.Bool  // a shard will flush the connection at the end of its batch
 	heard    atomic.Int64 // when frames last came
-	welcomed atomic.Bool  // it has said its HELLO; its rights are known, and may be read from anywhere
+	welcomed atomic.Bool  // the HELLO has come; the rights are known, and all goroutines may read them
 
 	source *pipeline.Source // of its commands; set by HELLO
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	encoder  *protocol.Encoder
-	out      *bytebufferpool.ByteBuffer // what is to be sent with the next flush
+	out      *bytebufferpool.ByteBuffer // the bytes for the next flush
 	closed   bool
-	cut      bool // the host has said that it ends it; it is being closed
+	cut      bool // the host has announced the end; the connection is being closed
 	sessions map[shard.SessionID]*binding
 	attached []attachedHome
-	acts     map[uint64]*act // administrative ones, by request
+	acts     map[uint64]*act // administrative acts, by request
 	watches  int             // streaming and one-shot
 	// savings are the states that the client reads for a backup, by number.
 	savings    map[uint64]*saving
 	lastSaving uint64
-	// watches that wait to be opened, with the WATCH_STOP that came for each; 0: none did
+	// watches that wait to be opened, with their WATCH_STOPs; 0: no stop came
 	opening        map[uint64]uint64
-	pings          []uint64 // that wait for their answers
-	answeringPings bool     // a goroutine answers them
+	pings          []uint64 // pings that wait for their answers
+	answeringPings bool     // a goroutine answers the pings
 }
 
 func (h *Host) newConn(peer transport.Conn) *conn {
@@ -100,10 +101,10 @@ func (c *conn) Data(b []byte) (consumed int) {
 	c.holder.Heard(now)
 	c.heardAt, c.started = now, h.since(now)
 	c.heard.Store(c.started)
-	defer c.flushTouched() // whatever becomes of the connection: what is queued must not wait for others
+	defer c.flushTouched() // always, because queued commands must not wait for other connections
 	c.greeted = c.greeted || c.welcomed.Load()
 	arrival := h.arrivals.Add(1)
-	early := arrival == c.arrival+1 // no other connection has asked since, so none is kept waiting by another write
+	early := arrival == c.arrival+1 // no other connection has asked since, so a further write keeps none waiting
 	c.arrival = arrival
 	for consumed < len(b) {
 		payload, size, err := protocol.ScanFrame(b[consumed:], c.frameLimit())
@@ -147,7 +148,8 @@ func (c *conn) frameLimit() int {
 	return int(c.host.config.Limits.RequestFrameBytes)
 }
 
-// refuseUndecodable deals with a request that could not be decoded, and reports whether the connection may live.
+// refuseUndecodable answers a request that could not be decoded, or closes the connection; it returns false if the
+// connection must end.
 func (c *conn) refuseUndecodable(err error) bool {
 	var bad *protocol.DecodeError
 	if !errors.As(err, &bad) || !bad.Answerable() || !c.greeted {
@@ -160,7 +162,7 @@ func (c *conn) refuseUndecodable(err error) bool {
 	return true
 }
 
-// flushTouched proposes what the frames of this round asked of the shards.
+// flushTouched proposes the commands from the frames of this round.
 func (c *conn) flushTouched() {
 	for i, r := range c.touched {
 		r.Pipeline.Flush()
@@ -169,7 +171,7 @@ func (c *conn) flushTouched() {
 	c.touched = c.touched[:0]
 }
 
-// touch remembers to flush the replica's pipeline at the end of the round.
+// touch notes that the replica's pipeline is to be flushed at the end of the round.
 func (c *conn) touch(r *replica.Replica) {
 	for _, t := range c.touched {
 		if t == r {

@@ -17,23 +17,23 @@ type cutReason uint8
 
 const (
 	cutSlow         cutReason = iota // too much waits for the client to read
-	cutSilent                        // nothing was heard of it for too long
-	cutNoHello                       // it did not say who it is
-	cutUnauthorized                  // its token is not known, or not any more
-	cutUnsupported                   // it speaks no version of the protocol that this host does
+	cutSilent                        // the client was silent for too long
+	cutNoHello                       // the client sent no HELLO
+	cutUnauthorized                  // the client's token is unknown, or no longer valid
+	cutUnsupported                   // no version of the protocol in common
 	cutPartial                       // too much is held of frames that have arrived in part
-	cutLagging                       // the host cannot make sure who may do what
-	cutBadRequest                    // it does not speak the protocol
+	cutLagging                       // the host cannot make sure of the client's rights
+	cutBadRequest                    // the client does not speak the protocol
 	cutReasons
 )
 
 var cutNames = [cutReasons]string{"SLOW", "SILENT", "NO_HELLO", "UNAUTHORIZED", "UNSUPPORTED", "PARTIAL", "LAGGING",
 	"BAD_REQUEST"}
 
-// cutLines is how many connections that the host ends are logged in one second.
+// cutLines is how many ended connections are logged in one second.
 const cutLines = 5
 
-// cuts counts the connections that the host ends, and logs them: not all where they are many, so that hostile
+// cuts counts the connections that the host ends, and logs them. Beyond a bound no lines are logged, so that hostile
 // clients cannot fill a disk with lines.
 type cuts struct {
 	host  *Host
@@ -41,10 +41,10 @@ type cuts struct {
 	lines lineBudget
 }
 
-// lineBudget bounds the lines of the log that clients can bring about.
+// lineBudget bounds the lines of the log that clients can cause.
 type lineBudget struct {
-	mu       sync.Mutex // guards what follows
-	since    time.Time  // when the second began that lines are counted in
+	mu       sync.Mutex // guards the fields below
+	since    time.Time  // the beginning of the second in which lines are counted
 	lines    int
 	unlogged int // since the latest line
 }
@@ -77,7 +77,7 @@ func (cu *cuts) note(c *conn, reason cutReason, why string) {
 	cu.host.log.Log(context.Background(), level, "ended the connection of a client", details...)
 }
 
-// line reports whether there may be a line in the log now, and how many there were not since the one before.
+// line reports whether there may be a line in the log now, and how many lines were left out since the last line.
 func (l *lineBudget) line(now time.Time) (log bool, unlogged int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,8 +93,8 @@ func (l *lineBudget) line(now time.Time) (log bool, unlogged int) {
 	return true, unlogged
 }
 
-// closeWithReason sends the client why the host ends its connection, which the caller then closes. It returns false
-// where that has been done already.
+// closeWithReason sends the client why the host ends its connection; the caller then closes the connection. It
+// returns false if the reason was sent already.
 func (c *conn) closeWithReason(reason cutReason, s protocol.Status, why string) bool {
 	c.mu.Lock()
 	first := !c.closed && !c.cut

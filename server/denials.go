@@ -12,22 +12,22 @@ import (
 // maxDenials is how many refusals a host remembers.
 const maxDenials = 1000
 
-// denials are the latest requests that were refused for want of a right. They are never written to the log: a client
-// that is refused much could fill a disk.
+// denials are the latest requests that were refused for lack of a right. They are never written to the log: a client
+// with many refusals could fill a disk.
 type denials struct {
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	ring  [maxDenials]denial
 	total uint64
 }
 
-// count is how many there were.
+// count is the number of refusals so far.
 func (d *denials) count() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.total
 }
 
-// denial is one of them.
+// denial is one refusal.
 type denial struct {
 	at           uint64 // wall clock in milliseconds
 	who, address string
@@ -42,7 +42,7 @@ func (d *denials) note(n denial) {
 	d.total++
 }
 
-// latest returns those that are remembered, the newest first, and how many there were in all.
+// latest returns the remembered refusals, the newest first, and the number of all refusals.
 func (d *denials) latest() (list []denial, total uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,17 +52,17 @@ func (d *denials) latest() (list []denial, total uint64) {
 	return list, d.total
 }
 
-// denied remembers a refusal. The path is empty where the node is not known, or must not be. The object may be part of
+// denied notes a refusal. The path is empty if the node is not known, or must stay hidden. The object may be part of
 // the request.
 func (c *conn) denied(k protocol.Kind, path, object string) { c.deniedFrom(c.from(), k, path, object) }
 
-// deniedFrom is denied for a request that is not being dispatched any more, and came from an address.
+// deniedFrom is denied for a request that came from an address and whose dispatch is over.
 func (c *conn) deniedFrom(from string, k protocol.Kind, path, object string) {
 	c.host.denials.note(denial{at: c.host.wall(), who: c.who(), address: clipAddress(from), kind: k,
 		path: path, object: strings.Clone(object)})
 }
 
-// deniedEntry remembers that a client was not let in.
+// deniedEntry notes that a client was not let in.
 func (c *conn) deniedEntry() {
 	n := denial{at: c.host.wall(), who: "unknown", kind: protocol.KindHello}
 	if from := c.peer.RemoteAddr(); from != nil {
@@ -71,7 +71,7 @@ func (c *conn) deniedEntry() {
 	c.host.denials.note(n)
 }
 
-// accessDenials answers with the latest refusals of this host, as far as the client gives rights in their nodes.
+// accessDenials answers with the latest refusals of this host, in nodes with rights that the client may give.
 func (c *conn) accessDenials(r *protocol.Request) {
 	if !c.authorize(r, "", "") {
 		return

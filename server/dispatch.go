@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// dispatch starts one request, on the connection's event loop. What is in the request is valid only
-// until it returns. It returns false where the connection must be closed.
+// dispatch starts one request, on the connection's event loop. The bytes of the request are valid only until dispatch
+// returns. It returns false if the connection must be closed.
 func (c *conn) dispatch(r *protocol.Request) bool {
 	if !c.greeted {
 		return c.hello(r)
@@ -20,7 +20,8 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 		c.asker, c.behalf = string(c.behalf.Address), protocol.OnBehalf{}
 	}
 	if r.Kind == protocol.KindWatchStop {
-		// It is carried out whatever else the client has asked for: it frees what the host holds for the client.
+		// A WATCH_STOP is never refused, however much else the client asks for: it frees memory that the host holds
+		// for the client.
 		c.watchStop(r)
 		return true
 	}
@@ -58,8 +59,8 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 	return true
 }
 
-// handlers carry out the requests that are no mutations of objects, by kind. Every kind in the protocol's table has
-// one, or is a mutation.
+// handlers execute the requests that are no mutations of objects, by kind. Every kind in the protocol's table has a
+// handler, or is a mutation.
 var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindHello: func(c *conn, r *protocol.Request) {
 		c.failure(r, protocol.StatusBadRequest, "a second HELLO")
@@ -158,7 +159,7 @@ func (c *conn) hello(r *protocol.Request) bool {
 	return refuse(cutUnauthorized, refused.Status, refused.Message)
 }
 
-// enterLater finds out who a client is once this host has made sure that it knows all tokens: the client's may have
+// enterLater finds out the rights of a client after a barrier, with all tokens known: the client's token may have
 // been made a moment ago, through another host.
 func (c *conn) enterLater(r *protocol.Request, version uint64) {
 	c.entering = true
@@ -182,7 +183,8 @@ func (c *conn) enterLater(r *protocol.Request, version uint64) {
 	})
 }
 
-// welcome lets a client in that understands these pushes. Where it waited for a barrier the connection may be closed.
+// welcome lets a client in, with the pushes that the client understands. After a barrier the connection may be
+// closed.
 func (c *conn) welcome(id uint64, m *protocol.Hello, version uint64, e entry, pushes protocol.KindSet) {
 	h := c.host
 	from := c.peer.RemoteAddr()
@@ -209,7 +211,7 @@ func (c *conn) welcome(id uint64, m *protocol.Hello, version uint64, e entry, pu
 		RequestKinds: protocol.RequestKinds(), Since: h.meta.Machine.NextAnswer(),
 		Generation: h.meta.Machine.Generation().Number, KnownAs: clipName(e.name),
 	})
-	// A new routing is pushed only to connections that have been welcomed, lest it come before the Welcome.
+	// A new routing is pushed only to welcomed connections, lest it come before the Welcome.
 	c.welcomed.Store(true)
 	if now := h.meta.RoutingVersion(); now != routing {
 		c.Push(0, &protocol.RoutingChanged{Version: now})

@@ -9,31 +9,32 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// How long a host that cannot make sure that its copy of the meta shard is up to date goes by the rights in it.
+// How long a host without proof of an up-to-date copy of the meta shard goes by the rights in the copy.
 const (
-	// rightsLag is after how long it lets no client in by them, and refuses what could do much harm.
+	// rightsLag is after how long the host lets no client in by the copy, and refuses requests with a risk of much
+	// harm.
 	rightsLag = 10 * time.Second
-	// rightsEnd is after how long it ends the connections of those that were let in by them.
+	// rightsEnd is after how long the host ends the connections of clients that came in by the copy.
 	rightsEnd = 60 * time.Second
 	// expiryWarning is how long before a token expires its clients are warned.
 	expiryWarning = 5 * time.Minute
 )
 
-// grave are the rights that a host does not grant while it may lag behind what the cluster keeps.
+// grave are the rights that a host does not grant while the copy may lag behind the cluster.
 const grave = protocol.RightOperate | protocol.RightAdmin | protocol.RightCluster | protocol.RightDelete |
 	protocol.RightBackup
 
-// entry is who a client has turned out to be.
+// entry is a client's identity and rights at its HELLO.
 type entry struct {
 	rights Rights
-	name   string // of the owner of its token or certificate; empty for an anonymous client
-	// unknown: it has shown a token that this host has not applied; the cluster may know it.
+	name   string // of the owner of the token or certificate; empty for an anonymous client
+	// unknown: the client has shown a token that this host has not applied; the cluster may know the token.
 	unknown bool
 }
 
-// enter finds out who a client is by what its HELLO and its connection show: by the host's own Access first, which
-// holds whatever becomes of the cluster, and else by the rights that the cluster keeps. Where it is not let in, refused
-// says why.
+// enter finds out the rights of a client from its HELLO and the connection. The host's own Access comes first, and
+// holds whatever becomes of the cluster; then come the rights in the cluster's book. For a client that is not let in,
+// refused says why.
 func (h *Host) enter(token []byte, certificate *x509.Certificate) (e entry, refused *protocol.Result) {
 	if h.config.Access != nil {
 		if own, name, ok := h.config.Access.Authenticate(token); ok {
@@ -67,7 +68,7 @@ func (h *Host) enter(token []byte, certificate *x509.Certificate) (e entry, refu
 
 const lagging = "this host cannot make sure at the moment who may do what"
 
-// appendCertificate appends the principals that a client is by its certificate and that have roles.
+// appendCertificate appends the principals with roles from a client's certificate.
 func appendCertificate(who []rights.Principal, book *rights.Book, c *x509.Certificate) []rights.Principal {
 	if c == nil {
 		return who
@@ -87,7 +88,7 @@ func appendCertificate(who []rights.Principal, book *rights.Book, c *x509.Certif
 	return who
 }
 
-// certificateOf returns the certificate that a client has shown, where the host has checked it.
+// certificateOf returns the certificate of a client, if the host has checked it.
 func (c *conn) certificateOf() *x509.Certificate {
 	state := c.peer.TLS()
 	if state == nil || len(state.VerifiedChains) == 0 || len(state.PeerCertificates) == 0 {
@@ -99,10 +100,10 @@ func (c *conn) certificateOf() *x509.Certificate {
 // wall is the wall clock in milliseconds.
 func (h *Host) wall() uint64 { return uint64(max(h.now().UnixMilli(), 0)) }
 
-// rightsAge is for how long this host has not made sure that its copy of the rights is up to date.
+// rightsAge is how long ago this host last made sure that its copy of the rights is up to date.
 func (h *Host) rightsAge() time.Duration { return h.meta.SureFor(h.now()) }
 
-// knownRightsAge is rightsAge where the cluster keeps rights, else 0.
+// knownRightsAge is rightsAge if the cluster keeps rights, else 0.
 func (h *Host) knownRightsAge() time.Duration {
 	if h.meta.Rights().Revision() == 0 {
 		return 0
@@ -110,27 +111,27 @@ func (h *Host) knownRightsAge() time.Duration {
 	return min(h.rightsAge(), h.now().Sub(h.set.Started))
 }
 
-// kept are the rights of a client by what the cluster keeps. Any goroutine may use it.
+// kept are the rights of a client by the cluster's book. Any goroutine may use them.
 type kept struct {
 	host  *Host
-	token *rights.Record // as it was when the client came; nil without one
+	token *rights.Record // as it was when the client came; nil without a token
 	who   []rights.Principal
 
 	state  atomic.Pointer[keptState]
-	warned atomic.Bool // that the token expires
+	warned atomic.Bool // of the end of the token
 }
 
-// keptState is what a client may do by one book of rights.
+// keptState is the rights of a client by one version of the book.
 type keptState struct {
 	book *rights.Book
 	set  *rights.Set
-	// all: nothing has been set yet for anonymous clients, and this host has no Access that would keep them out.
+	// all: no right has been set yet for anonymous clients, and this host has no Access to keep them out.
 	all     bool
 	gone    bool // the token was revoked
 	version uint64
 }
 
-// current returns what holds by the book that this host has applied.
+// current returns the rights by the book as this host has applied it.
 func (k *kept) current() *keptState {
 	book := k.host.meta.Rights()
 	s := k.state.Load()
@@ -149,7 +150,7 @@ func (k *kept) current() *keptState {
 			next.version++
 		}
 	}
-	k.state.CompareAndSwap(s, next) // where another goroutine was first, both are of the same book
+	k.state.CompareAndSwap(s, next) // if another goroutine was first, both states are of one book
 	return next
 }
 
@@ -180,8 +181,7 @@ func (c *conn) unbound() bool {
 	return is && k.current().all && k.token == nil
 }
 
-// refuseLagging answers a request for which the rights that the cluster keeps must be known better than this host knows
-// them at the moment.
+// refuseLagging answers a request if this host's knowledge of the cluster's rights is too old for the request.
 func (c *conn) refuseLagging(r *protocol.Request) bool {
 	k, is := c.rights.(*kept)
 	need := r.Kind.Right()
@@ -189,12 +189,12 @@ func (c *conn) refuseLagging(r *protocol.Request) bool {
 		r.Kind == protocol.KindConcerns {
 		return false
 	}
-	// Every request comes here: the clock is read only for what is grave.
+	// Every request comes here, so the clock is read only for grave rights.
 	all := k.current().all
 	if all && c.host.meta.CaughtUp() || !all && (need&grave == 0 || c.host.rightsAge() <= rightsLag) {
 		return false
 	}
-	if !all { // where all may do everything the host has only just started
+	if !all { // while all may do everything the host has only just started
 		c.denied(r.Kind, "", "")
 	}
 	c.Fail(r.ID, r.Kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: lagging,
@@ -202,11 +202,11 @@ func (c *conn) refuseLagging(r *protocol.Request) bool {
 	return true
 }
 
-// lagWait is how long a client waits before it asks a host again that lags.
+// lagWait is how long a client waits before it asks a lagging host again.
 const lagWait = 100
 
-// reviewKept ends the connection of a client whose rights this host cannot vouch for any more, and warns one whose
-// token is about to expire. It returns false where the connection has ended.
+// reviewKept ends the connection of a client when this host can vouch for the rights no longer, and warns a client
+// before the end of a token. It returns false if the connection has ended.
 func (c *conn) reviewKept() bool {
 	k, is := c.rights.(*kept)
 	if !is {

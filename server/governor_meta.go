@@ -15,7 +15,7 @@ import (
 // governorMeta is the meta shard as an executor sees it. It implements executor.Meta.
 type governorMeta struct{ set *replica.Set }
 
-// Leadership shows no leader until the hosts are founded: there is nothing to govern by.
+// Leadership shows no leader until the hosts are founded: without records there is nothing to govern.
 func (g governorMeta) Leadership() shard.Leadership {
 	if !g.set.Meta.Machine.Founded() {
 		return shard.Leadership{}
@@ -38,7 +38,7 @@ func (g governorMeta) Barrier(ctx context.Context) error {
 	}
 }
 
-// State implements executor.Meta. It is called where Leadership has shown a leader.
+// State implements executor.Meta. It is called after Leadership has shown a leader.
 func (g governorMeta) State() executor.State {
 	t, now, _ := g.set.Meta.Topology()
 	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base}
@@ -59,7 +59,7 @@ func (g governorMeta) Propose(ctx context.Context, c executor.Command) error {
 
 var errNotCarriedOut = errors.New("server: the meta shard has not carried a command out")
 
-// refusalOf returns why a command was refused, nil where it was not.
+// refusalOf returns why a command was refused, nil for a success.
 func refusalOf(e *meta.Effect) error {
 	if e.Status == protocol.StatusSuccess {
 		return nil
@@ -67,13 +67,13 @@ func refusalOf(e *meta.Effect) error {
 	return fmt.Errorf("%w: %v: %s", errNotCarriedOut, e.Status, e.Message)
 }
 
-// reports are how an executor says how a step goes on.
+// reports are the progress reports of an executor on a step.
 var reports = map[executor.Verb]meta.Report{
 	executor.VerbProgress: meta.ReportProgress, executor.VerbRetry: meta.ReportRetry,
 	executor.VerbDone: meta.ReportDone, executor.VerbDrop: meta.ReportDrop,
 }
 
-// requestOf returns what a command of an executor is to the meta shard.
+// requestOf returns the request to the meta shard for a command of an executor.
 func requestOf(c *executor.Command) (meta.Request, error) {
 	a := &c.Action
 	switch c.Verb {

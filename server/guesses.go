@@ -12,18 +12,18 @@ import (
 
 const (
 	// connGuesses is how many wrong keys of sessions a connection may send in a row, addressGuesses how many all
-	// connections of an address may. guessPause is how long it takes until one more is compared. A client that has
-	// lost its keys has a few sessions; a machine that guesses has one connection after the other.
+	// connections of an address may send. guessPause is the time until one further key is compared. A client with
+	// lost keys has a few sessions; a guessing machine has connection after connection.
 	connGuesses    = 8
 	addressGuesses = 64
 	guessPause     = time.Second
-	// maxGuessers bounds the addresses whose wrong keys are counted. Where there are more, those without a wait are
-	// forgotten, and new ones share one budget.
+	// maxGuessers bounds the addresses with counts of wrong keys. Beyond the bound, addresses without a wait are
+	// forgotten, and new addresses share one budget.
 	maxGuessers = 4096
 )
 
-// guesses counts the wrong keys that came over a connection, or from an address. Beyond the bound keys are refused
-// before they are compared.
+// guesses counts the wrong keys of a connection, or of an address. Beyond the bound keys are refused without a
+// comparison.
 type guesses struct {
 	// clear is when all wrong keys are forgiven, one every guessPause.
 	clear time.Time
@@ -37,7 +37,8 @@ func (g *guesses) failed(now time.Time) {
 	g.clear = g.clear.Add(guessPause)
 }
 
-// wait returns how long it takes until a key is compared again, where so many are free; zero where one is now.
+// wait returns the time until a key is compared again, if so many wrong keys are free; zero if a key may be compared
+// now.
 func (g *guesses) wait(now time.Time, free int) time.Duration {
 	if g.clear.Before(now) {
 		return 0
@@ -45,11 +46,11 @@ func (g *guesses) wait(now time.Time, free int) time.Duration {
 	return max(0, g.clear.Sub(now)-time.Duration(free-1)*guessPause)
 }
 
-// guessers are the addresses from which wrong keys came.
+// guessers are the addresses with wrong keys.
 type guessers struct {
-	mu        sync.Mutex // guards what follows, and the guesses of connections
+	mu        sync.Mutex // guards the fields below, and the guesses of connections
 	addresses map[string]*guesses
-	others    guesses // of those that are more than maxGuessers
+	others    guesses // of the addresses beyond maxGuessers
 }
 
 // of returns the guesses of an address. The lock is held.
@@ -71,7 +72,7 @@ func (g *guessers) of(address string, now time.Time) *guesses {
 	return known
 }
 
-// wait returns how long it takes until a key of the connection is compared again, zero where one is now.
+// wait returns the time until a key of the connection is compared again, zero if a key may be compared now.
 func (g *guessers) wait(c *conn, now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -96,7 +97,7 @@ func (g *guessers) failed(c *conn, now time.Time) {
 	g.of(c.source.Address(), now).failed(now)
 }
 
-// tryKey compares the key that came for a session with the one that it has, and answers where they differ.
+// tryKey compares a key with the key of the session, and answers the request if the keys differ.
 func (c *conn) tryKey(home *replica.Replica, id shard.SessionID, key []byte, request uint64, k protocol.Kind) bool {
 	now := c.host.now()
 	wait := c.host.guessers.wait(c, now)

@@ -19,8 +19,8 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Host is one running server. It implements transport.Handler: connections of any transport are given
-// to it.
+// Host is one running server. It implements transport.Handler: transports of all kinds bring their connections to the
+// Host.
 type Host struct {
 	config   Config
 	log      *slog.Logger
@@ -36,28 +36,28 @@ type Host struct {
 	cuts     cuts
 	refusals lineBudget // of administrative acts
 	guessers guessers
-	denials  denials // for want of a right
-	// askedAt is when this host last tried to make sure of the rights that the cluster keeps; used on the loop.
+	denials  denials // for lack of a right
+	// askedAt is when this host last tried to make sure of the cluster's rights; used on the loop.
 	askedAt time.Time
 
 	governing governing
 
 	leaving atomic.Bool // this host is about to stop
 
-	governor overview.Governor // answers questions about what is changed among the hosts
-	asking   chan struct{}     // has a place for each question about the cluster that is being answered
+	governor overview.Governor // answers questions about changes among the hosts
+	asking   chan struct{}     // has a place for each open question about the cluster
 	saved    savedStates
-	saving   chan struct{}        // has a place for each state that is saved for a backup
+	saving   chan struct{}        // has a place for each state under way for a backup
 	load     atomic.Pointer[Load] // nil before the first report
 	book     *concern.Book
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	conns  map[*conn]struct{}
 	silent []*conn // the connections that the loop checks for silence, in rounds
 }
 
-// Open starts a host: its replicas are restored and take part in their shards when it returns. It serves
-// what transports bring.
+// Open starts a host: when Open returns, the host's replicas are restored and take part in their shards. The host
+// serves the connections of transports.
 func Open(config Config) (*Host, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -89,7 +89,7 @@ func Open(config Config) (*Host, error) {
 		Metrics: h.metrics, Watches: h.watches, Chores: h.chores,
 	})
 	h.meta, h.replicas = h.set.Meta, h.set.Replicas
-	h.governing.init(h) // the loop of the replicas wakes it
+	h.governing.init(h) // the loop of the replicas wakes governing
 	if err := h.set.Open(); err != nil {
 		return nil, err
 	}
@@ -98,14 +98,14 @@ func Open(config Config) (*Host, error) {
 	return h, nil
 }
 
-// Close stops the host. Transports should be closed before; Leave before them lets clients and leadership
-// go in peace.
+// Close stops the host. Transports should be closed earlier; Leave before them lets clients and leadership go in
+// peace.
 func (h *Host) Close() {
 	h.governing.close()
 	h.set.Close()
 }
 
-// Ready returns what this host still lacks to serve everything, nil where it lacks nothing.
+// Ready returns why this host cannot serve everything yet, nil if it can.
 func (h *Host) Ready() error {
 	if err := h.set.Ready(); err != nil {
 		return err
@@ -113,9 +113,9 @@ func (h *Host) Ready() error {
 	return h.governing.attendance.ready()
 }
 
-// Leave hands the leadership of every shard to another host where there is one, notifies the clients that this host
-// goes, and has the governor take it out of what it is needed for. It returns when the host is offline on record and
-// leads nothing any more, when no host governs that could do it, or when the time is up.
+// Leave hands the leadership of every shard to another host if possible, notifies the clients of the stop, and has
+// the governor relieve the host of its tasks. Leave returns when the host is offline on record and leads nothing,
+// when no host governs and could help, or when the time is up.
 func (h *Host) Leave(within time.Duration) {
 	h.leaving.Store(true)
 	deadline := h.now().Add(within)
@@ -136,7 +136,7 @@ func (h *Host) Leave(within time.Duration) {
 	}
 }
 
-// now is the host's time, since the nanoseconds that had passed at a time since it began, clock those until now.
+// now is the host's time, since the nanoseconds from the host's start to a time, clock the nanoseconds until now.
 func (h *Host) now() time.Time          { return h.set.Now() }
 func (h *Host) since(t time.Time) int64 { return h.set.Since(t) }
 func (h *Host) clock() int64            { return h.set.Clock() }
@@ -166,7 +166,7 @@ func (h *Host) connections() int {
 	return len(h.conns)
 }
 
-// eachConn calls fn for every connection that there is now, without a lock.
+// eachConn calls fn for every present connection, without a lock.
 func (h *Host) eachConn(fn func(*conn)) {
 	h.mu.Lock()
 	all := make([]*conn, 0, len(h.conns))
@@ -187,11 +187,11 @@ func (h *Host) drained(c *conn) {
 	}
 }
 
-// guarded is a shard that says why its leader must not take changes at the moment: see replica.Replica.Guard.
+// guarded is a shard whose leader may have to refuse changes: see replica.Replica.Guard.
 type guarded interface{ Guard() error }
 
-// admitsWrites reports whether this host, which leads a shard, takes changes of it at the moment, and answers where it
-// does not.
+// admitsWrites reports whether this host, as the leader of a shard, takes changes at the moment, and answers the
+// request if not.
 func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) bool {
 	err := of.Guard()
 	if err == nil && h.config.Guard != nil {
@@ -205,7 +205,7 @@ func (h *Host) admitsWrites(c *conn, id uint64, k protocol.Kind, of guarded) boo
 	return err == nil
 }
 
-// refusal returns why this host refuses changes in some shard, nil where it does not.
+// refusal returns why this host refuses changes in a shard, nil if it takes changes.
 func (h *Host) refusal() error {
 	if h.config.Guard != nil {
 		if err := h.config.Guard(); err != nil {

@@ -6,23 +6,23 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Load is what a host did while it was measured. The zero Load is that of a host that does not know.
+// Load is the measured work of a host. The zero Load belongs to a host without measurements.
 type Load struct {
-	Span     time.Duration // how long it was measured
-	Requests uint64        // that were answered in that time
-	Failed   uint64        // of them, with another status than SUCCESS
-	// P50 and P99 are how long an answer took: the median, and of all but one in a hundred.
+	Span     time.Duration // how long the measurement took
+	Requests uint64        // requests that were answered in the span
+	Failed   uint64        // answers with another status than SUCCESS
+	// P50 and P99 are how long an answer took: the median, and the time of all but one in a hundred answers.
 	P50 time.Duration
 	P99 time.Duration
-	// CommitP99 is how long a batch took to take effect, of all but one in a hundred.
+	// CommitP99 is how long a batch took to take effect, for all but one in a hundred.
 	CommitP99 time.Duration
-	// DiskFree and DiskTotal are bytes of the file system of its data; both are 0 where that is not known.
+	// DiskFree and DiskTotal are bytes of the file system of the host's data; both are 0 if not known.
 	DiskFree  uint64
 	DiskTotal uint64
 }
 
-// ReportLoad says what the host did lately. A client that asks for it is answered with the latest report.
-// It may be called at any time, by any goroutine.
+// ReportLoad reports the latest work of the host. A client's question about the load is answered with the latest
+// report. Any goroutine may call ReportLoad at any time.
 func (h *Host) ReportLoad(l Load) { h.load.Store(&l) }
 
 func (c *conn) hostLoad(r *protocol.Request) {

@@ -10,16 +10,16 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The feature level of the cluster is in the meta shard. Its leader raises it when every host of the cluster has
-// reported that it can follow. The leader of each data shard then raises the level of its shard: by a command, so that
-// it rises at the same place of the log on every replica. A host proposes nothing above the level of a shard.
+// The feature level of the cluster is in the meta shard. Its leader raises the level when every host of the cluster
+// has reported that it can follow. The leader of each data shard then raises the level of the shard by a command, so
+// the level rises at one place of the log on every replica. A host proposes nothing above the level of a shard.
 
-// Level is what a host knows of the feature levels.
+// Level is a host's knowledge of the feature levels.
 type Level struct {
-	// Cluster is the level of the cluster, Newest the highest that this host can follow.
+	// Cluster is the level of the cluster, Newest the highest level that this host can follow.
 	Cluster, Newest level.Level
-	// Next is the level to which the cluster could rise if the hosts of HeldBy could follow it: the highest that any
-	// host can. It is Cluster where no host holds it.
+	// Next is the highest level that any host can follow: the cluster could rise to Next if the hosts of HeldBy could
+	// follow. Without such hosts Next is Cluster.
 	Next   level.Level
 	HeldBy []LevelHolder
 }
@@ -27,12 +27,12 @@ type Level struct {
 // LevelHolder is a host that keeps the level from rising.
 type LevelHolder struct {
 	ID   shard.HostID
-	Name string // empty: it has not registered since the cluster was born
-	// Level is the highest that it can follow; 0: it has not said so.
+	Name string // empty: the host has not registered since the birth of the cluster
+	// Level is the highest level that the host can follow; 0: not reported.
 	Level level.Level
 }
 
-// String says which level the cluster is at, and why it is not higher.
+// String returns the level of the cluster, and why the level is not higher.
 func (l Level) String() string {
 	text := fmt.Sprintf("level %d", l.Cluster)
 	if len(l.HeldBy) == 0 {
@@ -41,7 +41,7 @@ func (l Level) String() string {
 	return text + "; " + l.Holders()
 }
 
-// Holders says which hosts keep the level from rising, nothing where none does.
+// Holders returns the hosts that keep the level from rising, or "" if no host does.
 func (l Level) Holders() string {
 	if len(l.HeldBy) == 0 {
 		return ""
@@ -53,7 +53,7 @@ func (l Level) Holders() string {
 	return fmt.Sprintf("level %d waits for %s", l.Next, strings.Join(holders, ", "))
 }
 
-// String names the host and what it can follow.
+// String names the host and the level that it can follow.
 func (h LevelHolder) String() string {
 	switch {
 	case h.Name == "":
@@ -64,8 +64,8 @@ func (h LevelHolder) String() string {
 	return fmt.Sprintf("host %s, which can follow up to level %d", h.Name, h.Level)
 }
 
-// DataLevel is the highest feature level of what this host keeps: of the meta shard, or of a data shard where the host
-// has no copy of that.
+// DataLevel is the highest feature level of the host's data: of the meta shard, or of a data shard if the host has no
+// copy of the meta shard.
 func (h *Host) DataLevel() level.Level {
 	highest := h.meta.Machine.Level()
 	for _, r := range h.replicas {
@@ -74,7 +74,7 @@ func (h *Host) DataLevel() level.Level {
 	return highest
 }
 
-// Level returns the feature level of the cluster, and the hosts that keep it from rising.
+// Level returns the feature level of the cluster, and the hosts that keep the level from rising.
 func (h *Host) Level() Level {
 	l := Level{Cluster: h.meta.Machine.Level(), Newest: h.config.Level}
 	l.Next = l.Cluster
@@ -102,9 +102,9 @@ func (h *Host) Level() Level {
 	return l
 }
 
-// aboveLevel is the answer to a request that needs a level which the cluster, or a shard, has not reached. A host that
-// has not caught up since it started does not know whether the cluster has, a shard follows the cluster within a
-// moment, and a cluster that was only just born rises as soon as its hosts have registered.
+// aboveLevel is the answer to a request that needs a higher level than the cluster, or a shard, has reached. Three
+// cases are only temporary. A host that has not caught up since its start does not know the cluster's level. A shard
+// follows the cluster within a moment. A cluster that was only just born rises as soon as its hosts have registered.
 func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	switch {
 	case !h.meta.CaughtUp():
@@ -117,7 +117,7 @@ func (h *Host) aboveLevel(needs level.Level) *protocol.Result {
 	result := &protocol.Result{Status: protocol.StatusUnsupported, Message: clip(fmt.Sprintf(
 		"this needs feature level %d of the cluster, which is at %v", needs, l))}
 	held := slices.ContainsFunc(l.HeldBy, func(x LevelHolder) bool { return x.Name != "" })
-	if needs <= l.Newest && !held { // this host can follow it, and no other is known that cannot
+	if needs <= l.Newest && !held { // this host can follow the level, and no registered host is known to lag
 		result.Status, result.WaitMillis = protocol.StatusUnavailable, 50
 	}
 	return result

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// shardToList returns the data shard that a list is asked of, and answers where there is none.
+// shardToList returns the data shard of a list request, and answers for an unknown shard.
 func (c *conn) shardToList(r *protocol.Request, id uint64) *replica.Replica {
 	if replicas := c.host.replicas; id != 0 && id <= uint64(len(replicas)) {
 		return replicas[id-1]
@@ -15,8 +15,8 @@ func (c *conn) shardToList(r *protocol.Request, id uint64) *replica.Replica {
 	return nil
 }
 
-// endsPage says whether a page of a list, whose items take so many bytes by now, ends with item i of the n that were
-// read: where it is full, or where more follow than were read.
+// endsPage says whether a page of a list, with so many bytes of items by now, ends with item i of the n that were
+// read: if the page is full, or if further items follow the last item read.
 func endsPage(bytes, i, n int, more bool) bool {
 	if i == n-1 {
 		return more
@@ -54,7 +54,7 @@ func (c *conn) semaphoreList(r *protocol.Request) {
 	})
 }
 
-// semaphoreInfo returns what clients see of a semaphore. Its texts are those of the view.
+// semaphoreInfo returns a semaphore as clients see it. The texts are shared with the view.
 func semaphoreInfo(s *shard.SemaphoreView, withData bool) protocol.Semaphore {
 	info := protocol.Semaphore{
 		Name: protocol.View(s.Name), Limit: s.Limit, Count: s.Count, Revision: uint64(s.Revision),
@@ -114,7 +114,7 @@ func (c *conn) sessionList(r *protocol.Request) {
 	})
 }
 
-// sessionInfo returns what the shards of this host know together of a session.
+// sessionInfo returns the joint knowledge of this host's shards about a session.
 func (h *Host) sessionInfo(home *replica.Replica, v *shard.SessionView) protocol.Session {
 	s := protocol.Session{
 		ID: uint64(v.ID), NodeID: uint64(v.Node), TimeoutMillis: v.Timeout, Description: []byte(v.Description),
@@ -151,7 +151,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 				Name: []byte(x.Name), OrderID: uint64(x.Order), Count: x.Count, Waiting: !x.Owner, SinceMillis: x.Since,
 				ObjectKind: protocol.ObjectKind(x.Kind),
 			}
-			if x.Kind != shard.KindSemaphore { // of those the other fields say it all
+			if x.Kind != shard.KindSemaphore { // for semaphores the other fields suffice
 				h.Role = []byte(x.Role)
 			}
 			if c.seesObject(view.Node, x.Name) {

@@ -9,38 +9,39 @@ import (
 	"github.com/signalbox/signalbox/server/metrics"
 )
 
-// SyncTimes counts how long the log's syncs to the disk take, for the metrics of the host that is given them. It
-// may be used before there is a host, and by many goroutines.
+// SyncTimes counts how long the log's syncs to the disk take, for the metrics of a host. Many goroutines may use it,
+// even before the host exists.
 type SyncTimes struct {
 	times *metrics.Histogram
 }
 
-// NewSyncTimes returns SyncTimes that have counted nothing.
+// NewSyncTimes returns SyncTimes without counts.
 func NewSyncTimes() *SyncTimes {
 	return &SyncTimes{times: metrics.NewHistogram("signalbox_log_sync_seconds", "")}
 }
 
-// Observe counts one.
+// Observe counts one sync.
 func (s *SyncTimes) Observe(d time.Duration) { s.times.Observe(int64(d)) }
 
-// SnapshotTransfers counts the snapshots that the logs of this host send to those of others and get from them, for the
-// metrics of the host that is given it. It may be used before there is a host, and by many goroutines.
+// SnapshotTransfers counts the snapshots between the logs of this host and the logs of other hosts, in both
+// directions, for the metrics of the host. Many goroutines may use it, even before the host exists.
 type SnapshotTransfers struct {
 	shards [MaxShards + 1]transfers
 }
 
 type transfers struct{ sent, unsent, received atomic.Uint64 }
 
-// SnapshotSent counts one that another host has.
+// SnapshotSent counts a snapshot that another host has.
 func (t *SnapshotTransfers) SnapshotSent(shardID uint64) { t.of(shardID).sent.Add(1) }
 
-// SnapshotNotSent counts one that did not get to another host.
+// SnapshotNotSent counts a snapshot that did not get to another host.
 func (t *SnapshotTransfers) SnapshotNotSent(shardID uint64) { t.of(shardID).unsent.Add(1) }
 
-// SnapshotReceived counts one that is whole.
+// SnapshotReceived counts a snapshot that has arrived whole.
 func (t *SnapshotTransfers) SnapshotReceived(shardID uint64) { t.of(shardID).received.Add(1) }
 
-// of returns the counts of a shard. The log passes on ids that other hosts sent: one that cannot be is counted nowhere.
+// of returns the counts of a shard. The log passes on ids from other hosts: an impossible id gets counts outside of
+// the table.
 func (t *SnapshotTransfers) of(shardID uint64) *transfers {
 	if shardID >= uint64(len(t.shards)) {
 		return new(transfers)

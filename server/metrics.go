@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// WriteMetrics writes all that the host counts, in the text form that Prometheus reads.
+// WriteMetrics writes all counts of the host, in the text form that Prometheus reads.
 func (h *Host) WriteMetrics(w io.Writer) {
 	h.metrics.Write(w, func(shardID uint64) {
 		if moved := h.config.LogSnapshots; moved != nil {
@@ -91,9 +91,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	(&processWriter{newStillWriter(h, w)}).write()
 }
 
-// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value in which something is
-// not printable is quoted, since clients choose it and a terminal may show it; so is one that begins like a quoted one,
-// for two values must not become the same.
+// label writes the value of a label as Prometheus reads it: UTF-8, with three escapes. A value with unprintable
+// characters is quoted, since clients choose values and a terminal may show them. A value that begins with a quote is
+// quoted as well, for two values must not become equal.
 func label(v string) string {
 	if strings.HasPrefix(v, `"`) || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
 		v = strconv.Quote(v)

@@ -10,8 +10,7 @@ import (
 	"github.com/signalbox/signalbox/server/overview"
 )
 
-// writeCluster writes how the hosts of the cluster are, where this host governs it; elsewhere no more than that it does
-// not.
+// writeCluster writes the state of the cluster's hosts if this host governs; otherwise only that it does not.
 func (h *Host) writeCluster(w io.Writer) {
 	v, err := h.view()
 	if err != nil {
@@ -39,7 +38,7 @@ func (h *Host) writeCluster(w io.Writer) {
 	}
 }
 
-// writeHostStates counts the hosts by the state that each has.
+// writeHostStates counts the hosts by state.
 func writeHostStates(w io.Writer, c *overview.Cluster) {
 	counts := make(map[protocol.HostState]int)
 	for _, x := range c.Records.Hosts() {
@@ -50,8 +49,8 @@ func writeHostStates(w io.Writer, c *overview.Cluster) {
 	}
 }
 
-// writeConcerns writes how many concerns of each kind this host has, also of those that it has none of: an alert ends
-// where a series is 0.
+// writeConcerns writes how many concerns of each kind this host has, including the kinds without a concern: an alert
+// ends when the series is 0.
 func (h *Host) writeConcerns(w io.Writer) {
 	counts := make(map[concern.Kind]int)
 	for _, c := range h.Concerns() {

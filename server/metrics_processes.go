@@ -8,11 +8,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// processStill is from how many milliseconds on a round that waits stands still: all rounds wait for a moment. One that
-// is late, or that no member that is there can do away with, stands still at once.
+// processStill is from how many milliseconds on a waiting round stands still: all rounds wait for a moment. A round
+// that is late, or that no present member can end, stands still at once.
 const processStill = 1000
 
-// processWriter writes what processes have done, how they are, and where a round stands still.
+// processWriter writes the counts and states of processes, and the rounds that stand still.
 type processWriter struct{ stillWriter }
 
 func (pw *processWriter) write() {
@@ -25,7 +25,7 @@ func (pw *processWriter) write() {
 	}
 }
 
-// counts writes what has happened, as this host's copy of the shard has carried it out.
+// counts writes the events of processes, as this host's copy of the shard has applied them.
 func (pw *processWriter) counts(r *replica.Replica) {
 	c := r.Machine.ProcessCounts()
 	fmt.Fprintf(pw.to, "signalbox_process_epochs_total{shard=\"%d\"} %d\n", r.ID, c.Epochs)
@@ -39,7 +39,7 @@ func (pw *processWriter) counts(r *replica.Replica) {
 		"signalbox_process_late_total{shard=\"%[1]d\"} %[3]d\n", r.ID, c.Kicked, c.Late)
 }
 
-// inboxes writes what this host has pushed.
+// inboxes writes the pushes of this host.
 func (pw *processWriter) inboxes(r *replica.Replica) {
 	c := r.Inboxes.Counts()
 	fmt.Fprintf(pw.to, "signalbox_inboxes_open{shard=\"%[1]d\"} %[2]d\n"+
@@ -48,7 +48,7 @@ func (pw *processWriter) inboxes(r *replica.Replica) {
 		"signalbox_inbox_held_total{shard=\"%[1]d\"} %[5]d\n", r.ID, r.Inboxes.Len(), c.Items, c.Bytes, c.Held)
 }
 
-// walk writes how the processes of a shard are, at its leader.
+// walk writes the states of a shard's processes, at the leader.
 func (pw *processWriter) walk(r *replica.Replica) {
 	var states [kind.Phases]int
 	var longest [kind.Phases]uint64
@@ -81,13 +81,13 @@ func (pw *processWriter) walk(r *replica.Replica) {
 		"signalbox_process_unread_requests{shard=\"%[1]d\"} %[3]d\n", r.ID, members, unread)
 }
 
-// still writes where a round stands still, for how long, and the first member that it waits for.
+// still writes where a round stands still, for how long, and the first member that the round waits for.
 func (pw *processWriter) still(v *shard.ProcessView) {
 	node, ok := pw.node(v.Node)
 	if !ok {
 		return
 	}
-	seen := make(map[string]bool) // several exchanges that wait for a member are one series: that of the oldest
+	seen := make(map[string]bool) // several exchanges that wait for one member are one series, with the oldest time
 	for i := range v.Reasons {
 		re := &v.Reasons[i]
 		waited := v.Now - min(v.Now, re.Since)

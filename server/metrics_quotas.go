@@ -12,7 +12,8 @@ import (
 const (
 	// maxQuotaNodes bounds how many nodes of all shards have series of their quotas, the fullest first.
 	maxQuotaNodes = 25
-	// quotaShare is from which share of a quota on a node has them, leastShare from which on it counts as the fullest.
+	// quotaShare is the share of a quota from which a node has series, leastShare the share from which a node counts
+	// among the fullest.
 	quotaShare = 0.5
 	leastShare = 0.01
 )
@@ -23,8 +24,8 @@ type nodeQuota struct {
 	shard.NodeUsage
 }
 
-// writeQuotas writes how much is taken of the quotas of shards, and of those of the nodes that have little left. What
-// each replica has is the same, so a node is shown by the leader of the shard alone.
+// writeQuotas writes how much is taken of the quotas of shards, and of the quotas of nodes with little left. All
+// replicas have equal numbers, so only the leader of a shard shows its nodes.
 func (h *Host) writeQuotas(w io.Writer) {
 	gauge := func(name, labels string, v float64) { fmt.Fprintf(w, "%s%s %g\n", name, labels, v) }
 	given := h.set.Quotas()
@@ -53,7 +54,7 @@ func (h *Host) writeQuotas(w io.Writer) {
 	for _, n := range full[:min(len(full), maxQuotaNodes)] {
 		node, ok := h.meta.Machine.NodeByID(n.Node)
 		if !ok {
-			continue // it was dropped, and is being cleared
+			continue // the node was dropped, and is being cleared
 		}
 		labels := fmt.Sprintf(`{shard="%d",node=%s}`, n.shard, label(node.Path))
 		gauge("signalbox_node_objects", labels, float64(n.Objects))
@@ -64,7 +65,7 @@ func (h *Host) writeQuotas(w io.Writer) {
 }
 
 // Usage returns how much of its quotas a node has used in a data shard, as this host's copy of the shard has it, and
-// which limits are in force. Node 0 stands for the shard itself. A shard that there is not has nothing.
+// the limits in force. Node 0 stands for the shard itself. A missing shard has zeros.
 func (h *Host) Usage(id uint64, node shard.NodeID) shard.Usage {
 	if id == 0 || id > uint64(len(h.replicas)) {
 		return shard.Usage{}

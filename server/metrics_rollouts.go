@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// rolloutWriter writes what rollouts have done, how they are, and where one stands still.
+// rolloutWriter writes the counts and states of rollouts, and where a rollout stands still.
 type rolloutWriter struct{ stillWriter }
 
 func (rw *rolloutWriter) write() {
@@ -21,7 +21,7 @@ func (rw *rolloutWriter) write() {
 	}
 }
 
-// counts writes what has happened, as this host's copy of the shard has carried it out.
+// counts writes the events of rollouts, as this host's copy of the shard has applied them.
 func (rw *rolloutWriter) counts(r *replica.Replica) {
 	c := r.Machine.RolloutCounts()
 	fmt.Fprintf(rw.to, "signalbox_rollout_versions_total{shard=\"%d\"} %d\n", r.ID, c.Versions)
@@ -39,7 +39,7 @@ func (rw *rolloutWriter) counts(r *replica.Replica) {
 	}
 }
 
-// walk writes how the rollouts of a shard are, at its leader.
+// walk writes the states of a shard's rollouts, at the leader.
 func (rw *rolloutWriter) walk(r *replica.Replica) {
 	var phases [kind.Halted + 1]int
 	var leaders, followers, sources int
@@ -68,7 +68,7 @@ func (rw *rolloutWriter) walk(r *replica.Replica) {
 		"signalbox_rollout_instances{shard=\"%[1]d\",role=\"source\"} %[4]d\n", r.ID, leaders, followers, sources)
 }
 
-// still writes where a rollout stands still, and for how long as far as that is known.
+// still writes where a rollout stands still, and for how long if known.
 func (rw *rolloutWriter) still(v *shard.RolloutView) {
 	node, ok := rw.node(v.Node)
 	if !ok {

@@ -13,21 +13,21 @@ import (
 const (
 	// maxSemaphoreSeries bounds how many series of single semaphores and owners are written.
 	maxSemaphoreSeries = 1000
-	// maxSemaphoreChecks bounds how many semaphores are read for them.
+	// maxSemaphoreChecks bounds how many semaphores are read for the series.
 	maxSemaphoreChecks = 20_000
 	// semaphorePage is how many semaphores are read in one go: changes wait meanwhile.
 	semaphorePage = 500
 )
 
-// semaphoreWriter writes the series of single semaphores: how much of each is taken and how many wait, in DETAILED mode
-// also what each owner has.
+// semaphoreWriter writes the series of single semaphores: how much of each semaphore is taken and how many acquires
+// wait, in DETAILED mode also how much each owner has.
 //
-// A node whose config does not say is AGGREGATED, as everywhere. But where no config asks for it ephemeral semaphores
-// are left out: their names come and go, and a time series database keeps every name that there ever was.
+// A node whose config does not say is AGGREGATED, as everywhere. But without a config that asks for counts ephemeral
+// semaphores are left out: their names come and go, and a time series database keeps every name for good.
 type semaphoreWriter struct {
 	host   *Host
 	to     io.Writer
-	series int // how many more there may be
+	series int // how many more series there may be
 	checks int // how many more semaphores may be read
 }
 
@@ -35,7 +35,8 @@ func newSemaphoreWriter(h *Host, to io.Writer) *semaphoreWriter {
 	return &semaphoreWriter{host: h, to: to, series: maxSemaphoreSeries, checks: maxSemaphoreChecks}
 }
 
-// write goes through all nodes: first those whose config asks, so that others do not take their place.
+// write goes through all nodes. Nodes whose config asks for counts come first, so that the rest does not take their
+// place.
 func (sw *semaphoreWriter) write() {
 	for _, asked := range []bool{true, false} {
 		for after, more := "", true; more && !sw.full(); {
@@ -64,7 +65,7 @@ func (sw *semaphoreWriter) node(n *meta.Node) {
 		for after, more := "", true; more && !sw.full(); {
 			var page []shard.SemaphoreView
 			page, after, more = r.Machine.ListSemaphores(n.ID, "", after, min(semaphorePage, sw.checks), nil)
-			sw.checks -= max(len(page), 1) // a node without any counts too
+			sw.checks -= max(len(page), 1) // a node without semaphores counts too
 			for i := range page {
 				if sw.series > 0 && (asks(n) || !page[i].Ephemeral) {
 					sw.semaphore(r, n, &page[i])

@@ -14,11 +14,11 @@ const (
 	maxStillChecks = 20_000
 )
 
-// stillWriter is what those have in common that write the metrics of a kind of objects that can stand still.
+// stillWriter is the common part of the writers of metrics for objects that can stand still.
 type stillWriter struct {
 	host   *Host
 	to     io.Writer
-	series int // how many more there may be
+	series int // how many more series there may be
 	checks int // how many more objects may be looked at
 }
 
@@ -26,13 +26,13 @@ func newStillWriter(h *Host, to io.Writer) stillWriter {
 	return stillWriter{host: h, to: to, series: maxStillSeries, checks: maxStillChecks}
 }
 
-// node returns the label of a node; false where it was dropped, and is being cleared.
+// node returns the label of a node; false if the node was dropped, and is being cleared.
 func (sw *stillWriter) node(id shard.NodeID) (string, bool) {
 	n, ok := sw.host.meta.Machine.NodeByID(id)
 	return label(n.Path), ok
 }
 
-// add writes for how long something of an object has stood still. Of those that have one series the first is written.
+// add writes for how long a part of an object has stood still. If several parts share a series, the first is written.
 func (sw *stillWriter) add(seen map[string]bool, series string, millis uint64) {
 	if seen[series] || sw.series <= 0 {
 		return

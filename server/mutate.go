@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// hasName reports whether the name of an object can be one, and answers where it cannot.
+// hasName reports whether an object may have the name, and answers if not.
 func (c *conn) hasName(r *protocol.Request, name []byte) bool {
 	if len(name) == 0 {
 		c.failure(r, protocol.StatusBadRequest, "a name has at least one byte")
@@ -17,8 +17,9 @@ func (c *conn) hasName(r *protocol.Request, name []byte) bool {
 	return true
 }
 
-// refuseSession answers a request of a session that does not act over this connection. A session that is over is never
-// said to live: a client would attach it again. One that the client may not know of is answered as one that is over.
+// refuseSession answers a request of a session that does not act over this connection. An ended session is never
+// called alive: a client would attach the session again. A session hidden from the client is answered like an ended
+// session.
 func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message string) {
 	home := c.host.set.Of(id.Slot())
 	alive := protocol.Result{Status: protocol.StatusBadSession, Message: message}
@@ -46,8 +47,8 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 	})
 }
 
-// actsFor reports whether the session of a request acts over this connection in a node, and answers where it does not;
-// the request is answered later where the session is being stopped.
+// actsFor reports whether the session of a request acts over this connection in a node, and answers if not; while the
+// session is being stopped the answer comes later.
 func (c *conn) actsFor(r *protocol.Request, session shard.SessionID, node shard.NodeID) bool {
 	b, held := c.bindingOf(r, session)
 	switch {
@@ -86,8 +87,8 @@ func (c *conn) mutate(r *protocol.Request) {
 	if replica.MayChangeNothing(r.Kind) && c.answerUnchanged(r, rp, &command) {
 		return
 	}
-	// What is owned can be released, and what is there deleted, although the disk is full: there is room for that.
-	// Where another host leads its disk counts.
+	// Owners may release, and objects may be deleted, on a full disk too: there is room left for such changes. If
+	// another host leads, its disk counts.
 	if !replica.Frees(r.Kind) && rp.Leads() && !h.admitsWrites(c, r.ID, r.Kind, rp) {
 		return
 	}
@@ -98,8 +99,8 @@ func (c *conn) mutate(r *protocol.Request) {
 	}
 }
 
-// givesBack reports whether a session that acts over this connection gives back what it has. That takes no right: to
-// refuse it would only keep from others what was taken while there was one.
+// givesBack reports whether a session releases or leaves an object of its own over this connection. Giving back takes
+// no right: a refusal would only keep the object from other sessions.
 func (c *conn) givesBack(k protocol.Kind, command *shard.Command) bool {
 	of := shard.Ref{Node: command.Node, Name: protocol.Text(command.Name)}
 	switch k {
@@ -116,8 +117,8 @@ func (c *conn) givesBack(k protocol.Kind, command *shard.Command) bool {
 		c.host.set.Of(shard.SlotOf(of.Node, command.Name)).Machine.Linked(command.Session, of)
 }
 
-// answerUnchanged answers a report or an ask of an instance of a rollout that changes nothing, without the log, and
-// reports whether it is one. What it answers of targets is as fresh as a RELAXED read.
+// answerUnchanged answers a report or an ask of a rollout's instance without the log, if the request changes nothing,
+// and reports whether it did. An answer about targets is as fresh as a RELAXED read.
 func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command *shard.Command) bool {
 	if !rp.Leads() || !rp.MayAnswer(protocol.ConsistencyRelaxed) {
 		return false
@@ -132,8 +133,8 @@ func (c *conn) answerUnchanged(r *protocol.Request, rp *replica.Replica, command
 	return true
 }
 
-// mutateLater is mutate in a node that this host does not know: it may have been made a moment ago, through another
-// host. It asks the meta shard first.
+// mutateLater is mutate in a node that is unknown at this host: the node may have been made a moment ago, through
+// another host. So mutateLater asks the meta shard first.
 func (c *conn) mutateLater(r *protocol.Request, command shard.Command) {
 	h := c.host
 	if rp := h.set.Of(shard.SlotOf(command.Node, command.Name)); !replica.Frees(r.Kind) && rp.Leads() &&
@@ -162,8 +163,8 @@ const (
 	homeAway = "the session's home shard cannot be asked at the moment"
 )
 
-// submit queues a command whose result answers a request, or answers it. It reports whether the shard's pipeline has
-// to be flushed.
+// submit queues a command whose result answers a request, or answers the request with a refusal. It reports whether
+// the shard's pipeline has to be flushed.
 func (c *conn) submit(o pipeline.Op, rp *replica.Replica, command *shard.Command) bool {
 	if !rp.Leads() {
 		c.moved(o.Request, o.Kind, rp)
@@ -180,7 +181,7 @@ func (c *conn) submit(o pipeline.Op, rp *replica.Replica, command *shard.Command
 	return true
 }
 
-// moved answers with where the leader of a shard is.
+// moved answers with the address of the leader of a shard.
 func (c *conn) moved(id uint64, k protocol.Kind, rp *replica.Replica) {
 	result := c.host.set.Moved(rp)
 	c.Fail(id, k, &result)

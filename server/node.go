@@ -7,11 +7,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Requests about coordination nodes. Changes go to the leader of the meta shard; reads are answered by
-// any host, and a node that is not found is searched once more behind a barrier: another host may
-// have answered its creation a moment ago.
+// Requests about coordination nodes. Changes go to the leader of the meta shard. Every host answers reads, and looks
+// a missing node up once more behind a barrier: another host may have answered its creation a moment ago.
 
-// path reads the path of a request, and answers where it is none or the client may not use it.
+// path reads the path of a request, and answers if the path is malformed or the client may not use it.
 func (c *conn) path(r *protocol.Request, raw []byte) (string, bool) {
 	path, err := meta.ParsePath(string(raw))
 	if err != nil {
@@ -31,14 +30,14 @@ func (c *conn) named(r *protocol.Request, raw []byte, node uint64) (path string,
 	return path, id, ok
 }
 
-// takesRoom reports whether a change of the meta shard is refused where disks are full. What drops a node frees room,
-// and what operators do with hosts may be what mends it.
+// takesRoom reports whether a change of the meta shard is refused when disks are full. Dropping a node frees room,
+// and an operator's act on hosts may be the remedy.
 func takesRoom(k protocol.Kind) bool {
 	return k == protocol.KindNodeCreate || k == protocol.KindNodeAlter
 }
 
-// metaChange proposes a command on nodes, under the number that the request gives it, and answers with what done makes
-// of its result.
+// metaChange proposes a command on nodes, under the number in the request, and answers with the message that done
+// makes from the result.
 func (c *conn) metaChange(
 	r *protocol.Request, command meta.Command, number *protocol.Numbered,
 	done func(e *meta.Effect, since uint64) protocol.AnswerMessage,
@@ -105,8 +104,8 @@ func (c *conn) nodeCreate(r *protocol.Request) {
 		})
 }
 
-// nodeExists answers a client that may read a node, and not create it, that it exists: nothing is created then. It
-// refuses where the node does not.
+// nodeExists answers a client that may read a node, but not create nodes, if the node exists: then nothing is
+// created. If the node does not exist nodeExists refuses.
 func (c *conn) nodeExists(r *protocol.Request, path string) {
 	id, kind, from := r.ID, r.Kind, c.from()
 	c.host.findNode(path, func(n meta.Node, ok, sure bool) {
@@ -172,7 +171,7 @@ func (c *conn) nodeDescribe(r *protocol.Request) {
 	c.host.findNodeByID(node, done)
 }
 
-// findNodeByID is findNode for an id. One that was dropped is known not to come back.
+// findNodeByID is findNode for an id. A dropped node is known not to come back.
 func (h *Host) findNodeByID(id shard.NodeID, done func(n meta.Node, ok, sure bool)) {
 	if n, ok := h.meta.Machine.NodeByID(id); ok || !h.unfilled(id) {
 		done(n, ok, true)
@@ -184,8 +183,8 @@ func (h *Host) findNodeByID(id shard.NodeID, done func(n meta.Node, ok, sure boo
 	})
 }
 
-// findNode finds a path, at once where it is known here, else behind a barrier. sure reports whether a
-// node that was not found does not exist.
+// findNode finds a path, at once if the path is known here, else behind a barrier. sure reports whether a node that
+// was not found does not exist.
 func (h *Host) findNode(path string, done func(n meta.Node, ok, sure bool)) {
 	if n, ok := h.meta.Machine.Node(path); ok {
 		done(n, true, true)

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Answer appends the answer to a request that was carried out.
+// Answer appends the answer to a successful request.
 func (c *conn) Answer(id uint64, m protocol.AnswerMessage) {
 	c.inFlight.Add(-1)
 	c.mu.Lock()
@@ -23,8 +23,8 @@ func (c *conn) Answer(id uint64, m protocol.AnswerMessage) {
 
 var succeeded protocol.Result
 
-// AnswerBound is Answer while the session acts over this connection, so that what follows reaches its client. It
-// returns false, and answers nothing, where the session does not act over this connection any more.
+// AnswerBound is Answer while the session acts over this connection, so that later messages reach the session's
+// client. Otherwise AnswerBound answers nothing and returns false.
 func (c *conn) AnswerBound(session shard.SessionID, id uint64, m protocol.AnswerMessage) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *conn) AnswerBound(session shard.SessionID, id uint64, m protocol.Answer
 	return true
 }
 
-// Fail implements pipeline.Caller: it appends the answer to a request that was not.
+// Fail implements pipeline.Caller: it appends the answer to a request that failed.
 func (c *conn) Fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 	c.host.metrics.Failed(kind, r.Status)
 	c.inFlight.Add(-1)
@@ -70,18 +70,18 @@ func (c *conn) buffer() *bytebufferpool.ByteBuffer {
 	return c.out
 }
 
-// sendIfLong hands what was appended over early where it is much, so that what waits for a client shows in
-// Pending however many answers one round of frames or one batch brings. The lock is held.
+// sendIfLong hands a long output over early, so that Pending shows how much waits for a client, however many answers
+// one round of frames or one batch brings. The lock is held.
 func (c *conn) sendIfLong() {
 	if len(c.out.B) >= spillBytes {
 		c.send()
 	}
 }
 
-// send hands over what was appended. The lock is held.
+// send hands over the output. The lock is held.
 func (c *conn) send() { c.peer.Send(c.takeOutput()) }
 
-// takeOutput takes what was appended, to hand it over. The lock is held.
+// takeOutput takes the output, to hand it over. The lock is held.
 func (c *conn) takeOutput() *bytebufferpool.ByteBuffer {
 	out := c.out
 	c.out = nil
@@ -91,8 +91,8 @@ func (c *conn) takeOutput() *bytebufferpool.ByteBuffer {
 	return out
 }
 
-// flush hands what was appended over to be sent. It cuts off a client for which too much waits: answers
-// and pushes come from many places, and one that sends nothing must be bounded too. False: it did.
+// flush hands the output over to be sent. It cuts off a client with too much waiting: answers and pushes come from
+// many places, and a client that sends nothing must be bounded too. False: the client was cut off.
 func (c *conn) flush() bool {
 	c.mu.Lock()
 	if c.out != nil {
@@ -101,9 +101,9 @@ func (c *conn) flush() bool {
 	return c.unlockBounded()
 }
 
-// flushEarly sends the first answers to frames that arrived together while the others are dispatched, once they are
-// worth a write, and reports whether they were: the client reads them meanwhile, and neither waits for the other. More
-// than once for the same frames it costs more than it brings where processors are busy.
+// flushEarly sends the first answers to a burst of frames while the rest is dispatched, once the answers are worth a
+// write, and reports whether it sent them. So the client reads while the host works, and neither side waits. A second
+// early flush for one burst costs more than it brings when processors are busy.
 func (c *conn) flushEarly() (sent bool) {
 	c.mu.Lock()
 	if c.out == nil || len(c.out.B) < earlyBytes {
@@ -120,7 +120,7 @@ func (c *conn) flushEarly() (sent bool) {
 	return true
 }
 
-// flushHere is flush on this goroutine, where that can be: it takes a system call, and no event loop has to be woken.
+// flushHere is flush on this goroutine, if possible: it takes a system call, and no event loop has to be woken.
 func (c *conn) flushHere() {
 	c.mu.Lock()
 	ours := c.out != nil && c.peer.Queue(c.takeOutput())
@@ -130,7 +130,7 @@ func (c *conn) flushHere() {
 	}
 }
 
-// unlockBounded lets go of the lock, and cuts off a client for which too much waits.
+// unlockBounded releases the lock, and cuts off a client with too much waiting.
 func (c *conn) unlockBounded() (open bool) {
 	slow := !c.closed && !c.cut && c.peer.Pending() > maxPending
 	cut := c.cut

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// knowsKind answers a request about objects of a kind where the cluster has not reached the level that brings it.
+// knowsKind answers a request about objects of a kind if the cluster has not reached the kind's level.
 func (c *conn) knowsKind(r *protocol.Request, kind shard.ObjectKind) bool {
 	needs, _ := shard.LevelOfKind(kind)
 	if needs <= c.host.meta.Machine.Level() {
@@ -26,8 +26,8 @@ type partRequest struct {
 	consistency  protocol.Consistency
 }
 
-// describePart has a part described when the replica is as fresh as asked for. What describe returns is answered by it
-// where the part was found.
+// describePart has a part described when the replica is as fresh as requested. If the part was found, the message
+// from describe is the answer.
 func (c *conn) describePart(r *protocol.Request, q partRequest,
 	describe func(m *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
 	of := shard.Ref{Kind: q.kind, Node: shard.NodeID(q.node), Name: string(q.name)}
@@ -54,8 +54,8 @@ func (c *conn) describePart(r *protocol.Request, q partRequest,
 	})
 }
 
-// appendRows appends the rows of a page, of which other things take so many bytes, and returns where the next page
-// begins. The head is on the first page only.
+// appendRows appends the rows of a page with so many bytes taken already, and returns where the next page begins.
+// Only the first page has the head.
 func appendRows(to *protocol.Rows, page *shard.PartPage, taken int) (next uint64) {
 	for i, row := range page.Rows {
 		to.Append(protocol.Row{ID: row.ID, Body: row.Body})
@@ -83,17 +83,17 @@ type listRequest struct {
 	consistency   protocol.Consistency
 }
 
-// listPage is a page of a list: n objects, how much is read by then, and each as it is added to the answer.
+// listPage is a page of a list: n objects, how far the list was read, and how each object is added to the answer.
 type listPage struct {
 	n    int
 	last string // the last name looked at
 	more bool
-	// add appends an object to the answer, which has so many bytes then.
+	// add appends an object to the answer, and returns the length of the answer by then.
 	add  func(i int) (name []byte, bytes int)
 	done func(next []byte) protocol.AnswerMessage
 }
 
-// listObjects lists them when the replica is as fresh as asked for.
+// listObjects lists objects when the replica is as fresh as requested.
 func (c *conn) listObjects(r *protocol.Request, q listRequest,
 	list func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage) {
 	id := shard.NodeID(q.node)

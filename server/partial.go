@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// partialBytes bounds what all connections together hold of frames that have arrived in part. One connection holds
-// less than a frame, but there may be thousands.
+// partialBytes bounds the bytes of frames that have arrived in part, over all connections together. One connection
+// holds less than a frame, but there may be thousands.
 type partialBytes struct {
 	limit int64
 	held  atomic.Int64
@@ -18,8 +18,8 @@ type partialBytes struct {
 	relieving sync.Mutex
 }
 
-// holdPartial notes how many bytes the connection holds of a frame that has arrived in part, on its event loop. Where
-// all connections hold too much it closes those that hold most, perhaps this one.
+// holdPartial notes how many bytes the connection holds of a frame that has arrived in part, on the connection's
+// event loop. If all connections together hold too much, the fullest connections are closed, perhaps this one too.
 func (h *Host) holdPartial(c *conn, bytes int) {
 	if bytes == 0 && c.partial.Load() == 0 {
 		return
@@ -30,7 +30,7 @@ func (h *Host) holdPartial(c *conn, bytes int) {
 	}
 }
 
-// dropPartial gives back what the connection holds, and returns how much that was.
+// dropPartial gives back the bytes of the connection, and returns how many there were.
 func (h *Host) dropPartial(c *conn) int64 {
 	bytes := c.partial.Swap(0)
 	h.partial.held.Add(-bytes)

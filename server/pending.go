@@ -9,16 +9,15 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// pendingBytes bounds what waits to be sent over all connections together. What one connection may have is
-// bounded by itself, but there may be thousands that read nothing.
+// pendingBytes bounds the bytes that wait to be sent over all connections together. Each connection has a bound of
+// its own, but there may be thousands with clients that read nothing.
 //
-// Everything that is handed over to be sent is added up. When that could be too much, the caller that finds it so
-// counts what really waits; that it is near the limit is enough for closing connections, so that the next count is some
-// way off.
+// All bytes on their way to be sent are added up. When the sum may be too much, the bytes that really wait are
+// counted. Connections are closed even when the count is only near the limit, so that the next count is some way off.
 type pendingBytes struct {
 	limit   int64
-	counted atomic.Int64 // what waited at the latest count
-	added   atomic.Int64 // what was handed over since
+	counted atomic.Int64 // how many bytes waited at the latest count
+	added   atomic.Int64 // how many bytes were handed over since
 	over    atomic.Bool  // too much waited at the latest count
 
 	counting sync.Mutex
@@ -27,20 +26,20 @@ type pendingBytes struct {
 // due reports whether it is time to count.
 func (p *pendingBytes) due() bool { return p.counted.Load()+p.added.Load() > p.limit }
 
-// add counts what was handed over to be sent, and reports whether it is time to count what waits.
+// add counts bytes that were handed over to be sent, and reports whether it is time to count the waiting bytes.
 func (p *pendingBytes) add(n int) bool {
 	return p.counted.Load()+p.added.Add(int64(n)) > p.limit
 }
 
-// relievePending counts what waits, and closes the connections over which most of it does until the rest is well
-// within the limit. No lock of a connection may be held.
+// relievePending counts the waiting bytes, and closes the connections with most of them until the rest is well within
+// the limit. No lock of a connection may be held.
 func (h *Host) relievePending() {
 	p := &h.pending
 	if !p.counting.TryLock() {
 		return
 	}
 	defer p.counting.Unlock()
-	p.added.Store(0) // first: what comes meanwhile is counted twice rather than not at all
+	p.added.Store(0) // first: later bytes are counted twice rather than not at all
 	type slow struct {
 		conn    *conn
 		pending int64

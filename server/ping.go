@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// ping answers that this host may still speak for every session that is attached over the connection.
-// Where it has not made sure lately it does so first, and the answer waits until it has.
+// ping answers that this host may still speak for every attached session of the connection. Without a recent proof
+// the host first makes sure, and the answer waits.
 func (c *conn) ping(id uint64) {
 	if c.holder.MayPong(c.heardAt) {
 		c.Answer(id, &pong)
@@ -24,12 +24,12 @@ func (c *conn) ping(id uint64) {
 	}
 }
 
-// answerPings makes sure that this host may speak for the sessions, again and again until it may, and answers the
-// pings that wait for that. There is one of it for a connection, while any wait.
+// answerPings makes sure that this host may speak for the sessions, again and again until it may, and then answers
+// the waiting pings. While pings wait, exactly one answerPings is under way for the connection.
 func (c *conn) answerPings() {
 	c.confirmAll(c.homes(), func(led bool) {
 		c.mu.Lock()
-		pings := c.pings // those that were read before the time that is asked about
+		pings := c.pings // the pings from before the time of the question
 		c.pings = nil
 		c.mu.Unlock()
 		may := led && c.holder.MayPong(c.host.now())
@@ -54,7 +54,7 @@ func (c *conn) answerPings() {
 
 var pong protocol.Pong
 
-// confirmAll makes a barrier on each of the shards, one after the other.
+// confirmAll makes a barrier on each of the shards, one by one.
 func (c *conn) confirmAll(homes []*replica.Replica, done func(led bool)) {
 	if len(homes) == 0 {
 		done(true)

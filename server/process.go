@@ -55,7 +55,7 @@ func (c *conn) processList(r *protocol.Request) {
 	})
 }
 
-// inboxOpen has the inbox of a member pushed over the connection, where this host leads the shard of the process.
+// inboxOpen has the inbox of a member pushed over the connection, if this host leads the shard of the process.
 func (c *conn) inboxOpen(r *protocol.Request) {
 	h, m := c.host, &r.InboxOpen
 	id, session := shard.NodeID(m.NodeID), shard.SessionID(m.SessionID)

@@ -8,12 +8,11 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Reads are answered by any host. A relaxed one comes from a replica that made sure lately that it is up
-// to date; a strict one waits for a barrier that begins after the request, which all reads that wait
-// share.
+// Every host answers reads. A relaxed read comes from a replica with a recent proof of being up to date. A strict
+// read waits for a barrier from after the request; all waiting reads share the barrier.
 
-// read runs answer when the replica is as fresh as asked for. It may run on another goroutine, after
-// the request's bytes are gone.
+// read runs answer when the replica is as fresh as requested. answer may run on another goroutine, after the
+// request's bytes are gone.
 func (c *conn) read(r *protocol.Request, rp *replica.Replica, consistency protocol.Consistency, answer func()) {
 	if rp.MayAnswer(consistency) {
 		answer()
@@ -34,20 +33,19 @@ var notUpToDate = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
 }
 
-// consistency is the one asked for, or the node's.
+// consistency is the requested consistency, or else the node's.
 func (h *Host) consistency(asked protocol.Consistency, id shard.NodeID) protocol.Consistency {
 	if asked != protocol.ConsistencyUnset {
 		return asked
 	}
 	n, ok := h.meta.Machine.NodeByID(id)
 	if !ok {
-		return protocol.ConsistencyStrict // the node may ask for it
+		return protocol.ConsistencyStrict // the node may ask for strict reads
 	}
 	return n.Config.Effective().ReadConsistency
 }
 
-// describe is a describe under way. One is kept for each connection, for those that are answered at
-// once.
+// describe is a describe under way. Each connection keeps a describe for the requests that are answered at once.
 type describe struct {
 	c       *conn
 	rp      *replica.Replica
@@ -86,7 +84,7 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 		d.c, d.rp, d.request, d.kind, d.m = c, rp, r.ID, r.Kind, *m
 		d.run()
 		if a := &d.answer; a.Owners.Size()+a.Waiters.Size() > keptDescribe {
-			*d = describe{} // a connection that asked for much once must not keep that much for ever
+			*d = describe{} // a connection that asked for much once must not keep so much memory for ever
 		}
 		return
 	}
@@ -95,12 +93,12 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 	c.read(r, rp, protocol.ConsistencyStrict, d.run)
 }
 
-// keptDescribe is how large an answer may be whose memory is kept for the next describe.
+// keptDescribe is the greatest length of an answer whose memory is kept for the next describe.
 const keptDescribe = 16 << 10
 
-// run reads and answers. With a watch both happen under the lock that a change is reported under, and a watch
-// is counted before the read, so that a change waits for the lock: none falls between, and the answer
-// is in the connection's stream before the change.
+// run reads and answers. With a watch both happen under the lock for reporting changes, and the watch is counted
+// before the read, so a change waits for the lock. No change is lost between the two, and the answer is in the
+// connection's stream before the change.
 func (d *describe) run() {
 	if !d.m.WatchData && !d.m.WatchOwners {
 		if !d.read() {
@@ -112,7 +110,7 @@ func (d *describe) run() {
 	}
 	d.rp.WithWatches(d.runWatched)
 	if !d.c.permitsIn(d.kind, shard.NodeID(d.m.NodeID), protocol.Text(d.m.Name)) {
-		d.rp.Withdraw(shard.SessionID(d.m.SessionID), d.c) // the right was taken away meanwhile
+		d.rp.Withdraw(shard.SessionID(d.m.SessionID), d.c) // the right was revoked meanwhile
 	}
 }
 

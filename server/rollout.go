@@ -23,8 +23,8 @@ func (c *conn) rolloutDescribe(r *protocol.Request) {
 	})
 }
 
-// noteDetached notes which of those that others wait for are detached, as far as this host leads the homes of their
-// sessions: no other host knows.
+// noteDetached marks the named instances and sources with detached sessions, as far as this host leads the homes of
+// the sessions: no other host knows.
 func (h *Host) noteDetached(reasons []rollout.Reason) {
 	now := time.Now()
 	for k := range reasons {
@@ -38,8 +38,8 @@ func (h *Host) noteDetached(reasons []rollout.Reason) {
 	}
 }
 
-// rolloutPage returns a page as clients get it. Reasons and rows share its bytes, so that it fits in a frame whatever
-// the reasons say.
+// rolloutPage returns a page in the form for clients. Reasons and rows share the bytes of the page, so that the page
+// fits in a frame however long the reasons are.
 func rolloutPage(page *shard.RolloutDescription, o shard.PartOptions) *protocol.RolloutDescribeAnswer {
 	a := &protocol.RolloutDescribeAnswer{
 		Revision: uint64(page.Revision), NowMillis: page.Now, Phase: page.Phase,
@@ -76,7 +76,7 @@ func (c *conn) rolloutList(r *protocol.Request) {
 	})
 }
 
-// noSuchRollout is the answer about a rollout that is not there.
+// noSuchRollout is the answer about a missing rollout.
 var noSuchRollout = protocol.Result{Status: protocol.StatusNotFound, Message: "no rollout of this name"}
 
 func (c *conn) rolloutPlan(r *protocol.Request) {
@@ -106,7 +106,7 @@ func (c *conn) rolloutPlan(r *protocol.Request) {
 	})
 }
 
-// rehearse does what a plan begins with.
+// rehearse does the first acts of a plan.
 func rehearse(on *rollout.Rehearsal, publish bool, act kind.Act) (a rollout.Answer) {
 	if act.Verb != 0 {
 		a = on.Act(act)

@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// routes is what this host says to clients of where things are.
+// routes is the announcements of this host to clients about the places of hosts and leaders.
 type routes struct {
 	host      *Host
 	announced atomic.Uint64 // the version that was last announced to clients
-	// led has by shard in which term who leads was last announced. It is used on the host's loop only.
+	// led is the term of the last announced leader of each shard. It is used on the host's loop only.
 	led map[uint64]uint64
 }
 
-// announce pushes to all connections that there is a newer routing, once for each version.
+// announce pushes a newer routing to all connections, once for each version.
 func (r *routes) announce() {
 	v := r.host.meta.RoutingVersion()
 	if r.announced.Swap(v) == v {
@@ -26,8 +26,9 @@ func (r *routes) announce() {
 	r.push([]protocol.RoutingChanged{{Version: v}})
 }
 
-// announceLeaders pushes to all connections who leads, once for each term of a shard: who waits for a leader need not
-// ask again and again. It does not hold up the host's loop, which has a new leader's work to do.
+// announceLeaders pushes new leaders to all connections, once for each term of a shard, so that clients in need of a
+// leader need not ask again and again. The pushes run on a goroutine of their own and do not hold up the host's loop,
+// which has a new leader's work to do.
 func (r *routes) announceLeaders() {
 	h := r.host
 	news := r.heard(nil, replica.MetaShard, h.meta.Leader())
@@ -39,7 +40,7 @@ func (r *routes) announceLeaders() {
 	}
 }
 
-// heard appends who leads a shard, where that has not been announced.
+// heard appends the leader of a shard, if the leader has not been announced.
 func (r *routes) heard(news []protocol.RoutingChanged, id uint64, l shard.Leadership) []protocol.RoutingChanged {
 	if l.Leader == 0 || l.Term <= r.led[id] {
 		return news
@@ -62,7 +63,7 @@ func (r *routes) push(news []protocol.RoutingChanged) {
 	})
 }
 
-// hostsOf returns the hosts that have a replica of a shard: until the hosts are founded, all that there are.
+// hostsOf returns the hosts with a replica of a shard: until the hosts are founded, all hosts.
 func (h *Host) hostsOf(id uint64) (ids protocol.HostIDs) {
 	members := h.config.Hosts
 	if h.meta.Machine.Founded() {

@@ -9,30 +9,30 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// A backup is read by a client, shard by shard, from the leaders. A state is fixed in next to no time and saved beside
-// applying, as a snapshot is; what changes meanwhile is set aside in its old form, so a state that is not read any more
-// is given up.
+// A client reads a backup shard by shard from the leaders. A state is fixed in next to no time and saved beside
+// applying, like a snapshot. The old form of everything that changes meanwhile is set aside, so a state is given up
+// when its client stops reading.
 
 const (
 	// maxSavings is how many states a host has fixed for backups at once.
 	maxSavings = 4
-	// savingPatience is how long a state waits to be asked for more.
+	// savingPatience is how long a state waits for the next request.
 	savingPatience = time.Minute
 )
 
-// noState answers a request about a state that is not there, or not any more.
+// noState answers a request about a state that does not exist, or no longer.
 var noState = protocol.Result{
 	Status: protocol.StatusNotFound, Message: "there is no state of this number over this connection, or not any more",
 }
 
-// saving is one state of a shard that a client reads. Its goroutine saves it, piece by piece.
+// saving is one state of a shard for a client to read. A goroutine of its own saves the state, piece by piece.
 type saving struct {
 	c       *conn
 	shard   uint64
 	id      uint64
-	kind    protocol.Kind // of the request that began it
+	kind    protocol.Kind // of the request that began the saving
 	request uint64
-	by      string // who saves it
+	by      string // the client, as the history names it
 	machine interface {
 		PrepareSnapshot() (shard.Snapshot, error)
 	}
@@ -41,7 +41,7 @@ type saving struct {
 	asked chan uint64   // the request that waits for the next piece; sent to under the connection's lock
 	stop  chan struct{} // closed under the connection's lock, when the state has left its table
 	piece []byte
-	bytes uint64 // that were handed over
+	bytes uint64 // of the pieces that were handed over
 	pace  *pace.Pace
 }
 
@@ -62,7 +62,8 @@ func (c *conn) backupDescribe(r *protocol.Request) {
 	})
 }
 
-// backupBegin fixes the state of a shard behind a barrier, so that all is in it that was acknowledged before.
+// backupBegin fixes the state of a shard behind a barrier, so that the state has everything that was acknowledged
+// before.
 func (c *conn) backupBegin(r *protocol.Request) {
 	if !c.authorize(r, "/", "") {
 		return
@@ -143,7 +144,7 @@ func (c *conn) addSaving(s *saving) bool {
 	return true
 }
 
-// endSavings gives states of the connection up: those that are given. The lock is held.
+// endSavings gives up the listed states of the connection. The lock is held.
 func (c *conn) endSavings(list ...*saving) {
 	for _, s := range list {
 		if c.savings[s.id] == s {
@@ -179,8 +180,8 @@ func (s *saving) run() {
 	c.flush()
 }
 
-// save hands a state over. One that is given up leaves its client without the last piece, and the next request for one
-// is refused. It returns what has become of it.
+// save hands a state over, and returns the outcome. If the state is given up, its client does not get the last piece,
+// and the client's next request for a piece is refused.
 func (s *saving) save(state shard.Snapshot) protocol.HostWord {
 	defer state.Discard()
 	s.pace.Work()
@@ -191,8 +192,8 @@ func (s *saving) save(state shard.Snapshot) protocol.HostWord {
 	return protocol.HostSaved
 }
 
-// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a small
-// part of a processor, and lets those go ahead who wait for the machine's lock.
+// Write implements io.Writer, for the snapshot that is being saved. It pauses, so that saving takes a small part of a
+// processor, and waiters for the machine's lock go ahead.
 func (s *saving) Write(p []byte) (n int, err error) {
 	if !s.pace.Pause(s.stop) {
 		return 0, shard.ErrSnapshotStopped
@@ -211,7 +212,7 @@ func (s *saving) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// hand sends the piece, once it is asked for.
+// hand sends the piece, once the client asks for it.
 func (s *saving) hand(done bool) error {
 	patience := time.NewTimer(savingPatience)
 	defer patience.Stop()

@@ -9,12 +9,12 @@ import (
 	"github.com/signalbox/signalbox/server/replica"
 )
 
-// What there is to know of backups later: counters of the host, and the history of the cluster.
+// The records of backups: counters of the host, and the history of the cluster.
 
 // savedStates counts the states that clients have read to their end.
 type savedStates struct {
 	states atomic.Int64
-	last   atomic.Int64 // when that of the meta shard was, which a backup ends with; 0 for never
+	last   atomic.Int64 // when the meta shard's state was read, the last of a backup; 0 for never
 }
 
 func (s *savedStates) add(shard uint64, at time.Time) {
@@ -24,17 +24,18 @@ func (s *savedStates) add(shard uint64, at time.Time) {
 	}
 }
 
-// noteWithin is for how long a host tries to have it in the history of the cluster who saves a state from it.
+// noteWithin is how long a host tries to add an entry about a saved state to the history of the cluster.
 const noteWithin = 5 * time.Second
 
-// noted is a word for the history about the state that is saved.
+// noted is an entry for the history about the state that is saved.
 type noted struct {
 	what  protocol.HostWord
 	bytes uint64
 }
 
-// keepNotes has the history of the cluster say who saves the state and what became of it, in that order, for as long as
-// words come. Saving waits for none of them: the meta shard may have no leader. Then the log of the host alone says it.
+// keepNotes adds to the history of the cluster who saves the state and the outcome, in the order of words, until
+// words is closed. Saving does not wait for the history: the meta shard may have no leader. Then only the host's own
+// log has the entry.
 func (s *saving) keepNotes(words <-chan noted) {
 	h := s.c.host
 	for w := range words {

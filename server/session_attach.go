@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// sessionAttach takes a session over this connection.
+// sessionAttach attaches a session over this connection.
 func (c *conn) sessionAttach(r *protocol.Request) {
 	h, m := c.host, &r.SessionAttach
 	id := shard.SessionID(m.SessionID)
@@ -50,7 +50,8 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	switch {
 	case !c.tryKey(rp, id, a.key, r.ID, r.Kind):
 	case (a.change || a.numbers) && rp.Leases.Late(id, a.sequence):
-		// What it asks for was overtaken, and must not undo what a later one has changed, or draw numbers above its.
+		// The request was overtaken. It must not undo the changes of a later attach, nor draw numbers above the later
+		// attach's.
 		a.fail(protocol.StatusBadSession, "a later attach was here before")
 	case a.change && (a.timeout != view.Timeout || string(a.description) != view.Description):
 		if h.admitsWrites(c, r.ID, r.Kind, rp) {
@@ -79,7 +80,7 @@ type attach struct {
 	timeout     uint64
 	description []byte
 	numbers     bool
-	numberBase  uint64 // that was drawn
+	numberBase  uint64 // the first of the numbers that were drawn
 }
 
 func (a *attach) fail(s protocol.Status, message string) {
@@ -116,12 +117,12 @@ func (a *attach) commit() {
 	})
 }
 
-// firstNumberSpace is that of a session that has drawn none. It is above the numbers that follow from a clock which
-// counts microseconds, and those of gateways that draw none.
+// firstNumberSpace is the space of a session's first draw. It is above the numbers of a clock that counts
+// microseconds, and above the numbers of gateways that draw none.
 const firstNumberSpace = 1 << 55 / protocol.NumberSpace
 
-// drawNumbers draws numbers for the session first. A gateway of before level 6 began at (sequence + 1) << 32: no
-// space is below what it has used under this sequence.
+// drawNumbers draws numbers for the session first. A gateway of before level 6 began at (sequence + 1) << 32: a drawn
+// space is above all numbers that such a gateway has used under the sequence.
 func (a *attach) drawNumbers() {
 	space := uint64(firstNumberSpace)
 	if after := a.sequence + 2; after < 1<<32 {
@@ -134,7 +135,7 @@ func (a *attach) drawNumbers() {
 		})
 }
 
-// propose proposes a command of the session, and goes on where it was carried out.
+// propose proposes a command of the session, and goes on if the command succeeds.
 func (a *attach) propose(command *shard.Command, then func(e *shard.Effect)) {
 	ok := a.rp.Pipeline.Add(pipeline.Op{Source: a.c.source, Done: func(e *shard.Effect, failed protocol.Status) {
 		switch {
@@ -161,7 +162,7 @@ func (a *attach) propose(command *shard.Command, then func(e *shard.Effect)) {
 	a.rp.Pipeline.Flush()
 }
 
-// attach attaches the session over this connection and takes it from the one before.
+// attach attaches the session over this connection, and so detaches it from its earlier connection.
 func (a *attach) attach() {
 	c, rp := a.c, a.rp
 	now := c.host.now()
@@ -190,7 +191,7 @@ func (a *attach) attach() {
 	}
 	switch verdict {
 	case lease.Attached:
-		c.Review(a.id, view.Node, rp) // the right may have been taken away meanwhile
+		c.Review(a.id, view.Node, rp) // the right may have been revoked meanwhile
 		c.flush()
 	case lease.OutOfSequence:
 		a.fail(protocol.StatusBadSession, "a later attach was here before")

@@ -19,8 +19,8 @@ func (c *conn) sessionStop(r *protocol.Request) {
 	c.endSession(r, id, 0, c.stopping(b))
 }
 
-// stop is a SESSION_STOP under way. What the session asks for behind it over the same connection waits for its outcome:
-// in another shard it could take effect before the end does.
+// stop is a SESSION_STOP under way. Later requests of the session over this connection wait for the outcome of the
+// stop: in another shard a request could take effect before the end does.
 type stop struct{ held []heldRequest }
 
 type heldRequest struct {
@@ -28,7 +28,7 @@ type heldRequest struct {
 	kind protocol.Kind
 }
 
-// stopping holds back what comes for the session from now on. What it returns answers that, once the stop has its
+// stopping holds back later requests of the session. The returned function answers them, once the stop has its
 // outcome.
 func (c *conn) stopping(b *binding) (over func(ended bool)) {
 	s := &stop{}
@@ -58,7 +58,7 @@ func (c *conn) stopping(b *binding) (over func(ended bool)) {
 	}
 }
 
-// bindingOf is binding for a request, which is held back where its session is being stopped over this connection.
+// bindingOf is binding for a request. The request is held back if its session is being stopped over this connection.
 func (c *conn) bindingOf(r *protocol.Request, id shard.SessionID) (b *binding, held bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 	case !rp.Leads():
 		c.moved(r.ID, r.Kind, rp)
 	default:
-		// Nothing is proposed for a session whose node is not known: the right may not reach that far.
+		// Nothing is proposed for a session with an unknown node: the right may not reach that far.
 		request, kind := r.ID, r.Kind
 		rp.Confirm(func(_, led bool) {
 			status := protocol.StatusSessionExpired
@@ -96,7 +96,7 @@ func (c *conn) sessionDestroy(r *protocol.Request) {
 	}
 }
 
-// endSession proposes a session's end and answers when it is over, or when it is not known to be.
+// endSession proposes a session's end and answers when the session is over, or when the outcome is unknown.
 func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.CommandFlags, over func(ended bool)) {
 	rp := c.host.set.Of(id.Slot())
 	if !rp.Leads() {
@@ -124,7 +124,7 @@ func (c *conn) endSession(r *protocol.Request, id shard.SessionID, flags shard.C
 	})
 }
 
-// sessionDetach takes a session off this connection, as if the connection had closed for it alone.
+// sessionDetach removes a session from this connection, as if the connection had closed for this session alone.
 func (c *conn) sessionDetach(r *protocol.Request) {
 	m := &r.SessionDetach
 	id := shard.SessionID(m.SessionID)
@@ -138,10 +138,10 @@ func (c *conn) sessionDetach(r *protocol.Request) {
 	}
 	h := c.host
 	c.Unbind(id)
-	b.home.RemoveBound(id, c) // also of an attached one: it may have been bound before
+	b.home.RemoveBound(id, c) // an attached session may have been bound before
 	h.set.ForgetSession(id, c)
 	if b.attached {
-		// Where the session has left this connection meanwhile, the one that took it goes by its own time.
+		// If the session has left this connection meanwhile, the new connection goes by a time of its own.
 		b.home.Leases.Detach(id, c.holder, time.Duration(m.LeftMillis)*time.Millisecond, c.heardAt)
 		h.set.Wake()
 	}
@@ -149,11 +149,11 @@ func (c *conn) sessionDetach(r *protocol.Request) {
 	h.metrics.Answered(r.Kind, h.clock()-c.started)
 }
 
-// connClosed lets go of a connection: its sessions are detached from now on.
+// connClosed removes a connection: its sessions are detached from now on.
 func (h *Host) connClosed(c *conn, sessions map[shard.SessionID]*binding) {
 	now := h.now()
 	for id, b := range sessions {
-		b.home.RemoveBound(id, c) // also of an attached one: it may have been bound before
+		b.home.RemoveBound(id, c) // an attached session may have been bound before
 		h.set.ForgetSession(id, c)
 	}
 	c.holder.Close(now)

@@ -27,7 +27,7 @@ func (c *conn) sessionStart(r *protocol.Request) {
 			Data: slices.Clone(m.Description), Key: slices.Clone(m.Key), Client: c.clientRef(),
 		},
 	}
-	// Behind a barrier, also where the node is known here: another host may have answered its drop a moment ago.
+	// Behind a barrier, even if the node is known here: another host may have answered its drop a moment ago.
 	h.meta.Confirm(func(sure bool) {
 		switch n, ok := h.meta.Machine.Node(path); {
 		case !sure:
@@ -108,9 +108,9 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 	})
 	switch verdict {
 	case lease.Attached:
-		c.Review(id, s.node.ID, rp) // the right may have been taken away meanwhile
+		c.Review(id, s.node.ID, rp) // the right may have been revoked meanwhile
 	case lease.Closed:
-		// Its client is gone. It would only be in the way until its timeout.
+		// The client is gone. The session would only be in the way until its timeout.
 		rp.EndSession(nil, id, 0, nil)
 		return
 	default:
@@ -121,7 +121,7 @@ func (s *sessionStart) done(rp *replica.Replica, e *shard.Effect, failed protoco
 	rp.Mark(c)
 }
 
-// lease is what a client may count on.
+// lease is the terms that a client may count on.
 func (h *Host) lease(n *meta.Node, timeout uint64) protocol.Lease {
 	return protocol.Lease{
 		NodeID: uint64(n.ID), TimeoutMillis: timeout,

@@ -9,7 +9,7 @@ import (
 
 // Status is the state of a host, for people and tools.
 type Status struct {
-	// Fresh: the host may speak for every shard that it leads and that has sessions.
+	// Fresh: the host may speak for every shard with sessions that it leads.
 	Fresh          bool
 	RoutingVersion uint64
 	// Generation counts how often the cluster was restored or recovered.
@@ -19,7 +19,7 @@ type Status struct {
 	Shards     []ShardStatus
 }
 
-// HostRecord is what the cluster knows of one host.
+// HostRecord is the cluster's record of one host.
 type HostRecord struct {
 	ID            shard.HostID
 	Name          string
@@ -37,7 +37,7 @@ type ShardStatus struct {
 	Applied uint64
 	// Serving: this host leads the shard, and sessions may attach.
 	Serving bool
-	// ProofAge is how long ago the latest barrier began that succeeded; below zero: there was none.
+	// ProofAge is how long ago the latest successful barrier began; below zero: there was none.
 	ProofAge time.Duration
 
 	Sessions, Attached, Guests, Semaphores, Waiters, Watches, Queued, InFlight int
@@ -75,7 +75,7 @@ func (h *Host) Status() Status {
 	return s
 }
 
-// ShardClock returns the time of a data shard as this host's replica has it, zero where there is no such shard.
+// ShardClock returns the time of a data shard by this host's replica, zero for an unknown shard.
 func (h *Host) ShardClock(id uint64) clock.Clock {
 	for _, r := range h.replicas {
 		if r.ID == id {

@@ -18,9 +18,9 @@ const (
 	noSuchWatch    = "no watch of this id"
 )
 
-// admitWatch counts a one-shot watch of a session that may act over this connection: a read barrier may
-// have taken its time, and nothing would drop the watch of a session that has left meanwhile. Where it is refused why
-// says so.
+// admitWatch counts a one-shot watch of a session, if the session may act over this connection. The check comes here
+// because a read barrier may have taken its time, and the watch of a departed session would never be dropped. After a
+// refusal why has the reason.
 func (c *conn) admitWatch(id shard.SessionID, name int) (s protocol.Status, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,7 +67,7 @@ func (c *conn) watch(r *protocol.Request) {
 	})
 }
 
-// knowsView answers a request to watch what the host knows nothing of.
+// knowsView refuses a watch if the host does not know the kind or the view.
 func (c *conn) knowsView(r *protocol.Request, m *protocol.Watch) bool {
 	if m.ObjectKind.IsSemaphore() {
 		if len(m.View) > 0 {
@@ -108,11 +108,11 @@ func (c *conn) openWatch(rp *replica.Replica, request uint64, m *protocol.Watch)
 	if err == nil {
 		c.inFlight.Add(-1) // the hub has answered
 		if h.meta.Machine.NodeAlive(id) == meta.NodeIsDead {
-			// It was dropped while the watch was opened, perhaps too early to end it.
+			// The node was dropped while the watch was opened, perhaps too early to end it.
 			rp.Hub.EndNode(id, replica.NodeGone)
 		}
 		if !c.permitsIn(protocol.KindWatch, id, protocol.Text(m.Name)) {
-			rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn) // the right was taken away while the watch was opened
+			rp.Hub.EndUnless(c, c.mayWatch, replica.Withdrawn) // the right was revoked while the watch was opened
 		}
 		return
 	}
@@ -128,7 +128,7 @@ func (c *conn) openWatch(rp *replica.Replica, request uint64, m *protocol.Watch)
 	c.Fail(request, protocol.KindWatch, &protocol.Result{Status: status, Message: clip(err.Error())})
 }
 
-// beginOpening notes that a watch waits to be opened. False: one of this id does already.
+// beginOpening notes that a watch waits to be opened. False: a watch of this id is waiting already.
 func (c *conn) beginOpening(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +142,7 @@ func (c *conn) beginOpening(id uint64) bool {
 	return true
 }
 
-// finishOpening carries out the WATCH_STOP that came while the watch was being opened.
+// finishOpening executes the WATCH_STOP that came while the watch was being opened.
 func (c *conn) finishOpening(rp *replica.Replica, id uint64) {
 	c.mu.Lock()
 	stop := c.opening[id]
@@ -153,8 +153,8 @@ func (c *conn) finishOpening(rp *replica.Replica, id uint64) {
 	}
 }
 
-// watchStop stops a watch, or sees to it that one which waits to be opened is stopped then. Of several that come for it
-// meanwhile the first does that.
+// watchStop stops a watch. A watch that waits to be opened is stopped once it is open: the first WATCH_STOP does so,
+// and further stops are refused.
 func (c *conn) watchStop(r *protocol.Request) {
 	id := r.WatchStop.WatchID
 	c.mu.Lock()
@@ -171,7 +171,7 @@ func (c *conn) watchStop(r *protocol.Request) {
 	}
 }
 
-// stopWatch stops a watch at one of these replicas, and answers.
+// stopWatch stops a watch at one of the replicas, and answers.
 func (c *conn) stopWatch(request, id uint64, at ...*replica.Replica) {
 	for _, rp := range at {
 		if rp.Hub.Stop(c, id) {

@@ -5,19 +5,20 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// The time of the shard, and what is due by it. Time moves with the stamps of batches, as package clock says. An object
-// whose kind waits for a time has an alarm; it is not part of a snapshot, because it follows from what the kind keeps.
-// CmdDue calls the kind. Objects without an alarm pay nothing, in memory or in work.
+// The time of the shard, and the work that is due by it. Time moves with the stamps of batches, as package clock
+// says. An object has an alarm while its kind waits for a time. Alarms are not part of a snapshot, because they
+// follow from the state of the kind. CmdDue calls the kind. Objects without an alarm pay nothing, in memory or in
+// work.
 
-// setAlarm gives the object an alarm in place of the one that it had: due of its kind is called when the time of the
-// shard has reached it. Zero takes the alarm away. A delay that begins now is over at m.clock.After.
+// setAlarm replaces the alarm of an object: due of the object's kind is called after the time of the shard has
+// reached the alarm. Zero removes the alarm. A delay that begins now is over at m.clock.After.
 func (m *Machine) setAlarm(object handle, at uint64) {
 	if at != 0 || m.alarms.Len() > 0 {
 		m.alarms.Set(object, at)
 	}
 }
 
-// due calls the kinds of the objects whose alarms are over, in the order of their times. Each is a piece of work.
+// due calls the kinds of the objects whose alarms are over, in the order of the alarms. Each call is a piece of work.
 func (m *Machine) due() {
 	for m.left > 0 {
 		object, at, ok := m.alarms.First()
@@ -35,8 +36,8 @@ func (m *Machine) due() {
 	m.answerMore(ok && at <= m.clock.Now)
 }
 
-// Clock returns the time of the shard as its log has moved it. The leader's own estimate is ahead of it by what has
-// passed since the latest batch was proposed: Clock.At says what it is.
+// Clock returns the time of the shard by its log. The leader's own estimate is ahead by the time since the proposal
+// of the latest batch: Clock.At gives the estimate.
 func (m *Machine) Clock() clock.Clock {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -46,7 +47,7 @@ func (m *Machine) Clock() clock.Clock {
 // Time returns the time of the shard in milliseconds. It only grows, and only with the log.
 func (m *Machine) Time() uint64 { return m.Clock().Now }
 
-// NextAlarm returns the time of the shard at which something is due next; ok is false where nothing waits for a time.
+// NextAlarm returns the time of the shard at the next alarm; ok is false if there is no alarm.
 func (m *Machine) NextAlarm() (at uint64, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

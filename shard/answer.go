@@ -6,12 +6,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// answer is the Result of a mutation, kept until its session acknowledges it.
+// answer is the Result of a mutation, kept until its session acknowledges the answer.
 //
-// Its body, where it has one, stands in the machine's bodies.
+// If an answer has a body, the body stands in the machine's bodies.
 type answer struct {
 	number   uint64
-	asked    uint64 // hash of what was asked under the number; 0 where that was asked below the level of the rule
+	asked    uint64 // hash of the request under the number; 0 for a request below the level of the rule
 	order    OrderID
 	revision Revision
 	status   protocol.Status
@@ -20,7 +20,7 @@ type answer struct {
 	quota    Quota
 }
 
-// keep records the result of a mutation, and the hash of what it asked. Numbers are kept in growing order.
+// keep records the result of a mutation, and the hash of its request. Numbers come in growing order.
 func (s *session) keep(number, asked uint64, e *Effect) {
 	if s.answers == nil {
 		s.answers = make([]answer, 0, 2)
@@ -40,10 +40,10 @@ func (s *session) kept(number uint64) *answer {
 	return &s.answers[i]
 }
 
-// idleAnswers is how much room for answers a session keeps while it has none.
+// idleAnswers is the largest room for answers that a session without answers keeps.
 const idleAnswers = 16
 
-// acknowledge forgets the answers up to the number and returns how many they were.
+// acknowledge forgets the answers up to the number and returns how many it has forgotten.
 func (s *session) acknowledge(number uint64) (forgotten int) {
 	s.acked = number
 	n := 0
@@ -58,7 +58,8 @@ func (s *session) acknowledge(number uint64) (forgotten int) {
 	return n
 }
 
-// endAnswers writes into all answers which say that the session acquired what the link stands for that this is over.
+// endAnswers makes all answers of the session that report the link's ownership Aborted, because the ownership is
+// over.
 func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 	l := m.links.at(h)
 	answers := m.sessions.at(l.session).answers
@@ -71,7 +72,8 @@ func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 	}
 }
 
-// recordOutcome writes what became of a queued acquire into the answer that is kept for it, if one is.
+// recordOutcome writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
+// answer.
 func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 	s := m.sessions.at(h)
 	if a := s.kept(number); a != nil {
@@ -82,8 +84,8 @@ func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 	}
 }
 
-// reportLost gives an owner Lost: its semaphore is deleted. Its acquire may not have been answered yet: sent again, it
-// must not say that it owns.
+// reportLost gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
+// answer to a repetition must not report an ownership.
 func (m *Machine) reportLost(h handle) {
 	m.emitFor(EffectLost, h)
 	if m.rules >= answersEndWithOwnership {
@@ -94,7 +96,7 @@ func (m *Machine) reportLost(h handle) {
 	m.recordOutcome(l.session, l.number, answer{status: protocol.StatusAborted, abort: protocol.AbortDeleted})
 }
 
-// abort gives the session that waits Aborted: its acquire is over.
+// abort gives the waiting session Aborted: its acquire is over.
 func (m *Machine) abort(h handle, reason protocol.AbortReason) {
 	m.emitFor(EffectAborted, h).Abort = reason
 	l := m.links.at(h)

@@ -8,31 +8,31 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// An answer may have a body: what its command answers beside the fields that all answers have, in the form of its kind.
-// Few answers have one. Bodies stand apart, so that answers stay small and have no pointers, which the collector would
-// follow.
+// An answer may have a body: the results of its command beside the fields of every answer, in the form of the
+// command's kind. Few answers have a body. Bodies stand apart, so that answers stay small and have no pointers for
+// the collector to follow.
 
-// answerBody is the body of the answer that is kept under the number.
+// answerBody is the body of the answer with the number.
 type answerBody struct {
 	number uint64
 	body   string
 }
 
-// answerBodies are those of a session, in order of their numbers.
+// answerBodies are the bodies of a session, in order of their numbers.
 type answerBodies struct {
 	list []answerBody
-	size int // what they count for
+	size int // size in a quota
 }
 
-// size is what the body counts for beside its answer.
+// size is the size of the body in a quota, beside the size of its answer.
 func (b *answerBody) size() int { return AnswerBodyBytes + len(b.body) }
 
-// after returns the place of the first body whose number is above the number.
+// after returns the place of the first body with a number above the given number.
 func (b *answerBodies) after(number uint64) int {
 	return sort.Search(len(b.list), func(i int) bool { return b.list[i].number > number })
 }
 
-// remove takes the bodies between two places out and returns what they counted for.
+// remove removes the bodies between two places and returns their size in a quota.
 func (b *answerBodies) remove(from, to int) (size int) {
 	for i := range b.list[from:to] {
 		size += b.list[from+i].size()
@@ -44,7 +44,7 @@ func (b *answerBodies) remove(from, to int) (size int) {
 	return size
 }
 
-// bodiesSize is what the bodies of the session's answers count for.
+// bodiesSize is the size of all bodies of the session's answers.
 func (m *Machine) bodiesSize(s *session) int {
 	if s.bodies == 0 {
 		return 0
@@ -52,8 +52,8 @@ func (m *Machine) bodiesSize(s *session) int {
 	return m.bodies.at(s.bodies).size
 }
 
-// hasRoomForAnswer reports whether the session may have one more answer, with as long a body as that of the command may
-// be. Where no answer has a body, their number bounds them.
+// hasRoomForAnswer reports whether the session may have one more answer, with the longest body of the command.
+// Answers without bodies are bounded by their number.
 func (m *Machine) hasRoomForAnswer(s *session, mu *mutation) bool {
 	return s.bodies == 0 && mu.mostBody == 0 || m.rules < answerBytesBounded || m.hasRoomForBody(s, mu)
 }
@@ -78,7 +78,7 @@ func (m *Machine) keepBody(s *session, number uint64, body string) {
 	m.charge(s.node, size)
 }
 
-// keptBody returns the body of the answer that is kept under the number, "" where it has none.
+// keptBody returns the body of the answer with the number, "" if the answer has no body.
 func (m *Machine) keptBody(s *session, number uint64) string {
 	if s.bodies == 0 {
 		return ""
@@ -90,7 +90,7 @@ func (m *Machine) keptBody(s *session, number uint64) string {
 	return ""
 }
 
-// forgetBodies forgets the bodies of the answers above a number, up to another.
+// forgetBodies forgets the bodies of the answers above one number, up to a second number.
 func (m *Machine) forgetBodies(s *session, above, upTo uint64) {
 	if s.bodies != 0 {
 		m.removeBodies(s, above, upTo)

@@ -7,9 +7,10 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// The answers in the record of a session: how many they are, then each. From the level on that keeps bodies, an answer
-// stands behind its length: bits of the fields that are not zero, its number, and these fields. A later level adds its
-// fields behind them, with bits of their own. Before that an answer has the same fields always, and one byte of flags.
+// The answers in the record of a session: their number, then the answers. From the level of bodies on, an answer
+// stands behind its length and has bits for all fields that are not zero, its number, and the fields. A later level
+// adds its fields at the end, with new bits. Below the level of bodies every answer has the same fields, and one byte
+// of flags.
 
 const (
 	answerStatus = 1 << iota
@@ -98,9 +99,9 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	return dst
 }
 
-// answers reads the answers of a session that has applied and acknowledged up to these numbers, and their bodies.
+// answers reads the answers of a session, and their bodies. Their numbers are above acked and not above applied.
 func (r *reader) answers(applied, acked uint64, at level.Level) (list []answer, bodies []answerBody) {
-	shortest := uint64(6) // the bytes of one
+	shortest := uint64(6) // the bytes of one answer
 	switch {
 	case at >= bodiesRecorded:
 		shortest = 3
@@ -130,7 +131,7 @@ func (r *reader) answers(applied, acked uint64, at level.Level) (list []answer, 
 	return list, bodies
 }
 
-// answer reads an answer of the levels that keep bodies, and returns its body.
+// answer reads an answer at a level with bodies, and returns its body.
 func (r *reader) answer(a *answer, at level.Level) (body string) {
 	of := reader{data: r.bytes(), bad: r.bad}
 	has := of.uvarint()

@@ -8,10 +8,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A number belongs to one request. The answer that is kept under a number has a hash of what was asked, so that another
-// request under that number is refused and not answered as the first one was.
+// A number belongs to one request. The answer under a number has a hash of the request, so that a different request
+// under the number is refused, and does not get the answer to the first.
 
-// The numbers that requests are hashed with: fractional digits of pi.
+// The multipliers of the hash: fractional digits of pi.
 const (
 	asked1 = 0x243f6a8885a308d3
 	asked2 = 0x13198a2e03707345
@@ -22,10 +22,10 @@ const (
 	asked7 = 0xc0ac29b7c97c50dd
 )
 
-// askedOf returns the hash of what a numbered command asks for, which is never 0: its kind, the node and the name of
-// its object, and its arguments. How long it may wait is none of them, and neither is what it acknowledges, nor when
-// and by whom it was proposed. Hashes stand in snapshots: a field that a later level brings is hashed where it is not
-// zero. Locks are taken and released with two multiplications.
+// askedOf returns the hash of the request of a numbered command, never 0. The request is the kind, the node and the
+// name of the object, and the arguments. Not in the hash are the longest time to wait, the acknowledged number, and
+// the time and the host of the proposal. Hashes stand in snapshots: a field of a later level is hashed only if it is
+// not zero. The hash of an acquire or a release without data takes two multiplications.
 func askedOf(c *Command, mu *mutation, object uint64) uint64 {
 	hash := fold(object^asked1, (uint64(c.Kind)|uint64(c.Flags)<<8)^asked2) ^
 		fold(c.Count^asked3, uint64(c.Order)^asked4)
@@ -53,11 +53,11 @@ func fold(a, b uint64) uint64 {
 	return high ^ low
 }
 
-// isAnother reports whether a command came under the number of another request, as far as the answer that is kept under
-// the number shows it. Answers to commands of before do not.
+// isAnother reports whether a command came under the number of a different request, as far as the answer under the
+// number shows. Answers from below the level of the rule show nothing.
 func (m *Machine) isAnother(c *Command, mu *mutation, t *target, a *answer) bool {
 	return m.rules >= numberOfOneRequest && a != nil && a.asked != 0 && a.asked != askedOf(c, mu, t.hash)
 }
 
-// refuseAnother answers a command under the number of another request.
+// refuseAnother answers a command under the number of a different request.
 func (m *Machine) refuseAnother() { m.answer(protocol.StatusNumberReused) }

@@ -1,14 +1,14 @@
 package shard
 
-// Ref names what is watched and described: an object of a kind, or a view of it.
+// Ref names the subject of a watch or a description: an object of a kind, or a view of the object.
 type Ref struct {
 	Kind ObjectKind
 	Node NodeID
 	Name string
-	View string // a part of the object, by the kind's own name for it; empty for all of it
+	View string // a part of the object, in the kind's own words; empty for the whole object
 }
 
-// Row is one row of a view of an object. Its id is never used again for another row of the view.
+// Row is one row of a view of an object. The id of a row is never used again within the view.
 type Row struct {
 	ID   uint64
 	Body []byte // in the encoding of its kind
@@ -24,30 +24,30 @@ const (
 	DeltaChanges DeltaKind = 1
 	// DeltaSnapshot: the history does not reach back so far, or too much changed: describe it anew.
 	DeltaSnapshot DeltaKind = 2
-	// DeltaAbsent: there is no object of that kind and name now, or it has no such view.
+	// DeltaAbsent: the shard has no object of the kind and name now, or the object has no such view.
 	DeltaAbsent DeltaKind = 3
-	// DeltaBehind: this replica has not seen the revision yet.
+	// DeltaBehind: the replica has not seen the revision yet.
 	DeltaBehind DeltaKind = 4
 )
 
-// Delta is what changed of an object, or of a view of it, between two revisions, all changes merged into one. A
-// semaphore has Data, Limit and Joined; a view of another kind has Data, which is its head, and Rows.
+// Delta has the changes of an object, or of a view, between two revisions, all changes merged into one. A semaphore
+// has Data, Limit and Joined; a view of any other kind has Rows, and its head as Data.
 type Delta struct {
-	To          Revision // the revision that it leads to; for DeltaAbsent that of the shard
+	To          Revision // the revision after the changes; for DeltaAbsent the revision of the shard
 	DataChanged bool
 	Data        string
-	Limit       uint64     // where it changed, else zero
-	Joined      []LinkView // owners that are new or changed, as they are now, by order id
-	Rows        []Row      // rows that are new or changed, as they are now, by id; good until d is used again
-	Gone        []OrderID  // owners, or rows by their ids, that are no more; some may have come and gone in between
+	Limit       uint64     // the new limit, or zero
+	Joined      []LinkView // new and changed owners, in their present form, by order id
+	Rows        []Row      // new and changed rows, in their present form, by id; good until d is used again
+	Gone        []OrderID  // ids of owners or rows that are gone; some may have come and gone in between
 
-	bodies []byte // what Rows are views into
+	bodies []byte // the memory of Rows
 }
 
 // MaxRowBytes is from how many bytes of rows on a page ends, and a delta is no delta any more.
 const MaxRowBytes = 256 << 10
 
-// Changes fills d, whose memory is used again, with what happened after a revision that was read before.
+// Changes fills d with the changes after a revision that was read before, and reuses the memory of d.
 func (m *Machine) Changes(r Ref, since Revision, d *Delta) DeltaKind {
 	*d = Delta{Joined: d.Joined[:0], Rows: d.Rows[:0], Gone: d.Gone[:0], bodies: d.bodies[:0]}
 	m.mu.RLock()
@@ -64,7 +64,7 @@ func (m *Machine) Changes(r Ref, since Revision, d *Delta) DeltaKind {
 	if since >= v.revision {
 		return DeltaNone
 	}
-	// Gone holds all that changed at first.
+	// At first Gone holds all changed rows.
 	if d.Gone, ok = m.history.rowsSince(v.track, since, d.Gone); !ok {
 		return DeltaSnapshot
 	}
@@ -75,7 +75,8 @@ func (m *Machine) Changes(r Ref, since Revision, d *Delta) DeltaKind {
 	return DeltaChanges
 }
 
-// lookUp finds an object and the view of it. It returns false where there is none, and where the object is deleted.
+// lookUp finds an object and a view of the object. It returns false if either is missing, or if the object is
+// deleted.
 func (m *Machine) lookUp(r *Ref) (object handle, v view, ok bool) {
 	if r.Kind >= MaxKinds || m.kinds[r.Kind] == nil {
 		return 0, view{}, false

@@ -2,12 +2,12 @@ package shard
 
 import "encoding/binary"
 
-// This file has all that batches know of the fields of a command. A new field gets its bit, its name, and its place in
-// the three functions below.
+// Everything that batches know of the fields of a command is in this file. A new field gets its bit, its name, and
+// its place in the three functions below.
 //
-// The bits stand in bytes, the first eight of them in the first byte. The last bit of the second byte, and of each that
-// follows, is no field: it says that another byte follows. Two bits of the third byte are free for fields of commands
-// that are proposed all the time; others go into the bytes behind it.
+// The bits stand in bytes, the first eight in the first byte. The last bit of the second byte, and of each further
+// byte, is no field: it says that a further byte follows. Two bits of the third byte are free for fields of frequent
+// commands; fields of rare commands go into the bytes behind the third.
 
 const (
 	hasFlags = 1 << iota
@@ -38,7 +38,7 @@ const (
 
 	knownFields = 1<<iota - 1
 
-	// moreBytes are the bits that say that another byte follows. There are at most eight.
+	// moreBytes are the bits for "a further byte follows". There are at most eight.
 	moreBytes = hasMore | hasFourth | 1<<31 | 1<<39 | 1<<47 | 1<<55
 )
 
@@ -49,7 +49,7 @@ var fieldNames = [...]string{
 	"", "body",
 }
 
-// fieldsOf returns the bits of the fields that are not zero.
+// fieldsOf returns the bits of all fields that are not zero.
 func fieldsOf(c *Command) uint64 {
 	var f uint64
 	set := func(bit uint64, is bool) {
@@ -165,7 +165,7 @@ func appendBody(dst []byte, c *Command, fields uint64) []byte {
 	return dst
 }
 
-// fieldBits reads the bits of the fields. A byte of them that says nothing is refused: a command has one form.
+// fieldBits reads the bits of the fields. A further byte of zeros is refused, because a command has exactly one form.
 func (r *reader) fieldBits() uint64 {
 	fields := uint64(r.byte())
 	fields |= uint64(r.byte()) << 8
@@ -257,7 +257,7 @@ func (r *reader) sessions(b *Batch) []SessionID {
 	return b.sessions[from:len(b.sessions):len(b.sessions)]
 }
 
-// waiterMin is the fewest bytes that one waiter of a list takes.
+// waiterMin is the fewest bytes of one waiter in a list.
 const waiterMin = 1 + 1 + 8 + 1 + 1
 
 func (r *reader) waiters(b *Batch) []WaiterRef {

@@ -9,16 +9,17 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// ErrNewerFormat is wrapped by errors about logs and snapshots that a newer version wrote.
+// ErrNewerFormat is wrapped by errors about logs and snapshots of a newer version.
 var ErrNewerFormat = errors.New("written by a newer version of Signalbox")
 
 // ErrBadBatch is wrapped by errors about bytes that are no batch.
 var ErrBadBatch = errors.New("not a batch of commands")
 
-// DecodeBatch reads a batch into b, whose memory is used again, for a shard that is at a level. What it reads are views
-// into data. Commands above the level are passed over: only their Level is set. After an error b holds no commands. It
-// is an ErrNewerFormat where a command at or below the level has something that this build does not know, or raises the
-// level beyond what this build can follow: then the replica must not go on.
+// DecodeBatch reads a batch into b, for a shard at a level, and reuses the memory of b. Texts and bytes of the
+// commands are views into data. Commands above the level are passed over: only their Level is set. After an error b
+// holds no commands. The error is an ErrNewerFormat if a command at or below the level has a kind, a field or a flag
+// that the build does not know, or raises the level above the newest level of the build: the replica must not go on
+// then.
 func DecodeBatch(data []byte, b *Batch, at level.Level) error {
 	b.Commands = b.Commands[:0]
 	b.sessions, b.waiters = b.sessions[:0], b.waiters[:0]
@@ -72,7 +73,7 @@ func (b *Batch) next() *Command {
 	return &b.Commands[n]
 }
 
-// newestBatch is the newest format that this build reads.
+// newestBatch is the newest format that the build reads.
 func newestBatch() byte {
 	if batchesOfTheLeader > level.Newest {
 		return batchWithoutStamp
@@ -80,7 +81,7 @@ func newestBatch() byte {
 	return batchVersion
 }
 
-// stamp reads the flags of a batch and what they announce.
+// stamp reads the flags of a batch, and the stamp if the flags announce one.
 func (r *reader) stamp(at level.Level) (s clock.Stamp) {
 	r.must(at >= batchesOfTheLeader, "a stamp below the level of stamps")
 	flags := r.byte()
@@ -127,7 +128,7 @@ func (r *reader) command(c *Command, b *Batch) {
 	r.known(c.Kind != CmdLevel || c.Count <= uint64(level.Newest), "a rise of the shard's level to %d", c.Count)
 }
 
-// known notes that the build lacks what a command at or below the shard's level has.
+// known notes that the build does not know a part of a command at or below the shard's level.
 func (r *reader) known(ok bool, format string, what uint64) {
 	if !ok && r.bad == "" && r.newer == "" {
 		r.newer = fmt.Sprintf(format, what) +
@@ -136,8 +137,8 @@ func (r *reader) known(ok bool, format string, what uint64) {
 	}
 }
 
-// reader takes values off the front of some bytes. After the first thing that is wrong, which bad
-// then names, or that only a newer build knows, which newer names, it gives zeros.
+// reader takes values off the front of some bytes. After the first wrong value the field bad has the reason, and
+// after the first value of a newer build the field newer has it; from then on the reader returns zeros.
 type reader struct {
 	data  []byte
 	bad   string

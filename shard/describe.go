@@ -1,6 +1,6 @@
 package shard
 
-// LinkView is an owner or a waiter as readers see it.
+// LinkView is an owner or a waiter for readers.
 type LinkView struct {
 	Order   OrderID
 	Session SessionID
@@ -8,35 +8,35 @@ type LinkView struct {
 	Timeout uint64 // of waiters: milliseconds or Forever
 	Data    string
 	Owner   bool
-	Since   uint64 // when it began to own, or to wait: wall clock, milliseconds since 1970; 0 where it is not known
+	Since   uint64 // start of the ownership, or of the wait: wall clock, milliseconds since 1970; 0 if unknown
 }
 
-// DescribeOptions say what Describe lists besides the object itself.
+// DescribeOptions choose the lists of a Describe besides the object itself.
 type DescribeOptions struct {
 	Owners  bool    // of a semaphore
 	Waiters bool    // of a semaphore
-	Rows    bool    // of a view of another kind
-	After   OrderID // only those behind this order id, or id of a row: where the page before ended
+	Rows    bool    // of a view of a kind other than semaphores
+	After   OrderID // only entries behind the order id, or behind the id of a row: the end of the page before
 	Limit   int     // at most so many, and never more than MaxPage; zero means MaxPage
 }
 
-// Description is one page of what there is to say of an object, whose name is that of the Ref. Pages of the same
-// Revision show the same owners, or rows; where it differs from page to page, begin again to see one moment.
+// Description is one page of the description of an object; the name is the name of the Ref. Pages of the same
+// Revision show the same owners, or rows. If the revision differs from page to page, begin again to see one moment.
 //
-// A view of another kind than semaphores has Name, Revision, Data, which is its head, and Rows.
+// A view of a kind other than semaphores has Name, Revision, Rows, and its head as Data.
 type Description struct {
 	SemaphoreView
-	Links []LinkView // owners, then waiters, each in order of order id
+	Links []LinkView // owners, then waiters, both in order of order id
 	Rows  []Row      // by id; good until the Description is used again
-	More  bool       // there is another page behind the last of Links, or of Rows
+	More  bool       // a further page is behind the last of Links, or of Rows
 
-	bodies  []byte          // what Rows are views into
+	bodies  []byte          // the memory of Rows
 	options DescribeOptions // in memory that is used again
 	had     string          // the Data of before
 }
 
-// Describe fills d, whose memory is used again, and returns false where there is no object of that kind and name, or no
-// such view of it.
+// Describe fills d, and reuses the memory of d. It returns false if there is no object of the kind and name, or no
+// such view of the object.
 func (m *Machine) Describe(r Ref, o DescribeOptions, d *Description) bool {
 	*d = Description{Links: d.Links[:0], Rows: d.Rows[:0], bodies: d.bodies[:0], had: d.Data}
 	m.mu.RLock()

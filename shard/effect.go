@@ -10,34 +10,34 @@ import (
 type EffectKind uint8
 
 const (
-	// EffectResult answers the command at index Op of the batch: Status, and what its kind returns.
-	// There is exactly one for every command. Acquire: FlagAcquired or FlagQueued or neither, Order, Limit.
-	// Release: FlagReleased. Create, update and resize: Revision. SessionCreate: Session. SessionNumbers: Number.
-	// NodeDrop, Continue, and what names a list: FlagMore.
+	// EffectResult answers the command at index Op of the batch: Status, and the results of the command's kind. Every
+	// command has exactly one result. Acquire: FlagAcquired or FlagQueued or neither, Order, Limit. Release:
+	// FlagReleased. Create, update and resize: Revision. SessionCreate: Session. SessionNumbers: Number. NodeDrop,
+	// Continue, and commands with a list: FlagMore.
 	EffectResult EffectKind = 1
-	// EffectGranted: the waiting acquire (Session, Number) became an owner; Order is its token.
+	// EffectGranted: the waiting acquire (Session, Number) became an owner; Order is the token.
 	EffectGranted EffectKind = 2
-	// EffectAborted: the waiting acquire (Session, Number) was overtaken; Abort says by what.
+	// EffectAborted: the waiting acquire (Session, Number) was overtaken; Abort is the reason.
 	EffectAborted EffectKind = 3
 	// EffectTimedOut: the waiting acquire (Session, Number) was not granted in time.
 	EffectTimedOut EffectKind = 4
-	// EffectLost: Session owned the semaphore, with Order, or had a part in the object of the kind Object, and it was
-	// deleted by force, or the part was ended by another. Body is a text for people that says why, where the kind has
-	// one.
+	// EffectLost: Session owned the semaphore, with Order, or took part in the object of the kind Object. The object
+	// was deleted by force, or a command of another client ended the part. Body is a text for people with the reason,
+	// if the kind gives a reason.
 	EffectLost EffectKind = 5
 	// EffectChanged: watchers of the object may want to know: FlagData, FlagOwners, FlagCreated,
 	// FlagDeleted, FlagLimit, and the new Revision. Object is its kind.
 	EffectChanged EffectKind = 6
-	// EffectSessionEnded: Session is over; End says why. It comes before what its end releases.
+	// EffectSessionEnded: Session is over; End says why. The effect comes before the releases of the ended session.
 	EffectSessionEnded EffectKind = 7
-	// EffectSessionSeen: a Session whose home is another shard appeared here for the first time. The
-	// leader asks the session directory whether it lives.
+	// EffectSessionSeen: a guest, a Session with another home shard, appeared here for the first time. The leader
+	// asks the session directory whether the session is alive.
 	EffectSessionSeen EffectKind = 8
-	// EffectNodeSeen: Node got its first session or object here. The leader asks the meta shard
-	// whether it still exists.
+	// EffectNodeSeen: Node got its first session or object here. The leader asks the meta shard whether the node
+	// still exists.
 	EffectNodeSeen EffectKind = 9
-	// EffectInbox: Session, by its link with Order to the object of the kind Object, has something to read in its
-	// inbox that it has not acknowledged. Who leads the shard pushes it.
+	// EffectInbox: the link of Session with Order, to an object of the kind Object, has unacknowledged messages in
+	// its inbox. The leader of the shard pushes them.
 	EffectInbox EffectKind = 10
 )
 
@@ -45,11 +45,11 @@ const (
 type EffectFlags uint16
 
 const (
-	// FlagAcquired: the caller owns what it asked for.
+	// FlagAcquired: the caller is an owner now.
 	FlagAcquired EffectFlags = 1 << 0
 	// FlagQueued: the caller waits; a Granted, Aborted or TimedOut will follow.
 	FlagQueued EffectFlags = 1 << 1
-	// FlagReleased: there was something to release.
+	// FlagReleased: there was an owner or a waiter to release.
 	FlagReleased EffectFlags = 1 << 2
 	// FlagData: the semaphore's data may have changed.
 	FlagData EffectFlags = 1 << 3
@@ -59,22 +59,21 @@ const (
 	FlagCreated EffectFlags = 1 << 5
 	// FlagDeleted: the object is gone.
 	FlagDeleted EffectFlags = 1 << 6
-	// FlagMore: the command did a part; propose it again for the rest.
+	// FlagMore: the command did a part; propose the command again for the rest.
 	FlagMore EffectFlags = 1 << 7
 	// FlagLimit: the semaphore's limit changed.
 	FlagLimit EffectFlags = 1 << 8
 )
 
-// Effect is one thing that applying a batch brought about. Which fields count depends on Kind; the
-// others are zero.
+// Effect is one effect of applying a batch. Which fields count depends on Kind; the rest are zero.
 type Effect struct {
 	Kind     EffectKind
 	Flags    EffectFlags
 	Status   protocol.Status
 	Abort    protocol.AbortReason
 	End      protocol.EndReason
-	Object   ObjectKind // of what changed
-	Quota    Quota      // which one stood in the way of what was refused with StatusQuotaExceeded
+	Object   ObjectKind // of the changed object
+	Quota    Quota      // the quota that caused a refusal with StatusQuotaExceeded
 	Op       int32      // index of the command in its batch
 	Node     NodeID
 	Name     string
@@ -82,22 +81,22 @@ type Effect struct {
 	Number   uint64
 	Order    OrderID
 	Revision Revision
-	// Limit is what a persistent semaphore had as its limit when an acquire was carried out.
+	// Limit is the limit of a persistent semaphore at the time of an acquire.
 	Limit uint64
-	// Timeout is the time that a queued acquire may wait, in milliseconds or Forever, so that the
-	// leader can set its timer.
+	// Timeout is the longest time that a queued acquire may wait, in milliseconds or Forever. The leader sets its
+	// timer accordingly.
 	Timeout uint64
-	// Body is what a Result answers in the form of the command's kind, which is kept with the answer; or why the
-	// session has Lost.
+	// Body is the answer of a Result in the form of the command's kind, and is kept with the answer; in a Lost, Body
+	// is the reason for the loss.
 	Body string
 }
 
-// Effects collects what a batch brought about, in order. Reset keeps the memory, but for that of a burst.
+// Effects collects the effects of a batch, in order. Reset keeps the memory, except after a burst.
 type Effects struct {
 	List []Effect
 }
 
-// next makes the list longer by one, and returns that one, whatever it holds.
+// next makes the list longer by one, and returns the new place with whatever it holds from earlier batches.
 func (e *Effects) next() *Effect {
 	n := len(e.List)
 	if n == cap(e.List) {
@@ -117,7 +116,7 @@ func (e *Effects) Reset() {
 		e.List = nil
 		return
 	}
-	clear(e.List) // so that names do not outlive what they named
+	clear(e.List) // so that the list keeps no names alive
 	e.List = e.List[:0]
 }
 
@@ -134,7 +133,7 @@ var effectNames = [...]string{
 	EffectInbox:        "inbox",
 }
 
-// String returns the kind as logs and golden scripts write it.
+// String returns the name of the kind in logs and golden scripts.
 func (k EffectKind) String() string {
 	if int(k) < len(effectNames) && effectNames[k] != "" {
 		return effectNames[k]

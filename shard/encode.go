@@ -9,16 +9,16 @@ import (
 // The form of a batch in the log. All integers are little-endian or LEB128 varints.
 //
 //	version 1 byte, proposer 8 bytes, sequence varint, number of commands varint,
-//	flags 1 byte, and where its bit 0 is set the stamp: term varint, elapsed varint, then per command:
-//	level 1 byte, length of what follows varint, kind 1 byte, fields 2 bytes (one bit for each field that is not
-//	zero), further bytes of such bits where the last bit of the byte before says so, the fields in the order of
+//	flags 1 byte, and with bit 0 of the flags the stamp: term varint, elapsed varint, then per command:
+//	level 1 byte, length of the rest varint, kind 1 byte, fields 2 bytes (one bit for each field that is not
+//	zero), further bytes of bits as long as the last bit of the byte before is set, the fields in the order of
 //	their bits
 //
-// The level stands first, so that a command above the shard's can be passed over by builds that know nothing of what it
-// says. Count and Timeout are stored plus one, so that Forever takes one byte.
+// The level stands first, so that an older build can pass over a command above the shard's level without knowing its
+// fields. Count and Timeout are stored plus one, so that Forever takes one byte.
 //
-// Version 2 lacks the flags and the stamp: it is that of shards below the level of stamps. Version 1, which logs of
-// before the levels have, lacks level and length as well: its commands are of the first level.
+// Version 2 has no flags and no stamp: shards below the level of stamps write version 2. Version 1, in logs older
+// than the levels, has no level and no length either: all its commands are of the first level.
 const (
 	batchVersion       = 3
 	batchWithoutStamp  = 2
@@ -28,7 +28,7 @@ const (
 	batchStamped = 1
 )
 
-// AppendBatch appends the batch in the form that the log carries.
+// AppendBatch appends the batch in the form of the log.
 func AppendBatch(dst []byte, b *Batch) []byte {
 	dst = appendBatchHead(dst, b.Proposer, b.Sequence, b.Stamp, len(b.Commands))
 	for i := range b.Commands {
@@ -37,8 +37,8 @@ func AppendBatch(dst []byte, b *Batch) []byte {
 	return dst
 }
 
-// AppendCommand appends one command as AppendBatch does. A host that gathers a batch while commands
-// arrive appends them to a buffer of their own and puts the batch together with AppendGathered.
+// AppendCommand appends one command as AppendBatch does. A host that gathers a batch while commands arrive appends
+// the commands to a buffer, and makes the batch with AppendGathered.
 func AppendCommand(dst []byte, c *Command) []byte {
 	fields := fieldsOf(c)
 	dst = append(dst, byte(max(c.Level, levelOf(c, fields))), 0)
@@ -46,7 +46,7 @@ func AppendCommand(dst []byte, c *Command) []byte {
 	return setLength(appendBody(dst, c, fields), body)
 }
 
-// setLength writes the length of the bytes from body on, for which one byte was left.
+// setLength writes the length of the bytes from body on into the free byte before body.
 func setLength(dst []byte, body int) []byte {
 	if n := len(dst) - body; n < 0x80 {
 		dst[body-1] = byte(n)
@@ -55,19 +55,19 @@ func setLength(dst []byte, body int) []byte {
 	return lengthen(dst, body)
 }
 
-// lengthen is setLength where the length takes more than one byte.
+// lengthen is setLength for a length of more than one byte.
 func lengthen(dst []byte, body int) []byte {
 	var length [binary.MaxVarintLen64]byte
 	n := len(dst) - body
 	more := binary.PutUvarint(length[:], uint64(n)) - 1
-	dst = append(dst, length[:more]...) // room; what it holds is overwritten
+	dst = append(dst, length[:more]...) // makes room; the content is overwritten
 	copy(dst[body+more:], dst[body:body+n])
 	copy(dst[body-1:], length[:more+1])
 	return dst
 }
 
-// AppendGathered appends a batch of count commands whose AppendCommand forms stand one behind the
-// other in commands.
+// AppendGathered appends a batch of count commands. The argument commands has their AppendCommand forms, one behind
+// the other.
 func AppendGathered(dst []byte, proposer, sequence uint64, stamp clock.Stamp, count int, commands []byte) []byte {
 	return append(appendBatchHead(dst, proposer, sequence, stamp, count), commands...)
 }

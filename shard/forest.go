@@ -12,7 +12,7 @@ type treeNode struct {
 	left, right, parent handle
 }
 
-// ordering says which of two handles comes first in a tree. It must be strict and total.
+// ordering compares two handles of a tree. The order must be strict and total.
 type ordering interface {
 	before(a, b handle) bool
 }
@@ -21,7 +21,7 @@ func (f *forest) at(h handle) *treeNode {
 	return &f.chunks[h>>chunkBits][h&(chunkSize-1)]
 }
 
-// newTree makes room for the handle and returns its node, alone in its own tree.
+// newTree makes room for the handle and returns its node, which is a tree of one handle.
 func (f *forest) newTree(h handle) *treeNode {
 	for int(h>>chunkBits) >= len(f.chunks) {
 		f.chunks = append(f.chunks, new([chunkSize]treeNode))
@@ -34,7 +34,7 @@ func (f *forest) newTree(h handle) *treeNode {
 	return n
 }
 
-// release gives back a chunk of handles that are in no tree.
+// release gives back a chunk whose handles are in no tree.
 func (f *forest) release(chunk uint32) {
 	if int(chunk) < len(f.chunks) {
 		f.chunks[chunk] = nil
@@ -51,7 +51,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// insert puts h into the tree at its place in the order.
+// insert puts h into the tree, at the place by the order.
 func (f *forest) insert(root *handle, h handle, o ordering) {
 	n := f.newTree(h)
 	if *root == 0 {
@@ -75,7 +75,7 @@ func (f *forest) insert(root *handle, h handle, o ordering) {
 	f.lift(root, h)
 }
 
-// insertLast puts h behind last, which is the last of its tree (zero where the tree is empty).
+// insertLast puts h behind last, the last handle of the tree (zero for an empty tree).
 func (f *forest) insertLast(root *handle, last, h handle) {
 	n := f.newTree(h)
 	if *root == 0 {
@@ -87,7 +87,7 @@ func (f *forest) insertLast(root *handle, last, h handle) {
 	f.lift(root, h)
 }
 
-// lift rotates h up until its parent has the higher priority.
+// lift rotates h up until the parent of h has the higher priority.
 func (f *forest) lift(root *handle, h handle) {
 	n := f.at(h)
 	for n.parent != 0 && priority(n.parent) < priority(h) {
@@ -118,7 +118,7 @@ func (f *forest) rotateUp(root *handle, h handle) {
 	f.replace(root, g, p, h)
 }
 
-// replace makes parent (zero: the root) point to now where it pointed to old.
+// replace gives parent (zero: the root) the child now in the place of old.
 func (f *forest) replace(root *handle, parent, old, now handle) {
 	if parent == 0 {
 		*root = now
@@ -131,7 +131,7 @@ func (f *forest) replace(root *handle, parent, old, now handle) {
 	}
 }
 
-// remove takes h out of its tree.
+// remove removes h from its tree.
 func (f *forest) remove(root *handle, h handle) {
 	n := f.at(h)
 	for n.left != 0 && n.right != 0 {
@@ -152,7 +152,7 @@ func (f *forest) remove(root *handle, h handle) {
 	*n = treeNode{}
 }
 
-// first returns the first of a tree, zero where it is empty.
+// first returns the first handle of a tree, zero for an empty tree.
 func (f *forest) first(root handle) handle {
 	if root == 0 {
 		return 0
@@ -166,7 +166,7 @@ func (f *forest) first(root handle) handle {
 	}
 }
 
-// next returns the one behind h, zero behind the last.
+// next returns the handle behind h, zero behind the last.
 func (f *forest) next(h handle) handle {
 	n := f.at(h)
 	if n.right != 0 {
@@ -182,7 +182,7 @@ func (f *forest) next(h handle) handle {
 	return 0
 }
 
-// prev returns the one before h, zero before the first.
+// prev returns the handle before h, zero before the first.
 func (f *forest) prev(h handle) handle {
 	n := f.at(h)
 	if n.left != 0 {

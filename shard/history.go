@@ -2,23 +2,23 @@ package shard
 
 import "slices"
 
-// history remembers which rows of the watched objects changed: who joined, changed or left the owners of a semaphore,
-// which rows of a view of another kind. It is one ring for all objects of the shard, in which the entries of a track
-// are chained. It is not part of the replicated state; after a restart it starts anew, and readers that ask for what
-// was before take a snapshot.
+// history remembers the changed rows of watched objects: for a semaphore the owners that joined, changed or left, for
+// a view of any other kind its rows. One ring serves all objects of the shard, and the entries of a track are chained
+// in the ring. The history is not part of the replicated state: it starts anew after a restart, and readers that ask
+// for earlier changes take a snapshot.
 type history struct {
 	limit   int
 	entries []rowChange
 	last    uint64 // place of the newest entry, counted from 1 through all time
 }
 
-// rowChange says that the row of that id (of owners: the order id) came, changed or went at the revision.
+// rowChange says that the row with an id (of owners: the order id) came, changed or went at the revision.
 type rowChange struct {
 	revision Revision
 	row      OrderID
-	before   uint64 // place of the track's entry before this one, 0 for none
-	// beforeAt is the revision of that entry: whether a reader needs it is known though it may have
-	// been overwritten.
+	before   uint64 // place of the track's previous entry, 0 for none
+	// beforeAt is the revision of the previous entry. So a reader knows whether it needs the previous entry, even if
+	// the entry was overwritten.
 	beforeAt Revision
 }
 
@@ -34,7 +34,7 @@ type track struct {
 
 const historyMin = 64
 
-// at returns the entry at a place, nil where it was overwritten.
+// at returns the entry at a place, or nil if the entry was overwritten.
 func (hi *history) at(place uint64) *rowChange {
 	if place == 0 || place > hi.last || hi.last-place >= uint64(len(hi.entries)) {
 		return nil
@@ -62,7 +62,7 @@ func (hi *history) grow() {
 	hi.entries = grown
 }
 
-// recordRowChange notes a change of a row that the next changed of its object will report.
+// recordRowChange notes a change of a row. The next call of changed for the object will report the change.
 func (m *Machine) recordRowChange(t *track, row OrderID) {
 	at := m.lastRevision + 1
 	t.newest = m.history.add(rowChange{revision: at, row: row, before: t.newest, beforeAt: t.newestAt})
@@ -74,8 +74,8 @@ func (m *Machine) recordOwnerChange(object handle, order OrderID) {
 	m.recordRowChange(&m.objects.at(object).track, order)
 }
 
-// rowsSince appends the ids of the rows of a track that changed after a revision, each once, in order. It returns false
-// where the history does not reach back so far, or where they are more than a page.
+// rowsSince appends the ids of the rows of a track that changed after a revision, without repetitions, in order. It
+// returns false if the history does not reach back so far, or if the rows are more than a page.
 func (hi *history) rowsSince(t *track, since Revision, dst []OrderID) ([]OrderID, bool) {
 	if since < t.base {
 		return dst, false

@@ -19,20 +19,20 @@ const (
 // Slot is one of the Slots hash buckets. A versioned table maps every slot to a data shard.
 type Slot uint16
 
-// NodeID is the unique id of a coordination node. It is never used again, not even for a node of the
-// same path.
+// NodeID is the unique id of a coordination node. The id is never used again, not even for a new node of the same
+// path.
 type NodeID uint64
 
-// OrderID is the number that a waiter or owner got on joining: the fencing token. One counter per
-// shard gives them out; it never goes back.
+// OrderID is the number that a waiter or an owner got on joining: the fencing token. One counter per shard gives out
+// all order ids; the counter never goes back.
 type OrderID uint64
 
-// Revision numbers what watchers can see of a shard. A semaphore's revision is that of its last
-// visible change; it grows at each of them, through deletion and re-creation too.
+// Revision numbers the visible changes of a shard. A semaphore's revision is the number of its last visible change.
+// The revision grows with each change, also through deletion and re-creation.
 type Revision uint64
 
-// SessionID names a session: its slot in the upper bits, so that anyone can route it, and below it a
-// counter of its home shard that only grows.
+// SessionID names a session. The upper bits are the slot of the session, so that any host can route a request; the
+// lower bits are a counter of its home shard that only grows.
 type SessionID uint64
 
 // NewSessionID puts a session id together. The counter must be above zero and fit into 52 bits.
@@ -44,18 +44,18 @@ func NewSessionID(slot Slot, counter uint64) SessionID {
 	return SessionID(uint64(slot)<<counterBits | counter)
 }
 
-// Slot returns the slot that the session lives in; the shard that it maps to is its home.
+// Slot returns the slot of the session; the slot's shard is the home of the session.
 func (s SessionID) Slot() Slot { return Slot(s >> counterBits) }
 
-// Counter returns the session's number in the order in which its home shard created sessions.
+// Counter returns the session's number in the order of creation at its home shard.
 func (s SessionID) Counter() uint64 { return uint64(s) & (1<<counterBits - 1) }
 
-// String writes the id as the tools show it: slot and counter.
+// String writes the id as tools show ids: slot and counter.
 func (s SessionID) String() string {
 	return strconv.Itoa(int(s.Slot())) + "-" + strconv.FormatUint(s.Counter(), 10)
 }
 
-// ObjectHash is the hash that places a named object: its lower bits are the slot.
+// ObjectHash is the hash that places a named object. The lower bits are the slot.
 func ObjectHash(node NodeID, name []byte) uint64 {
 	var buf [8 + 128]byte
 	binary.LittleEndian.PutUint64(buf[:8], uint64(node))
@@ -70,10 +70,10 @@ func ObjectHash(node NodeID, name []byte) uint64 {
 	return d.Sum64()
 }
 
-// SlotOf returns the slot of the object of that name in the node.
+// SlotOf returns the slot of an object with the name in the node.
 func SlotOf(node NodeID, name []byte) Slot { return Slot(ObjectHash(node, name) % Slots) }
 
-// SlotSet is a set of slots: those that one shard serves.
+// SlotSet is a set of slots, such as the slots of a shard.
 type SlotSet [Slots / 64]uint64
 
 // Add puts the slots first to last, both included, into the set.

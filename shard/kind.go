@@ -7,9 +7,9 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// A shard holds named objects of several kinds; semaphores are one. What all kinds share is in
-// object and link: a name in a node, a slot, a revision, and sessions that own or wait for it.
-// A kind adds a store for what only it has, its rules, and its commands. DESIGN.md, section 8, says how one is added.
+// A shard holds named objects of several kinds; semaphores are one kind. Files object.go and link.go have the common
+// part of all kinds: a name in a node, a slot, a revision, and sessions that own the object or wait for it. A kind
+// adds a store for its own state, its rules, and its commands. DESIGN.md, section 8, says how to add a kind.
 
 // ObjectKind is a kind of named objects. The numbers stand in snapshots and on the wire: they never change their
 // meaning.
@@ -36,17 +36,17 @@ func Kinds(at level.Level) (list []ObjectKind) {
 	return list
 }
 
-// kindRow is what a kind brings along.
+// kindRow is the description of a kind.
 type kindRow struct {
 	name     string // in the table of levels, in metrics, for people
 	level    level.Level
 	newStore func() kind
 }
 
-// kindRows are the kinds of this build, by number.
+// kindRows are the kinds of the build, by number.
 var kindRows [MaxKinds]kindRow
 
-// LevelOfKind returns the level that brings a kind, and false for a kind that this build does not know.
+// LevelOfKind returns the level that brings a kind, and false for a kind that the build does not know.
 func LevelOfKind(k ObjectKind) (level.Level, bool) {
 	if k >= MaxKinds || kindRows[k].newStore == nil {
 		return 0, false
@@ -54,19 +54,19 @@ func LevelOfKind(k ObjectKind) (level.Level, bool) {
 	return kindRows[k].level, true
 }
 
-// kindCommand is a command of a kind: a numbered one of clients, or one that the leader proposes.
+// kindCommand is a command of a kind: either a numbered command of clients, or a command that the leader proposes.
 type kindCommand struct {
 	kind CommandKind
 	name string // in the table of levels, in logs
-	// timed: it makes links, or may let waiters own, and carries the Time at which it was proposed.
+	// timed: the command makes links, or may let waiters own, and so has the Time of its proposal as a field.
 	timed bool
 	// Of a numbered command of clients.
 	mutation
-	// Of a command that the leader proposes.
+	// upkeep is of a command that the leader proposes.
 	upkeep upkeep
 }
 
-// addKind makes a kind known, with its commands. It is called before there are machines.
+// addKind makes a kind known, with its commands. The init functions call addKind, before there are machines.
 func addKind(number ObjectKind, row kindRow, commands []kindCommand) {
 	assert(number != 0 && number < MaxKinds && kindRows[number].newStore == nil, "a kind has a number of its own")
 	kindRows[number] = row
@@ -79,14 +79,14 @@ func addKind(number ObjectKind, row kindRow, commands []kindCommand) {
 	}
 }
 
-// kind is what the machine asks of a kind of objects.
+// kind is the interface of a kind of objects towards the machine.
 type kind interface {
-	// releaseLink: the session of the link ended. The link is removed, its place given to others, and watchers and
-	// waiters are notified.
+	// releaseLink: the session of the link ended. The kind removes the link, gives its place to others, and notifies
+	// watchers and waiters.
 	releaseLink(m *Machine, link handle)
 
-	// remove: the object goes with all its links, as in a forced delete. What is more than the command may do is left
-	// to another remove.
+	// remove: the object goes with all its links, as in a forced delete. Work beyond the bound of the command is left
+	// to the next remove.
 	remove(m *Machine, object handle)
 
 	// resume: a command left something to be done with the object, which is not deleted.
@@ -95,22 +95,22 @@ type kind interface {
 	// due: the alarm of the object is over, and taken away. The object is not deleted.
 	due(m *Machine, object handle)
 
-	// bodySize is what an object counts for in its node's quota of bytes, beside what objects of every kind do.
+	// bodySize is the kind's part of the object's size in its node's quota of bytes, beside the part of every kind.
 	bodySize(body handle) int
 
-	// free takes back what the kind's store holds for the object.
+	// free releases the object's body in the store of the kind.
 	free(body handle)
 
-	// linkSize, freeLink, saveLink and loadLink do with the body of a link what bodySize, free, save and load do with
-	// that of an object. They are called for links that have one.
+	// linkSize, freeLink, saveLink and loadLink are for the body of a link, as bodySize, free, save and load are for
+	// the body of an object. The machine calls them only for links with a body.
 	linkSize(body handle) int
 	freeLink(body handle)
 	saveLink(dst []byte, body handle, at level.Level) []byte
 	loadLink(src []byte, at level.Level) (body handle, ok bool)
 
-	// freeze fixes what save would append now, freezeLink what saveLink would, for things that may hold much: in work
-	// that does not grow with that. They are called before a thing changes that a snapshot is to have as it is. nil
-	// says that there is so little of it that it is saved at once.
+	// freeze fixes the bytes that save would append now, and freezeLink the bytes of saveLink, for bodies that may be
+	// large; the work does not grow with the size. The machine calls both before a change, where a snapshot needs the
+	// old state. nil says that the body is small, so that the machine saves it at once.
 	freeze(body handle) frozen
 	freezeLink(body handle) frozen
 
@@ -124,14 +124,14 @@ type kind interface {
 	load(src []byte, at level.Level) (body handle, ok bool)
 	linked(m *Machine, object handle) error
 
-	// renew returns what the object is saved as in a new cluster, in which it has no links: in the form of the newest
-	// level. It returns false for an object that ends with its links. The object stays as it is.
+	// renew returns the saved form of the object for a new cluster, without links, in the form of the newest level.
+	// It returns false for an object that ends with its links. The object itself stays as it is.
 	renew(body handle, n *renewal) (saved []byte, stays bool)
 
-	// view finds a view of an object by its name: "" is all of it. Readers that ask for one that is not there are
-	// answered as where there is no object. describe and changes fill what readers get of a view; d.Gone has the rows
-	// that changed since, of which changes leaves those that are no more. changes returns false where that is too much
-	// for one delta.
+	// view finds a view of an object by its name: "" is the whole object. A reader of a missing view gets the answer
+	// for a missing object. describe fills in the description of a view, changes fills in its delta. d.Gone has the
+	// rows that changed since; changes leaves only the rows that are gone, and returns false if there is too much for
+	// one delta.
 	view(m *Machine, object handle, name string) (view, bool)
 	describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description)
 	changes(m *Machine, object handle, v view, since Revision, d *Delta) bool
@@ -140,17 +140,17 @@ type kind interface {
 	state(m *Machine, object handle, s *State)
 }
 
-// frozen appends what was fixed. It may run without the machine's lock, whatever has become of the thing.
+// frozen appends the fixed bytes. It may run without the machine's lock, even after the object or link has changed.
 type frozen func(dst []byte) []byte
 
-// smallThings is embedded by a kind whose objects and links hold so little that they are saved at once.
+// smallThings is embedded by a kind whose objects and links are so small that the machine saves them at once.
 type smallThings struct{}
 
 func (smallThings) freeze(handle) frozen { return nil }
 
 func (smallThings) freezeLink(handle) frozen { return nil }
 
-// plainLinks is embedded by a kind whose links have no bodies.
+// plainLinks is embedded by a kind that has no bodies for links.
 type plainLinks struct{}
 
 func (plainLinks) linkSize(handle) int { return 0 }
@@ -163,32 +163,32 @@ func (plainLinks) loadLink([]byte, level.Level) (handle, bool) { return 0, false
 
 // mutation describes a numbered command on a named object.
 type mutation struct {
-	// of is the kind of objects that it is for.
+	// of is the kind of the command's objects.
 	of ObjectKind
-	// form checks what can be seen from the command alone.
+	// form checks the command by itself, without the state.
 	form func(c *Command) bool
-	// run carries it out. session is zero for a command outside of any session; object is zero where
-	// there is none of that name. It must call answer once.
+	// run applies the command. session is zero for a command outside of any session; object is zero if no object has
+	// the name. Every run must call answer once.
 	run func(m *Machine, c *Command, t *target)
-	// resume answers a repetition from the state; it returns false where the state says nothing.
+	// resume answers a repetition from the state, and returns false if the state has no answer.
 	resume func(m *Machine, c *Command, t *target) bool
 	// anonymous commands may come without a session.
 	anonymous bool
-	// frees: it makes nothing grow, so that a guest may come with it where there is no room for one.
+	// frees: the command makes nothing grow, so that a guest may come with the command even if the quota has no room.
 	frees bool
-	// makes reports whether the command asks for an object of its name to be made where there is none.
+	// makes reports whether the command makes the object if there is no object of the name.
 	makes func(c *Command) bool
-	// waits: the Timeout of the command is for how long it may wait, and no part of what it asks for.
+	// waits: the Timeout of the command is the longest time to wait, and so no part of the request's hash.
 	waits bool
-	// mostBody is the most bytes that the body of its answer may have. Where it is not 0 the command is of the level of
-	// "answer-bytes" or above.
+	// mostBody is the most bytes that the body of the answer may have. A command with a mostBody above 0 has the
+	// level of "answer-bytes" or a later level.
 	mostBody int
 }
 
 // mutations are the numbered commands of all kinds.
 var mutations [256]mutation
 
-// target is what a mutation is about.
+// target is the place and the object of a mutation.
 type target struct {
 	hash    uint64
 	slot    Slot
@@ -197,8 +197,7 @@ type target struct {
 	object  handle
 }
 
-// mutate makes the checks that all mutations share, in the order that the package's DESIGN.md gives, and runs the
-// command.
+// mutate makes the common checks of all mutations, in the order of the package's DESIGN.md, and runs the command.
 func (m *Machine) mutate(c *Command, mu *mutation) {
 	if len(c.Name) == 0 || len(c.Name) > MaxName || len(c.Data) > MaxData || !numbered(c, mu) ||
 		mu.form != nil && !mu.form(c) {
@@ -254,7 +253,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 		m.answer(protocol.StatusOverloaded)
 		return
 	}
-	if forgotten != 1 { // mostly one goes and one comes
+	if forgotten != 1 { // mostly one answer goes and another comes
 		m.charge(s.node, AnswerBytes*(1-forgotten))
 	}
 	m.touchSession(t.session)
@@ -279,7 +278,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	}
 }
 
-// run carries the command out, unless the object of that name is of another kind.
+// run applies the command, unless the object of the name is of another kind.
 func (m *Machine) run(c *Command, mu *mutation, t *target) {
 	if t.object != 0 && m.objects.at(t.object).kind != mu.of {
 		m.answer(protocol.StatusPreconditionFailed)
@@ -288,8 +287,8 @@ func (m *Machine) run(c *Command, mu *mutation, t *target) {
 	mu.run(m, c, t)
 }
 
-// checkName sees to names of objects that are deleted and still have links: they are as if they were not there, but
-// nothing new gets the name. A command that asks for it is refused for the moment, and nothing is recorded.
+// checkName handles names of deleted objects that still have links. Such an object counts as missing, but the name
+// stays taken: a command that would make a new object of the name is refused for the moment, and nothing is recorded.
 func (m *Machine) checkName(c *Command, mu *mutation, t *target) bool {
 	if t.object == 0 || !m.objects.at(t.object).deleting {
 		return true
@@ -310,8 +309,8 @@ func numbered(c *Command, mu *mutation) bool {
 	return c.Number > c.Acked && c.Session.Counter() != 0
 }
 
-// admitSession finds the command's session, or puts it on record where its home is another shard. It
-// answers and returns false where the session may not do what it asks.
+// admitSession finds the command's session, or records a guest if the home of the session is another shard. For a
+// session that may not give the command, admitSession answers and returns false.
 func (m *Machine) admitSession(c *Command, mu *mutation, t *target) bool {
 	t.session = m.sessions.find(c.Session)
 	if t.session != 0 {
@@ -343,7 +342,7 @@ func (m *Machine) admitSession(c *Command, mu *mutation, t *target) bool {
 	return true
 }
 
-// repeat answers a command whose number is not above the highest applied.
+// repeat answers a command with a number that the session has already used.
 func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
 	s := m.sessions.at(t.session)
 	a := s.kept(c.Number)
@@ -367,5 +366,5 @@ func (m *Machine) repeat(c *Command, mu *mutation, t *target) {
 	m.answer(protocol.StatusStale)
 }
 
-// ObjectOf returns the kind of objects that a command is for, zero where it is for none.
+// ObjectOf returns the kind of objects that a command is for, zero for a command without an object.
 func ObjectOf(k CommandKind) ObjectKind { return mutations[k].of }

@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// The parts of a command by the level that brought them, as the table of levels has it.
+// The parts of a command by the level of their introduction, from the table of levels.
 var (
 	commandLevels = levelsOfCommands()
 	flagLevels    [8]level.Level
 	fieldLevels   [64]level.Level
 
-	// availableFlags and availableFields are those that this build can follow.
+	// availableFlags and availableFields are the flags and fields that the build can follow.
 	availableFlags  CommandFlags
 	availableFields uint64 = moreBytes
 	// laterFlags and laterFields did not come with the first level.
@@ -45,7 +45,7 @@ func init() {
 	}
 }
 
-// levelsOfCommands returns those of the commands that are of no kind of objects; addKind adds the others.
+// levelsOfCommands returns the levels of the commands of no kind of objects; addKind adds the commands of kinds.
 func levelsOfCommands() (levels [256]level.Level) {
 	for kind, name := range commandNames {
 		levels[kind] = unknown
@@ -56,13 +56,13 @@ func levelsOfCommands() (levels [256]level.Level) {
 	return levels
 }
 
-// TimeLevel is the level from which commands carry Time and Client, and sessions and links keep them.
+// TimeLevel is the level from which commands have Time and Client, and sessions and links keep them.
 var TimeLevel = level.Of(level.Field, "time")
 
-// bodyLevel is the level from which commands carry a Body.
+// bodyLevel is the level from which commands have a Body.
 var bodyLevel = level.Of(level.Field, "body")
 
-// StampLevel is the level from which batches carry a stamp, and have no effect without that of the leader.
+// StampLevel is the level from which batches have a stamp, and have no effect without the stamp of the leader.
 var StampLevel = batchesOfTheLeader
 
 // The levels from which commands follow a rule.
@@ -86,7 +86,7 @@ var (
 	numberSpaceRecorded = level.Of(level.Record, "SessionState.NumberSpace")
 )
 
-// rules are the names of all rules that came after the first level.
+// rules are the names of all rules from after the first level.
 var rules []string
 
 func rule(name string) level.Level {
@@ -94,11 +94,11 @@ func rule(name string) level.Level {
 	return level.Of(level.Rule, name)
 }
 
-// unknown is above every level: that of what is not in the table.
+// unknown is above every level. It is the level of parts that are not in the table.
 const unknown level.Level = 255
 
-// LevelOf returns the level that a command needs: the lowest at which its kind, its flags and its fields are known. A
-// host proposes no command above the level of the shard.
+// LevelOf returns the level that a command needs: the lowest level with its kind, its flags and its fields. A host
+// proposes no command above the level of the shard.
 func LevelOf(c *Command) level.Level { return levelOf(c, fieldsOf(c)) }
 
 func levelOf(c *Command, fields uint64) level.Level {
@@ -117,14 +117,14 @@ func levelOf(c *Command, fields uint64) level.Level {
 	return at
 }
 
-// Level returns the feature level of the shard. What it is while a batch is being applied counts for all of the batch.
+// Level returns the feature level of the shard. The level at the beginning of a batch counts for the whole batch.
 func (m *Machine) Level() level.Level {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.level
 }
 
-// raise lets the level rise when the batch is through, so that a batch is decoded at one level. It never falls.
+// raise lets the level rise at the end of the batch, so that a batch is decoded at one level. The level never falls.
 func (m *Machine) raise(c *Command) {
 	if c.Count == 0 {
 		m.answer(protocol.StatusBadRequest)

@@ -2,8 +2,8 @@ package shard
 
 import "time"
 
-// The limits of the machine. They are part of what every replica must agree on, so they are
-// constants; a host may be set to refuse earlier, never later.
+// The limits of the machine. All replicas must agree on them, so they are constants; a host may be set to refuse
+// earlier, never later.
 const (
 	// MaxName is the longest name of a named object, in bytes. The shortest has one.
 	MaxName = 1024
@@ -11,65 +11,64 @@ const (
 	MaxData = 1 << 20
 	// MaxDescription is the longest description of a session, in bytes.
 	MaxDescription = 1024
-	// MaxClientAddress, MaxClientName and MaxClientVersion are the longest that a session keeps of its client, in
-	// bytes.
+	// MaxClientAddress, MaxClientName and MaxClientVersion are the longest texts that a session keeps of its client,
+	// in bytes.
 	MaxClientAddress = 512
 	MaxClientName    = 256
 	MaxClientVersion = 64
 	// MaxKey is the longest protection key of a session, in bytes.
 	MaxKey = 16
-	// MaxSessionTimeout is the longest that a session may stay away and come back.
+	// MaxSessionTimeout is the longest time that a session may stay away and come back.
 	MaxSessionTimeout = 30 * time.Minute
-	// MaxAcquireTimeout is the longest finite time that an acquire may wait.
+	// MaxAcquireTimeout is the longest finite time of a waiting acquire.
 	MaxAcquireTimeout = 24 * time.Hour
-	// MaxSessionsPerNode and MaxSemaphoresPerNode bound one node within one shard.
+	// MaxSessionsPerNode and MaxSemaphoresPerNode bound a node within a shard.
 	MaxSessionsPerNode   = 1_000_000
 	MaxSemaphoresPerNode = 1_000_000
 	// DefaultNodeObjects, DefaultNodeBytes, DefaultShardObjects and DefaultShardBytes are the quotas of a node within
-	// one shard, and of a shard, where none were set. MaxSemaphoresPerNode is the most objects that a quota allows a
-	// node.
+	// a shard, and of a shard, unless an operator has set others. MaxSemaphoresPerNode is the most objects that a
+	// quota allows a node.
 	DefaultNodeObjects  = MaxSemaphoresPerNode
 	DefaultNodeBytes    = 1 << 30
 	DefaultShardObjects = 10_000_000
 	DefaultShardBytes   = 4 << 30
-	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are what each of these counts for in a quota of bytes,
-	// beside the bytes of its name, its data and its other strings. They stand for its places in slabs, trees and
-	// tables, so that the sum is near the heap that it takes: TestQuotasCountWhatTheHeapHolds allows a quarter.
+	// ObjectBytes, LinkBytes, SessionBytes and AnswerBytes are the sizes of an object, a link, a session and an
+	// answer in a quota of bytes, beside the bytes of name, data and other strings. The sizes stand for places in
+	// slabs, trees and tables, so that the sum is near the heap in use: TestQuotasCountWhatTheHeapHolds allows a
+	// quarter.
 	ObjectBytes  = 192
 	LinkBytes    = 144
 	SessionBytes = 256
 	AnswerBytes  = 40
-	// AnswerBodyBytes is what the body of an answer counts for beside its bytes, in a quota and in MaxAnswerBytes.
+	// AnswerBodyBytes is the size of an answer's body beside its bytes, in a quota and in MaxAnswerBytes.
 	AnswerBodyBytes = 32
-	// MaxAnswerBytes is the most that the answers which a shard keeps for one session may count for. A mutation that
-	// may need more for its own answer is refused, until the session says which ones it saw. Answers without bodies
-	// never come to that.
+	// MaxAnswerBytes is the largest size of all answers that a shard keeps for one session. A mutation with an answer
+	// that may need more is refused, until the session acknowledges earlier answers. Answers without bodies never
+	// reach the limit.
 	MaxAnswerBytes = 256 << 10
-	// MaxAnswerBody is the longest body that an answer may have, so that it fits where a session has seen all others.
+	// MaxAnswerBody is the longest body of an answer: the body fits if the session has seen all other answers.
 	MaxAnswerBody = MaxAnswerBytes - AnswerBytes - AnswerBodyBytes
-	// MaxUnacknowledged is how many answers a shard keeps for one session that has not said that it
-	// saw them. More numbered mutations are refused until it does.
+	// MaxUnacknowledged is how many answers a shard keeps for one session that has not acknowledged them. Further
+	// numbered mutations are refused until the session acknowledges some.
 	MaxUnacknowledged = 1024
-	// MaxWork is how many pieces of work one command does: links that it releases or grants, sessions and objects that
-	// it takes out. CmdContinue does the rest. With the link that the command itself is about it touches no more than
-	// MaxTouched.
+	// MaxWork is how many pieces of work one command does: links released or granted, sessions and objects removed.
+	// CmdContinue does the rest. With the command's own link a command touches no more than MaxTouched links.
 	MaxWork    = 2000
 	MaxTouched = 2048
 	// MaxLinksPerSession is how many semaphores a session may own and wait for in one shard.
 	MaxLinksPerSession = 65_536
-	// MaxBatch is the most commands in one batch, MaxBatchBytes the most bytes.
+	// MaxBatch is the most commands in a batch, MaxBatchBytes the most bytes.
 	MaxBatch      = 16_384
 	MaxBatchBytes = 16 << 20
-	// MaxList is the most sessions or waiters that one command may name.
+	// MaxList is the most sessions or waiters that a command may name.
 	MaxList = 10_000
-	// MaxPage is the most entries that one read returns, and so the most that are read under one
-	// hold of the read lock.
+	// MaxPage is the most entries of a read, and so the most entries read under one hold of the read lock.
 	MaxPage = 1000
 )
 
-// Forever is the acquire timeout that never fires, in milliseconds, and the count and the limit
-// that stand for "all of it".
+// Forever is the acquire timeout that never fires, in milliseconds. As a count and as a limit Forever stands for
+// "all".
 const Forever = ^uint64(0)
 
-// Exclusive is the count that takes a semaphore of unbounded limit for one owner alone.
+// Exclusive is the count that takes a semaphore of unbounded limit for a single owner.
 const Exclusive = ^uint64(0)

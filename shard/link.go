@@ -2,14 +2,14 @@ package shard
 
 import "github.com/signalbox/signalbox/protocol"
 
-// link is one session's part in one object: owner or waiter.
+// link is one session's part in one object, as an owner or a waiter.
 type link struct {
 	session handle
 	object  handle
 	order   OrderID
 	count   uint64
 	number  uint64 // of the latest acquire
-	since   uint64 // when it began to wait, or to own: wall clock, milliseconds; for people
+	since   uint64 // when the session began to wait, or to own: wall clock, milliseconds; for people
 	data    string
 	timeout waitTime // of the latest acquire
 	body    handle   // what the object's kind holds for the link, in a store of the kind; zero for nothing
@@ -22,7 +22,7 @@ type waitTime uint32
 
 const waitForever = ^waitTime(0)
 
-// newWaitTime returns what a command or a record says in milliseconds; ok is false where that is too long.
+// newWaitTime converts the milliseconds of a command or a record; ok is false for a time that is too long.
 func newWaitTime(millis uint64) (w waitTime, ok bool) {
 	if millis == Forever {
 		return waitForever, true
@@ -37,14 +37,14 @@ func (w waitTime) millis() uint64 {
 	return uint64(w)
 }
 
-// setTimeout gives a link the time that a command says, which was checked.
+// setTimeout gives a link the time of a command, which was checked before.
 func (l *link) setTimeout(millis uint64) {
 	var ok bool
 	l.timeout, ok = newWaitTime(millis)
 	assert(ok, "no acquire waits for longer than MaxAcquireTimeout but those that wait forever")
 }
 
-// walkedLinks is up to how many links of an object are looked through one by one.
+// walkedLinks is up to how many links of an object find looks through one by one.
 const walkedLinks = 8
 
 // linkStore holds links in two orders, both by order id: per object and per session.
@@ -52,8 +52,8 @@ type linkStore struct {
 	slab[link]
 	byObject  forest
 	bySession forest
-	index     map[linkKey]handle // the links of objects that are indexed
-	peak      int                // the most that the index had since it was made
+	index     map[linkKey]handle // the links of indexed objects
+	peak      int                // the largest size of the index since its making
 }
 
 type linkKey struct {
@@ -62,7 +62,7 @@ type linkKey struct {
 
 func newLinkStore() linkStore { return linkStore{index: make(map[linkKey]handle)} }
 
-// find returns the link between the object and the session, zero where there is none.
+// find returns the link between the object and the session, or zero.
 func (st *linkStore) find(o *object, object, session handle) handle {
 	if o.linkCount == 0 {
 		return 0
@@ -94,7 +94,7 @@ func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle
 	return h
 }
 
-// insertLink puts a new link behind all others of its session and of its object.
+// insertLink puts a new link at the end of the links of its session and of its object.
 func (m *Machine) insertLink(session, object handle, order OrderID) handle {
 	h := m.links.alloc()
 	l := m.links.at(h)
@@ -113,7 +113,7 @@ func (m *Machine) insertLink(session, object handle, order OrderID) handle {
 	return h
 }
 
-// setData gives a link other data.
+// setData replaces the data of a link.
 func (m *Machine) setData(h handle, data []byte) {
 	l := m.links.at(h)
 	if l.data == string(data) {
@@ -123,8 +123,8 @@ func (m *Machine) setData(h handle, data []byte) {
 	l.data = string(data)
 }
 
-// setBody gives a link that has none a body of its kind. A kind that changes a body calls touchLink before, and charges
-// its node for what it has become longer by.
+// setBody gives a link its body of the object's kind, once. A kind that changes a body calls touchLink before, and
+// charges its node for the growth of the body.
 func (m *Machine) setBody(h, body handle) {
 	m.touchLink(h)
 	l := m.links.at(h)
@@ -146,7 +146,8 @@ func (st *linkStore) removeFromIndex(k linkKey) {
 	}
 }
 
-// addToIndex puts the link into the index, or all links of its object where they are not there yet.
+// addToIndex puts the link into the index; for an object without an index, addToIndex puts all links of the object
+// in.
 func (st *linkStore) addToIndex(o *object, object, h handle) {
 	if o.indexed {
 		st.index[linkKey{object, st.at(h).session}] = h
@@ -158,7 +159,7 @@ func (st *linkStore) addToIndex(o *object, object, h handle) {
 	}
 }
 
-// removeLink takes a link out of its object and its session.
+// removeLink removes a link from its object and its session.
 func (m *Machine) removeLink(h handle) {
 	l := m.links.at(h)
 	m.touchLink(h)
@@ -193,14 +194,14 @@ func (m *Machine) removeLink(h handle) {
 	}
 }
 
-// countWaiter keeps the numbers of those who wait: in the shard, and of the session.
+// countWaiter counts waiting links, of the shard and of the session.
 func (m *Machine) countWaiter(session handle, by int) {
 	m.waiters += by
 	s := m.sessions.at(session)
 	s.waits = uint32(int(s.waits) + by)
 }
 
-// emitFor emits an effect about the link's acquire to its session.
+// emitFor emits an effect about the link's acquire to the link's session.
 func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	l := m.links.at(h)
 	o := m.objects.at(l.object)
@@ -210,12 +211,12 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	return e
 }
 
-// mayAddLink reports whether the session may own or wait for one more.
+// mayAddLink reports whether the session may have a further link.
 func (m *Machine) mayAddLink(session handle) bool {
 	return m.rules < linksPerSession || m.sessions.at(session).linkCount < uint32(m.bounds.SessionLinks)
 }
 
-// answerAcquired answers that the session owns. The limit is the one that the answer reports.
+// answerAcquired answers that the session is an owner. The limit is the semaphore's limit in the answer.
 func (m *Machine) answerAcquired(h handle, limit uint64) {
 	e := m.answer(protocol.StatusSuccess)
 	e.Flags, e.Order, e.Limit = FlagAcquired, m.links.at(h).order, limit

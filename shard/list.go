@@ -8,17 +8,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ObjectView is an object of any kind as listings of all kinds show it.
+// ObjectView is an object of any kind in listings of all kinds.
 type ObjectView struct {
 	Name     string
 	Kind     ObjectKind
 	Revision Revision
-	Links    int // of sessions that own it, belong to it or wait for it
+	Links    int // of sessions that own the object, belong to it or wait for it
 }
 
-// ListObjects appends objects of all kinds of the node whose names begin with prefix and come behind after, in order of
-// name. It appends at most limit and looks at no more than MaxPage; last is the last name looked at, the after of the
-// next call where there is more.
+// ListObjects appends the objects of all kinds in the node whose names begin with prefix and come behind after, in
+// order of name. ListObjects appends at most limit objects and looks at no more than MaxPage. last is the last name
+// looked at: the after of the next call, if there is more.
 func (m *Machine) ListObjects(n NodeID, prefix, after string, limit int, dst []ObjectView) (_ []ObjectView,
 	last string, more bool) {
 	last, more = m.walkNames(n, prefix, after, limit, func(o *object) bool {
@@ -30,8 +30,8 @@ func (m *Machine) ListObjects(n NodeID, prefix, after string, limit int, dst []O
 	return dst, last, more
 }
 
-// walkNames shows fn the objects of a node in order of name, but for those that are deleted, until fn has taken as many
-// as the limit says or MaxPage were looked at. It returns the last name that was looked at, and whether there is more.
+// walkNames shows fn the objects of a node in order of name, without deleted objects. It ends after fn has taken
+// limit objects, or after a look at MaxPage objects. It returns the last name looked at, and whether there is more.
 func (m *Machine) walkNames(n NodeID, prefix, after string, limit int, fn func(o *object) bool) (last string,
 	more bool) {
 	m.mu.RLock()
@@ -77,17 +77,17 @@ func (m *Machine) nameAfter(root handle, prefix, after string) handle {
 	return found
 }
 
-// SessionView is a session as readers see it.
+// SessionView is a session for readers.
 type SessionView struct {
 	ID          SessionID
 	Node        NodeID
-	Home        bool // this shard is its home; otherwise the next three are zero
+	Home        bool // this shard is the home; for a guest the next three are zero
 	Timeout     uint64
 	Description string
-	Keyed       bool // it has a protection key
-	Owns        int  // how much it has in this shard
+	Keyed       bool // has a protection key
+	Owns        int  // number of links in this shard
 	Waits       int
-	Created     uint64 // wall clock, milliseconds since 1970; 0 where it is not known, and for guests
+	Created     uint64 // wall clock, milliseconds since 1970; 0 if unknown, and for guests
 	Client      ClientState
 }
 
@@ -99,7 +99,7 @@ func (s *session) view() SessionView {
 	}
 }
 
-// Session returns one session.
+// Session returns a session.
 func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -110,8 +110,8 @@ func (m *Machine) Session(id SessionID) (v SessionView, known bool) {
 	return m.sessions.at(h).view(), true
 }
 
-// KeyMatches reports whether a client that shows the key may take the session over: it has the same key,
-// or the session has none.
+// KeyMatches reports whether a client with the key may take the session over: the session has the same key, or no
+// key.
 func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -123,9 +123,9 @@ func (m *Machine) KeyMatches(id SessionID, key []byte) bool {
 	return s.keyLen == 0 || string(s.key[:s.keyLen]) == string(key)
 }
 
-// ListSessions appends the sessions of a node whose home is here and whose ids come behind after, in
-// order of id, and reports whether there are more. It looks at no more than MaxPage; after is the last
-// id looked at for the next call.
+// ListSessions appends the sessions of a node with their home here and with ids behind after, in order of id, and
+// reports whether there are more. ListSessions looks at no more than MaxPage sessions; last is the last id looked at,
+// for the next call.
 func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []SessionView) (_ []SessionView,
 	last SessionID, more bool) {
 	m.mu.RLock()
@@ -162,12 +162,12 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 type Holding struct {
 	Name string
 	Kind ObjectKind
-	Role string // what the session is to the object, in a word for people
+	Role string // the session's part in the object, in a word for people
 	LinkView
 }
 
-// ListHoldings appends what a session has in this shard, of every kind, behind an order id, in order
-// of order id, and reports whether there is more.
+// ListHoldings appends the links of a session in this shard, to objects of every kind, behind an order id, in order
+// of order id, and reports whether there are more.
 func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Holding) (_ []Holding, more bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -194,7 +194,7 @@ func (m *Machine) ListHoldings(id SessionID, after OrderID, limit int, dst []Hol
 	return dst, false
 }
 
-// linkBehind returns the first link of a session behind an order id, zero where there is none.
+// linkBehind returns the first link of a session behind an order id, or zero.
 func (m *Machine) linkBehind(session handle, after OrderID) (h handle) {
 	for at := m.sessions.at(session).links; at != 0; {
 		if m.links.at(at).order > after {
@@ -206,7 +206,7 @@ func (m *Machine) linkBehind(session handle, after OrderID) (h handle) {
 	return h
 }
 
-// Linked reports whether a session owns something of an object, waits for it, or takes part in it.
+// Linked reports whether a session owns a part of an object, waits for the object, or takes part in it.
 func (m *Machine) Linked(id SessionID, of Ref) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -220,7 +220,7 @@ type ObjectName struct {
 	Name string
 }
 
-// ListSlot returns the sessions and the objects of one slot, in order of id, node and name: what goes
+// ListSlot returns the sessions and the objects of one slot, in order of id, node and name: the content that moves
 // along when the slot moves to another shard.
 func (m *Machine) ListSlot(slot Slot) (sessions []SessionID, objects []ObjectName) {
 	m.mu.RLock()

@@ -5,19 +5,19 @@ import (
 	"io"
 )
 
-// HostID names a host of the cluster. Zero stands for "none" or "unknown".
+// HostID names a host of the cluster. Zero means no host, or an unknown host.
 type HostID uint64
 
-// Outcome is what became of a proposal, as far as its proposer can know.
+// Outcome is the outcome of a proposal, as far as the proposer can know.
 type Outcome uint8
 
 const (
-	// OutcomeApplied: the batch was committed and this host's replica applied it.
+	// OutcomeApplied: the batch was committed, and the replica of the proposing host applied it.
 	OutcomeApplied Outcome = 1
-	// OutcomeDropped: the log did not take the batch: no leader, or leadership on its way to another
-	// host. It was not applied and never will be.
+	// OutcomeDropped: the log did not take the batch, for lack of a leader or because the leadership was moving to
+	// another host. The batch was not applied and never will be.
 	OutcomeDropped Outcome = 2
-	// OutcomeUnknown: it may have been applied, may be applied later, or never.
+	// OutcomeUnknown: the batch may have been applied, may be applied later, or never.
 	OutcomeUnknown Outcome = 3
 )
 
@@ -35,94 +35,91 @@ func (o Outcome) String() string {
 }
 
 var (
-	// ErrLogClosed is returned by calls on a log that was closed.
+	// ErrLogClosed is returned by calls on a closed log.
 	ErrLogClosed = errors.New("shard: the log is closed")
 	// ErrLogBusy is returned when the log takes no more for now. Nothing was proposed.
 	ErrLogBusy = errors.New("shard: the log is busy")
 	// ErrNoQuorum is given to a barrier that no majority confirmed in time.
 	ErrNoQuorum = errors.New("shard: no majority confirmed the read barrier")
-	// ErrNotMember is returned for a host that has no replica of the shard.
+	// ErrNotMember is returned for a host without a replica of the shard.
 	ErrNotMember = errors.New("shard: that host has no replica of the shard")
 )
 
-// Leadership is what one host believes about who leads a shard. It may be wrong or old: only a
-// barrier is sure. Term grows with every election.
+// Leadership is a host's belief about the leader of a shard. The belief may be wrong or old: only a barrier is sure.
+// Term grows with every election.
 type Leadership struct {
 	Leader HostID // zero: unknown
 	Term   uint64
 }
 
-// Log is one host's end of the replicated log of a shard. All methods may be called from any
-// goroutine, return without waiting for the network or the disk, and give their outcome to a
-// callback. Callbacks run on the log's own goroutines, each exactly once, also when the log is closed
-// (then perhaps after Close has returned); they must not block, and may call the log. So may the state
-// machine: LeadershipChanged everything, Apply only Propose, its other methods nothing.
+// Log is one host's end of the replicated log of a shard. All methods may be called from any goroutine, return
+// without waiting for the network or the disk, and give their outcome to a callback. Callbacks run on the log's own
+// goroutines, each exactly once, also when the log is closed (then perhaps after Close has returned). Callbacks must
+// not block, and may call the log. The state machine may call the log too: LeadershipChanged may call every method,
+// Apply only Propose, the other methods of the state machine none.
 type Log interface {
-	// Propose hands over an encoded batch. The log keeps no reference to it after returning. Batches
-	// proposed one after the other on one host are applied in that order where they are applied at
-	// all; across a change of leader an earlier one may be lost while a later one is not.
-	// With a nil error done is called once; with OutcomeApplied after Apply of this host's state
-	// machine has returned for the batch.
+	// Propose hands over an encoded batch. The log keeps no reference to the batch after returning. Batches that one
+	// host proposes one after the other are applied in their order, as far as they are applied at all; across a
+	// change of leader an earlier batch may be lost although a later batch is not. If the error is nil, done is
+	// called once; with OutcomeApplied after Apply of the host's state machine has returned for the batch.
 	Propose(batch []byte, done func(Outcome)) error
 
-	// Forward hands a batch to whichever host leads, best effort: it may be lost without a word, and
-	// only the state shows what became of it. It is for what a host that does not lead says of itself,
-	// again and again until it sees it. It may take effect more than once. ErrLogBusy: try later.
+	// Forward hands a batch to the present leader, best effort: the batch may be lost without a word, and only the
+	// state shows its outcome. A host that does not lead forwards reports about itself, again and again until the
+	// state has them. A batch may take effect more than once. ErrLogBusy: try later.
 	Forward(batch []byte) error
 
-	// Barrier asks a majority whether the leader this host knows still leads. done(nil) is called
-	// when that is so and this host's state machine has applied everything that was committed before
-	// Barrier was called: what is read from it then is not stale. Barriers share rounds. Where no
-	// leader is known it may fail at once: who tries again waits a little first.
+	// Barrier asks a majority whether the known leader still leads. done(nil) is called after a majority has
+	// confirmed the leader and the host's state machine has applied everything that was committed before the call of
+	// Barrier: a read of the state is not stale then. Barriers share rounds. Without a known leader Barrier may fail
+	// at once: callers wait a little before they try again.
 	Barrier(done func(error)) error
 
-	// Leadership returns this host's belief. It is cheap.
+	// Leadership returns the host's belief. The call is cheap.
 	Leadership() Leadership
 
 	// Transfer asks for leadership to move to another host; best effort, and proposals are dropped
 	// meanwhile. The outcome shows as a change of Leadership.
 	Transfer(to HostID) error
 
-	// Close ends this host's part: no call of the state machine is under way or comes after it
-	// returns, and what is in flight ends as OutcomeUnknown or with ErrLogClosed. A second one does
-	// nothing.
+	// Close ends the host's part. No call of the state machine is under way or begins after Close has returned;
+	// proposals and barriers in flight end as OutcomeUnknown or with ErrLogClosed. A second Close does nothing.
 	Close() error
 }
 
-// Entry is one committed batch.
+// Entry is a committed batch.
 type Entry struct {
 	Index uint64
 	Data  []byte // valid during Apply only
 }
 
-// StateMachine is what a log feeds. Apply, PrepareSnapshot and Restore never overlap one another;
-// Snapshot.Save may run beside Apply.
+// StateMachine is the consumer of a log. Apply, PrepareSnapshot and Restore never overlap; Snapshot.Save may run
+// beside Apply.
 type StateMachine interface {
-	// Apply applies entries in order, at least one; their indices grow and may have gaps. An error means that this
-	// replica cannot go on (an entry that it does not understand); the log stops feeding it.
+	// Apply applies entries in order, at least one; their indices grow and may have gaps. An error means that the
+	// replica cannot go on, because of an entry that it does not understand; the log sends no further entries.
 	Apply(entries []Entry) error
 
-	// PrepareSnapshot fixes the state as it is now, in next to no time.
+	// PrepareSnapshot fixes the present state, in next to no time.
 	PrepareSnapshot() (Snapshot, error)
 
-	// Restore replaces the state by that of a saved snapshot.
+	// Restore replaces the state by a saved snapshot.
 	Restore(r io.Reader) error
 
-	// LeadershipChanged reports every change in this host's belief, in order, from one goroutine. It
-	// must not block. Terms never fall, and a host that has ceased to lead a term never leads that term
-	// again: it needs another election, and that another term.
+	// LeadershipChanged reports every change of the host's belief, in order, from one goroutine, and must not block.
+	// Terms never fall. A host that has ceased to lead in a term never leads in the same term again: a new election
+	// begins a new term.
 	LeadershipChanged(l Leadership)
 }
 
 // Snapshot is a state fixed by PrepareSnapshot.
 type Snapshot interface {
-	// Save writes the state; it may take long and runs beside Apply. It ends early with
-	// ErrSnapshotStopped when stop is closed.
+	// Save writes the state. Save may take long and runs beside Apply. When stop is closed, Save ends early with
+	// ErrSnapshotStopped.
 	Save(w io.Writer, stop <-chan struct{}) error
-	// Discard releases what the snapshot holds on to. It must be called, after Save too; more than
-	// once is allowed.
+	// Discard releases the memory of the snapshot. Discard must be called, after Save too; further calls are allowed.
 	Discard()
 }
 
-// ErrSnapshotStopped is returned by Save when it was asked to stop.
+// ErrSnapshotStopped is returned by a Save that was stopped.
 var ErrSnapshotStopped = errors.New("shard: saving the snapshot was stopped")

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Options say what a machine starts from. They must be the same on all replicas of a shard.
+// Options are the settings of a new machine. They must be equal on all replicas of a shard.
 type Options struct {
-	// Slots are the slots that the shard serves. The zero value means all.
+	// Slots are the slots of the shard. The zero value means all.
 	Slots SlotSet
 	// History is how many changes of owners the machine remembers for Changes, over all semaphores.
 	// It is rounded up to a power of two. Zero means DefaultHistory.
 	History int
-	// Bounds are what a command and a session may do. Tests make them smaller.
+	// Bounds are the limits of commands and sessions. Tests make them smaller.
 	Bounds Bounds
 }
 
@@ -25,72 +25,72 @@ type Options struct {
 type Bounds struct {
 	Work         int
 	SessionLinks int
-	AnswerBytes  int // of one session
+	AnswerBytes  int // of a session
 }
 
 // DefaultHistory is how many changes of owners a machine remembers where Options do not say. A full
 // history takes 2.5 MiB.
 const DefaultHistory = 1 << 16
 
-// content is all that a machine holds: what its commands made, and what follows from that. Restore replaces it as a
-// whole.
+// content is the whole state of a machine: the work of its commands, and everything derived from that work. Restore
+// replaces the content as a whole.
 type content struct {
 	slots        SlotSet
 	lastOrder    OrderID
 	lastRevision Revision
 	lastSession  uint64
-	clock        clock.Clock // its term is the highest that began
-	level        level.Level // commands above it are refused
-	nextLevel    level.Level // takes its place when the batch is through
+	clock        clock.Clock // with the highest term that began
+	level        level.Level // commands above the level are refused
+	nextLevel    level.Level // becomes the level at the end of the batch
 	quota        quota       // of the shard
-	bytes        uint64      // what all of its nodes take together
+	bytes        uint64      // the sum over all nodes
 
 	nodes    map[NodeID]*node
-	listed   []*node      // the same nodes, each at its place
-	dropping []NodeID     // those of them that are being dropped
-	limited  []NodeLimits // those of them that have a quota of their own, by id
+	listed   []*node      // all nodes, each at its place
+	dropping []NodeID     // the nodes that are being dropped
+	limited  []NodeLimits // the nodes with a quota of their own, by id
 	sessions sessionStore
-	bodies   slab[answerBodies] // of the answers that are kept for sessions
+	bodies   slab[answerBodies] // of the answers kept for sessions
 	objects  objectStore
 	links    linkStore
 	history  history
 	pending  []pendingWork
-	guests   int // sessions whose home is elsewhere
+	guests   int // sessions with another home
 	waiters  int // links that do not own
 	alarms   clock.Alarms[handle]
 
-	// The kinds of objects, each with a store of its own for what only it has, and how many there are of each.
+	// The kinds of objects, each with a store for its own state, and the number of objects of each kind.
 	kinds  [MaxKinds]kind
 	ofKind [MaxKinds]int
 }
 
 // Machine is the state machine of a data shard.
 //
-// Apply and Restore are called by the log, never at the same time. The reads may be called from any
-// goroutine; they take the machine's read lock for one page at most.
+// The log calls Apply and Restore, never at the same time. Reads may be called from any goroutine; a read takes the
+// machine's read lock for one page at most.
 type Machine struct {
 	mu sync.RWMutex // guards everything below; Apply and Restore write
 
 	content
 
-	// epoch is the number of the newest snapshot. A thing whose stamp is below it may have to be
-	// preserved before it changes. snapshots are those whose Save is not over.
+	// epoch is the number of the newest snapshot. A session, object or link with a stamp below the epoch may have to
+	// be preserved before it changes. snapshots are the snapshots that are not discarded.
 	epoch     uint32
 	snapshots []*snapshot
 	speller   // of names in effects
 
 	bounds Bounds
 
-	// What Apply is at.
+	// The state of Apply.
 	out  *Effects
 	op   int32
-	left int // how many pieces of work the command may still do; a last one may take it below zero
+	left int // pieces of work left for the command; the last piece may take it below zero
 	// touched is how often the command touched links, worked how much was done since the lock was taken.
 	touched, worked int
 	rules           level.Level // of the command
 	wall            uint64      // the Time of the command
 	stamp           clock.Stamp // of the batch
-	result          int         // place of the command's Result in out.List, -1 before there is one
+	result          int         // index of the command's Result in out.List, -1 before there is a Result
 	target          target
 }
 
@@ -116,7 +116,7 @@ func New(o Options) *Machine {
 	return m
 }
 
-// newContent returns that of an empty machine.
+// newContent returns the content of an empty machine.
 func newContent(slots SlotSet, historyLimit int) content {
 	c := content{
 		slots: slots, level: level.First, nextLevel: level.First, quota: newShardQuota(Limits{}),
@@ -131,8 +131,8 @@ func newContent(slots SlotSet, historyLimit int) content {
 	return c
 }
 
-// replaceContent makes what the machine holds that of c, which must not be used any more. The trees are at another
-// address then, where the slabs find them, and so are the objects that alarms are ordered by.
+// replaceContent gives the machine the content c; callers must not use c any more. The copy has the trees at new
+// addresses, so the slabs get the new addresses, and the alarms get the order of the new object store.
 func (m *Machine) replaceContent(c content) {
 	m.content = c
 	m.sessions.trees = []*forest{&m.sessions.byID}
@@ -141,9 +141,9 @@ func (m *Machine) replaceContent(c content) {
 	m.alarms.Before = m.objects.stands
 }
 
-// Apply carries out the commands of a batch in order and appends what they bring about to out. The
-// batch must have come from DecodeBatch, or be as if: nothing of it is kept after returning. Between two commands
-// readers get in where much was done.
+// Apply applies the commands of a batch in order and appends their effects to out. The batch must have come from
+// DecodeBatch, or be like a decoded batch: the machine keeps nothing of its memory after returning. After much work
+// Apply lets readers in between two commands.
 func (m *Machine) Apply(b *Batch, out *Effects) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,11 +202,11 @@ func (m *Machine) apply(c *Command) {
 // emit appends an effect of the current command. The pointer is good until the next emit.
 func (m *Machine) emit(k EffectKind) *Effect {
 	e := m.out.next()
-	*e = Effect{Kind: k, Op: m.op} // in place: an append would copy it
+	*e = Effect{Kind: k, Op: m.op} // in place: an append would copy the effect
 	return e
 }
 
-// answer emits the current command's Result, the only one.
+// answer emits the current command's Result, exactly one.
 func (m *Machine) answer(s protocol.Status) *Effect {
 	if m.result >= 0 {
 		panic("shard: a command was answered twice")
@@ -217,7 +217,7 @@ func (m *Machine) answer(s protocol.Status) *Effect {
 	return e
 }
 
-// assert stops the replica rather than let it go on in a state that must not be.
+// assert stops the replica, because a replica must not go on in an impossible state.
 func assert(ok bool, what string) {
 	if !ok {
 		panic("shard: broken invariant: " + what)

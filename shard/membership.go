@@ -6,11 +6,12 @@ import (
 )
 
 var (
-	// ErrOtherMembership is returned for a change that was made for another membership than the one that there is. It
-	// has changed nothing and never will.
+	// ErrOtherMembership is returned for a change of a membership that is not the present membership. The change has
+	// had no effect and never will.
 	ErrOtherMembership = errors.New("shard: the membership is another one than that of the change")
-	// ErrMembershipUnknown is returned for a change whose outcome is not known: it may have been made, may be made
-	// later, or never. The membership says which: it is read again, and the change is not repeated blindly.
+	// ErrMembershipUnknown is returned for a change with an unknown outcome: the change may have been made, may be
+	// made later, or never. Callers read the membership again to learn the outcome, and never repeat the change
+	// blindly.
 	ErrMembershipUnknown = errors.New("shard: the outcome of the change of the membership is not known")
 	// ErrNotLeader is returned by a host that does not lead the shard. Nothing was changed.
 	ErrNotLeader = errors.New("shard: this host does not lead the shard")
@@ -19,26 +20,27 @@ var (
 	ErrMembershipRule = errors.New("shard: the change of the membership is not allowed")
 )
 
-// Incarnation is drawn at random when a host's data directory is made. It is a part of who a host is.
+// Incarnation is drawn at random when a host's data directory is made. The incarnation is a part of the host's
+// identity.
 type Incarnation = [16]byte
 
 // Member is a replica in the membership of a shard. A host has one at the most, and an id is never given twice.
 type Member struct {
 	Replica     uint64
 	Host        HostID
-	Incarnation Incarnation // of that host
-	// Voter is set where the replica votes. One that does not is a learner: it gets the log and can be read from.
+	Incarnation Incarnation // of the host
+	// Voter is set if the replica votes. A replica that does not vote is a learner: it gets the log and serves reads.
 	Voter bool
 }
 
 // Membership is the replicas of a shard.
 type Membership struct {
-	// Change numbers the membership, and grows with every change of it.
+	// Change numbers the membership, and grows with every change.
 	Change  uint64
 	Members []Member // by replica
 }
 
-// Member returns the member of an id, nil where there is none.
+// Member returns the member with an id, or nil.
 func (m *Membership) Member(replica uint64) *Member {
 	for i := range m.Members {
 		if m.Members[i].Replica == replica {
@@ -48,7 +50,7 @@ func (m *Membership) Member(replica uint64) *Member {
 	return nil
 }
 
-// On returns the replica on a host, nil where it has none.
+// On returns the replica on a host, or nil.
 func (m *Membership) On(host HostID) *Member {
 	for i := range m.Members {
 		if m.Members[i].Host == host {
@@ -58,17 +60,17 @@ func (m *Membership) On(host HostID) *Member {
 	return nil
 }
 
-// Members reads and changes the membership of a shard at one host. All calls wait for the log, and may be made from any
-// goroutine. One change of a shard is under way at a time; another one meanwhile is refused with ErrLogBusy.
+// Members reads and changes the membership of a shard at one host. All calls wait for the log, and may be made from
+// any goroutine. One change of a shard is under way at a time; a second change meanwhile is refused with ErrLogBusy.
 //
-// A change names the membership that it is for by its number: in any other one it changes nothing and ends with
-// ErrOtherMembership, however late it comes. Where the context ends first the outcome of a change is
-// ErrMembershipUnknown.
+// A change names the membership to be changed by its number. If the shard has a different membership by then, the
+// change has no effect and ends with ErrOtherMembership, however late the change arrives. If the context ends first,
+// the outcome of a change is ErrMembershipUnknown.
 type Members interface {
-	// Membership reads the membership with a barrier: it shows every change that was over before the call. Any host
-	// with a replica may ask.
+	// Membership reads the membership with a barrier: the result shows every change that was over before the call.
+	// Any host with a replica may ask.
 	Membership(ctx context.Context) (Membership, error)
-	// AddLearner adds a replica on a host, at the leader. The host starts it as one that joins.
+	// AddLearner adds a replica on a host, at the leader. The host starts the replica as a joining replica.
 	AddLearner(ctx context.Context, replica uint64, host HostID, incarnation Incarnation, change uint64) error
 	// Promote makes a learner a voter, at the leader.
 	Promote(ctx context.Context, replica, change uint64) error
@@ -77,14 +79,15 @@ type Members interface {
 	Remove(ctx context.Context, replica, change uint64) error
 }
 
-// Progress is how far a replica has the log, by what it has answered to its leader in the leader's term.
+// Progress is how much of the log a replica has, by its answers to its leader in the leader's term.
 type Progress struct {
 	Replica uint64
-	Index   uint64 // the last that it has acknowledged
-	// Tried is set once the leader has sent it anything.
+	Index   uint64 // the last acknowledged index
+	// Tried is set once the leader has sent the replica anything.
 	Tried bool
-	// SilentMillis is how long ago it answered last; where it never did, how long that has been tried.
+	// SilentMillis is the time since the replica's last answer; without any answer, the time since the first attempt.
 	SilentMillis uint64
-	// Percent is how much of a snapshot it has got, Rate in bytes a second; both are 0 where it is sent none.
+	// Percent is the received part of a snapshot, Rate is in bytes a second; both are 0 while no snapshot is being
+	// sent.
 	Percent, Rate uint64
 }

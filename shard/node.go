@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// node is what a shard knows of a coordination node: that something of it is here. Its path and
-// config are the meta shard's.
+// node is a coordination node with sessions, objects or quotas in the shard. The path and the config of the node
+// belong to the meta shard.
 type node struct {
 	id       NodeID
 	place    int    // in the machine's list
@@ -18,7 +18,7 @@ type node struct {
 	sessions int
 	objects  int
 	quota    quota
-	bytes    uint64 // what counts in its quota of bytes
+	bytes    uint64 // the sum in its quota of bytes
 }
 
 func newNode(id NodeID) *node { return &node{id: id, quota: newNodeQuota(Limits{})} }
@@ -55,7 +55,8 @@ func (m *Machine) removeNode(n *node) {
 	assert(len(m.listed) == len(m.nodes), "every node that is known is listed")
 }
 
-// forgetIfEmpty drops the node from the list of the known when nothing of it is left and it has no quota of its own.
+// forgetIfEmpty takes a node off the record after its last session and object, unless the node has a quota of its
+// own.
 func (m *Machine) forgetIfEmpty(n *node) {
 	if n.sessions > 0 || n.objects > 0 {
 		return
@@ -66,7 +67,7 @@ func (m *Machine) forgetIfEmpty(n *node) {
 	}
 }
 
-// nodeDrop removes a part of what a dropped node has here.
+// nodeDrop removes a part of a dropped node's objects and sessions.
 func (m *Machine) nodeDrop(c *Command) {
 	n := m.nodes[c.Node]
 	if n == nil {

@@ -6,16 +6,16 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A gateway keeps nothing of a session from one stream to the next, and each shard knows only the numbers of mutations
-// that it has applied itself. So the session's home gives each stream a space of numbers that none had before.
+// A gateway keeps nothing of a session from one stream to the next, and each shard knows only the numbers of
+// mutations that the shard itself has applied. So the session's home gives each stream a new space of numbers.
 
 // NumbersLevel is the level from which sessions draw spaces of numbers.
 var NumbersLevel = commandLevels[CmdSessionNumbers]
 
-// lastNumberSpace is the last space: all of its numbers fit into 64 bits.
+// lastNumberSpace is the last space: all its numbers fit into 64 bits.
 const lastNumberSpace = math.MaxUint64/protocol.NumberSpace - 1
 
-// numberSpaceOf returns the space that a number is in.
+// numberSpaceOf returns the space of a number.
 func numberSpaceOf(number uint64) uint64 { return number / protocol.NumberSpace }
 
 // sessionNumbers draws the session's next space of numbers.
@@ -35,8 +35,8 @@ func (m *Machine) sessionNumbers(c *Command) {
 	m.answer(protocol.StatusSuccess).Number = space * protocol.NumberSpace
 }
 
-// sessionAtHome finds the session of a command that only its client may give, and that has shown its key. It answers
-// and returns zero where there is none.
+// sessionAtHome finds the session of a command that only the session's own client may give, and checks the key. If
+// the session is missing or the key is wrong, sessionAtHome answers and returns zero.
 func (m *Machine) sessionAtHome(c *Command) handle {
 	if !m.slots.Has(c.Session.Slot()) {
 		m.answer(protocol.StatusMoved)

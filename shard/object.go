@@ -2,16 +2,16 @@ package shard
 
 import "bytes"
 
-// object is what named things of every kind have in common.
+// object is the common part of named things of every kind.
 type object struct {
 	track
 
-	node handle // where its node stands in the store's list
+	node handle // the place of its node in the store's list
 	name text
 
 	links       handle // root of its links by order id
 	lastLink    handle
-	firstWaiter handle // zero where no session waits
+	firstWaiter handle // zero without a waiting session
 	linkCount   uint32
 
 	body  handle // in the store of its kind
@@ -19,9 +19,9 @@ type object struct {
 	hash  uint32 // the upper half of its hash
 	slot  Slot
 	kind  ObjectKind
-	// deleting: it is deleted, and some of its links are pending. pending: it is on the list of what is.
+	// deleting: the object is deleted, and some of its links are pending. pending: the object is on the pending list.
 	deleting, pending bool
-	// indexed: its links are in the links' index, because they were once too many to walk.
+	// indexed: the links are in the links' index, because they were once too many to walk.
 	indexed bool
 }
 
@@ -36,7 +36,7 @@ type objectStore struct {
 
 func newObjectStore() objectStore { return objectStore{names: newTexts(), slots: make([]table, Slots)} }
 
-// find returns the object of that name, zero where there is none.
+// find returns the object of the name, or zero.
 func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
 	t := &st.slots[hash%Slots]
 	if t.count == 0 {
@@ -55,7 +55,7 @@ func (st *objectStore) find(hash uint64, n NodeID, name []byte) handle {
 	return 0
 }
 
-// alive returns the object of that name where it is of the kind and not deleted, else zero.
+// alive returns the object of the name if the object is of the kind and not deleted, else zero.
 func (st *objectStore) alive(k ObjectKind, n NodeID, name []byte) handle {
 	h := st.find(ObjectHash(n, name), n, name)
 	if h == 0 {
@@ -79,7 +79,7 @@ func (st *objectStore) name(o *object) string { return st.names.string(o.name) }
 
 func (st *objectStore) node(o *object) *node { return *st.nodes.at(o.node) }
 
-// stands reports whether an object stands before another one in the order of nodes and names.
+// stands reports whether an object stands before a second object in the order of nodes and names.
 func (st *objectStore) stands(a, b handle) bool {
 	x, y := st.at(a), st.at(b)
 	if x.node != y.node {
@@ -88,8 +88,7 @@ func (st *objectStore) stands(a, b handle) bool {
 	return st.nameOrder(x, y) < 0
 }
 
-// addObject makes an object of the target's name. The caller fills what its kind needs and
-// reports the creation.
+// addObject makes an object of the target's name. The caller fills in the state of the kind and reports the creation.
 func (m *Machine) addObject(k ObjectKind, t *target, id NodeID, name []byte, body handle) handle {
 	t.node = m.nodeFor(id)
 	h := m.objects.alloc()

@@ -5,43 +5,43 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// An object has parts that are described: its views, and others that are not watched.
+// An object has parts for descriptions: its views, and further parts that are never watched.
 
-// actsPart is the part that has what operators did.
+// actsPart is the part with the acts of operators.
 const actsPart = "acts"
 
-// PartOptions say what is described of an object.
+// PartOptions choose a part of an object and a page.
 type PartOptions struct {
-	Part  string // a view, or one of the other parts that the kind has
-	After uint64 // only rows behind this one: where the page before ended
+	Part  string // a view, or a further part of the kind
+	After uint64 // only rows behind the number: the end of the page before
 	Limit int    // at most so many rows, and never more than MaxPage; zero means MaxPage
 	Why   bool   // why the object does not move
-	// Now is the time of the shard as its leader estimates it, where that is known: what the log has said of it can be
-	// seconds ago where nothing happens.
+	// Now is the leader's estimate of the shard's time, if known. On an idle shard the time by the log can be seconds
+	// old.
 	Now uint64
 }
 
-// PartPage is one page of what there is to say of a part of an object.
+// PartPage is one page of the description of a part of an object.
 type PartPage struct {
-	// Revision is that of the part, where it is a view, else that of the object.
+	// Revision is the revision of a view; for a further part, the revision of the object.
 	Revision Revision
 	Now      uint64 // the time of the shard
-	Head     []byte // in the record of the part; empty for parts that have none
+	Head     []byte // in the record of the part; empty for parts without a head
 	Rows     []Row
-	More     bool // there is another page behind the last row
+	More     bool // a further page is behind the last row
 }
 
-// Found says what a read of a part came upon.
+// Found is the outcome of the search for a part.
 type Found uint8
 
-// There is no object of the kind and name, or it has no such part, or both are there.
+// The object of the kind and name is missing, or only the part is missing, or both are there.
 const (
 	FoundNothing Found = iota
 	FoundObject
 	FoundPart
 )
 
-// describeView describes a part that is a view.
+// describeView describes a view.
 func (p *PartPage) describeView(m *Machine, object handle, v view, o *PartOptions) {
 	var of Description
 	m.kinds[m.objects.at(object).kind].describe(m, object, v,

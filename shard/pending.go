@@ -7,18 +7,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A command does a bounded amount of work. Each link that is released or granted, and each session and object that is
-// taken out, is a piece of it. What a command has begun and does not come to is pending: it is part of the state, and
-// CmdContinue goes on with it, in the order in which it came to be pending. DESIGN.md, section 6, says what holds
-// meanwhile.
+// A command does a bounded amount of work. Each released or granted link, and each removed session or object, is a
+// piece of work. Work that a command has begun and not finished is pending: it is part of the state, and CmdContinue
+// continues it, in the order in which it became pending. DESIGN.md, section 6, says what holds meanwhile.
 
-// pendingWork is either a session that has ended and still has links, or an object: one that is deleted and still has
-// links, or one with waiters at its head that fit.
+// pendingWork is either an ended session that still has links, or an object. The object is deleted and still has
+// links, or has waiters at its head that fit.
 type pendingWork struct {
 	session, object handle
 }
 
-// beginWork gives the command as much work as its level says.
+// beginWork gives the command as much work as its level allows.
 func (m *Machine) beginWork(c *Command) {
 	m.touched, m.left = 0, math.MaxInt
 	if c.Level >= boundedWork {
@@ -26,17 +25,17 @@ func (m *Machine) beginWork(c *Command) {
 	}
 }
 
-// endWork checks what the command has touched.
+// endWork checks the number of links that the command has touched.
 func (m *Machine) endWork(c *Command) {
 	assert(c.Level < boundedWork || m.touched <= m.bounds.Work+ownTouches,
 		"a command touches no more links than it may")
 	m.worked += m.touched + 1
 }
 
-// ownTouches is how often a command may touch links besides its pieces of work: the one that it is about.
+// ownTouches is how often a command may touch its own link, beside the links of its pieces of work.
 const ownTouches = MaxTouched - MaxWork
 
-// deferSession leaves the links of a session that has ended to CmdContinue.
+// deferSession leaves the links of an ended session to CmdContinue.
 func (m *Machine) deferSession(h handle) {
 	if s := m.sessions.at(h); !s.ending {
 		s.ending = true
@@ -44,7 +43,7 @@ func (m *Machine) deferSession(h handle) {
 	}
 }
 
-// deferObject leaves what is to be done with an object to CmdContinue.
+// deferObject leaves the rest of the work on an object to CmdContinue.
 func (m *Machine) deferObject(h handle) {
 	if o := m.objects.at(h); !o.pending {
 		o.pending = true
@@ -52,20 +51,20 @@ func (m *Machine) deferObject(h handle) {
 	}
 }
 
-// removePending takes what is over off the list.
+// removePending takes finished work off the list.
 func (m *Machine) removePending(p pendingWork) {
 	i := slices.Index(m.pending, p)
 	assert(i >= 0, "what is marked as pending is on the list")
 	m.pending = slices.Delete(m.pending, i, i+1)
 }
 
-// continueWork goes on with what is pending. What it does not come to the end of goes behind the others.
+// continueWork continues the pending work. Work that stays unfinished goes to the end of the list.
 func (m *Machine) continueWork() {
 	for len(m.pending) > 0 && m.left > 0 {
 		p := m.pending[0]
 		m.pending = slices.Delete(m.pending, 0, 1)
 		if p.session != 0 {
-			m.sessions.at(p.session).ending = false // releaseLinks puts it back where links are left
+			m.sessions.at(p.session).ending = false // releaseLinks defers the session again if links are left
 			m.releaseLinks(p.session)
 			continue
 		}
@@ -80,7 +79,7 @@ func (m *Machine) continueWork() {
 	m.answerMore(len(m.pending) > 0)
 }
 
-// answerMore answers a command that may have done a part only.
+// answerMore answers a command that may have done only a part.
 func (m *Machine) answerMore(more bool) {
 	if e := m.answer(protocol.StatusSuccess); more {
 		e.Flags = FlagMore
@@ -109,7 +108,7 @@ func (m *Machine) pendingState() []PendingState {
 	return list
 }
 
-// restorePending puts the list back when everything that it names is there.
+// restorePending puts the list back after all sessions and objects.
 func (m *Machine) restorePending(list []PendingState) error {
 	for _, p := range list {
 		if p.Session != 0 {

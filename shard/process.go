@@ -5,16 +5,17 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// KindProcess is the kind of coordination processes. Their rules are in package process; the files of this package that
-// begin with "process" give each a place in a node, its members their sessions, and its views their history.
+// KindProcess is the kind of coordination processes. The rules of processes are in package process. The files of
+// package shard that begin with "process" give each process a place in a node, its members their sessions, and its
+// views their history.
 const KindProcess ObjectKind = 4
 
-// The commands of processes. Their Body, where they have one, is a form of package process: a type of package
-// protocol/process, or the receivers of a request. Numbers up to 79 are reserved for them.
+// The commands of processes. If a command has a Body, the Body is a form of package process: a type of package
+// protocol/process, or the receivers of a request. Numbers up to 79 are reserved for commands of processes.
 //
-// Those of a member, from leave on, use Order: its id. Those about an epoch use Term: the epoch; and Count: the seq up
-// to which the member has handled its inbox. That is acknowledged after the command, whatever came of it; 0 says
-// nothing.
+// The commands of a member, from leave on, use Order: the id of the member. Commands about an epoch use Term: the
+// epoch; and Count: the seq up to which the member has handled its inbox. The machine acknowledges the inbox after
+// the command, whether the command succeeded or not; a Count of 0 acknowledges nothing.
 const (
 	// CmdProcessPut makes a process or alters it. Uses the mutation fields, Node, Name, and Body: a Put.
 	CmdProcessPut CommandKind = 64
@@ -22,20 +23,21 @@ const (
 	CmdProcessDelete CommandKind = 65
 	// CmdProcessJoin makes the session a member. Uses the mutation fields, Node, Name, and Body: an Arrival.
 	CmdProcessJoin CommandKind = 66
-	// CmdProcessLeave ends that. Uses the mutation fields, Node, Name, and Order.
+	// CmdProcessLeave ends the membership. Uses the mutation fields, Node, Name, and Order.
 	CmdProcessLeave CommandKind = 67
 	// CmdProcessPrepared says that the member is prepared. Uses the mutation fields, Node, Name, Order, Term and Count.
 	CmdProcessPrepared CommandKind = 68
 	// CmdProcessSend sends a request. Uses what CmdProcessPrepared does, Timeout: for how long the sender waits, 0 for
 	// the whole round, Body: the receivers of a process.Request, and Data: its payload.
 	CmdProcessSend CommandKind = 69
-	// CmdProcessReply answers a request. Uses what CmdProcessPrepared does, Timeout: the exchange, Data, FlagFailed.
+	// CmdProcessReply answers a request. Uses the fields of CmdProcessPrepared, Timeout: the exchange, Data,
+	// FlagFailed.
 	CmdProcessReply CommandKind = 70
-	// CmdProcessComplete completes the round. Uses what CmdProcessPrepared does, and Data: the result.
+	// CmdProcessComplete completes the round. Uses the fields of CmdProcessPrepared, and Data: the result.
 	CmdProcessComplete CommandKind = 71
-	// CmdProcessCompleted says that the member has handled that. Uses what CmdProcessPrepared does.
+	// CmdProcessCompleted says that the member has handled the completion. Uses the fields of CmdProcessPrepared.
 	CmdProcessCompleted CommandKind = 72
-	// CmdProcessFail gives the round up. Uses what CmdProcessPrepared does, and Data: a text that says why.
+	// CmdProcessFail gives the round up. Uses the fields of CmdProcessPrepared, and Data: a text with the reason.
 	CmdProcessFail CommandKind = 73
 	// CmdInboxAck frees what the member has handled. Uses the mutation fields, Node, Name, Order and Count.
 	CmdInboxAck CommandKind = 74
@@ -74,7 +76,7 @@ func init() {
 	})
 }
 
-// forMembers is the row of a command that a member of a process gives.
+// forMembers is the row of a command by a member of a process.
 func forMembers(k CommandKind, name string,
 	does func(*processWork, *Command, *process.Member) process.Answer) kindCommand {
 	run := func(m *Machine, c *Command, t *target) { m.processes().runMember(m, c, t, does) }
@@ -97,7 +99,7 @@ func runProcessAct(m *Machine, c *Command, t *target) { m.processes().act(m, c, 
 
 func (m *Machine) processes() *processes { return m.kinds[KindProcess].(*processes) }
 
-// processes is the store of the kind. Its slab has the processes.
+// processes is the store of the kind. The embedded slab has the processes.
 type processes struct {
 	slab[hostedProcess]
 	members slab[processMember]
@@ -106,19 +108,19 @@ type processes struct {
 	counts ProcessCounts
 }
 
-// hostedProcess is what the store keeps of one process.
+// hostedProcess is the state of one process in the store.
 type hostedProcess struct {
 	*process.Process
 	object         handle
-	alarm          uint64 // the one that its object has
+	alarm          uint64 // the alarm of its object
 	whole, results viewTrack
 }
 
-// processMember is a session that has joined: the body of its link, which its Ref is.
+// processMember is a session that has joined: the body of the session's link. The Ref of the member is the link.
 type processMember struct {
 	process.Member
 	of      handle // its process
-	touched uint64 // number of the work that has touched its link
+	touched uint64 // number of the last work that touched the member's link
 }
 
 func newProcesses() kind { return &processes{} }

@@ -11,7 +11,7 @@ import (
 
 const noProcess = "there is no process of this name"
 
-// put makes a process, or alters the one that is there.
+// put makes a process, or alters the existing process of the name.
 func (pr *processes) put(m *Machine, c *Command, t *target) {
 	p, err := process.Parse[processkind.Put](c.Body, "a put")
 	switch {
@@ -41,7 +41,7 @@ func arrivalMakes(c *Command) bool {
 	return err == nil && a.Create
 }
 
-// create makes a process, with a first member where one joins. Where that is refused there is none.
+// create makes a process, with a first member if the command is a join. After a refusal no process is left.
 func (pr *processes) create(m *Machine, c *Command, t *target, put *processkind.Put, first *processkind.Joining) {
 	if t.node != nil && t.node.objects >= MaxSemaphoresPerNode {
 		m.refuse(protocol.StatusPreconditionFailed, "the node has as many objects as it may")
@@ -71,7 +71,7 @@ func (pr *processes) create(m *Machine, c *Command, t *target, put *processkind.
 	w.object = m.addObject(KindProcess, t, c.Node, c.Name, w.body)
 	w.hosted.object, w.node = w.object, t.node
 	w.link(member, c)
-	w.out.Grown = 0 // it counts as what it is by now
+	w.out.Grown = 0 // the new object's size counts the growth already
 	e := m.answer(protocol.StatusSuccess)
 	e.Flags, e.Revision, e.Order = FlagCreated, Revision(p.SpecRevision()), w.orderOf(member)
 	w.finish(FlagCreated)
@@ -106,7 +106,7 @@ func (pr *processes) delete(m *Machine, c *Command, t *target) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// join makes the session a member, and the process before that where it is asked to.
+// join makes the session a member. It makes the process first, if the command asks for a missing process.
 func (pr *processes) join(m *Machine, c *Command, t *target) {
 	a, err := process.Parse[processkind.Arrival](c.Body, "a joining")
 	switch {
@@ -137,7 +137,7 @@ func (pr *processes) joinThis(m *Machine, c *Command, t *target, j processkind.J
 	w.finish(0)
 }
 
-// act does what an operator says.
+// act applies an operator's act.
 func (pr *processes) act(m *Machine, c *Command, t *target) {
 	act, err := process.Parse[processkind.Act](c.Body, "an act")
 	switch {

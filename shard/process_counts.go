@@ -5,25 +5,25 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// ProcessCounts are what has happened in the processes of a machine since it was made or restored. They are no part of
-// its state.
+// ProcessCounts count events in the processes of a machine since the machine was made or restored. The counts are no
+// part of the machine's state.
 type ProcessCounts struct {
-	Epochs    uint64 // that opened
+	Epochs    uint64 // opened epochs
 	Completed uint64 // rounds
 	Cancelled uint64 // epochs that ended before their round was complete
-	Failed    uint64 // rounds that a member gave up
-	Kicked    uint64 // members that were put out
+	Failed    uint64 // rounds given up by a member
+	Kicked    uint64 // members put out by an operator
 	Late      uint64 // how often members had not answered within the reply timeout
 }
 
-// ProcessCounts returns what has happened.
+// ProcessCounts returns the counts of events.
 func (m *Machine) ProcessCounts() ProcessCounts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.processes().counts
 }
 
-// count counts what a command has caused.
+// count counts the events of a command.
 func (c *ProcessCounts) count(events []process.Event) {
 	for i := range events {
 		switch events[i].Kind {
@@ -43,16 +43,16 @@ func (c *ProcessCounts) count(events []process.Event) {
 	}
 }
 
-// ProcessView is a process as one sees it who watches over all of them.
+// ProcessView is a process for an observer of all processes.
 type ProcessView struct {
 	Node    NodeID
 	Name    string
-	Now     uint64 // the time of the shard, as its leader estimates it where that is known
+	Now     uint64 // the time of the shard, by its leader's estimate if known
 	State   processkind.Phase
-	Since   uint64 // moment from which the state is this
+	Since   uint64 // start of the present state
 	Epoch   uint64
 	Members int
-	// Requests are those in all inboxes that are not acknowledged.
+	// Requests counts the unacknowledged requests in all inboxes.
 	Requests int
 	// Reasons are why the round does not move.
 	Reasons []process.Reason
@@ -65,9 +65,9 @@ const (
 	membersInOneGo   = 2000
 )
 
-// WalkProcesses calls fn for processes, some at a time, and returns where to go on and whether the walk is over.
-// Processes that are made during the walk may be missed. estimate is the leader's of the time, 0 where it is not known.
-// fn must not call the machine.
+// WalkProcesses calls fn for processes, some at a time, and returns the place of the next call and whether the walk
+// is over. Processes that are made during the walk may be missed. estimate is the leader's estimate of the time, 0 if
+// unknown. fn must not call the machine.
 func (m *Machine) WalkProcesses(at Cursor, estimate uint64, fn func(*ProcessView)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

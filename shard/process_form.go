@@ -52,8 +52,8 @@ func (pr *processes) loadLink(src []byte, _ level.Level) (handle, bool) {
 	return h, pr.members.at(h).Load(src) == nil
 }
 
-// linked puts the members back into their process, and makes its tracks and its alarm again. A process that is deleted
-// has members that nothing will be done with any more.
+// linked puts the members back into their process, and makes the tracks and the alarm again. A deleted process gets
+// neither members nor an alarm, because only the links of its members are left to be removed.
 func (pr *processes) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	p := pr.at(o.body)
@@ -94,7 +94,7 @@ func (pr *processes) linked(m *Machine, object handle) error {
 	return nil
 }
 
-// state writes out what the store keeps.
+// state writes out the state of the store.
 func (pr *processes) state(m *Machine, object handle, s *State) {
 	p := pr.at(m.objects.at(object).body)
 	s.Objects = append(s.Objects, m.objectState(object, p.Describe(), func(l *link) string {

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// runMember carries out a command of a member, and the acknowledgement that it brings along.
+// runMember applies a command of a member, and the acknowledgement in the command.
 func (pr *processes) runMember(m *Machine, c *Command, t *target,
 	does func(*processWork, *Command, *process.Member) process.Answer) {
 	if t.object == 0 {
@@ -29,7 +29,7 @@ func (pr *processes) runMember(m *Machine, c *Command, t *target,
 	w.finish(0)
 }
 
-// findLink returns the link of the session that gives the command, zero where it has none.
+// findLink returns the link of the command's session, or zero.
 func (w *processWork) findLink() handle {
 	if w.session == 0 {
 		return 0
@@ -37,7 +37,7 @@ func (w *processWork) findLink() handle {
 	return w.m.links.find(w.m.objects.at(w.object), w.object, w.session)
 }
 
-// member returns the session's member, where it has this id.
+// member returns the session's member, or nil if the member has a different id.
 func (w *processWork) member(id OrderID) *process.Member {
 	h := w.findLink()
 	if h == 0 || w.m.links.at(h).order != id {
@@ -46,7 +46,7 @@ func (w *processWork) member(id OrderID) *process.Member {
 	return &w.members.at(w.m.links.at(h).body).Member
 }
 
-// admit lets the session join, which link is to follow. It refuses where the session may have no more links.
+// admit lets the session join; the caller makes the link with link. It refuses if the session may have no more links.
 func (w *processWork) admit(j processkind.Joining) (member handle, a process.Answer) {
 	if !w.m.mayAddLink(w.session) {
 		return 0, process.Answer{
@@ -64,7 +64,7 @@ func (w *processWork) admit(j processkind.Joining) (member handle, a process.Ans
 	return member, a
 }
 
-// link gives a member its link.
+// link makes the link of a new member.
 func (w *processWork) link(member handle, c *Command) {
 	if member == 0 {
 		return
@@ -74,7 +74,7 @@ func (w *processWork) link(member handle, c *Command) {
 	w.members.at(member).Ref = uint64(h)
 }
 
-// orderOf returns the id of a member, 0 for none.
+// orderOf returns the id of a member, 0 without a member.
 func (w *processWork) orderOf(member handle) OrderID {
 	if member == 0 {
 		return 0
@@ -123,7 +123,7 @@ func (w *processWork) acknowledge(c *Command, m *process.Member) process.Answer 
 	return w.hosted.Ack(w.at, m, c.Count)
 }
 
-// releaseLink ends the part of a session that is over.
+// releaseLink ends the membership of an ended session.
 func (pr *processes) releaseLink(m *Machine, h handle) {
 	object := m.links.at(h).object
 	if o := m.objects.at(object); o.deleting {
@@ -158,7 +158,7 @@ func (pr *processes) remove(m *Machine, object handle) {
 	m.deferObject(object)
 }
 
-// resume is for kinds whose commands leave work with objects that are not deleted.
+// resume is for kinds with pending work on objects that are not deleted.
 func (pr *processes) resume(*Machine, handle) {
 	assert(false, "a process is never pending but for its end")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// ProcessDescription is one page of what there is to say of a part of a process: a view, or "acts".
+// ProcessDescription is one page of the description of a part of a process: a view, or "acts".
 type ProcessDescription struct {
 	PartPage
 	Reasons []process.Reason // why the round does not move
@@ -67,13 +67,13 @@ func (m *Machine) ListProcesses(n NodeID, prefix, after string, limit int, dst [
 // InboxPlace is how far the inbox of a member is.
 type InboxPlace struct {
 	Acked   uint64 // the member has acknowledged all up to here
-	LastSeq uint64 // the last that there was
+	LastSeq uint64 // the last seq in use
 }
 
-// Inbox appends what a member has to handle behind a seq, which is the last that it was sent: as much as makes about so
-// many bytes together with what it was sent before and has not acknowledged; one item at least where there is nothing
-// of that. What it returns shares its bytes with the machine, and is for reading. Where the session is no such member
-// the answer is a refusal that says why.
+// Inbox appends the messages of a member's inbox behind the seq after, the last one sent so far. Together with the
+// sent and unacknowledged messages, the appended messages have about most bytes; if no sent message is
+// unacknowledged, Inbox appends at least one. The messages share their bytes with the machine, and are for reading.
+// For a session without the member the answer is a refusal with the reason.
 func (m *Machine) Inbox(n NodeID, name []byte, s SessionID, member OrderID, after uint64, most int,
 	dst []process.Delivery) (_ []process.Delivery, at InboxPlace, a process.Answer) {
 	m.mu.RLock()

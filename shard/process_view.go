@@ -5,8 +5,8 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// What a view of a process shows: the number of the view. The last one is no view that is watched: inboxes change with
-// every message, without a revision.
+// The numbers of the views of a process. The last view is never watched, because inboxes change with every message,
+// without a revision.
 const (
 	showsProcess uint32 = iota
 	showsResults
@@ -32,7 +32,7 @@ func (pr *processes) describe(m *Machine, object handle, v view, o *DescribeOpti
 }
 
 func (pr *processes) changes(m *Machine, object handle, v view, since Revision, d *Delta) bool {
-	head := Revision(0) // the results have none
+	head := Revision(0) // the results have no head
 	if v.number == showsProcess {
 		head = pr.at(m.objects.at(object).body).whole.head
 	}

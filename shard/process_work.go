@@ -5,29 +5,30 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// processWork is one command on one process, from its beginning to what it changed. There is one at a time. It is the
-// Caller of the rules.
+// processWork is one command on one process, from the beginning to the report of all changes. At most one is under
+// way. The type is the Caller of the rules.
 type processWork struct {
 	*processes
 	m       *Machine
-	node    *node  // nil where it is not known yet
-	session handle // zero where none gives the command
+	node    *node  // nil if not known yet
+	session handle // zero for a command without a session
 	object  handle
 	body    handle
 	hosted  *hostedProcess
 	at      process.At
 
-	// What comes with the process or the member that is being made, besides what the rules ask for.
+	// The new objects, and the new bytes besides the bytes that the rules ask for, of a process or a member in the
+	// making.
 	objects, fresh int
 
 	number  uint64
-	touched int    // links of members, each once, but for those that are removed
+	touched int    // distinct links of members that were touched, without removed links
 	gone    handle // link of the member that has left
 
 	out process.Effects
 }
 
-// start prepares a command. It must be ended by finish where it may have changed something.
+// start prepares a command. A command that may have changed something must be ended by finish.
 func (pr *processes) start(m *Machine, n *node, session handle) *processWork {
 	w := &pr.work
 	w.out.Reset()
@@ -38,7 +39,7 @@ func (pr *processes) start(m *Machine, n *node, session handle) *processWork {
 	return w
 }
 
-// begin prepares a command on a process that is there, whose record is preserved first.
+// begin prepares a command on an existing process, and preserves the process's record first.
 func (pr *processes) begin(m *Machine, object, session handle) *processWork {
 	m.touchObject(object)
 	o := m.objects.at(object)
@@ -48,13 +49,13 @@ func (pr *processes) begin(m *Machine, object, session handle) *processWork {
 	return w
 }
 
-// NextOrder gives an order id, as links have them.
+// NextOrder gives an order id, from the same counter as links.
 func (w *processWork) NextOrder() uint64 {
 	w.m.lastOrder++
 	return uint64(w.m.lastOrder)
 }
 
-// Touch preserves the record of a member's link. A member that is being made has none.
+// Touch preserves the record of a member's link. A new member has no link yet.
 func (w *processWork) Touch(m *process.Member) {
 	if m.Ref == 0 {
 		return
@@ -67,10 +68,10 @@ func (w *processWork) Touch(m *process.Member) {
 	}
 }
 
-// MayGrow reports whether the quotas have room for so many bytes more. Where they have not the command is answered.
+// MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.
 func (w *processWork) MayGrow(bytes int) bool { return w.m.mayGrow(w.node, w.objects, bytes+w.fresh) }
 
-// answer answers the command, unless that has been done.
+// answer answers the command, unless MayGrow has refused and answered already.
 func (w *processWork) answer(a process.Answer) *Effect {
 	switch a.Status {
 	case protocol.StatusQuotaExceeded:
@@ -111,13 +112,14 @@ func (w *processWork) finish(flags EffectFlags) {
 	w.hosted = nil
 }
 
-// unlink removes the link of a member that is none any more, which counts as touching it.
+// unlink removes the link of a removed member. The removal counts the link as touched, so unlink takes it out of the
+// count of the command.
 func (w *processWork) unlink(h handle) {
 	w.touched--
 	w.m.removeLink(h)
 }
 
-// reportViews notes which heads and rows of views have changed, and says whether any has.
+// reportViews notes all changed heads and rows of views, and reports whether there are any.
 func (w *processWork) reportViews() bool {
 	m, p := w.m, w.hosted
 	if p.HeadRevision() == w.at.Revision {
@@ -132,8 +134,8 @@ func (w *processWork) reportViews() bool {
 	return p.WholeRevision() == w.at.Revision
 }
 
-// due does what time has brought about. It touches all members at the most: where the command has done so much that
-// this may be more than it may do, the process stays due.
+// due does the work that time has made due. It may touch all members of the process: if the command has done too much
+// to have room for all of them, the process stays due.
 func (pr *processes) due(m *Machine, object handle) {
 	p := pr.at(m.objects.at(object).body)
 	if done := m.bounds.Work - m.left - 1; done > 0 && len(p.Members()) > m.left+1 {

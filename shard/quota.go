@@ -14,7 +14,7 @@ type Limits struct {
 	Objects, Bytes uint64
 }
 
-// quota is what a node, or the shard, was given, and what is in force.
+// quota is the quota of a node, or of the shard: the limits as set, and the limits in force.
 type quota struct {
 	set, limits Limits
 }
@@ -35,19 +35,19 @@ var (
 	defaultShardLimits = Limits{Objects: DefaultShardObjects, Bytes: DefaultShardBytes}
 )
 
-// Quota names one of the limits that a command can be refused for. The numbers stand in snapshots.
+// Quota names the limit that caused a refusal. The numbers stand in snapshots.
 type Quota uint8
 
 const (
-	// QuotaNone: none.
+	// QuotaNone: no limit.
 	QuotaNone Quota = 0
-	// QuotaNodeObjects: the objects that the node may hold in this shard.
+	// QuotaNodeObjects: the most objects of the node in this shard.
 	QuotaNodeObjects Quota = 1
-	// QuotaNodeBytes: the bytes that the node may hold in this shard.
+	// QuotaNodeBytes: the most bytes of the node in this shard.
 	QuotaNodeBytes Quota = 2
-	// QuotaShardObjects: the objects that the shard may hold.
+	// QuotaShardObjects: the most objects of the shard.
 	QuotaShardObjects Quota = 3
-	// QuotaShardBytes: the bytes that the shard may hold.
+	// QuotaShardBytes: the most bytes of the shard.
 	QuotaShardBytes Quota = 4
 )
 
@@ -56,7 +56,7 @@ var quotaNames = [...]string{
 	QuotaShardObjects: "shard-objects", QuotaShardBytes: "shard-bytes",
 }
 
-// String returns the quota as logs and golden scripts write it.
+// String returns the name of the quota in logs and golden scripts.
 func (q Quota) String() string {
 	if int(q) < len(quotaNames) {
 		return quotaNames[q]
@@ -64,8 +64,8 @@ func (q Quota) String() string {
 	return "quota-" + strconv.Itoa(int(q))
 }
 
-// nodeLimits sets the quotas of a node, or of the shard. A node that has some is known though nothing of it is here, so
-// that they hold for the first that comes.
+// nodeLimits sets the quotas of a node, or of the shard. A node with quotas is known even without sessions and
+// objects, so that the quotas hold from the first object on.
 func (m *Machine) nodeLimits(c *Command) {
 	set := Limits{Objects: c.Count, Bytes: c.Bytes}
 	n := m.nodes[c.Node]
@@ -87,9 +87,9 @@ func (m *Machine) nodeLimits(c *Command) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// mayGrow reports whether the node and the shard may have so much more; where they may not it answers with the quota
-// that stands in the way. A command asks before it changes anything. What adds no bytes may always be. The node is nil
-// where it is not known yet.
+// mayGrow reports whether the node and the shard have room for more objects and bytes. If not, mayGrow answers with
+// the exceeded quota. A command asks before it changes anything. A command that adds no bytes always has room. The
+// node is nil if it is not known yet.
 func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 	if m.rules < quotas || bytes <= 0 {
 		return true
@@ -107,8 +107,8 @@ func (m *Machine) mayGrow(n *node, objects, bytes int) bool {
 // unknownNode has nothing, and the default quotas.
 var unknownNode = newNode(0)
 
-// exceeded returns the first quota that has no room for so much more. A limit may have been set below what is there.
-// The sums are far below 2^63.
+// exceeded returns the first quota without room for the growth. A limit may have been set below the present sum. The
+// sums are far below 2^63.
 func (m *Machine) exceeded(n *node, objects, bytes uint64) Quota {
 	ofNode, ofShard := &n.quota.limits, &m.quota.limits
 	switch {
@@ -124,7 +124,7 @@ func (m *Machine) exceeded(n *node, objects, bytes uint64) Quota {
 	return QuotaNone
 }
 
-// limit gives a node its quotas, and keeps the list of the nodes that have some.
+// limit gives a node its quotas, and updates the list of nodes with quotas.
 func (m *Machine) limit(n *node, limits Limits) {
 	n.quota = newNodeQuota(limits)
 	i, listed := slices.BinarySearchFunc(m.limited, n.id, func(of NodeLimits, id NodeID) int {
@@ -141,14 +141,14 @@ func (m *Machine) limit(n *node, limits Limits) {
 	}
 }
 
-// NodeLimits are the quotas of a node as they were set.
+// NodeLimits are the quotas of a node as set.
 type NodeLimits struct {
 	Node NodeID
 	Limits
 }
 
-// Limits returns the quotas of a node as they were set: zeros where they were not, or where the node is not known here.
-// Node 0 stands for the shard.
+// Limits returns the quotas of a node as set. Zeros mean that no quotas were set, or that the shard does not know the
+// node. Node 0 stands for the shard.
 func (m *Machine) Limits(n NodeID) Limits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -161,7 +161,7 @@ func (m *Machine) Limits(n NodeID) Limits {
 	return Limits{}
 }
 
-// LimitedNodes appends the nodes that have quotas of their own here, with these, in order of id.
+// LimitedNodes appends the nodes with quotas of their own, and the quotas, in order of id.
 func (m *Machine) LimitedNodes(dst []NodeLimits) []NodeLimits {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

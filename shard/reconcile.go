@@ -1,30 +1,30 @@
 package shard
 
-// Sessions die at their home shard. Every other shard that they did something in keeps asking the
-// session directory (the home shard's state, on any host) about its guests: on first sight, on every
-// death that it hears of, and for all of them when it gets a new leader. What is dead is forgotten
-// there by a command. An event that is missed only delays that; nothing is lost with it.
+// Sessions die at their home shard. A shard with guests keeps asking the session directory (the home shard's state,
+// on any host) about them: about a guest on first sight and on every report of a death, and about all guests after
+// the election of a new leader. A command then forgets the dead guests. A missed report only delays the command;
+// nothing is lost.
 
-// Liveness is what a session directory knows of a session.
+// Liveness is the knowledge of a session directory about a session.
 type Liveness uint8
 
 const (
-	// Unknown: this replica has not come so far that it could know. Ask again later, or elsewhere.
+	// Unknown: the replica is too far behind to know. Ask again later, or elsewhere.
 	Unknown Liveness = 0
-	// Alive: the session was alive at the moment that the replica stands at.
+	// Alive: the session was alive at the present moment of the replica.
 	Alive Liveness = 1
 	// Dead: the session is over, for good.
 	Dead Liveness = 2
 )
 
-// Directory answers whether sessions live. It is asked for the sessions of many shards; it must
-// answer from a replica of the session's home shard.
+// Directory answers whether sessions live, for the sessions of many shards. The answer must come from a replica of
+// the session's home shard.
 type Directory interface {
 	Liveness(id SessionID) Liveness
 }
 
-// Liveness answers for the sessions whose home is this shard. An id that is not there is dead only
-// if this replica has seen it or a later one being made: ids only grow.
+// Liveness answers for sessions with their home in this shard. A missing session is dead only if the replica has seen
+// the creation of the session or of a later session: ids only grow.
 func (m *Machine) Liveness(id SessionID) Liveness {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

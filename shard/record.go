@@ -7,34 +7,34 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// The records of a snapshot. Each stands behind its own length. What a record holds follows from the level of the
-// shard, which the snapshot's header says: a reader takes all of a record, or refuses the file.
+// The records of a snapshot. Each record stands behind its own length. The fields of a record follow from the level
+// of the shard, which is in the snapshot's header: a reader takes all fields of a record, or refuses the file.
 
-// recordForm says how records name other things.
+// recordForm says how records name sessions and objects.
 type recordForm uint8
 
 const (
 	// withPlaces: by their places in the machine's memory, as a file does. Records of sessions and objects begin with
 	// their own place.
 	withPlaces recordForm = 1
-	// withNames: by what they are called, so that equal things have equal records in every replica.
+	// withNames: by id or name, so that equal things have equal records in every replica.
 	withNames recordForm = 2
 )
 
-// appendRecord appends the record of a thing in the form of a level, which is that of the snapshot.
+// appendRecord appends the record of a thing in the form of the snapshot's level.
 func (m *Machine) appendRecord(dst []byte, p phase, h handle, form recordForm, at level.Level) []byte {
 	start := len(dst)
 	dst = m.appendFields(append(dst, 0, 0, 0, 0), p, h, form, at)
 	return endRecord(m.appendBody(dst, p, h, at), start)
 }
 
-// endRecord writes down the length of a record that begins at a place.
+// endRecord writes down the length of a record that begins at start.
 func endRecord(dst []byte, start int) []byte {
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst
 }
 
-// appendFields appends what a record has but its length, and the body that its kind appends.
+// appendFields appends the fields of a record, without the length, and without the body of the kind.
 func (m *Machine) appendFields(dst []byte, p phase, h handle, form recordForm, at level.Level) []byte {
 	if p != phaseLinks && form == withPlaces {
 		dst = binary.AppendUvarint(dst, uint64(h))
@@ -51,7 +51,7 @@ func (m *Machine) appendFields(dst []byte, p phase, h handle, form recordForm, a
 	return dst
 }
 
-// appendBody appends what the kind of an object, or of the object of a link, holds for it.
+// appendBody appends the body of an object or of a link, in the form of the object's kind.
 func (m *Machine) appendBody(dst []byte, p phase, h handle, at level.Level) []byte {
 	switch k, body := m.bodyOf(p, h); {
 	case body == 0:
@@ -64,7 +64,7 @@ func (m *Machine) appendBody(dst []byte, p phase, h handle, at level.Level) []by
 	}
 }
 
-// freezeBody fixes what appendBody would append. It is nil where that is little.
+// freezeBody fixes the bytes that appendBody would append. For a small body the result is nil.
 func (m *Machine) freezeBody(p phase, h handle) frozen {
 	switch k, body := m.bodyOf(p, h); {
 	case body == 0:
@@ -76,7 +76,7 @@ func (m *Machine) freezeBody(p phase, h handle) frozen {
 	}
 }
 
-// bodyOf returns the body of a thing and its kind, zero where it has none.
+// bodyOf returns the body of a thing and its kind, or zero.
 func (m *Machine) bodyOf(p phase, h handle) (kind, handle) {
 	switch p {
 	case phaseObjects:
@@ -120,7 +120,7 @@ func (m *Machine) appendObject(dst []byte, h handle) []byte {
 	return binary.AppendUvarint(dst, uint64(o.revision))
 }
 
-// appendLinkEnds appends whose link it is, and to what.
+// appendLinkEnds appends the session and the object of a link.
 func (m *Machine) appendLinkEnds(dst []byte, h handle, form recordForm) []byte {
 	l := m.links.at(h)
 	if form == withPlaces {
@@ -162,16 +162,16 @@ type restorer struct {
 	sessions places // in the snapshot -> now
 	objects  places
 	pending  []PendingState
-	bytes    uint64 // what all nodes took together when it was saved, where the snapshot says so
+	bytes    uint64 // the sum over all nodes at the time of saving, if the snapshot has the sum
 	links    []link // put back when all are read, in order of order id
 }
 
-// places says where things are now that had other places when they were saved. Places are near each other as a rule: a
-// file that has them far apart makes a chunk for each, and no more.
+// places maps the places of things in a snapshot to their places now. Places are near each other as a rule; a file
+// with places far apart makes one chunk for each, and no more.
 type places struct {
 	chunks map[handle]*[chunkSize]handle
-	last   *[chunkSize]handle // the chunk that was asked for last
-	number handle             // its number, and one
+	last   *[chunkSize]handle // the chunk of the last question
+	number handle             // its number plus one
 }
 
 func (p *places) chunk(number handle) *[chunkSize]handle {
@@ -181,7 +181,7 @@ func (p *places) chunk(number handle) *[chunkSize]handle {
 	return p.last
 }
 
-// of returns where a thing is now, zero where there was none at the place.
+// of returns the present place of a thing, or zero for a place without a thing.
 func (p *places) of(place handle) handle {
 	if c := p.chunk(place >> chunkBits); c != nil {
 		return c[place&(chunkSize-1)]
@@ -201,8 +201,8 @@ func (p *places) put(place, now handle) {
 	c[place&(chunkSize-1)] = now
 }
 
-// record puts one record back. Everything that other parts of the machine rely on is checked, so that
-// no file, however wrong, makes a machine that breaks later.
+// record puts one record back, and checks everything that other parts of the machine rely on. So no file, however
+// wrong, makes a machine that breaks later.
 func (re *restorer) record(p phase, data []byte) error {
 	r := reader{data: data}
 	var err error

@@ -10,47 +10,48 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// A cluster that is made of the state of another one, of a backup or of what a lost majority has left, gives no number
-// a second time: those that were given after that state was written down are not known. So all counters jump over them.
-// Who owned something may be alive, and does not know of the new cluster: sessions end, with all that they had.
+// A new cluster may be made from the state of an old cluster: from a backup, or from the hosts that are left after
+// the loss of a majority. The new cluster must give no number a second time, and numbers given after the state was
+// written are unknown. So all counters jump over a range above the known numbers. Owners of the old cluster may be
+// alive without knowing of the new cluster: sessions end, with all their links.
 
 const (
 	// jumpBase and jumpPerSecond are by how much order ids and revisions jump: more than a shard can have given in the
 	// time since.
 	jumpBase      = 1 << 40
 	jumpPerSecond = 1 << 24
-	// sessionJump is by how much the counter of sessions jumps, which has 52 bits.
+	// sessionJump is by how much the counter of sessions jumps. The counter has 52 bits.
 	sessionJump = 1 << 36
 	// lastJump is above every order id and revision: kinds keep some of them in fewer bits.
 	lastJump = 1 << 60
 )
 
-// JumpOver is by how much order ids and revisions jump where the state is so old. An age below zero counts as none.
+// JumpOver is the jump of order ids and revisions for a state of an age. An age below zero counts as zero.
 func JumpOver(age time.Duration) uint64 {
 	return jumpBase + jumpPerSecond*uint64(math.Ceil(max(age, 0).Seconds()))
 }
 
 // Regeneration says how the machines of a new cluster are made.
 type Regeneration struct {
-	// Slots are what each of the new machines serves: together all slots, and none twice.
+	// Slots are the slots of each new machine: together all slots, and no slot twice.
 	Slots []SlotSet
 	// Jump is by how much order ids and revisions grow: JumpOver.
 	Jump uint64
-	// Keep reports whether there is a node of that id. What there is of others is left out.
+	// Keep reports whether the node of an id exists. The objects of missing nodes are left out.
 	Keep func(NodeID) bool
 }
 
-// renewal is what kinds need to know of a regeneration.
+// renewal has the numbers that kinds need for a regeneration.
 type renewal struct {
-	jump     uint64   // of the counters that a kind has of its own
-	revision Revision // that the object gets, and all parts of it
+	jump     uint64   // of the kind's own counters
+	revision Revision // of the new object and of all its parts
 	now      uint64   // the shard time of the new machine
-	later    uint64   // by how much that is later than the time of the old one
+	later    uint64   // the difference between the time of the new machine and of the old
 }
 
-// Regenerate makes the machines of a new cluster from all of those of another one, which nothing may change meanwhile
-// and which stay as they are. All new machines begin with the highest counters and the latest time of any of the old
-// ones, so that it does not matter how the objects were placed. There are no sessions in them, and no links.
+// Regenerate makes the machines of a new cluster from all machines of an old cluster. The old machines stay as they
+// are, and must not change meanwhile. All new machines begin with the highest counters and the latest time of any old
+// machine, so that the old placement of the objects does not matter. The new machines have no sessions and no links.
 func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 	next, err := r.highest(from)
 	if err != nil {
@@ -72,7 +73,7 @@ func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 	return made, nil
 }
 
-// counters are what all machines of a regeneration begin with.
+// counters are the first counters of all machines of a regeneration.
 type counters struct {
 	lastOrder    OrderID
 	lastRevision Revision
@@ -81,7 +82,8 @@ type counters struct {
 	level        level.Level
 }
 
-// highest returns the highest counters of all machines, after the jump. The term begins anew: that of the engine does.
+// highest returns the highest counters of all machines, after the jump. The term begins anew, as the engine's term
+// does.
 func (r *Regeneration) highest(from []*Machine) (c counters, err error) {
 	for _, m := range from {
 		c.lastOrder, c.lastRevision = max(c.lastOrder, m.lastOrder), max(c.lastRevision, m.lastRevision)
@@ -100,8 +102,8 @@ func (r *Regeneration) highest(from []*Machine) (c counters, err error) {
 	return c, nil
 }
 
-// lastGuest is the highest number of a session that the machine knows. Its home may be another shard, of which an older
-// state may be all there is.
+// lastGuest is the highest number of a session that the machine knows. The home of a guest may be a shard of which
+// only an older state is left.
 func (m *Machine) lastGuest() (last uint64) {
 	for h := handle(1); h < m.sessions.used; h++ {
 		last = max(last, m.sessions.at(h).id.Counter())
@@ -109,8 +111,8 @@ func (m *Machine) lastGuest() (last uint64) {
 	return last
 }
 
-// renewInto puts the objects of the machine that stay into that of the new machines which serves their slot, and the
-// quotas of nodes into all of them.
+// renewInto puts the objects of the old machine, except the objects that end, into the new machine that serves their
+// slot, and the quotas of nodes into all new machines.
 func (m *Machine) renewInto(made []*Machine, keep func(NodeID) bool, n *renewal) error {
 	for _, l := range m.limited {
 		for _, to := range made {
@@ -136,7 +138,7 @@ func (m *Machine) renewInto(made []*Machine, keep func(NodeID) bool, n *renewal)
 	return nil
 }
 
-// takeRenewed puts an object of another machine into this one, unless it ends with its sessions.
+// takeRenewed puts an object of an old machine into the new machine, unless the object ends with its sessions.
 func (m *Machine) takeRenewed(from *Machine, h handle, n *renewal) error {
 	old := from.objects.at(h)
 	if old.deleting {

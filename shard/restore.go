@@ -13,15 +13,14 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// ErrBadSnapshot is wrapped by errors about files that are no snapshot, or a damaged one.
+// ErrBadSnapshot is wrapped by errors about files that are no snapshot or a damaged snapshot.
 var ErrBadSnapshot = errors.New("not a sound snapshot of a shard")
 
 func badSnapshot(format string, args ...any) error {
 	return fmt.Errorf("shard: "+format+": %w", append(args, ErrBadSnapshot)...)
 }
 
-// Restore replaces all that the machine holds by what was saved. After an error the machine is as it
-// was before.
+// Restore replaces the whole content of the machine by a saved snapshot. After an error the machine is unchanged.
 func (m *Machine) Restore(r io.Reader) error {
 	fresh := New(Options{History: m.history.limit, Bounds: m.bounds})
 	if err := fresh.read(bufio.NewReaderSize(r, saveBytes)); err != nil {
@@ -132,7 +131,7 @@ func (re *restorer) header(payload []byte, format uint32) error {
 	return nil
 }
 
-// readLimits reads the quotas, those of the nodes in order of their ids.
+// readLimits reads the quotas of the shard and of nodes, the nodes in order of their ids.
 func (m *Machine) readLimits(r *reader) {
 	m.quota = newShardQuota(r.limits())
 	const limitedMin = 1 + 1 + 1
@@ -167,7 +166,7 @@ func (r *reader) pending() (list []PendingState) {
 	return list
 }
 
-// block puts the records of one block back.
+// block puts the records of a block back.
 func (re *restorer) block(p phase, payload []byte) (n uint64, err error) {
 	for len(payload) > 0 {
 		if len(payload) < 4 {
@@ -226,7 +225,7 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	if err := m.restorePending(re.pending); err != nil {
 		return err
 	}
-	for h := handle(1); h < m.objects.used; h++ { // an empty machine has given out its places in order
+	for h := handle(1); h < m.objects.used; h++ { // an empty machine has given out places in order
 		if err := m.kinds[m.objects.at(h).kind].linked(m, h); err != nil {
 			return err
 		}
@@ -234,8 +233,8 @@ func (re *restorer) end(payload []byte, counts [phases]uint64) error {
 	return re.checkUsage()
 }
 
-// checkUsage compares what was counted while the records were put back with what the machine had counted that saved
-// them.
+// checkUsage compares the sizes that were counted while the records were put back with the saved sum of the old
+// machine.
 func (re *restorer) checkUsage() error {
 	sum := uint64(0)
 	for _, n := range re.m.nodes {
@@ -248,7 +247,7 @@ func (re *restorer) checkUsage() error {
 	return nil
 }
 
-// restoredNode is nodeFor for a machine that is being restored: it emits nothing.
+// restoredNode is nodeFor during a restore, without effects.
 func (m *Machine) restoredNode(id NodeID) *node {
 	n := m.nodes[id]
 	if n == nil {
@@ -283,7 +282,7 @@ func (b *blockReader) next() (kind byte, payload []byte, err error) {
 	return head[0], body[len(head):], nil
 }
 
-// readMore appends n bytes, and allocates no more than what is really there asks for.
+// readMore appends n bytes, and allocates little more than the reader really has.
 func readMore(r io.Reader, buf []byte, n int) ([]byte, error) {
 	for n > 0 {
 		step := min(n, saveBytes)

@@ -7,12 +7,13 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// KindRollout is the kind of staged rollouts. Their rules are in package rollout; the files of this package that begin
-// with "rollout" give each a place in a node, its instances and sources their sessions, and its views their history.
+// KindRollout is the kind of staged rollouts. The rules of rollouts are in package rollout. The files of package
+// shard that begin with "rollout" give each rollout a place in a node, its instances and sources their sessions, and
+// its views their history.
 const KindRollout ObjectKind = 2
 
-// The commands of rollouts. Their Body, where they have one, is a form of package rollout. Numbers up to 63 are
-// reserved for them.
+// The commands of rollouts. If a command has a Body, the Body is a form of package rollout. Numbers up to 63 are
+// reserved for commands of rollouts.
 const (
 	// CmdRolloutPut makes a rollout or alters it. Uses the mutation fields, Node, Name, and Body: a rollout.Put.
 	CmdRolloutPut CommandKind = 48
@@ -29,7 +30,7 @@ const (
 	CmdRolloutOffer CommandKind = 52
 	// CmdRolloutJoin makes the session an instance. Uses the mutation fields, Node, Name, and Body: a rollout.Joining.
 	CmdRolloutJoin CommandKind = 53
-	// CmdRolloutLeave ends that. Uses the mutation fields, Node, Name.
+	// CmdRolloutLeave ends the session's instance. Uses the mutation fields, Node, Name.
 	CmdRolloutLeave CommandKind = 54
 	// CmdRolloutRole makes the session's instance a follower or a leader. Uses the mutation fields, Node, Name, and
 	// Count: 1 for a leader, else 0.
@@ -37,7 +38,7 @@ const (
 	// CmdRolloutReport says how the session's instance is getting on. Uses the mutation fields, Node, Name, and Body: a
 	// rollout.Report.
 	CmdRolloutReport CommandKind = 56
-	// CmdRolloutAsk reports, and asks for the target. Uses what CmdRolloutReport does.
+	// CmdRolloutAsk reports, and asks for the target. Uses the fields of CmdRolloutReport.
 	CmdRolloutAsk CommandKind = 57
 	// CmdRolloutAct is an operator's act. Uses the mutation fields, Node, Name, and Body: a rollout.Act.
 	CmdRolloutAct CommandKind = 58
@@ -71,13 +72,13 @@ func init() {
 	})
 }
 
-// forSessions is the row of a command on a rollout that is there, which a session gives.
+// forSessions is the row of a command by a session on an existing rollout.
 func forSessions(k CommandKind, name string, does func(*rolloutWork, *Command) rollout.Answer) kindCommand {
 	run := func(m *Machine, c *Command, t *target) { m.rollouts().run(m, c, t, does) }
 	return kindCommand{kind: k, name: name, timed: true, mutation: mutation{run: run, mostBody: mostRefusal}}
 }
 
-// forAnyone is that of one which may come without a session.
+// forAnyone is the row of a command that may come without a session.
 func forAnyone(k CommandKind, name string, does func(*rolloutWork, *Command) rollout.Answer) kindCommand {
 	c := forSessions(k, name, does)
 	c.anonymous = true
@@ -95,41 +96,41 @@ func runRolloutDelete(m *Machine, c *Command, t *target) { m.rollouts().delete(m
 
 func (m *Machine) rollouts() *rollouts { return m.kinds[KindRollout].(*rollouts) }
 
-// rollouts is the store of the kind. Its slab has the rollouts.
+// rollouts is the store of the kind. The embedded slab has the rollouts.
 type rollouts struct {
 	slab[stagedRollout]
 	smallThings
 	parts      slab[rolloutPart]
-	byLocation forest // of the parts that are instances: one tree for each location, by order id
+	byLocation forest // of the parts with an instance: one tree for each location, by order id
 
 	work   rolloutWork // of the command under way
 	counts RolloutCounts
 }
 
-// stagedRollout is what the store keeps of one rollout.
+// stagedRollout is the state of one rollout in the store.
 type stagedRollout struct {
 	*rollout.Rollout
 	object  handle
-	charged int    // what it counts for in its node's quota
-	alarm   uint64 // the one that its object has
+	charged int    // the size in its node's quota
+	alarm   uint64 // the alarm of its object
 	whole   viewTrack
 	ticket  viewTrack
 	tracks  []locationTracks // in the order of its locations
 }
 
-// locationTracks are what the store keeps of one location.
+// locationTracks are the state of one location in the store.
 type locationTracks struct {
 	id                uint64
 	target, instances viewTrack
 	parts             handle // root of the tree of its instances
 }
 
-// rolloutPart is what a session is to a rollout: the body of its link. Its instance has joined, or it is a source, or
-// both.
+// rolloutPart is the part of a session in a rollout: the body of the session's link. The session has an instance that
+// joined, or is a source, or both.
 type rolloutPart struct {
 	instance rollout.Instance
 	source   bool
-	// answered is the highest number of the session that this host has answered without the log. It is no part of the
+	// answered is the highest number of the session that the host has answered without the log. It is no part of the
 	// state, and readers set it too.
 	answered atomic.Uint64
 }
@@ -166,7 +167,7 @@ func (ro *rollouts) role(l *link) string {
 	}
 }
 
-// locationOf returns the tracks of a location, nil where the location is gone.
+// locationOf returns the tracks of a location, or nil for a location that is gone.
 func (st *stagedRollout) locationOf(id uint64) *locationTracks {
 	for k := range st.tracks {
 		if st.tracks[k].id == id {

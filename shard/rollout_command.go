@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// put makes a rollout, or alters the one that is there.
+// put makes a rollout, or alters the existing rollout of the name.
 func (ro *rollouts) put(m *Machine, c *Command, t *target) {
 	p, err := rollout.Parse[rolloutkind.Put](c.Body, "a put")
 	switch {

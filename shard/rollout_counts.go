@@ -8,29 +8,29 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// RolloutCounts are what has happened in the rollouts of a machine since it was made or restored. They are no part of
-// its state.
+// RolloutCounts count events in the rollouts of a machine since the machine was made or restored. The counts are no
+// part of the machine's state.
 type RolloutCounts struct {
-	Versions uint64                             // that were added
-	Targets  [rolloutkind.CauseRetry + 1]uint64 // that were assigned, by cause
+	Versions uint64                             // added versions
+	Targets  [rolloutkind.CauseRetry + 1]uint64 // assigned targets, by cause
 	Halts    [rolloutkind.HaltedAborted + 1]uint64
 }
 
-// RolloutCounts returns what has happened.
+// RolloutCounts returns the counts of events.
 func (m *Machine) RolloutCounts() RolloutCounts {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.rollouts().counts
 }
 
-// countVersion counts the version that a command has added.
+// countVersion counts the version of a command that added a version.
 func (c *RolloutCounts) countVersion(k CommandKind, a *rollout.Answer) {
 	if a.Status == protocol.StatusSuccess && a.Seq != 0 && (k == CmdRolloutPublish || k == CmdRolloutOffer) {
 		c.Versions++
 	}
 }
 
-// countEvents counts what a command has caused.
+// countEvents counts the events of a command.
 func (c *RolloutCounts) countEvents(events []rollout.Event) {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
@@ -42,24 +42,24 @@ func (c *RolloutCounts) countEvents(events []rollout.Event) {
 	}
 }
 
-// RolloutView is a rollout as one sees it who watches over all of them.
+// RolloutView is a rollout for an observer of all rollouts.
 type RolloutView struct {
 	Node  NodeID
 	Name  string
-	Now   uint64 // the time of the shard, as its leader estimates it where that is known
+	Now   uint64 // the time of the shard, by its leader's estimate if known
 	Phase rolloutkind.Phase
-	// Instances are all, Leaders among them.
+	// Instances counts all instances, with the Leaders.
 	Instances, Leaders, Sources int
-	// Still are the reasons that an operator may have to do something about.
+	// Still are the reasons for a standstill that may need an operator.
 	Still []rollout.Reason
 }
 
 // rolloutsInOneGo is how many places of rollouts a walk looks at while the machine stands still.
 const rolloutsInOneGo = 100
 
-// WalkRollouts calls fn for rollouts, some at a time, and returns where to go on and whether the walk is over. Rollouts
-// that are made during the walk may be missed. estimate is the leader's of the time, 0 where it is not known. fn must
-// not call the machine.
+// WalkRollouts calls fn for rollouts, some at a time, and returns the place of the next call and whether the walk is
+// over. Rollouts that are made during the walk may be missed. estimate is the leader's estimate of the time, 0 if
+// unknown. fn must not call the machine.
 func (m *Machine) WalkRollouts(at Cursor, estimate uint64, fn func(*RolloutView)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

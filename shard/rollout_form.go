@@ -25,7 +25,7 @@ func (ro *rollouts) renew(body handle, n *renewal) ([]byte, bool) {
 	}), true
 }
 
-// What a session is to a rollout, as the first byte of the body of its link.
+// The parts of a session in a rollout: the first byte of the body of its link.
 const (
 	savedInstance byte = 1 << iota
 	savedSource
@@ -61,7 +61,7 @@ func (ro *rollouts) loadLink(src []byte, _ level.Level) (handle, bool) {
 	return h, true
 }
 
-// linked puts the instances back into their rollout, and makes its tracks and its alarm again.
+// linked puts the instances back into their rollout, and makes the tracks and the alarm again.
 func (ro *rollouts) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	st := ro.at(o.body)
@@ -114,7 +114,7 @@ func (st *stagedRollout) hasSource(id uint64) bool {
 	return false
 }
 
-// restoreTracks makes the tracks as they were, as far as they do not follow from instances.
+// restoreTracks makes the tracks again, except for changes that follow from instances.
 func (st *stagedRollout) restoreTracks() {
 	st.whole = restoredView(Revision(st.WholeRevision()))
 	st.whole.head = Revision(st.HeadRevision())
@@ -126,7 +126,7 @@ func (st *stagedRollout) restoreTracks() {
 	}
 }
 
-// restoreInstance puts an instance back that had joined.
+// restoreInstance puts an instance back into its rollout and its location.
 func (st *stagedRollout) restoreInstance(ro *rollouts, part handle) error {
 	i := &ro.parts.at(part).instance
 	if err := st.Attach(i); err != nil {
@@ -141,7 +141,7 @@ func (st *stagedRollout) restoreInstance(ro *rollouts, part handle) error {
 	return nil
 }
 
-// state writes out what the store keeps.
+// state writes out the state of the store.
 func (ro *rollouts) state(m *Machine, object handle, s *State) {
 	st := ro.at(m.objects.at(object).body)
 	s.Objects = append(s.Objects, m.objectState(object, st.Describe(), func(l *link) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// findLink returns the link of the session that gives the command, zero where it has none.
+// findLink returns the link of the command's session, or zero.
 func (w *rolloutWork) findLink() handle {
 	if w.session == 0 {
 		return 0
@@ -16,7 +16,7 @@ func (w *rolloutWork) findLink() handle {
 	return w.m.links.find(w.m.objects.at(w.object), w.object, w.session)
 }
 
-// openPart finds the session's part, whose record is preserved. It returns false where there is none.
+// openPart finds the part of the session and preserves its record. It returns false for a session without a part.
 func (w *rolloutWork) openPart() bool {
 	if w.link = w.findLink(); w.link == 0 {
 		return false
@@ -27,7 +27,7 @@ func (w *rolloutWork) openPart() bool {
 	return true
 }
 
-// instance returns the session's instance, and one that has not joined where it has none.
+// instance returns the session's instance. For a session without a part the instance is new and has not joined.
 func (w *rolloutWork) instance() *rollout.Instance {
 	if w.openPart() {
 		return &w.part.instance
@@ -35,7 +35,7 @@ func (w *rolloutWork) instance() *rollout.Instance {
 	return &rollout.Instance{}
 }
 
-// partOrNew finds the session's part, or makes one, which withNewLink links. It refuses where the session may have no
+// partOrNew finds the session's part, or makes a part for withNewLink to link. It refuses if the session may have no
 // more links.
 func (w *rolloutWork) partOrNew() (part handle, a rollout.Answer) {
 	if w.openPart() {
@@ -52,7 +52,7 @@ func (w *rolloutWork) partOrNew() (part handle, a rollout.Answer) {
 	return part, a
 }
 
-// withNewLink links a part that was made for this command, or frees it where the command is refused.
+// withNewLink links a part that the command has made, or frees the part of a refused command.
 func (w *rolloutWork) withNewLink(part handle, c *Command, a rollout.Answer) rollout.Answer {
 	if w.link != 0 {
 		return a
@@ -89,13 +89,13 @@ func (w *rolloutWork) join(c *Command) rollout.Answer {
 	return w.withNewLink(part, c, a)
 }
 
-// sessionOf returns the session of an instance that has joined.
+// sessionOf returns the session of a joined instance.
 func (w *rolloutWork) sessionOf(i *rollout.Instance) SessionID {
 	h := w.m.linkAfter(w.m.objects.at(w.object).links, OrderID(i.ID)-1)
 	return w.m.sessions.at(w.m.links.at(h).session).id
 }
 
-// list puts an instance among those of a location, unlist takes it out.
+// list puts an instance into the tree of a location, unlist removes the instance.
 func (w *rolloutWork) list(part handle, location uint64) {
 	w.byLocation.insert(&w.staged.locationOf(location).parts, part, w.rollouts)
 }
@@ -149,7 +149,7 @@ func (w *rolloutWork) leave(*Command) rollout.Answer {
 	return a
 }
 
-// endPart removes the link of a part that is neither an instance nor a source any more.
+// endPart removes the link of a part that has become neither an instance nor a source.
 func (w *rolloutWork) endPart() {
 	if w.part.source || w.part.joined() {
 		return
@@ -187,7 +187,7 @@ func (w *rolloutWork) ask(c *Command) rollout.Answer {
 	return a
 }
 
-// releaseLink ends the part of a session that is over.
+// releaseLink ends the part of an ended session.
 func (ro *rollouts) releaseLink(m *Machine, h handle) {
 	object := m.links.at(h).object
 	if o := m.objects.at(object); o.deleting {
@@ -231,12 +231,12 @@ func (ro *rollouts) remove(m *Machine, object handle) {
 	m.deferObject(object)
 }
 
-// resume is for kinds whose commands leave work with objects that are not deleted.
+// resume is for kinds with pending work on objects that are not deleted.
 func (ro *rollouts) resume(*Machine, handle) {
 	assert(false, "a rollout is never pending but for its end")
 }
 
-// due lets what time alone has brought about happen.
+// due does everything that time alone has made due.
 func (ro *rollouts) due(m *Machine, object handle) {
 	w := ro.begin(m, object, 0)
 	w.staged.alarm = 0

@@ -11,18 +11,18 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// The parts of a rollout that are described and not watched, beside its acts. Those of a location or of a version stand
-// before its name or its seq.
+// The parts of a rollout, beside its acts, that are described and not watched. Parts of a location or of a version
+// begin with these words, before the location's name or the version's seq.
 const (
 	historyPart = "history/"
 	versionPart = "version/"
 )
 
-// maxRolloutPage is how many rollouts a page of a list has at the most: what its phase follows from is looked at for
+// maxRolloutPage is the most rollouts on a page of a list, because the list looks at all causes of the phase for
 // each.
 const maxRolloutPage = 100
 
-// RolloutDescription is one page of what there is to say of a part of a rollout.
+// RolloutDescription is one page of the description of a part of a rollout.
 type RolloutDescription struct {
 	PartPage
 	Phase   rolloutkind.Phase
@@ -65,7 +65,7 @@ func (m *Machine) DescribeRollout(n NodeID, name string, o PartOptions, d *Rollo
 	return FoundPart
 }
 
-// describeRest describes a part that is no view; it returns false where there is no such part.
+// describeRest describes a part that is no view. It returns false for an unknown part.
 func (st *stagedRollout) describeRest(o *PartOptions, d *RolloutDescription) bool {
 	if o.Part == actsPart {
 		acts := st.Audit()
@@ -98,7 +98,7 @@ func (st *stagedRollout) describeRest(o *PartOptions, d *RolloutDescription) boo
 	return true
 }
 
-// instances are those of a location, in the order in which they joined.
+// instances are the instances of a location, in the order of joining.
 func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
 	return func(yield func(*rollout.Instance) bool) {
 		for h := ro.byLocation.first(of.parts); h != 0; h = ro.byLocation.next(h) {
@@ -109,9 +109,9 @@ func (ro *rollouts) instances(of *locationTracks) iter.Seq[*rollout.Instance] {
 	}
 }
 
-// ListRollouts appends rollouts of the node whose names begin with prefix and come behind after, in order of name. It
-// appends at most limit, of a hundred at the most, and looks at no more than MaxPage objects; last is the last name
-// looked at, the after of the next call where there is more.
+// ListRollouts appends the rollouts of the node whose names begin with prefix and come behind after, in order of
+// name. ListRollouts appends at most limit rollouts, never more than a hundred, and looks at no more than MaxPage
+// objects. last is the last name looked at: the after of the next call, if there is more.
 func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []rolloutkind.Summary) (
 	_ []rolloutkind.Summary, last string, more bool) {
 	ro := m.rollouts()
@@ -127,9 +127,9 @@ func (m *Machine) ListRollouts(n NodeID, prefix, after string, limit int, dst []
 	return dst, last, more
 }
 
-// RehearseRollout copies a rollout for a dry run that begins now, and returns nil where there is none of the name. The
-// run itself does not hold the machine up. estimate is the time of the shard as its leader estimates it, 0 where that
-// is not known.
+// RehearseRollout copies a rollout for a dry run that begins now, and returns nil if there is no rollout of the name.
+// The run itself works on the copy and does not hold the machine up. estimate is the leader's estimate of the shard's
+// time, 0 if unknown.
 func (m *Machine) RehearseRollout(n NodeID, name string, estimate uint64) (r *rollout.Rehearsal, now uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -140,8 +140,8 @@ func (m *Machine) RehearseRollout(n NodeID, name string, estimate uint64) (r *ro
 	return m.rollouts().at(m.objects.at(object).body).Rehearse(now), now
 }
 
-// RolloutVersion returns label and payload of a version of a rollout, which are not to be changed; false where it is
-// not kept.
+// RolloutVersion returns the label and the payload of a version of a rollout; callers must not change the payload. It
+// returns false for a version that the rollout does not keep.
 func (m *Machine) RolloutVersion(n NodeID, name []byte, seq uint64) (label string, payload []byte, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -156,9 +156,10 @@ func (m *Machine) RolloutVersion(n NodeID, name []byte, seq uint64) (label strin
 	return v.Label, v.Payload, true
 }
 
-// Unchanged reports whether a CmdRolloutReport or a CmdRolloutAsk may be answered now, without the log: carried out, it
-// would change nothing. now is the time of the shard as its leader estimates it. Where it may the caller answers it, an
-// ask with the target. Only the leader's host asks: DESIGN.md, section 11, says why a leader that is over harms none.
+// Unchanged reports whether a CmdRolloutReport or a CmdRolloutAsk may be answered now, without the log, because the
+// command would change nothing. If so, the caller answers the command, an ask with the target. now is the leader's
+// estimate of the shard's time. Only the leader's host calls Unchanged: DESIGN.md, section 11, says why a deposed
+// leader does no harm.
 func (m *Machine) Unchanged(c *Command, now uint64) (t rollout.Target, ok bool) {
 	report, err := rollout.ParseReport(c.Body)
 	if err != nil || c.Number != c.Acked+1 {

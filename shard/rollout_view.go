@@ -7,8 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// What a view of a rollout shows: the number of the view, in its lowest bits. Above them stands the place of the
-// location that it is about.
+// The number of a view of a rollout has the subject of the view in its lowest bits. Above them stands the place of
+// the location, for views of a location.
 const (
 	showsWhole uint32 = iota
 	showsTicket
@@ -18,7 +18,7 @@ const (
 	showsBits = 2
 )
 
-// The names of views. Those of a location stand before its name.
+// The names of views. A view of a location has the location's name behind its own.
 const (
 	ticketView    = "source"
 	targetView    = "location/"
@@ -51,7 +51,7 @@ func (ro *rollouts) view(m *Machine, object handle, name string) (view, bool) {
 	return view{track: &st.tracks[l.Place()].instances.track, number: place | showsInstances}, true
 }
 
-// shown returns what a view shows, and of which location.
+// shown returns the subject of a view, and the location of a view of a location.
 func (st *stagedRollout) shown(v view) (what uint32, l *rollout.Location, tracks *locationTracks) {
 	what = v.number & (1<<showsBits - 1)
 	if what == showsTarget || what == showsInstances {
@@ -119,7 +119,7 @@ func (ro *rollouts) appendRow(dst []byte, m *Machine, object handle, v view, row
 	return dst, false
 }
 
-// appendInstance appends the row of the instance whose link has the order id, where it is in the location.
+// appendInstance appends the row of the instance with the order id of a link, if the instance is in the location.
 func (ro *rollouts) appendInstance(dst []byte, m *Machine, object handle, l *rollout.Location, id uint64) ([]byte,
 	bool) {
 	h := m.linkAfter(m.objects.at(object).links, OrderID(id)-1)

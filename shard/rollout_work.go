@@ -5,26 +5,27 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// rolloutWork is one command on one rollout, from its beginning to what it changed. There is one at a time.
+// rolloutWork is one command on one rollout, from the beginning to the report of all changes. At most one is under
+// way.
 type rolloutWork struct {
 	*rollouts
 	m       *Machine
 	object  handle
-	session handle // zero where none gives the command
+	session handle // zero for a command without a session
 	staged  *stagedRollout
 	at      rollout.At
 
-	// The session's part, where the command is about it: its link, and what that counted for before.
+	// The part of the session, for commands about the part: its link, and its size before the command.
 	link    handle
 	part    *rolloutPart
 	charged int
-	fresh   int // bytes that a new link brings, besides texts
+	fresh   int // bytes of a new link, besides texts
 
 	body string // of the answer
 	out  rollout.Effects
 }
 
-// run carries out a command on a rollout that is there.
+// run applies a command on an existing rollout.
 func (ro *rollouts) run(m *Machine, c *Command, t *target, does func(*rolloutWork, *Command) rollout.Answer) {
 	if t.object == 0 {
 		m.refuse(protocol.StatusNotFound, "there is no rollout of this name")
@@ -37,7 +38,8 @@ func (ro *rollouts) run(m *Machine, c *Command, t *target, does func(*rolloutWor
 	w.finish(0)
 }
 
-// begin prepares a command on a rollout, whose record is preserved first. It must be ended by finish.
+// begin prepares a command on a rollout, and preserves the rollout's record first. Every begin must be ended by
+// finish.
 func (ro *rollouts) begin(m *Machine, object, session handle) *rolloutWork {
 	m.touchObject(object)
 	w := &ro.work
@@ -50,18 +52,18 @@ func (ro *rollouts) begin(m *Machine, object, session handle) *rolloutWork {
 	return w
 }
 
-// now is when, and by what revision, the command under way is known.
+// now is the time and the revision of the command under way.
 func (ro *rollouts) now(m *Machine) rollout.At {
 	return rollout.At{Now: m.clock.Now, Wall: m.wall, Revision: uint64(m.lastRevision) + 1, Out: &ro.work.out,
 		KeepVerdicts: m.rules >= pendingTakesBackNothing}
 }
 
-// MayGrow reports whether the quotas have room for so many bytes more. Where they have not the command is answered.
+// MayGrow reports whether the quotas have room for more bytes. If not, MayGrow answers the command.
 func (w *rolloutWork) MayGrow(bytes int) bool {
 	return w.m.mayGrow(w.m.objects.node(w.m.objects.at(w.object)), 0, bytes+w.fresh)
 }
 
-// answer answers the command, unless that has been done.
+// answer answers the command, unless MayGrow has refused and answered already.
 func (w *rolloutWork) answer(a rollout.Answer) {
 	switch {
 	case a.Status == protocol.StatusQuotaExceeded:
@@ -93,7 +95,7 @@ func (w *rolloutWork) finish(flags EffectFlags) {
 	w.part, w.at.Out = nil, nil
 }
 
-// reportViews notes which heads and rows of views have changed, and says whether any has.
+// reportViews notes all changed heads and rows of views, and reports whether there are any.
 func (w *rolloutWork) reportViews() (any bool) {
 	m, st := w.m, w.staged
 	st.followLocations(m)
@@ -125,7 +127,7 @@ func (w *rolloutWork) reportViews() (any bool) {
 	return any
 }
 
-// followLocations makes the tracks those of the locations that there are.
+// followLocations makes the tracks again after a change of the list of locations.
 func (st *stagedRollout) followLocations(m *Machine) {
 	locations := st.Locations()
 	same := len(st.tracks) == len(locations)

@@ -9,14 +9,14 @@ import (
 // The file of a snapshot:
 //
 //	magic 16 bytes, format uint32, then blocks:
-//	kind 1 byte, length uint32, that many bytes, CRC-32C of all this uint32
+//	kind 1 byte, length uint32, the bytes of the block, CRC-32C of kind, length and bytes uint32
 //
-// All integers are little-endian or varints. The first block is the header, the last the end, with the number of
-// records of each phase; between them blocks of records, each record behind its length as uint32.
+// All integers are little-endian or varints. The first block is the header. Then come blocks of records, each record
+// behind its length as uint32. The last block is the end, with the number of records of each phase.
 const (
 	snapshotMagic = "signalbox shard\n"
-	// snapshotFormat is 2 since the header begins with the level of the shard. A field that a later level brings stands
-	// in the records of shards of that level only, and needs no other format.
+	// snapshotFormat is 2 since the header begins with the level of the shard. A field of a later level stands only
+	// in the records of shards of the level, and needs no new format.
 	snapshotFormat    = 2
 	formatBeforeLevel = 1
 
@@ -28,13 +28,13 @@ const (
 	// bytes may come together before the lock is let go.
 	saveStep  = 256
 	saveBytes = 256 << 10
-	// maxBlock is the longest block: saveBytes and one more record, whatever it holds.
+	// maxBlock is the longest block: saveBytes and one more record of any length.
 	maxBlock = 16 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Save writes the snapshot. It may run beside Apply.
+// Save writes the snapshot, and may run beside Apply.
 func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	out := blockWriter{w: w}
 	out.write([]byte(snapshotMagic))
@@ -65,8 +65,8 @@ func (sn *snapshot) Save(w io.Writer, stop <-chan struct{}) error {
 	return out.err
 }
 
-// step takes the next few records of the phase, and those that were written aside. ok is false where
-// there is nothing to save any more.
+// step takes the next few records of the phase, and the records that were written aside. ok is false if the content
+// was replaced, so that there is nothing to save.
 func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	buf, late, done, ok := sn.take(buf, p)
 	for i := range late {
@@ -75,7 +75,7 @@ func (sn *snapshot) step(buf []byte, p phase) (_ []byte, done, ok bool) {
 	return buf, done, ok
 }
 
-// take is the part of step that is done under the read lock. It leaves the records of frozen things to be encoded.
+// take is the part of step under the read lock. The records of frozen things are encoded later, without the lock.
 func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, done, ok bool) {
 	m := sn.m
 	m.mu.RLock()
@@ -101,19 +101,19 @@ func (sn *snapshot) take(buf []byte, p phase) (_ []byte, late []frozenRecord, do
 	return buf, late, true, true
 }
 
-// appendRecord appends the record of a thing as it is now, and counts it.
+// appendRecord appends the record of a thing in its present form, and counts the record.
 func (sn *snapshot) appendRecord(dst []byte, p phase, h handle) []byte {
 	sn.count(p, h)
 	return sn.m.appendRecord(dst, p, h, sn.form, sn.header.level)
 }
 
-// count counts the record of a thing as it is now.
+// count counts the record of a thing in its present form.
 func (sn *snapshot) count(p phase, h handle) {
 	sn.records[p]++
 	sn.size += uint64(sn.m.sizeOf(p, h))
 }
 
-// isOlder reports whether there is a thing at the place that has not changed since the epoch began.
+// isOlder reports whether the place has a thing that has not changed since the epoch began.
 func (m *Machine) isOlder(p phase, h handle, epoch uint32) bool {
 	switch p {
 	case phaseSessions:

@@ -2,7 +2,7 @@ package shard
 
 import "github.com/signalbox/signalbox/protocol"
 
-// semaphore is what a semaphore has beside what every object has.
+// semaphore is the state of a semaphore beside the common part of all objects.
 type semaphore struct {
 	limit     uint64
 	taken     uint64 // the sum of the owners' counts
@@ -10,7 +10,7 @@ type semaphore struct {
 	owners    uint32
 	ephemeral bool
 
-	// Of the last change of each that this replica saw.
+	// The revisions of the last change of data and limit that the replica saw.
 	dataRevision, limitRevision Revision
 }
 
@@ -22,10 +22,10 @@ type semaphores struct {
 	smallThings
 }
 
-// fits reports whether the count is free. The owners have more than the limit where it was lowered.
+// fits reports whether the count is free. The owners may have more than the limit, after the limit was lowered.
 func (s *semaphore) fits(count uint64) bool { return s.taken <= s.limit && count <= s.limit-s.taken }
 
-// reportedLimit is the limit as acquires are answered with it: 0 for an ephemeral semaphore, which has none.
+// reportedLimit is the limit in answers to acquires: 0 for an ephemeral semaphore, which has no limit.
 func (s *semaphore) reportedLimit() uint64 {
 	if s.ephemeral {
 		return 0
@@ -33,7 +33,7 @@ func (s *semaphore) reportedLimit() uint64 {
 	return s.limit
 }
 
-// limitOf is what an acquire of the object is answered with.
+// limitOf is the limit in the answer to an acquire of the object.
 func (sem *semaphores) limitOf(m *Machine, object handle) uint64 {
 	return sem.at(m.objects.at(object).body).reportedLimit()
 }
@@ -52,7 +52,7 @@ func (s *semaphore) removeOwner(count uint64) {
 	s.owners--
 }
 
-// limitForm is for the commands that say a limit.
+// limitForm is for commands with a limit.
 func limitForm(c *Command) bool { return c.Count > 0 }
 
 func (sem *semaphores) add(m *Machine, t *target, c *Command, limit uint64, data []byte, ephemeral bool) handle {
@@ -84,7 +84,7 @@ func (sem *semaphores) create(m *Machine, c *Command, t *target) {
 	m.changed(h, FlagCreated)
 }
 
-// isFullBeforeQuotas reports whether the node has as many semaphores as it may have where quotas do not hold yet.
+// isFullBeforeQuotas reports whether the node has the most semaphores allowed, at a level without quotas.
 func isFullBeforeQuotas(m *Machine, t *target) bool {
 	return m.rules < quotas && t.node != nil && t.node.objects >= MaxSemaphoresPerNode
 }
@@ -167,8 +167,8 @@ func (sem *semaphores) delete(m *Machine, c *Command, t *target) {
 	m.answer(protocol.StatusSuccess)
 }
 
-// remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. Where there are too many of
-// them for the command it is deleted all the same, and the others are pending.
+// remove deletes a semaphore with its links: waiters get Aborted, then owners get Lost. If the links are too many for
+// the command, the semaphore counts as deleted all the same, and the rest of the links is pending.
 func (sem *semaphores) remove(m *Machine, object handle) {
 	o := m.objects.at(object)
 	for o.linkCount > 0 && m.left > 0 {

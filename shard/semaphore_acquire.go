@@ -11,7 +11,7 @@ func acquireForm(c *Command) bool {
 		(c.Timeout == Forever || c.Timeout <= uint64(MaxAcquireTimeout/time.Millisecond))
 }
 
-// acquire takes of a semaphore, waits for it, or changes what the session has or waits for there.
+// acquire makes the session an owner or a waiter of a semaphore, or changes the count and the data of its link.
 func (sem *semaphores) acquire(m *Machine, c *Command, t *target) {
 	ephemeral := c.Flags&FlagEphemeral != 0
 	if t.object == 0 {
@@ -58,7 +58,7 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 	m.changed(t.object, FlagCreated|FlagOwners)
 }
 
-// acquireJoin is for a session that neither owns nor waits.
+// acquireJoin is for a session without a link to the semaphore.
 func (sem *semaphores) acquireJoin(m *Machine, c *Command, t *target, o *object, s *semaphore) {
 	isGranted := o.firstWaiter == 0 && s.fits(c.Count)
 	switch {
@@ -87,7 +87,7 @@ func (sem *semaphores) grantNew(m *Machine, c *Command, t *target, s *semaphore)
 	m.answerAcquired(h, s.reportedLimit())
 }
 
-// acquireAsOwner lowers the count or replaces the data of what the session owns.
+// acquireAsOwner lowers the count of an owner, or replaces its data.
 func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *semaphore, h handle) {
 	l := m.links.at(h)
 	if !m.mayGrow(t.node, 0, len(c.Data)-len(l.data)) {
@@ -109,7 +109,7 @@ func (sem *semaphores) acquireAsOwner(m *Machine, c *Command, t *target, s *sema
 	}
 }
 
-// acquireAsWaiter replaces the acquire that waits by a new one in the same place.
+// acquireAsWaiter replaces the waiting acquire by a new acquire in the same place.
 func (sem *semaphores) acquireAsWaiter(m *Machine, c *Command, t *target, o *object, s *semaphore, h handle) {
 	l := m.links.at(h)
 	head := o.firstWaiter == h
@@ -135,7 +135,7 @@ func (sem *semaphores) acquireAsWaiter(m *Machine, c *Command, t *target, o *obj
 	}
 }
 
-// resumeAcquire answers an acquire that was sent again and is the latest of its session there.
+// resumeAcquire answers a repeated acquire that is the session's latest acquire of the semaphore.
 func resumeAcquire(m *Machine, c *Command, t *target) bool {
 	h := m.links.find(m.objects.at(t.object), t.object, t.session)
 	if h == 0 {
@@ -160,15 +160,14 @@ func resumeAcquire(m *Machine, c *Command, t *target) bool {
 	return true
 }
 
-// isAnotherAcquire reports whether an acquire came under the number of another one, as far as the link that has
-// the number shows it.
+// isAnotherAcquire reports whether an acquire came under the number of a different acquire, as far as the link with
+// the number shows.
 func (m *Machine) isAnotherAcquire(c *Command, s *semaphore, l *link) bool {
 	return m.rules >= numberOfOneRequest &&
 		(l.count != c.Count || l.data != string(c.Data) || s.ephemeral != (c.Flags&FlagEphemeral != 0))
 }
 
-// resumeDeleted is resumeAcquire where the semaphore is deleted and the link still pending: the ownership that the
-// acquire gave is over.
+// resumeDeleted is resumeAcquire for a deleted semaphore with a pending link: the ownership of the acquire is over.
 func resumeDeleted(m *Machine, c *Command, t *target, h handle) bool {
 	l := m.links.at(h)
 	a := m.sessions.at(t.session).kept(c.Number)

@@ -7,7 +7,7 @@ const KindSemaphore ObjectKind = 1
 
 // The commands of semaphores.
 const (
-	// CmdWaitersTimeOut takes waiters out of queues whose time is up. Uses Term, Waiters.
+	// CmdWaitersTimeOut takes waiters out of queues after their time is up. Uses Term, Waiters.
 	CmdWaitersTimeOut CommandKind = 7
 	// CmdSemaphoreCreate makes a persistent semaphore. Uses the mutation fields, Node, Name, Count
 	// (the limit), Data.
@@ -21,11 +21,11 @@ const (
 	// CmdAcquire takes Count of a semaphore or waits for it. Uses the mutation fields, Node, Name,
 	// Count, Timeout (ms, 0 = try, Forever), Data, and FlagEphemeral.
 	CmdAcquire CommandKind = 19
-	// CmdRelease gives back all that the session holds of a semaphore, or leaves its queue. Uses the
-	// mutation fields, Node, Name, and Order as a guard where it is not zero.
+	// CmdRelease gives back all that the session owns of a semaphore, or leaves the queue. Uses the mutation fields,
+	// Node, Name, and Order as a guard unless it is zero.
 	CmdRelease CommandKind = 20
-	// CmdSemaphoreResize gives a persistent semaphore another limit. Uses the mutation fields, Node, Name, Count (the
-	// limit), and Revision as a guard where it is not zero.
+	// CmdSemaphoreResize changes the limit of a persistent semaphore. Uses the mutation fields, Node, Name, Count
+	// (the limit), and Revision as a guard unless it is zero.
 	CmdSemaphoreResize CommandKind = 21
 )
 
@@ -77,7 +77,7 @@ func init() {
 	})
 }
 
-// What the machine calls of what semaphores do.
+// The doors of the machine to the commands of semaphores.
 
 func runCreate(m *Machine, c *Command, t *target) { m.semaphores().create(m, c, t) }
 

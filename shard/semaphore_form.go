@@ -6,22 +6,22 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// This file has the forms of a semaphore outside of the machine's memory: what readers see, what State writes out, and
-// what stands in its record.
+// This file has the forms of a semaphore outside of the machine's memory: the form for readers, the form in State,
+// and the form in a record.
 
-// SemaphoreView is a semaphore as readers see it.
+// SemaphoreView is a semaphore for readers.
 type SemaphoreView struct {
 	Name      string
 	Data      string
 	Limit     uint64
-	Count     uint64 // what the owners hold together
+	Count     uint64 // the sum of the owners' counts
 	Ephemeral bool
 	Revision  Revision
 	Owners    int
 	Waiters   int
 }
 
-// shown is all that there is to show but the name. had is data that the reader has already.
+// shown is the whole view without the name. had is data that the reader has already.
 func (sem *semaphores) shown(o *object, had string) SemaphoreView {
 	s := sem.at(o.body)
 	return SemaphoreView{
@@ -30,7 +30,7 @@ func (sem *semaphores) shown(o *object, had string) SemaphoreView {
 	}
 }
 
-// SemaphoreState is one semaphore with its owners and waiters.
+// SemaphoreState is a semaphore with its owners and waiters.
 type SemaphoreState struct {
 	Node      NodeID
 	Name      string
@@ -83,8 +83,8 @@ func (sem *semaphores) renew(body handle, _ *renewal) ([]byte, bool) {
 	return sem.save(nil, body, level.Newest), !sem.at(body).ephemeral
 }
 
-// linked counts the owners in and sees that none is too many. Where limits can be lowered there was a limit under which
-// those that are there were granted, or began to wait.
+// linked counts the owners in and checks their counts against the limit. From the level of resizes on the limit may
+// have been lowered since, so that owners, and waiters behind the first, may have more than the limit.
 func (sem *semaphores) linked(m *Machine, object handle) error {
 	o := m.objects.at(object)
 	s := sem.at(o.body)
@@ -106,7 +106,7 @@ func (sem *semaphores) linked(m *Machine, object handle) error {
 		}
 	}
 	if o.pending {
-		return nil // who comes next may be pending, and owners too
+		return nil // a waiter that fits may be pending, and owners too
 	}
 	if s.ephemeral && s.owners == 0 {
 		return badSnapshot("the ephemeral semaphore %q has no owner", m.objects.name(o))

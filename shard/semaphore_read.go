@@ -14,7 +14,7 @@ func (sem *semaphores) role(l *link) string {
 	return "waiter"
 }
 
-// describe gives what there is to say of a semaphore, and its links in the place of rows.
+// describe fills in the view of a semaphore, and its links in the place of rows.
 func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOptions, d *Description) {
 	ob := m.objects.at(object)
 	name := d.Name
@@ -34,7 +34,7 @@ func (sem *semaphores) describe(m *Machine, object handle, _ view, o *DescribeOp
 	}
 }
 
-// changes says which of the order ids are owners now. The others are gone.
+// changes finds the present owners among the changed order ids. All other ids are gone.
 func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision, d *Delta) bool {
 	o := m.objects.at(object)
 	gone := d.Gone[:0]
@@ -56,8 +56,8 @@ func (sem *semaphores) changes(m *Machine, object handle, _ view, since Revision
 	return true
 }
 
-// WillQueue reports whether an acquire would be queued if it were applied now, and so until an owner gives something
-// back. It is a forecast: the acquire is not checked as it is when it is applied.
+// WillQueue reports whether an acquire would be queued if it were applied now, and so would wait for an owner to
+// release. The result is a forecast: WillQueue does not make all checks of an acquire.
 func (m *Machine) WillQueue(c *Command) bool {
 	if c.Timeout == 0 {
 		return false
@@ -77,7 +77,7 @@ func (m *Machine) WillQueue(c *Command) bool {
 	return session == 0 || m.links.find(o, h, session) == 0
 }
 
-// firstListed returns the first link that the page shows, zero where it shows none.
+// firstListed returns the first link of the page, or zero.
 func (m *Machine) firstListed(o *object, opts *DescribeOptions) handle {
 	switch {
 	case !opts.Owners && !opts.Waiters:
@@ -91,9 +91,9 @@ func (m *Machine) firstListed(o *object, opts *DescribeOptions) handle {
 	return m.linkAfter(o.links, opts.After)
 }
 
-// ListSemaphores appends semaphores of the node whose names begin with prefix and come behind after, in order of name.
-// It appends at most limit and looks at no more than MaxPage objects; last is the last name looked at, the after of the
-// next call where there is more.
+// ListSemaphores appends the semaphores of the node whose names begin with prefix and come behind after, in order of
+// name. ListSemaphores appends at most limit semaphores and looks at no more than MaxPage objects. last is the last
+// name looked at: the after of the next call, if there is more.
 func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst []SemaphoreView) (_ []SemaphoreView,
 	last string, more bool) {
 	sem := m.semaphores()
@@ -109,18 +109,18 @@ func (m *Machine) ListSemaphores(n NodeID, prefix, after string, limit int, dst 
 	return dst, last, more
 }
 
-// Queue is a semaphore for which sessions wait.
+// Queue is a semaphore with waiters.
 type Queue struct {
 	Node    NodeID
 	Name    string
 	Waiters int
-	// First is the session that has waited for the longest, since a time of the wall clock, in milliseconds; 0 where
-	// that is not known. Owner is the session that has owned for the longest, 0 where none owns.
+	// First is the session with the longest wait, since a time of the wall clock in milliseconds; 0 if unknown. Owner
+	// is the session with the longest ownership, 0 without an owner.
 	First, Owner SessionID
 	Since        uint64
 }
 
-// WalkQueues calls fn for semaphores for which sessions wait, as WalkSessions does.
+// WalkQueues calls fn for semaphores with waiters, as WalkSessions does for sessions.
 func (m *Machine) WalkQueues(at Cursor, fn func(Queue)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

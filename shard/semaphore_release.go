@@ -2,7 +2,7 @@ package shard
 
 import "github.com/signalbox/signalbox/protocol"
 
-// release gives back what the session owns, or takes it out of the queue.
+// release ends the session's ownership, or takes the session out of the queue.
 func (sem *semaphores) release(m *Machine, c *Command, t *target) {
 	h := handle(0)
 	if t.object != 0 {
@@ -26,7 +26,7 @@ func (sem *semaphores) release(m *Machine, c *Command, t *target) {
 	sem.releaseLink(m, h)
 }
 
-// releaseLink removes the link, grants its place to those who wait, and notifies the watchers.
+// releaseLink removes the link, grants its place to waiters, and notifies the watchers.
 func (sem *semaphores) releaseLink(m *Machine, h handle) {
 	l := m.links.at(h)
 	object := l.object
@@ -41,7 +41,7 @@ func (sem *semaphores) releaseLink(m *Machine, h handle) {
 	sem.afterRemoval(m, object, wasOwner, wasHead)
 }
 
-// afterRemoval is what follows when a link is removed.
+// afterRemoval does the consequences of a removed link.
 func (sem *semaphores) afterRemoval(m *Machine, object handle, wasOwner, wasHead bool) {
 	o := m.objects.at(object)
 	if o.deleting {
@@ -67,13 +67,13 @@ func (sem *semaphores) resume(m *Machine, object handle) {
 	}
 }
 
-// due is for kinds that wait for a time.
+// due is for kinds with alarms.
 func (sem *semaphores) due(*Machine, handle) { assert(false, "a semaphore has no alarm") }
 
-// runQueue grants to the head of the queue while it fits, and reports whether it granted at all. Where that is more
-// than the command may do the rest is pending. The grant of the link own is the current command's answer; the others
-// get Granted. A head that waits for more than the limit, which was lowered meanwhile, is aborted, so that it does not
-// stand in the way of those behind it.
+// runQueue grants to the head of the queue while the head fits, and reports whether it granted at all. Grants beyond
+// the work of the command are pending. The grant of the link own is the current command's answer; all other waiters
+// get Granted. If the limit was lowered below the count of the head, the head is aborted, so that it does not stand
+// in the way of the waiters behind it.
 func (sem *semaphores) runQueue(m *Machine, object, own handle) bool {
 	o := m.objects.at(object)
 	s := sem.at(o.body)

@@ -35,7 +35,7 @@ func (sem *semaphores) timeOutOne(m *Machine, w *WaiterRef) {
 	sem.afterRemoval(m, object, false, wasHead)
 }
 
-// Waiter is a waiting acquire that time will end.
+// Waiter is a waiting acquire with a finite timeout.
 type Waiter struct {
 	WaiterRef
 	Timeout uint64 // milliseconds

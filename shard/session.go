@@ -6,19 +6,19 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// session is a client's lease in one node. At its home shard it has everything; as a guest elsewhere
-// only what it does there.
+// session is a client's lease in one node. The home shard has the whole session; a shard with the session as a guest
+// has only the links and the answers of the shard itself.
 type session struct {
 	id          SessionID
 	node        *node
 	description string
-	client      ClientState // as its client last said with a command
+	client      ClientState // as the client said in its last command
 	created     uint64      // wall clock, milliseconds; for people
 	applied     uint64      // highest number applied
 	acked       uint64      // the session has seen the answers up to here
-	numberSpace uint64      // the latest space of numbers that it drew, 0 for none; at home only
+	numberSpace uint64      // the latest space of numbers, 0 for none; at home only
 	answers     []answer
-	bodies      handle // of the answers; zero where none has one
+	bodies      handle // of the answers; zero if no answer has a body
 	timeout     uint32 // milliseconds
 	links       handle // root of its links by order id
 	lastLink    handle
@@ -26,7 +26,7 @@ type session struct {
 	waits       uint32 // how many of the links do not own
 	stamp       uint32
 	home        bool
-	ending      bool // it is over, and some of its links are pending
+	ending      bool // ended, with some of its links pending
 	keyLen      uint8
 	key         [MaxKey]byte
 }
@@ -42,7 +42,7 @@ func newSessionStore() sessionStore { return sessionStore{slots: make([]table, S
 
 func sessionHash(id SessionID) uint32 { return uint32(mix(uint64(id)) >> 32) }
 
-// find returns the session, zero where it is not known.
+// find returns the session, or zero for an unknown session.
 func (st *sessionStore) find(id SessionID) handle {
 	t := &st.slots[id.Slot()]
 	if t.count == 0 {
@@ -57,7 +57,7 @@ func (st *sessionStore) find(id SessionID) handle {
 	return 0
 }
 
-// alive returns the session, zero where it is not known or has ended.
+// alive returns the session, or zero for a session that is unknown or has ended.
 func (st *sessionStore) alive(id SessionID) handle {
 	if h := st.find(id); h != 0 && !st.at(h).ending {
 		return h
@@ -83,7 +83,7 @@ func (m *Machine) addSession(id SessionID, n *node) handle {
 	return h
 }
 
-// dropSession takes a session that has no links off the record.
+// dropSession takes a session without links off the record.
 func (m *Machine) dropSession(h handle) {
 	m.touchSession(h)
 	s := m.sessions.at(h)
@@ -105,7 +105,7 @@ func (m *Machine) dropSession(h handle) {
 	m.forgetIfEmpty(n)
 }
 
-// endSession ends a session: from now on it is over for everyone.
+// endSession ends a session, for every client and every shard.
 func (m *Machine) endSession(h handle, reason protocol.EndReason) {
 	s := m.sessions.at(h)
 	e := m.emit(EffectSessionEnded)
@@ -113,8 +113,8 @@ func (m *Machine) endSession(h handle, reason protocol.EndReason) {
 	m.releaseLinks(h)
 }
 
-// releaseLinks releases what a session that has ended has here, in order of order id, and forgets the session when that
-// is all.
+// releaseLinks releases the links of an ended session in this shard, in order of order id, and forgets the session
+// after the last link.
 func (m *Machine) releaseLinks(h handle) {
 	s := m.sessions.at(h)
 	for s.linkCount > 0 {
@@ -163,7 +163,7 @@ func (m *Machine) sessionCreate(c *Command) {
 	m.answer(protocol.StatusSuccess).Session = id
 }
 
-// describe takes over what a session's client says of it.
+// describe records the description by the session's client.
 func (s *session) describe(c *Command) {
 	s.timeout = uint32(c.Timeout)
 	if s.description != string(c.Data) {

@@ -1,41 +1,43 @@
 package shard
 
-// handle names a place in a slab. It is small, stays valid for as long as the thing is there, and zero is none. A place
-// is used again after its thing is gone, so a handle never gets out of the machine.
+// handle names a place in a slab. A handle is small, stays valid for the life of the thing, and zero means no thing.
+// A place is used again after its thing is gone, so a handle never gets out of the machine.
 type handle = uint32
 
 const (
 	chunkBits = 8
 	chunkSize = 1 << chunkBits
-	// spareChunks is how many empty chunks a slab keeps besides as many as it has chunks in use. What is beyond goes
-	// back to the memory of the process: what a burst took does not stay, and a slab that breathes allocates nothing.
+	// spareChunks is how many empty chunks a slab keeps, besides as many as are in use. Further empty chunks go back
+	// to the memory of the process. So memory of a burst does not stay, and a slab of changing size allocates
+	// nothing.
 	spareChunks = 16
 )
 
-// slab holds things of one type in chunks that never move, so that a pointer into it is good until
-// its place is freed, and growing by a chunk is the only time that it allocates.
+// slab holds things of one type in chunks that never move, so that a pointer to a thing is good until the place is
+// freed. A slab allocates only when it grows by a chunk.
 //
-// A chunk that is given back leaves a chunk of zeros in its place, which all of them share and only reads may reach.
+// A chunk that is given back leaves a chunk of zeros in its place. All given-back chunks share the zeros, and only
+// reads may reach the zeros.
 type slab[T any] struct {
 	chunks []*[chunkSize]T
-	used   handle // places handed out so far, with place 0, which is never handed out
+	used   handle // places handed out so far, with place 0, which is no thing's
 	free   []handle
 
-	live   []uint16 // how many places of each chunk are in use
+	live   []uint16 // the number of used places in each chunk
 	inUse  int      // how many chunks have places in use
-	spare  int      // how many chunks are there and have none
-	empty  []uint32 // the spare chunks, and some that are in use again
-	listed []bool   // which chunks are in empty
+	spare  int      // the number of chunks in memory without used places
+	empty  []uint32 // the spare chunks, and some chunks that are in use again
+	listed []bool   // for each chunk, whether it is in empty
 	zeros  *[chunkSize]T
-	trees  []*forest // of its handles; they give their chunks back with those of the slab
+	trees  []*forest // of the slab's handles; the trees give back their chunks with the chunks of the slab
 }
 
-// at returns the place of a handle that is not zero.
+// at returns the place of a handle other than zero.
 func (s *slab[T]) at(h handle) *T {
 	return &s.chunks[h>>chunkBits][h&(chunkSize-1)]
 }
 
-// alloc hands out a place; its content is the zero value.
+// alloc hands out a place with the zero value.
 func (s *slab[T]) alloc() handle {
 	var h handle
 	if n := len(s.free); n > 0 {
@@ -84,7 +86,7 @@ func (s *slab[T]) release(h handle) {
 	s.shrink()
 }
 
-// shrink gives back the empty chunks that are more than the slab keeps.
+// shrink gives back the empty chunks beyond the chunks that the slab keeps.
 func (s *slab[T]) shrink() {
 	for s.spare > s.inUse+spareChunks {
 		n := len(s.empty) - 1
@@ -92,7 +94,7 @@ func (s *slab[T]) shrink() {
 		s.empty = s.empty[:n]
 		s.listed[c] = false
 		if s.live[c] > 0 {
-			continue // it is in use again
+			continue // in use again
 		}
 		if s.zeros == nil {
 			s.zeros = new([chunkSize]T)

@@ -8,14 +8,14 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// A snapshot is fixed by writing down counters and the sizes of the three slabs: nothing is copied.
-// What changes while it is being saved is written aside in its old form, once, right before the
-// change. Save walks the slabs in pieces under the read lock and takes what was not touched since.
+// A snapshot is fixed by writing down counters and the sizes of the three slabs: nothing is copied. During a Save the
+// machine writes each thing that is about to change aside in its old form, once, right before the first change. Save
+// walks the slabs in pieces under the read lock and takes all untouched things.
 //
-// The file has all sessions, then all objects, then all links. A link names its session and its
-// object by their handles at the moment of the snapshot; those records carry them for that purpose.
+// The file has all sessions, then all objects, then all links. A link names its session and its object by their
+// handles at the moment of the snapshot; the records of sessions and objects have their handles for the purpose.
 
-// phase is a part of the file, and what it is about.
+// phase is a part of the file: the sessions, the objects or the links.
 type phase int
 
 const (
@@ -34,21 +34,21 @@ type snapshot struct {
 	form   recordForm
 	epoch  uint32
 
-	at     phase  // what Save is at
-	cursor handle // the places before this one are done
+	at     phase  // the present part of Save
+	cursor handle // Save has done all places before the cursor
 	ends   [phases]handle
 	aside  [phases][]byte         // records of things that changed before Save came to them
-	frozen [phases][]frozenRecord // those of them that Save encodes, without the lock
-	over   bool                   // the machine's content was replaced: there is nothing left to save
+	frozen [phases][]frozenRecord // records set aside with a frozen body, which Save encodes without the lock
+	over   bool                   // the machine's content was replaced: nothing is left to save
 
-	// What there was when the state was fixed, and what of it has a record by now.
+	// The number of things when the state was fixed, and the number of records by now.
 	things, records [phases]int
-	size            uint64 // of the things that have a record, as quotas count it
+	size            uint64 // of all things with a record, in the measure of quotas
 
 	once sync.Once
 }
 
-// snapshotHeader is what a snapshot holds besides its records.
+// snapshotHeader has the content of a snapshot besides its records.
 type snapshotHeader struct {
 	level        level.Level
 	slots        SlotSet
@@ -60,15 +60,15 @@ type snapshotHeader struct {
 	pending      []PendingState
 	limits       Limits
 	limited      []NodeLimits
-	bytes        uint64 // what all nodes take together, which the records must come to
+	bytes        uint64 // the sum over all nodes, which must be the sum over the records
 }
 
-// PrepareSnapshot fixes the state as it is now. It costs next to nothing, however much there is.
+// PrepareSnapshot fixes the present state. The call costs next to nothing, however much the machine holds.
 func (m *Machine) PrepareSnapshot() (Snapshot, error) {
 	return m.fix(withPlaces), nil
 }
 
-// fix fixes the state as it is now, for records of a form.
+// fix fixes the present state, for records of a form.
 func (m *Machine) fix(form recordForm) *snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,8 +98,8 @@ func (sn *snapshot) Discard() {
 	})
 }
 
-// touchSession, touchObject and touchLink must be called before anything changes of what a record
-// holds of the thing, and before it goes.
+// touchSession, touchObject and touchLink must be called before a change to any recorded field of the session, object
+// or link, and before a removal.
 
 func (m *Machine) touchSession(h handle) {
 	if s := m.sessions.at(h); s.stamp != m.epoch {
@@ -120,7 +120,7 @@ func (m *Machine) touchLink(h handle) {
 	m.preserveLink(h)
 }
 
-// preserveLink is for one that is touched once more by the command.
+// preserveLink is for a link that the command has touched already: it does not count again.
 func (m *Machine) preserveLink(h handle) {
 	if l := m.links.at(h); l.stamp != m.epoch {
 		m.preserve(phaseLinks, h, l.stamp)
@@ -128,7 +128,7 @@ func (m *Machine) preserveLink(h handle) {
 	}
 }
 
-// preserve writes the thing aside for every snapshot that is to have it as it is now.
+// preserve writes a thing aside for every snapshot that needs the present form of the thing.
 func (m *Machine) preserve(p phase, h handle, stamp uint32) {
 	for _, sn := range m.snapshots {
 		if stamp < sn.epoch && (sn.at < p || sn.at == p && sn.cursor <= h) {
@@ -149,8 +149,8 @@ func (r *frozenRecord) append(dst []byte) []byte {
 	return endRecord(r.body(dst), start)
 }
 
-// setAside takes the record of a thing before it changes. Where it may be long the thing is only frozen: all that the
-// machine does waits for this.
+// setAside takes the record of a thing before a change. A body that may be long is only frozen, because the whole
+// machine waits for setAside.
 func (sn *snapshot) setAside(p phase, h handle) {
 	body := sn.m.freezeBody(p, h)
 	if body == nil {

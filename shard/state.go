@@ -8,27 +8,27 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// State is everything that a machine holds, written out plainly: for comparing replicas, for tests,
-// and for looking into what is on disk. Lists are sorted, so that equal machines give equal states.
+// State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and for tools
+// that inspect files on disk. Lists are sorted, so that equal machines give equal states.
 type State struct {
 	LastOrder    OrderID
 	LastRevision Revision
 	LastSession  uint64
 	Term         uint64
-	Now          uint64 // the time of the shard in milliseconds, and what it was when the term began
+	Now          uint64 // the time of the shard in milliseconds, and the time when the term began
 	TimeBase     uint64
 	Level        level.Level
 	Nodes        []NodeState      // by id
 	Sessions     []SessionState   // by id
 	Semaphores   []SemaphoreState // by node, then name
-	Objects      []ObjectState    // of other kinds than semaphores: by node, then name
-	Pending      []PendingState   // in the order in which it is gone on with
-	ObjectLimit  uint64           // quotas of the shard, as they were set: 0 means the default
+	Objects      []ObjectState    // of kinds other than semaphores: by node, then name
+	Pending      []PendingState   // in the order of continuation
+	ObjectLimit  uint64           // quotas of the shard as set: 0 means the default
 	ByteLimit    uint64
 }
 
-// State writes out all that the machine holds. It holds the read lock for as long as that takes: it is
-// meant for tests and tools, not for a machine at work.
+// State writes out the whole state of the machine under the read lock, however long the state is: State is meant for
+// tests and tools, not for a machine at work.
 func (m *Machine) State() State {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -56,24 +56,24 @@ func (m *Machine) State() State {
 	return s
 }
 
-// PendingState is something that commands have begun and not come to the end of: a session that has ended and still has
-// links, or a semaphore. That is deleted and still has links, or has waiters that fit.
+// PendingState is unfinished work of commands: an ended session that still has links, or a semaphore. The semaphore
+// is deleted and still has links, or has waiters that fit.
 type PendingState struct {
-	Session  SessionID // zero where it is a semaphore
+	Session  SessionID // zero for a semaphore
 	Node     NodeID
 	Name     string
 	Deleting bool
 }
 
-// NodeState is a node that is known in the shard.
+// NodeState is a node that the shard knows.
 type NodeState struct {
 	ID          NodeID
 	Dropping    bool
-	ObjectLimit uint64 // quotas of the node, as they were set: 0 means the default
+	ObjectLimit uint64 // quotas of the node as set: 0 means the default
 	ByteLimit   uint64
 }
 
-// SessionState is one session: at home, or a guest.
+// SessionState is one session, at home or a guest.
 type SessionState struct {
 	ID          SessionID
 	Node        NodeID
@@ -83,20 +83,20 @@ type SessionState struct {
 	Key         string
 	Applied     uint64 // highest number applied
 	Acked       uint64
-	NumberSpace uint64        // the latest space of numbers that was drawn; 0 for none, and for guests
+	NumberSpace uint64        // the latest space of numbers; 0 without a space, and for guests
 	Answers     []AnswerState // by number
-	Created     uint64        // wall clock, milliseconds since 1970; 0 where it is not known, and for guests
+	Created     uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for guests
 	Client      ClientState   // empty for guests
 }
 
-// ClientState is what is known of a session's client.
+// ClientState describes a session's client.
 type ClientState struct {
 	Address string
 	Name    string
 	Version string
 }
 
-// AnswerState is an answer that is kept until the session says that it saw it.
+// AnswerState is an answer that is kept until the session acknowledges the answer.
 type AnswerState struct {
 	Number   uint64
 	Status   protocol.Status
@@ -104,22 +104,22 @@ type AnswerState struct {
 	Abort    protocol.AbortReason
 	Order    OrderID
 	Revision Revision
-	Quota    Quota // that the mutation was refused for
+	Quota    Quota // the reason of a refusal
 	Body     string
-	Asked    uint64 // hash of what was asked; 0 where that is not known
+	Asked    uint64 // hash of the request; 0 if unknown
 }
 
-// ObjectState is one object of another kind than semaphores, with the sessions that have to do with it.
+// ObjectState is one object of a kind other than semaphores, with the links of its sessions.
 type ObjectState struct {
 	Node     NodeID
 	Name     string
 	Kind     ObjectKind
 	Revision Revision
-	Body     string      // what the kind keeps for the object, in its own words
+	Body     string      // the kind's state of the object, in the kind's own words
 	Links    []LinkState // by order id
 }
 
-// objectState writes out what all kinds have in common. The kind says what it keeps for the object and for its links.
+// objectState writes out the common part of all kinds. The kind gives the body of the object and of its links.
 func (m *Machine) objectState(object handle, body string, ofLink func(l *link) string) ObjectState {
 	o := m.objects.at(object)
 	out := ObjectState{
@@ -141,17 +141,17 @@ func (m *Machine) linkState(l *link) LinkState {
 	}
 }
 
-// LinkState is one session's part in one object.
+// LinkState is the part of one session in one object.
 type LinkState struct {
 	Session SessionID
 	Order   OrderID
 	Count   uint64
 	Data    string
-	Timeout uint64 // of the acquire that waits, or waited last: milliseconds or Forever
+	Timeout uint64 // of the waiting or the last waiting acquire: milliseconds or Forever
 	Number  uint64 // of the latest acquire
 	Owner   bool
-	Body    string // what the object's kind keeps for the link, in the kind's own words
-	// when it became what it is, owner or waiter: wall clock, milliseconds since 1970; 0 where it is not known
+	Body    string // the kind's state of the link, in the kind's own words
+	// Since is when the link became an owner or a waiter: wall clock, milliseconds since 1970; 0 if unknown
 	Since uint64
 }
 

@@ -1,8 +1,8 @@
 package shard
 
-// table finds handles by hash: open addressing with linear probing, no tombstones. Every slot has its
-// own, so growing one moves only what is in that slot. An entry holds the upper half of a hash and a
-// handle; whether a handle is the one looked for is for the caller to see.
+// table finds handles by hash: open addressing with linear probing, no tombstones. Every slot has its own table, so a
+// growing table moves only the entries of one slot. An entry holds the upper half of a hash and a handle; the caller
+// checks whether the handle is the right one.
 type table struct {
 	entries []uint64 // hash<<32 | handle; 0 is empty
 	count   int
@@ -40,7 +40,7 @@ func (t *table) remove(hash uint32, h handle) {
 		}
 		i = t.follow(i)
 	}
-	// Close the gap: whatever probed over it moves up, so that no search ends early.
+	// Close the gap: every entry that probed over the gap moves up, so that no search ends early.
 	gap := i
 	for j := t.follow(i); t.entries[j] != 0; j = t.follow(j) {
 		home := t.start(uint32(t.entries[j] >> 32))

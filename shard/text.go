@@ -7,33 +7,33 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// text is a string of the machine without a pointer, so that a collection of garbage passes over what has it: the size
-// class of its place in the lower bits, above them the place. Zero is the empty text. As a handle it is good until it
-// is freed, and never gets out of the machine: who reads gets a copy.
+// text is a string of the machine without a pointer, so that a collection of garbage passes over memory with texts.
+// The lower bits are the size class of the place, the bits above them the place. Zero is the empty text. As a handle,
+// a text is good until it is freed, and never gets out of the machine: readers get a copy.
 type text uint32
 
 const (
 	classBits = 4
 	classMask = 1<<classBits - 1
-	// longText is the class of texts that are strings of their own. Long texts are few where there is memory for them,
-	// and readers share them.
+	// longText is the class of texts that are strings of their own. Long texts are few, because each takes much
+	// memory, and readers share them.
 	longText = text(len(roomSizes))
 )
 
-// roomSizes are the bytes of a place in each class, the first of which says how long the text is.
+// roomSizes are the bytes of a place in each class. The first byte is the length of the text.
 var roomSizes = [...]int{16, 24, 32, 48, 64, 96, 128, 192, 256}
 
-// room is a slab of places of one size: of arrays of bytes.
+// room is a slab of places of one size, which are arrays of bytes.
 type room interface {
 	alloc() handle
 	release(h handle)
 	memory() []unsafe.Pointer
 }
 
-// memory is where the slab has its chunks, whatever the size of their places.
+// memory returns the chunks of the slab, for any size of places.
 func (s *slab[T]) memory() []unsafe.Pointer { return *(*[]unsafe.Pointer)(unsafe.Pointer(&s.chunks)) }
 
-// texts are those of one store.
+// texts are the texts of one store.
 type texts struct {
 	rooms  [longText]room
 	chunks [longText][]unsafe.Pointer // of the rooms: texts are read without a call
@@ -55,7 +55,7 @@ func (te *texts) place(t text) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(chunk, int(h&(chunkSize-1))*size)), size)
 }
 
-// keep makes a text of bytes, which are copied.
+// keep makes a text of a copy of the bytes.
 func (te *texts) keep(b []byte) text {
 	if len(b) == 0 {
 		return 0
@@ -93,7 +93,7 @@ func (te *texts) free(t text) {
 	}
 }
 
-// replace puts another text into the place of one.
+// replace frees a text and puts a new text into its variable.
 func (te *texts) replace(t *text, b []byte) {
 	te.free(*t)
 	*t = te.keep(b)
@@ -112,7 +112,7 @@ func (te *texts) bytes(t text) []byte {
 	}
 }
 
-// string returns a text as readers may keep it.
+// string returns a text for readers to keep.
 func (te *texts) string(t text) string {
 	if t&classMask == longText {
 		return *te.long.at(handle(t >> classBits))
@@ -128,14 +128,14 @@ func (te *texts) again(t text, had string) string {
 	return te.string(t)
 }
 
-// is reports whether a text is that.
+// is compares a text with bytes.
 func (te *texts) is(t text, b []byte) bool { return bytes.Equal(te.bytes(t), b) }
 
 // len returns how long a text is.
 func (te *texts) len(t text) int { return len(te.bytes(t)) }
 
-// speller makes strings of texts that go out with effects. They stand together in memory that is never written again,
-// so that one allocation does for hundreds.
+// speller makes strings for the texts in effects. The strings stand together in memory that is never written again,
+// so that one allocation is enough for hundreds.
 type speller struct{ memory []byte }
 
 const spelledTogether = 4096

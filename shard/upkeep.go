@@ -2,23 +2,25 @@ package shard
 
 import "github.com/signalbox/signalbox/protocol"
 
-// Upkeep is what no client asks for: the leader of a shard proposes it by itself. Time, other shards and the meta shard
-// bring it about, or work that commands have left. Its commands stand in the same log as those of clients, and in the
-// same queue, of which they have a part of their own (package pipeline). One may be lost, come late, from a leader that
-// is over, or twice; and each does a bounded amount of work. The rows below say for each why that is so.
+// Upkeep is the work that no client asks for: the leader of a shard proposes it by itself. The causes are time, other
+// shards, the meta shard, and work that commands have left. Commands of upkeep stand in the same log as commands of
+// clients, and wait in the same queue, with a part of their own (package pipeline). A command of upkeep may be lost,
+// come late, come twice, or come from an earlier leader, and does a bounded amount of work. The rows below say for
+// each command why all of it is harmless.
 
 // upkeep is a command that the leader proposes by itself.
 type upkeep struct {
-	// form checks what can be seen from the command alone.
+	// form checks the command by itself, without the state.
 	form func(c *Command) bool
-	// run carries it out. It must call answer once.
+	// run applies the command. Every run must call answer once.
 	run func(m *Machine, c *Command)
-	// fenced: a clock or a decision of the leader is behind it, and it carries the leader's term. In another term it is
-	// STALE.
+	// fenced: the cause is a clock or a decision of the leader, and the command has the leader's term. In any other
+	// term the answer is STALE.
 	fenced bool
 
-	// For people; DESIGN.md shows them. proposed says when it is proposed, late why one that comes late or twice does
-	// no harm, lost what becomes of it where it is lost, or the queue has no room, and work what bounds what one does.
+	// The texts are for people; DESIGN.md shows them. proposed says when the leader proposes the command. late says
+	// why a command that comes late or twice is harmless. lost says what follows if the command is lost, or the queue
+	// has no room. work says what bounds the work of one command.
 	proposed, late, lost, work string
 }
 
@@ -29,7 +31,7 @@ const (
 	noWork       = "none"
 )
 
-// upkeeps are all of them, by kind. Kinds of objects add theirs.
+// upkeeps are all rows, by kind. Kinds of objects add their rows.
 var upkeeps = [256]upkeep{
 	CmdLead: {
 		run:      (*Machine).lead,
@@ -104,12 +106,12 @@ var upkeeps = [256]upkeep{
 	},
 }
 
-// listFits is the form of commands that name sessions or waiters.
+// listFits is the form of commands with a list of sessions or waiters.
 func listFits(c *Command) bool { return len(c.Sessions) <= MaxList && len(c.Waiters) <= MaxList }
 
 func dropFits(c *Command) bool { return c.Count > 0 && c.Count <= MaxList }
 
-// keepUp carries out a command that the leader proposed by itself.
+// keepUp applies a command that the leader proposed by itself.
 func (m *Machine) keepUp(c *Command, u *upkeep) {
 	switch {
 	case u.form != nil && !u.form(c):
@@ -121,7 +123,7 @@ func (m *Machine) keepUp(c *Command, u *upkeep) {
 	}
 }
 
-// lead makes what a leader of before has proposed void.
+// lead makes the proposals of earlier leaders void.
 func (m *Machine) lead(c *Command) {
 	if !m.clock.Lead(c.Term) {
 		m.answer(protocol.StatusStale)
@@ -138,8 +140,8 @@ func (m *Machine) sessionsForget(c *Command) {
 	m.answerMore(!m.endAll(c.Sessions, false, protocol.EndUnknown))
 }
 
-// endAll ends those of the sessions that are known here and at home, or guests, as asked. It returns false where the
-// rest of the list is more work than the command may do.
+// endAll ends the sessions of a list that are known here, either at home or as guests. It returns false if the rest
+// of the list is more work than the command may do.
 func (m *Machine) endAll(ids []SessionID, home bool, reason protocol.EndReason) bool {
 	for _, id := range ids {
 		if m.left <= 0 {

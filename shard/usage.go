@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Usage is how much of its quotas a node takes in this shard, or all of the shard, and which limits are in force.
+// Usage is the part of its quotas that a node, or the whole shard, has used, and the limits in force.
 type Usage struct {
 	Objects, Bytes         uint64
 	ObjectLimit, ByteLimit uint64
 }
 
-// Share returns how much of the fuller quota is taken: 1 where nothing more fits. It is above 1 where a limit was set
-// lower than what was there.
+// Share returns the used share of the fuller quota: 1 without any room. The share is above 1 after a limit was set
+// below the present sum.
 func (u Usage) Share() float64 {
 	return max(float64(u.Objects)/float64(u.ObjectLimit), float64(u.Bytes)/float64(u.ByteLimit))
 }
@@ -24,16 +24,16 @@ type NodeUsage struct {
 	Usage
 }
 
-// charge counts bytes of a node in, or out where they are below zero.
+// charge adds bytes to the sum of a node, or takes bytes off if the number is below zero.
 func (m *Machine) charge(n *node, bytes int) {
 	n.bytes += uint64(bytes)
 	m.bytes += uint64(bytes)
 }
 
-// sessionSize is what the session counts for in its node's quota of bytes.
+// sessionSize is the size of the session in its node's quota of bytes.
 func (m *Machine) sessionSize(s *session) int { return s.size() + m.bodiesSize(s) }
 
-// size is what the session counts for without the bodies of its answers.
+// size is the size of the session without the bodies of its answers.
 func (s *session) size() int {
 	return SessionBytes + len(s.description) + int(s.keyLen) + s.client.size() + AnswerBytes*len(s.answers)
 }
@@ -42,7 +42,7 @@ func (c *ClientRef) size() int { return len(c.Address) + len(c.Name) + len(c.Ver
 
 func (c *ClientState) size() int { return len(c.Address) + len(c.Name) + len(c.Version) }
 
-// linkSize is what a link counts for, beside its object.
+// linkSize is the size of a link, without its object.
 func (m *Machine) linkSize(l *link) int {
 	n := LinkBytes + len(l.data)
 	if l.body != 0 {
@@ -51,12 +51,12 @@ func (m *Machine) linkSize(l *link) int {
 	return n
 }
 
-// objectSize is what an object counts for, without its links.
+// objectSize is the size of an object, without its links.
 func (m *Machine) objectSize(o *object) int {
 	return ObjectBytes + m.objects.names.len(o.name) + m.kinds[o.kind].bodySize(o.body)
 }
 
-// sizeOf returns what the thing of a record counts for.
+// sizeOf returns the size of the thing of a record.
 func (m *Machine) sizeOf(p phase, h handle) int {
 	switch p {
 	case phaseSessions:
@@ -68,8 +68,7 @@ func (m *Machine) sizeOf(p phase, h handle) int {
 	}
 }
 
-// Usage returns how much a node has here; zeros, and the default limits, where it is not known. Node 0 stands for the
-// shard.
+// Usage returns the usage of a node; for an unknown node, zeros and the default limits. Node 0 stands for the shard.
 func (m *Machine) Usage(n NodeID) Usage {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -88,9 +87,9 @@ func newUsage(objects int, bytes uint64, q quota) Usage {
 	return Usage{Objects: uint64(objects), Bytes: bytes, ObjectLimit: q.limits.Objects, ByteLimit: q.limits.Bytes}
 }
 
-// FullestNodes appends the nodes of which at least the share of a quota is taken, the fullest first, and at most so
-// many. It goes through all nodes, MaxPage of them under one hold of the read lock. One whose usage changes meanwhile
-// may be there as it was or as it is.
+// FullestNodes appends the nodes with at least a share of a quota in use, the fullest first, and at most the given
+// number. FullestNodes goes through all nodes, MaxPage nodes under one hold of the read lock. A node whose usage
+// changes meanwhile may appear with the old or with the new usage.
 func (m *Machine) FullestNodes(share float64, most int, dst []NodeUsage) []NodeUsage {
 	from := len(dst)
 	for end, over := math.MaxInt, false; !over; {
@@ -98,13 +97,14 @@ func (m *Machine) FullestNodes(share float64, most int, dst []NodeUsage) []NodeU
 	}
 	found := dst[from:]
 	slices.SortFunc(found, func(a, b NodeUsage) int { return cmp.Compare(a.Node, b.Node) })
-	found = slices.CompactFunc(found, func(a, b NodeUsage) bool { return a.Node == b.Node }) // one that came again
+	found = slices.CompactFunc(found, func(a, b NodeUsage) bool { return a.Node == b.Node }) // nodes that came twice
 	slices.SortStableFunc(found, func(a, b NodeUsage) int { return cmp.Compare(b.Share(), a.Share()) })
 	return dst[:from+min(len(found), most)]
 }
 
-// fullOf appends those of the nodes before a place of the list of which the share is taken, and returns where to go on.
-// The list is walked from its end: what is removed meanwhile is replaced by one that was there already, or comes again.
+// fullOf appends the nodes with the share in use, from a page of the list that ends before a place, and returns the
+// end of the next page. The walk begins at the list's end: a removed node is replaced by a node that the walk has
+// passed, or comes to again.
 func (m *Machine) fullOf(share float64, end int, dst []NodeUsage) (_ []NodeUsage, next int, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

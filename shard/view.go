@@ -1,31 +1,31 @@
 package shard
 
-// A view is a part of an object that is watched by itself: it has a revision and a history of its own, and changes of
-// other parts are none of it. What it shows is a head, which goes as a whole, and rows, each by itself. The view of the
-// empty name is all of the object.
+// A view is a part of an object that is watched by itself. The view has a revision and a history of its own, apart
+// from changes of other parts. It shows a head, which is sent as a whole, and rows, which are sent one by one. The
+// view with the empty name is the whole object.
 
-// view is one that is read now.
+// view is a view during a read.
 type view struct {
 	*track
-	number uint32 // by which the kind knows it
+	number uint32 // the kind's number of the view
 }
 
-// viewTrack is what a kind keeps of each of its views.
+// viewTrack is the state of a view in its kind.
 type viewTrack struct {
 	track
 	head Revision // of the last change of the head
 }
 
-// newView returns the track of a view that the next changed of its object brings. A view that comes with a snapshot
-// gets what restoredView returns.
+// newView returns the track of a new view; the next call of changed for the object makes the view visible. A view
+// from a snapshot gets the track of restoredView.
 func (m *Machine) newView() viewTrack { return restoredView(m.lastRevision + 1) }
 
-// restoredView returns the track of a view that is known from a revision on.
+// restoredView returns the track of a view whose changes are known from a revision on.
 func restoredView(at Revision) viewTrack {
 	return viewTrack{track: track{revision: at, base: at}, head: at}
 }
 
-// headChanged and rowChanged note what the next changed of the view's object will report.
+// headChanged and rowChanged note a change. The next call of changed for the view's object will report the change.
 
 func (m *Machine) headChanged(v *viewTrack) {
 	v.head = m.lastRevision + 1
@@ -37,16 +37,16 @@ func (m *Machine) rowChanged(v *viewTrack, row uint64) {
 	v.revision = v.newestAt
 }
 
-// rowKind is a kind whose views have a head and rows.
+// rowKind is a kind with views of a head and rows.
 type rowKind interface {
-	// appendHead appends the head of a view, appendRow one of its rows: it returns false where there is no such row.
+	// appendHead appends the head of a view. appendRow appends a row of a view, and returns false for a missing row.
 	appendHead(dst []byte, m *Machine, object handle, v view) []byte
 	appendRow(dst []byte, m *Machine, object handle, v view, row uint64) (_ []byte, ok bool)
 	// nextRow returns the first row behind an id.
 	nextRow(m *Machine, object handle, v view, after uint64) (row uint64, ok bool)
 }
 
-// describeRows is the describe of a kind that has rows.
+// describeRows is the method describe of a kind with rows.
 func describeRows(k rowKind, m *Machine, object handle, v view, o *DescribeOptions, d *Description) {
 	d.bodies = k.appendHead(d.bodies, m, object, v)
 	d.Data = string(d.bodies)
@@ -64,7 +64,7 @@ func describeRows(k rowKind, m *Machine, object handle, v view, o *DescribeOptio
 	}
 }
 
-// changeRows is the changes of a kind that has rows.
+// changeRows is the method changes of a kind with rows.
 func changeRows(k rowKind, m *Machine, object handle, v view, head Revision, since Revision, d *Delta) bool {
 	if head > since {
 		d.bodies = k.appendHead(d.bodies, m, object, v)
@@ -85,7 +85,7 @@ func changeRows(k rowKind, m *Machine, object handle, v view, head Revision, sin
 	return true
 }
 
-// appendRow appends a row, and its body to bodies. Where bodies has to move, rows that were there keep their bytes.
+// appendRow appends a row, and its body to bodies. If bodies moves to new memory, earlier rows keep their bytes.
 func appendRow(k rowKind, m *Machine, object handle, v view, row uint64, rows []Row, bodies []byte) ([]Row, []byte,
 	bool) {
 	from := len(bodies)

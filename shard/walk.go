@@ -1,12 +1,12 @@
 package shard
 
-// Cursor is a place in a walk; zero is its beginning. It means something to one machine only, and
-// until that machine restores a snapshot.
+// Cursor is a place in a walk; zero is the beginning. A cursor is for one machine only, and is good until the machine
+// restores a snapshot.
 type Cursor uint32
 
-// WalkSessions calls fn for sessions of the shard, guests too, MaxPage places at a time, and returns where to
-// go on and whether the walk is over. Sessions that begin during the walk may be missed: a leader
-// learns of those from its own commands. fn must not call the machine.
+// WalkSessions calls fn for sessions of the shard, guests too, MaxPage places at a time, and returns the place of the
+// next call and whether the walk is over. Sessions that begin during the walk may be missed: a leader learns of new
+// sessions from its own commands. fn must not call the machine.
 func (m *Machine) WalkSessions(at Cursor, fn func(SessionView)) (next Cursor, over bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -43,7 +43,7 @@ type Counts struct {
 	Term         uint64
 }
 
-// Sessions returns how many sessions have their home here. It is cheap.
+// Sessions returns how many sessions have their home here. The call is cheap.
 func (m *Machine) Sessions() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -62,7 +62,7 @@ func (m *Machine) Count() Counts {
 	}
 }
 
-// Term returns the highest term of a CmdLead that was applied.
+// Term returns the highest term of any applied CmdLead.
 func (m *Machine) Term() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -1,11 +1,11 @@
 package shard
 
-// WatchSet holds the one-shot watches of one host on one shard: a session is notified once that the data or
-// the owners of a semaphore changed. They are no part of the replicated state; a client whose
-// connection goes takes them for fired.
+// WatchSet holds the one-shot watches of one host on one shard: a session is notified once of a change of the data or
+// the owners of a semaphore. Watches are no part of the replicated state; a client that loses its connection counts
+// its watches as fired.
 //
-// A session has at most one watch on a semaphore. T is what the caller needs to know a watch by. Not
-// safe for concurrent use.
+// A session has at most one watch on a semaphore. T is the caller's token for a watch. A WatchSet is not safe for
+// concurrent use.
 type WatchSet[T any] struct {
 	objects  map[ObjectName][]*watch[T]
 	sessions map[SessionID]map[ObjectName]*watch[T]
@@ -13,7 +13,7 @@ type WatchSet[T any] struct {
 	count    int
 }
 
-// Watches are a WatchSet whose tokens are plain numbers.
+// Watches are a WatchSet with numbers as tokens.
 type Watches = WatchSet[uint64]
 
 type watch[T any] struct {
@@ -24,7 +24,7 @@ type watch[T any] struct {
 	token        T
 }
 
-// NewWatches returns an empty set whose tokens are plain numbers.
+// NewWatches returns an empty set with numbers as tokens.
 func NewWatches() *Watches { return NewWatchSet[uint64]() }
 
 // NewWatchSet returns an empty set.
@@ -35,11 +35,12 @@ func NewWatchSet[T any]() *WatchSet[T] {
 	}
 }
 
-// Len returns how many watches there are.
+// Len returns the number of watches.
 func (w *WatchSet[T]) Len() int { return w.count }
 
-// Add puts a watch of a session in, under the token of the caller. The session's watch on the same
-// semaphore that it replaces, if there was one, is to be notified with (false, false) before anything else.
+// Add puts a watch of a session in, under the token of the caller. An older watch of the session on the same
+// semaphore is replaced; the caller must notify the owner of the replaced token with (false, false) before anything
+// else.
 func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners bool, token T) (replaced T, was bool) {
 	at := ObjectName{Node: n, Name: name}
 	if old := w.sessions[session][at]; old != nil {
@@ -62,7 +63,7 @@ func (w *WatchSet[T]) Add(session SessionID, n NodeID, name string, data, owners
 	return replaced, was
 }
 
-// Apply takes the effects of a batch in and calls fire for every watch that they end.
+// Apply looks through the effects of a batch and calls fire for every watch that an effect ends.
 func (w *WatchSet[T]) Apply(effects []Effect, fire func(token T, data, owners bool)) {
 	if w.count == 0 {
 		return
@@ -109,7 +110,7 @@ func (w *WatchSet[T]) DropSession(session SessionID) {
 	w.DropWhere(session, func(T) bool { return true })
 }
 
-// DropWhere forgets those watches of a session without a word whose tokens are to go.
+// DropWhere forgets, without a word, the watches of a session for whose tokens gone returns true.
 func (w *WatchSet[T]) DropWhere(session SessionID, gone func(token T) bool) {
 	for _, x := range w.sessions[session] {
 		if gone(x.token) {
@@ -119,8 +120,8 @@ func (w *WatchSet[T]) DropWhere(session SessionID, gone func(token T) bool) {
 	}
 }
 
-// DropAll forgets all watches and calls fire for each of them, in no particular order: something may
-// have been missed.
+// DropAll forgets all watches and calls fire for each watch, in no particular order, because changes may have been
+// missed.
 func (w *WatchSet[T]) DropAll(fire func(token T)) {
 	for _, list := range w.objects {
 		for _, x := range list {
@@ -147,7 +148,7 @@ func (w *WatchSet[T]) list(at ObjectName, list []*watch[T]) {
 	w.objects[at] = list
 }
 
-// forget takes a watch out of its session's.
+// forget takes a watch out of its session's map.
 func (w *WatchSet[T]) forget(x *watch[T]) {
 	w.count--
 	of := w.sessions[x.session]

@@ -44,7 +44,7 @@ func (a *Admin) Grant(ctx context.Context, principal string, g Grant, by By) (ch
 	return a.access(ctx, principal, m, by)
 }
 
-// Revoke takes a role from a principal, or all roles where none is given. To take all from anonymous closes the cluster
+// Revoke takes a role from a principal, or all roles if g is nil. To take all roles from anonymous closes the cluster
 // for clients that show neither a token nor a certificate.
 func (a *Admin) Revoke(ctx context.Context, principal string, g *Grant, by By) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessRevokeRole, Principal: protocol.View(principal)}
@@ -54,7 +54,7 @@ func (a *Admin) Revoke(ctx context.Context, principal string, g *Grant, by By) (
 	return a.access(ctx, principal, m, by)
 }
 
-// SetRole makes a role, or gives it other rules, for all that have it.
+// SetRole makes a role, or gives an existing role new rules, for all principals that have the role.
 func (a *Admin) SetRole(ctx context.Context, role AccessRole, by By) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessSetRole, Role: protocol.View(role.Name), Rules: role.Rules}
 	return a.access(ctx, role.Name, m, by)
@@ -66,13 +66,14 @@ func (a *Admin) DeleteRole(ctx context.Context, name string, by By) (changed boo
 	return a.access(ctx, name, m, by)
 }
 
-// CreateToken makes a token of a secret that the caller has drawn: hosts get its hash. The zero time is for never.
+// CreateToken makes a token of a secret that the caller has drawn: hosts get the hash of the secret. The zero time is
+// for never.
 func (a *Admin) CreateToken(ctx context.Context, name, secret string, expires time.Time, grants []Grant, by By,
 ) (changed bool, err error) {
 	return a.CreateTokenOf(ctx, name, sha256.Sum256([]byte(secret)), expires, grants, by)
 }
 
-// CreateTokenOf is CreateToken where the SHA-256 of the secret is known, and not the secret.
+// CreateTokenOf is CreateToken for a caller that knows the SHA-256 of the secret, and not the secret.
 func (a *Admin) CreateTokenOf(ctx context.Context, name string, hash [32]byte, expires time.Time, grants []Grant, by By,
 ) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessCreateToken, Principal: protocol.View("token:" + name),
@@ -83,7 +84,7 @@ func (a *Admin) CreateTokenOf(ctx context.Context, name string, hash [32]byte, e
 	return a.access(ctx, name, m, by)
 }
 
-// RevokeToken ends a token: connections that came with it are closed.
+// RevokeToken ends a token: connections that came with the token are closed.
 func (a *Admin) RevokeToken(ctx context.Context, name string, by By) (changed bool, err error) {
 	m := &protocol.AccessChange{Verb: protocol.AccessRevokeToken, Principal: protocol.View("token:" + name)}
 	return a.access(ctx, name, m, by)
@@ -127,12 +128,12 @@ func (a *Admin) Roles(ctx context.Context) (list []AccessRole, err error) {
 	return list, err
 }
 
-// WhoCan returns which principals may do something at a path, with objects of a name where one is given.
+// WhoCan returns the principals that may do something at a path, with objects of a name if a name is given.
 func (a *Admin) WhoCan(ctx context.Context, right, path, object string) (list []Decision, more bool, err error) {
 	return a.ask(ctx, "", right, path, object)
 }
 
-// Can returns by which rule a principal may do something, nil where it may not.
+// Can returns by which rule a principal may do something, nil if the principal may not.
 func (a *Admin) Can(ctx context.Context, principal, right, path, object string) (*Decision, error) {
 	list, _, err := a.ask(ctx, principal, right, path, object)
 	if err != nil || len(list) == 0 {
@@ -144,7 +145,7 @@ func (a *Admin) Can(ctx context.Context, principal, right, path, object string) 
 func (a *Admin) ask(
 	ctx context.Context, principal, right, path, object string,
 ) (list []Decision, more bool, err error) {
-	need, _ := rights.SumOf(right) // of an unknown name nothing, which no principal may do
+	need, _ := rights.SumOf(right) // no right for an unknown name; no principal has it
 	m := &protocol.AccessAsk{Principal: protocol.View(principal), Path: protocol.View(path),
 		Object: protocol.View(object), Right: need}
 	err = a.read(ctx, OpAskAccess, cluster.AnyHost, m, func(a *protocol.Answer) {

@@ -31,7 +31,7 @@ const (
 // Admin operates one cluster. It is safe for use by many goroutines.
 type Admin struct{ door door.Whole }
 
-// Of returns what operates the cluster of a client.
+// Of returns an Admin that operates the cluster of a client.
 func Of(c *client.Client) *Admin { return &Admin{door.OfClient(c)} }
 
 // By is who does something, and why. Both are kept in the history.
@@ -51,7 +51,7 @@ func (a *Admin) read(ctx context.Context, op client.OperationKind, to cluster.Ta
 	return failed(op, "", err)
 }
 
-// change carries out a request once. Read returns what the answer says for later ones.
+// change carries out a request once. read returns the number in the answer that later requests go by.
 func (a *Admin) change(ctx context.Context, op client.OperationKind, name string, m protocol.RequestMessage,
 	o *protocol.Operation, read func(*protocol.Answer) (since uint64),
 ) error {

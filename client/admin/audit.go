@@ -9,10 +9,10 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// Entry is one change that is in the history.
+// Entry is one change in the history.
 type Entry = host.Entry
 
-// Audit returns the history of changes from a number on, 1 for all that is kept: the last 10,000.
+// Audit returns the history of changes from a number on, 1 for everything that is kept: the last 10,000 changes.
 func (a *Admin) Audit(ctx context.Context, from uint64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for next := max(1, from); next != 0; {

@@ -18,29 +18,29 @@ import (
 // OpBackup is the operation that saves a backup, as hooks see it.
 const OpBackup client.OperationKind = "save_backup"
 
-// maxGivenUp is how often a backup begins a shard again that it lost.
+// maxGivenUp is how often a backup begins a lost shard again.
 const maxGivenUp = 20
 
-// Backup is what a backup has come to.
+// Backup is the progress or the result of a backup.
 type Backup struct {
 	Cluster    string
 	Generation uint64
-	// Begun is when the first state was fixed: what was acknowledged before is in the backup.
+	// Begun is when the first state was fixed: every change that was acknowledged before is in the backup.
 	Begun time.Time
-	// Shards is the number of data shards, Saved how many of them and of the meta shard are in the file by now, Bytes
-	// how long their states are.
+	// Shards is the number of data shards, Saved the number of shards in the file by now, the meta shard among them,
+	// Bytes the length of their states.
 	Shards, Saved int
 	Bytes         int64
-	// Again counts states that were begun again, because the host that they came from was lost or ceased to lead.
+	// Again counts states that were begun again, because the host of the state was lost or ceased to lead.
 	Again int
 }
 
-// Backup writes the state of all shards, as their leaders have it while they go on, into one file. Progress, which may
-// be nil, is called with what there is, from time to time and at the end. What was written counts for nothing unless
-// Backup returns without an error. The client's token needs the right backup for the path /.
+// Backup writes the state of all shards into one file, while the leaders of the shards go on. Progress, which may be
+// nil, is called with the progress so far, from time to time and at the end. The file counts for nothing unless Backup
+// returns without an error. The client's token needs the right backup for the path /.
 //
-// Data shards come first and the meta shard last, each with everything that was acknowledged when it was its turn. A
-// shard whose leader is lost meanwhile is begun again at the next one.
+// Data shards come first and the meta shard last. Each state has every change that was acknowledged before the shard's
+// turn. A shard whose leader is lost meanwhile is begun again at the next leader.
 func (a *Admin) Backup(ctx context.Context, w io.Writer, progress func(Backup)) (Backup, error) {
 	s := saver{a: a, progress: progress}
 	err := a.door.Do(ctx, string(OpBackup), "", func(ctx context.Context) error { return s.save(ctx, w) })
@@ -64,8 +64,8 @@ func (s *saver) save(ctx context.Context, w io.Writer) (err error) {
 	if s.file, err = backupfile.NewWriter(w, header); err != nil {
 		return err
 	}
-	// Objects whose node the meta shard does not have are left out by a restore: a node that is made meanwhile is empty
-	// there, and one that is dropped meanwhile takes its objects along.
+	// Objects whose node the meta shard does not have are left out by a restore: a node that is made meanwhile is
+	// empty there, and a node that is dropped meanwhile takes its objects along.
 	for id := uint64(1); id <= uint64(s.done.Shards); id++ {
 		if err := s.shard(ctx, id, cluster.ShardLeader(id)); err != nil {
 			return err
@@ -119,7 +119,8 @@ func (s *saver) shard(ctx context.Context, id uint64, leader cluster.Target) err
 	return err
 }
 
-// section reads a state into the file. lost is why it could not be read to its end, broken what is wrong with the file.
+// section reads a state into the file. lost is why the state could not be read to its end, broken is a failure of the
+// file.
 func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Section, state uint64,
 ) (lost, broken error) {
 	section, broken := s.file.Section(of)
@@ -138,7 +139,7 @@ func (s *saver) section(ctx context.Context, from *conn.Conn, of backupfile.Sect
 		s.report()
 		return nil, section.Close()
 	}
-	// Without this the host keeps the state until it is asked for nothing in a minute.
+	// Without a BACKUP_END the host keeps the state until a minute has passed without a request.
 	_, _ = from.Send(forgotten{}, &protocol.BackupEnd{StateID: state})
 	return lost, broken
 }

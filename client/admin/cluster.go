@@ -10,22 +10,23 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// Cluster is all that is known of the hosts of a cluster.
+// Cluster is everything that is known of the hosts of a cluster.
 type Cluster struct {
 	ID         string
 	Generation uint64 // one more with each recovery
 	// Governor is the id of the host that leads the meta shard, 0 for none.
 	Governor uint64
-	// Observed: the governor says this. Otherwise all that it observes is missing: who is alive, redundancy, lags.
+	// Observed: the description is the governor's. Otherwise all observations are missing: who is alive, redundancy,
+	// lags.
 	Observed bool
 	Hosts    []Host // by id
 	Shards   []Shard
 	Policy   Policy
-	// Concerns is what is not as it should be with the hosts, the worst first. The method Concerns has all.
+	// Concerns are the troubles with the hosts, the worst first. The method Concerns has the troubles of all kinds.
 	Concerns []Concern
 }
 
-// Host returns the host of an id, nil where there is none.
+// Host returns the host of an id, nil for none.
 func (c *Cluster) Host(id uint64) *Host {
 	for i := range c.Hosts {
 		if c.Hosts[i].ID == id {
@@ -35,7 +36,7 @@ func (c *Cluster) Host(id uint64) *Host {
 	return nil
 }
 
-// Named returns the host of a name that was not expelled, nil where there is none.
+// Named returns the host of a name that was not expelled, nil for none.
 func (c *Cluster) Named(name string) *Host {
 	for i := range c.Hosts {
 		if h := &c.Hosts[i]; h.Name == name && h.Target.State != Expelled {
@@ -73,7 +74,7 @@ type (
 	DomainLoss = host.DomainLoss
 )
 
-// State is what a host is, or is to be.
+// State is the present state of a host, or the state that the host is to reach.
 type State = host.State
 
 // The states of hosts.
@@ -83,7 +84,7 @@ const (
 	Expelled = host.Expelled
 )
 
-// Role is what a replica is in its shard.
+// Role is the role of a replica in its shard.
 type Role = host.Role
 
 // The roles of replicas.
@@ -91,18 +92,18 @@ const (
 	None    = host.None // the replica is to be added
 	Learner = host.Learner
 	Voter   = host.Voter
-	Removed = host.Removed // its host has not deleted the data yet
+	Removed = host.Removed // the host has not deleted the data yet
 )
 
 // DescribeOption sets who describes a cluster.
 type DescribeOption func(*protocol.ClusterDescribe)
 
-// Relaxed lets any host answer from its memory, also where no majority is left. Nothing is observed then.
+// Relaxed lets any host answer from its memory, even if no majority is left. Then nothing is observed.
 func Relaxed() DescribeOption {
 	return func(m *protocol.ClusterDescribe) { m.Consistency = protocol.ConsistencyRelaxed }
 }
 
-// Describe returns all that is known of the hosts of the cluster.
+// Describe returns everything that is known of the hosts of the cluster.
 func (a *Admin) Describe(ctx context.Context, options ...DescribeOption) (*Cluster, error) {
 	m, to := &protocol.ClusterDescribe{}, cluster.Target(cluster.MetaLeader)
 	for _, o := range options {

@@ -18,7 +18,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/concern"
 )
 
-// Concern is something that is not well. The package concern has the kinds.
+// Concern is a trouble in a cluster. The package concern has the kinds.
 type Concern = concern.Concern
 
 // Severity is how bad a concern is.
@@ -31,7 +31,7 @@ const (
 	Failure = concern.Failure
 )
 
-// Concerns is what is not well in a cluster, as all hosts together see it.
+// Concerns are the troubles in a cluster, as all hosts together see the cluster.
 type Concerns struct {
 	Items []Concern // the worst first
 	// Unanswered are the hosts without an answer. Concerns that only such a host sees are missing from Items.
@@ -62,7 +62,7 @@ func (a *Admin) Concerns(ctx context.Context) (*Concerns, error) {
 	return list, failed(OpConcerns, "", err)
 }
 
-// hostAnswer is what one host says.
+// hostAnswer is the answer of one host.
 type hostAnswer struct {
 	id         uint64
 	address    string
@@ -70,7 +70,7 @@ type hostAnswer struct {
 	items      []Concern
 	governs    bool
 	generation uint64
-	ahead      time.Duration // its clock, of this machine's
+	ahead      time.Duration // the host's clock, of this machine's
 	err        error
 }
 
@@ -99,7 +99,7 @@ func (a *Admin) concerns(ctx context.Context) (*Concerns, error) {
 	c := &Concerns{Asked: len(all)}
 	governed := slices.ContainsFunc(all, func(t hostAnswer) bool { return t.governs })
 	if !governed || slices.ContainsFunc(all, func(t hostAnswer) bool { return t.err != nil }) {
-		// The records are an extra: a list without is better than none.
+		// The records are an extra: a list without the records is better than no list.
 		if records, err := a.Describe(ctx, Relaxed()); err == nil {
 			all = slices.DeleteFunc(all, func(t hostAnswer) bool { return t.err != nil && !records.belongs(t.id) })
 			c.Asked = len(all)

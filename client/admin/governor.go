@@ -25,13 +25,13 @@ type (
 // Plan is what the governor would do if all went well.
 type Plan struct {
 	Steps []Step
-	// Reasons say why nothing is done after the last step; without any all is as it should be.
+	// Reasons say why nothing is done after the last step; without reasons all is as it should be.
 	Reasons []Reason
-	Cut     bool // there are more steps
+	Cut     bool // more steps follow
 }
 
-// Plan returns what the governor would do next, one step after the other until nothing is left to do. Nothing is
-// changed.
+// Plan returns what the governor would do next, one step after the other until nothing is left to do. Plan changes
+// nothing.
 func (a *Admin) Plan(ctx context.Context) (p *Plan, err error) {
 	err = a.read(ctx, OpPlan, cluster.MetaLeader, &protocol.ClusterPlan{}, func(a *protocol.Answer) {
 		m := &a.ClusterPlan
@@ -40,19 +40,19 @@ func (a *Admin) Plan(ctx context.Context) (p *Plan, err error) {
 	return p, err
 }
 
-// Why is what the governor does at the moment, what it waits for, and what is not as it should be.
+// Why is the present work of the governor, the obstacles, and everything that is not as it should be.
 type Why struct {
-	Steps []Step // those that are open
+	Steps []Step // open steps
 	// Reasons say why nothing else is done, which hosts are away, and with CodeDue which step only waits for time.
 	Reasons []Reason
-	// AtRest: all is as it should be, and stays so if nothing happens. That a leadership may be moved later to spread
+	// AtRest: all is as it should be, and stays so if nothing happens. A leadership that may be moved later to spread
 	// the load is no unrest.
 	AtRest bool
 }
 
 const (
-	// CodeDue is that of a reason for a step that only waits for time, CodeOccupied for a step that waits for an open
-	// one, CodeAway that of a host which is drained, stopped, taken for failed, or was never started.
+	// CodeDue is the code of a reason for a step that only waits for time, CodeOccupied for a step that waits for an
+	// open step, CodeAway for a host that is drained, stopped, taken for failed, or was never started.
 	CodeDue, CodeOccupied, CodeAway = "due", "occupied", "away"
 	// RuleLeaders is the rule that moves leaderships to spread the load, whenever they have rested for long enough.
 	RuleLeaders = "leaders"
@@ -68,13 +68,14 @@ func (a *Admin) Why(ctx context.Context) (w *Why, err error) {
 	return w, err
 }
 
-// CancelStep ends an open step. What it has done until then stays. For so long no other step about the same is begun.
+// CancelStep ends an open step. The changes of the step until then stay. During hold no other step about the subject
+// is begun.
 func (a *Admin) CancelStep(ctx context.Context, id uint64, hold time.Duration, by By) (changed bool, err error) {
 	m := &protocol.StepCancel{Operation: by.operation(), StepID: id, HoldMillis: uint64(hold.Milliseconds())}
 	return a.cancel(ctx, number(id), m)
 }
 
-// EndDelay has the governor try again at once what has failed. The subject is that of a reason.
+// EndDelay has the governor try again at once after a failure. The subject is the subject of a reason.
 func (a *Admin) EndDelay(ctx context.Context, subject string, by By) error {
 	m := &protocol.StepCancel{Operation: by.operation(), Subject: protocol.View(subject)}
 	_, err := a.cancel(ctx, subject, m)
@@ -89,8 +90,8 @@ func (a *Admin) cancel(ctx context.Context, name string, m *protocol.StepCancel)
 	return changed, err
 }
 
-// SetPolicy changes the policy: change gets the one that is in force, and is called again where another operator
-// changes it at the same time. It returns the policy that is in force then.
+// SetPolicy changes the policy: change gets the policy in force, and is called again if another operator changes the
+// policy at the same time. SetPolicy returns the policy that is in force then.
 func (a *Admin) SetPolicy(ctx context.Context, change func(*Policy), by By) (*Policy, error) {
 	for {
 		c, err := a.Describe(ctx)

@@ -9,11 +9,11 @@ import (
 )
 
 // Hosts are named by their names, or by their ids in decimal digits. Each of the methods returns whether it changed
-// anything: where all was so before, it did not. What the state of the cluster does not allow is refused with
-// client.ErrPreconditionFailed, and the text says what to do instead.
+// anything: if all was so before, changed is false. An order that the state of the cluster does not allow is refused
+// with client.ErrPreconditionFailed, and the text says what to do instead.
 
-// Drain has a host hand over what it leads and votes in, and go offline, so that it can be stopped. It is refused where
-// that would cost a shard its majority.
+// Drain has a host hand over its leaderships and votes, and go offline, so that the host can be stopped. A drain that
+// would cost a shard its majority is refused.
 func (a *Admin) Drain(ctx context.Context, host string, by By) (changed bool, err error) {
 	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostDrain}, host, by)
 }
@@ -23,23 +23,24 @@ func (a *Admin) Undrain(ctx context.Context, host string, by By) (changed bool, 
 	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostUndrain}, host, by)
 }
 
-// Cordon has a host get no more replicas, votes and leaderships than it has.
+// Cordon keeps a host from getting more replicas, votes and leaderships than the host has.
 func (a *Admin) Cordon(ctx context.Context, host string, by By) (changed bool, err error) {
 	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostCordon}, host, by)
 }
 
-// Uncordon takes that back.
+// Uncordon takes a cordon back.
 func (a *Admin) Uncordon(ctx context.Context, host string, by By) (changed bool, err error) {
 	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostUncordon}, host, by)
 }
 
-// Alter gives a host another failure domain, such as "dc=a,rack=1".
+// Alter gives a host a new failure domain, such as "dc=a,rack=1".
 func (a *Admin) Alter(ctx context.Context, host, domain string, by By) (changed bool, err error) {
 	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostAlter, Domain: protocol.View(domain)}, host, by)
 }
 
-// Expel makes a host leave for ever: its replicas are removed everywhere. With force it may be online. An expelled
-// host is no error, called by name or by id. Hosts find only living hosts by a name; the client looks for the others.
+// Expel makes a host leave for ever: its replicas are removed everywhere. With force the host may be online. An
+// expelled host is no error, called by name or by id. Hosts find only living hosts by a name; the client looks for
+// expelled hosts.
 func (a *Admin) Expel(ctx context.Context, host string, force bool, by By) (changed bool, err error) {
 	changed, err = a.host(ctx, &protocol.HostOperate{Verb: protocol.HostExpel, Force: force}, host, by)
 	if errors.Is(err, client.ErrNotFound) {
@@ -50,8 +51,8 @@ func (a *Admin) Expel(ctx context.Context, host string, force bool, by By) (chan
 	return changed, err
 }
 
-// Replace has a host, the successor, take the place of another one that is gone, which is expelled. It is refused while
-// the other one is heard.
+// Replace has a host, the successor, take the place of an old host that is gone, and expels the old host. The call is
+// refused while the old host is heard.
 func (a *Admin) Replace(ctx context.Context, old, successor string, by By) (changed bool, err error) {
 	m := &protocol.HostOperate{Verb: protocol.HostReplace, Successor: protocol.View(successor)}
 	return a.host(ctx, m, old, by)
@@ -66,7 +67,7 @@ func (a *Admin) host(ctx context.Context, m *protocol.HostOperate, host string, 
 	return changed, err
 }
 
-// Transfer asks for another leader of a shard, which is 0 for the meta shard. The governor tries for a minute.
+// Transfer asks for a new leader of a shard; 0 is the meta shard. The governor tries for a minute.
 func (a *Admin) Transfer(ctx context.Context, shard uint64, host string, by By) (changed bool, err error) {
 	m := &protocol.ShardTransfer{Operation: by.operation(), ShardID: shard, Host: protocol.View(host)}
 	err = a.change(ctx, OpTransfer, number(shard), m, &m.Operation, func(a *protocol.Answer) uint64 {

@@ -13,7 +13,7 @@ import (
 // JoinToken lets one host join the cluster. The secret is not included: the caller of CreateJoinToken draws the secret.
 type JoinToken = host.JoinToken
 
-// Joining is what a newcomer needs besides the secret of its token.
+// Joining is everything that a newcomer needs besides the secret of its token.
 type Joining struct {
 	Token JoinToken
 	// Addresses are the Raft addresses of the hosts in the cluster. Authority is the SHA-256 of the certificate that
@@ -23,7 +23,8 @@ type Joining struct {
 }
 
 // CreateJoinToken makes a join token of an id and a hash: the SHA-256 of a secret. The caller has drawn both, so that
-// no host gets the secret; signalbox host join-token makes a whole token. It is good for one host, and for so long.
+// no host gets the secret; signalbox host join-token makes a whole token. The token is good for one host, and for the
+// time valid.
 func (a *Admin) CreateJoinToken(ctx context.Context, id string, hash [32]byte, valid time.Duration, by By,
 ) (*Joining, error) {
 	m := &protocol.Token{Operation: by.operation(), Verb: protocol.TokenCreate, ID: protocol.View(id), Hash: hash[:],
@@ -52,7 +53,7 @@ func (a *Admin) RevokeJoinToken(ctx context.Context, id string, by By) (changed 
 	return changed, err
 }
 
-// JoinTokens returns the join tokens that there are.
+// JoinTokens returns the join tokens of the cluster.
 func (a *Admin) JoinTokens(ctx context.Context) (list []JoinToken, err error) {
 	m := &protocol.Token{Verb: protocol.TokenList}
 	err = a.read(ctx, OpListTokens, cluster.MetaLeader, m, func(a *protocol.Answer) {

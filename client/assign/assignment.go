@@ -13,16 +13,16 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// Assignment says which part is whose. It was kept when all parts had been handed over.
+// Assignment says which member owns which part. An assignment is kept once all parts have been handed over.
 type Assignment struct {
-	// Epoch is the one in which it was made; 0 says that there is none.
+	// Epoch is the epoch in which the assignment was made; 0 says that no assignment was kept.
 	Epoch  uint64
 	Owners []Owner
 	// Free are parts without an owner.
 	Free []string
 }
 
-// Owner is a member, and what it has.
+// Owner is a member, with the parts of the member.
 type Owner struct {
 	ID    uint64
 	Name  string
@@ -39,7 +39,7 @@ func (a *Assignment) Of(member uint64) []Part {
 	return nil
 }
 
-// OwnerOf returns whose a part is, nil where it has no owner.
+// OwnerOf returns the owner of a part, nil if the part has no owner.
 func (a *Assignment) OwnerOf(part string) (*Owner, Part) {
 	for i, o := range a.Owners {
 		for _, p := range o.Parts {
@@ -51,7 +51,7 @@ func (a *Assignment) OwnerOf(part string) (*Owner, Part) {
 	return nil, Part{}
 }
 
-// kept is how an assignment is kept: parts stand together that have the same token.
+// kept is the form in which an assignment is kept: parts with one token stand together.
 type kept struct {
 	Epoch  uint64      `json:"epoch"`
 	Owners []keptOwner `json:"owners"`
@@ -64,7 +64,7 @@ type keptOwner struct {
 	Parts map[uint64][]string `json:"parts,omitempty"`
 }
 
-// MarshalJSON writes it as it is kept.
+// MarshalJSON writes the assignment in the form in which it is kept.
 func (a Assignment) MarshalJSON() ([]byte, error) {
 	k := kept{Epoch: a.Epoch, Free: a.Free, Owners: make([]keptOwner, len(a.Owners))}
 	for i, o := range a.Owners {
@@ -76,7 +76,7 @@ func (a Assignment) MarshalJSON() ([]byte, error) {
 	return json.Marshal(k)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. Parts are ordered by name.
+// UnmarshalJSON reads the form that MarshalJSON writes. Parts are ordered by name.
 func (a *Assignment) UnmarshalJSON(data []byte) error {
 	var k kept
 	if err := json.Unmarshal(data, &k); err != nil {
@@ -99,14 +99,14 @@ func (a *Assignment) UnmarshalJSON(data []byte) error {
 // ReadOption sets how Current reads.
 type ReadOption func(*client.Consistency)
 
-// Relaxed saves the round among the hosts that the reading of the present costs. What is read may be of the past by the
+// Relaxed saves the round among the hosts that a read of the present costs. The answer may be of the past by the
 // node's grace period.
 func Relaxed() ReadOption {
 	return func(mode *client.Consistency) { *mode = client.Relaxed }
 }
 
-// Current returns the assignment of that name in the node of that path: the one that was kept last. One whose Epoch
-// is 0 says that none was kept. Parts may be on their way already to where the next one says.
+// Current returns the assignment of a name in the node of a path: the assignment that was kept last. An Epoch of 0
+// says that no assignment was kept. Parts may be on their way already to the owners in the next assignment.
 func Current(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) (*Assignment, error) {
 	mode := client.Strict
 	for _, o := range options {
@@ -114,7 +114,7 @@ func Current(ctx context.Context, c *client.Client, path, name string, options .
 	}
 	a, err := current(ctx, process.Of(c, path, name), mode)
 	if errors.Is(err, process.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) {
-		return &Assignment{}, nil // it has had no member
+		return &Assignment{}, nil // the assignment has had no member
 	}
 	if err != nil {
 		return nil, fmt.Errorf("assign: read %q: %w", name, err)
@@ -122,9 +122,9 @@ func Current(ctx context.Context, c *client.Client, path, name string, options .
 	return a, nil
 }
 
-// Watch returns the assignments of that name in the node of that path: the one that was kept last, and then each that
-// is. A loop that is slow may miss some between. It ends with an error when the context ends, the node is dropped, or
-// the client is closed.
+// Watch returns the assignments of a name in the node of a path: first the assignment that was kept last, and then
+// every new assignment. A slow loop may miss some in between. The loop ends with an error when the context ends, the
+// node is dropped, or the client is closed.
 func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*Assignment, error] {
 	return func(yield func(*Assignment, error) bool) {
 		for result, err := range process.Of(c, path, name).WatchResults(ctx) {

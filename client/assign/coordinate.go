@@ -13,7 +13,8 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// coordinate divides the parts among the members of an epoch, and has them handed over. What it returns is kept.
+// coordinate divides the parts among the members of an epoch, and has them handed over. The returned assignment is
+// kept.
 func (m *Member) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	members, err := gather(ctx, r)
 	if err != nil {
@@ -34,7 +35,7 @@ func (m *Member) coordinate(ctx context.Context, r *process.Round) (any, error) 
 	return p.assignment, nil
 }
 
-// gather asks the members of an epoch what they have. Members that may not coordinate look on: they take no parts.
+// gather asks the members of an epoch for their parts. Members that may not coordinate look on: they take no parts.
 func gather(ctx context.Context, r *process.Round) ([]reporter, error) {
 	peers, err := r.Members(ctx)
 	if err != nil {
@@ -91,8 +92,8 @@ func (m *Member) plan(epoch uint64, members []reporter, before *Assignment) (*pl
 // stopsAtOnce is how many members are asked to stop parts at a time: a member has at most 256 exchanges.
 const stopsAtOnce = 200
 
-// handOver has parts stopped that move, and started where they go when that is done. Where nothing moves there is
-// nothing to do: all members start what the assignment gives them.
+// handOver has moving parts stopped, and started by their new owners afterwards. If no part moves there is nothing to
+// do: each member starts its parts of the assignment.
 func (p *plan) handOver(ctx context.Context, r *process.Round) error {
 	if len(p.stops) == 0 {
 		return nil

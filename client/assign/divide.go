@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// Parts returns the parts that are divided. The coordinator calls it in every round. It need not return the same on all
-// members: what the coordinator returns counts.
+// Parts returns the parts to divide. The coordinator calls the function in every round. Members may return different
+// parts: the list of the coordinator counts.
 type Parts = func() ([]string, error)
 
-// Names are parts that have names.
+// Names are parts with names.
 func Names(parts ...string) Parts {
 	return func() ([]string, error) { return parts, nil }
 }
@@ -25,24 +25,24 @@ func Numbers(n int) Parts {
 	return Names(parts...)
 }
 
-// Taker is a member among which parts are divided. Members that are leaving are none.
+// Taker is a member that may get parts. A member that is leaving is no taker.
 type Taker struct {
 	ID         uint64
 	Name       string
 	Attributes []byte
-	// Has are the parts that it works on at present: what it keeps of them it does not stop.
+	// Has are the parts that the taker works on at present: the taker does not stop the parts that it keeps.
 	Has []string
-	// Had are parts that are free, and were those of a member of this name in the assignment before: of an earlier run
-	// of the same program, say.
+	// Had are free parts that a member of the taker's name had in the assignment before: in an earlier run of the
+	// program, say.
 	Had []string
 }
 
-// Divide says which parts each of the takers is to have: the first list is for the first taker. There is at least one
-// taker. A part that is in no list has no owner.
+// Divide says which parts each taker is to have: the first list is for the first taker. There is at least one taker. A
+// part in no list has no owner.
 type Divide func(parts []string, takers []Taker) [][]string
 
-// Balance gives each taker as many parts as the others, or one more, and moves as few as possible for that. What is
-// free goes to those who had it, where they have room.
+// Balance gives all takers equally many parts, some takers one part more, and moves as few parts as possible. Free
+// parts go back to takers that had them, if the takers have room.
 func Balance(parts []string, takers []Taker) [][]string {
 	quotas := quotasOf(len(parts), takers)
 	shares := make([][]string, len(takers))
@@ -75,7 +75,8 @@ func Balance(parts []string, takers []Taker) [][]string {
 	return shares
 }
 
-// quotasOf returns how many parts each taker is to have. Those that have more than the others can have keep one more.
+// quotasOf returns how many parts each taker is to have. Takers that have more parts than the least quota come first
+// when the remaining parts are given out, one to a taker.
 func quotasOf(parts int, takers []Taker) []int {
 	least, more := parts/len(takers), parts%len(takers)
 	gain := func(i int) int {
@@ -102,7 +103,7 @@ func quotasOf(parts int, takers []Taker) []int {
 	return quotas
 }
 
-// checkParts refuses parts of which one is there twice.
+// checkParts refuses a list that has a part twice.
 func checkParts(parts []string) error {
 	seen := make(map[string]bool, len(parts))
 	for _, part := range parts {
@@ -114,7 +115,7 @@ func checkParts(parts []string) error {
 	return nil
 }
 
-// checkShares refuses what does not divide the parts among the takers.
+// checkShares refuses shares that do not divide the parts among the takers.
 func checkShares(parts []string, takers []Taker, shares [][]string) error {
 	if len(shares) != len(takers) {
 		return fmt.Errorf("parts were divided among %d members, there are %d", len(shares), len(takers))

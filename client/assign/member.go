@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// Member is a program that parts are given to, from Join until Leave or the end of its session. It is safe for use by
+// Member is a program that parts are given to, from Join until Leave or the end of the session. It is safe for use by
 // many goroutines.
 type Member struct {
 	member  *process.Member
@@ -20,7 +20,7 @@ type Member struct {
 	config  config
 	desk    desk
 
-	mu         sync.Mutex          // guards what follows
+	mu         sync.Mutex          // guards the fields below
 	membership *process.Membership // of the latest epoch; nil before the first
 }
 
@@ -35,41 +35,41 @@ type config struct {
 	member  []process.JoinOption
 }
 
-// As is what people know the member by, and how it is known again when it starts anew. Without it that is the name of
-// the host.
+// As is the name by which people know the member, and by which the member is recognized after a restart. The default
+// is the name of the host.
 func As(name string) Option {
 	return func(c *config) { c.member = append(c.member, process.As(name)) }
 }
 
-// Attributes are up to 1 KiB for a Divide of one's own.
+// Attributes are up to 1 KiB for a Divide of the user.
 func Attributes(data []byte) Option {
 	return func(c *config) { c.member = append(c.member, process.Attributes(data)) }
 }
 
-// By divides parts by another function than Balance. All members should have the same.
+// By divides parts by another function than Balance. All members should have the same function.
 func By(divide Divide) Option {
 	return func(c *config) { c.divide = divide }
 }
 
-// DivideAfter sets how long nothing has changed among the members before parts are divided anew, and how long that is
-// waited for at the most: by the first member, for all. Without it that is 100 ms, and 2 s.
+// DivideAfter sets for how long no member may come or go before parts are divided anew, and how long to wait for the
+// quiet at the most. The first member sets both, for all members. The defaults are 100 ms and 2 s.
 func DivideAfter(quiet, most time.Duration) Option {
 	return func(c *config) { c.spec.OpenDelay, c.spec.MaxOpenDelay = quiet, most }
 }
 
-// Backoff sets how long it takes until a function is called again that has returned by itself: a random part of a time
-// that doubles with each return, from first to most. Without it that is 1 to 30 seconds.
+// Backoff sets how long after a return a function that has returned by itself is called again: a random part of a time
+// that doubles with each return, from first to most. The default is 1 to 30 seconds.
 func Backoff(first, most time.Duration) Option {
 	return func(c *config) { c.backoff = retry.Backoff{First: first, Most: most} }
 }
 
-// keepAssignments is how many are kept, for people. The last one is read in every round.
+// keepAssignments is how many assignments are kept, for people. The last assignment is read in every round.
 const keepAssignments = 4
 
-// Join lets the session take part in the assignment of that name in its node: it is given parts, and works on each by
-// calling the function. A session with client.Renew takes part again after it has been replaced.
+// Join lets the session take part in the assignment of a name in the session's node: the session is given parts, and
+// works on each part by calling the function. A session with client.Renew takes part again after it has been replaced.
 //
-// A session takes part once: process.ErrJoined says that it does already.
+// A session takes part once: process.ErrJoined says that the session takes part already.
 func Join(
 	ctx context.Context, s *client.Session, name string, parts Parts, work Work, options ...Option,
 ) (*Member, error) {
@@ -101,11 +101,12 @@ func (m *Member) Held() []Held {
 // Done returns a channel that is closed when the member has left, and when its session is over for good.
 func (m *Member) Done() <-chan struct{} { return m.member.Done() }
 
-// Err returns why the member is none any more, nil while it is.
+// Err returns why the member is a member no more, nil while it is.
 func (m *Member) Err() error { return m.member.Err() }
 
-// Leave hands over what the member has: it ends the contexts of all parts, waits until their functions have returned,
-// and leaves. Where the context ends before, that goes on by itself. It does not wait for what others do.
+// Leave hands over the parts of the member: Leave ends the contexts of all parts, waits until their functions have
+// returned, and leaves. If the context ends before, the leaving goes on by itself. Leave does not wait for other
+// members.
 func (m *Member) Leave(ctx context.Context) error {
 	stopped := m.desk.close()
 	err := await(ctx, stopped)

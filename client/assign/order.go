@@ -8,10 +8,10 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// order is what the coordinator asks of members, in JSON.
+// order is an order of the coordinator to members, in JSON.
 type order struct {
 	Kind orderKind `json:"kind"`
-	// Parts are those to stop.
+	// Parts are the parts to stop.
 	Parts []string `json:"parts,omitempty"`
 	// Shares are the parts to start, by member.
 	Shares map[uint64][]string `json:"shares,omitempty"`
@@ -20,21 +20,21 @@ type order struct {
 type orderKind string
 
 const (
-	// orderReport asks what the member has.
+	// orderReport asks for the parts of the member.
 	orderReport orderKind = "report"
-	// orderStart gives it parts.
+	// orderStart gives the member parts.
 	orderStart orderKind = "start"
-	// orderStop takes parts away. It is replied to when the work on all of them has ended.
+	// orderStop takes parts away. The reply comes when the work on all of the parts has ended.
 	orderStop orderKind = "stop"
 )
 
-// report is what a member has.
+// report has the parts of a member.
 type report struct {
-	// Held are its parts with their tokens.
+	// Held are the parts with their tokens.
 	Held map[string]uint64 `json:"held,omitempty"`
-	// Stopping are those of them whose work is about to end.
+	// Stopping are the held parts whose work is about to end.
 	Stopping map[string]bool `json:"stopping,omitempty"`
-	// Leaving: it takes no more.
+	// Leaving: the member takes no more parts.
 	Leaving bool `json:"leaving,omitempty"`
 }
 
@@ -44,7 +44,7 @@ func (m *Member) handler() process.Handler {
 	return process.Handler{Prepare: m.prepare, Coordinate: m.coordinate, Process: m.obey, Complete: m.complete}
 }
 
-// prepare notes by which membership the member has parts from now on.
+// prepare notes the membership by which the member has parts from now on.
 func (m *Member) prepare(_ context.Context, r *process.Round) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *Member) prepare(_ context.Context, r *process.Round) error {
 	return nil
 }
 
-// obey carries out what the coordinator asks.
+// obey carries out an order of the coordinator.
 func (m *Member) obey(_ context.Context, r *process.Round, q *process.Request) (any, error) {
 	var o order
 	if err := q.Decode(&o); err != nil {
@@ -73,7 +73,7 @@ func (m *Member) obey(_ context.Context, r *process.Round, q *process.Request) (
 		reply := q.Defer()
 		go func() {
 			if await(r.Context(), stopped) == nil {
-				_ = reply.Reply(r.Context(), nil) // where the round is over, the next one asks again
+				_ = reply.Reply(r.Context(), nil) // if the round is over, the next coordinator asks again
 			}
 		}()
 		return nil, nil
@@ -92,8 +92,8 @@ func (m *Member) report(r *process.Round) report {
 	return all
 }
 
-// complete starts what the assignment gives to the member and was not started before. All else was stopped before the
-// assignment was made.
+// complete starts the parts that the assignment gives to the member and that were not started before. All other parts
+// were stopped before the assignment was made.
 func (m *Member) complete(_ context.Context, r *process.Round, result *process.Result) {
 	var a Assignment
 	if err := result.Decode(&a); err != nil {

@@ -4,19 +4,19 @@ import (
 	"slices"
 )
 
-// plan is how parts come from those who have them to those who are to have them.
+// plan is how parts move from their present owners to their new owners.
 type plan struct {
-	// starts are the parts that no other member has, by the member that is to start them.
+	// starts are the parts that no other member has, by the member that is to start the parts.
 	starts map[uint64][]string
-	// stops are the parts that a member is to stop, by that member.
+	// stops are the parts to stop, by the member that has the parts.
 	stops map[uint64][]string
-	// moves are those of the stopped ones that others get: by who has them, and then by who is to start them.
+	// moves are the stopped parts with a new owner: by the old owner, and then by the new owner.
 	moves map[uint64]map[uint64][]string
-	// assignment is what the parts come to in the end.
+	// assignment is the assignment after all moves.
 	assignment Assignment
 }
 
-// reporter is a member with what it has said of itself.
+// reporter is a member with its report.
 type reporter struct {
 	id         uint64
 	name       string
@@ -24,8 +24,8 @@ type reporter struct {
 	report
 }
 
-// takersOf returns those of the members that parts are divided among. Parts that no member has are offered to who had
-// them in the assignment before.
+// takersOf returns the members that may get parts. Parts that no member has are offered to their owners in the
+// assignment before.
 func takersOf(parts []string, members []reporter, before *Assignment) []Taker {
 	var takers []Taker
 	held := make(map[string]bool)
@@ -51,8 +51,8 @@ func takersOf(parts []string, members []reporter, before *Assignment) []Taker {
 	return takers
 }
 
-// newPlan works out what is to be done so that each taker has its share. A part is started at once only if no other
-// member has it. Tokens are the epoch, but for what a member keeps.
+// newPlan works out the steps by which each taker gets its share. A part is started at once only if no other member
+// has the part. Tokens are the epoch, except for parts that a member keeps.
 func newPlan(epoch uint64, parts []string, members []reporter, takers []Taker, shares [][]string) *plan {
 	p := &plan{
 		starts: make(map[uint64][]string), stops: make(map[uint64][]string),
@@ -89,7 +89,7 @@ func newPlan(epoch uint64, parts []string, members []reporter, takers []Taker, s
 	return p
 }
 
-// give gives a part to a member, and returns it with its token.
+// give gives a part to a member, and returns the part with its token.
 func (p *plan) give(part string, to uint64, holder *reporter, epoch uint64) Part {
 	given := Part{Name: part, Token: epoch}
 	switch {
@@ -101,7 +101,7 @@ func (p *plan) give(part string, to uint64, holder *reporter, epoch uint64) Part
 		}
 		p.moves[holder.id][to] = append(p.moves[holder.id][to], part)
 	case holder.Stopping[part]:
-		p.starts[to] = append(p.starts[to], part) // it is to have it again
+		p.starts[to] = append(p.starts[to], part) // the stopping holder gets it again
 	default:
 		given.Token = holder.Held[part]
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// ErrMoved is the cause of the context of a part that is to be another member's.
+// ErrMoved is the cause of the context of a part that moves to another member.
 var ErrMoved = errors.New("the part is to be another member's")
 
-// Part is a part that is a member's.
+// Part is a part that a member owns.
 type Part struct {
 	Name string
-	// Token is the fencing token: it is larger than those of all owners that the part had before.
+	// Token is the fencing token: it is larger than the tokens of all owners of the part before.
 	Token uint64
 }
 
-// Work is what a member does with a part. Its context ends when the part moves, with ErrMoved as its cause, when the
-// member leaves, with process.ErrLeft, and when its membership ends, with the reason. The part is handed over when the
+// Work is the work of a member on a part. The context ends when the part moves, with ErrMoved as the cause, when the
+// member leaves, with process.ErrLeft, and when the membership ends, with the reason. The part is handed over when the
 // function has returned.
 //
 // A function that returns earlier is called again, after a pause that grows.
@@ -34,19 +34,19 @@ type Held struct {
 	Part
 	// Stopping: the part was taken away, and the function has not returned.
 	Stopping bool
-	// Ended is how often the function has returned by itself, Err what it returned last.
+	// Ended is how often the function has returned by itself, Err the latest error that it returned.
 	Ended int
 	Err   error
 }
 
-// desk is what a member works on.
+// desk has the jobs of a member.
 type desk struct {
 	work    Work
 	backoff retry.Backoff
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	jobs   map[string]*job
-	closed bool // no job is begun any more
+	closed bool // no job begins any more
 }
 
 // membership is a *process.Membership.
@@ -55,14 +55,15 @@ type membership interface {
 	Err() error
 }
 
-// membershipKey is where the context of a part has the membership by which it was given.
+// membershipKey is the key of the membership in the context of a part that was given by the membership.
 type membershipKey struct{}
 
-// Err reports by the clock of this moment whether a part is the member's: nil, or why it is not. The context is that of
-// the part, or one made from it.
+// Err reports by the clock of this moment whether the member owns a part: nil, or why it does not. The context is the
+// context of the part, or is derived from it.
 //
-// The context ends when the part is another's, but by a timer, and the timers of a program that stood still are late.
-// So ask before something that must not be done without the part, and send its token along all the same.
+// The context ends when the part is given to another member, but by a timer, and the timers of a program that stood
+// still are late. So ask before an action that must not be done without the part, and send the token along all the
+// same.
 func Err(ctx context.Context) error {
 	by, ok := ctx.Value(membershipKey{}).(membership)
 	if !ok {
@@ -76,20 +77,21 @@ func Err(ctx context.Context) error {
 
 var errNoPart = errors.New("the context is not that of a part")
 
-// job is the work on a part, from when it was given until the function has returned for good.
+// job is the work on a part, from the moment when the part is given until the function has returned for good.
 type job struct {
 	part   Part
-	by     membership // by which it was given
+	by     membership // the part was given by it
 	ctx    context.Context
 	stop   context.CancelCauseFunc
-	before <-chan struct{} // closed when the job before it is done; nil for none
+	before <-chan struct{} // closed when the job before is done; nil for none
 	done   chan struct{}
-	ended  int // guarded by the lock of the desk, as what follows
+	ended  int // guarded by the lock of the desk, as err is
 	err    error
 }
 
-// start begins the work on a part that a membership was given, unless it goes on. Where an earlier job has not ended,
-// of the same part in this program, it begins after that. It returns false where no work is begun any more.
+// start begins the work on a part that a membership was given, unless the work goes on already. If an earlier job of
+// the part in this program has not ended, the work begins after the earlier job. start returns false if no work begins
+// any more.
 func (d *desk) start(by membership, p Part) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +139,7 @@ func (d *desk) run(j *job) {
 	close(j.done)
 }
 
-// stop has the work on parts end, and returns what is closed as each has.
+// stop ends the work on parts, and returns a channel for each part, closed at the end of the work.
 func (d *desk) stop(parts []string) (stopped []<-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -150,7 +152,8 @@ func (d *desk) stop(parts []string) (stopped []<-chan struct{}) {
 	return stopped
 }
 
-// close has all work end, and none begin any more. It returns what is closed as each has ended.
+// close ends all work, and lets no work begin any more. It returns a channel for each part, closed at the end of the
+// work.
 func (d *desk) close() (stopped []<-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -168,7 +171,7 @@ func (d *desk) isClosed() bool {
 	return d.closed
 }
 
-// await waits until all are closed, or the context ends.
+// await waits until all channels are closed, or the context ends.
 func await(ctx context.Context, stopped []<-chan struct{}) error {
 	for _, done := range stopped {
 		select {
@@ -180,8 +183,8 @@ func await(ctx context.Context, stopped []<-chan struct{}) error {
 	return nil
 }
 
-// held returns what a membership has, ordered by name. What an earlier one had is not its any more, even if its work
-// has not ended.
+// held returns the parts of a membership, ordered by name. The parts of an earlier membership are left out, even if
+// their work has not ended.
 func (d *desk) held(by membership) []Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,24 +12,25 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// ErrLost: the party was inside, and its session is over, or it was put out by an operator. The next generation may be
-// inside.
+// ErrLost: the party was inside, and its session is over, or an operator has put the party out. The next generation
+// may be inside.
 var ErrLost = errors.New("the place in the barrier was lost")
 
-// MaxParties is for how many parties a barrier can be.
+// MaxParties is the largest number of parties that a barrier can be for.
 const MaxParties = 2000
 
-// farewell bounds how long Do waits for the others when the function has returned because its context has ended.
-// Leaving goes on after it.
+// farewell bounds how long Do tries to leave after its context has ended, and Enter after a failure. Afterwards the
+// leaving goes on by itself.
 const farewell = time.Second
 
-// A round begins as soon as enough have come: what it would wait for is over a millisecond later.
+// A round begins as soon as enough parties have come: the wait for further changes takes only a millisecond.
 const (
 	openDelay     = time.Millisecond
 	mostOpenDelay = 100 * time.Millisecond
 )
 
-// Barrier is one that a session enters. It is safe for use by many goroutines, of which one can be inside at a time.
+// Barrier is a barrier that a session enters. It is safe for use by many goroutines; one of the goroutines can be
+// inside at a time.
 type Barrier struct {
 	session *client.Session
 	process *process.Process
@@ -42,12 +43,12 @@ type Barrier struct {
 // Option sets how a barrier is entered.
 type Option func(*Barrier)
 
-// As is what people know the party by. Without it that is the name of the host.
+// As is the name by which people know the party. The default is the name of the host.
 func As(name string) Option {
 	return func(b *Barrier) { b.member = append(b.member, process.As(name)) }
 }
 
-// New returns the barrier of that name in the session's node, for so many parties: 1 to MaxParties.
+// New returns the barrier of a name in the session's node, for a number of parties: 1 to MaxParties.
 func New(s *client.Session, name string, parties int, options ...Option) *Barrier {
 	b := &Barrier{session: s, process: process.In(s, name), name: name, parties: parties}
 	for _, o := range options {
@@ -56,8 +57,8 @@ func New(s *client.Session, name string, parties int, options ...Option) *Barrie
 	return b
 }
 
-// Enter waits until as many parties have entered as the barrier is for. Where the context ends first, or the session,
-// this one has not entered; a session with client.Renew goes on waiting by its next incarnation.
+// Enter waits until as many parties have entered as the barrier is for. If the context or the session ends first, the
+// party has not entered; a session with client.Renew goes on waiting by its next incarnation.
 //
 // client.ErrPreconditionFailed says that the barrier is for another number of parties, process.ErrJoined that another
 // goroutine has entered by this session.
@@ -87,13 +88,13 @@ func (b *Barrier) enter(ctx context.Context) (*Entry, error) {
 		p.finish()
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
-		_ = m.Leave(bye) // it goes on by itself
+		_ = m.Leave(bye) // the leaving goes on by itself
 	}
 	return e, err
 }
 
-// checkParties refuses a barrier that was made for another number of parties. It is checked once: what is let in is
-// checked each time.
+// checkParties refuses a barrier that was made for another number of parties. One check is enough: the decision that
+// lets a party in has the number too, and is checked each time.
 func (b *Barrier) checkParties(ctx context.Context) error {
 	if b.checked.Load() {
 		return nil
@@ -111,10 +112,10 @@ func otherNumber(is, want int) error {
 }
 
 // Do enters, runs the function, and leaves. The context of the function ends with ctx, and when the place in the
-// barrier is lost, with ErrLost in its cause. The error is that of entering, else that of the function, else that of
-// leaving.
+// barrier is lost, with ErrLost in the cause. The error is the error of entering, else the error of the function, else
+// the error of leaving.
 //
-// Where ctx has ended when the function returns, the others are not waited for.
+// If ctx has ended when the function returns, Do does not wait for the other parties.
 func (b *Barrier) Do(ctx context.Context, fn func(ctx context.Context, e *Entry) error) error {
 	e, err := b.Enter(ctx)
 	if err != nil {

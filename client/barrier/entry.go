@@ -31,20 +31,20 @@ func newEntry(p *party, r *process.Round, d decision, index int) *Entry {
 	return e
 }
 
-// Generation returns the number of those who were let in together. It is above those of all generations before, and is
-// the fencing token.
+// Generation returns the number of the parties that were let in together. The number is above the numbers of all
+// generations before, and is the fencing token.
 func (e *Entry) Generation() uint64 { return e.generation }
 
-// Index returns which of the generation's parties this one is, from 0 on, in the order in which they have entered.
+// Index returns the place of the party in its generation, from 0 on, in the order in which the parties have entered.
 func (e *Entry) Index() int { return e.index }
 
-// Context returns a context that ends when the place is lost, with ErrLost in its cause, and when the party leaves.
+// Context returns a context that ends when the place is lost, with ErrLost in the cause, and when the party leaves.
 //
-// It ends before the next generation is let in, as long as this process runs. A process that was stopped meanwhile may
-// see it end too late; Err looks at the clock.
+// The context ends before the next generation is let in, as long as this process runs. A process that was stopped
+// meanwhile may see the end too late; Err looks at the clock.
 func (e *Entry) Context() context.Context { return e.ctx }
 
-// Err returns nil while the party is inside, by the clock of this moment, ErrLost where the place is lost, and
+// Err returns nil while the party is inside, by the clock of this moment, ErrLost if the place is lost, and
 // process.ErrLeft after Leave.
 func (e *Entry) Err() error {
 	if lost := e.membership.Err(); lost != nil {
@@ -56,8 +56,8 @@ func (e *Entry) Err() error {
 	return fmt.Errorf("barrier: be inside %q: %w", e.party.barrier.name, context.Cause(e.ctx))
 }
 
-// lose ends the place: the party is not a member any more. A session that is renewed joins again, for nothing. Where
-// Enter has not returned it leaves.
+// lose ends the place: the party is not a member any more. A session that is renewed joins again, for nothing, so the
+// party leaves. If Enter has not returned, Enter leaves.
 func (e *Entry) lose() {
 	e.end(fmt.Errorf("%w: %w", ErrLost, e.membership.Err()))
 	e.party.mu.Lock()
@@ -68,8 +68,8 @@ func (e *Entry) lose() {
 	}
 }
 
-// Leave leaves, and waits until all of the generation have left, or have died. Where the context ends first the party
-// has left all the same; Leave can be called again, to go on waiting. ErrLost says that the place was lost before.
+// Leave leaves, and waits until all of the generation have left, or have died. If the context ends first the party has
+// left all the same; Leave can be called again, to go on waiting. ErrLost says that the place was lost before.
 func (e *Entry) Leave(ctx context.Context) error {
 	err := e.leave(ctx)
 	if err == nil {
@@ -81,7 +81,7 @@ func (e *Entry) Leave(ctx context.Context) error {
 	return nil
 }
 
-// leave ends the party's part.
+// leave ends the membership of the party.
 func (e *Entry) leave(ctx context.Context) error {
 	e.party.finish()
 	lost := e.Err()
@@ -92,8 +92,9 @@ func (e *Entry) leave(ctx context.Context) error {
 	return e.party.member.Leave(ctx)
 }
 
-// awaitOthers waits until no one of the generation is a member. What is followed may be at a host that is behind: it
-// counts where it shows the epoch of the generation, or a later one. Who is not a member then has left for good.
+// awaitOthers waits until no party of the generation is a member. The followed state may come from a host that is
+// behind: the state counts if it shows the epoch of the generation, or a later epoch. A party that is not a member
+// then has left for good.
 func (e *Entry) awaitOthers(ctx context.Context) error {
 	p := e.party.barrier.process
 	for state, err := range p.Follow(ctx) {
@@ -102,7 +103,7 @@ func (e *Entry) awaitOthers(ctx context.Context) error {
 		}
 		switch {
 		case errors.Is(err, process.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound):
-			return nil // it was deleted, and all of its members with it
+			return nil // the process was deleted, with all of its members
 		case err != nil:
 			return err
 		case !e.hasOthers(state):
@@ -112,7 +113,7 @@ func (e *Entry) awaitOthers(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// hasOthers reports whether one of the generation is a member.
+// hasOthers reports whether a party of the generation is a member.
 func (e *Entry) hasOthers(s *process.State) bool {
 	return slices.ContainsFunc(e.inside, func(id uint64) bool { return s.Member(id) != nil })
 }

@@ -9,32 +9,33 @@ import (
 	"github.com/signalbox/signalbox/client/process"
 )
 
-// errOver keeps a round from beginning with a party that is none any more.
+// errOver keeps a round from beginning with a party that has left.
 var errOver = errors.New("the party has left the barrier")
 
-// party is one that has joined the process of a barrier, from an Enter on.
+// party is a session that has joined the process of a barrier, from an Enter on.
 //
-// Each coordinator knows by itself who is inside. It is the member that joined first, so those who are inside have
-// joined after it, or are it. They were let in by rounds that were completed while it was a member of them, and a
-// member handles the completion of each of its rounds before anything of a later one.
+// Each coordinator knows by itself who is inside. The coordinator is the member that joined first, so every member
+// inside is the coordinator, or has joined later. All of them were let in by rounds that were completed while the
+// coordinator was a member, and a member handles the completion of each of its rounds before anything of a later
+// round.
 type party struct {
 	barrier *Barrier
 	last    decision      // of the latest round; of the handler alone
-	decided chan struct{} // closed when it is let in or refused
+	decided chan struct{} // closed when the party is let in or refused
 
-	mu     sync.Mutex      // guards what follows
-	over   bool            // it has given up or has left
-	member *process.Member // nil before it has joined
-	entry  *Entry          // nil before it is let in
-	err    error           // why it was refused
+	mu     sync.Mutex      // guards the fields below
+	over   bool            // the party has given up or has left
+	member *process.Member // nil before the party has joined
+	entry  *Entry          // nil before the party is let in
+	err    error           // why the party was refused
 }
 
 func (p *party) handler() process.Handler {
 	return process.Handler{Prepare: p.prepare, Coordinate: p.coordinate, Complete: p.complete}
 }
 
-// prepare lets no round begin that would count one who is none any more: a session that was renewed joins again, also
-// for a party that was inside by its incarnation before.
+// prepare fails for a party that is over, so that no round begins that would count the party: a session that was
+// renewed joins again, also if the party was inside by the incarnation before.
 func (p *party) prepare(_ context.Context, r *process.Round) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,7 +45,7 @@ func (p *party) prepare(_ context.Context, r *process.Round) error {
 	return nil
 }
 
-// coordinate decides a round. Those that may not coordinate are no parties, but look on.
+// coordinate decides a round. Members that may not coordinate are no parties, but look on.
 func (p *party) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	peers, err := r.Members(ctx)
 	if err != nil {
@@ -59,7 +60,7 @@ func (p *party) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	return p.last.next(r.Epoch(), p.barrier.parties, members), nil
 }
 
-// complete takes in what was decided.
+// complete takes over the decision of a round.
 func (p *party) complete(_ context.Context, r *process.Round, result *process.Result) {
 	var d decision
 	if err := result.Decode(&d); err != nil {
@@ -113,19 +114,20 @@ func (p *party) await(ctx context.Context, m *process.Member) (*Entry, error) {
 	return p.entry, p.entry.Err()
 }
 
-// decision is the result of a round: who is inside after it. It is JSON, for people to read too.
+// decision is the result of a round: who is inside after the round. The form is JSON, for people to read too.
 type decision struct {
 	// Parties is how many the coordinator lets in together.
 	Parties int `json:"parties"`
-	// Generation is the epoch in which those who are inside were let in.
+	// Generation is the epoch in which the parties inside were let in.
 	Generation uint64 `json:"generation"`
-	// Inside are those of them who have not left, and Waiting the others, in the order in which they have come.
+	// Inside are the parties of the generation that have not left, and Waiting the other parties, in the order in
+	// which they have come.
 	Inside  []uint64 `json:"inside"`
 	Waiting []uint64 `json:"waiting"`
 }
 
-// next decides a round. The members are those of its epoch, in the order in which they have come. Where no one is
-// inside any more, and enough wait, they are let in.
+// next decides a round. The members are the members of the epoch, in the order in which they have come. If no party is
+// inside any more, and enough parties wait, they are let in.
 func (d decision) next(epoch uint64, parties int, members []uint64) decision {
 	n := decision{Parties: parties, Generation: d.Generation}
 	for _, id := range members {

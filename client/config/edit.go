@@ -12,12 +12,12 @@ import (
 // farewellTime is how long an Edit that is over tries to end its session.
 const farewellTime = time.Second
 
-// Edit changes a piece of config from what it is to what f makes of it, so that no change of anybody else gets
-// lost: what f was given is what is replaced. f is given nil where there is none; if it returns an error,
-// nothing changes and Edit returns it. f is called again, with the newer value, where another write came first.
+// Edit changes a piece of config by the function f, so that no change of another program gets lost: the value that f
+// was given is the value that is replaced. f is given nil if the piece does not exist; if f returns an error, nothing
+// changes and Edit returns the error. f is called again, with the newer value, if another write came first.
 //
-// While another session owns the semaphore an Edit waits, until its context ends. It works in a session of its own, so
-// that a write whose answer was lost is not carried out twice.
+// While another session owns the semaphore an Edit waits, until the context ends. An Edit works in a session of its
+// own, so that a write whose answer was lost is not carried out twice.
 func Edit(ctx context.Context, c *client.Client, path, name string, f func(old []byte) ([]byte, error)) error {
 	return failed("edit", name, edit(ctx, c, path, name, f))
 }
@@ -30,7 +30,7 @@ func edit(ctx context.Context, c *client.Client, path, name string, f func(old [
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
-		_ = s.Close(ctx) // where no host can be reached it ends by its timeout
+		_ = s.Close(ctx) // if no host can be reached, it ends by its timeout
 	}()
 	semaphore := s.Semaphore(name)
 	for {
@@ -53,7 +53,7 @@ func rewrite(ctx context.Context, semaphore *client.Semaphore, f func([]byte) ([
 		if err != nil {
 			return err
 		}
-		// The creation itself reports whether there still is none.
+		// The creation itself reports whether the piece was created meanwhile.
 		return overtaken(semaphore.Create(ctx, limit, value), client.ErrAlreadyExists)
 	case err != nil:
 		return err
@@ -71,7 +71,7 @@ func rewrite(ctx context.Context, semaphore *client.Semaphore, f func([]byte) ([
 	return overtaken(overtaken(err, client.ErrPreconditionFailed), client.ErrSemaphoreNotFound)
 }
 
-// overtaken makes a refusal that says that something came in between the one that Edit tries again after.
+// overtaken turns a refusal because of another write into errOvertaken, after which Edit tries again.
 func overtaken(err, by error) error {
 	if errors.Is(err, by) {
 		return fmt.Errorf("%w: %w", errOvertaken, err)

@@ -10,18 +10,18 @@ import (
 
 // Value is a piece of config at one moment.
 type Value struct {
-	// Exists reports whether there is any: an empty value exists too.
+	// Exists reports whether the piece exists: an empty value exists too.
 	Exists bool
 	Data   []byte
 	// Revision grows with every change.
 	Revision uint64
 }
 
-// Watch returns the values of a piece of config: the present one at once, even if there is none, and then a
-// newer one whenever it has changed. The node must exist, the name need not.
+// Watch returns the values of a piece of config: the present value at once, even if the piece does not exist, and then
+// a newer value whenever it has changed. The node must exist, the name need not.
 //
-// The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost
-// connections and changes of leader do not end it. A loop that is slow is given the newest value only.
+// The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections
+// and changes of leader do not end the loop. A slow loop gets the newest value only.
 func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[Value, error] {
 	return func(yield func(Value, error) bool) {
 		for v, err := range c.Node(path).Watch(ctx, name, client.DataOnly()) {
@@ -29,7 +29,7 @@ func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[V
 				yield(Value{}, failed("watch", name, err))
 				return
 			}
-			// Another one of the same name, with the same data, is no news.
+			// A new piece of the old name, with the old data, is no news.
 			changes := v.Changes()
 			if !changes.First && !changes.DataChanged && changes.Created == changes.Deleted {
 				continue

@@ -11,19 +11,19 @@ import (
 
 // Endpoint is where a service is to be found.
 type Endpoint struct {
-	// Address is what callers connect to. It must not be empty, nor begin with a brace.
+	// Address is the address that callers connect to. It must not be empty, nor begin with a brace.
 	Address string `json:"address"`
-	// Metadata is what callers may want to know before they do: a zone, a weight, a version. It is shared
-	// by all who read it and must not be changed.
+	// Metadata has everything that callers may want to know before connecting: a zone, a weight, a version. All
+	// readers share the map, and it must not be changed.
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	// OrderID and SessionID distinguish the registration from all others, even of the same address. They are set
-	// in what is read; Register and Update take no notice of them.
+	// OrderID and SessionID distinguish the registration from all other registrations, even of an equal address.
+	// Readers get both; Register and Update take no notice of them.
 	OrderID   uint64 `json:"-"`
 	SessionID uint64 `json:"-"`
 }
 
-// encode returns what is published.
+// encode returns the form of the endpoint that is published.
 func (e Endpoint) encode() ([]byte, error) {
 	switch {
 	case e.Address == "":
@@ -37,7 +37,7 @@ func (e Endpoint) encode() ([]byte, error) {
 	return json.Marshal(e)
 }
 
-// decode reads what an owner has published. ok is false where it is no endpoint.
+// decode reads the data of an owner. ok is false if the data is no endpoint.
 func decode(o *client.Owner) (e Endpoint, ok bool) {
 	if len(o.Data) > 0 && o.Data[0] == '{' {
 		if json.Unmarshal(o.Data, &e) != nil {
@@ -50,7 +50,7 @@ func decode(o *client.Owner) (e Endpoint, ok bool) {
 	return e, e.Address != ""
 }
 
-// same reports whether two endpoints of one registration say the same.
+// same reports whether two endpoints of one registration are equal.
 func (e Endpoint) same(f Endpoint) bool {
 	return e.Address == f.Address && maps.Equal(e.Metadata, f.Metadata)
 }

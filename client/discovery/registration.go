@@ -10,29 +10,29 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// Registration is an endpoint that is published, from Register until Close or the end of its session. It is
-// safe for use by many goroutines.
+// Registration is an endpoint that is published, from Register until Close or the end of the session. It is safe for
+// use by many goroutines.
 type Registration struct {
 	semaphore  *client.Semaphore
 	ctx        context.Context // ends with the registration, with its cause
 	end        context.CancelCauseFunc
 	publishing chan struct{} // holds one: only one call publishes at a time
-	doubt      chan struct{} // holds one: what is published may not be what is wanted
+	doubt      chan struct{} // holds one: the wanted endpoint may not be published
 	done       chan struct{}
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	lease *client.Lease
-	data  []byte // what is wanted
+	data  []byte // the wanted endpoint
 	err   error  // of the latest try to publish again
 	over  bool
 }
 
-// Register publishes an endpoint in the session's node, and returns when it can be seen. The semaphore is
-// created where there is none.
+// Register publishes an endpoint in the session's node, and returns when readers can see the endpoint. The semaphore
+// is created if it does not exist.
 //
-// The endpoint stays until Close, or until the session ends. With a session that has client.Renew it
-// outlives the session's expiry too: it is published again, by itself, as soon as there is another session,
-// under another order id. It is also published again after its semaphore was deleted.
+// The endpoint stays until Close, or until the session ends. With client.Renew the endpoint outlives the session's
+// expiry too: it is published again, by itself, as soon as there is a new session, under a new order id. The endpoint
+// is also published again after its semaphore was deleted.
 func Register(ctx context.Context, s *client.Session, name string, endpoint Endpoint) (*Registration, error) {
 	data, err := endpoint.encode()
 	if err != nil {
@@ -54,7 +54,7 @@ func Register(ctx context.Context, s *client.Session, name string, endpoint Endp
 	return r, nil
 }
 
-// publish makes data what is published, and wanted. No other call publishes.
+// publish publishes data, and makes it the wanted endpoint. No other call publishes at the time.
 func (r *Registration) publish(ctx context.Context, data []byte) error {
 	lease, ok, err := r.semaphore.TryAcquire(ctx, client.Data(data))
 	if err != nil {
@@ -69,8 +69,8 @@ func (r *Registration) publish(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// Update publishes another endpoint in the place of the present one, under the same order id. Where it
-// fails, the earlier endpoint stays, or is put back.
+// Update publishes a new endpoint in the place of the present endpoint, under the old order id. If the update fails,
+// the earlier endpoint stays, or is put back.
 func (r *Registration) Update(ctx context.Context, endpoint Endpoint) error {
 	return failed("update in", r.semaphore.Name(), r.update(ctx, endpoint))
 }
@@ -102,12 +102,12 @@ func (r *Registration) update(ctx context.Context, endpoint Endpoint) error {
 	return err
 }
 
-// Close withdraws the endpoint. From the call on it is not published again, whatever comes of the call. The
-// error says that no host could be reached; the withdrawal goes on in the background, and ends with the session at the
+// Close withdraws the endpoint. From the call on the endpoint is not published again, even if the call fails. An error
+// says that no host could be reached; the withdrawal goes on in the background, and ends with the session at the
 // latest.
 func (r *Registration) Close(ctx context.Context) error {
 	r.end(ErrWithdrawn)
-	<-r.done // nothing that it does outlasts the end
+	<-r.done // no publishing outlasts the end
 	r.publishing <- struct{}{}
 	defer func() { <-r.publishing }()
 	r.mu.Lock()
@@ -119,19 +119,19 @@ func (r *Registration) Close(ctx context.Context) error {
 	return failed("withdraw from", r.semaphore.Name(), lease.Release(ctx))
 }
 
-// Fence returns the order id under which the endpoint was published last.
+// Fence returns the order id of the latest publication.
 func (r *Registration) Fence() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.lease.Fence()
 }
 
-// Done returns a channel that is closed when the registration is over for good: closed, or its session ended
-// and is not renewed. Err says which.
+// Done returns a channel that is closed when the registration is over for good: closed, or the session ended and is
+// not renewed. Err says which.
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
-// Err returns nil while the endpoint is published, why it is not while that is being mended, and after Done
-// why it is over: ErrWithdrawn, or the *client.SessionEnd.
+// Err returns nil while the endpoint is published, the obstacle while it is being published again, and after Done why
+// the registration is over: ErrWithdrawn, or the *client.SessionEnd.
 func (r *Registration) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,13 +142,13 @@ func (r *Registration) Err() error {
 }
 
 var (
-	// ErrWithdrawn: the registration was closed by its own user.
+	// ErrWithdrawn: the user closed the registration.
 	ErrWithdrawn = errors.New("the endpoint is withdrawn")
-	// ErrFull: the semaphore was made with a limit, and as many endpoints as that are published.
+	// ErrFull: the semaphore was made with a limit, and as many endpoints as the limit allows are published.
 	ErrFull = errors.New("the semaphore has a limit, which is reached; lists of endpoints need one without")
 )
 
-// failed names the operation and its subject in front of an error.
+// failed puts the operation and the subject in front of an error.
 func failed(operation, name string, err error) error {
 	return failure.Of("discovery", operation, strconv.Quote(name), err)
 }

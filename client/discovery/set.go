@@ -6,28 +6,28 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Set is who is there at one moment. It never changes, and may be kept and shared; the lists in it must not be
-// changed.
+// Set is the list of endpoints at one moment. A Set never changes, and may be kept and shared; the lists in a Set must
+// not be changed.
 type Set struct {
 	// Revision grows with every change.
 	Revision uint64
-	// Endpoints are all there are, ordered by order id: the order in which they registered.
+	// Endpoints are all endpoints, ordered by order id: the order in which they registered.
 	Endpoints []Endpoint
-	// Joined are those that are new since the set before, Changed those that were updated, and Left those
-	// that are gone, as they were. Who registers again after its session has expired leaves, and joins.
+	// Joined are the endpoints that are new since the set before, Changed the endpoints that were updated, and Left
+	// the endpoints that are gone, as they were. An endpoint that is registered again after an expiry leaves, and
+	// joins.
 	Joined  []Endpoint
 	Changed []Endpoint
 	Left    []Endpoint
-	// Unreadable is how many owners have published something that is no endpoint.
+	// Unreadable is how many owners have published data that is no endpoint.
 	Unreadable int
 }
 
-// after returns the set of a view, given the set of the view before. Endpoints are read once, when they
-// change.
+// after returns the set of a view, given the set of the view before. Endpoints are read once, when they change.
 func after(before *Set, v *client.View) *Set {
 	s := &Set{Revision: v.Revision}
 	changes := v.Changes()
-	var moved []uint64 // order ids of the list before that are not in the new one as they were
+	var moved []uint64 // order ids of the list before whose endpoints the new list does not keep
 	leave := func(orderID uint64) {
 		if i, ok := before.find(orderID); ok {
 			s.Left = append(s.Left, before.Endpoints[i])
@@ -79,7 +79,7 @@ func (s *Set) find(orderID uint64) (int, bool) {
 	return slices.BinarySearchFunc(s.Endpoints, Endpoint{OrderID: orderID}, byOrder)
 }
 
-// differs reports whether a reader who knows the set before learns anything from this one.
+// differs reports whether the set is news for a reader who knows the set before.
 func (s *Set) differs(before *Set) bool {
 	return len(s.Joined)+len(s.Changed)+len(s.Left) > 0 || s.Unreadable != before.Unreadable
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Watch returns who is there: at once, even if there is no endpoint, and then whenever it has changed. The node must
-// exist, the name need not.
+// Watch returns the endpoints: at once, even if there is no endpoint, and then whenever they have changed. The node
+// must exist, the name need not.
 //
-// The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost
-// connections and changes of leader do not end it. A loop that is slow is given the newest set, with all that
-// happened since the one before: who came and left in between is not in it.
+// The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections
+// and changes of leader do not end the loop. A slow loop gets the newest set, with all changes since the set before:
+// endpoints that came and left in between are not in the set.
 func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*Set, error] {
 	return func(yield func(*Set, error) bool) {
 		before, first := &Set{}, true
@@ -32,10 +32,10 @@ func Watch(ctx context.Context, c *client.Client, path, name string) iter.Seq2[*
 	}
 }
 
-// Follow calls f with all endpoints, at once and whenever they have changed, until the context ends; it
-// returns why it ended, as the loop of a Watch does. The list must not be changed.
+// Follow calls f with all endpoints, at once and whenever they have changed, until the context ends; it returns why it
+// ended, as the loop of a Watch does. The list must not be changed.
 //
-// It is what a name resolver needs: one goroutine that calls Follow, and is ended by its context.
+// Follow is made for name resolvers: one goroutine calls Follow, and is ended by its context.
 func Follow(ctx context.Context, c *client.Client, path, name string, f func([]Endpoint)) error {
 	for s, err := range Watch(ctx, c, path, name) {
 		if err != nil {
@@ -46,8 +46,8 @@ func Follow(ctx context.Context, c *client.Client, path, name string, f func([]E
 	return nil
 }
 
-// List returns who is there now, ordered by order id. It sees every registration that has returned before the
-// call, which costs a round among the hosts: who asks again and again should Watch.
+// List returns the present endpoints, ordered by order id. The list has every registration that has returned before
+// the call. Such a read costs a round among the hosts, so a program that asks again and again should Watch.
 func List(ctx context.Context, c *client.Client, path, name string) ([]Endpoint, error) {
 	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(client.Strict))
 	if errors.Is(err, client.ErrNotFound) {

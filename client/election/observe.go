@@ -9,12 +9,12 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Leader is who leads. Where no candidate does, the Fence is 0.
+// Leader is the candidate that leads. The Fence is 0 if no candidate leads.
 type Leader struct {
-	// Fence is that of the term.
+	// Fence is the fence of the term.
 	Fence     uint64
 	SessionID uint64
-	// Data is what the leader gave to Run. It is shared and must not be changed.
+	// Data is the data that the leader gave to Run. It is shared and must not be changed.
 	Data []byte
 }
 
@@ -23,8 +23,8 @@ type ReadOption func(*readConfig)
 
 type readConfig struct{ consistency client.Consistency }
 
-// Relaxed saves the round among the hosts that the reading of the present leader costs. What is read may be of the past
-// by the node's grace period: a leader may be read whose term is over.
+// Relaxed saves the round among the hosts that a read of the present leader costs. The answer may be of the past by
+// the node's grace period: the term of the leader may be over.
 func Relaxed() ReadOption {
 	return func(c *readConfig) { c.consistency = client.Relaxed }
 }
@@ -36,15 +36,14 @@ type reading struct {
 	revision uint64
 }
 
-// Observe returns who leads in the election of that name, in the node of that path: the present one first, then
-// each change, in the order of the fences, and a Leader without a Fence whenever no candidate leads. The election
-// need not exist yet. It ends with an error when the context ends, the node is dropped, or the client is
-// closed.
+// Observe returns who leads in the election of a name, in the node of a path: the present leader first, then each
+// change, in the order of the fences, and a Leader without a Fence whenever no candidate leads. The election need not
+// exist yet. The loop ends with an error when the context ends, the node is dropped, or the client is closed.
 //
-// It begins with who leads when it is called, and never goes back behind that, whichever host it watches at. A change
-// is seen a moment after it was made; it takes as long as a connection that is lost is not noticed at the worst.
+// The loop begins with the leader at the time of the call, and never goes back behind the first leader, whichever host
+// it watches at. A change is seen a moment later; at the worst, after a lost connection has been noticed.
 //
-// A loop that is slow is given the newest leader, and not those who have come and gone meanwhile.
+// A slow loop gets the newest leader, and not the leaders that have come and gone meanwhile.
 func Observe(ctx context.Context, c *client.Client, path, name string, options ...ReadOption) iter.Seq2[Leader, error] {
 	return func(yield func(Leader, error) bool) {
 		present, err := read(ctx, c, path, name, options)
@@ -61,9 +60,9 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 			switch {
 			case err != nil:
 			case present.exists && view.Revision < present.revision:
-				// The host is behind what was read, or nothing that is watched has changed since this view.
+				// The host is behind the reading, or nothing that is watched has changed since this view.
 			case !present.exists && view.Exists:
-				// It was made after the reading, or is what that found deleted.
+				// The election was made after the reading, or the reading found it deleted and the host is behind.
 				present, err = read(ctx, c, path, name, options)
 				next = present.leader
 			default:
@@ -84,8 +83,8 @@ func Observe(ctx context.Context, c *client.Client, path, name string, options .
 	}
 }
 
-// Current returns who leads at the moment; ok is false where no candidate does. Whose term was over when it was called
-// is not returned.
+// Current returns who leads at the moment; ok is false if no candidate leads. A leader whose term was over at the time
+// of the call is not returned.
 func Current(
 	ctx context.Context, c *client.Client, path, name string, options ...ReadOption,
 ) (l Leader, ok bool, err error) {
@@ -104,7 +103,7 @@ func read(ctx context.Context, c *client.Client, path, name string, options []Re
 	}
 	d, err := c.Node(path).Describe(ctx, name, client.WithOwners(), client.WithConsistency(config.consistency))
 	if errors.Is(err, client.ErrNotFound) {
-		// An election that has had no candidate is no error, a node that does not exist is one.
+		// An election that has had no candidate is no error, a node that does not exist is an error.
 		_, err = c.DescribeNode(ctx, path)
 		return reading{}, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// pause is how long a candidate waits before it contends again: so that a term that ends at once does not make
-// the cluster busy, and others come first.
+// pause is how long a candidate waits before contending again: so that a term that ends at once does not make the
+// cluster busy, and other candidates come first.
 const pause = 100 * time.Millisecond
 
 // Option sets how Run works.
@@ -19,21 +19,22 @@ type Option func(*config)
 
 type config struct{ once bool }
 
-// Once makes Run return after one term: nil where it was given up, ErrLost where it was lost.
+// Once makes Run return after one term: nil if the term was given up, ErrLost if the term was lost.
 func Once() Option {
 	return func(c *config) { c.once = true }
 }
 
-// Run contends in the election of that name in the session's node, with data for observers to see. While it
-// leads it runs the function, whose context ends with ctx, when the term is lost, and when it is resigned. The
-// term is given up when the function has returned.
+// Run contends in the election of a name in the session's node, with data for observers to see. While it leads, Run
+// runs the function. The context of the function ends with ctx, when the term is lost, and when the term is resigned.
+// The term is given up when the function has returned.
 //
-// It contends again when the function returns nil, Resign, or, once the term is over, what ended it: the cause of its
-// context, Term.Err, or the client's error that the session or a lease is lost. Any other error ends Run with that
-// error. So does, as its cause, the end of ctx, and that of the session: one with client.Renew ends only for good. The
-// function runs on the goroutine of the call, one term at a time.
+// Run contends again when the function returns nil or Resign. Once the term is over, Run also contends again when the
+// function returns the reason of the end: the cause of the context, Term.Err, or the client's error that the session
+// or a lease is lost. Any other error ends Run with the error. The end of ctx and the end of the session end Run with
+// their cause; a session with client.Renew ends only for good. The function runs on the goroutine of the call, one
+// term at a time.
 //
-// Candidates that share a session take turns in it; only one of them is in the cluster's queue.
+// Candidates that share a session take turns; only one of them is in the cluster's queue.
 func Run(
 	ctx context.Context, s *client.Session, name string, data []byte,
 	fn func(ctx context.Context, term Term) error, options ...Option,
@@ -69,10 +70,10 @@ type candidate struct {
 	config  config
 }
 
-// contend contends until a term has been led, or it went wrong. over says that Run is to return the error.
+// contend contends until a term has been led, or contending has failed. over says that Run is to return the error.
 func (c *candidate) contend(ctx context.Context) (over bool, err error) {
 	var led bool     // a term was led
-	var failed error // what the function of the term ended Run with
+	var failed error // the error of the function that ends Run
 	err = lock.Do(ctx, c.session, c.name, func(ctx context.Context, fence uint64) error {
 		if err := c.fit(ctx); err != nil {
 			return err
@@ -97,7 +98,7 @@ func (c *candidate) contend(ctx context.Context) (over bool, err error) {
 	return true, fmt.Errorf("election: contend in %q: %w", c.name, err)
 }
 
-// fit refuses a semaphore that was made for something else: with a larger limit, several would lead.
+// fit refuses a semaphore that was made for something else: with a larger limit, several candidates would lead.
 func (c *candidate) fit(ctx context.Context) error {
 	d, err := c.session.Semaphore(c.name).Describe(ctx)
 	if err != nil {
@@ -110,8 +111,7 @@ func (c *candidate) fit(ctx context.Context) error {
 	return nil
 }
 
-// passing reports whether another try to contend can succeed. Whether the session is over for good is Run's to
-// check.
+// passing reports whether another try to contend can succeed. Run itself checks whether the session is over for good.
 func passing(err error) bool {
 	for _, e := range []error{
 		ErrLost, client.ErrSessionExpired, client.ErrSessionClosed, client.ErrDeleted, client.ErrNotFound,

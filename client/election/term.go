@@ -8,34 +8,34 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// Resign gives the term up and contends again, behind those who wait: as the value that the function of a term
+// Resign gives the term up and contends again, behind the other candidates: as the value that the function of a term
 // returns, alone or wrapped. It is the cause of the term's context after Term.Resign.
 //
 //lint:ignore ST1012 It is a wish, not a failure.
 var Resign = errors.New("election: resign")
 
-// ErrLost: the term was lost before it was given up. It is in the cause of the term's context.
+// ErrLost: the term was lost before it was given up. The cause of the term's context has ErrLost in it.
 var ErrLost = lock.ErrLost
 
 // Term is the time for which a candidate leads without a break.
 type Term struct {
-	// Fence is larger than that of every term before. Send it along with what the leader orders.
+	// Fence is larger than the fence of every term before. Send it along with the orders of the leader.
 	Fence uint64
-	// Data is what the leader shows to observers. It is shared and must not be changed.
+	// Data is the data that the leader shows to observers. It is shared and must not be changed.
 	Data []byte
-	// Context is that of the function of the term. It ends with the context of Run, when the term is lost,
-	// with ErrLost in its cause, and after Resign.
+	// Context is the context of the function of the term. It ends with the context of Run, when the term is lost, with
+	// ErrLost in the cause, and after Resign.
 	Context context.Context
 
 	resign context.CancelCauseFunc
 }
 
-// Resign ends the context of the term. The next one leads once the function of the term has returned, so that
-// no two lead at a time. Any goroutine may call it, also more than once.
+// Resign ends the context of the term. The next candidate leads once the function of the term has returned, so that
+// two candidates never lead at a time. Any goroutine may call Resign, also more than once.
 func (t Term) Resign() { t.resign(Resign) }
 
-// Err reports by the clock of this moment whether the term goes on: nil, or why it is over. Its context ends by a
-// timer, and the timers of a process that stood still are late: ask before something that only the leader may do.
+// Err reports by the clock of this moment whether the term goes on: nil, or why the term is over. The context ends by
+// a timer, and the timers of a process that stood still are late: ask before an action that only the leader may do.
 func (t Term) Err() error {
 	if t.Context.Err() != nil {
 		return context.Cause(t.Context)
@@ -43,8 +43,9 @@ func (t Term) Err() error {
 	return lock.Err(t.Context)
 }
 
-// endedBy reports whether an error is no more than the end of the term, as its function passes it on. The clock decides
-// whether the term is over, as in Err: in a process that stood still the context may not have ended yet.
+// endedBy reports whether an error is no more than the end of the term, as the function of the term passes the end on.
+// The clock decides whether the term is over, as in Err: in a process that stood still the context may not have ended
+// yet.
 func (t Term) endedBy(err error) bool {
 	if err == nil || errors.Is(err, Resign) {
 		return true

@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// Limiter lets so many functions run at a time. It is safe for use by many goroutines; a process needs one for a name.
+// Limiter lets a limited number of functions run at a time. It is safe for use by many goroutines; a process needs one
+// Limiter for a name.
 type Limiter struct {
 	client *client.Client
 	path   string
@@ -21,15 +22,15 @@ type Limiter struct {
 	end    context.CancelCauseFunc
 	work   sync.WaitGroup // the attempts
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	closed bool
 	queue  queue
 	pool   pool
 }
 
-// New returns the limiter of that name in the node of that path. It asks no host. The limit is that of the semaphore
-// that the first use makes; one that exists keeps the limit that it has, and a Resize of the semaphore changes it while
-// limiters are used. The client says so where it is another one: see client.OtherLimit.
+// New returns the limiter of a name in the node of a path, and asks no host. The first use makes the semaphore with
+// the limit. An existing semaphore keeps its limit, and a Resize of the semaphore changes the limit while limiters are
+// used. The client says so if the limits differ: see client.OtherLimit.
 func New(c *client.Client, path, name string, limit uint64, options ...Option) (*Limiter, error) {
 	config, err := newConfig(limit, options)
 	if err != nil {
@@ -41,8 +42,9 @@ func New(c *client.Client, path, name string, limit uint64, options ...Option) (
 	return l, nil
 }
 
-// Do waits for a slot, holds it while the function runs, and releases it. The context of the function ends with ctx,
-// and when the slot is lost, with ErrLost in its cause; lock.Err asks by the clock. The errors are those of lock.Do.
+// Do waits for a slot, holds the slot while the function runs, and releases the slot. The context of the function ends
+// with ctx, and when the slot is lost, with ErrLost in the cause; lock.Err asks by the clock. The errors are as those
+// of lock.Do.
 func (l *Limiter) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
 	s, err := l.Acquire(ctx)
 	if err != nil {
@@ -52,7 +54,7 @@ func (l *Limiter) Do(ctx context.Context, fn func(ctx context.Context, fence uin
 	return s.hold.Do(ctx, fn)
 }
 
-// Acquire waits for a slot, which must be released. Where the context ends first nothing is left in the queue.
+// Acquire waits for a slot. The slot must be released. If the context ends first, nothing is left in the queue.
 func (l *Limiter) Acquire(ctx context.Context) (*Slot, error) {
 	if ctx.Err() != nil {
 		return nil, l.notObtained(context.Cause(ctx))
@@ -88,8 +90,8 @@ func (l *Limiter) slot(r result) (*Slot, error) {
 	return r.slot, nil
 }
 
-// TryAcquire is Acquire without waiting: ok is false where all slots are taken, or others wait for one. A session that
-// has to be started for it is waited for.
+// TryAcquire is Acquire without waiting: ok is false if all slots are taken, or goroutines wait for a slot. If a
+// session has to be started for the slot, the start is waited for.
 func (l *Limiter) TryAcquire(ctx context.Context) (s *Slot, ok bool, err error) {
 	l.mu.Lock()
 	switch {
@@ -131,8 +133,8 @@ func (l *Limiter) notObtained(cause error) error {
 	return fmt.Errorf("limiter: acquire %q: %w: %w", l.name, ErrNotObtained, cause)
 }
 
-// Close ends the limiter: what waits gets ErrClosed, slots that are held are lost, and the sessions are closed. The
-// error says that hosts have not confirmed the end of some session, which then ends by its timeout.
+// Close ends the limiter: waiting calls get ErrClosed, slots that are held are lost, and the sessions are closed. An
+// error says that hosts have not confirmed the end of some session. The session then ends by its timeout.
 func (l *Limiter) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -157,7 +159,7 @@ func (l *Limiter) Close(ctx context.Context) error {
 	return nil
 }
 
-// Slot is one slot of a limiter that is held. It is safe for use by many goroutines.
+// Slot is a slot of a limiter that a goroutine holds. It is safe for use by many goroutines.
 type Slot struct {
 	limiter *Limiter
 	session *client.Session
@@ -167,17 +169,17 @@ type Slot struct {
 // Fence returns the fencing token of the slot.
 func (s *Slot) Fence() uint64 { return s.hold.Fence() }
 
-// Context returns a context that ends when the slot is lost, with the client's reason as its cause, and when it is
-// released.
+// Context returns a context that ends when the slot is lost, with the client's reason as the cause, and when the slot
+// is released.
 func (s *Slot) Context() context.Context { return s.hold.Context() }
 
-// Err returns nil while the slot is held, by the clock of this moment, ErrLost with the reason where it is lost, and
-// lock.ErrNotHeld after Release.
+// Err returns nil while the slot is held, by the clock of this moment, ErrLost with the reason if the slot is lost,
+// and lock.ErrNotHeld after Release.
 func (s *Slot) Err() error { return s.hold.Err() }
 
-// Release gives the slot back. From the call on it is not held; where the context ends before the cluster has answered,
-// the release goes on by itself. ErrLost says that the slot was lost before, lock.ErrNotHeld that it was released
-// before.
+// Release gives the slot back. From the call on the slot is not held; if the context ends before the cluster has
+// answered, the release goes on by itself. ErrLost says that the slot was lost before, lock.ErrNotHeld that the slot
+// was released before.
 func (s *Slot) Release(ctx context.Context) error {
 	err := s.hold.Unlock(ctx)
 	if !errors.Is(err, lock.ErrNotHeld) {

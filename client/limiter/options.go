@@ -11,18 +11,19 @@ import (
 )
 
 const (
-	// DefaultSessions is how many sessions a limiter has at the most where Sessions is not given.
+	// DefaultSessions is the largest number of sessions of a limiter without Sessions.
 	DefaultSessions = 1000
 	// idleTime is how long a session is kept that no slot uses.
 	idleTime = time.Minute
-	// retryPause is how long a session's loss is waited for before another session takes its place in the queue.
+	// retryPause is how long an attempt pauses after the loss of its session before another session takes the place in
+	// the queue.
 	retryPause = 50 * time.Millisecond
 )
 
 var (
-	// ErrNotObtained: no slot was got, and nothing was run. What prevented it is in the error too.
+	// ErrNotObtained: no slot was obtained, and no function was run. The cause is in the error too.
 	ErrNotObtained = lock.ErrNotObtained
-	// ErrLost: the slot was got, and lost before it was released. Another may have had it meanwhile.
+	// ErrLost: the slot was obtained, and lost before its release. Another session may have had the slot meanwhile.
 	ErrLost = lock.ErrLost
 	// ErrClosed: the limiter was closed.
 	ErrClosed = errors.New("the limiter is closed")
@@ -37,8 +38,8 @@ type config struct {
 	data     []byte
 }
 
-// Sessions sets how many sessions the limiter has at the most: how many of its goroutines have a slot or a place in the
-// cluster's queue at a time. It should be no less than the limit.
+// Sessions sets the largest number of sessions of the limiter: how many of its goroutines have a slot or a place in
+// the cluster's queue at a time. The number should be no less than the limit.
 func Sessions(n int) Option {
 	return func(c *config) { c.sessions = n }
 }
@@ -48,7 +49,8 @@ func SessionTimeout(d time.Duration) Option {
 	return func(c *config) { c.timeout = d }
 }
 
-// Data attaches data to the holders of slots for others to read, such as the address of the process.
+// Data attaches data to the holders of slots. Readers of the semaphore see the data: the address of the process, for
+// example.
 func Data(data []byte) Option {
 	data = slices.Clone(data)
 	return func(c *config) { c.data = data }

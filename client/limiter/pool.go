@@ -7,12 +7,12 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// pool is the sessions of a limiter. It is guarded by the limiter's lock.
+// pool is the sessions of a limiter. The limiter's lock guards the pool.
 type pool struct {
 	sessions map[*client.Session]struct{} // all of them
-	idle     []idleSession                // those that no slot uses, the one used last at the end
+	idle     []idleSession                // used by no slot, the latest used at the end
 	used     int                          // how many are used, or being started
-	timer    *time.Timer                  // closes those that are idle for long; nil before the first is
+	timer    *time.Timer                  // closes sessions that are idle for long; nil before the first is idle
 }
 
 type idleSession struct {
@@ -45,13 +45,14 @@ func (l *Limiter) session(ctx context.Context) (*client.Session, error) {
 	}
 	l.mu.Unlock()
 	if closed {
-		_ = s.Close(ctx) // it goes on by itself
+		_ = s.Close(ctx) // goes on by itself
 		return nil, ErrClosed
 	}
 	return s, nil
 }
 
-// makeIdle makes a session idle, if it lives. It stays counted as used: the caller goes on with another.
+// makeIdle makes a session idle, if it lives. The session stays counted as used: the caller goes on with another
+// session.
 func (l *Limiter) makeIdle(s *client.Session) {
 	if s == nil {
 		return
@@ -94,7 +95,7 @@ func (l *Limiter) trim() {
 	}
 	l.mu.Unlock()
 	for _, s := range old {
-		_ = s.Close(l.ctx) // it goes on by itself
+		_ = s.Close(l.ctx) // goes on by itself
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/signalbox/signalbox/client/lock"
 )
 
-// queue is the goroutines of this process that wait, and the attempts of its sessions to get a slot for them. Both are
-// in the order in which they began. An attempt belongs to no waiter: the first slot goes to the first waiter.
-// It is guarded by the limiter's lock.
+// queue has the waiting goroutines of this process, and the attempts of sessions to get slots for the goroutines. Both
+// lists are in order of their beginning. An attempt belongs to no waiter: the first slot goes to the first waiter. The
+// limiter's lock guards the queue.
 type queue struct {
 	waiters  []*waiter
 	attempts []*attempt
@@ -23,20 +23,20 @@ type waiter struct {
 	got chan result // holds one
 }
 
-// result is what a waiter gets.
+// result is the result of a waiter.
 type result struct {
 	slot *Slot
 	err  error
 }
 
-// attempt is one session that acquires, or is being started for it.
+// attempt is a session that acquires, or is being started for an acquire.
 type attempt struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// remove removes a waiter that gave up, and ends the attempt that stands at its place, so that those behind it do not
-// move ahead of other processes. It returns false where the waiter has got a result.
+// remove removes a waiter that gave up, and ends the attempt at the place of the waiter, so that the waiters behind do
+// not move ahead of other processes. It returns false if the waiter has a result already.
 func (q *queue) remove(w *waiter) bool {
 	i := slices.Index(q.waiters, w)
 	if i < 0 {
@@ -50,7 +50,7 @@ func (q *queue) remove(w *waiter) bool {
 	return true
 }
 
-// drop removes an attempt that is over. It returns its place, -1 where it was ended before.
+// drop removes an attempt that is over. It returns the place of the attempt, -1 if the attempt was ended before.
 func (q *queue) drop(a *attempt) int {
 	i := slices.Index(q.attempts, a)
 	if i >= 0 {
@@ -59,7 +59,7 @@ func (q *queue) drop(a *attempt) int {
 	return i
 }
 
-// give gives the first waiter its result. It returns false where there is none.
+// give gives the first waiter a result. It returns false if no waiter is left.
 func (q *queue) give(r result) bool {
 	if len(q.waiters) == 0 {
 		return false
@@ -69,7 +69,7 @@ func (q *queue) give(r result) bool {
 	return true
 }
 
-// fail ends all that is in the queue.
+// fail ends everything in the queue.
 func (q *queue) fail(err error) {
 	for q.give(result{err: err}) {
 	}
@@ -79,8 +79,8 @@ func (q *queue) fail(err error) {
 	q.attempts = nil
 }
 
-// balance begins an attempt for each waiter that has none, as far as sessions may be had, and ends those that
-// are not needed. The lock is held.
+// balance begins an attempt for each waiter without an attempt, as far as more sessions are allowed, and ends attempts
+// that are not needed. The lock is held.
 func (l *Limiter) balance() {
 	q := &l.queue
 	for len(q.attempts) < len(q.waiters) && l.pool.used < l.config.sessions && !l.closed {
@@ -97,7 +97,8 @@ func (l *Limiter) balance() {
 	}
 }
 
-// attempt gets a slot for the waiter that has waited longest, through one session after the other where they are lost.
+// attempt gets a slot for the waiter that has waited longest, through one session after the other if sessions are
+// lost.
 func (l *Limiter) attempt(a *attempt) {
 	defer a.cancel()
 	for {
@@ -111,7 +112,7 @@ func (l *Limiter) attempt(a *attempt) {
 			l.granted(a, &Slot{limiter: l, session: session, hold: hold})
 			return
 		case err == nil:
-			_ = hold.Unlock(a.ctx) // it was lost
+			_ = hold.Unlock(a.ctx) // the slot was lost
 		case !passing(err) || a.ctx.Err() != nil:
 			l.failed(a, session, err)
 			return
@@ -124,7 +125,7 @@ func (l *Limiter) attempt(a *attempt) {
 	}
 }
 
-// granted gives a slot to the first waiter, or back where there is none.
+// granted gives a slot to the first waiter, or back to the cluster if no waiter is left.
 func (l *Limiter) granted(a *attempt, s *Slot) {
 	l.mu.Lock()
 	l.queue.drop(a)
@@ -132,11 +133,11 @@ func (l *Limiter) granted(a *attempt, s *Slot) {
 	l.balance()
 	l.mu.Unlock()
 	if !given {
-		_ = s.Release(l.ctx) // it goes on by itself
+		_ = s.Release(l.ctx) // goes on by itself
 	}
 }
 
-// failed gives the error of an attempt to the waiter at its place.
+// failed gives the error of an attempt to the waiter at the attempt's place.
 func (l *Limiter) failed(a *attempt, session *client.Session, err error) {
 	l.free(session)
 	l.mu.Lock()
@@ -148,7 +149,7 @@ func (l *Limiter) failed(a *attempt, session *client.Session, err error) {
 	l.balance()
 }
 
-// passing reports whether another session can get what one has failed to get.
+// passing reports whether another session can succeed after the error of a session.
 func passing(err error) bool {
 	return errors.Is(err, client.ErrSessionExpired) || errors.Is(err, client.ErrDeleted) ||
 		errors.Is(err, client.ErrSemaphoreNotFound)

@@ -6,17 +6,17 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Do waits for the lock of that name in the session's node, holds it while the function runs, and gives it
-// back afterwards. It is taken exclusively if no option says otherwise.
+// Do waits for the lock of a name in the session's node, holds the lock while the function runs, and gives the lock
+// back afterwards. The lock is exclusive if no option says otherwise.
 //
-// The context of the function ends with ctx, and when the lock is lost, with ErrLost in its cause. The fence is
-// what to send along with writes.
+// The context of the function ends with ctx, and when the lock is lost, with ErrLost in the cause. The fence is the
+// token to send along with writes.
 //
-// The error says what happened. With ErrNotObtained nothing was run. With ErrLost the lock was lost while the
-// function ran, even if the function has not noticed; its own error is in it too. Any other error is the one
-// that the function returned, as it is.
+// The error says what happened. With ErrNotObtained the function was not run. With ErrLost the lock was lost while the
+// function ran, even if the function has not noticed; the error of the function is joined to ErrLost. Any other error
+// is the function's own, unchanged.
 //
-// Where the context ends before the lock is got, nothing is left in the queue.
+// If the context ends before the lock is obtained, nothing is left in the queue.
 func Do(
 	ctx context.Context, s *client.Session, name string, fn func(ctx context.Context, fence uint64) error,
 	options ...Option,
@@ -28,8 +28,8 @@ func Do(
 	return h.Do(ctx, fn)
 }
 
-// TryDo is Do without waiting: ok is false where the lock is taken, also by, or for, another goroutine of the
-// same session. The function has been run where ok is true, and only there.
+// TryDo is Do without waiting: ok is false if the lock is taken, also by, or for, another goroutine of the session.
+// The function has been run if ok is true, and only then.
 func TryDo(
 	ctx context.Context, s *client.Session, name string, fn func(ctx context.Context, fence uint64) error,
 	options ...Option,
@@ -41,13 +41,12 @@ func TryDo(
 	return true, h.Do(ctx, fn)
 }
 
-// Obtain waits for the lock of that name in the session's node, as Do does, for work that does not fit into one
-// function.
+// Obtain waits for the lock of a name in the session's node, as Do does, for work that does not fit into one function.
 func Obtain(ctx context.Context, s *client.Session, name string, options ...Option) (*Hold, error) {
 	return obtain(ctx, s, name, options, false)
 }
 
-// TryObtain is Obtain without waiting; ok is false where the lock is taken.
+// TryObtain is Obtain without waiting; ok is false if the lock is taken.
 func TryObtain(ctx context.Context, s *client.Session, name string, options ...Option) (h *Hold, ok bool, err error) {
 	h, err = obtain(ctx, s, name, options, true)
 	return h, h != nil, err

@@ -10,29 +10,30 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// farewell bounds how long Do waits for the cluster to take the lock back. The giving back goes on after it.
+// farewell bounds how long Do waits for the cluster to take the lock back. Afterwards the giving back goes on by
+// itself.
 const farewell = time.Second
 
-// Hold is a lock that is held: what Obtain and RWMutex.RLock return. It is safe for use by many goroutines.
+// Hold is a lock that is held, as Obtain and RWMutex.RLock return it. It is safe for use by many goroutines.
 type Hold struct {
 	place *place
 	lease *client.Lease
-	group *group // nil where it has the place alone
+	group *group // nil for a hold that has the place alone
 	over  atomic.Bool
 }
 
 // Fence returns the fencing token.
 func (h *Hold) Fence() uint64 { return h.lease.Fence() }
 
-// Lost returns a channel that is closed when the lock is lost. After Unlock it says nothing.
+// Lost returns a channel that is closed when the lock is lost. After Unlock the channel says nothing.
 func (h *Hold) Lost() <-chan struct{} { return h.lease.Context().Done() }
 
-// Context returns the context of the lease: it ends when the lock is lost, with the client's reason as its cause, and
-// when it is unlocked.
+// Context returns the context of the lease: the context ends when the lock is lost, with the client's reason as the
+// cause, and when the lock is unlocked.
 func (h *Hold) Context() context.Context { return h.lease.Context() }
 
-// Err returns nil while the lock is held, by the clock of this moment, ErrLost with the reason where it is lost, and
-// ErrNotHeld after Unlock.
+// Err returns nil while the lock is held, by the clock of this moment, ErrLost with the reason if the lock is lost,
+// and ErrNotHeld after Unlock.
 func (h *Hold) Err() error {
 	lost := h.lost()
 	if h.over.Load() {
@@ -41,8 +42,8 @@ func (h *Hold) Err() error {
 	return lost
 }
 
-// Unlock gives the lock back. From the call on it is not held; where the context ends before the cluster has
-// answered, the giving back goes on by itself. ErrLost says that the lock was lost before, ErrNotHeld that it
+// Unlock gives the lock back. From the call on the lock is not held; if the context ends before the cluster has
+// answered, the giving back goes on by itself. ErrLost says that the lock was lost before, ErrNotHeld that the lock
 // was unlocked before.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if h.over.Swap(true) {
@@ -59,7 +60,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// lost returns why the lock is lost, nil while it is not.
+// lost returns why the lock is lost, nil if it is not.
 func (h *Hold) lost() error {
 	if cause := h.lease.Err(); cause != nil {
 		return fmt.Errorf("lock: hold %q: %w: %w", h.place.name, ErrLost, cause)
@@ -67,14 +68,15 @@ func (h *Hold) lost() error {
 	return nil
 }
 
-// heldKey is where the context of a function that runs under a lock has the Hold.
+// heldKey is the key of the Hold in the context of a function that runs under a lock.
 type heldKey struct{}
 
-// Err reports by the clock of this moment whether the lock is held: nil, or why it is not. The context is that of the
-// function of a Do, or one made from it; of several locks that are held around it the innermost counts.
+// Err reports by the clock of this moment whether the lock is held: nil, or why the lock is not held. The context is
+// the context of the function of a Do, or is derived from it; if the calls of several locks enclose each other, the
+// innermost lock counts.
 //
 // The context ends with the lock, but by a timer, and the timers of a process that stood still are late. So ask before
-// something that must not be done without the lock, and send the fencing token along all the same.
+// an action that must not be done without the lock, and send the fencing token along all the same.
 func Err(ctx context.Context) error {
 	h, ok := ctx.Value(heldKey{}).(*Hold)
 	if !ok {
@@ -86,8 +88,8 @@ func Err(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Do runs a function while the lock is held, and unlocks it, even if the function panics. The context of the function
-// and the error are those of the function Do.
+// Do runs a function while the lock is held, and unlocks the lock, even if the function panics. The context of the
+// function and the error are as those of the function Do.
 func (h *Hold) Do(ctx context.Context, fn func(ctx context.Context, fence uint64) error) error {
 	running, end := context.WithCancelCause(context.WithValue(ctx, heldKey{}, h))
 	unbind := context.AfterFunc(h.lease.Context(), func() { end(h.lost()) })
@@ -96,7 +98,7 @@ func (h *Hold) Do(ctx context.Context, fn func(ctx context.Context, fence uint64
 		end(nil)
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 		defer cancel()
-		// What the function did was done under the lock, whatever comes of this. If no host can be reached,
+		// The work of the function was done under the lock, whatever the unlocking returns. If no host can be reached,
 		// the lock is free when the session ends.
 		_ = h.Unlock(bye)
 	}()

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Mutex is a lock for work that does not fit into one function. It is like a sync.Mutex with contexts, and
-// with the difference that it can be lost. It is safe for use by many goroutines.
+// Mutex is a lock for work that does not fit into one function. A Mutex is like a sync.Mutex with contexts, with the
+// difference that the lock can be lost. It is safe for use by many goroutines.
 type Mutex struct {
 	session *client.Session
 	name    string
@@ -18,13 +18,13 @@ type Mutex struct {
 	hold *Hold      // nil while the mutex is not locked
 }
 
-// NewMutex returns the mutex of that name in the session's node. It asks no host. Mutexes of one session and
-// name are the same lock, which is that of Do as well.
+// NewMutex returns the mutex of a name in the session's node, and asks no host. Mutexes of one session and name are
+// one lock, and Do uses the same lock.
 func NewMutex(s *client.Session, name string) *Mutex {
 	return &Mutex{session: s, name: name}
 }
 
-// Lock waits for the lock, and returns the fencing token. ErrNotObtained says that it was not got.
+// Lock waits for the lock, and returns the fencing token. ErrNotObtained says that the lock was not obtained.
 func (m *Mutex) Lock(ctx context.Context) (fence uint64, err error) {
 	h, err := obtain(ctx, m.session, m.name, nil, false)
 	if err != nil {
@@ -33,7 +33,7 @@ func (m *Mutex) Lock(ctx context.Context) (fence uint64, err error) {
 	return m.keep(h), nil
 }
 
-// TryLock is Lock without waiting; ok is false where the lock is taken.
+// TryLock is Lock without waiting; ok is false if the lock is taken.
 func (m *Mutex) TryLock(ctx context.Context) (fence uint64, ok bool, err error) {
 	h, err := obtain(ctx, m.session, m.name, nil, true)
 	if h == nil {
@@ -49,9 +49,9 @@ func (m *Mutex) keep(h *Hold) uint64 {
 	return h.Fence()
 }
 
-// Unlock gives the lock back. From the call on it is not held; where the context ends before the cluster has
-// answered, the giving back goes on by itself. ErrLost says that the lock was lost before; it must be
-// unlocked then too, before it can be locked again. ErrNotHeld says that it was not locked.
+// Unlock gives the lock back. From the call on the lock is not held; if the context ends before the cluster has
+// answered, the giving back goes on by itself. ErrLost says that the lock was lost before; a lost lock must be
+// unlocked too, before the next Lock. ErrNotHeld says that the mutex was not locked.
 func (m *Mutex) Unlock(ctx context.Context) error {
 	m.mu.Lock()
 	h := m.hold
@@ -63,8 +63,8 @@ func (m *Mutex) Unlock(ctx context.Context) error {
 	return h.Unlock(ctx)
 }
 
-// Lost returns a channel that is closed when the lock that is held now is lost or unlocked. It is closed
-// already where the mutex is not locked.
+// Lost returns a channel that is closed when the current lock is lost or unlocked. If the mutex is not locked, the
+// channel is closed already.
 func (m *Mutex) Lost() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,30 +74,30 @@ func (m *Mutex) Lost() <-chan struct{} {
 	return m.hold.Lost()
 }
 
-// unheld is the Lost of what is not held.
+// unheld is the Lost of a mutex that is not locked.
 var unheld = func() chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }()
 
-// RWMutex is a Mutex that can be shared by readers. It is safe for use by many goroutines.
+// RWMutex is a Mutex that readers can share. It is safe for use by many goroutines.
 type RWMutex struct {
 	Mutex
 }
 
-// NewRWMutex returns the mutex of that name in the session's node, as NewMutex does.
+// NewRWMutex returns the mutex of a name in the session's node, as NewMutex does.
 func NewRWMutex(s *client.Session, name string) *RWMutex {
 	return &RWMutex{Mutex{session: s, name: name}}
 }
 
-// RLock waits for the lock, together with others that share it. Each reader unlocks its own Hold, so that// reads under
-// a lock that was lost cannot unlock that of another.
+// RLock waits for the lock, together with all readers that share it. Every reader unlocks a Hold of its own, so a
+// reader who has lost the lock cannot unlock the lock of another reader.
 func (m *RWMutex) RLock(ctx context.Context) (*Hold, error) {
 	return obtain(ctx, m.session, m.name, []Option{Shared()}, false)
 }
 
-// TryRLock is RLock without waiting; ok is false where the lock is taken.
+// TryRLock is RLock without waiting; ok is false if the lock is taken.
 func (m *RWMutex) TryRLock(ctx context.Context) (h *Hold, ok bool, err error) {
 	h, err = obtain(ctx, m.session, m.name, []Option{Shared()}, true)
 	return h, h != nil, err

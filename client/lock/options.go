@@ -12,7 +12,7 @@ import (
 // Option sets how a lock is obtained.
 type Option func(*ask)
 
-// ask is what is asked of a lock.
+// ask is the request of a caller for a lock.
 type ask struct {
 	shared bool
 	slots  bool
@@ -23,26 +23,27 @@ type ask struct {
 	data   []byte
 }
 
-// Shared lets others that share the lock in as well, but none that wants it alone.
+// Shared lets all callers in that share the lock, and keeps out callers that want the lock alone.
 func Shared() Option {
 	return func(a *ask) { a.shared = true }
 }
 
-// Wait bounds how long the lock is waited for; client.ErrNotAcquired says that it has passed. Without it, the
-// context alone bounds it.
+// Wait bounds how long to wait for the lock; client.ErrNotAcquired says that the time has passed. Without Wait, only
+// the context bounds the waiting.
 func Wait(timeout time.Duration) Option {
 	return func(a *ask) { a.bound, a.wait = true, timeout }
 }
 
-// Data attaches data to the holder for others to read, such as its address. Sharers in one session have the
-// data of the first of them.
+// Data attaches data to the holder. Readers of the semaphore see the data: an address, for example. Sharers in one
+// session have the data of the first sharer.
 func Data(data []byte) Option {
 	return func(a *ask) { a.data = data }
 }
 
-// Slots makes the lock a counting semaphore: the holder takes count of a limit. It is made by its first use,
-// and stays. The limit of one that exists counts: a Resize of the semaphore lets programs that run go on under another
-// limit than they were started with. The client says so where it is another one: see client.OtherLimit.
+// Slots makes the lock a counting semaphore: the holder takes count of a limit. The first use creates the semaphore,
+// and it stays. The limit of an existing semaphore counts: after a Resize of the semaphore running programs go on
+// under a limit other than the limit they were started with. The client says so if the limits differ: see
+// client.OtherLimit.
 func Slots(limit, count uint64) Option {
 	return func(a *ask) { a.slots, a.limit, a.count = true, limit, count }
 }
@@ -64,8 +65,8 @@ func newAsk(options []Option) (*ask, error) {
 	return a, nil
 }
 
-// acquireLease acquires the session's place in the semaphore. It returns no lease where that would need waiting, and
-// only a try was asked for.
+// acquireLease acquires the session's place in the semaphore. It returns no lease if only a try was asked for, and the
+// acquire would have to wait.
 func (a *ask) acquireLease(
 	ctx context.Context, s *client.Session, name string, try bool,
 ) (lease *client.Lease, err error) {
@@ -89,10 +90,11 @@ func (a *ask) acquireLease(
 }
 
 var (
-	// ErrNotObtained: the lock was not got, and nothing was run. What prevented it is in the error too:
-	// client.ErrNotAcquired where Wait has passed, or the cause of the context.
+	// ErrNotObtained: the lock was not obtained, and no function was run. The cause is in the error too:
+	// client.ErrNotAcquired if Wait has passed, or the cause of the context.
 	ErrNotObtained = errors.New("the lock was not obtained")
-	// ErrLost: the lock was got, and lost before it was given back. Others may have had it meanwhile.
+	// ErrLost: the lock was obtained, and lost before it was given back. Other sessions may have had the lock
+	// meanwhile.
 	ErrLost = errors.New("the lock was lost")
 	// ErrNotHeld: the lock is not held, so it cannot be unlocked.
 	ErrNotHeld = errors.New("the lock is not held")

@@ -7,17 +7,17 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// place is the one place that a session has in a semaphore. A cluster would take a second acquire of the
-// session for a change of the first, and let both of them in.
+// place is the only place of a session in a semaphore. A cluster would take a second acquire of the session as a
+// change of the first, and let both callers in.
 type place struct {
 	placeKey
 	users int // guarded by the registry
 
-	// busy has a token in it while a caller acquires the place, and for as long as a caller has it alone.
+	// busy has a token while a caller acquires the place, and for as long as a caller has the place alone.
 	busy chan struct{}
 
-	mu    sync.Mutex // guards group, and the size of each
-	group *group     // of those that share the place; nil while none does
+	mu    sync.Mutex // guards group, and the size of each group
+	group *group     // shares the place; nil if no group does
 }
 
 // group is the goroutines that share one lease.
@@ -50,7 +50,8 @@ func (p *place) obtain(ctx context.Context, a *ask, try bool) (*Hold, error) {
 	return h, err
 }
 
-// acquire gets the place, by joining the group that shares it or with a lease of its own. No other caller acquires it.
+// acquire gets the place, by joining the group that shares the place or with a lease of its own. No other caller
+// acquires the place at the time.
 func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Hold, error) {
 	for {
 		h, g := p.join(a)
@@ -60,7 +61,8 @@ func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Hold, error) {
 		if g == nil {
 			break
 		}
-		// Even if their lease is lost, the holders of the group may still be at work, and this process knows that.
+		// Even if the lease of the group is lost, the holders may still be at work in this process, so the group is
+		// waited for.
 		select {
 		case <-g.gone:
 		case <-ctx.Done():
@@ -83,8 +85,8 @@ func (p *place) acquire(ctx context.Context, a *ask, try bool) (*Hold, error) {
 	return h, nil
 }
 
-// join joins the group that shares the place, if there is one that can be joined. Otherwise the group has to
-// be gone first: its holders are at work, or its lease is being given back.
+// join joins the group that shares the place, if the group can be joined. Otherwise the group has to be gone first:
+// its holders are at work, or its lease is being given back.
 func (p *place) join(a *ask) (h *Hold, g *group) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +98,7 @@ func (p *place) join(a *ask) (h *Hold, g *group) {
 	return h, g
 }
 
-// release gives the place back, and the lease unless others still share it.
+// release gives the place back, and the lease unless other goroutines still share the lease.
 func (p *place) release(ctx context.Context, h *Hold) error {
 	defer places.drop(p)
 	if h.group == nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// registry finds the place that all goroutines of this process with one session have in one semaphore. A place
-// is in it for as long as a caller uses it.
+// registry finds the place that all goroutines of this process with one session have in one semaphore. A place is in
+// the registry for as long as a caller uses the place.
 type registry struct {
-	mu    sync.Mutex // guards byKey, and the users of each
+	mu    sync.Mutex // guards byKey, and the users of each place
 	byKey map[placeKey]*place
 }
 
@@ -41,7 +41,7 @@ func (r *registry) drop(p *place) {
 	}
 }
 
-// obtain gets a lock. Without a hold and an error, it was only tried, and is taken.
+// obtain gets a lock. The result without a hold and without an error says that a try found the lock taken.
 func obtain(ctx context.Context, s *client.Session, name string, options []Option, try bool) (*Hold, error) {
 	a, err := newAsk(options)
 	if err != nil {

@@ -7,25 +7,25 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// What was handled is acknowledged by the next command of the member. It goes alone where there is none for a while, or
-// where a host has no more than so much ahead of it.
+// Handled items are acknowledged by the next command of the member. If no command follows for a while, or once so many
+// items or bytes were handled, the acknowledgement goes alone, so that the host does not stop pushing.
 const (
 	ackDelay = 100 * time.Millisecond
 	ackItems = 64
 	ackBytes = 256 << 10
 )
 
-// acks are what hosts know of what was handled. They are guarded by the lock of the part.
+// acks says which handled items hosts know to be handled. The lock of the part guards acks.
 type acks struct {
-	sent  uint64      // the seq up to which it was acknowledged
-	items int         // that were handled since
-	bytes int         // of theirs
-	timer *time.Timer // until it goes alone
+	sent  uint64      // the seq up to which items were acknowledged
+	items int         // handled since sent
+	bytes int         // of the items
+	timer *time.Timer // until an acknowledgement goes alone
 	armed bool
-	alone bool // one goes alone
+	alone bool // an acknowledgement that goes alone is under way
 }
 
-// handled is the seq up to which all was handled. The lock is held.
+// handled is the seq up to which all items were handled. The lock is held.
 func (p *part) handled() uint64 {
 	switch {
 	case p.handling != nil:
@@ -36,7 +36,7 @@ func (p *part) handled() uint64 {
 	return p.received
 }
 
-// takeAck returns up to where a command is to acknowledge, 0 for nothing new.
+// takeAck returns the seq up to which a command is to acknowledge, 0 for nothing new.
 func (p *part) takeAck() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *part) takeAck() uint64 {
 	return seq
 }
 
-// ackLost notes that a command may not have arrived that was to acknowledge.
+// ackLost notes that a command with an acknowledgement may not have arrived.
 func (p *part) ackLost(seq uint64) {
 	if seq == 0 {
 		return
@@ -63,7 +63,7 @@ func (p *part) ackLost(seq uint64) {
 	p.arm()
 }
 
-// count counts an item that was handled. The lock is held, here and below.
+// count counts a handled item. The lock is held, here and below.
 func (p *part) count(size int) {
 	p.acks.items++
 	p.acks.bytes += size
@@ -73,7 +73,7 @@ func (p *part) count(size int) {
 	p.arm()
 }
 
-// arm has what was handled acknowledged in a while.
+// arm has handled items acknowledged in a while.
 func (p *part) arm() {
 	if p.acks.armed || p.ctx.Err() != nil {
 		return
@@ -94,7 +94,8 @@ func (p *part) ackInTime() {
 	p.ackAlone()
 }
 
-// ackAlone sends an acknowledgement for itself, if there is anything to say and none is under way.
+// ackAlone sends an acknowledgement without a command, if there is anything to acknowledge and no acknowledgement is
+// under way.
 func (p *part) ackAlone() {
 	if p.acks.alone || p.ctx.Err() != nil || p.handled() <= p.acks.sent {
 		return
@@ -103,13 +104,12 @@ func (p *part) ackAlone() {
 	go p.sendAck()
 }
 
-// sendAck sends an acknowledgement, and another one where there was more to acknowledge meanwhile. The lock is not
-// held.
+// sendAck sends an acknowledgement, and then a second if more was handled meanwhile. The lock is not held.
 func (p *part) sendAck() {
 	_ = p.mutate(p.ctx, OpAck, 0, func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.InboxAck{NodeID: k.Node, Name: k.Name, MemberID: by.MemberID, Ack: by.Ack}
 		return m, &m.Mutation
-	}, nil, false) // it is sent again in a while
+	}, nil, false) // after an error the timer sends again
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.acks.alone = false

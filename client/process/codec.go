@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// Codec turns what members say to each other into bytes. All members of a process have the same.
+// Codec turns the messages of members into bytes. All members of a process need the same codec.
 type Codec interface {
 	Marshal(v any) ([]byte, error)
 	Unmarshal(data []byte, v any) error
 }
 
-// The codecs that come with the package. Raw takes bytes and texts as they are: []byte and string, and pointers to them
-// to read into.
+// The codecs of the package. Raw passes bytes and texts on as they are: []byte and string, and pointers to either to
+// read into.
 var (
 	MsgPack Codec = msgPack{}
 	JSON    Codec = jsonCodec{}
@@ -57,7 +57,7 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// encode returns the bytes of a value: none for nil.
+// encode returns the bytes of a value: no bytes for nil.
 func encode(c Codec, v any) ([]byte, error) {
 	if v == nil {
 		return nil, nil
@@ -69,17 +69,17 @@ func encode(c Codec, v any) ([]byte, error) {
 	return data, nil
 }
 
-// Payload is what a member said: of a request, a reply or a result.
+// Payload is the content of a request, a reply or a result.
 type Payload struct {
 	data  []byte
 	codec Codec
 }
 
-// Bytes returns it as it came. It is shared and must not be changed.
+// Bytes returns the payload as it came. The bytes are shared and must not be changed.
 func (p *Payload) Bytes() []byte { return p.data }
 
-// Decode reads it into what v points to, by the codec of the member. Where nothing was said, which is what nil is sent
-// as, v stays as it is.
+// Decode reads the payload into the value that v points to, by the codec of the member. An empty payload, which nil is
+// sent as, leaves v as it is.
 func (p *Payload) Decode(v any) error {
 	if len(p.data) == 0 {
 		return nil

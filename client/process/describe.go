@@ -10,19 +10,20 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// State is a whole process at one moment. It never changes and may be shared.
+// State is a whole process at one moment. A State never changes and may be shared.
 type State struct {
-	// Exists: there is a process. Where not, all that follows is zero. Only a Watch shows one that does not exist.
+	// Exists: the process exists. If not, all fields below are zero. Only a Watch shows a process that does not exist.
 	Exists   bool
 	Revision uint64
 	kind.Head
 	Members []MemberState // by id
-	Results []Result      // that are kept, without their payloads, by epoch
-	// Reasons are why the round does not move: where they were asked for, and of a Watch.
+	Results []Result      // kept results without payloads, by epoch
+	// Reasons are why the round does not move, if the reader asked for reasons; a Watch always asks.
 	Reasons []StopReason
 }
 
-// Result is what a coordinator left when it completed a round. The payload is not in all descriptions.
+// Result is the result of a round, from the coordinator that completed the round. Not every description has the
+// payload.
 type Result struct {
 	kind.Result
 	Payload
@@ -30,7 +31,7 @@ type Result struct {
 
 func resultOf(row *kind.ResultRow) Result { return Result{row.Result, Payload{row.Payload, MsgPack}} }
 
-// Member returns the member of an id, nil where there is none.
+// Member returns the member of an id, nil if the process has no such member.
 func (s *State) Member(id uint64) *MemberState {
 	for i := range s.Members {
 		if s.Members[i].ID == id {
@@ -40,18 +41,18 @@ func (s *State) Member(id uint64) *MemberState {
 	return nil
 }
 
-// describeTries is how often a process is read again that changes between its pages.
+// describeTries is how often a process is read again because the process changed between the pages.
 const describeTries = 5
 
 // ReadOption sets how a process is read.
 type ReadOption func(*protocol.ProcessDescribe)
 
-// Consistency asks for more, or less, than the node's config does.
+// Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
 func Consistency(mode client.Consistency) ReadOption {
 	return func(m *protocol.ProcessDescribe) { m.Consistency = protocol.Consistency(mode) }
 }
 
-// WithReasons asks why the round does not move. It takes the host a look at every member.
+// WithReasons asks why the round does not move. The host has to look at every member for the answer.
 func WithReasons() ReadOption { return func(m *protocol.ProcessDescribe) { m.Why = true } }
 
 // Describe returns the whole process, without its acts and the payloads of its results.
@@ -67,7 +68,7 @@ func (p *Process) Describe(ctx context.Context, options ...ReadOption) (*State, 
 	}
 }
 
-// read reads the whole process. whole says that it is of one moment.
+// read reads the whole process. whole reports whether all pages show a single moment.
 func (p *Process) read(ctx context.Context, options []ReadOption) (s *State, whole bool, err error) {
 	s = &State{}
 	whole, err = p.pages(ctx, "", options, func(d *protocol.ProcessDescribeAnswer, first bool) error {
@@ -76,7 +77,7 @@ func (p *Process) read(ctx context.Context, options []ReadOption) (s *State, who
 	return s, whole, err
 }
 
-// add takes a page of the whole process in.
+// add adds a page of the whole process.
 func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
 	if first {
 		if err := protocol.ReadRecord(d.Head, &s.Head, d.NowMillis); err != nil {
@@ -96,7 +97,7 @@ func (s *State) add(d *protocol.ProcessDescribeAnswer, first bool) error {
 	return nil
 }
 
-// readRow takes a row in: that of a member or of a result.
+// readRow adds a row: the row of a member or of a result.
 func (s *State) readRow(id uint64, body []byte, now uint64) error {
 	if id%2 == 0 {
 		var m MemberState
@@ -124,7 +125,7 @@ func (p *Process) Members(ctx context.Context, options ...ReadOption) ([]MemberS
 	return s.Members, nil
 }
 
-// Why returns why the round does not move, with the names of those that it waits for; nothing where all is done.
+// Why returns why the round does not move, with the names of the members that it waits for; nothing if all is done.
 func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]StopReason, error) {
 	s, err := p.Describe(ctx, append(options[:len(options):len(options)], WithReasons())...)
 	if err != nil {
@@ -133,7 +134,7 @@ func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]StopReason,
 	return s.Reasons, nil
 }
 
-// Results returns the results that are kept, with their payloads, the oldest first. Result.Decode reads them as
+// Results returns the results that are kept, with their payloads, the oldest first. Result.Decode reads a payload as
 // MsgPack.
 func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Result, err error) {
 	_, err = p.pages(ctx, "results", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
@@ -144,7 +145,7 @@ func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Re
 	return list, err
 }
 
-// Acts returns what was done to the process, the oldest that is kept first.
+// Acts returns the acts of operators and members on the process, beginning with the oldest act that is kept.
 func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastAct, err error) {
 	_, err = p.pages(ctx, "acts", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
 		return object.Records(&d.Rows, object.Clock(d.NowMillis), func(id uint64, act *PastAct) {
@@ -155,7 +156,7 @@ func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastA
 	return list, err
 }
 
-// pages reads a part of the process. whole says that all pages were of one moment.
+// pages reads a part of the process. whole reports whether all pages show a single moment.
 func (p *Process) pages(
 	ctx context.Context, part string, options []ReadOption,
 	add func(d *protocol.ProcessDescribeAnswer, first bool) error,
@@ -183,8 +184,8 @@ func (p *Process) pages(
 	return whole, failed(OpDescribe, p.Name(), err)
 }
 
-// readMembers reads the members of a round's epoch. They were not read while another one opened, if all is of one
-// moment, or if it is the epoch that it is still.
+// readMembers reads the members of a round's epoch. They are right if all pages show a single moment, or if after the
+// read the epoch is still the round's: no other epoch has opened meanwhile.
 func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 	p := &Process{r.part.member.object}
 	for {
@@ -197,7 +198,7 @@ func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 		case err != nil:
 			return nil, err
 		case now.Epoch > r.epoch:
-			<-ctx.Done() // the end of the round is on its way
+			<-ctx.Done() // the end of the round is on the way
 			return nil, context.Cause(ctx)
 		case s.Epoch == r.epoch:
 			peers := make([]*Peer, 0, s.Of)
@@ -211,7 +212,7 @@ func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 	}
 }
 
-// head reads how the process is, without its members.
+// head reads the head of the process, without the members.
 func (p *Process) head(ctx context.Context) (*State, error) {
 	s, m := &State{}, &protocol.ProcessDescribe{Limit: 1, Consistency: protocol.ConsistencyStrict}
 	var bad error

@@ -1,6 +1,6 @@
-// Package process lets the members of a process agree on something in rounds: whenever one of them comes or goes an
-// epoch opens, one of them coordinates, and exchanges requests and replies with the others, all under the same view of
-// who they are, until it completes the round, or the next epoch ends it.
+// Package process lets the members of a process agree on something in rounds. Whenever a member comes or goes an epoch
+// opens. One member coordinates, and exchanges requests and replies with the other members, all under the same view of
+// who is a member, until the coordinator completes the round, or the next epoch ends it.
 //
 //	m, err := process.Join(ctx, session, "rebalance", process.Handler{
 //		Coordinate: func(ctx context.Context, r *process.Round) (any, error) {
@@ -27,17 +27,17 @@
 //	result, err := m.Await(ctx) // the first round with this member
 //
 // The functions of a Handler run one at a time for each member, and their contexts end with the epoch. A request
-// reaches its receivers once, over lost connections and changes of leader, in the epoch in which it was sent or not at
-// all. What members say is encoded by MsgPack, or by the codec that Encoding names; Typed gives it types.
+// reaches the receivers once, over lost connections and changes of leader, in the epoch of the request or not at all.
+// Payloads are encoded by MsgPack, or by the codec that Encoding names; Typed gives payloads types.
 //
-// Of and In return a handle for operators, who kick members, restart rounds, and ask why nothing moves.
+// Of and In return a handle for operators. An operator kicks members, restarts rounds, and asks why nothing moves.
 //
 // # Caveats
 //
-// A member counts until its session ends: the death of one holds its round up for the timeout of its session. What a
-// function of the handler does after its context has ended it does under a view that is over: what it writes to goes by
-// Round.Epoch, which is larger for every later epoch.
+// A member counts until the member's session ends: a member that dies holds the round up for the timeout of the
+// session. A function of the handler that goes on after the end of its context acts under a view that is over: stores
+// that the function writes to must compare Round.Epoch, which is larger for every later epoch.
 //
-// Two members whose Process functions send requests to each other, and wait for the replies, wait for ever: one of them
-// has to Defer its reply.
+// Two members whose Process functions send requests to each other, and wait for the replies, wait for ever: at least
+// one has to Defer the reply.
 package process

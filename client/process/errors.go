@@ -11,31 +11,32 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// What this package says by itself, to be tested for with errors.Is. Refusals of a host are errors of package client.
+// Errors that this package reports, to be tested for with errors.Is. Refusals of a host are errors of package client.
 var (
-	// ErrNotFound: there is no process of that name, or no such member of it. It is client.ErrNotFound too.
+	// ErrNotFound: no process has the name, or the process has no such member. The error is client.ErrNotFound too.
 	ErrNotFound = errors.New("there is no such process, or no such member of it")
 	// ErrJoined: the session is a member of the process already.
 	ErrJoined = errors.New("the session is a member already")
 	// ErrLeft: the member has left.
 	ErrLeft = errors.New("the member has left")
-	// ErrRemoved: the member was kicked, or its process deleted; the error says by whom and why. It may join again.
+	// ErrRemoved: the member was kicked, or the process was deleted; the error says by whom and why. The member may
+	// join again.
 	ErrRemoved = errors.New("the member was removed")
-	// ErrCancelled: the epoch is over. A *Cancelled is it too.
+	// ErrCancelled: the epoch is over. Every *Cancelled is ErrCancelled too.
 	ErrCancelled = errors.New("the epoch is over")
-	// ErrLate: not all have replied in time. A *Late is it too.
+	// ErrLate: some members have not replied in time. Every *Late is ErrLate too.
 	ErrLate = errors.New("not all have replied in time")
-	// ErrReplied: the request has its reply.
+	// ErrReplied: the request has a reply already.
 	ErrReplied = errors.New("the request has its reply")
 )
 
-// Partial is what is known of a request that not all have replied to.
+// Partial is the known part of a request's outcome, if some members have not replied.
 type Partial struct {
 	Epoch uint64
-	// Replies are those that came, in the order in which they did.
+	// Replies are the replies that came, in the order of their arrival.
 	Replies Replies
-	// Missing is how many did not come, Missed the first of the members that they were to come from. Both are unknown,
-	// 0 and none, where the membership ended before a host could say so.
+	// Missing is the number of replies that did not come, Missed has the first of the members whose replies are
+	// missing. Both are unknown, 0 and empty, if the membership ended before a host could say so.
 	Missing int
 	Missed  []uint64
 }
@@ -43,25 +44,25 @@ type Partial struct {
 // Cancelled is the error of a request whose epoch ended before all had replied.
 type Cancelled struct {
 	Partial
-	// Cause is that of the round's context: ErrCancelled, or why the membership ended.
+	// Cause is the cause of the round's context: ErrCancelled, or why the membership ended.
 	Cause error
 }
 
-// Error says how far it came.
+// Error says how many replies came.
 func (c *Cancelled) Error() string {
 	return fmt.Sprintf("epoch %d: %v; %d replies came", c.Epoch, c.Cause, len(c.Replies))
 }
 
-// Is makes errors.Is see ErrCancelled.
+// Is makes errors.Is match ErrCancelled.
 func (c *Cancelled) Is(target error) bool { return target == ErrCancelled }
 
 // Unwrap returns the cause.
 func (c *Cancelled) Unwrap() error { return c.Cause }
 
-// Late is the error of a request that not all have replied to in time. The round goes on.
+// Late is the error of a request if some members have not replied in time. The round goes on.
 type Late struct{ Partial }
 
-// Error names those that are late.
+// Error names the members that are late.
 func (l *Late) Error() string {
 	names := make([]string, 0, len(l.Missed))
 	for _, id := range l.Missed {
@@ -71,17 +72,17 @@ func (l *Late) Error() string {
 		strings.Join(names, ", "))
 }
 
-// Is makes errors.Is see ErrLate.
+// Is makes errors.Is match ErrLate.
 func (l *Late) Is(target error) bool { return target == ErrLate }
 
-// Failed is the error of a request that all have replied to, some of them that they could not do what they were asked.
+// Failed is the error of a request that all members have replied to, if some replied with a failure.
 type Failed struct {
 	Epoch uint64
-	// Replies are all, in the order in which they came. Those that failed have an Err.
+	// Replies are all replies, in the order of their arrival. A failed reply has an Err.
 	Replies Replies
 }
 
-// Error has the texts of the first that failed.
+// Error has the texts of the first failures.
 func (f *Failed) Error() string {
 	failed := f.Replies.Failures()
 	text := fmt.Sprintf("%d of %d members failed", len(failed), len(f.Replies))
@@ -96,7 +97,7 @@ func (f *Failed) Error() string {
 
 const failuresNamed = 3
 
-// Failure is what a member replied that could not do what it was asked.
+// Failure is the reply of a member that could not do what the request asked for.
 type Failure struct {
 	From uint64
 	Text string
@@ -105,7 +106,7 @@ type Failure struct {
 // Error names the member.
 func (f *Failure) Error() string { return fmt.Sprintf("member %d: %s", f.From, f.Text) }
 
-// failed names the operation and its subject in front of an error.
+// failed puts the operation and the subject in front of an error.
 func failed(operation client.OperationKind, name string, err error) error {
 	if err == nil {
 		return nil
@@ -117,7 +118,7 @@ func failed(operation client.OperationKind, name string, err error) error {
 	return failure.Of("process", strings.TrimPrefix(string(operation), "process_"), strconv.Quote(name), err)
 }
 
-// isFinal reports whether joining again is of no use.
+// isFinal reports whether another try to join is of no use.
 func isFinal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) || errors.Is(err, client.ErrUnauthorized) ||
 		errors.Is(err, client.ErrUnsupported) || errors.Is(err, client.ErrNotFound) ||

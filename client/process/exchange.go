@@ -15,20 +15,20 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Exchange is a request that was sent, and its replies.
+// Exchange is a request that was sent, with the replies.
 type Exchange struct {
 	round *Round
-	done  chan struct{} // closed when it has ended
+	done  chan struct{} // closed at the end of the exchange
 
-	// Guarded by the lock of the part until done is closed.
+	// The lock of the part guards these fields until done is closed.
 	outcome kind.Outcome
 	replies Replies
 	missing int
 	missed  []uint64
 }
 
-// Send sends a request to one member and waits for the reply, whose Err is the error too. client.ErrNotFound says that
-// the member is not one of the epoch. Otherwise errors are as those of Broadcast.
+// Send sends a request to one member and waits for the reply. The reply's Err is the error too. client.ErrNotFound
+// says that the epoch has no such member. Other errors are as the errors of Broadcast.
 func (r *Round) Send(ctx context.Context, member uint64, v any, options ...SendOption) (*Reply, error) {
 	replies, err := r.Broadcast(ctx, v, append(slices.Clone(options), To(member))...)
 	if len(replies) > 0 && replies[0].Err != nil {
@@ -40,12 +40,12 @@ func (r *Round) Send(ctx context.Context, member uint64, v any, options ...SendO
 	return replies[0], nil
 }
 
-// Broadcast sends a request to all members, the sender too, or to those that the options say, and waits for all
-// replies. Either all of them get it, once, or none.
+// Broadcast sends a request to all members, the sender too, or to the members that the options name, and waits for all
+// replies. Either all receivers get the request, once, or no receiver does.
 //
-// The error is a *Cancelled where the epoch has ended before all replied, a *Late where the time was over, both with
-// the replies that came, and a *Failed where all have replied and some failed. client.ErrOverloaded says that a
-// receiver has too much that it has not handled; none has got it then.
+// The error is a *Cancelled if the epoch has ended before all replied, a *Late if the time was over, both with the
+// replies that came, and a *Failed if all have replied and some failed. client.ErrOverloaded says that the inbox of a
+// receiver has too many items that are not handled; no receiver has got the request then.
 func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Replies, error) {
 	x, err := r.Start(ctx, v, options...)
 	if err != nil {
@@ -54,9 +54,10 @@ func (r *Round) Broadcast(ctx context.Context, v any, options ...SendOption) (Re
 	return x.Wait(ctx)
 }
 
-// Start is Broadcast that does not wait for replies: it returns when hosts have the request. What one goroutine starts
-// reaches each receiver in the order of starting. A member has at most 256 exchanges at a time, and in one call of
-// Process: their ends are acknowledged after the request that is being handled. One that sends more defers its reply.
+// Start is Broadcast without the wait for replies: Start returns when hosts have the request. Requests of one
+// goroutine reach each receiver in the order of starting. A member has at most 256 exchanges at a time; one call of
+// Process can have no more in all, because the ends of exchanges are acknowledged after the request that is being
+// handled. A Process that sends more defers the reply.
 func (r *Round) Start(ctx context.Context, v any, options ...SendOption) (x *Exchange, err error) {
 	Yield(ctx, func() { x, err = r.start(ctx, v, options) })
 	return x, failed(OpSend, r.part.member.Name(), err)
@@ -92,7 +93,7 @@ func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchan
 
 var errPreparing = failure.BadRequest("Prepare cannot send: requests go when it has returned on all members")
 
-// address writes into a request to whom it goes, and returns to how many.
+// address writes the receivers into a request, and returns how many there are.
 func (r *Round) address(ctx context.Context, m *protocol.ProcessSend, c *sendConfig) (receivers int, err error) {
 	switch {
 	case !c.named && c.matching == nil && c.others:
@@ -131,8 +132,8 @@ func (r *Round) matching(ctx context.Context, c *sendConfig) (ids []uint64, err 
 	return ids, nil
 }
 
-// sendPrepared sends a request once all members are prepared: a member that does not coordinate is not notified of
-// that.
+// sendPrepared sends a request once all members are prepared. Hosts notify only the coordinator of the moment; the
+// other members try again until a host takes the request.
 func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exchange, error) {
 	select {
 	case <-r.prepared:
@@ -156,7 +157,7 @@ func (r *Round) sendPrepared(ctx context.Context, m *protocol.ProcessSend) (*Exc
 	}
 }
 
-// fenced waits until the member hears how its round ended, after a host has said that it is over.
+// fenced waits until the member hears how the round ended, after a host has said that the round is over.
 func (r *Round) fenced(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
@@ -166,7 +167,7 @@ func (r *Round) fenced(ctx context.Context, err error) error {
 	}
 }
 
-// Wait waits for the end of the exchange. The replies and the error are those of Broadcast.
+// Wait waits for the end of the exchange. The replies and the error are as those of Broadcast.
 func (e *Exchange) Wait(ctx context.Context) (Replies, error) {
 	Yield(ctx, func() {
 		select {
@@ -179,8 +180,8 @@ func (e *Exchange) Wait(ctx context.Context) (Replies, error) {
 	return replies, failed(OpSend, e.round.part.member.Name(), err)
 }
 
-// result is what the exchange ended with, or why it is not waited for any more. The end of an exchange stands in the
-// inbox before the end of its epoch.
+// result is the outcome of the exchange, or why the wait was given up. The end of an exchange stands in the inbox
+// before the end of its epoch.
 func (e *Exchange) result(ctx context.Context) (Replies, error) {
 	r := e.round
 	if !isClosed(e.done) {
@@ -212,18 +213,18 @@ func (e *Exchange) partial() Partial {
 	return Partial{Epoch: e.round.epoch, Replies: e.replies, Missing: e.missing, Missed: e.missed}
 }
 
-// ending is what came of the end of an exchange.
+// ending is the end of an exchange, as far as it has arrived.
 type ending struct {
-	exchange *Exchange // nil while it is not known
+	exchange *Exchange // nil until the exchange is known
 	epoch    uint64
 	outcome  kind.Outcome
 	replies  Replies
 	missing  int
 	missed   []uint64
-	last     bool // all parts have come
+	last     bool // all parts have arrived
 }
 
-// add takes a part in.
+// add adds a part of the end.
 func (e *ending) add(m *protocol.Item, codec Codec) {
 	e.epoch, e.outcome = m.Epoch, m.Outcome
 	for reply := range m.Replies.All() {
@@ -238,7 +239,7 @@ func (e *ending) add(m *protocol.Item, codec Codec) {
 	}
 }
 
-// end gives an exchange what came of it. The lock of the part is held.
+// end gives an exchange the parts of its end that have arrived. The lock of the part is held.
 func (e *ending) end(x *Exchange) {
 	x.replies = e.replies
 	if e.last {

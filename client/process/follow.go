@@ -8,13 +8,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Follow returns the states of the process for a program that waits for one: the present one first, and then the newest
-// whenever it has changed, at once and without asking a host again. They have no reasons, no moments and no payloads.
-// The process need not exist.
+// Follow returns the states of the process for a program that waits for a state: the present state first, and then the
+// newest state whenever the process has changed, at once and without asking a host again. The states have no reasons,
+// no moments and no payloads. The process need not exist.
 //
-// A host that is behind shows states of the past, also that there is no process; those of one loop go forward only.
+// A host that is behind shows states of the past, also that the process does not exist; the states of one loop go
+// forward only.
 //
-// The loop ends with an error as that of Watch does.
+// The loop ends with an error as the loop of Watch does.
 func (p *Process) Follow(ctx context.Context) iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		for v, err := range p.object.Views(ctx, protocol.ObjectProcess, "") {
@@ -29,7 +30,7 @@ func (p *Process) Follow(ctx context.Context) iter.Seq2[*State, error] {
 	}
 }
 
-// shownBy reads the state that a view shows.
+// shownBy reads the state in a view.
 func shownBy(v *view.View) (*State, error) {
 	s := &State{Revision: v.Revision, Exists: v.Exists}
 	if !v.Exists {

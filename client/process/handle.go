@@ -10,13 +10,13 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// preparing is set in the context of Prepare, which cannot send: it would wait for itself.
+// preparing is set in the context of Prepare. Prepare cannot send: a request would wait for the end of Prepare.
 type preparing struct{}
 
 // handlerOf is set in the contexts of all functions of a handler: to the member.
 type handlerOf struct{}
 
-// handleAll handles items, one after the other, until there are none.
+// handleAll handles items, one after the other, until the queue is empty.
 func (p *part) handleAll() {
 	for it := p.next(); it != nil; it = p.next() {
 		p.handle(it)
@@ -24,7 +24,7 @@ func (p *part) handleAll() {
 	}
 }
 
-// next takes the next item. It returns nil, and the goroutine that handles items ends, where there is none.
+// next takes the next item. If the queue is empty, next returns nil, and the goroutine that handles items ends.
 func (p *part) next() *item {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +39,7 @@ func (p *part) next() *item {
 	return it
 }
 
-// finish notes that an item was handled. What is sent after that acknowledges it.
+// finish notes that an item was handled. Commands that are sent afterwards acknowledge the item.
 func (p *part) finish(it *item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *part) handle(it *item) {
 	case it.round == nil: // of an epoch that the member was not prepared for
 	case it.kind == kind.ItemPrepare:
 		p.prepare(it)
-	case it.round != p.current: // it is over
+	case it.round != p.current: // the round is over
 	case it.kind == kind.ItemCoordinate:
 		p.startCoordinate(it)
 	case it.kind == kind.ItemRequest:
@@ -70,7 +70,7 @@ func (p *part) handle(it *item) {
 	}
 }
 
-// prepare begins a round, unless it is over before that.
+// prepare begins a round, unless the round is over already.
 func (p *part) prepare(it *item) {
 	r := it.round
 	p.cancel()
@@ -100,7 +100,7 @@ func (p *part) prepare(it *item) {
 	})
 }
 
-// cancel ends the round that was begun and not completed, where there is one.
+// cancel ends the round that was begun and not completed, if there is one.
 func (p *part) cancel() {
 	r := p.current
 	if r == nil {
@@ -117,7 +117,7 @@ func (p *part) cancel() {
 	}
 }
 
-// awaitCoordinate waits until Coordinate has returned, where it was called.
+// awaitCoordinate waits until Coordinate has returned, if Coordinate was called.
 func (p *part) awaitCoordinate() {
 	if p.coordinating != nil {
 		<-p.coordinating
@@ -125,7 +125,7 @@ func (p *part) awaitCoordinate() {
 	}
 }
 
-// startCoordinate has the round coordinated, while the items that follow are handled.
+// startCoordinate has the round coordinated, while the next items are handled.
 func (p *part) startCoordinate(it *item) {
 	p.finish(it)
 	if it.round.ctx.Err() != nil || p.coordinating != nil {
@@ -133,7 +133,7 @@ func (p *part) startCoordinate(it *item) {
 	}
 	done := make(chan struct{})
 	p.coordinating = done
-	ctx, h := p.turn.hold(p.mark(it.round.ctx)) // here, so that it is called before the functions that come next
+	ctx, h := p.turn.hold(p.mark(it.round.ctx)) // here, so that Coordinate runs before the next functions
 	go func() {
 		defer close(done)
 		p.coordinate(ctx, h, it.round)
@@ -225,12 +225,12 @@ func (p *part) terminate() {
 	p.member.partOver(p)
 }
 
-// mark makes a context one of a function of the handler.
+// mark marks a context as the context of a function of the handler.
 func (p *part) mark(ctx context.Context) context.Context {
 	return context.WithValue(ctx, handlerOf{}, p.member)
 }
 
-// call calls a function of the handler while no other one runs.
+// call calls a function of the handler while no other function runs.
 func (p *part) call(name string, f func() error) error {
 	p.turn.take()
 	defer p.turn.give()

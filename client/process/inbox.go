@@ -7,8 +7,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Take implements incarnation.InboxReader: ends of exchanges go to those that wait for them, all else into the queue.
-// The contexts of a round end here, however long what is before it in the queue takes.
+// Take implements incarnation.InboxReader: ends of exchanges go to the calls that wait, all other items into the
+// queue. The contexts of a round end here, however long the earlier items of the queue take.
 func (p *part) Take(items *protocol.Items) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func payloadOf(data []byte, codec Codec) Payload { return Payload{bytes.Clone(da
 
 func endBytes(m *protocol.Item) int { return m.Replies.Size() }
 
-// roundOf returns the round of an epoch, nil where the member has it not.
+// roundOf returns the round of an epoch, nil if the member has no such round.
 func (p *part) roundOf(epoch uint64) *Round {
 	if p.newest != nil && p.newest.epoch == epoch {
 		return p.newest
@@ -64,7 +64,7 @@ func (p *part) roundOf(epoch uint64) *Round {
 	return nil
 }
 
-// endRounds ends the rounds up to an epoch, and forgets exchanges of theirs that no call waits for.
+// endRounds ends the rounds up to an epoch, and forgets their exchanges that no call waits for.
 func (p *part) endRounds(epoch uint64) {
 	if r := p.newest; r != nil && r.epoch <= epoch {
 		r.end(ErrCancelled)
@@ -76,7 +76,7 @@ func (p *part) endRounds(epoch uint64) {
 	}
 }
 
-// takeEnd takes a part of the end of an exchange. It can come before the answer that says which exchange it is.
+// takeEnd takes a part of the end of an exchange. The part can come before the answer with the id of the exchange.
 func (p *part) takeEnd(m *protocol.Item) {
 	e := p.endings[m.Exchange]
 	if e == nil {
@@ -87,7 +87,8 @@ func (p *part) takeEnd(m *protocol.Item) {
 	p.deliver(m.Exchange, e)
 }
 
-// register gives the exchange of an id what has come of it, and what comes. The lock is not held.
+// register connects the id of an exchange with the parts of the end, also with the parts to come. The lock is not
+// held.
 func (p *part) register(id uint64, x *Exchange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +101,7 @@ func (p *part) register(id uint64, x *Exchange) {
 	p.deliver(id, e)
 }
 
-// deliver gives an exchange what has come of its end, once it is known which one it is. The lock is held.
+// deliver gives an exchange the parts of its end, once the exchange is known. The lock is held.
 func (p *part) deliver(id uint64, e *ending) {
 	if e.exchange == nil {
 		return

@@ -14,23 +14,23 @@ import (
 // ListOption sets what a list contains.
 type ListOption func(*protocol.ProcessList)
 
-// Prefix asks for those processes only whose names begin with it, byte by byte.
+// Prefix asks for processes only whose names begin with the prefix, byte by byte.
 func Prefix(prefix string) ListOption {
 	return func(m *protocol.ProcessList) { m.Prefix = protocol.View(prefix) }
 }
 
-// After asks only for names behind that name, so that a list can be read in parts.
+// After asks only for names behind the given name, so that a list can be read in parts.
 func After(name string) ListOption {
 	return func(m *protocol.ProcessList) { m.After = []byte(name) }
 }
 
-// ListConsistency asks for more, or less, than the node's config does.
+// ListConsistency sets how fresh the list must be, in the place of the mode in the node's config.
 func ListConsistency(mode client.Consistency) ListOption {
 	return func(m *protocol.ProcessList) { m.Consistency = protocol.Consistency(mode) }
 }
 
-// List lists the processes of the node of that path, in the order of their names. Pages are not one moment: what comes
-// or goes while the list is read may be in it or not.
+// List lists the processes of the node of a path, in the order of their names. The pages show different moments:
+// processes that come or go while the list is read may be in the list or not.
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
 	all := object.List(ctx, c, path, func(node, shard uint64) object.Pages[*Summary] {
 		return summaries(node, shard, options)

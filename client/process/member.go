@@ -13,11 +13,11 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Member is a session that has joined a process, from Join until Leave, its removal, or the end of its session. It is
-// safe for use by many goroutines.
+// Member is a session that has joined a process, from Join until Leave, the removal of the member, or the end of the
+// session. It is safe for use by many goroutines.
 //
-// A lost connection and a change of leader are nothing to it but a delay. A member whose session has client.Renew joins
-// again, as another one, when the session is replaced.
+// A lost connection and a change of leader only delay a member. A member whose session has client.Renew joins again,
+// as a new member, when the session is replaced.
 type Member struct {
 	object  object.Object
 	handler Handler
@@ -27,19 +27,20 @@ type Member struct {
 	done    chan struct{}
 	first   chan struct{} // closed when a round was completed
 
-	mu      sync.Mutex // guards what follows
-	part    *part      // nil while it joins again
+	mu      sync.Mutex // guards the fields below
+	part    *part      // nil while the member joins again
 	changed chan struct{}
-	result  *Result // of the newest round that was completed
-	err     error   // why it is over, or could not join again
+	result  *Result // of the newest completed round
+	err     error   // why the member is over, or could not join again
 	over    bool
-	left    error // what the end of the membership at hosts failed with
+	left    error // why hosts could not end the membership
 }
 
-// Join lets the session take part in the process of that name in its node. The process is made where there is none. The
-// member is of the next epoch; Await waits until a round with it is complete.
+// Join lets the session take part in the process of a name in the session's node. A process that does not exist is
+// made. The member is of the next epoch; Await waits until a round with the member is complete.
 //
-// A session is one member of a process: ErrJoined says that it is one already. It needs the role write.
+// A session is one member of a process: ErrJoined says that the session is a member already. To join needs the role
+// write.
 func Join(
 	ctx context.Context, s *client.Session, name string, handler Handler, options ...JoinOption,
 ) (*Member, error) {
@@ -64,7 +65,7 @@ func Join(
 // Name returns the name of the process.
 func (m *Member) Name() string { return m.object.Name }
 
-// ID returns the id of the member, 0 while it joins again.
+// ID returns the id of the member, 0 while the member joins again.
 func (m *Member) ID() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,8 +75,9 @@ func (m *Member) ID() uint64 {
 	return m.part.id
 }
 
-// Await waits for the initial coordination: until a round with this member was completed, and Complete has returned. It
-// returns the result of the newest such round. The error says that the member was over before one was.
+// Await waits for the initial coordination: until a round with this member was completed, and Complete has returned.
+// Await returns the result of the newest completed round. An error says that the member was over before a round was
+// completed.
 func (m *Member) Await(ctx context.Context) (*Result, error) {
 	select {
 	case <-m.first:
@@ -93,8 +95,8 @@ func (m *Member) Await(ctx context.Context) (*Result, error) {
 	return nil, failed("await", m.Name(), context.Cause(ctx))
 }
 
-// Round waits for a round that this member is prepared for and that is not over, and returns it: for requests from
-// outside of the handler. They are sent when all members are prepared.
+// Round waits for a round that this member is prepared for and that is not over, and returns the round: for requests
+// from outside of the handler. Requests are sent when all members are prepared.
 func (m *Member) Round(ctx context.Context) (*Round, error) {
 	for {
 		m.mu.Lock()
@@ -118,7 +120,7 @@ func (m *Member) Round(ctx context.Context) (*Round, error) {
 	}
 }
 
-// round returns the round that goes on, if the member is prepared for it.
+// round returns the round that goes on, if the member is prepared for the round.
 func (p *part) round() *Round {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +131,9 @@ func (p *part) round() *Round {
 }
 
 // Leave ends the membership: contexts end, and when the functions of the handler have returned and Terminate was
-// called, the others get their next epoch. Called by a function of the handler, with its context, it does not wait for
-// that. The error says that no host could be reached in time; the membership ends with the session then.
+// called, the other members get their next epoch. Called by a function of the handler, with the context of the
+// function, Leave does not wait for the end. An error says that no host could be reached in time; the membership ends
+// with the session then.
 func (m *Member) Leave(ctx context.Context) error {
 	m.end(ErrLeft)
 	if ctx.Value(handlerOf{}) == m {
@@ -146,12 +149,12 @@ func (m *Member) Leave(ctx context.Context) error {
 	return failed(OpLeave, m.Name(), m.left)
 }
 
-// Done returns a channel that is closed when the member is over for good: it has left, was removed, or its session
-// ended and is not renewed. Terminate was called then. Err says which.
+// Done returns a channel that is closed when the member is over for good: the member has left, was removed, or the
+// session ended and is not renewed. Terminate was called then. Err says which.
 func (m *Member) Done() <-chan struct{} { return m.done }
 
-// Err returns nil while the session is a member, why not while it joins again, and after Done why it is over: ErrLeft,
-// ErrRemoved, or the *client.SessionEnd.
+// Err returns nil while the session is a member, the obstacle while the member joins again, and after Done why the
+// member is over: ErrLeft, ErrRemoved, or the *client.SessionEnd.
 func (m *Member) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,7 +167,7 @@ func (m *Member) Err() error {
 	return nil
 }
 
-// join joins by the incarnation that the session has.
+// join joins by the session's incarnation.
 func (m *Member) join(ctx context.Context) error {
 	return m.object.Session.Do(ctx, string(OpJoin), m.Name(),
 		func(ctx context.Context, in *incarnation.Incarnation) error {
@@ -207,11 +210,11 @@ func (p *part) undoJoin() {
 	id, err := p.member.joinBy(ctx, p.in)
 	if err == nil {
 		p.id = id
-		_ = p.leave(ctx) // else it ends with the session
+		_ = p.leave(ctx) // after an error the membership ends with the session
 	}
 }
 
-// joined makes a membership that of the member.
+// joined makes a membership the current membership of the member.
 func (m *Member) joined(p *part, id uint64) {
 	m.mu.Lock()
 	m.part, m.err = p, nil
@@ -239,14 +242,14 @@ func (m *Member) completed(r *Result) {
 	m.result = r
 }
 
-// partOver ends the member with a membership, or lets it join again where the session is renewed.
+// partOver ends the member with a membership, or lets the member join again if the session is renewed.
 func (m *Member) partOver(p *part) {
 	m.mu.Lock()
 	m.part = nil
 	m.mu.Unlock()
 	alive := p.in.Context().Err() == nil
 	if alive {
-		m.end(context.Cause(p.ctx)) // it left, or was removed
+		m.end(context.Cause(p.ctx)) // the member left, or was removed
 	}
 	if m.ctx.Err() == nil {
 		m.joinAgain()
@@ -261,7 +264,7 @@ func (m *Member) partOver(p *part) {
 	m.finish(left)
 }
 
-// joinAgain joins by the incarnation that replaces the one before, until the member is over.
+// joinAgain joins by the next incarnation of the session, until the member is over.
 func (m *Member) joinAgain() {
 	for failures := 0; ; failures++ {
 		err := m.join(m.ctx)

@@ -11,20 +11,20 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Create makes the process. client.ErrAlreadyExists says that there is an object of that name. Members that join make
-// it too.
+// Create makes the process. client.ErrAlreadyExists says that an object has the name already. A member that joins
+// makes the process too.
 func (p *Process) Create(ctx context.Context, spec Spec, by By) error {
 	_, err := p.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
-// Put makes the process, or gives the one that is there this spec, whatever it has now.
+// Put makes the process, or gives an existing process this spec, whatever the old spec is.
 func (p *Process) Put(ctx context.Context, spec Spec, by By) (created bool, err error) {
 	return p.put(ctx, field.PutEither, &spec, by, 0)
 }
 
-// Alter changes the spec from what it is to what change makes of it, so that no change of another operator gets lost:
-// it is called again, with the newer spec, where another was faster. What it returns ends Alter. The round goes on.
+// Alter changes the spec by the function change, so that no change of another operator gets lost: if another operator
+// was faster, change is called again, with the newer spec. An error of change ends Alter. The round goes on.
 func (p *Process) Alter(ctx context.Context, by By, change func(spec *Spec) error) error {
 	return object.Alter(func() (Spec, uint64, error) {
 		state, err := p.Describe(ctx, Consistency(client.Strict))
@@ -56,7 +56,7 @@ func (p *Process) put(
 	return created, err
 }
 
-// checkSpec refuses a spec that would be another spec on the way to a host. Hosts check the limits.
+// checkSpec refuses a spec that would arrive at a host as another spec. Hosts check the limits.
 func checkSpec(spec *Spec) error {
 	if spec.Negative() {
 		return failure.BadRequest("a time or a number of the spec is negative")
@@ -64,8 +64,8 @@ func checkSpec(spec *Spec) error {
 	return nil
 }
 
-// Delete deletes the process. client.ErrPreconditionFailed says that it has members; force deletes it nevertheless, and
-// they end with ErrRemoved.
+// Delete deletes the process. client.ErrPreconditionFailed says that the process has members; with force the process
+// is deleted nevertheless, and the members end with ErrRemoved.
 func (p *Process) Delete(ctx context.Context, force bool) error {
 	return p.change(ctx, OpDelete, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.ProcessDelete{NodeID: k.Node, Name: k.Name, Force: force}
@@ -73,12 +73,13 @@ func (p *Process) Delete(ctx context.Context, force bool) error {
 	}, nil)
 }
 
-// Kick removes a member: it ends with ErrRemoved, and the others get another epoch. Its session may join again.
+// Kick removes a member: the member ends with ErrRemoved, and the other members get another epoch. The session of the
+// member may join again.
 func (p *Process) Kick(ctx context.Context, member uint64, by By) error {
 	return p.act(ctx, kind.Act{Verb: VerbKick, MemberID: member, By: by})
 }
 
-// Restart ends the round, also one that is complete, and opens another epoch.
+// Restart ends the round, also a round that is complete, and opens another epoch.
 func (p *Process) Restart(ctx context.Context, by By) error {
 	return p.act(ctx, kind.Act{Verb: VerbRestart, By: by})
 }

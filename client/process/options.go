@@ -29,7 +29,7 @@ func newJoinConfig(h *Handler, options []JoinOption) joinConfig {
 	return c
 }
 
-// hostname is the name of a member that was given none.
+// hostname is the default name of a member.
 func hostname() string {
 	if name, err := os.Hostname(); err == nil && name != "" {
 		return name
@@ -37,25 +37,27 @@ func hostname() string {
 	return "member"
 }
 
-// As is what people know the member by; others may have the same name. Without it that is the name of the host.
+// As is the name by which people know the member; several members may have one name. The default is the name of the
+// host.
 func As(name string) JoinOption { return func(c *joinConfig) { c.name = name } }
 
-// Attributes are up to 1 KiB that others can read.
+// Attributes are up to 1 KiB for other programs to read.
 func Attributes(data []byte) JoinOption { return func(c *joinConfig) { c.attributes = data } }
 
-// Observer keeps the member from coordinating. It takes part in all else.
+// Observer keeps the member from coordinating. In everything else the member takes part.
 func Observer() JoinOption { return func(c *joinConfig) { c.observer = true } }
 
-// Create makes the process by this spec, where there is none. Without it the spec is that of the defaults.
+// Create makes the process with this spec, if the process does not exist. Without Create a new process has the default
+// spec.
 func Create(spec Spec) JoinOption { return func(c *joinConfig) { c.create, c.spec = true, spec } }
 
-// Existing joins only a process that is there: ErrNotFound says that it is not.
+// Existing joins only an existing process: ErrNotFound says that the process does not exist.
 func Existing() JoinOption { return func(c *joinConfig) { c.create = false } }
 
-// Encoding is the codec of what the member says and hears; MsgPack where it is not given.
+// Encoding is the codec of the member's messages, sent and received; the default is MsgPack.
 func Encoding(codec Codec) JoinOption { return func(c *joinConfig) { c.codec = codec } }
 
-// SendOption sets to whom a request goes, and for how long replies are waited for.
+// SendOption sets the receivers of a request, and how long to wait for replies.
 type SendOption func(*sendConfig)
 
 type sendConfig struct {
@@ -66,13 +68,13 @@ type sendConfig struct {
 	timeout  time.Duration
 }
 
-// To sends it to these members only; with none, to no one.
+// To sends the request to these members only; with an empty list, to no member.
 func To(members ...uint64) SendOption {
 	return func(c *sendConfig) { c.named, c.to = true, append(c.to, members...) }
 }
 
-// Matching sends it to those members only for which the function returns true. It takes reading who the members are,
-// once in a round.
+// Matching sends the request to the members only for which the function returns true. The members of the epoch have to
+// be read for the choice, once in a round.
 func Matching(matches func(*Peer) bool) SendOption {
 	return func(c *sendConfig) { c.matching = matches }
 }
@@ -80,7 +82,7 @@ func Matching(matches func(*Peer) bool) SendOption {
 // Others leaves the sender out.
 func Others() SendOption { return func(c *sendConfig) { c.others = true } }
 
-// Timeout is for how long replies are waited for; then the error is a *Late with those that came, and the round goes
-// on. It is counted by the leader of the process's shard. Without it replies are waited for until the epoch ends,
-// unless the spec has a reply timeout.
+// Timeout is how long to wait for replies. Then the error is a *Late with the replies that came, and the round goes
+// on. The leader of the process's shard counts the time. Without a Timeout the wait ends with the epoch, unless the
+// spec has a reply timeout.
 func Timeout(d time.Duration) SendOption { return func(c *sendConfig) { c.timeout = d } }

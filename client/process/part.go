@@ -12,10 +12,10 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// part is one membership: from a join to its end, by one incarnation of the session. While there is nothing to handle
-// it has no goroutine.
+// part is one membership: from a join to the end of the membership, by one incarnation of the session. While there is
+// nothing to handle a part has no goroutine.
 //
-// Locks are taken in this order: that of the incarnation, that of a part.
+// Locks are taken in this order: the lock of the incarnation, the lock of a part.
 type part struct {
 	member *Member
 	in     *incarnation.Incarnation
@@ -27,20 +27,20 @@ type part struct {
 	posts  posts
 
 	// For the goroutine that handles items.
-	current      *Round        // that was begun, and is neither cancelled nor completed
-	coordinating chan struct{} // closed when Coordinate has returned; nil where it was not called
+	current      *Round        // begun, and neither cancelled nor completed
+	coordinating chan struct{} // closed when Coordinate has returned; nil before a call
 
-	mu       sync.Mutex // guards what follows
-	newest   *Round     // whose prepare came last
+	mu       sync.Mutex // guards the fields below
+	newest   *Round     // of the latest prepare
 	received uint64     // the last seq
 	queue    []*item    // to be handled
-	handling *item      // that is being handled; nil for none
+	handling *item      // being handled; nil for none
 	running  bool       // a goroutine handles items
 	endings  map[uint64]*ending
 	acks     acks
 }
 
-// item is one thing to be handled.
+// item is an item of the inbox to be handled, or the end of the membership.
 type item struct {
 	seq     uint64
 	kind    kind.ItemKind
@@ -52,7 +52,7 @@ type item struct {
 	bytes   int
 }
 
-// newPart returns the part of a member in an incarnation that is to join.
+// newPart returns the part of a member, for an incarnation that is to join.
 func newPart(m *Member, in *incarnation.Incarnation) *part {
 	p := &part{member: m, in: in, turn: newTurn(), endings: make(map[uint64]*ending)}
 	p.ctx, p.end = context.WithCancelCause(context.Background())
@@ -69,7 +69,7 @@ func (p *part) begin(id uint64) {
 	p.inbox.Open(id)
 }
 
-// over has the end of the membership handled, instead of all that is not handled yet.
+// over has the end of the membership handled, in the place of all items that are not handled yet.
 func (p *part) over() {
 	p.inbox.Close()
 	p.mu.Lock()
@@ -96,17 +96,17 @@ func (p *part) Received() uint64 {
 // Removed implements incarnation.InboxReader.
 func (p *part) Removed(why error) { p.end(removed(why)) }
 
-// Membership is a member from a join to the end of it: until it leaves, is removed, or its session is over. A member
-// whose session is renewed has another one then. It is safe for use by many goroutines.
+// Membership is a member from a join to the end of the membership: until the member leaves, is removed, or the session
+// is over. A member whose session is renewed gets another Membership. It is safe for use by many goroutines.
 type Membership part
 
-// Context returns a context that ends with the membership, with the reason as its cause.
+// Context returns a context that ends with the membership, with the reason as the cause.
 //
-// Where the session is over it ends before the others go on without the member, as long as this process runs. A process
-// that was stopped meanwhile may see it end too late; Err looks at the clock.
+// If the session is over, the context ends before the other members go on without the member, as long as this process
+// runs. A process that was stopped meanwhile may see the end too late; Err looks at the clock.
 func (m *Membership) Context() context.Context { return m.ctx }
 
-// Err returns nil while the session is a member, by the clock of this moment, and why it is none after that.
+// Err returns nil while the session is a member, by the clock of this moment, and why the membership ended afterwards.
 func (m *Membership) Err() error {
 	if err := m.in.Err(); err != nil && m.ctx.Err() == nil {
 		return err
@@ -114,10 +114,10 @@ func (m *Membership) Err() error {
 	return context.Cause(m.ctx)
 }
 
-// mutation makes a command of the member, with its part in it.
+// mutation makes a command of the member, with the member's part in the command.
 type mutation func(object.Key, protocol.Part) (protocol.RequestMessage, *protocol.Mutation)
 
-// mutate carries a command of the member out, beside others, and has what was handled acknowledged along with it.
+// mutate carries out a command of the member, beside other commands, and has handled items acknowledged along with it.
 func (p *part) mutate(
 	ctx context.Context, operation client.OperationKind, epoch uint64, message mutation,
 	read func(a *protocol.Answer), impatient bool,
@@ -138,11 +138,11 @@ func (p *part) mutate(
 	return err
 }
 
-// send sends a request, and lets the exchange know what comes of it.
+// send sends a request, and connects the exchange with its end.
 func (p *part) send(ctx context.Context, r *Round, m *protocol.ProcessSend, x *Exchange) error {
 	return p.mutate(ctx, OpSend, r.epoch,
 		func(k object.Key, by protocol.Part) (protocol.RequestMessage, *protocol.Mutation) {
-			m.Mutation, m.NodeID, m.Name, m.Part = protocol.Mutation{}, k.Node, k.Name, by // it may be another try
+			m.Mutation, m.NodeID, m.Name, m.Part = protocol.Mutation{}, k.Node, k.Name, by // this may be another try
 			return m, &m.Mutation
 		}, func(a *protocol.Answer) { p.register(a.ProcessSend.Exchange, x) }, true)
 }
@@ -205,18 +205,18 @@ func (p *part) leave(ctx context.Context) error {
 // postsAtOnce is how many commands that no function waits for are under way for a member.
 const postsAtOnce = 64
 
-// posts are commands that no function waits for, but others do: a member leaves when they are carried out.
+// posts are commands that no function waits for. A member leaves only when all posts are carried out.
 type posts struct {
 	places chan struct{}
 	all    sync.WaitGroup
 }
 
-// post carries a command out in the background. It waits while too many are under way.
+// post carries out a command in the background. It waits while too many commands are under way.
 func (p *part) post(send func(ctx context.Context) error) {
 	p.posts.places <- struct{}{}
 	p.posts.all.Go(func() {
 		defer func() { <-p.posts.places }()
-		_ = send(p.in.Context()) // what a host refuses comes too late; the inbox says what goes on
+		_ = send(p.in.Context()) // a refused command comes too late; the inbox says what goes on
 	})
 }
 

@@ -10,26 +10,27 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// again is the backoff between tries to join again: what has thrown one member out has mostly thrown out many.
+// again is the backoff between tries to join again: a failure that has thrown one member out has mostly thrown out
+// many.
 var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
-// Process is a process as operators use it: a name, which need not exist. Making one asks no host. It is safe for use
-// by many goroutines.
+// Process is a process as operators use it: a name; the process need not exist. Making a Process asks no host. It is
+// safe for use by many goroutines.
 type Process struct{ object object.Object }
 
-// Of returns the process of that name in the node of that path, for use without a session. Its changes are not
-// protected against being carried out twice: where the outcome of a try is not known they fail with
-// client.ErrUnavailable, and are not tried again.
+// Of returns the process of a name in the node of a path, for use without a session. Changes are not protected against
+// being carried out twice: if the outcome of a try is not known, the change fails with client.ErrUnavailable, and is
+// not tried again.
 func Of(c *client.Client, path, name string) *Process { return &Process{object.Of(c, path, name)} }
 
-// In returns the process of that name in the session's node. Its changes are carried out once, whatever happens to
+// In returns the process of a name in the session's node. Changes are carried out once, whatever happens to
 // connections and hosts, for as long as the session goes on.
 func In(s *client.Session, name string) *Process { return &Process{object.In(s, name)} }
 
 // Name returns the name of the process.
 func (p *Process) Name() string { return p.object.Name }
 
-// change carries a change out: by the session, where there is one.
+// change carries out a change: by the session, if there is one.
 func (p *Process) change(
 	ctx context.Context, operation client.OperationKind, message object.Mutation, read func(a *protocol.Answer),
 ) error {
@@ -44,7 +45,7 @@ const (
 	OpJoin      client.OperationKind = "process_join"
 	OpLeave     client.OperationKind = "process_leave"
 	OpPrepared  client.OperationKind = "process_prepared"
-	OpSend      client.OperationKind = "process_send" // up to the host's answer; not the waiting for replies
+	OpSend      client.OperationKind = "process_send" // up to the host's answer; without the wait for replies
 	OpReply     client.OperationKind = "process_reply"
 	OpComplete  client.OperationKind = "process_complete"
 	OpCompleted client.OperationKind = "process_completed"

@@ -2,18 +2,18 @@ package process
 
 import "github.com/signalbox/signalbox/protocol"
 
-// Reply is what a member replied to a request.
+// Reply is the reply of a member to a request.
 type Reply struct {
 	From uint64
-	// Err is a *Failure where the member could not do what it was asked, else nil.
+	// Err is a *Failure if the member could not do what the request asked for, else nil.
 	Err error
 	Payload
 }
 
-// Replies are in the order in which they came. They are shared and must not be changed.
+// Replies are in the order of their arrival. They are shared and must not be changed.
 type Replies []*Reply
 
-// Of returns the reply of a member, nil where there is none.
+// Of returns the reply of a member, nil if the member has not replied.
 func (r Replies) Of(member uint64) *Reply {
 	for _, reply := range r {
 		if reply.From == member {
@@ -23,7 +23,7 @@ func (r Replies) Of(member uint64) *Reply {
 	return nil
 }
 
-// Failures are those of members that could not do what they were asked.
+// Failures are the replies of members that could not do what the request asked for.
 func (r Replies) Failures() (failed Replies) {
 	for _, reply := range r {
 		if reply.Err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Request is what another member asks, or the member itself.
+// Request is a request of another member, or of the member itself.
 type Request struct {
 	// From is the member that asks.
 	From uint64
@@ -27,15 +27,15 @@ type Request struct {
 // Deferred is a request whose reply comes later. It is safe for use by many goroutines.
 type Deferred struct{ request *Request }
 
-// Defer leaves the reply to Deferred.Reply: Process returns without waiting for what takes long, and the next request
-// is handled. What Process returns after it is not used, unless it is an error.
+// Defer leaves the reply to Deferred.Reply: Process returns without waiting for slow work, and the next request is
+// handled. The value that Process returns after Defer is not used, unless it is an error.
 func (r *Request) Defer() *Deferred {
 	r.deferred.Store(true)
 	return &Deferred{r}
 }
 
-// Reply replies to the request. ErrReplied says that it has its reply; client.ErrFenced, or a *Cancelled, that the
-// round is over.
+// Reply replies to the request. ErrReplied says that the request has a reply already; client.ErrFenced, or a
+// *Cancelled, that the round is over.
 func (d *Deferred) Reply(ctx context.Context, v any) error {
 	data, err := encode(d.request.codec, v)
 	if err == nil {
@@ -44,7 +44,7 @@ func (d *Deferred) Reply(ctx context.Context, v any) error {
 	return failed(OpReply, d.request.round.part.member.Name(), err)
 }
 
-// Fail replies that the member could not do what it was asked.
+// Fail replies that the member could not do what the request asked for.
 func (d *Deferred) Fail(ctx context.Context, why error) error {
 	return failed(OpReply, d.request.round.part.member.Name(), d.request.send(ctx, nil, why))
 }
@@ -59,7 +59,8 @@ func (r *Request) send(ctx context.Context, data []byte, why error) error {
 	return r.round.errorOf(r.reply(ctx, data, why))
 }
 
-// reply sends the reply, or that there is none. One that hosts do not take is a failure too: the sender waits for it.
+// reply sends the reply, or the failure. A reply that hosts refuse becomes a failure too, because the sender waits for
+// a reply.
 func (r *Request) reply(ctx context.Context, data []byte, why error) error {
 	if why != nil {
 		return r.round.part.reply(ctx, r, true, failureText(why))
@@ -74,7 +75,7 @@ func (r *Request) reply(ctx context.Context, data []byte, why error) error {
 	return err
 }
 
-// failureText is the text of an error as hosts take it.
+// failureText is the text of an error, cut to the limit of hosts.
 func failureText(err error) []byte {
 	text := object.Cut(err.Error(), protocol.MaxProcessFailureBytes)
 	return []byte(cmp.Or(text, "no reason was given"))

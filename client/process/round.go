@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Round is what happens in one epoch, as one of its members sees it. It is safe for use by many goroutines.
+// Round is the round of one epoch, as a member sees the round. It is safe for use by many goroutines.
 type Round struct {
 	part        *part
 	epoch       uint64
@@ -20,7 +20,7 @@ type Round struct {
 	completed   chan struct{} // closed when the completion came
 	prepared    chan struct{} // closed when a host knows that the member is prepared
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	values map[any]any
 	peers  []*Peer // nil before they are read
 }
@@ -34,15 +34,16 @@ func newRound(p *part, m *protocol.Item) *Round {
 	return r
 }
 
-// Epoch returns the number of the epoch. It is larger than those of all epochs before, and is the fencing token of the
-// round: who writes to a store on behalf of the round sends it along, and the store refuses lower ones.
+// Epoch returns the number of the epoch. The number is larger than the numbers of all epochs before, and is the
+// fencing token of the round: a write to a store on behalf of the round has the number, and the store refuses lower
+// numbers.
 func (r *Round) Epoch() uint64 { return r.epoch }
 
-// Context returns a context that ends with the epoch, with a cause that is ErrCancelled, or why the membership ended.
-// That of a round that is complete ends when the next epoch opens.
+// Context returns a context that ends with the epoch. The cause is ErrCancelled, or why the membership ended. The
+// context of a complete round ends when the next epoch opens.
 func (r *Round) Context() context.Context { return r.ctx }
 
-// Membership returns the membership of this member: what it does from round to round goes by it.
+// Membership returns the membership of this member: work that goes on from round to round goes by the membership.
 func (r *Round) Membership() *Membership { return (*Membership)(r.part) }
 
 // Self returns the id of this member.
@@ -57,9 +58,9 @@ func (r *Round) IsCoordinator() bool { return r.coordinator == r.part.id }
 // Size returns how many members the epoch has.
 func (r *Round) Size() int { return r.size }
 
-// Members returns the members of the epoch by id, which is the order in which they joined; not those that are gone.
-// They are read when they are asked for first: a round that broadcasts only does without. They are shared and must not
-// be changed.
+// Members returns the members of the epoch by id, which is the order in which they joined; members that are gone are
+// left out. The first call reads the members: a round that only broadcasts does without. The peers are shared and must
+// not be changed.
 func (r *Round) Members(ctx context.Context) ([]*Peer, error) {
 	r.mu.Lock()
 	peers := r.peers
@@ -79,7 +80,7 @@ func (r *Round) Members(ctx context.Context) ([]*Peer, error) {
 	return slices.Clone(peers), nil
 }
 
-// Set keeps a value for as long as the round lasts: what one function of the handler leaves for the next.
+// Set keeps a value for as long as the round lasts: a function of the handler leaves the value for the next function.
 func (r *Round) Set(key, value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,7 @@ func (r *Round) Set(key, value any) {
 	r.values[key] = value
 }
 
-// Get returns a value that was Set, nil where none was.
+// Get returns a value that was Set, nil if there is none.
 func (r *Round) Get(key any) any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +109,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// errorOf is the error of what a member tried: that its epoch is over, where that is so.
+// errorOf is the error of an operation of the member: a *Cancelled if the operation failed and the epoch is over.
 func (r *Round) errorOf(err error) error {
 	if cause := r.over(); err != nil && cause != nil {
 		return &Cancelled{Partial: Partial{Epoch: r.epoch}, Cause: cause}
@@ -116,8 +117,8 @@ func (r *Round) errorOf(err error) error {
 	return err
 }
 
-// over returns why the round is over for this member, nil where it is not. A process that stood still learns that its
-// session is over by the clock before the round's context ends.
+// over returns why the round is over for this member, nil if it is not. A process that stood still learns by the clock
+// that the session is over, before the round's context ends.
 func (r *Round) over() error {
 	if cause := context.Cause(r.ctx); cause != nil {
 		return cause

@@ -2,7 +2,7 @@ package process
 
 import "context"
 
-// Messages are requests and replies of a process by their types. The codec is that of the members.
+// Messages are requests and replies of a process by their types. The codec is the codec of the members.
 type Messages[Q, R any] struct{}
 
 // Typed returns requests of the type Q, with replies of the type R.
@@ -11,7 +11,7 @@ func Typed[Q, R any]() Messages[Q, R] { return Messages[Q, R]{} }
 // Answer is a reply by its type.
 type Answer[R any] struct {
 	From uint64
-	// Err is a *Failure where the member could not do what it was asked, else nil.
+	// Err is a *Failure if the member could not do what the request asked for, else nil.
 	Err   error
 	Value R
 }

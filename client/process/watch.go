@@ -11,12 +11,12 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// Watch returns the states of the process, for a screen: the present one first, and then the newest whenever it has
-// changed, with the reasons why the round does not move, and at least so often, because time alone changes reasons and
-// ages; 0 leaves that out. The process need not exist.
+// Watch returns the states of the process, for a screen: the present state first, and then the newest state whenever
+// the process has changed, with the reasons why the round does not move. A state comes at least once in the time
+// every, because time alone changes reasons and ages; with 0 only changes count. The process need not exist.
 //
 // The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections do
-// not end it.
+// not end the loop.
 func (p *Process) Watch(ctx context.Context, every time.Duration) iter.Seq2[*State, error] {
 	states := object.States[State]{
 		Read: func(ctx context.Context, mode ...client.Consistency) (*State, uint64, error) {
@@ -36,11 +36,11 @@ func (p *Process) Watch(ctx context.Context, every time.Duration) iter.Seq2[*Sta
 		func(err error) error { return failed("watch", p.Name(), err) })
 }
 
-// WatchResults returns the results of the process with their payloads, each once, in the order of their epochs: those
-// that are kept first, and then each that comes. A loop that is slow misses those that are not kept any more. The
-// process need not exist. Result.Decode reads them as MsgPack.
+// WatchResults returns the results of the process with their payloads, each once, in the order of their epochs: first
+// the results that are kept, and then each new result. A slow loop misses results that are not kept any more. The
+// process need not exist. Result.Decode reads a payload as MsgPack.
 //
-// The loop ends with an error as that of Watch does.
+// The loop ends with an error as the loop of Watch does.
 func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {
 	all := func(yield func(*Result, error) bool) {
 		last := uint64(0)

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// binding is what lets a session act over a connection that it is not attached over. Requests that need it at the same
-// time share one SESSION_BIND.
+// binding lets a session act over a connection other than its home. Requests that need the connection together share
+// one SESSION_BIND.
 type binding struct {
 	done chan struct{}
 	err  error
@@ -75,7 +75,7 @@ func (s *Session) bind(to *conn.Conn) error {
 	return b.err
 }
 
-// unbind forgets that the session acts over a connection, so that the next request that needs it binds it anew.
+// unbind forgets that the session acts over a connection, so that the next request over the connection binds anew.
 func (s *Session) unbind(from *conn.Conn) {
 	s.mu.Lock()
 	delete(s.bound, from)

@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Client sends requests of others over the connections of a client.Client, and attaches their sessions over them. It
-// is safe for use by many goroutines, and ends with the client.Client.
+// Client sends requests of other programs over the connections of a client.Client, and attaches the programs' sessions
+// over them. It is safe for use by many goroutines, and ends with the client.Client.
 type Client struct {
 	cluster *cluster.Cluster
 	scope   *scope.Scope
@@ -28,9 +28,9 @@ type Client struct {
 
 // Options say how a Client works. The zero value is good.
 type Options struct {
-	// PingEvery is the longest time between two pings over a connection that has sessions, where it is above zero:
-	// then Session.LeaseLeft is seldom further behind than that. How long a host may take to answer follows from the
-	// timeouts of the sessions.
+	// PingEvery is the longest time between two pings over a connection that has sessions, if PingEvery is above zero:
+	// then Session.LeaseLeft is seldom further behind than PingEvery. The time that a host may take to answer follows
+	// from the timeouts of the sessions.
 	PingEvery time.Duration
 }
 
@@ -40,14 +40,14 @@ func New(c *client.Client, o Options) *Client {
 	return &Client{cluster: of, scope: of.Scope(), options: o, seats: make(map[uint64]*seat)}
 }
 
-// Shards returns the ids of the data shards, for the lists of a node: each is read shard by shard.
+// Shards returns the ids of the data shards, for the lists of a node: a list is read shard by shard.
 func (c *Client) Shards() []uint64 { return c.cluster.DataShards() }
 
-// Do sends a request that is of no session where it belongs, and again after moves and failures as long as that is
-// safe. read gets the answer of a success, which is valid only until it returns; it may be nil.
+// Do sends a request that belongs to no session to the right host, and again after moves and failures as long as
+// another try is safe. read gets the answer of a success, which is valid only until read returns; read may be nil.
 //
-// A change of nodes is carried out once, in a cluster of level 4; Do gives it its number. A change of a semaphore
-// without a session is not sent again where it may have been carried out: then Do fails with client.ErrUnavailable.
+// A change of nodes is carried out once, in a cluster of level 4; Do numbers the change. A change of a semaphore
+// without a session is not sent again if it may have been carried out: then Do fails with client.ErrUnavailable.
 func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
 	if read == nil {
 		read = func(*protocol.Answer) {}
@@ -68,8 +68,8 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 	return c.cluster.Do(ctx, r.target, m, read)
 }
 
-// KnownAs returns the name of the token or certificate that lets the client in, empty where it is an anonymous one, or
-// hosts are of before level 4.
+// KnownAs returns the name of the token or certificate that lets the client in, empty for an anonymous client, and for
+// hosts before level 4.
 func (c *Client) KnownAs(ctx context.Context) (string, error) {
 	to, _, err := c.cluster.Connect(ctx, cluster.MetaLeader, 0, nil)
 	if err != nil {
@@ -78,18 +78,18 @@ func (c *Client) KnownAs(ctx context.Context) (string, error) {
 	return to.Welcome().KnownAs, nil
 }
 
-// OnBehalf has hosts note, where they note who has asked, that a gateway sends the requests of a context for a client
-// at an address. Requests about sessions and watches are sent without that.
+// OnBehalf makes hosts note, if they note the origin of requests, that a gateway sends the requests of a context for a
+// client at an address. Requests about sessions and watches are sent without the note.
 func OnBehalf(ctx context.Context, address string) context.Context {
 	return conn.OnBehalf(ctx, address)
 }
 
-// seat is where the handles of one session follow each other: an attach, a detach and a stop of it wait for one
-// another. A detach that came behind a newer attach over the same connection would undo it.
+// seat orders the handles of one session: an attach, a detach and a stop of the session wait for one another. A detach
+// that arrived behind a newer attach over the connection would undo the attach.
 type seat struct {
-	turn    chan struct{} // holds one while some request of these is under way
-	users   int           // those that have the turn, or wait for it
-	current *Session      // nil where no handle is attached
+	turn    chan struct{} // holds one while an attach, a detach or a stop is under way
+	users   int           // requests that have the turn, or wait
+	current *Session      // nil if no handle is attached
 }
 
 // takeTurn waits until no other attach, detach or stop of the session is under way. The caller calls endTurn.
@@ -130,7 +130,7 @@ func (c *Client) dropSeat(id uint64, at *seat) {
 	}
 }
 
-// sit makes a handle that was just attached the current one of its session, and returns the one before.
+// sit makes a handle that was just attached the current handle of its session, and returns the handle before.
 func (c *Client) sit(s *Session) (before *Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

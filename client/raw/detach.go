@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Detach takes the session off its connection, as if the connection had closed for it alone; left is how long it stays
-// alive from now on, at most its timeout, 0 for all of that. The handle is over at once, without a last event; Detach
-// returns when the host has answered, or the connection is lost, which detaches the session as well. Where the context
-// ends first it goes on in the background.
+// Detach takes the session off its connection, as if the connection had closed for the session alone; left is how long
+// the session stays alive from now on, at most the timeout, 0 for the whole timeout. The handle is over at once,
+// without a last event; Detach returns when the host has answered, or the connection is lost, which detaches the
+// session as well. If the context ends first, the detaching goes on in the background.
 func (s *Session) Detach(ctx context.Context, left time.Duration) error {
 	until := s.client.scope.Now().Add(left)
 	return s.leave(ctx, errDetached, func() protocol.RequestMessage {
@@ -29,8 +29,9 @@ func (s *Session) Detach(ctx context.Context, left time.Duration) error {
 // millisUp rounds up: a lease is never shorter than was said.
 func millisUp(d time.Duration) uint64 { return millis(d + time.Millisecond - 1) }
 
-// Stop ends the session, and with it the handle, without a last event. It returns when the host has answered, or the
-// connection is lost: then the session ends by its timeout. Where the context ends first it goes on in the background.
+// Stop ends the session, and with it the handle, without a last event. Stop returns when the host has answered, or the
+// connection is lost: then the session ends by its timeout. If the context ends first, the stopping goes on in the
+// background.
 func (s *Session) Stop(ctx context.Context) error {
 	return s.leave(ctx, &Ended{Reason: protocol.EndStopped}, func() protocol.RequestMessage {
 		return &protocol.SessionStop{SessionID: s.id}
@@ -62,11 +63,12 @@ func (s *Session) leaveNow(why error, ask func() protocol.RequestMessage) error 
 	bound := s.bound
 	s.mu.Unlock()
 	if !s.end(why) {
-		return nil // a newer attach has taken its place, or the session has left by itself
+		return nil // a newer attach has taken the seat, or the session has left by itself
 	}
 	if why == errDetached {
 		for to := range bound {
-			// These are not waited for: the session's time runs at its home, and a binding that is left does no harm.
+			// The answers are not waited for: the session's time runs at its home, and a binding that is left does no
+			// harm.
 			_, _ = to.Send(unheeded{}, &protocol.SessionDetach{SessionID: s.id})
 		}
 	}
@@ -110,9 +112,9 @@ func (s *Session) undo(started bool) {
 	_ = s.Detach(ctx, 0)
 }
 
-// Abandon ends a session that only the caller knows, in the background. Where the handle is over before the host
-// has ended the session, because its connection is lost or its shard has moved, the session is attached once more for
-// that, as long as it can be there.
+// Abandon ends a session that only the caller knows, in the background. If the handle is over before the host has
+// ended the session, because the connection is lost or the shard has moved, the session is attached once more and
+// ended there, for as long as the session can still exist.
 func (s *Session) Abandon() { s.client.scope.Go(s.stopAnywhere) }
 
 func (s *Session) stopAnywhere() {

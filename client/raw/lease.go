@@ -20,19 +20,19 @@ func (s *Session) NodeID() uint64 { return s.node }
 // Timeout returns the timeout that the session has at its host.
 func (s *Session) Timeout() time.Duration { return s.timeout }
 
-// NumberBase returns the base of the numbers that the attach has drawn, where Params asked for them: the
-// protocol.NumberSpace numbers above it are those of this handle alone, whatever handles the session had or has, in
-// whichever gateway, and above those of all handles that drew before it. It is 0 where the cluster is below feature
-// level 6, and for a session that was started: that one has used no number yet.
+// NumberBase returns the base of the numbers that the attach has drawn, if Params asked for numbers: the
+// protocol.NumberSpace numbers above the base belong to this handle alone, whatever handles the session had or has, in
+// whichever gateway, and are above the numbers of all handles that drew before. The base is 0 if the cluster is below
+// feature level 6, and for a session that was started: a new session has used no number yet.
 func (s *Session) NumberBase() uint64 { return s.numbers }
 
-// LeaseLeft returns for how long the session can be relied on from this moment: its timeout, less a tenth for clocks
-// that differ, from the sending of the latest request that its host has answered for it.
+// LeaseLeft returns for how long the session can be relied on from this moment: the timeout, less a tenth for clocks
+// that differ, from the sending of the latest request whose answer vouched for the session.
 func (s *Session) LeaseLeft() time.Duration {
 	return s.vouched().Add(s.timeout - s.timeout/10).Sub(s.client.scope.Now())
 }
 
-// vouched is the moment that the lease counts from.
+// vouched is the moment from which the lease counts.
 func (s *Session) vouched() scope.Instant {
 	if v := s.home.LastVouched(); v > s.since {
 		return v
@@ -40,8 +40,8 @@ func (s *Session) vouched() scope.Instant {
 	return s.sent
 }
 
-// attached puts the handle to use, on the goroutine that reads the connection: what the host sends about the session
-// comes behind the answer that this is called for.
+// attached puts the handle to use, on the goroutine that reads the connection: pushes of the host about the session
+// come behind the answer that attached is called for.
 func (s *Session) attached(sent scope.Instant, l *protocol.Lease) {
 	c := s.client
 	s.node, s.timeout, s.sent, s.since = l.NodeID, conn.Millis(l.TimeoutMillis), sent, c.scope.Now()
@@ -83,24 +83,24 @@ func (s *Session) Detached(from *conn.Conn, result *protocol.Result) {
 // Ended implements conn.Session.
 func (s *Session) Ended(reason protocol.EndReason) { s.finish(&Ended{Reason: reason}) }
 
-// HoldingLost implements conn.Session: a gateway's clients see it where they describe the semaphore.
+// HoldingLost implements conn.Session: a gateway's clients see the loss when they describe the semaphore.
 func (s *Session) HoldingLost(*protocol.HoldingLost) {}
 
-// Inbox implements conn.Session: a handle opens none.
+// Inbox implements conn.Session: a handle opens no inbox.
 func (s *Session) Inbox(*conn.Conn, *protocol.Inbox) {}
 
-// ConnectionLost implements conn.Session. What waits over a connection to another host than the home's is lost with it
-// too, so the handle is over whichever it is.
+// ConnectionLost implements conn.Session. Requests that wait over a connection to another host than the home are lost
+// with the connection too, so the handle is over after the loss of any connection.
 func (s *Session) ConnectionLost(_ *conn.Conn, err error) { s.finish(err) }
 
-// finish ends the handle, once: what is asked for fails, and its owner gets the last event.
+// finish ends the handle, once: requests fail, and the owner gets the last event.
 func (s *Session) finish(why error) {
 	if s.end(why) && s.params.Over != nil {
 		s.params.Over(why)
 	}
 }
 
-// end is finish without the last event. It returns false where the handle was over before.
+// end is finish without the last event. It returns false if the handle was over before.
 func (s *Session) end(why error) bool {
 	s.mu.Lock()
 	if s.over != nil {
@@ -126,15 +126,15 @@ func (s *Session) end(why error) bool {
 	return true
 }
 
-// Err returns nil while the handle is attached as far as is known, and what its last event says after that.
+// Err returns nil while the handle is attached as far as is known, and the error of the last event afterwards.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.over
 }
 
-// refusal makes an error of a host's answer to what a session asks for the error that the handle ends with, nil where
-// it does not end with it.
+// refusal converts a host's refusal of a session's request into the error that the handle ends with, nil if the handle
+// goes on.
 func (s *Session) refusal(err error, from *conn.Conn) error {
 	switch failure.Refusal(err) {
 	case protocol.StatusSessionExpired:

@@ -5,9 +5,9 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Renew has the host vouch for the session: where done gets nil, its lease counts from before the call, as after an
-// attach. What is asked for next goes out behind the ping, so both take one round trip. done is called once, perhaps
-// before Renew returns, perhaps on the goroutine that reads a connection: it must not block.
+// Renew has the host vouch for the session: if done gets nil, the lease counts from before the call, as after an
+// attach. The next request goes out behind the ping, so both take one round trip. done is called once, perhaps before
+// Renew returns, perhaps on the goroutine that reads a connection: it must not block.
 func (s *Session) Renew(done func(error)) {
 	if err := s.Err(); err != nil {
 		done(err)
@@ -18,8 +18,8 @@ func (s *Session) Renew(done func(error)) {
 	}
 }
 
-// renewal waits for the answer to a ping. The handle was attached before the ping was sent; where it is attached still
-// when the answer is read, the answer speaks of it.
+// renewal waits for the answer to a ping. The handle was attached before the ping was sent; if the handle is still
+// attached when the answer is read, the answer vouches for the handle.
 type renewal struct {
 	session *Session
 	done    func(error)

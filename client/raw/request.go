@@ -12,21 +12,22 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Reply gets what comes of a request: the answer of the host, whatever its result, or the error that the handle ended
-// with before. After an acquire that is queued come once more, in the same form, GRANTED, TIMED_OUT or ABORTED, or an
-// answer that says the same of it: an acquire that was moved to another host is asked for again there. After a
-// description that has left a watch comes CHANGED. Nothing more comes after those, and after an error.
+// Reply gets everything that comes of a request: the answer of the host, whatever the result, or the error of the
+// handle's end. After the answer to an acquire that is queued comes a second message, in the same form: GRANTED,
+// TIMED_OUT or ABORTED, or an answer that says as much, because an acquire that was moved to another host is sent
+// again. After a description that has left a watch comes CHANGED. Nothing follows these messages, nor an error.
 //
-// It is called on the goroutine that reads a connection: it must not block. The answer is valid only until it returns.
+// Reply is called on the goroutine that reads a connection: it must not block. The answer is valid only until it
+// returns.
 type Reply func(a *protocol.Answer, err error)
 
-// Ask sends a request of the session about a semaphore, and sends it again where its host has moved or cannot do it at
-// the moment: so a mutation needs its number, which is the caller's, as is what it acknowledges. Where numbers arrive
-// out of order the host refuses the lower one with STALE, and has not carried it out. The message is not changed by the
-// caller until the last reply.
+// Ask sends a request of the session about a semaphore, and sends the request again if the host has moved or cannot
+// carry it out at the moment: so a mutation needs its number. The caller gives the number, and the acknowledged
+// number. If numbers arrive out of order the host refuses the lower number with STALE, and has not carried the request
+// out. The caller must not change the message until the last reply.
 func (s *Session) Ask(m protocol.RequestMessage, reply Reply) { s.ask(m, reply) }
 
-// ask is Ask. It returns nil where the reply has come already.
+// ask is Ask. It returns nil if the reply has come already.
 func (s *Session) ask(m protocol.RequestMessage, reply Reply) *request {
 	o, ok := objectOf(m)
 	if !ok || o.mutation != nil && o.mutation.Number == 0 {
@@ -53,9 +54,9 @@ func (s *Session) ask(m protocol.RequestMessage, reply Reply) *request {
 	return r
 }
 
-// Do is Ask for a caller that waits for the answer to the request: read gets that of a success. What comes later, of an
-// acquire that is queued or a watch that was left, goes to later. Where that is nil, or the context ends, the handle
-// forgets the request: it is not sent again, and nothing that is still to come of it is kept.
+// Do is Ask for a caller that waits for the answer to the request: read gets the answer of a success. Further
+// messages, for a queued acquire or a watch that was left, go to later. If later is nil, or the context ends, the
+// handle forgets the request: it is not sent again, and further messages are dropped.
 func (s *Session) Do(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer), later Reply) error {
 	w := &waitedFor{read: read, later: later, done: make(chan error, 1)}
 	r := s.ask(m, w.reply)
@@ -109,22 +110,22 @@ func (w *waitedFor) leave() {
 	w.over, w.later = true, nil
 }
 
-// request is a request of a session, and all of its tries.
+// request is a request of a session, with all of its tries.
 type request struct {
 	session *Session
 	message protocol.RequestMessage
 	slot    uint16
 	reply   Reply
-	retries retry.Retries // of the try that is under way
+	retries retry.Retries // of the try under way
 
 	// Guarded by the lock of the session.
-	conn  *conn.Conn // that it was sent over
+	conn  *conn.Conn // of the latest try
 	id    uint64
-	shown bool // its answer was handed on: it waits for what comes later
+	shown bool // the answer was handed on: more messages are to come
 }
 
-// sendAtOnce sends the request where a connection to its host is there, over which the session acts. The lock of the
-// session is held: so requests of one goroutine are sent in their order.
+// sendAtOnce sends the request if a connection to the right host is there, over which the session acts. The lock of
+// the session is held: so requests of one goroutine are sent in their order.
 func (r *request) sendAtOnce() bool {
 	s := r.session
 	h := s.client.cluster.Host(cluster.LeaderAt(r.slot))
@@ -149,7 +150,7 @@ func (r *request) send(to *conn.Conn) (err error) {
 	return err
 }
 
-// sendLater sends the request when it can be, after what an earlier try failed with; nil for none.
+// sendLater sends the request when it can be sent. failed is the error of an earlier try; nil for none.
 func (r *request) sendLater(failed error) {
 	s := r.session
 	if !s.client.scope.Go(func() { r.sendUntilSent(failed) }) {
@@ -186,7 +187,7 @@ func (r *request) sendUntilSent(err error) {
 	}
 }
 
-// pause waits before the next try. It returns false where there is none.
+// pause waits before the next try. It returns false if there is no next try.
 func (r *request) pause(err error, to *conn.Conn, h *cluster.Host) bool {
 	s := r.session
 	if why := s.refusal(err, to); why != nil {
@@ -234,7 +235,7 @@ func (r *request) Answered(from *conn.Conn, a *protocol.Answer) {
 	}
 }
 
-// again returns why the request is to be sent again, nil where it is not.
+// again returns why the request is to be sent again, nil if it is not.
 func (r *request) again(from *conn.Conn, a *protocol.Answer) error {
 	result := &a.Result
 	if a.Kind == protocol.KindAborted && a.Aborted.Result.Status != protocol.StatusAborted {
@@ -250,7 +251,7 @@ func (r *request) again(from *conn.Conn, a *protocol.Answer) error {
 	return nil
 }
 
-// Lost implements conn.Handler: the handle is over with the connection, and with it the request.
+// Lost implements conn.Handler: the handle is over with the connection, and the request with the handle.
 func (r *request) Lost(*conn.Conn, error) {}
 
 // fail ends the request with its handle.
@@ -259,7 +260,7 @@ func (r *request) fail(why error) {
 	r.reply(nil, why)
 }
 
-// drop ends the request for a caller that wants nothing more of it.
+// drop ends the request for a caller that wants no further message.
 func (r *request) drop() {
 	s := r.session
 	s.mu.Lock()
@@ -271,7 +272,7 @@ func (r *request) drop() {
 	}
 }
 
-// forget lets what the host still says of the request be dropped.
+// forget lets further messages of the host about the request be dropped.
 func (r *request) forget() {
 	s := r.session
 	s.mu.Lock()
@@ -282,7 +283,7 @@ func (r *request) forget() {
 	}
 }
 
-// end hands on the last that comes of the request.
+// end hands on the last message of the request.
 func (r *request) end(a *protocol.Answer, err error) {
 	s := r.session
 	s.mu.Lock()

@@ -8,11 +8,11 @@ import (
 // route is where a request without a session goes, and how often.
 type route struct {
 	target   cluster.Target
-	numbered *protocol.Numbered // of the request, where it has one
-	once     bool               // it is not sent again where it may have been carried out
+	numbered *protocol.Numbered // a field of the request, if it has one
+	once     bool               // not sent again if a try may have been carried out
 }
 
-// routeOf returns the route of a request; ok is false for one that has none here.
+// routeOf returns the route of a request; ok is false for a request without a route here.
 func routeOf(m protocol.RequestMessage) (r route, ok bool) {
 	switch m := m.(type) {
 	case *protocol.NodeCreate:
@@ -45,15 +45,15 @@ func routeOf(m protocol.RequestMessage) (r route, ok bool) {
 	return r, true
 }
 
-// object is what a request of a session says of the semaphore that it is about.
+// object is the part of a session's request that names the semaphore.
 type object struct {
 	session  *uint64
 	node     *uint64
 	name     []byte
-	mutation *protocol.Mutation // nil of a read
+	mutation *protocol.Mutation // nil for a read
 }
 
-// objectOf returns what a request says of its semaphore; ok is false where it is about none.
+// objectOf returns the part of a request that names the semaphore; ok is false if the request is about no semaphore.
 func objectOf(m protocol.RequestMessage) (o object, ok bool) {
 	of := func(of *protocol.Mutation, node *uint64, name []byte) object {
 		return object{session: &of.SessionID, node: node, name: name, mutation: of}
@@ -79,7 +79,7 @@ func objectOf(m protocol.RequestMessage) (o object, ok bool) {
 	return o, true
 }
 
-// sinceOf returns what the answer to a change of nodes says for numbered requests that come later.
+// sinceOf returns the number in the answer to a change of nodes that later numbered requests go by.
 func sinceOf(a *protocol.Answer) uint64 {
 	switch a.Kind {
 	case protocol.KindNodeCreate.Answer():

@@ -17,18 +17,18 @@ import (
 type Params struct {
 	// Path of the node; for Start only.
 	Path string
-	// Timeout and Description are those of the session; an attach changes them where they differ, unless it keeps them.
+	// Timeout and Description belong to the session; an attach changes both if they differ, unless Keep is set.
 	Timeout     time.Duration
 	Description string
 	Keep        bool
-	// Key protects the session, Sequence is its owner's count of attaches.
+	// Key protects the session, Sequence is the owner's count of attaches.
 	Key      []byte
 	Sequence uint64
 	// DrawNumbers has an attach draw numbers for the session's mutations: see Session.NumberBase.
 	DrawNumbers bool
-	// Over is called once, when nothing comes any more for the handle that Start or Attach has returned, unless Detach
-	// or Stop has ended it. It must not block. The error is an Ended where the session is over, client.ErrBadSession
-	// where it was attached elsewhere, and else client.ErrUnavailable: attach again.
+	// Over is called once, when nothing more comes for the handle that Start or Attach has returned, unless Detach or
+	// Stop has ended the handle. Over must not block. The error is an Ended if the session is over,
+	// client.ErrBadSession if the session was attached elsewhere, and else client.ErrUnavailable: attach again.
 	Over func(err error)
 }
 
@@ -38,21 +38,21 @@ type Session struct {
 	params  Params
 	id      uint64
 	node    uint64
-	numbers uint64 // the base of those that were drawn
+	numbers uint64 // the base of the drawn numbers
 	timeout time.Duration
 	stripe  int
 	ctx     context.Context // ends with the handle
 	cancel  context.CancelCauseFunc
 
-	// The lease counts from sent, when the request that attached the session was sent. A ping counts where it was sent
-	// after since.
+	// The lease counts from sent, the moment when the request that attached the session was sent. A ping counts if it
+	// was sent after since.
 	sent, since scope.Instant
-	home        *conn.Conn // that the session is attached over
+	home        *conn.Conn // the session is attached over home
 
-	mu       sync.Mutex // guards what follows; a connection's lock is taken under it
-	over     error      // why nothing comes any more; nil before
+	mu       sync.Mutex // guards the fields below; a connection's lock is taken under mu
+	over     error      // why nothing more comes; nil before
 	bound    map[*conn.Conn]*binding
-	requests map[*request]struct{} // those for which something is still to come
+	requests map[*request]struct{} // requests that wait for messages
 }
 
 // Ended is the error of a session that is over.
@@ -71,7 +71,7 @@ var (
 	errNoDetach = &protocol.Error{Status: protocol.StatusUnsupported, Message: "the host cannot detach sessions"}
 )
 
-// Start starts a session at some host that leads a shard. Where the caller's context ends first, the session is ended.
+// Start starts a session at some host that leads a shard. If the caller's context ends first, the session is ended.
 func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	return s, err
 }
 
-// Attach attaches a session that is there, and gives it the timeout and the description of the params, unless they say
-// Keep. A handle that the session has in this Client is over then.
+// Attach attaches an existing session, and gives it the timeout and the description of the params, unless they say
+// Keep. An earlier handle of the session in this Client is over then.
 func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (c *Client) Attach(ctx context.Context, id uint64, p Params) (s *Session, e
 
 func millis(d time.Duration) uint64 { return uint64(max(d, 0).Milliseconds()) }
 
-// open attaches a session over a connection, or starts one where the id is 0.
+// open attaches a session over a connection, or starts a session if the id is 0.
 func (c *Client) open(
 	ctx context.Context, to *conn.Conn, id uint64, p Params, m protocol.RequestMessage,
 ) (*Session, error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Act carries an act out. The methods that follow are the same, one for each verb.
+// Act carries out an act. The methods below do the same, one method for each verb.
 func (r *Rollout) Act(ctx context.Context, act Act) error {
 	return r.change(ctx, OpAct, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.RolloutAct{NodeID: k.Node, Name: k.Name, Act: act}
@@ -26,8 +26,8 @@ func (r *Rollout) Resume(ctx context.Context, by By) error {
 }
 
 // Promote gives the version to the locations, or to all, without waiting for delays, gates and the locations before;
-// with a seq of 0 each gets what it would get next if no delay were left. A location that has the version already
-// counts as having reached it.
+// with a seq of 0 each location gets the version that the location would get next if no delay were left. A location
+// that has the version already counts as having reached it.
 func (r *Rollout) Promote(ctx context.Context, by By, seq uint64, locations ...string) error {
 	return r.Act(ctx, Act{Verb: Promote, By: by, Seq: seq, Locations: locations})
 }
@@ -38,12 +38,13 @@ func (r *Rollout) Abort(ctx context.Context, by By) error {
 }
 
 // Rollback lets the locations, or all, go back to a version: one after the other, in the order and with the delays of
-// the rollout, or fast, all at once. They do not get the versions above it that there are now.
+// the rollout, or fast, all at once. The locations do not get the present versions above the given version.
 func (r *Rollout) Rollback(ctx context.Context, by By, seq uint64, fast bool, locations ...string) error {
 	return r.Act(ctx, Act{Verb: Rollback, By: by, Seq: seq, Fast: fast, Locations: locations})
 }
 
-// Bypass takes the locations out of the order: they keep what they have, and the next ones follow those before them.
+// Bypass takes the locations out of the order: they keep their targets, and the next locations follow the locations
+// before the bypassed ones.
 func (r *Rollout) Bypass(ctx context.Context, by By, locations ...string) error {
 	return r.Act(ctx, Act{Verb: Bypass, By: by, Locations: locations})
 }
@@ -53,13 +54,13 @@ func (r *Rollout) Unbypass(ctx context.Context, by By, locations ...string) erro
 	return r.Act(ctx, Act{Verb: Unbypass, By: by, Locations: locations})
 }
 
-// Withdraw has a version never chosen again. Targets of it that are not reached are given up.
+// Withdraw has a version never chosen again. Targets of the version that are not reached are given up.
 func (r *Rollout) Withdraw(ctx context.Context, by By, seq uint64) error {
 	return r.Act(ctx, Act{Verb: Withdraw, By: by, Seq: seq})
 }
 
-// Retry assigns targets of the locations, or of all, again that were given up, are stuck, or fail in some instance. It
-// ends a halt.
+// Retry assigns the targets of the locations, or of all locations, again if the targets were given up, are stuck, or
+// fail in some instance. Retry ends a halt.
 func (r *Rollout) Retry(ctx context.Context, by By, locations ...string) error {
 	return r.Act(ctx, Act{Verb: Retry, By: by, Locations: locations})
 }

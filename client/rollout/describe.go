@@ -14,21 +14,21 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// describeTries is how often a rollout is read again that changes between its pages.
+// describeTries is how often a rollout is read again because the rollout changed between the pages.
 const describeTries = 5
 
 // ReadOption sets how a rollout is read.
 type ReadOption func(*protocol.RolloutDescribe)
 
-// Consistency asks for more, or less, than the node's config does.
+// Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
 func Consistency(mode client.Consistency) ReadOption {
 	return func(m *protocol.RolloutDescribe) { m.Consistency = protocol.Consistency(mode) }
 }
 
-// WithReasons asks why the rollout does not move. It takes the host a look at every instance.
+// WithReasons asks why the rollout does not move. The host has to look at every instance for the answer.
 func WithReasons() ReadOption { return func(m *protocol.RolloutDescribe) { m.Why = true } }
 
-// The ids of rows say what they are, by the rest that four leaves.
+// The ids of rows say the type of the row, by the remainder of a division by four.
 const (
 	rowKinds    = 4
 	locationRow = 0
@@ -115,7 +115,7 @@ type page struct {
 	first  bool
 }
 
-// page reads the page that m asks for, and makes m ask for the next one, or for none.
+// page reads the page that m asks for, and makes m ask for the next page; after the last page m.After is 0.
 func (r *Rollout) page(
 	ctx context.Context, m *protocol.RolloutDescribe, add func(page) error,
 ) (revision uint64, err error) {
@@ -131,7 +131,7 @@ func (r *Rollout) page(
 	return revision, cmp.Or(err, failed(OpDescribe, r.Name(), bad))
 }
 
-// pages reads a part of the rollout. whole says that all pages were of one moment.
+// pages reads a part of the rollout. whole reports whether all pages show a single moment.
 func (r *Rollout) pages(
 	ctx context.Context, part string, options []ReadOption, add func(page) error,
 ) (whole bool, err error) {
@@ -153,7 +153,7 @@ func newDescribe(part string, options []ReadOption) *protocol.RolloutDescribe {
 	return m
 }
 
-// rows reads the rows of a part, each of which is one record.
+// rows reads the rows of a part. Each row is one record.
 func rows[T any, P object.Record[T]](
 	ctx context.Context, r *Rollout, part string, options []ReadOption,
 ) (list []T, err error) {
@@ -164,12 +164,12 @@ func rows[T any, P object.Record[T]](
 	return list, err
 }
 
-// Watch returns the states of the rollout, for a screen: the present one first, and then the newest whenever it has
-// changed, with the reasons why it does not move, and at least so often, because time alone changes phases, reasons and
-// ages; 0 leaves that out. The rollout need not exist.
+// Watch returns the states of the rollout, for a screen: the present state first, and then the newest state whenever
+// the rollout has changed, with the reasons why the rollout does not move. A state comes at least once in the time
+// every, because time alone changes phases, reasons and ages; with 0 only changes count. The rollout need not exist.
 //
 // The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections do
-// not end it.
+// not end the loop.
 func (r *Rollout) Watch(ctx context.Context, every time.Duration) iter.Seq2[*State, error] {
 	states := object.States[State]{
 		Read: func(ctx context.Context, mode ...client.Consistency) (*State, uint64, error) {

@@ -1,7 +1,7 @@
 // Package rollout brings versions to the instances of a service in stages: to one location after the other, in an
-// order, with a delay behind the one before it.
+// order, with a delay behind the location before.
 //
-// An instance joins a location, and is yielded the targets that it is to bring into use:
+// An instance joins a location, and is yielded the targets that the instance is to bring into use:
 //
 //	m, err := rollout.Join(ctx, session, "dns", rollout.Instance{Name: hostname, Location: "sas"})
 //	...
@@ -16,15 +16,16 @@
 //		m.Reached(ctx, t) // the first makes it a leader, whose progress counts
 //	}
 //
-// Versions are published by Publish, or made by a Source that is asked for them. A Gate checks the targets of a
-// location before the next ones get them. Of and In return a handle for operators, who pause, promote, abort, roll back
-// and ask why nothing moves; Watch is for screens.
+// Versions are published by Publish, or made by a Source that the rollout asks for versions. A Gate checks the targets
+// of a location before the next locations get them. Of and In return a handle for operators. An operator pauses,
+// promotes, aborts, rolls back and asks why nothing moves; Watch is for screens.
 //
 // # Caveats
 //
-// A rollout hands out versions and carries no data: a payload is up to 64 KiB, and mostly the name of something. Order
-// and delays hold for what instances are given, not for what they do with it. An instance is counted until its session
-// ends: one that dies holds its location up for the timeout of its session.
+// A rollout hands out versions and transports no data: a payload is up to 64 KiB, and mostly the name of something.
+// Order and delays hold for the targets that instances are given, not for the use that instances make of the targets.
+// An instance counts until its session ends: an instance that dies holds its location up for the timeout of the
+// session.
 //
 // The doc of the project on rollouts says what is guaranteed.
 package rollout

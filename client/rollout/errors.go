@@ -11,18 +11,18 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// What this package says by itself, to be tested for with errors.Is. Refusals of a host are errors of package client.
+// Errors that this package reports, to be tested for with errors.Is. Refusals of a host are errors of package client.
 var (
-	// ErrNotFound: there is no rollout of that name, or not the location, gate or version that was named. It is
-	// client.ErrNotFound too.
+	// ErrNotFound: no rollout has the name, or the rollout does not have the given location, gate or version. The
+	// error is client.ErrNotFound too.
 	ErrNotFound = errors.New("there is no such rollout, or no such part of it")
 	// ErrLeft: the member, or the source, has ended its part.
 	ErrLeft = errors.New("it takes part no more")
-	// ErrSuperseded: the location has another target, or none.
+	// ErrSuperseded: the location has another target, or no target.
 	ErrSuperseded = errors.New("the target has been superseded")
 )
 
-// failed names the operation and its subject in front of an error.
+// failed puts the operation and the subject in front of an error.
 func failed(operation client.OperationKind, name string, err error) error {
 	if err == nil {
 		return nil
@@ -34,7 +34,7 @@ func failed(operation client.OperationKind, name string, err error) error {
 	return failure.Of("rollout", verb, strconv.Quote(name), err)
 }
 
-// isFinal reports whether an error is one that no other program can mend, or the end of the context.
+// isFinal reports whether no other program can mend an error, or the context has ended.
 func isFinal(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, client.ErrBadRequest) ||
 		errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrUnsupported) ||

@@ -21,28 +21,29 @@ func (r *Rollout) Judge(ctx context.Context, j Judgement) error {
 	}, nil)
 }
 
-// takenUpWithin is how long a check waits until others can see that it has begun.
+// takenUpWithin is how long a check waits until hosts show that the check has begun.
 const takenUpWithin = time.Second
 
 // GateOption sets how a gate is checked.
 type GateOption func(*checker)
 
-// CheckedBy is who checks, for people.
+// CheckedBy is the name of the checker, for people.
 func CheckedBy(name string) GateOption { return func(c *checker) { c.judgement.By = name } }
 
 type checker struct {
 	rollout   *Rollout
-	judgement Judgement // what is the same in all
+	judgement Judgement // the common part of all judgements
 	check     func(context.Context, Version) Verdict
 }
 
-// Gate checks the targets of a location at one of its gates, each once, until the context or the session ends; it
-// returns why. client.ErrNotFound says that there is no such rollout, location or gate.
+// Gate checks the targets of a location at a gate of the location, each target once, until the context or the session
+// ends; the error says why. client.ErrNotFound says that the rollout, the location or the gate does not exist.
 //
-// Why of a rollout names the checker from when it takes a target up, by CheckedBy, and says how long ago that was.
+// Why of a rollout names the checker, by CheckedBy, from the moment when the checker takes a target up, with the time
+// since.
 //
-// check gets the version of a target, with its payload and label, and returns when it has found out. Its context ends
-// when the location has another target: what it returns is not used then. It runs on the goroutine of the call.
+// check gets the version of a target, with payload and label, and returns a verdict. The context ends when the
+// location has another target: the verdict is not used then. check runs on the goroutine of the call.
 func Gate(
 	ctx context.Context, s *client.Session, name, location, gate string,
 	check func(ctx context.Context, v Version) Verdict, options ...GateOption,
@@ -99,8 +100,8 @@ func (c *checker) run(ctx context.Context) error {
 	}
 }
 
-// takeUp says who checks a target, for those who ask why it is not reached. A gate of which something was said stays
-// as it is. A check does not wait for that for long, and does not need it.
+// takeUp reports who checks a target, for operators who ask why the target is not reached. A gate with a verdict or a
+// checker stays as it is. A check waits only for a short time until the report is known, and does not need the report.
 func (c *checker) takeUp(ctx context.Context, j Judgement) {
 	ctx, cancel := context.WithTimeout(ctx, takenUpWithin)
 	defer cancel()

@@ -12,13 +12,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// again is the backoff between tries to take part again: what has thrown one instance out has mostly thrown out many.
+// again is the backoff between tries to take part again: a failure that has thrown one instance out has mostly thrown
+// out many.
 var again = retry.Backoff{First: 50 * time.Millisecond, Most: 5 * time.Second}
 
-// ownNameTries is how often an instance whose session was replaced asks for the name that it had: a few seconds.
+// ownNameTries is how often an instance whose session was replaced asks for its old name: a few seconds.
 const ownNameTries = 8
 
-// keep sends what is wanted whenever hosts may not have it, until the member ends.
+// keep sends the wanted position whenever hosts may not have it, until the member ends.
 func (m *Member) keep() {
 	defer close(m.done)
 	for {
@@ -42,9 +43,9 @@ func (m *Member) keep() {
 	}
 }
 
-// syncAgain tries until hosts have what is wanted, or the member ends: the error is its cause. It gives up over nothing
-// else, because what refuses an instance that was there before can be mended by others: by the end of its own session
-// of before, or by an operator.
+// syncAgain tries until hosts have the wanted position, or the member ends: the error is the cause of the end. No
+// other error ends the tries, because the refusal of an instance that had joined can be mended: by the end of the
+// instance's own former session, or by an operator.
 func (m *Member) syncAgain() error {
 	for failures := 0; ; failures++ {
 		err := m.send(m.ctx, OpReport, m.sendWanted)
@@ -62,7 +63,7 @@ func (m *Member) syncAgain() error {
 	}
 }
 
-// sync lets hosts have what is wanted, and leaves it to keep where that fails.
+// sync sends the wanted position, and leaves the sending to keep after a failure.
 func (m *Member) sync(ctx context.Context, operation client.OperationKind) error {
 	err := m.send(ctx, operation, m.sendWanted)
 	if err != nil {
@@ -71,7 +72,7 @@ func (m *Member) sync(ctx context.Context, operation client.OperationKind) error
 	return err
 }
 
-// sendWanted sends what hosts may not have of the report and the role.
+// sendWanted sends the parts of the report and of the role that hosts may not have.
 func (m *Member) sendWanted(ctx context.Context, in *incarnation.Incarnation) error {
 	if err := m.sendReport(ctx, in); err != nil {
 		return err
@@ -79,8 +80,8 @@ func (m *Member) sendWanted(ctx context.Context, in *incarnation.Incarnation) er
 	return m.sendRole(ctx, in)
 }
 
-// send calls f while no other call sends, once the session has joined by the incarnation that it has, and again where
-// it turns out that it has not.
+// send calls f while no other call sends, once the session has joined by its incarnation. If a host says that the
+// incarnation has not joined, send joins and calls f again.
 func (m *Member) send(
 	ctx context.Context, operation client.OperationKind, f func(context.Context, *incarnation.Incarnation) error,
 ) error {
@@ -121,7 +122,7 @@ func (m *Member) joinAnd(
 	if before != in {
 		err := m.join(ctx, in)
 		for tries := 0; before != nil && errors.Is(err, client.ErrAlreadyExists) && tries < ownNameTries; tries++ {
-			// The session before this one has ended, and its instance goes within a moment.
+			// The session before this session has ended, and its instance goes within a moment.
 			if err := pause(ctx, in.Context(), retry.Requests.Pause(tries)); err != nil {
 				return err
 			}
@@ -151,7 +152,7 @@ func pause(ctx, other context.Context, d time.Duration) error {
 	}
 }
 
-// lost notes that the incarnation has not joined. It returns false where that was known.
+// lost notes that the incarnation has not joined. It returns false if the member knew so already.
 func (m *Member) lost(in *incarnation.Incarnation) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +163,7 @@ func (m *Member) lost(in *incarnation.Incarnation) bool {
 	return was
 }
 
-// raiseDoubt has keep look whether hosts have what is wanted.
+// raiseDoubt makes keep check whether hosts have the wanted position.
 func (m *Member) raiseDoubt() {
 	select {
 	case m.doubt <- struct{}{}:
@@ -185,8 +186,8 @@ func (m *Member) join(ctx context.Context, in *incarnation.Incarnation) error {
 	return nil
 }
 
-// lookUp asks what the target is after the instance has joined again, and drops what is known of another one: a report
-// is sent again only if it is about this very target. Of another one hosts only learn which version is in use.
+// lookUp asks for the target after the instance has joined again, and drops a report about another target: a report is
+// sent again only if it is about this very target. Otherwise hosts only learn which version is in use.
 func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error {
 	m.mu.Lock()
 	about, asked := m.about, m.asked
@@ -197,7 +198,7 @@ func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error 
 	}
 	t, _, err := m.askFor(ctx, in, current)
 	if errors.Is(err, client.ErrFenced) {
-		return nil // it was there all the time, and has reported more: what is wanted is sent as it is
+		return nil // the instance never left, and has reported more: the report is sent as it is
 	}
 	if err != nil {
 		m.lost(in) // so that it is asked for again
@@ -215,7 +216,7 @@ func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error 
 	return nil
 }
 
-// sendReport sends the report that is wanted. One that is refused for good is not sent again.
+// sendReport sends the wanted report. A report that is refused for good is not sent again.
 func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) error {
 	m.mu.Lock()
 	report := m.wanted.report
@@ -234,12 +235,12 @@ func (m *Member) sendReport(ctx context.Context, in *incarnation.Incarnation) er
 		m.mu.Unlock()
 	}
 	if errors.Is(err, client.ErrPreconditionFailed) {
-		m.lost(in) // the location was removed: only joining can help, once it is there again
+		m.lost(in) // the location was removed: only joining can help, once the location is back
 	}
 	return err
 }
 
-// sendRole sends the role that is wanted.
+// sendRole sends the wanted role.
 func (m *Member) sendRole(ctx context.Context, in *incarnation.Incarnation) error {
 	m.mu.Lock()
 	leader := m.wanted.leader

@@ -13,12 +13,12 @@ import (
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
-// Member is an instance that has joined a rollout, from Join until Leave or the end of its session. It is safe for use
+// Member is an instance that has joined a rollout, from Join until Leave or the end of the session. It is safe for use
 // by many goroutines.
 //
-// What it says of itself is a state, not a message: the newest report and role are what the rollout learns, again too,
-// after a session with client.Renew has been replaced. Where a call fails because its context ends, the member goes on
-// by itself.
+// A member reports a state, not messages: the rollout learns the newest report and role, and learns both again after a
+// session with client.Renew has been replaced. If a call fails because the context ends, the member goes on sending by
+// itself.
 type Member struct {
 	rollout  *Rollout
 	instance Instance
@@ -26,27 +26,27 @@ type Member struct {
 	ctx      context.Context // ends with the member, with its cause
 	end      context.CancelCauseFunc
 	sending  chan struct{} // holds one: only one call sends at a time
-	doubt    chan struct{} // holds one: hosts may not have what is wanted
+	doubt    chan struct{} // holds one: hosts may not have the wanted position
 	done     chan struct{}
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	joined *incarnation.Incarnation
 	wanted position
-	known  position // to hosts, since it has joined
-	about  *Target  // what the report is about, nil for none
+	known  position // to hosts, since the instance has joined
+	about  *Target  // the target of the report, nil for none
 	// present is the newest target that Targets has seen.
 	present *Target
-	asked   *Target // that Ask answered last
+	asked   *Target // the latest answer to Ask
 	endAsk  context.CancelCauseFunc
-	first   bool             // a target was reached, or the role set by hand: success makes it no leader any more
+	first   bool             // a target was reached, or the role set by hand: no success changes the role now
 	failed  int              // attempts at the target of the report
-	retry   time.Time        // when it is to be tried again; zero where it is not
-	loop    *object.Follower // of Targets; nil where none runs
+	retry   time.Time        // of the target after a failure; zero for no retry
+	loop    *object.Follower // of Targets; nil if no loop runs
 	err     error            // of the latest try to send
 	over    bool
 }
 
-// position is what an instance says of itself.
+// position is the report and the role of an instance.
 type position struct {
 	report Report
 	leader bool
@@ -60,20 +60,22 @@ type joinConfig struct {
 	backoff retry.Backoff
 }
 
-// Manual leaves it to Lead when the instance becomes a leader. Otherwise the first target that it reaches makes it one.
+// Manual leaves the decision to Lead when the instance becomes a leader. Otherwise the first target that the instance
+// reaches makes the instance a leader.
 func Manual() JoinOption { return func(c *joinConfig) { c.manual = true } }
 
-// Backoff sets how long it takes until a target that failed is yielded again: a random part of a time that doubles with
-// each attempt, from first to most. Without it that is 1 to 30 seconds.
+// Backoff sets how long after a failure the target is yielded again: a random part of a time that doubles with each
+// attempt, from first to most. The default is 1 to 30 seconds.
 func Backoff(first, most time.Duration) JoinOption {
 	return func(c *joinConfig) { c.backoff = retry.Backoff{First: first, Most: most} }
 }
 
-// Join lets the session take part as an instance of a location, as a follower: it gets the targets of the location and
-// holds nothing up, until it is a leader. A session is one instance of a rollout.
+// Join lets the session take part as an instance of a location. The instance begins as a follower: it gets the targets
+// of the location and holds nothing up, until the instance is a leader. A session is one instance of a rollout.
 //
-// client.ErrAlreadyExists says that another session has joined under the name, and which; it is free when that session
-// has ended. client.ErrPreconditionFailed says that there is no such location, and which there are.
+// client.ErrAlreadyExists says that another session has joined under the name, and names the session; the name is free
+// when the session has ended. client.ErrPreconditionFailed says that the location does not exist, and lists the
+// locations of the rollout.
 func Join(
 	ctx context.Context, s *client.Session, name string, instance Instance, options ...JoinOption,
 ) (*Member, error) {
@@ -99,8 +101,9 @@ func Join(
 	return m, nil
 }
 
-// Reached reports that the target is in use. The first time it makes the instance a leader, unless it is Manual. Of a
-// target that the location has no more nothing is reported: the error is ErrSuperseded, as of Updating and Failed.
+// Reached reports that the target is in use. The first call makes the instance a leader, unless the instance is
+// Manual. If the location has given the target up, nothing is reported: the error is ErrSuperseded, as it is for
+// Updating and Failed.
 func (m *Member) Reached(ctx context.Context, t *Target) error {
 	return m.report(ctx, t, func(r *Report) {
 		r.Current, r.Status, r.Attempts = t.Seq, OK, m.failed+1
@@ -129,7 +132,7 @@ func (m *Member) Failed(ctx context.Context, t *Target, code string, why error) 
 	})
 }
 
-// report makes a report about a target what is wanted, and sends it. change is called with the lock held.
+// report makes a report about a target the wanted report, and sends it. change is called with the lock held.
 func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) error {
 	m.mu.Lock()
 	if m.isOver(t) {
@@ -149,7 +152,7 @@ func (m *Member) report(ctx context.Context, t *Target, change func(r *Report)) 
 	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
 }
 
-// isOver reports whether this instance knows that its location has another target, or none. The lock is held.
+// isOver reports whether this instance knows that the location has another target, or no target. The lock is held.
 func (m *Member) isOver(t *Target) bool {
 	return t.ctx != nil && errors.Is(context.Cause(t.ctx), ErrSuperseded) ||
 		m.about != nil && t.Generation < m.wanted.report.Generation ||
@@ -159,7 +162,7 @@ func (m *Member) isOver(t *Target) bool {
 // Lead makes the instance a leader: the location reaches a target only when its leaders have.
 func (m *Member) Lead(ctx context.Context) error { return m.setRole(ctx, true) }
 
-// Follow makes the instance a follower again: it counts no more.
+// Follow makes the instance a follower again: its progress counts no more.
 func (m *Member) Follow(ctx context.Context) error { return m.setRole(ctx, false) }
 
 func (m *Member) setRole(ctx context.Context, leader bool) error {
@@ -169,11 +172,11 @@ func (m *Member) setRole(ctx context.Context, leader bool) error {
 	return failed(OpReport, m.rollout.Name(), m.sync(ctx, OpReport))
 }
 
-// Leave ends the instance's part. From the call on nothing is sent of it any more. The error says that no host could be
-// reached; the part ends with the session then.
+// Leave ends the instance's part. From the call on nothing is sent for the instance any more. An error says that no
+// host could be reached; the part ends with the session then.
 func (m *Member) Leave(ctx context.Context) error {
 	m.end(ErrLeft)
-	<-m.done // nothing that it sends outlasts the end
+	<-m.done // no sending outlasts the end
 	m.sending <- struct{}{}
 	defer func() { <-m.sending }()
 	m.mu.Lock()
@@ -196,12 +199,12 @@ func (m *Member) Leave(ctx context.Context) error {
 	return failed(OpLeave, m.rollout.Name(), err)
 }
 
-// Done returns a channel that is closed when the member is over for good: left, or its session ended and is not
-// renewed. Err says which.
+// Done returns a channel that is closed when the member is over for good: the member left, or the session ended and is
+// not renewed. Err says which.
 func (m *Member) Done() <-chan struct{} { return m.done }
 
-// Err returns nil while hosts have what the member says of itself, why not while that is being mended, and after Done
-// why it is over: ErrLeft, or the *client.SessionEnd.
+// Err returns nil while hosts have the position of the member, the obstacle while the member sends again, and after
+// Done why the member is over: ErrLeft, or the *client.SessionEnd.
 func (m *Member) Err() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,12 +7,12 @@ import (
 	"github.com/signalbox/signalbox/client/internal/object"
 )
 
-// History returns the targets that a location had, the oldest that is kept first.
+// History returns the targets that a location had, beginning with the oldest target that is kept.
 func (r *Rollout) History(ctx context.Context, location string, options ...ReadOption) ([]Row, error) {
 	return rows[Row](ctx, r, "history/"+location, options)
 }
 
-// Acts returns what operators did with the rollout, the oldest that is kept first.
+// Acts returns the acts of operators on the rollout, beginning with the oldest act that is kept.
 func (r *Rollout) Acts(ctx context.Context, options ...ReadOption) ([]PastAct, error) {
 	return rows[PastAct](ctx, r, "acts", options)
 }
@@ -27,8 +27,8 @@ func (r *Rollout) Why(ctx context.Context, options ...ReadOption) ([]StopReason,
 	return s.Reasons, nil
 }
 
-// Instances returns the instances that have joined in a location, in the order in which they did. Pages are not one
-// moment: what comes or goes while they are read may be there or not.
+// Instances returns the instances that have joined in a location, in the order of joining. The pages show different
+// moments: instances that come or go while the pages are read may be in the list or not.
 func (r *Rollout) Instances(
 	ctx context.Context, location string, options ...ReadOption,
 ) iter.Seq2[*InstanceState, error] {

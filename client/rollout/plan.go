@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Dry is what a dry run assumes.
+// Dry has the assumptions of a dry run.
 type Dry struct {
 	// Takes is how long leaders take to reach a target.
 	Takes time.Duration
@@ -21,8 +21,8 @@ type Dry struct {
 	Consistency client.Consistency
 }
 
-// Plan is a dry run, which changes nothing: who would get what when, if every leader reached each target in the time
-// that it takes, every gate passed then, and nothing else happened.
+// Plan is a dry run, and changes nothing: who would get which version when, if every leader reached each target in the
+// time Takes, every gate passed then, and nothing else happened.
 func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
 	err = r.read(ctx, OpPlan, func(k object.Key) protocol.RequestMessage {
 		m := &protocol.RolloutPlan{

@@ -18,39 +18,40 @@ type publication struct {
 	lease *client.Lease
 }
 
-// Label is what people call the version: a build, a commit, a timestamp.
+// Label is the name of the version for people: a build, a commit, a timestamp.
 func Label(text string) PublishOption { return func(p *publication) { p.Label = text } }
 
-// Author is who publishes it.
+// Author is who publishes the version.
 func Author(name string) PublishOption { return func(p *publication) { p.By.Author = name } }
 
-// Reason is why it is published.
+// Reason is why the version is published.
 func Reason(text string) PublishOption { return func(p *publication) { p.By.Reason = text } }
 
-// Expect publishes the version only if the newest one that there ever was has this seq, 0 for none.
-// client.ErrPreconditionFailed says that another one was published.
+// Expect publishes the version only if seq is the seq of the newest version there ever was, 0 for no version.
+// client.ErrPreconditionFailed says that another version was published.
 func Expect(seq uint64) PublishOption {
 	return func(p *publication) { p.Compare, p.Expected = true, seq }
 }
 
 // Fence publishes the version only as long as no version was published under a newer lease: client.ErrFenced says that
-// one was, or that this client has lost the lease. All publishers that are fenced must use leases of one semaphore.
+// a newer version exists, or that this client has lost the lease. All fenced publishers must use leases of one
+// semaphore.
 func Fence(lease *client.Lease) PublishOption { return func(p *publication) { p.lease = lease } }
 
-// FenceToken is Fence for a fencing token that another program has the lease of.
+// FenceToken is Fence for the fencing token of a lease of another program.
 func FenceToken(token uint64) PublishOption {
 	return func(p *publication) { p.Publication.Fence = token }
 }
 
-// Publish adds a version to the rollout of that name in the session's node, once: see Rollout.Publish.
+// Publish adds a version to the rollout of a name in the session's node, once: see Rollout.Publish.
 func Publish(
 	ctx context.Context, s *client.Session, name string, payload []byte, options ...PublishOption,
 ) (seq uint64, err error) {
 	return In(s, name).Publish(ctx, payload, options...)
 }
 
-// Publish adds a version, and returns its seq, which is larger than that of every version before. The payload is up to
-// 64 KiB that mean nothing to the rollout; it is not kept by this client.
+// Publish adds a version, and returns the seq of the version. The seq is larger than the seq of every version before.
+// The payload is up to 64 KiB that mean nothing to the rollout; this client does not keep the payload.
 func (r *Rollout) Publish(ctx context.Context, payload []byte, options ...PublishOption) (seq uint64, err error) {
 	var p publication
 	for _, o := range options {

@@ -11,22 +11,23 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// Create makes the rollout. client.ErrAlreadyExists says that there is an object of that name.
+// Create makes the rollout. client.ErrAlreadyExists says that an object has the name already.
 func (r *Rollout) Create(ctx context.Context, spec Spec, by By) error {
 	_, _, err := r.put(ctx, field.PutCreate, &spec, by, 0)
 	return err
 }
 
-// Put makes the rollout, or gives the one that is there this spec, whatever it has now.
+// Put makes the rollout, or gives an existing rollout this spec, whatever the old spec is.
 func (r *Rollout) Put(ctx context.Context, spec Spec, by By) (created bool, err error) {
 	_, created, err = r.put(ctx, field.PutEither, &spec, by, 0)
 	return created, err
 }
 
-// Alter changes the spec from what it is to what change makes of it, so that no change of another operator gets lost:
-// it is called again, with the newer spec, where another was faster. What it returns ends Alter.
+// Alter changes the spec by the function change, so that no change of another operator gets lost: if another operator
+// was faster, change is called again, with the newer spec. An error of change ends Alter.
 //
-// No target changes by it. Locations are known by their names: one that is left out is gone with its history.
+// No target changes by Alter. Locations are known by their names: a location that is left out is gone with its
+// history.
 func (r *Rollout) Alter(ctx context.Context, by By, change func(spec *Spec) error) error {
 	return object.Alter(func() (Spec, uint64, error) {
 		state, err := r.Describe(ctx, Consistency(client.Strict))
@@ -58,8 +59,8 @@ func (r *Rollout) put(
 	return revision, created, err
 }
 
-// Delete deletes the rollout. client.ErrPreconditionFailed says that instances have joined; force deletes it
-// nevertheless, and they are notified.
+// Delete deletes the rollout. client.ErrPreconditionFailed says that instances have joined; with force the rollout is
+// deleted nevertheless, and the instances are notified.
 func (r *Rollout) Delete(ctx context.Context, force bool) error {
 	return r.change(ctx, OpDelete, func(k object.Key) (protocol.RequestMessage, *protocol.Mutation) {
 		m := &protocol.RolloutDelete{NodeID: k.Node, Name: k.Name, Force: force}

@@ -9,30 +9,30 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Rollout is a rollout as operators and publishers use it: a name, which need not exist. Making one asks no host. It is
-// safe for use by many goroutines.
+// Rollout is a rollout as operators and publishers use it: a name; the rollout need not exist. Making a Rollout asks
+// no host. It is safe for use by many goroutines.
 type Rollout struct{ object object.Object }
 
-// Of returns the rollout of that name in the node of that path, for use without a session. Its changes are not
-// protected against being carried out twice: where the outcome of a try is not known they fail with
-// client.ErrUnavailable, and are not tried again.
+// Of returns the rollout of a name in the node of a path, for use without a session. Changes are not protected against
+// being carried out twice: if the outcome of a try is not known, the change fails with client.ErrUnavailable, and is
+// not tried again.
 func Of(c *client.Client, path, name string) *Rollout { return &Rollout{object.Of(c, path, name)} }
 
-// In returns the rollout of that name in the session's node. Its changes are carried out once, whatever happens to
+// In returns the rollout of a name in the session's node. Changes are carried out once, whatever happens to
 // connections and hosts, for as long as the session goes on.
 func In(s *client.Session, name string) *Rollout { return &Rollout{object.In(s, name)} }
 
 // Name returns the name of the rollout.
 func (r *Rollout) Name() string { return r.object.Name }
 
-// change carries a change out: by the session, where there is one. read copies what is wanted out of the answer.
+// change carries out a change: by the session, if there is one. read copies the wanted parts out of the answer.
 func (r *Rollout) change(
 	ctx context.Context, operation client.OperationKind, message object.Mutation, read func(a *protocol.Answer),
 ) error {
 	return failed(operation, r.Name(), r.object.Change(ctx, operation, message, read))
 }
 
-// read carries a request out that changes nothing.
+// read carries out a request that changes nothing.
 func (r *Rollout) read(
 	ctx context.Context, operation client.OperationKind, message func(object.Key) protocol.RequestMessage,
 	read func(a *protocol.Answer),
@@ -57,14 +57,16 @@ const (
 	OpPlan     client.OperationKind = "rollout_plan"
 )
 
-// follow follows a part of the rollout, until Stop. Work on what a newer view does not show ends with ErrSuperseded.
+// follow follows a part of the rollout, until Stop. Work that a newer view does not show any more ends with
+// ErrSuperseded.
 func (r *Rollout) follow(ctx context.Context, part string) *object.Follower {
 	return r.object.Follow(ctx, protocol.ObjectRollout, part, ErrSuperseded)
 }
 
-// endsParts reports whether what a session was to the rollout is gone with what a view showed before: nil for a view
-// that is the first. One that shows nothing then shows what was removed since the session took its part. Where that is
-// not known it is taken as gone: who has a part may take it again.
+// endsParts reports whether the session's part in the rollout has ended, because the rollout of the view before is
+// gone. before is nil for the first view; if the first view shows no rollout, the rollout was removed since the
+// session took its part. In doubt the part counts as ended, because a session that still has the part may take the
+// part again.
 func endsParts(before, now *view.View) bool {
 	if before == nil {
 		return !now.Exists

@@ -20,7 +20,7 @@ const farewellTime = time.Second
 // SourceOption sets how a source works.
 type SourceOption func(*source)
 
-// SourceName is what people know the source by.
+// SourceName is the name by which people know the source.
 func SourceName(name string) SourceOption { return func(s *source) { s.name = name } }
 
 // source is a session in the role of a source.
@@ -30,20 +30,21 @@ type source struct {
 	generate func(context.Context) (Version, error)
 	views    *object.Follower
 
-	in   *incarnation.Incarnation // that has the role; nil where none has
-	id   uint64                   // under which it is asked
-	done uint64                   // the ticket that was answered last
+	in   *incarnation.Incarnation // has the role; nil if no incarnation has
+	id   uint64                   // of the source, in questions
+	done uint64                   // the latest ticket that was answered
 }
 
-// Source makes versions for the rollout of that name in the session's node, whose spec says Asked, when it is asked
-// for one, until the context or the session ends; it returns why. Several sources are asked in the order in which they
-// came: the next one when the one before is gone. A session is one source of a rollout.
+// Source makes versions for the rollout of a name in the session's node. The spec of the rollout says Asked. The
+// source makes a version when it is asked for a version, until the context or the session ends; the error says why. If
+// a rollout has several sources, they are asked in the order of joining: the next source when the source before is
+// gone. A session is one source of a rollout.
 //
-// generate returns the payload, the label and the author of a version, or why there is none now: the text is in the
-// state of the rollout, and the source is asked again after the ask interval of the spec. Its context ends when the
-// question is void. It runs on the goroutine of the call, once for each question.
+// generate returns the payload, the label and the author of a version, or why there is no version now: the text is in
+// the state of the rollout, and the source is asked again after the ask interval of the spec. The context ends when
+// the question is void. generate runs on the goroutine of the call, once for each question.
 //
-// A refusal that others can mend does not end it: the rollout may be made while the source runs.
+// A refusal that other programs can mend does not end Source: the rollout may be made while the source runs.
 func Source(
 	ctx context.Context, s *client.Session, name string, generate func(ctx context.Context) (Version, error),
 	options ...SourceOption,
@@ -84,7 +85,7 @@ func (s *source) run(ctx context.Context) error {
 			continue
 		}
 		if endsParts(before, v) {
-			s.in = nil // the sources of the one before are gone with it
+			s.in = nil // the sources of the rollout before are gone with the rollout
 			s.views.WakeUp()
 		}
 		before = v
@@ -98,7 +99,7 @@ func (s *source) run(ctx context.Context) error {
 	}
 }
 
-// takeRole gives the session the role, if the incarnation that it has is without.
+// takeRole gives the session the role, if the session's incarnation is without.
 func (s *source) takeRole(ctx context.Context) error {
 	if s.in != nil && s.in.Context().Err() == nil {
 		return nil
@@ -128,14 +129,14 @@ func (s *source) roleMessage(off bool) object.Mutation {
 	}
 }
 
-// resign takes the role back, so that the next source is asked at once.
+// resign gives the role back, so that the next source is asked at once.
 func (s *source) resign(ctx context.Context) {
 	if s.in == nil || s.in.Context().Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
-	_ = object.Mutate(ctx, s.in, s.rollout.Name(), s.roleMessage(true), nil) // else it ends with the session
+	_ = object.Mutate(ctx, s.in, s.rollout.Name(), s.roleMessage(true), nil) // after an error it ends with the session
 }
 
 // answer answers a question, once.

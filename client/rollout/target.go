@@ -9,21 +9,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Target is a version that an instance is to bring into use. Its payload is shared and must not be changed.
+// Target is a version that an instance is to bring into use. The payload is shared and must not be changed.
 type Target struct {
-	// Generation is larger than those of all targets before, also where the version is one of them.
+	// Generation is larger than the generations of all targets before, even if the version had been a target before.
 	Generation uint64
 	Seq        uint64
 	Label      string
 	Payload    []byte
-	// Attempt is 1 at first, and one more each time that Failed has had it yielded again.
+	// Attempt is 1 at first, and grows by one with every yield after a Failed.
 	Attempt int
 
 	ctx context.Context
 }
 
-// Context returns a context that ends when the location has another target, or none, with ErrSuperseded as its cause;
-// and with the loop or the member that the target came from.
+// Context returns a context that ends when the location has another target, or no target, with ErrSuperseded as the
+// cause; and with the loop or the member that returned the target.
 func (t *Target) Context() context.Context { return t.ctx }
 
 func targetOf(m *protocol.RolloutTarget) *Target {
@@ -42,7 +42,7 @@ func (t *Target) same(u *Target) bool {
 	return t.Generation == u.Generation && t.Seq == u.Seq && t.Label == u.Label && bytes.Equal(t.Payload, u.Payload)
 }
 
-// targetIn reads the target that a view shows, nil where there is none.
+// targetIn reads the target in a view, nil if the view has none.
 func targetIn(v *view.View) (*Target, error) {
 	var m protocol.RolloutTarget
 	err := object.Head(v, &m)
@@ -55,5 +55,5 @@ func (t *Target) isIn(v *view.View) bool {
 	return err == nil && t.same(now)
 }
 
-// cut makes a text one for people as a rollout takes it.
+// cut shortens a text for people to the limit of a rollout.
 func cut(text string) string { return object.Cut(text, protocol.MaxRolloutTextBytes) }

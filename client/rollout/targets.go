@@ -14,12 +14,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Targets returns the targets of the instance's location: the present one first, if there is one that it has not
-// reached, and then the newest whenever there is another. Those in between are never seen. A target for which Failed
-// was called is yielded again, after a pause, for as long as the location has it. A member has one such loop at a time.
+// Targets returns the targets of the instance's location: the present target first, unless the instance has reached
+// it, and then the newest target whenever the target changes. Targets in between are never seen. After Failed a target
+// is yielded again, after a pause, for as long as the location has the target. A member has one such loop at a time.
 //
 // The loop ends with an error when the context ends, the member is over, or the client is closed; lost connections, a
-// session that is replaced, and the deletion of the rollout do not end it.
+// session that is replaced, and the deletion of the rollout do not end the loop.
 func (m *Member) Targets(ctx context.Context) iter.Seq2[*Target, error] {
 	return func(yield func(*Target, error) bool) {
 		err := m.loopOver(ctx, func(t *Target) bool { return yield(t, nil) })
@@ -29,7 +29,7 @@ func (m *Member) Targets(ctx context.Context) iter.Seq2[*Target, error] {
 	}
 }
 
-// loopOver yields targets until yield returns false: nil; or until it fails.
+// loopOver yields targets until yield returns false, and then returns nil, or until loopOver fails.
 func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -52,7 +52,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 			continue
 		}
 		if endsParts(before, v) {
-			m.rejoin() // the instances of the one before are gone with it
+			m.rejoin() // the instances of the rollout before are gone with the rollout
 		}
 		before = v
 		t, err := targetIn(v)
@@ -73,7 +73,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 	}
 }
 
-// startLoop makes a loop the one of the member.
+// startLoop makes a loop the loop of the member.
 func (m *Member) startLoop(f *object.Follower) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,8 +98,8 @@ func (m *Member) rejoin() {
 	m.raiseDoubt()
 }
 
-// isDue reports whether a target is to be yielded, and notes in it which attempt that is: it was not yielded before, or
-// failed, and is not reached.
+// isDue reports whether a target is to be yielded, and notes the number of the attempt in the target: a target is due
+// if it was not yielded before, or has failed, and is not reached.
 func (m *Member) isDue(t, last *Target) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +117,7 @@ func (m *Member) isDue(t, last *Target) bool {
 	return !t.same(last)
 }
 
-// untilRetry is how long to wait until the target that was yielded last is due again, negative where it is not.
+// untilRetry is how long to wait until the last yielded target is due again, negative for no retry.
 func (m *Member) untilRetry(last *Target) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -127,11 +127,11 @@ func (m *Member) untilRetry(last *Target) time.Duration {
 	return max(time.Until(m.retry), 0)
 }
 
-// Ask says which version is in use, 0 for none, and returns the target of the location: for instances that poll instead
-// of running a loop over Targets. next is when there may be another one, as far as time decides it; 0 is not known. The
-// target is nil where the location has none yet.
+// Ask says which version is in use, 0 for none, and returns the target of the location: for instances that poll
+// instead of running a loop over Targets. next is when the target may change, as far as time decides; 0 is not known.
+// The target is nil if the location has no target yet.
 //
-// A leader that asks when its location is ready for the next version has a source asked for it.
+// When a leader asks and the location is ready for the next version, a source is asked for the version.
 func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.Duration, err error) {
 	err = m.send(ctx, OpAsk, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
 		report := m.reportOf(current)
@@ -148,7 +148,7 @@ func (m *Member) Ask(ctx context.Context, current uint64) (t *Target, next time.
 	return t, next, nil
 }
 
-// reportOf is what an instance that asks says of the target that it was answered last.
+// reportOf is the report of an instance that asks, about the target of the latest answer.
 func (m *Member) reportOf(current uint64) Report {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,8 +173,8 @@ func (m *Member) reportOf(current uint64) Report {
 	return r
 }
 
-// answered notes a report that was sent, and the target that was answered. It returns the target to be used, which is
-// that of before where there is no other.
+// answered notes a report that was sent, and the target in the answer. It returns the target to be used: the target of
+// the answer before, if the target has not changed.
 func (m *Member) answered(report Report, t *Target) *Target {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -193,7 +193,7 @@ func (m *Member) answered(report Report, t *Target) *Target {
 	return t
 }
 
-// forgetAsked ends the target that was answered last. The lock is held.
+// forgetAsked ends the target of the latest answer to Ask. The lock is held.
 func (m *Member) forgetAsked() {
 	if m.asked != nil {
 		m.endAsk(ErrSuperseded)
@@ -201,7 +201,8 @@ func (m *Member) forgetAsked() {
 	}
 }
 
-// askTries is how often a host is asked whose version of the target was gone before it could be read.
+// askTries is how often a host is asked again because the version of the target was gone before the host could read
+// it.
 const askTries = 5
 
 var errNoPayload = errors.New("the targets changed faster than they could be read")

@@ -1,7 +1,7 @@
-// Loadgen puts a Signalbox cluster under load, measures how it does, and checks what it promises.
+// Loadgen puts a Signalbox cluster under load, measures it, and checks its promises.
 //
 //	go run ./cmd/loadgen run --workload lock --callers 512 --connections 8 --duration 10s
 //	go run ./cmd/loadgen list
 //
-// What it does is the package loadgen.
+// The work is done by the package loadgen.
 package main

@@ -11,13 +11,13 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// From the first signal on everything is taken down in order. A second one does not wait for that: where
-	// the system allows it, hosts end with this process, and only a temporary directory is left.
+	// After the first signal everything is taken down in order. A second signal does not wait for the end: if the
+	// system supports it, hosts end with this process, and only a temporary directory is left.
 	context.AfterFunc(ctx, stop)
 	os.Exit(execute(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, live: isTerminal(os.Stderr)}))
 }
 
-// streams are where a command writes to.
+// streams are the outputs of a command.
 type streams struct {
 	args     []string
 	out, err io.Writer
@@ -28,7 +28,7 @@ type streams struct {
 func execute(ctx context.Context, args []string, s streams) int {
 	s.args = args
 	root := newRoot(s)
-	root.SetArgs(append([]string{}, args...)) // never nil, which would mean those of the process
+	root.SetArgs(append([]string{}, args...)) // never nil, because nil means the arguments of the process
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	err := root.ExecuteContext(ctx)
@@ -38,6 +38,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 	return exitCode(ctx, err)
 }
 
+// isTerminal reports whether a file is a terminal: only a terminal gets the line with the progress.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

@@ -11,30 +11,31 @@ import (
 )
 
 const (
-	// turnEvery is how often the line is written, so that it is seen that something goes on.
+	// turnEvery is how often the line is written, so the reader sees the program at work.
 	turnEvery = 250 * time.Millisecond
 	// barWidth is how wide the bar is, in letters.
 	barWidth = 20
-	// lineWidth is as wide as the line may be, so that no terminal breaks it in two.
+	// lineWidth is the largest width of the line: no terminal breaks so short a line in two.
 	lineWidth = 79
 )
 
-// turns are the signs that the line begins with, one after the other.
+// turns are the signs at the beginning of the line, one after the other.
 const turns = `|/-\`
 
-// progress is one line of a terminal that is written again and again. It is to be ended with clear.
+// progress is a line of a terminal, written again and again. The caller ends the line with clear.
 type progress struct {
 	out  io.Writer
 	over chan struct{}
 	done sync.WaitGroup
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the next fields
 	last  loadgen.Progress
-	since time.Time // when that was shown; zero before there is any
+	since time.Time // the time of last; zero before the first
 	turn  int
-	width int // of the line that is there
+	width int // of the line on the terminal
 }
 
+// newProgress returns a progress without a line, and starts the goroutine that redraws the line until clear.
 func newProgress(out io.Writer) *progress {
 	p := &progress{out: out, over: make(chan struct{})}
 	p.done.Go(func() {
@@ -63,7 +64,7 @@ func (p *progress) show(x loadgen.Progress) {
 	p.draw()
 }
 
-// clear ends the line, and leaves nothing of it.
+// clear ends the line, and wipes it out.
 func (p *progress) clear() {
 	close(p.over)
 	p.done.Wait()
@@ -72,7 +73,7 @@ func (p *progress) clear() {
 	p.write("")
 }
 
-// draw writes the line as it is at the moment: time goes on between two things that are shown.
+// draw writes the line for the present moment: time goes on between two calls of show.
 func (p *progress) draw() {
 	if p.since.IsZero() {
 		return
@@ -92,6 +93,8 @@ func (p *progress) draw() {
 	p.write(line[:min(len(line), lineWidth)])
 }
 
+// write replaces the line on the terminal, and pads a shorter line with blanks to wipe out the end of the line
+// before.
 func (p *progress) write(line string) {
 	pad := strings.Repeat(" ", max(p.width-len(line), 0))
 	fmt.Fprintf(p.out, "\r%s%s\r%s", line, pad, line)

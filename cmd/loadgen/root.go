@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newRoot returns the command that all others are below.
+// newRoot returns the command above all other commands.
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "loadgen",
@@ -31,7 +31,7 @@ promises while it does.
 	return root
 }
 
-// noArguments refuses what is left of a command line after its flags.
+// noArguments refuses the arguments of a command line after its flags.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -17,11 +17,15 @@ import (
 	"github.com/signalbox/signalbox/loadgen/report"
 )
 
-// runFlags are what the flags of run fill.
+// runFlags are the values of the flags of run.
 type runFlags struct {
-	config    loadgen.Config
-	format    string
-	html      string
+	// config is filled by the flags directly; complete adds the fields made of several flags or of files.
+	config loadgen.Config
+	// format and html choose the form of the report: text or JSON on the standard output, and a page with charts in a
+	// file.
+	format string
+	html   string
+	// tokenFile, useTLS and the files of certificates are turned into config.Token and config.TLS.
 	tokenFile string
 	useTLS    bool
 	ca        string
@@ -82,6 +86,8 @@ else.`,
 	return c
 }
 
+// add declares the flags in four groups: the work, the hosts, the settings of single workloads, and the report. The
+// help lists the flags in the order of the declaration.
 func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	c := &r.config
@@ -137,6 +143,8 @@ func (r *runFlags) add(flags *pflag.FlagSet) {
 	flags.Int64Var(&c.AllowErrors, "allow-errors", 0, "how many operations may fail; -1 for any number")
 }
 
+// run makes the load, with a line of progress if the standard error is a terminal. A failed run may still have a
+// report, so the report is written before the error is returned.
 func (r *runFlags) run(c *cobra.Command, s streams) error {
 	if err := r.complete(); err != nil {
 		return usageError{err}
@@ -157,7 +165,7 @@ func (r *runFlags) run(c *cobra.Command, s streams) error {
 	return errors.Join(r.write(report, s), err)
 }
 
-// commandLine is what was typed, so that a shell takes it.
+// commandLine is the command line, quoted for a shell.
 func commandLine(args []string) string {
 	line := "loadgen"
 	for _, a := range args {
@@ -171,7 +179,7 @@ func commandLine(args []string) string {
 	return line
 }
 
-// complete reads what is not just a value.
+// complete parses the values of flags that are not plain values.
 func (r *runFlags) complete() (err error) {
 	if r.format != "text" && r.format != "json" {
 		return fmt.Errorf("the format is %q: it can be text or json", r.format)
@@ -195,6 +203,8 @@ func (r *runFlags) complete() (err error) {
 	return r.config.Validate()
 }
 
+// tls makes the configuration for connections with TLS, nil without TLS. Certificates without --tls are a mistake,
+// because the load would go over plain connections unnoticed.
 func (r *runFlags) tls() (*tls.Config, error) {
 	if !r.useTLS {
 		if r.ca != "" || r.cert != "" || r.key != "" {
@@ -240,7 +250,7 @@ func parseWeights(text string) (map[string]int, error) {
 	return weights, nil
 }
 
-// write writes the report, as it was asked for.
+// write writes the report, in the requested form.
 func (r *runFlags) write(report *report.Report, s streams) error {
 	if r.html != "" {
 		file, err := os.Create(r.html)

@@ -18,7 +18,7 @@ type startRequest struct {
 	Description string        `about:"what listings show of it"`
 }
 
-// startedSession is a session that was started.
+// startedSession is the answer of a session's start.
 type startedSession struct {
 	ID      uint64
 	Session string        `about:"for the header Signalbox-Session; who knows it can use the session"`
@@ -39,7 +39,7 @@ type acquireRequest struct {
 	Poll      *time.Duration `name:"poll" about:"how long to wait for the answer, up to a third of the session's timeout"`
 }
 
-// acquisition is what has become of an acquire.
+// acquisition is the outcome of an acquire.
 type acquisition struct {
 	Outcome string `about:"acquired, waiting (ask again under the same number), or not_acquired"`
 	Fence   uint64 `about:"the fencing token, or the place in the queue"`
@@ -64,14 +64,15 @@ type guardedUpdateRequest struct {
 type updated struct{ Revision uint64 }
 
 const (
-	// defaultTimeout is that of a session of HTTP, minTimeout the smallest: requests come less often than pings.
+	// defaultTimeout is the timeout of a session of HTTP, minTimeout the smallest timeout: requests come less often
+	// than pings.
 	defaultTimeout = 30 * time.Second
 	minTimeout     = 3 * time.Second
-	// pollParts is the part of a session's timeout that a request may wait for.
+	// pollParts is the part of a session's timeout for which a request may wait.
 	pollParts = 3
 )
 
-// ownSessionRoutes are about the caller's own sessions, and what those own.
+// ownSessionRoutes are about the caller's own sessions, and the semaphores owned by the sessions.
 func ownSessionRoutes() []route {
 	const group = "Own sessions"
 	return []route{
@@ -123,7 +124,7 @@ func startSession(ctx context.Context, c *call, q *startRequest) (s startedSessi
 		return s, refuse(protocol.StatusBadRequest, "the timeout is below "+minTimeout.String())
 	}
 	key := make([]byte, protocol.MaxKeyBytes)
-	_, _ = rand.Read(key) // it ends the program where there is no randomness
+	_, _ = rand.Read(key) // ends the program if there is no randomness
 	st := c.gateway.stays.prepare(c.caller)
 	began := time.Now()
 	started, err := c.caller.raw.Start(ctx, raw.Params{
@@ -165,7 +166,7 @@ func (a *attached) end(ctx context.Context) error {
 	return err
 }
 
-// acquire asks for a semaphore, and waits for it without the session.
+// acquire asks for a semaphore, and waits for the grant without holding the session.
 func acquire(ctx context.Context, c *call, q *acquireRequest) (got acquisition, err error) {
 	var s *raw.Session
 	var outcome protocol.AcquireOutcome
@@ -202,7 +203,7 @@ var outcomeWords = map[protocol.AcquireOutcome]string{
 	protocol.NotAcquired: "not_acquired", protocol.Acquired: "acquired", protocol.Queued: "waiting",
 }
 
-// message is the acquire as the protocol has it.
+// message is the acquire in the form of the protocol.
 func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 	wait := uint64(protocol.Forever)
 	if ar.Wait != nil {
@@ -214,7 +215,7 @@ func (ar *acquireRequest) message(m protocol.Mutation) protocol.RequestMessage {
 	}
 }
 
-// checkNode checks that the session is one of the node, once: no node gets another's id while it has sessions.
+// checkNode checks, once, that the session belongs to the node: no node gets another node's id while it has sessions.
 func (a *attached) checkNode(ctx context.Context, path string) error {
 	if a.stay.path == path {
 		return nil
@@ -230,8 +231,9 @@ func (a *attached) checkNode(ctx context.Context, path string) error {
 	return nil
 }
 
-// acquireOrCreate acquires a semaphore, and creates it where there is none. That there was none would be the answer
-// under the number of the acquire for good, so where the caller has given that, the semaphore is looked for first.
+// acquireOrCreate acquires a semaphore, and creates it if missing. An acquire of a missing semaphore would use
+// the number up: NOT_FOUND would be the answer under the number for good. So if the caller has given the number, the
+// semaphore is looked for first.
 func (a *attached) acquireOrCreate(ctx context.Context, q *acquireRequest, m mutation) error {
 	header, node := a.call.r.Header, a.call.caller.Node(q.Node)
 	var err error
@@ -254,7 +256,7 @@ func (a *attached) acquireOrCreate(ctx context.Context, q *acquireRequest, m mut
 	return a.change(ctx, header, m)
 }
 
-// awaitGrant watches the semaphore until the session owns it, or the time is over that the request may wait.
+// awaitGrant watches the semaphore until the session owns it, or the request has waited for as long as allowed.
 func (c *call) awaitGrant(
 	ctx context.Context, q *acquireRequest, s *raw.Session, got acquisition,
 ) (acquisition, error) {
@@ -269,7 +271,7 @@ func (c *call) awaitGrant(
 	defer cancel()
 	for v, err := range c.caller.Node(q.Node).Watch(waiting, q.Name, client.OwnersOnly()) {
 		if err != nil {
-			break // the time is over, or what is read next says the same
+			break // the time is over, or the next read fails too
 		}
 		if o, ok := v.Owner(got.Fence); ok && o.SessionID == s.ID() {
 			got.Outcome = outcomeWords[protocol.Acquired]

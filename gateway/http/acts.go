@@ -14,16 +14,16 @@ import (
 	"github.com/signalbox/signalbox/internal/shape"
 )
 
-// Changes whose request has a place for a reason keep it in the history by themselves. For all others the reason comes
-// in a header, and the gateway has it written into the history of the cluster.
+// A change with a place for a reason in its request keeps the reason in the history by itself. For other changes the
+// reason comes in a header, and the gateway has the reason written into the history of the cluster.
 
-// reasonHeader is why a change is asked for, escaped as in an address.
+// reasonHeader is the reason of a change, escaped as in an address.
 const reasonHeader = "Signalbox-Reason"
 
-// Act is a change that was asked for with a reason.
+// Act is a change requested with a reason.
 type Act struct {
-	Token string // by which it was asked for; empty for none
-	From  string // the address of who has asked
+	Token string // shown in the request; empty for none
+	From  string // the address of the caller
 	What  string // in words
 	Why   string
 }
@@ -31,21 +31,21 @@ type Act struct {
 const (
 	// noteTimeout is for how long the gateway tries to have an act in the history.
 	noteTimeout = 30 * time.Second
-	// actsAtOnce is how many acts are written into the history one after the other, and actEvery after what time one
-	// more may be: reasons of one client do not push the rest out of it.
+	// actsAtOnce is how many acts may be written into the history in a row, and actEvery the time until a further act
+	// may be written: the reasons of one client do not push the rest out of the history.
 	actsAtOnce = 64
 	actEvery   = 30 * time.Second
 )
 
-// acts are those that are to be written into the history.
+// acts are the acts waiting for the history.
 type acts struct {
 	queue chan Act
 
 	mu   sync.Mutex
-	next time.Time // from when on one more is allowed, less what actsAtOnce allows
+	next time.Time // from when on the next act is allowed, less the allowance of actsAtOnce
 }
 
-// admit reports whether one more may be written.
+// admit reports whether an act may be written.
 func (a *acts) admit(now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +76,7 @@ func (g *Gateway) runActs() {
 	}
 }
 
-// note has the log say what a browser has changed, and what was changed for a reason. The history gets the latter,
+// note logs the changes made by a browser, and the changes made for a reason. The history gets changes with a reason,
 // unless nothing happened.
 func (g *Gateway) note(c *call, of *route, err error) {
 	reason, _ := url.PathUnescape(c.r.Header.Get(reasonHeader))
@@ -112,7 +112,7 @@ func (r *route) keepsReason() bool {
 	return slices.ContainsFunc(shape.Fields(r.request), func(f shape.Field) bool { return f.Name == "reason" })
 }
 
-// describe says what is asked for: the words of the route, and the members of the request that people read.
+// describe returns a request in words: the words of the route, and the members readable for people.
 func describe(of *route, asked any) string {
 	words := strings.ReplaceAll(strings.TrimPrefix(of.path, version+"/"), "/", " ")
 	v := reflect.ValueOf(asked)

@@ -21,22 +21,22 @@ const (
 	acknowledgedHeader = "Signalbox-Acknowledged"
 )
 
-// attached is a session for the time of one request. Only the start of a request renews what its caller counts on; the
-// host vouches for that while the request is under way, by an attach or the answer to a ping.
+// attached is a session for the time of one request. Only the start of a request renews the time on which the caller
+// counts; the host vouches for the time while the request is under way, by an attach or by the answer to a ping.
 type attached struct {
 	*raw.Session
 	call    *call
 	stay    *stay
-	fresh   bool       // this request has attached it
-	renewed chan error // what has come of the ping; nil where the attach renews
+	fresh   bool       // attached by this request
+	renewed chan error // gets the outcome of the ping; nil if the attach renews
 }
 
-// credentials are how a caller names its session, and shows that it is its own.
+// credentials returns the text by which a caller names its session, and proves the ownership.
 func credentials(id uint64, key []byte) string {
 	return strconv.FormatUint(id, 10) + "." + hex.EncodeToString(key)
 }
 
-// parseCredentials reads what credentials has written.
+// parseCredentials reads the text of credentials.
 func parseCredentials(text string) (id uint64, key []byte, err error) {
 	number, secret, _ := strings.Cut(text, ".")
 	id, err = strconv.ParseUint(number, 10, 64)
@@ -50,8 +50,8 @@ func parseCredentials(text string) (id uint64, key []byte, err error) {
 	return id, key, nil
 }
 
-// attach takes the session of a request, until leave is called: as it has stayed since an earlier request that has
-// shown the same key, or else attached by its host, which compares the key.
+// attach takes the session of a request, until leave is called. Either the session has stayed attached since an
+// earlier request with the key of this request, or the session's host attaches the session and compares the key.
 func (c *call) attach(ctx context.Context) (*attached, error) {
 	id, key, err := parseCredentials(c.r.Header.Get(sessionHeader))
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *call) attach(ctx context.Context) (*attached, error) {
 	return a, nil
 }
 
-// attachAnew attaches the session, which renews it.
+// attachAnew attaches the session, and so renews it.
 func (a *attached) attachAnew(ctx context.Context, key []byte) error {
 	began := time.Now()
 	s, err := a.call.caller.raw.Attach(ctx, a.stay.key.session, raw.Params{Key: key, Keep: true, Over: a.stay.over})
@@ -87,14 +87,15 @@ func (a *attached) attachAnew(ctx context.Context, key []byte) error {
 	return nil
 }
 
-// lost reports whether the session has stayed until this request and is attached no more, though it may live.
+// lost reports whether the session had stayed attached before this request and is not attached now, though it may be
+// alive.
 func (a *attached) lost() bool {
 	why := a.Err()
 	return !a.fresh && why != nil && !errors.Is(why, client.ErrSessionExpired)
 }
 
-// do sends a request of the session, and once more where the session turns out not to have stayed. It takes effect once
-// all the same, by its number.
+// do sends a request of the session, and repeats the request if the session turns out not to have stayed. The request
+// takes effect once all the same, by its number.
 func (a *attached) do(ctx context.Context, m protocol.RequestMessage, read func(*protocol.Answer)) error {
 	err := a.Do(ctx, m, read, nil)
 	if err == nil || !a.lost() {
@@ -106,8 +107,8 @@ func (a *attached) do(ctx context.Context, m protocol.RequestMessage, read func(
 	return a.Do(ctx, m, read, nil)
 }
 
-// awaitRenewal waits until the host has vouched for the session: before that nothing is answered by which the caller
-// counts.
+// awaitRenewal waits until the host has vouched for the session: before, no request is answered on whose answer the
+// caller counts.
 func (a *attached) awaitRenewal(ctx context.Context) error {
 	if a.renewed == nil {
 		return nil
@@ -123,8 +124,8 @@ func (a *attached) awaitRenewal(ctx context.Context) error {
 	}
 }
 
-// withSession calls a function with the session of the request attached, for as long as a request may keep a session
-// attached that its caller may have left.
+// withSession calls a function with the session of the request attached. The function gets as much time as a request
+// may keep a session attached whose caller may have left.
 func (c *call) withSession(ctx context.Context, f func(context.Context, *attached) error) error {
 	a, err := c.attach(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (c *call) withSession(ctx context.Context, f func(context.Context, *attache
 		err = lost
 	}
 	if ctx.Err() != nil {
-		a.stay.drop() // something of it may be under way still
+		a.stay.drop() // a part of the request may be under way still
 	}
 	if errors.Is(err, client.ErrBadSession) {
 		return errUsedElsewhere
@@ -149,8 +150,8 @@ func (c *call) withSession(ctx context.Context, f func(context.Context, *attache
 var errUsedElsewhere = refuse(protocol.StatusUnavailable,
 	"another request has used the session meanwhile, by another host")
 
-// leaps are how far ahead of this host's clock the number of a mutation is, where the request gives none and an earlier
-// one was behind what the session has used: clocks of hosts differ.
+// leaps are distances from this host's clock to the number of a mutation. Leaps are for requests without a number,
+// after an earlier number was below a number used by the session: clocks of hosts differ.
 var leaps = []time.Duration{0, time.Minute, time.Hour, 24 * time.Hour, 30 * 24 * time.Hour}
 
 // mutation is a change by a session.
@@ -158,11 +159,11 @@ type mutation struct {
 	name    string // of the semaphore
 	message func(protocol.Mutation) protocol.RequestMessage
 	read    func(*protocol.Answer)
-	// doubtful reports whether what was read may be the answer to a number that was acknowledged before. It may be nil.
+	// doubtful reports whether the answer may belong to a number acknowledged before. May be nil.
 	doubtful func() bool
 }
 
-// change carries out a mutation of the session, by the number of the request, or by one that follows from the clock.
+// change makes a mutation of the session, by the number of the request, or by a number from the clock.
 func (a *attached) change(ctx context.Context, h http.Header, m mutation) error {
 	number, err := headerNumber(h, numberHeader)
 	if err != nil {
@@ -184,7 +185,7 @@ func (a *attached) change(ctx context.Context, h http.Header, m mutation) error 
 func (a *attached) changeByClock(ctx context.Context, m mutation) (err error) {
 	for _, leap := range leaps {
 		number := max(uint64(time.Now().Add(leap).UnixMicro()), a.stay.number+1)
-		a.stay.number = number + 1 // the probe may use it
+		a.stay.number = number + 1 // probe may use the second number
 		err = a.do(ctx, m.message(protocol.Mutation{Number: number, Acknowledged: number - 1}), m.read)
 		if err == nil && m.doubtful != nil && m.doubtful() {
 			err = a.probe(ctx, m.name, number+1)
@@ -199,8 +200,8 @@ func (a *attached) changeByClock(ctx context.Context, m mutation) (err error) {
 // noFence is the order id of no owner.
 const noFence = 1<<64 - 1
 
-// probe finds out whether the session has used a higher number, by a release of what it cannot own: an acquire does not
-// say so.
+// probe finds out whether the session has used a higher number, by releasing a semaphore that the session cannot own:
+// an acquire does not reveal higher numbers.
 func (a *attached) probe(ctx context.Context, name string, number uint64) error {
 	m := protocol.Mutation{Number: number, Acknowledged: number - 1}
 	err := a.do(ctx, &protocol.Release{Mutation: m, Name: []byte(name), OrderID: noFence}, nil)
@@ -210,14 +211,14 @@ func (a *attached) probe(ctx context.Context, name string, number uint64) error 
 	return err
 }
 
-// stale reports whether nothing was done because the number was behind what the session has used, or was used.
+// stale reports whether nothing was done because the number was below the session's numbers, or was used.
 func stale(err error) bool {
 	var answer *protocol.Error
 	return errors.As(err, &answer) &&
 		(answer.Status == protocol.StatusStale || answer.Status == protocol.StatusNumberReused)
 }
 
-// headerNumber reads a header that is a whole number, 0 where it is not there.
+// headerNumber reads a header with a whole number, 0 for a missing header.
 func headerNumber(h http.Header, name string) (uint64, error) {
 	text := h.Get(name)
 	if text == "" {

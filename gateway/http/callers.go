@@ -15,31 +15,32 @@ import (
 )
 
 const (
-	// maxCallers is how many tokens are in use at once. Each has a client of its own, by whose rights all is done.
+	// maxCallers is how many tokens are in use at once. Every token has its own client, and the client's requests
+	// have the rights of the token.
 	maxCallers = 256
-	// callerIdle is how long a client stays that is not used.
+	// callerIdle is how long an unused client stays.
 	callerIdle = 5 * time.Minute
 	// maxOpening is how many clients are being made at once.
 	maxOpening = 16
-	// maxRefused is of how many tokens the last refusal is kept, for requests that were there before it.
+	// maxRefused is for how many tokens the last refusal is kept, for requests that arrived before the refusal.
 	maxRefused = 256
 )
 
-// caller is a token with the client that shows it to hosts.
+// caller is a token with the client that shows the token to hosts.
 type caller struct {
 	*client.Client
 	key   [sha256.Size]byte
 	views views
-	raw   *raw.Client // by which the caller's own sessions are attached
+	raw   *raw.Client // attaches the caller's own sessions
 
-	// What follows is guarded by callers.mu.
+	// The next fields are guarded by callers.mu.
 	uses  int
 	since time.Time // the last use ended
-	// revoked: the caller is known no more, and its client is closed with the last use.
+	// revoked: the token is no longer accepted, and the client is closed with the last use.
 	revoked bool
 }
 
-// callers are those of the tokens that were used lately.
+// callers are the callers of recently used tokens.
 type callers struct {
 	open func(ctx context.Context, token string) (*client.Client, error)
 
@@ -48,20 +49,20 @@ type callers struct {
 	opening map[[sha256.Size]byte]*opening // tokens whose clients are being made
 	refused map[[sha256.Size]byte]*opening // the last refusals, of some tokens
 	closed  bool
-	// places are taken by those that are being made. Who finds none waits in turn.
+	// places are taken by clients in the making. Without a free place, a request waits in turn.
 	places chan struct{}
 }
 
 // opening is a token whose client is being made.
 type opening struct {
-	done chan struct{} // ends with that
-	// began and err, which says why there is none, are set before done ends.
+	done chan struct{} // closed at the end
+	// began and err, the reason for the lack of a client, are set before done is closed.
 	began time.Time
 	err   error
 }
 
 // acquire returns the caller of a token, for use until release. Hosts are asked whether they accept a token that was
-// not used lately, once for all requests that show it at that time.
+// not used lately, once for all requests that show the token at the time.
 func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
 	key, arrived := sha256.Sum256([]byte(token)), time.Now()
 	for {
@@ -71,7 +72,7 @@ func (c *callers) acquire(ctx context.Context, token string) (*caller, error) {
 			c.mu.Unlock()
 			return found, nil
 		}
-		// A refusal from before this request may have been too early for a token that was just made.
+		// A refusal from before this request may have been too early for a token made just now.
 		if last := c.refused[key]; last != nil && last.began.After(arrived) {
 			c.mu.Unlock()
 			return nil, last.err
@@ -122,7 +123,7 @@ func (c *callers) openInTurn(ctx context.Context, token string, o *opening) (*cl
 	}
 }
 
-// unknownToken makes the refusal of a token one that asks for another.
+// unknownToken turns the refusal of a token into a problem that asks for a different token.
 func unknownToken(err error, token string) error {
 	if !errors.Is(err, client.ErrUnauthorized) {
 		return err
@@ -138,8 +139,8 @@ func unknownToken(err error, token string) error {
 	return refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized, detail, do)
 }
 
-// refusedNow forgets a caller whose token hosts accepted and do not accept any more, and returns what is answered: that
-// another token is needed. Other errors stay as they are.
+// refusedNow forgets a caller whose token hosts accepted before and refuse now, and returns the answer: the request
+// needs a different token. Other errors stay unchanged.
 func (c *callers) refusedNow(of *caller, token string, err error) error {
 	if of == nil || !errors.Is(err, client.ErrNotLetIn) {
 		return err
@@ -153,7 +154,7 @@ func (c *callers) refusedNow(of *caller, token string, err error) error {
 	return unknownToken(err, token)
 }
 
-// add adds a client that was opened. mu is held.
+// add adds an opened client. mu is held.
 func (c *callers) add(key [sha256.Size]byte, opened *client.Client) (*caller, error) {
 	c.closeIdle(time.Now())
 	if c.closed || len(c.known) >= maxCallers {
@@ -169,8 +170,8 @@ func (c *callers) add(key [sha256.Size]byte, opened *client.Client) (*caller, er
 	return added, nil
 }
 
-// closeIdle closes the clients that were not used for a while, and the one that was not for longest where there are
-// too many. mu is held.
+// closeIdle closes the clients not used for a while, and the client unused for longest if there are too many clients.
+// mu is held.
 func (c *callers) closeIdle(now time.Time) {
 	var oldest *caller
 	for _, one := range c.known {
@@ -187,7 +188,7 @@ func (c *callers) closeIdle(now time.Time) {
 	}
 }
 
-// drop closes a client that is not used. mu is held.
+// drop closes an unused client. mu is held.
 func (c *callers) drop(one *caller) {
 	delete(c.known, one.key)
 	go func() { _ = one.Close() }()

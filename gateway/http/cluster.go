@@ -13,13 +13,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// HostStatus is how a host is. Its load has the form that loads have everywhere.
+// HostStatus is the state of a host. Its load has the common form of loads.
 type HostStatus struct {
 	client.HostStatus
 	Load *Load `about:"what it did lately; not there where it does not say"`
 }
 
-// NewHostStatus returns what the API answers of a host.
+// NewHostStatus returns the API's answer about a host.
 func NewHostStatus(of *client.HostStatus) HostStatus {
 	h := HostStatus{HostStatus: *of}
 	if of.Load != nil {
@@ -47,12 +47,12 @@ func clusterRoutes() []route {
 }
 
 const (
-	// backupTimeout is how long a backup may take, and backupWrite how long each part of it.
+	// backupTimeout is how long a backup may take, and backupWrite how long a part of the backup may take.
 	backupTimeout = time.Hour
 	backupWrite   = time.Minute
 )
 
-// backup writes a backup. An error before the first byte is an answer; a later one breaks the connection, so that no
+// backup writes a backup. An error before the first byte is an answer; a later error breaks the connection, so no
 // reader takes a part for the whole.
 func backup(c *call, _ *operation.None) error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), backupTimeout)
@@ -71,7 +71,7 @@ func backup(c *call, _ *operation.None) error {
 	panic(http.ErrAbortHandler)
 }
 
-// backupWriter sends headers with the first byte, and gives the reader time for each part.
+// backupWriter sends headers with the first byte, and gives the reader time for every part.
 type backupWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

@@ -15,23 +15,24 @@ import (
 const (
 	// cookieAge is how long a sign-in lasts.
 	cookieAge = 8 * time.Hour
-	// maxCookies is how many sign-ins there are at the most: one more ends the oldest.
+	// maxCookies is the largest number of sign-ins: a further sign-in ends the oldest.
 	maxCookies = 1024
 )
 
-// cookies are the sign-ins of the console at this host. They are in its memory only, and do not outlast it.
+// cookies are the sign-ins of the console at this host. The sign-ins are in the host's memory only, and end with the
+// host.
 type cookies struct {
 	mu    sync.Mutex
 	known map[string]signIn
 }
 
-// signIn is a token that a browser has shown.
+// signIn is a token shown by a browser.
 type signIn struct {
 	token string
 	ends  time.Time
 }
 
-// add keeps a token, and returns the value of the cookie that stands for it.
+// add keeps a token, and returns the value of the cookie for the token.
 func (c *cookies) add(token string, now time.Time) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +55,7 @@ func (c *cookies) add(token string, now time.Time) string {
 	return value
 }
 
-// token returns what a cookie stands for.
+// token returns the token of a cookie.
 func (c *cookies) token(value string, now time.Time) (token string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +73,8 @@ func (c *cookies) remove(value string) {
 	delete(c.known, value)
 }
 
-// cookieName is that of the cookie. With TLS a browser takes it over TLS only, and from no other host of the domain.
+// cookieName is the name of the cookie. With TLS a browser accepts the cookie over TLS only, and from no other host
+// of the domain.
 func (g *Gateway) cookieName() string {
 	if g.config.Secure {
 		return "__Host-signalbox"
@@ -80,7 +82,7 @@ func (g *Gateway) cookieName() string {
 	return "signalbox"
 }
 
-// token returns the token that a request shows: in its header, or by a cookie.
+// token returns the token shown by a request: in its header, or by a cookie.
 func (g *Gateway) token(r *http.Request) (token string, byCookie bool, err error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, token, _ := strings.Cut(header, " ")
@@ -98,7 +100,7 @@ func (g *Gateway) token(r *http.Request) (token string, byCookie bool, err error
 	return token, ok, nil
 }
 
-// setCookie has the browser keep a value, or forget it where that is empty.
+// setCookie has the browser keep a value, or forget the cookie for an empty value.
 func (g *Gateway) setCookie(w http.ResponseWriter, value string) {
 	cookie := &http.Cookie{
 		Name: g.cookieName(), Value: value, Path: "/", HttpOnly: true, Secure: g.config.Secure,
@@ -110,12 +112,12 @@ func (g *Gateway) setCookie(w http.ResponseWriter, value string) {
 	http.SetCookie(w, cookie)
 }
 
-// signInRequest is what the console sends to sign in.
+// signInRequest is the console's request to sign in.
 type signInRequest struct {
 	Token string `need:"true" about:"the access token"`
 }
 
-// signedIn is what a page cannot find out by itself.
+// signedIn has the facts that a page cannot find out by itself.
 type signedIn struct {
 	SignedIn  bool
 	ReadsOnly bool `about:"a browser may change nothing without a token"`
@@ -139,7 +141,7 @@ func (g *Gateway) signIn(ctx context.Context, c *call, q *signInRequest) (operat
 
 func (g *Gateway) signOut(c *call) operation.Done { return operation.Done{Changed: g.forget(c.w, c.r)} }
 
-// forget ends the sign-in of a request's cookie, if it has one.
+// forget ends the sign-in of a request's cookie, if the request has a cookie.
 func (g *Gateway) forget(w http.ResponseWriter, r *http.Request) bool {
 	cookie, err := r.Cookie(g.cookieName())
 	if err == nil {

@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// maxViews is how many views one stream shows.
+	// maxViews is how many views a single stream shows.
 	maxViews = 16
-	// heartbeat is how often a stream says that it is there, where nothing changes.
+	// heartbeat is how often a stream without changes sends a sign of life.
 	heartbeat = 15 * time.Second
-	// streamAge is how long a stream lasts. A browser begins another by itself, with what it had.
+	// streamAge is how long a stream lasts. A browser begins a new stream by itself, with the marks of the old
+	// stream.
 	streamAge = 10 * time.Minute
-	// writeTimeout is how long a reader may take to read what was written, before its stream ends.
+	// writeTimeout is how long a reader may take to read written events, before the stream ends.
 	writeTimeout = 20 * time.Second
 )
 
@@ -26,7 +27,7 @@ type eventsRequest struct {
 	Watch []string `need:"true" about:"the address of a route that reads, such as /v1/leader?node=/a&name=b, encoded"`
 }
 
-// eventStream is one stream under way.
+// eventStream is a stream under way.
 type eventStream struct {
 	changed chan struct{}
 	views   []*view
@@ -37,11 +38,11 @@ type eventStream struct {
 func (s *eventStream) wake() {
 	select {
 	case s.changed <- struct{}{}:
-	default: // it will look anyway
+	default: // the stream will look anyway
 	}
 }
 
-// events serves a stream of what other routes answer, now and whenever that has changed.
+// events serves a stream of the answers of other routes: now, and after every change.
 func events(c *call, q *eventsRequest) error {
 	if len(q.Watch) == 0 || len(q.Watch) > maxViews {
 		return refuse(protocol.StatusBadRequest, fmt.Sprintf("a stream has 1 to %d parameters watch", maxViews))
@@ -61,14 +62,14 @@ func events(c *call, q *eventsRequest) error {
 		defer c.caller.views.hide(v, s)
 		s.views = append(s.views, v)
 	}
-	s.wake() // for what other streams have had read already
+	s.wake() // for answers read before for other streams
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.Header().Set("Cache-Control", "no-store")
 	c.w.Header().Set("X-Accel-Buffering", "no")
 	return s.write(c)
 }
 
-// followable finds the route of an address that a stream is to show.
+// followable finds the route of an address for a stream.
 func (g *Gateway) followable(watched string) (*route, *url.URL, error) {
 	address, err := url.Parse(watched)
 	if err == nil {
@@ -82,7 +83,7 @@ func (g *Gateway) followable(watched string) (*route, *url.URL, error) {
 	return nil, nil, refuse(protocol.StatusBadRequest, "no route that reads has the address "+watched)
 }
 
-// resumed reads which answers the reader of an earlier stream had, from the id of the last event that it has read.
+// resumed reads which answers the reader of an earlier stream had, from the id of the last event read.
 func resumed(r *http.Request, views int) []mark {
 	sent := make([]mark, views)
 	for i, text := range strings.Split(r.Header.Get("Last-Event-ID"), ",") {
@@ -96,7 +97,7 @@ func resumed(r *http.Request, views int) []mark {
 // write writes events until the reader, or the gateway, has had enough.
 func (s *eventStream) write(c *call) error {
 	control := http.NewResponseController(c.w)
-	_ = control.SetReadDeadline(time.Time{}) // its end would be taken for that of the reader
+	_ = control.SetReadDeadline(time.Time{}) // the end of the time for reading would count as the end of the reader
 	end, beat := time.NewTimer(streamAge), time.NewTicker(heartbeat)
 	defer end.Stop()
 	defer beat.Stop()
@@ -119,7 +120,7 @@ func (s *eventStream) write(c *call) error {
 	}
 }
 
-// pending writes the events of the views that have changed since they were sent.
+// pending writes the events of the views that have changed since their last event.
 func (s *eventStream) pending() string {
 	var b strings.Builder
 	for i, v := range s.views {
@@ -133,7 +134,7 @@ func (s *eventStream) pending() string {
 	return b.String()
 }
 
-// id is by which a later stream goes on.
+// id is the state from which a later stream goes on.
 func (s *eventStream) id() string {
 	marks := make([]string, len(s.sent))
 	for i, m := range s.sent {

@@ -17,26 +17,26 @@ import (
 	"github.com/signalbox/signalbox/internal/httpname"
 )
 
-// Config is what a Gateway is made of.
+// Config is the configuration of a Gateway.
 type Config struct {
-	// Open makes a client of the cluster for one token, which is empty where a request shows none. Its first round trip
-	// says whether hosts accept the token.
+	// Open makes a client of the cluster for a token, which is empty for requests without a token. The client's first
+	// round trip shows whether hosts accept the token.
 	Open func(ctx context.Context, token string) (*client.Client, error)
-	// Names are those that the gateway may be asked for by, besides addresses and localhost.
+	// Names are the names by which requests may address the gateway, besides addresses and localhost.
 	Names httpname.Names
-	// Secure: it is reached by TLS.
+	// Secure: the gateway is reached by TLS.
 	Secure bool
 	// Actions lets browsers change something without a token.
 	Actions bool
-	// Note has the history of the cluster say what was done for a reason; nil where there is no history to write to.
+	// Note writes an act with its reason into the history of the cluster; nil without a history to write to.
 	Note func(ctx context.Context, act Act) error
-	// Files are the pages of the console; nil for none.
+	// Files are the pages of the console; nil for no console.
 	Files fs.FS
 	// Proxies are trusted to name the addresses of their clients.
 	Proxies httpdoor.Proxies
-	// Connections is how many there may be; 2,048 where it is not given.
+	// Connections is the largest number of connections; 2,048 if not given.
 	Connections int
-	// Log receives what goes wrong. Nil means no log.
+	// Log receives faults. Nil means no log.
 	Log *slog.Logger
 }
 
@@ -51,18 +51,18 @@ type Gateway struct {
 	stays   *stays
 	cookies cookies
 	streams places
-	// unfinished counts requests whose bodies did not come.
+	// unfinished counts requests whose bodies did not arrive.
 	unfinished atomic.Uint64
 	loads      loads
 	whole      wholeLoads
-	measured   chan struct{} // has one when the host beside the gateway was measured
+	measured   chan struct{} // has a token when the host beside the gateway was measured
 	acts       acts
-	working    sync.WaitGroup  // for what runs until Close
+	working    sync.WaitGroup  // for goroutines that run until Close
 	ctx        context.Context // ends with Close
 	cancel     context.CancelFunc
 }
 
-// New makes a gateway. Close ends it.
+// New makes a gateway. Close ends the gateway.
 func New(config Config) *Gateway {
 	g := &Gateway{
 		config: config, log: config.Log, routes: table(), mux: http.NewServeMux(),
@@ -96,7 +96,7 @@ func New(config Config) *Gateway {
 	return g
 }
 
-// writeMetrics writes what the gateway counts.
+// writeMetrics writes the metrics of the gateway.
 func (g *Gateway) writeMetrics(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_http_calls %d\nsignalbox_http_streams %d\n", g.calls.taken(), g.streams.taken())
 	for reason, count := range map[string]uint64{
@@ -106,7 +106,7 @@ func (g *Gateway) writeMetrics(w io.Writer) {
 	}
 }
 
-// Close ends what is under way, lets sessions go with what they have left, and closes the clients.
+// Close ends the requests under way, lets sessions go with the rest of their timeouts, and closes the clients.
 func (g *Gateway) Close() {
 	g.cancel()
 	g.working.Wait()
@@ -120,7 +120,7 @@ func (g *Gateway) Close() {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	protect(w.Header())
 	if r.ContentLength != 0 {
-		w.Header().Set("Connection", "close") // unless the body is read: nothing waits for one that is not wanted
+		w.Header().Set("Connection", "close") // unless the body is read: nothing waits for an unwanted body
 	}
 	if refusal := g.admit(r); refusal != nil {
 		refusal.write(w)
@@ -129,13 +129,13 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, r)
 }
 
-// serveRoute serves one request by the rights of its token.
+// serveRoute serves a request by the rights of its token.
 func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(g.ctx, cancel)()
 	if r.Method == http.MethodHead && of.streams != "" {
-		g.serveOther(w, r) // what has no end has no head
+		g.serveOther(w, r) // endless streams have no head
 		return
 	}
 	c := &call{
@@ -168,8 +168,8 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 	c.deliver()
 }
 
-// refuse answers a request that is not carried out. A token that is accepted no more is forgotten, and a sign-in goes
-// with its token.
+// refuse answers a refused request. A token that hosts have ceased to accept is forgotten, and a sign-in goes with
+// its token.
 func (g *Gateway) refuse(c *call, err error) {
 	err = g.callers.refusedNow(c.caller, c.token, err)
 	p := problemOf(err)
@@ -185,7 +185,7 @@ func (g *Gateway) refuse(c *call, err error) {
 	p.write(c.w)
 }
 
-// identify finds out whose request it is.
+// identify finds the caller of a request.
 func (g *Gateway) identify(c *call, of *route) error {
 	token, byCookie, err := g.token(c.r)
 	c.token, c.byCookie = token, byCookie

@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// actionHeader is in every change that the console asks for: a form of another site cannot send it.
+// actionHeader is in every change requested by the console: a form of another site cannot send the header.
 const actionHeader = "Signalbox-Console"
 
-// policy keeps the pages from running or loading anything that is not of this host.
+// policy keeps the pages from running or loading foreign content.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// protect sets what all answers have.
+// protect sets the headers of all answers.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -26,8 +26,8 @@ func protect(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// admit refuses requests that a page of another site makes a browser send, whatever they are for: they come under
-// another name, from another site, or as a form.
+// admit refuses requests that a page of another site makes a browser send, whatever their purpose. Such requests come
+// under a foreign name, from another site, or as a form.
 func (g *Gateway) admit(r *http.Request) *problem {
 	if !g.config.Names.Allow(r.Host) {
 		return refuseCode(http.StatusMisdirectedRequest, protocol.StatusBadRequest,
@@ -69,7 +69,7 @@ func byBrowser(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "" || r.Header.Get("Origin") != ""
 }
 
-// admitChange refuses changes that the console, or a page that acts as it, may not ask for.
+// admitChange refuses changes that the console, or a page in its disguise, may not request.
 func (g *Gateway) admitChange(r *http.Request, token string, byCookie bool) error {
 	if byCookie && (r.Header.Get(actionHeader) == "" || r.Header.Get("Origin") == "") {
 		return refuseCode(http.StatusForbidden, protocol.StatusUnauthorized,

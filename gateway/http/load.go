@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// loadEvery is how often a host is measured, and loadKept for how many times that is kept: half an hour.
+	// loadEvery is how often a host is measured, and loadKept how many measurements are kept: half an hour.
 	loadEvery = 5 * time.Second
 	loadKept  = 360
 	// wholeEvery is the age of the newest load of all hosts at which the gateway asks for another load by itself, and
@@ -21,23 +21,23 @@ const (
 	loadGap    = time.Minute
 )
 
-// Load is what a host did between two measurements.
+// Load is the work of a host between two measurements.
 type Load struct {
 	At time.Time
-	// PerSecond is how many requests it answered, Failed how many of them with another status than SUCCESS.
+	// PerSecond is how many requests the host answered, Failed how many of the answers had a status besides SUCCESS.
 	PerSecond float64
 	Failed    float64 `name:"failed_per_second"`
-	// P50 and P99 are how long an answer took: the median, and of all but one in a hundred.
+	// P50 and P99 are durations of answers: the median, and the duration of all answers but one in a hundred.
 	P50 float64 `name:"p50_ms"`
 	P99 float64 `name:"p99_ms"`
-	// CommitP99 is how long a batch took to take effect, of all but one in a hundred.
+	// CommitP99 is the time until a batch took effect, for all batches but one in a hundred.
 	CommitP99 float64 `name:"commit_p99_ms"`
-	// DiskFree and DiskTotal are bytes of the file system of its data.
+	// DiskFree and DiskTotal are bytes of the file system of the host's data.
 	DiskFree  uint64
 	DiskTotal uint64
 }
 
-// newLoad returns the form that a load has in JSON.
+// newLoad returns a load in the form for JSON.
 func newLoad(l *client.HostLoad) Load {
 	millis := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	load := Load{P50: millis(l.P50), P99: millis(l.P99), CommitP99: millis(l.CommitP99), DiskFree: l.DiskFree,
@@ -46,15 +46,15 @@ func newLoad(l *client.HostLoad) Load {
 	return load
 }
 
-// AddLoad says what the host beside the gateway did lately. It is to be called every five seconds, and not at all where
-// the gateway is beside no host.
+// AddLoad adds the load of the host beside the gateway. The program calls AddLoad every five seconds, and never for a
+// gateway without a host beside.
 func (g *Gateway) AddLoad(l client.HostLoad) {
 	load := newLoad(&l)
 	load.At = time.Now()
 	g.loads.add(load)
 	select {
 	case g.measured <- struct{}{}:
-	default: // the load before is still at work
+	default: // the load before is still being processed
 	}
 }
 
@@ -106,7 +106,7 @@ func (l *loads) all() []Load {
 	return append([]Load{}, l.kept...)
 }
 
-// addLoad appends a load, and forgets the oldest where there are too many.
+// addLoad appends a load, and forgets the oldest load of a full list.
 func addLoad[L any](kept []L, one L) []L {
 	if len(kept) >= loadKept {
 		kept = append(kept[:0], kept[1:]...)
@@ -114,14 +114,14 @@ func addLoad[L any](kept []L, one L) []L {
 	return append(kept, one)
 }
 
-// WholeLoad is what all hosts did: requests are those of all of them together, the times those of the slowest, and the
-// disk that of the host with the least room on it for its size.
+// WholeLoad is the load of all hosts: requests are the sum of all hosts, times are of the slowest host, and the disk
+// is of the host with the least room for its size.
 type WholeLoad struct {
 	Load
 	Hosts int `about:"how many hosts have said what they did"`
 }
 
-// newWholeLoad adds up what hosts say; hosts is 0 where none does.
+// newWholeLoad adds up the loads reported by hosts; Hosts is 0 without a report.
 func newWholeLoad(hosts []client.HostStatus) (w WholeLoad) {
 	for i := range hosts {
 		if hosts[i].Load == nil {
@@ -147,7 +147,7 @@ type wholeLoads struct {
 	kept []WholeLoad
 }
 
-// add keeps a load unless the one before is too young, and returns what is kept.
+// add keeps a load unless the load before is too young, and returns the kept loads.
 func (l *wholeLoads) add(one WholeLoad) []WholeLoad {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,20 +164,20 @@ func (l *wholeLoads) add(one WholeLoad) []WholeLoad {
 	return slices.Clone(l.kept)
 }
 
-// due reports whether the newest load is old enough for another one.
+// due reports whether the newest load is so old that the gateway asks for the next.
 func (l *wholeLoads) due(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.kept) == 0 || now.Sub(l.kept[len(l.kept)-1].At) >= wholeEvery
 }
 
-// loadRoutes are about what hosts do.
+// loadRoutes are about the work of hosts.
 func loadRoutes() []route {
 	return []route{
 		get("/load", "Hosts", "see", "Shows what the host that answers did, every five seconds of the last half hour",
 			func(ctx context.Context, c *call, _ *operation.None) (operation.List[Load], error) {
 				if err := c.caller.Ping(ctx); err != nil {
-					return operation.List[Load]{}, err // the token may be good no more
+					return operation.List[Load]{}, err // the token may have been revoked
 				}
 				return operation.List[Load]{Items: c.gateway.loads.all()}, nil
 			}),
@@ -190,7 +190,7 @@ func loadRoutes() []route {
 	}
 }
 
-// addWhole asks all hosts by the rights of a caller what they do, and returns the loads that are kept.
+// addWhole asks all hosts for their loads, by the rights of a caller, and returns the kept loads.
 func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]WholeLoad, error) {
 	hosts, err := by.Status(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (g *Gateway) addWhole(ctx context.Context, by *caller) ([]WholeLoad, error)
 	if i := slices.IndexFunc(hosts, silent); i >= 0 && !slices.ContainsFunc(hosts, func(h client.HostStatus) bool {
 		return h.Err == nil
 	}) {
-		return nil, hosts[i].Err // a token that may see no host sees not what all of them do either
+		return nil, hosts[i].Err // a token that may see no host may not see the sum either
 	}
 	load := newWholeLoad(hosts)
 	load.At = time.Now()

@@ -12,21 +12,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// What a request may hold, and from when on, is in DESIGN.md.
+// How much a request may hold, and from when on, is in DESIGN.md.
 const (
-	// maxCalls is how many requests are carried out at once, and maxCallsOfAddress how many of those of one address.
+	// maxCalls is how many requests are carried out at once, and maxCallsOfAddress how many from a single address.
 	maxCalls          = 1024
 	maxCallsOfAddress = 768
-	// maxStreams is how many of them may be event streams, and maxStreamsOfAddress how many of those of one address.
+	// maxStreams is how many event streams may be open, and maxStreamsOfAddress how many from a single address.
 	maxStreams          = 768
 	maxStreamsOfAddress = 256
-	// keptForTokens is how many more of either there may be of requests that show a token.
+	// keptForTokens is how many requests, and how many streams, with a token may be under way in addition.
 	keptForTokens = 256
-	// heldBytes is how much bodies and answers take together that are under way.
+	// heldBytes is how much memory bodies and answers under way take together.
 	heldBytes = 128 << 20
 )
 
-// places are what requests of one sort have while they are carried out.
+// places are the places for requests of one sort under way.
 type places struct {
 	limit, ofAddress int
 	refused          atomic.Uint64
@@ -36,8 +36,8 @@ type places struct {
 	known map[netip.Prefix]int
 }
 
-// take takes a place until the function that it returns is called. A request that has shown a token finds places that
-// are kept for such requests.
+// take takes a place until the returned function is called. A request with an accepted token also finds the places
+// kept for such requests.
 func (p *places) take(from netip.Addr, shown bool) (leave func(), ok bool) {
 	limit, address := p.limit, httpdoor.Prefix(from)
 	if shown {
@@ -71,8 +71,8 @@ func (p *places) taken() int {
 	return p.all
 }
 
-// serveInPlace carries out a request that is there whole. Its place is free again before its answer is written, however
-// slowly that is read.
+// serveInPlace carries out a complete request. The place is free again before the answer is written, however slowly
+// the caller reads.
 func (c *call) serveInPlace(of *route) error {
 	leave, ok := c.gateway.calls.take(c.from, c.shown())
 	if !ok {
@@ -88,10 +88,10 @@ func (c *call) serveInPlace(of *route) error {
 	return err
 }
 
-// shown reports whether the request has shown a token that was accepted.
+// shown reports whether the request has shown an accepted token.
 func (c *call) shown() bool { return c.token != "" && c.caller != nil }
 
-// deliver writes the answer that a request has got, in JSON.
+// deliver writes the answer of a request, in JSON.
 func (c *call) deliver() {
 	if c.text == nil || !c.conn.Hold(cap(c.text)) {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// problem is what is answered where a request is not carried out, by RFC 9457.
+// problem is the answer to a failed or refused request, by RFC 9457.
 type problem struct {
 	Type   string // urn:signalbox:status: and the status in small letters
 	Title  string
@@ -21,7 +21,7 @@ type problem struct {
 	Status string `name:"signalbox_status" about:"the status of the protocol"`
 	Detail string
 	Do     string `about:"what to do"`
-	// Wait is after how long the same request may be sent again.
+	// Wait is after how long the request may be repeated.
 	Wait time.Duration `name:"wait" about:"after how long the same request may be sent again"`
 }
 
@@ -31,13 +31,13 @@ func (p *problem) Error() string { return p.Detail }
 // problemType is the media type of a problem.
 const problemType = "application/problem+json"
 
-// outcome is what a status is in HTTP, and what to do about it.
+// outcome is the HTTP code for a status, and the advice.
 type outcome struct {
 	code int
 	do   string
 }
 
-// outcomes has a row for each status that is no success.
+// outcomes has a row for every status except success.
 var outcomes = map[protocol.Status]outcome{
 	protocol.StatusBadRequest:         {http.StatusBadRequest, "correct the request; sent again it is refused again"},
 	protocol.StatusUnauthorized:       {http.StatusForbidden, "use a token that has the right, or have it granted"},
@@ -64,7 +64,7 @@ var outcomes = map[protocol.Status]outcome{
 		"nothing happened: send it under the next number, above all that the session has used"},
 }
 
-// refuse is a problem that this gateway finds by itself.
+// refuse makes a problem found by this gateway.
 func refuse(status protocol.Status, detail string) *problem {
 	o := outcomes[status]
 	return &problem{
@@ -73,7 +73,7 @@ func refuse(status protocol.Status, detail string) *problem {
 	}
 }
 
-// refuseCode is a problem of this gateway that has another code than its status.
+// refuseCode makes a problem of this gateway with a different code than the status has.
 func refuseCode(code int, status protocol.Status, detail, do string) *problem {
 	p := refuse(status, detail)
 	p.Code, p.Do = code, do
@@ -86,7 +86,7 @@ func titleOf(status protocol.Status) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// problemOf is what an error of the SDK becomes.
+// problemOf makes a problem of an error of the SDK.
 func problemOf(err error) *problem {
 	var own *problem
 	var answer *protocol.Error
@@ -119,7 +119,7 @@ func readProblem(err error) *problem {
 	return &p
 }
 
-// problemCode is the HTTP code of an error, 0 for none.
+// problemCode is the HTTP code of an error, 0 for nil.
 func problemCode(err error) int {
 	if err == nil {
 		return 0
@@ -140,7 +140,7 @@ func (p *problem) write(w http.ResponseWriter) {
 	writeBody(w, p.Code, problemType, text)
 }
 
-// writeBody writes a whole answer that no cache may keep.
+// writeBody writes a whole answer, and forbids caches to keep the answer.
 func writeBody(w http.ResponseWriter, code int, contentType string, text []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")

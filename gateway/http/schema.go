@@ -10,7 +10,8 @@ import (
 	"github.com/signalbox/signalbox/internal/shape"
 )
 
-// numberedRoutes are the changes that sessions make by numbers, and unnumberedRoutes the other routes with a session.
+// numberedRoutes are the changes made by sessions under numbers, and unnumberedRoutes the other routes with a
+// session.
 var (
 	numberedRoutes   = []string{version + "/acquire", version + "/release", version + "/update"}
 	unnumberedRoutes = []string{version + "/session/keep-alive", version + "/session/end"}
@@ -49,7 +50,7 @@ var document = sync.OnceValue(func() []byte {
 	all := table()
 	for i := range all {
 		if all[i].changes() {
-			schemas.Request(all[i].request) // before answers: a structure in both is defined as that of a request
+			schemas.Request(all[i].request) // before answers: a structure in both is defined as in requests
 		}
 	}
 	failed := shape.Schema{"description": "why it was not carried out, and what to do", "content": shape.Schema{
@@ -79,7 +80,7 @@ var document = sync.OnceValue(func() []byte {
 			"token": shape.Schema{"type": "http", "scheme": "bearer"}}},
 	}, "", "  ")
 	if err != nil {
-		panic("the OpenAPI document cannot be written: " + err.Error()) // all of it is made here
+		panic("the OpenAPI document cannot be written: " + err.Error()) // all parts are made here
 	}
 	return text
 })

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	// defaultConnections is how many connections a server has at the most, where its listener says nothing else.
+	// defaultConnections is the largest number of connections of a server, unless the configuration says otherwise.
 	defaultConnections = 2048
 	maxHeaderBytes     = 16 << 10
 	headerTimeout      = 5 * time.Second
-	// bodyTimeout is how long a request may take until it is there whole.
+	// bodyTimeout is how long a request may take to arrive completely.
 	bodyTimeout = 10 * time.Second
 	idleTimeout = 2 * time.Minute
 	// answerTimeout is how long an answer may take to be made and read. Routes that take longer say so.
@@ -38,7 +38,7 @@ type Server struct {
 	serving  sync.WaitGroup
 }
 
-// Listen serves a gateway at an address until Close, over TLS where there is a configuration of that.
+// Listen serves a gateway at an address until Close, over TLS if a configuration for TLS is given.
 func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -68,7 +68,7 @@ func Listen(address string, g *Gateway, config *tls.Config, log *slog.Logger) (*
 	return s, nil
 }
 
-// Addr is where it listens.
+// Addr is the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close stops listening, ends streams, gives other requests under way a moment to end, and closes the gateway.
@@ -83,7 +83,7 @@ func (s *Server) Close() {
 	s.gateway.Close()
 }
 
-// WriteMetrics writes what the server counts, in the text form that Prometheus reads.
+// WriteMetrics writes the metrics of the server, in the text form of Prometheus.
 func (s *Server) WriteMetrics(w io.Writer) {
 	s.door.WriteMetrics(w)
 	s.gateway.writeMetrics(w)

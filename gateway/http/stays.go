@@ -11,60 +11,62 @@ import (
 )
 
 const (
-	// maxStays is how many sessions stay attached that no request uses. Where there are more, those that have been idle
-	// for longest are detached.
+	// maxStays is how many unused sessions stay attached. Beyond the limit, the sessions idle for longest are
+	// detached.
 	maxStays = 10_000
-	// longestStay is how long a session stays attached after the start of a request, or stayParts of its timeout where
-	// that is less. A gateway that dies leaves the session alive for that much longer than it was promised.
+	// longestStay is how long a session stays attached after the start of a request; for short sessions, the stay is
+	// the session's timeout divided by stayParts. A gateway that dies leaves the session alive for so much longer
+	// than promised.
 	longestStay = time.Second
 	stayParts   = 3
 )
 
-// stays are the sessions that requests of callers have attached. One stays attached for a moment after a request, so
-// that the next one need not attach it, and only the caller that has attached it uses it.
+// stays are the sessions attached by the requests of callers. A session stays attached for a moment after a request,
+// to spare the next request an attach. Only the caller that attached a session uses the stay.
 type stays struct {
-	most int // that no request uses
+	most int // limit of the idle stays
 
-	mu     sync.Mutex // guards what follows, and what it says of each stay
+	mu     sync.Mutex // guards the next fields, and parts of every stay
 	known  map[stayKey]*stay
-	idle   queue.List // those that no request uses, the longest idle first
-	closed bool       // none stays without a request
+	idle   queue.List // the stays without a request, the longest idle first
+	closed bool       // no session stays without a request
 }
 
-// stayKey says of whom a stay is: sessions are attached by the rights of one caller.
+// stayKey is the key of a stay: sessions are attached by the rights of one caller.
 type stayKey struct {
 	caller  *caller
 	session uint64
 }
 
-// stay is one session. Requests have it in turn: a mutation with a lower number does not come behind a higher one.
+// stay is a session. Requests use the session in turn, so a mutation with a lower number does not come behind a
+// mutation with a higher number.
 type stay struct {
 	of    *stays
 	key   stayKey
-	taken chan struct{} // holds one while a request has its turn
+	taken chan struct{} // holds a token while a request has its turn
 
-	// For the request that has the turn, and where none has it, for who holds the lock of the stays.
-	session *raw.Session // nil where it was not attached
-	secret  []byte       // with which it was
-	began   time.Time    // the start of the latest request that has renewed it
-	path    string       // of its node; empty where that is not known yet
-	number  uint64       // the highest that was made up for one of its mutations
+	// For the request that has the turn; without a request, for the holder of the lock of the stays.
+	session *raw.Session // nil before an attach
+	secret  []byte       // of the attach
+	began   time.Time    // the start of the latest request that renewed the session
+	path    string       // of the session's node; empty while unknown
+	number  uint64       // the highest number invented for a mutation
 
 	// Guarded by the lock of the stays.
-	users int            // requests that have the turn, or wait for it
-	place *queue.Element // among those that are idle; nil for none
-	timer *time.Timer    // looks whether it has stayed for long enough; nil for none
+	users int            // requests that have the turn, or wait for the turn
+	place *queue.Element // in stays.idle; nil if not idle
+	timer *time.Timer    // looks whether the stay is over; nil for none
 	armed bool           // the timer is to fire
 }
 
 func newStays(most int) *stays { return &stays{most: most, known: make(map[stayKey]*stay)} }
 
-// prepare makes a stay that is not known yet.
+// prepare makes a stay outside of known.
 func (s *stays) prepare(by *caller) *stay {
 	return &stay{of: s, key: stayKey{caller: by}, taken: make(chan struct{}, 1)}
 }
 
-// take waits for the turn of a session, which is the caller's until it calls leave.
+// take waits for the turn of a session. The stay is the caller's until leave.
 func (s *stays) take(ctx context.Context, by *caller, session uint64) (*stay, error) {
 	s.mu.Lock()
 	st := s.known[stayKey{by, session}]
@@ -91,7 +93,7 @@ func (st *stay) leave() {
 	st.of.release(st)
 }
 
-// release ends a use. A session that no other request waits for stays.
+// release ends a use. A session without waiting requests stays.
 func (s *stays) release(st *stay) {
 	s.mu.Lock()
 	var over *stay
@@ -118,33 +120,33 @@ func (s *stays) release(st *stay) {
 	}
 }
 
-// begin enters a session that was started just now, in a first turn.
+// begin enters a newly started session, in a first turn.
 func (st *stay) begin(s *raw.Session, secret []byte, began time.Time) {
 	t := st.of
 	t.mu.Lock()
 	st.key.session = s.ID()
-	t.known[st.key] = st // the session is not known to its caller yet
+	t.known[st.key] = st // the caller does not know the session yet
 	st.users = 1
 	t.mu.Unlock()
 	st.taken <- struct{}{}
 	st.sit(s, secret, began)
 }
 
-// sit notes that a request has attached the session, which is over where it was attached before.
+// sit records that a request has attached the session: the attachment of an earlier request is over.
 func (st *stay) sit(s *raw.Session, secret []byte, began time.Time) {
 	st.of.mu.Lock()
 	defer st.of.mu.Unlock()
 	st.session, st.secret, st.began = s, secret, began
 }
 
-// opens reports whether the session is attached by the same key.
+// opens reports whether the session is attached by the given key.
 func (st *stay) opens(secret []byte) bool {
 	return st.attached() && subtle.ConstantTimeCompare(st.secret, secret) == 1
 }
 
 func (st *stay) attached() bool { return st.session != nil && st.session.Err() == nil }
 
-// over is called when the session is attached no more: one that no request uses is forgotten.
+// over is called when the session has ceased to be attached: a stay without a request is forgotten.
 func (st *stay) over(error) {
 	t := st.of
 	t.mu.Lock()
@@ -154,7 +156,7 @@ func (st *stay) over(error) {
 	}
 }
 
-// used takes a stay from those that are idle. The lock is held, here and below.
+// used takes a stay out of the idle stays. The lock is held, here and below.
 func (s *stays) used(st *stay) {
 	if st.place != nil {
 		s.idle.Remove(st.place)
@@ -162,7 +164,7 @@ func (s *stays) used(st *stay) {
 	}
 }
 
-// forget takes a stay from all that are known.
+// forget takes a stay out of all lists.
 func (s *stays) forget(st *stay) {
 	s.used(st)
 	if st.timer != nil {
@@ -178,7 +180,7 @@ func (st *stay) until() time.Time {
 	return st.began.Add(min(longestStay, st.session.Timeout()/stayParts))
 }
 
-// arm has the timer look, unless it will anyway.
+// arm sets the timer, unless it is set.
 func (st *stay) arm(now time.Time) {
 	switch left := st.until().Sub(now); {
 	case st.armed:
@@ -191,14 +193,14 @@ func (st *stay) arm(now time.Time) {
 	st.armed = true
 }
 
-// look detaches the session where it has stayed for long enough.
+// look detaches the session at the end of the stay.
 func (st *stay) look() {
 	t := st.of
 	t.mu.Lock()
 	st.armed = false
 	now := time.Now()
 	switch {
-	case st.place == nil: // a request uses it, or it is gone
+	case st.place == nil: // in use by a request, or gone
 	case now.Before(st.until()):
 		st.arm(now)
 	default:
@@ -210,27 +212,26 @@ func (st *stay) look() {
 	t.mu.Unlock()
 }
 
-// background is for what is not waited for.
+// background is for calls without a wait for the outcome.
 var background = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }()
 
-// detach leaves the session what it has left of its timeout since the latest request that has renewed it. No lock is
-// held.
+// detach leaves the session the rest of its timeout since the latest renewing request. No lock is held.
 func (st *stay) detach(ctx context.Context) {
-	// Where no host answers, the session is detached with the connection.
+	// If no host answers, the session is detached with the connection.
 	_ = st.session.Detach(ctx, max(st.session.Timeout()-time.Since(st.began), time.Millisecond))
 }
 
-// drop detaches the session of the request that has the turn: it does not stay.
+// drop detaches the session of the request that has the turn: the session does not stay.
 func (st *stay) drop() {
 	st.detach(background)
 	st.sit(nil, nil, time.Time{})
 }
 
-// close detaches all, and waits for that as long as the context lasts.
+// close detaches all sessions, and waits for the detaches until the context ends.
 func (s *stays) close(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true

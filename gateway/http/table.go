@@ -49,7 +49,7 @@ func (r *route) changes() bool { return r.method == http.MethodPost }
 // audited reports whether hosts note the caller of the route, after success and after refusal.
 func (r *route) audited() bool { return r.right != "see" && r.right != "acquire" && r.right != "none" }
 
-// call is one request under way.
+// call is a request under way.
 type call struct {
 	gateway  *Gateway
 	caller   *caller
@@ -69,10 +69,10 @@ type call struct {
 const (
 	// version begins all paths.
 	version = "/v1"
-	// maxBody bounds the body of a request: data of 1 MiB in base 64, and what is around it.
+	// maxBody bounds the body of a request: data of 1 MiB in base 64, and the members around the data.
 	maxBody = 2 << 20
-	// callTimeout is how long a request tries in all, but for the time in which it waits for others. With
-	// detachTimeout after it a caller has its answer within three seconds, whatever hosts do.
+	// callTimeout is how long a request tries in all, except waits for other sessions. With detachTimeout after
+	// callTimeout, a caller has its answer within three seconds, whatever hosts do.
 	callTimeout = 2500 * time.Millisecond
 	// maxWait is a third of the longest timeout of a session.
 	maxWait = 10 * time.Minute
@@ -157,8 +157,8 @@ func (tooLong) Error() string {
 
 func (tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// waiting is post for a route that may wait for others: up to maxWait, and its own time before and after that. The
-// function bounds both.
+// waiting is post for a route that may wait for other sessions: up to maxWait, and the route's own time before and
+// after. The function bounds both.
 func waiting[Q, A any](path, group, does string, f func(context.Context, *call, *Q) (A, error)) route {
 	r := post(path, group, "acquire", does, f)
 	r.serve = func(c *call) error {
@@ -176,7 +176,7 @@ func waiting[Q, A any](path, group, does string, f func(context.Context, *call, 
 	return r
 }
 
-// stream makes a row for a route that writes its answer itself.
+// stream makes a row for a route with a function that writes the answer itself.
 func stream[Q any](method, path, group, right, does, contentType string, f func(*call, *Q) error) route {
 	return route{
 		method: method, path: version + path, group: group, right: right, does: does,
@@ -197,7 +197,7 @@ func (c *call) answer(v any) (err error) {
 	return err
 }
 
-// smallBody is the room that a body gets first.
+// smallBody is the room given to a body at first.
 const smallBody = 512
 
 // receive reads the body of a request whole.
@@ -216,7 +216,7 @@ func (c *call) receive() error {
 		case errors.Is(err, io.EOF):
 			c.body = text
 			c.w.Header().Del("Connection")
-			// The end of the time for the body would be taken for that of the caller.
+			// The end of the time for the body would be taken for the end of the caller.
 			_ = http.NewResponseController(c.w).SetReadDeadline(time.Time{})
 			return nil
 		case err != nil:
@@ -240,7 +240,7 @@ func unreadable(err error) *problem {
 	return refuse(protocol.StatusBadRequest, "the body cannot be read: "+err.Error())
 }
 
-// read reads what is asked for, of a type: of a change from the body, else from the query.
+// read decodes the request into a new value of a type: the request of a change from the body, else from the query.
 func (c *call) read(of reflect.Type) (request any, err error) {
 	request = reflect.New(of).Interface()
 	c.asked = request

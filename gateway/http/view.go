@@ -13,22 +13,22 @@ import (
 	"github.com/signalbox/signalbox/internal/shape"
 )
 
-// follower publishes the answers of a route until the context ends. It returns why it cannot go on.
+// follower publishes the answers of a route until the context ends, and returns why the route cannot be followed.
 type follower func(ctx context.Context, c *call, request any, publish publisher) error
 
-// publisher is called with an answer and its revision, which is 0 where it has none.
+// publisher is called with an answer and its revision; the revision is 0 for an answer without revisions.
 type publisher = operation.Publisher
 
 const (
-	// pollPause is how long a view that is polled rests at least between two readings, and pollShare how many times as
-	// long as a reading took: a view takes no more than that share of a processor.
+	// pollPause is the least rest of a polled view between two readings, and pollShare the least rest as a multiple
+	// of the duration of a reading: a view takes no more than one part in pollShare of a processor.
 	pollPause = 2 * time.Second
 	pollShare = 20
-	// retryPause is how long a view rests that could not be read.
+	// retryPause is how long a view rests after a failed reading.
 	retryPause = 5 * time.Second
 )
 
-// polling follows a route by asking it again and again.
+// polling follows a route by calling the route again and again.
 func polling(ask func(context.Context, *call, any) (any, error)) follower {
 	return func(ctx context.Context, c *call, request any, publish publisher) error {
 		for {
@@ -58,7 +58,7 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// mark says which answer of a view a stream has sent: by its revision, or by a sum of its text.
+// mark identifies an answer of a view sent to a stream: by the answer's revision, or by a sum of its text.
 type mark struct {
 	revision uint64
 	sum      uint64
@@ -72,7 +72,7 @@ func (m mark) String() string {
 	return "s" + strconv.FormatUint(m.sum, 36)
 }
 
-// parseMark reads what String has written; anything else is no mark.
+// parseMark reads the text of String; other texts are no mark.
 func parseMark(text string) (m mark) {
 	if text == "" {
 		return m
@@ -86,8 +86,8 @@ func parseMark(text string) (m mark) {
 	return m
 }
 
-// after reports whether a stream that has sent the other answer is to send this one. A host that is behind shows
-// revisions of the past, which are left out.
+// after reports whether a stream that has sent the answer with mark sent is to send the answer with m. A host that
+// lags shows revisions of the past, which are left out.
 func (m mark) after(sent mark) bool {
 	if m.revision > 0 && sent.revision > 0 {
 		return m.revision > sent.revision
@@ -95,10 +95,10 @@ func (m mark) after(sent mark) bool {
 	return m != sent
 }
 
-// view is a route with its parameters as one caller sees it. It is read once for all streams that show it, and keeps
-// the newest answer only: a stream that is slow skips those in between.
+// view is a route with its parameters, for one caller. A view is read once for all its streams, and keeps the newest
+// answer only: a slow stream skips the answers between.
 type view struct {
-	address string // of the route, with its query
+	address string // the route's, with its query
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
@@ -130,14 +130,14 @@ func (v *view) publish(revision uint64, answer any) {
 	}
 }
 
-// newest returns the newest answer if it is after the one with the mark.
+// newest returns the newest answer if it comes after the answer with the mark.
 func (v *view) newest(sent mark) (m mark, text []byte, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.mark, v.text, v.text != nil && v.mark.after(sent)
 }
 
-// views are those that streams of one caller show.
+// views are the views of one caller's streams.
 type views struct {
 	caller *caller
 
@@ -145,7 +145,7 @@ type views struct {
 	known map[string]*view
 }
 
-// show lets a stream show a view, which is begun where no other stream shows it.
+// show lets a stream show a view, and begins the view for the first stream.
 func (vi *views) show(g *Gateway, of *route, address *url.URL, s *eventStream) *view {
 	vi.mu.Lock()
 	defer vi.mu.Unlock()
@@ -166,7 +166,7 @@ func (vi *views) show(g *Gateway, of *route, address *url.URL, s *eventStream) *
 	return v
 }
 
-// hide ends that, and the view with its last stream.
+// hide takes a stream from a view, and ends the view with its last stream.
 func (vi *views) hide(v *view, s *eventStream) {
 	vi.mu.Lock()
 	defer vi.mu.Unlock()
@@ -180,7 +180,7 @@ func (vi *views) hide(v *view, s *eventStream) {
 	}
 }
 
-// follow reads the view until the context ends. What keeps it from being read is shown in its place.
+// follow reads the view until the context ends. A problem with reading is shown in place of the answer.
 func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values) {
 	late := time.AfterFunc(callTimeout, v.publishLate)
 	defer late.Stop()
@@ -213,5 +213,5 @@ func (v *view) publishLate() {
 	}
 }
 
-// failure is what is shown of a view that cannot be read.
+// failure is shown in place of an unreadable view.
 type failure struct{ Problem *problem }

@@ -15,17 +15,17 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// call is who calls, and from where.
+// call is the caller of a request, with its origin.
 type call struct {
 	ticket   string
 	database string
 	address  string // without the port
-	local    bool   // it comes from this machine
-	program  string // what the SDK says of itself, and the process
+	local    bool   // the call comes from this machine
+	program  string // the program in the SDK's own words, with the process
 	from     *clientAddr
 }
 
-// callOf reads what a call says of its caller, and refuses a ticket that others could read on its way.
+// callOf reads the caller from a call's metadata, and refuses a ticket that others could read on its way.
 func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	first := func(name string) string {
@@ -51,10 +51,10 @@ func (g *Gateway) callOf(ctx context.Context) (c call, err error) {
 	return c, g.maySend(&c, c.ticket)
 }
 
-// maxClaimBytes is how much of a header is shown of what a program says of itself.
+// maxClaimBytes is how much of a header with a program's own words is shown.
 const maxClaimBytes = 64
 
-// programOf is what a program says of itself, for people.
+// programOf returns a program's own words about itself, for people.
 func programOf(sdk, process string) string {
 	clean := func(s string) string {
 		s = strings.Map(func(r rune) rune {
@@ -72,8 +72,9 @@ func programOf(sdk, process string) string {
 	return program
 }
 
-// describe adds to the description of a session whose it is. Hosts show the gateway's address for that of the session's
-// client, since it is what they see; what a gateway or a program says is where every client says what it likes.
+// describe adds the program and its address to the description of a session. Hosts see the address of the gateway,
+// and show it as the address of the session's client. The words of a gateway or a program belong into the
+// description, the field that every client fills as it likes.
 func (c *call) describe(description string) string {
 	whose := c.program + ", at " + c.address
 	if description != "" {
@@ -85,7 +86,7 @@ func (c *call) describe(description string) string {
 	return whose
 }
 
-// maySend refuses a ticket that others could read on its way.
+// maySend refuses a ticket that strangers could read on its way.
 func (g *Gateway) maySend(c *call, ticket string) error {
 	if ticket == "" || g.config.Secure || g.config.PlainTickets || c.local {
 		return nil
@@ -93,17 +94,17 @@ func (g *Gateway) maySend(c *call, ticket string) error {
 	return &failed{Ydb.StatusIds_UNAUTHORIZED, "a ticket came over a connection without TLS"}
 }
 
-// pathOf is a path as the cluster has it: of all its ways to be written with more slashes, or one less, YDB makes one.
+// pathOf returns a path in the form of the cluster: YDB accepts additional slashes, and a missing first slash.
 func pathOf(p string) string {
 	return "/" + strings.Join(strings.FieldsFunc(p, func(r rune) bool { return r == '/' }), "/")
 }
 
-// below returns whether a path lies below the database of the call. A call that names none reaches all.
+// below returns whether a path lies below the database of the call. A call without a database reaches all paths.
 func (c *call) below(path string) bool {
 	return c.database == "" || strings.HasPrefix(path, c.database+"/") && len(path) > len(c.database)+1
 }
 
-// withTimeout bounds a call by what its operation's params say.
+// withTimeout bounds a call by the params of its operation.
 func withTimeout(
 	ctx context.Context, p *Ydb_Operations.OperationParams,
 ) (context.Context, context.CancelFunc) {
@@ -113,8 +114,8 @@ func withTimeout(
 	return context.WithCancel(ctx)
 }
 
-// Listener makes connections known to the gateway: it sees there whether a stream ended because its client cancelled
-// it, or because the connection was lost.
+// Listener makes connections known to the gateway: so the gateway sees whether a stream ended because the client
+// cancelled the stream, or because the connection was lost.
 func Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -128,17 +129,17 @@ func (l listener) Accept() (net.Conn, error) {
 	return &clientConn{Conn: c, address: &clientAddr{Addr: c.RemoteAddr(), conn: c}}, nil
 }
 
-// clientAddr is the address of a client, and whether its connection is lost.
+// clientAddr is the address of a client, with the state of the connection.
 type clientAddr struct {
 	net.Addr
 	conn net.Conn
 	lost atomic.Bool
 }
 
-// close closes the connection, with all that goes over it.
+// close closes the connection, with all its streams.
 func (a *clientAddr) close() { _ = a.conn.Close() }
 
-// clientConn notes that nothing can be read any more before the server learns of it.
+// clientConn notes the loss of the connection before the server learns of the loss.
 type clientConn struct {
 	net.Conn
 	address *clientAddr

@@ -10,45 +10,44 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Config is what a Gateway is made with.
+// Config is the configuration of a Gateway.
 type Config struct {
-	// Open opens a client of the cluster for a token; "" for none. It is needed.
+	// Open opens a client of the cluster for a token; "" for no token. Open is required.
 	Open func(ctx context.Context, token string) (*client.Client, error)
-	// Endpoints are the gateways that SDKs find by discovery. Where there are none, each caller finds the address that
-	// it has called.
+	// Endpoints are the gateways named by discovery. If the list is empty, SDKs get the address they have called.
 	Endpoints []Endpoint
 	// Secure says that SDKs call over TLS.
 	Secure bool
-	// PlainTickets lets tickets come over a connection without TLS from elsewhere than this machine.
+	// PlainTickets lets tickets come over a connection without TLS from other machines too.
 	PlainTickets bool
-	// MaxStreams is how many sessions there may be at a time, MaxStreamsPerAddress how many of one address.
-	// DefaultMaxStreams where it is 0.
+	// MaxStreams is how many sessions may be open at a time, MaxStreamsPerAddress how many from a single address; 0
+	// stands for DefaultMaxStreams, and for MaxStreams.
 	MaxStreams, MaxStreamsPerAddress int
-	// MaxQueuedBytes is how much may wait to be sent to all SDKs together; DefaultMaxQueuedBytes where it is 0. Streams
-	// that have much waiting are read no further then, and descriptions are refused.
+	// MaxQueuedBytes is how much may wait to be sent to all SDKs together; 0 stands for DefaultMaxQueuedBytes. Beyond
+	// the limit, streams with many waiting bytes are not read further, and descriptions are refused.
 	MaxQueuedBytes int64
-	// RefusalDelay is how long a session that cannot be started is kept waiting for that answer, because SDKs come back
-	// at once; DefaultRefusalDelay where it is 0.
+	// RefusalDelay is how long the answer to a refused session start is delayed, because SDKs come back at once; 0
+	// stands for DefaultRefusalDelay.
 	RefusalDelay time.Duration
-	// Log gets what an operator should see; nothing is logged where it is nil.
+	// Log gets lines for operators; nil means no log.
 	Log *slog.Logger
 }
 
-// What holds where a Config does not say otherwise.
+// The defaults of a Config.
 const (
 	DefaultMaxStreams     = 100_000
 	DefaultMaxQueuedBytes = 256 << 20
 	DefaultRefusalDelay   = 300 * time.Millisecond
 )
 
-// Endpoint is a gateway as SDKs find it.
+// Endpoint is a gateway in the form for SDKs.
 type Endpoint struct {
 	Address  string
 	Port     uint32
 	Location string // the data center
 }
 
-// Validate returns what is wrong, and fills in what is not set.
+// Validate returns a mistake in the config, and fills unset fields.
 func (c *Config) Validate() error {
 	switch {
 	case c.Open == nil:

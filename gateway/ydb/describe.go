@@ -12,24 +12,25 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// describeBytes is what a description is taken for before its answer is there: the data of a semaphore has 1 MiB at the
-// most.
+// describeBytes is the assumed size of a description before the answer arrives: the data of a semaphore has 1 MiB at
+// the most.
 const describeBytes = 1 << 20
 
-// descriptions are those that a stream is asked for. No more are under way at a time than there is room for their
-// answers, so that a client that does not read them has the gateway ask for no more.
+// descriptions are the description requests of a stream. The number under way is bounded by the room for the answers,
+// so a client that does not read answers cannot make the gateway ask for more.
 type descriptions struct {
-	bytes atomic.Int64 // of the requests of those that wait
+	bytes atomic.Int64 // of waiting requests
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the next fields
 	waiting  []*description
 	underWay int
 }
 
-// full returns whether so many wait that no more may be asked for.
+// full returns whether the waiting requests are at their limit.
 func (d *descriptions) full() bool { return d.bytes.Load() > maxStreamBytes }
 
-// next returns the one to begin with, nil where there is none or no room for it beside what waits to be sent.
+// next returns the description to begin with. next returns nil if no description waits, or if its answer has no room
+// beside the unsent bytes.
 func (d *descriptions) next(unsent int64) (next *description) {
 	if d.bytes.Load() == 0 {
 		return nil
@@ -48,17 +49,17 @@ func (d *descriptions) next(unsent int64) (next *description) {
 	return next
 }
 
-// description is a describe_semaphore under way, page by page, and the watch that it leaves.
+// description is a describe_semaphore under way, page by page, with the watch left by the request.
 type description struct {
 	stream  *stream
 	request *Ydb_Coordination.SessionRequest_DescribeSemaphore
 	result  *Ydb_Coordination.SemaphoreDescription
-	bytes   int64 // that the result was counted for
+	bytes   int64 // counted for the result
 	watched bool
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the next fields
 	sent    bool       // the result
-	changed *response  // that came before the result was sent
+	changed *response  // a change that came before the result was sent
 }
 
 func (s *stream) describe(m *Ydb_Coordination.SessionRequest_DescribeSemaphore) {
@@ -78,10 +79,10 @@ func (d *descriptions) add(last *description) {
 	d.bytes.Add(last.requestBytes())
 }
 
-// requestBytes is what a description takes while it waits.
+// requestBytes is the size of a waiting description.
 func (d *description) requestBytes() int64 { return int64(messageBytes + len(d.request.Name)) }
 
-// describeNext begins with those descriptions for which there is room.
+// describeNext begins with descriptions as long as there is room.
 func (s *stream) describeNext() {
 	for {
 		d := s.descriptions.next(s.outbox.bytes.Load())
@@ -120,10 +121,10 @@ func (d *description) ask() {
 	})
 }
 
-// errNoRoom refuses a description because too much waits to be sent to others.
+// errNoRoom refuses a description because too many bytes wait to be sent to all clients.
 var errNoRoom = &failed{Ydb.StatusIds_OVERLOADED, "too much waits to be read by clients of this gateway"}
 
-// add takes a page in, and returns where the next one begins.
+// add takes a page in, and returns the beginning of the next page.
 func (d *description) add(a *protocol.SemaphoreDescribeAnswer) (next uint64, err error) {
 	of := &a.Semaphore
 	bytes := int64(len(of.Data) + a.Owners.Size() + a.Waiters.Size())
@@ -172,7 +173,7 @@ func (d *description) rest(first *protocol.SemaphoreDescribe, next uint64) {
 	d.finish(nil)
 }
 
-// finish sends the result, and begins with the description that waits for its place.
+// finish sends the result, and begins with the description that waits for the free place.
 func (d *description) finish(err error) {
 	s := d.stream
 	d.send(err)
@@ -183,7 +184,7 @@ func (d *description) finish(err error) {
 	s.describeNext()
 }
 
-// send sends the result, and then what has changed meanwhile.
+// send sends the result, and then a change from meanwhile.
 func (d *description) send(err error) {
 	code, issues := statusOf(err)
 	r := &Ydb_Coordination.SessionResponse_DescribeSemaphoreResult{
@@ -203,7 +204,7 @@ func (d *description) send(err error) {
 	}
 }
 
-// change sends what the watch has seen, once, behind the result.
+// change sends the change seen by the watch, once, behind the result.
 func (d *description) change(c *protocol.Changed) {
 	m := &response{Response: &Ydb_Coordination.SessionResponse_DescribeSemaphoreChanged_{
 		DescribeSemaphoreChanged: &Ydb_Coordination.SessionResponse_DescribeSemaphoreChanged{

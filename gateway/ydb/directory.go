@@ -13,10 +13,11 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A cluster has nodes and no directories: a directory is there as long as some node that the caller may see is below
-// its path, and the root of a database always is. So a directory is made by what is made in it, and goes with that.
+// A cluster has nodes and no directories. A directory exists as long as a node visible for the caller lies below the
+// path, and the root of a database always exists. So creating a node makes the directories above, and dropping the
+// last node removes them.
 
-// place is what there is at a path, as far as the caller may see it.
+// place is the entry at a path, as far as visible for the caller.
 type place struct {
 	path     string
 	root     bool // of the database
@@ -24,7 +25,7 @@ type place struct {
 	children []*Ydb_Scheme.Entry
 }
 
-// at calls f with what there is at a path of the caller's database.
+// at calls f with the place at a path of the caller's database.
 func (g *Gateway) at(ctx context.Context, path string, f func(p *place) error) error {
 	return g.withCluster(ctx, func(c call, t *ticket) error {
 		p := &place{path: pathOf(path)}
@@ -42,9 +43,9 @@ func (g *Gateway) at(ctx context.Context, path string, f func(p *place) error) e
 	})
 }
 
-// read reads what is there.
+// read reads the place from the cluster.
 func (p *place) read(ctx context.Context, t *ticket) error {
-	var hidden error // from one who may see something below it
+	var hidden error // the caller may see nodes below the path only
 	if !p.root {
 		_, err := describe(ctx, t, p.path)
 		p.node = err == nil
@@ -74,7 +75,7 @@ func (p *place) read(ctx context.Context, t *ticket) error {
 			return nil
 		}
 		if n := len(p.children); n > 0 {
-			// More of what is below a child says nothing new of the child.
+			// Further nodes below a child do not change the entry of the child.
 			if child := below + p.children[n-1].Name + "/"; strings.HasPrefix(next, child) {
 				next = child + behindAll
 			}
@@ -98,7 +99,7 @@ func (p *place) add(path string) {
 	}
 }
 
-// entry is the place itself; it fails where nothing is there.
+// entry is the entry of the place itself; entry fails if nothing exists at the path.
 func (p *place) entry() (*Ydb_Scheme.Entry, error) {
 	switch {
 	case p.node:
@@ -113,7 +114,7 @@ func entryOf(p string, is Ydb_Scheme.Entry_Type) *Ydb_Scheme.Entry {
 	return &Ydb_Scheme.Entry{Name: path.Base(p), Type: is}
 }
 
-// DescribePath says what a path is: a coordination node, a directory, or nothing.
+// DescribePath says whether a path is a coordination node, a directory, or nothing.
 func (g *Gateway) DescribePath(
 	ctx context.Context, r *Ydb_Scheme.DescribePathRequest,
 ) (*Ydb_Scheme.DescribePathResponse, error) {
@@ -127,7 +128,7 @@ func (g *Gateway) DescribePath(
 	return &Ydb_Scheme.DescribePathResponse{Operation: operation(result, err)}, nil
 }
 
-// ListDirectory lists the nodes and the directories that are in a directory.
+// ListDirectory lists the nodes and the directories in a directory.
 func (g *Gateway) ListDirectory(
 	ctx context.Context, r *Ydb_Scheme.ListDirectoryRequest,
 ) (*Ydb_Scheme.ListDirectoryResponse, error) {
@@ -142,7 +143,7 @@ func (g *Gateway) ListDirectory(
 	return &Ydb_Scheme.ListDirectoryResponse{Operation: operation(result, err)}, nil
 }
 
-// MakeDirectory succeeds wherever there may be a directory, and keeps nothing.
+// MakeDirectory succeeds if the path may be a directory, and stores nothing.
 func (g *Gateway) MakeDirectory(
 	ctx context.Context, r *Ydb_Scheme.MakeDirectoryRequest,
 ) (*Ydb_Scheme.MakeDirectoryResponse, error) {
@@ -152,7 +153,7 @@ func (g *Gateway) MakeDirectory(
 	return &Ydb_Scheme.MakeDirectoryResponse{Operation: operation(nil, err)}, nil
 }
 
-// RemoveDirectory succeeds wherever there is no node.
+// RemoveDirectory succeeds if the path has no node.
 func (g *Gateway) RemoveDirectory(
 	ctx context.Context, r *Ydb_Scheme.RemoveDirectoryRequest,
 ) (*Ydb_Scheme.RemoveDirectoryResponse, error) {
@@ -170,7 +171,7 @@ func (g *Gateway) RemoveDirectory(
 	return &Ydb_Scheme.RemoveDirectoryResponse{Operation: operation(nil, err)}, nil
 }
 
-// notANode refuses a path at which a node is.
+// notANode refuses the path of a node.
 func (p *place) notANode() error {
 	if p.node {
 		return &failed{Ydb.StatusIds_SCHEME_ERROR, "the path is a coordination node and no directory: " + p.path}

@@ -11,11 +11,11 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// services are those that an endpoint has, as SDKs name them.
+// services are the services of an endpoint, in the terms of SDKs.
 var services = []string{"discovery", "coordination", "scheme", "auth"}
 
-// ListEndpoints names the gateways: those of the config, else those of the cluster's list, else this one. The number of
-// a gateway stays the same whichever others there are, as SDKs keep their connections by it.
+// ListEndpoints names the gateways of the config, or else of the cluster's list, or else this gateway. The number of
+// a gateway does not depend on the rest of the list, because SDKs keep their connections by number.
 func (g *Gateway) ListEndpoints(
 	ctx context.Context, _ *Ydb_Discovery.ListEndpointsRequest,
 ) (*Ydb_Discovery.ListEndpointsResponse, error) {
@@ -45,11 +45,11 @@ func (g *Gateway) ListEndpoints(
 // numberOf is the number of a gateway, made of its address; never 0.
 func numberOf(e Endpoint) uint32 {
 	h := fnv.New32a()
-	_, _ = fmt.Fprintf(h, "%s %d", e.Address, e.Port) // it never fails
+	_, _ = fmt.Fprintf(h, "%s %d", e.Address, e.Port) // never fails
 	return max(h.Sum32(), 1)
 }
 
-// calledAt is the address that the caller has called.
+// calledAt is the address called by the caller.
 func calledAt(ctx context.Context) []Endpoint {
 	md, _ := metadata.FromIncomingContext(ctx)
 	for _, authority := range md.Get(":authority") {

@@ -33,7 +33,7 @@ type Gateway struct {
 	publication *publication // nil for none
 	backlog     backlog
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the next fields
 	streams   int
 	addresses map[string]int // streams by address
 
@@ -51,20 +51,20 @@ func New(c Config) (*Gateway, error) {
 	}, nil
 }
 
-// maxMessageBytes is what SDKs send at the most: data of the largest limit of hosts, and the rest of a message.
+// maxMessageBytes is the largest message of SDKs: data up to the largest limit of hosts, and the rest of a message.
 const maxMessageBytes = 1<<20 + 64<<10
 
-// How much a client may send before the gateway has read it, over one stream and over one connection.
+// How much a client may send ahead of the gateway's reading, over a single stream and over a single connection.
 const (
 	streamWindowBytes = 64 << 10
 	connWindowBytes   = 1 << 20
 )
 
-// ServerOptions are those that a gRPC server of a Gateway needs.
+// ServerOptions are the options needed by the gRPC server of a Gateway.
 func ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),
-		// Messages are small: to measure what a connection could bear would cost a ping for each batch of them.
+		// Messages are small: measuring the capacity of a connection would cost a ping for every batch of messages.
 		grpc.StaticStreamWindowSize(streamWindowBytes), grpc.StaticConnWindowSize(connWindowBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: 5 * time.Second, PermitWithoutStream: true,
@@ -81,8 +81,8 @@ func (g *Gateway) Register(s grpc.ServiceRegistrar) {
 	Ydb_Auth_V1.RegisterAuthServiceServer(s, g)
 }
 
-// Drain takes the gateway from its cluster's list, and then ends the sessions that are there: their SDKs come back to
-// another gateway. It returns when they have left, or with the context.
+// Drain takes the gateway from its cluster's list, and then ends the open sessions: their SDKs come back to another
+// gateway. Drain returns when the sessions have left, or with the context.
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.draining.Store(true)
 	g.publication.end(ctx)
@@ -108,7 +108,7 @@ func (g *Gateway) Close() {
 	g.tickets.close()
 }
 
-// enter counts a stream of an address in, and returns false where there are too many.
+// enter counts a stream of an address in, and returns false if there are too many streams.
 func (g *Gateway) enter(address string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,15 +130,15 @@ func (g *Gateway) leave(address string) {
 	}
 }
 
-// counts are what a gateway counts.
+// counts are the counters of a gateway.
 type counts struct {
-	streams    atomic.Int64 // that have a session
-	refused    atomic.Int64 // that were refused one
-	withheld   atomic.Int64 // that were closed because their lease was too short to send over them
-	overloaded atomic.Int64 // that were closed because their clients did not read
+	streams    atomic.Int64 // with a session
+	refused    atomic.Int64 // refused a session
+	withheld   atomic.Int64 // closed because their lease was too short for sending
+	overloaded atomic.Int64 // closed because their clients did not read
 }
 
-// WriteMetrics writes what the gateway counts, in the text form of Prometheus.
+// WriteMetrics writes the metrics of the gateway, in the text form of Prometheus.
 func (g *Gateway) WriteMetrics(w io.Writer) error {
 	_, err := fmt.Fprintf(w, `# TYPE signalbox_ydb_sessions gauge
 signalbox_ydb_sessions %d

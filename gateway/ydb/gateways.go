@@ -12,8 +12,8 @@ import (
 	"github.com/signalbox/signalbox/client/discovery"
 )
 
-// A cluster has a list of its gateways: entries of package client/discovery, each for as long as its gateway runs.
-// Those that SDKs call over TLS have a list of their own, as SDKs that use TLS take no others.
+// A cluster has a list of its gateways: entries of package client/discovery, every entry for as long as its gateway
+// runs. Gateways with TLS have a separate list, because SDKs that use TLS cannot use gateways without TLS.
 const (
 	gatewaysNode  = "/signalbox/ydb"
 	plainGateways = "gateways"
@@ -21,7 +21,7 @@ const (
 
 	locationKey = "location" // of the metadata of an entry
 
-	// publishPause is how long a gateway that is not in the list waits before it tries again.
+	// publishPause is how long a gateway outside of the list waits before the next attempt.
 	publishPause = time.Second
 )
 
@@ -29,14 +29,15 @@ const (
 type publication struct {
 	own   Endpoint
 	token string
-	list  atomic.Pointer[[]Endpoint] // the latest that is known; nil for none
+	list  atomic.Pointer[[]Endpoint] // the latest list; nil for none
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the gateway has left the list
 }
 
-// Publish puts the gateway into its cluster's list of gateways, which discovery answers from then on, until Drain or
-// Close. It goes on in the background, through failures of the cluster. own is where SDKs reach this gateway; the token
-// is the gateway's, for the cluster. It is called once at the most, before the gateway is registered.
+// Publish puts the gateway into its cluster's list of gateways, until Drain or Close. Discovery answers with the list
+// from then on. Publish goes on in the background, through failures of the cluster. own is the address of this
+// gateway for SDKs; token is the gateway's own token for the cluster. Publish is called at most once, before the
+// gateway is registered.
 func (g *Gateway) Publish(own Endpoint, token string) {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &publication{own: own, token: token, stop: stop, done: make(chan struct{})}
@@ -57,7 +58,7 @@ func (g *Gateway) Publish(own Endpoint, token string) {
 	}()
 }
 
-// publish keeps the gateway in the list, and follows the list, until the context ends or that cannot go on.
+// publish keeps the gateway in the list, and follows the list, until the context ends or a failure.
 func (g *Gateway) publish(ctx context.Context, p *publication) (err error) {
 	c, err := g.config.Open(ctx, p.token)
 	if err != nil {
@@ -89,7 +90,7 @@ func (g *Gateway) publish(ctx context.Context, p *publication) (err error) {
 	return errors.Join(err, r.Close(leaving), s.Close(leaving))
 }
 
-// gatewaysSession starts a session in the node of the list, which is made where there is none.
+// gatewaysSession starts a session in the node of the list, and creates a missing node.
 func gatewaysSession(ctx context.Context, c *client.Client) (*client.Session, error) {
 	s, err := c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Renew())
 	if !errors.Is(err, client.ErrNotFound) {
@@ -102,7 +103,7 @@ func gatewaysSession(ctx context.Context, c *client.Client) (*client.Session, er
 	return c.Session(ctx, gatewaysNode, client.Description("signalbox-ydb"), client.Renew())
 }
 
-// endpointsOf leaves out what is no address.
+// endpointsOf leaves out entries without a valid address.
 func endpointsOf(entries []discovery.Endpoint) (list []Endpoint) {
 	for _, e := range entries {
 		host, port, err := net.SplitHostPort(e.Address)
@@ -113,7 +114,7 @@ func endpointsOf(entries []discovery.Endpoint) (list []Endpoint) {
 	return list
 }
 
-// known are the gateways of the list; one that leaves is not among them.
+// known are the gateways of the list; leaves takes the own gateway out.
 func (p *publication) known(leaves bool) (list []Endpoint) {
 	if p == nil || p.list.Load() == nil {
 		return nil
@@ -126,7 +127,7 @@ func (p *publication) known(leaves bool) (list []Endpoint) {
 	return list
 }
 
-// end takes the gateway from the list. It returns when others see that, or with the context.
+// end takes the gateway from the list. end returns when the entry is gone for all readers, or with the context.
 func (p *publication) end(ctx context.Context) {
 	if p == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// alterTries is how often a change of a config is begun anew because another one came between.
+// alterTries is how often a change of a config is begun anew because of a concurrent change.
 const alterTries = 10
 
 // withCluster calls f with the client of the caller's ticket.
@@ -29,8 +29,8 @@ func (g *Gateway) withCluster(ctx context.Context, f func(c call, t *ticket) err
 	return f(c, t)
 }
 
-// onNode is withCluster for a call about a node, whose path f gets as the cluster has it. A node that does not exist,
-// or lies outside of the database, is an error of the scheme.
+// onNode is withCluster for a call about a node; f gets the path of the node in the cluster's form. A missing node,
+// or a node outside of the database, is an error of the scheme.
 func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket, path string) error) error {
 	return g.withCluster(ctx, func(c call, t *ticket) error {
 		path := pathOf(path)
@@ -45,7 +45,7 @@ func (g *Gateway) onNode(ctx context.Context, path string, f func(t *ticket, pat
 	})
 }
 
-// CreateNode creates a node. One that exists stays as it is.
+// CreateNode creates a node. An existing node does not change.
 func (g *Gateway) CreateNode(
 	ctx context.Context, r *Ydb_Coordination.CreateNodeRequest,
 ) (*Ydb_Coordination.CreateNodeResponse, error) {
@@ -69,7 +69,7 @@ func (g *Gateway) CreateNode(
 // maxPartBytes is how long a part of a path may be.
 const maxPartBytes = 255
 
-// isName returns whether each part of a path is one that YDB takes for a name.
+// isName returns whether all parts of a path are names for YDB.
 func isName(path string) bool {
 	for part := range strings.SplitSeq(path[1:], "/") {
 		strange := func(r rune) bool { return r <= ' ' || r > '~' }
@@ -80,7 +80,7 @@ func isName(path string) bool {
 	return true
 }
 
-// AlterNode changes what is set in the config.
+// AlterNode changes the set fields of the config.
 func (g *Gateway) AlterNode(
 	ctx context.Context, r *Ydb_Coordination.AlterNodeRequest,
 ) (*Ydb_Coordination.AlterNodeResponse, error) {
@@ -123,7 +123,7 @@ func (g *Gateway) DropNode(
 	return &Ydb_Coordination.DropNodeResponse{Operation: operation(nil, err)}, nil
 }
 
-// DescribeNode describes a node, with its config as it was asked for.
+// DescribeNode describes a node, with its config as last requested.
 func (g *Gateway) DescribeNode(
 	ctx context.Context, r *Ydb_Coordination.DescribeNodeRequest,
 ) (*Ydb_Coordination.DescribeNodeResponse, error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// YDB keeps a config as it was set, and goes by what it makes of it. Hosts of Signalbox refuse what they do not go by.
-// So the gateway sets what holds, and beside it what was asked for where that is something else.
+// YDB stores a config as requested, and derives the valid values from the request. Hosts of Signalbox refuse values
+// without effect. So the gateway stores the valid values, and beside them the requested values if they differ.
 
-// The bounds that hold; the defaults are those of hosts.
+// The valid bounds; the defaults are the defaults of hosts.
 const (
 	minSelfCheckMillis, maxSelfCheckMillis, defaultSelfCheckMillis = 500, 10_000, 1000
 	maxGraceMillis, defaultGraceMillis                             = 30_000, 10_000
@@ -19,7 +19,7 @@ const (
 	graceGapMillis = 1000
 )
 
-// asked is a config as SDKs set it.
+// asked is a config as requested by SDKs.
 type asked = protocol.AskedConfig
 
 func askedOf(c *Ydb_Coordination.Config) asked {
@@ -32,7 +32,7 @@ func askedOf(c *Ydb_Coordination.Config) asked {
 	}
 }
 
-// merge returns a config with what is set in a change put over it.
+// merge returns a config, overridden by the set fields of a change.
 func merge(a, change asked) asked {
 	return asked{
 		SelfCheckPeriodMillis:    cmp.Or(change.SelfCheckPeriodMillis, a.SelfCheckPeriodMillis),
@@ -43,7 +43,7 @@ func merge(a, change asked) asked {
 	}
 }
 
-// configOf returns what a node is given: the config that holds, and beside it what was asked for where it differs.
+// configOf returns the config for a node: the valid values, and beside them the requested values if they differ.
 func configOf(a asked) protocol.NodeConfig {
 	check := cmp.Or(a.SelfCheckPeriodMillis, defaultSelfCheckMillis)
 	check = min(max(check, minSelfCheckMillis), maxSelfCheckMillis)
@@ -82,7 +82,7 @@ func configOf(a asked) protocol.NodeConfig {
 	return c
 }
 
-// shownOf returns the config of a node as it was asked for.
+// shownOf returns the config of a node as requested.
 func shownOf(c *protocol.NodeConfig) asked {
 	return merge(asked{
 		SelfCheckPeriodMillis: c.SelfCheckPeriodMillis, SessionGracePeriodMillis: c.SessionGracePeriodMillis,

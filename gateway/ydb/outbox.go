@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// maxStreamBytes is how much may wait for the client of one stream before the stream is read no further, and how
-	// much the descriptions that are asked for at a time may come to.
+	// maxStreamBytes bounds the bytes waiting for the client of one stream, before the stream is read no further. The
+	// descriptions requested at a time may come to maxStreamBytes too.
 	maxStreamBytes = 4 << 20
-	// fairStreamBytes is what each stream may have waiting however much waits in the gateway as a whole.
+	// fairStreamBytes is how much a stream may have waiting, however much waits in the whole gateway.
 	fairStreamBytes = 64 << 10
-	// messageBytes is what a message takes in memory beside its fields.
+	// messageBytes is the size of a message in memory beside its fields.
 	messageBytes = 256
 	// maxSpare is for how many messages an outbox keeps room.
 	maxSpare = 64
 )
 
-// backlog is what waits to be sent over all streams of a gateway, in bytes.
+// backlog counts the bytes waiting to be sent over all streams of a gateway.
 type backlog struct {
 	limit int64
 	bytes atomic.Int64
 }
 
-// takes counts bytes in, unless all of them together would be more than there may be.
+// takes counts bytes in, unless the sum would be above the limit.
 func (b *backlog) takes(bytes int64) bool {
 	if b.bytes.Add(bytes) > b.limit {
 		b.bytes.Add(-bytes)
@@ -35,28 +35,28 @@ func (b *backlog) takes(bytes int64) bool {
 	return true
 }
 
-// outbox is what waits to be sent over one stream. One goroutine sends, any may add.
+// outbox holds the messages waiting to be sent over one stream. A single goroutine sends; all goroutines may add.
 type outbox struct {
 	all  *backlog
-	wake chan struct{} // there is something to send; holds one
-	room chan struct{} // there may be room again; holds one
+	wake chan struct{} // a message waits; holds a token
+	room chan struct{} // there may be room again; holds a token
 	sent atomic.Uint64 // messages
-	// bytes are those of what was added, until all that was taken with it is sent.
+	// bytes counts the bytes of added messages, until all messages taken together are sent.
 	bytes atomic.Int64
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the next fields
 	queue []outgoing
-	spare []outgoing // that was sent, and is empty
+	spare []outgoing // an emptied slice for reuse
 	shut  bool       // nothing more is added
 }
 
-// outgoing is a message, and how much it was counted for.
+// outgoing is a message with its counted size.
 type outgoing struct {
 	*response
 	bytes int64
 }
 
-// signal leaves a token in a channel that holds one.
+// signal leaves a token in a channel with room for a single token.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -78,7 +78,7 @@ func (o *outbox) add(m *response) {
 	signal(o.wake)
 }
 
-// take returns what is to be sent next, not more at a time than is soon sent. The caller calls wereSent, or shuts the
+// take returns the next messages to send, no more than can be sent soon. The caller calls wereSent, or shuts the
 // outbox down.
 func (o *outbox) take() (next []outgoing) {
 	o.mu.Lock()
@@ -97,7 +97,7 @@ func (o *outbox) take() (next []outgoing) {
 	return next
 }
 
-// wereSent counts messages out, and leaves their room to the next ones where it is not much.
+// wereSent counts messages out, and reuses a small slice for the next messages.
 func (o *outbox) wereSent(taken []outgoing) {
 	var bytes int64
 	for _, m := range taken {
@@ -116,7 +116,7 @@ func (o *outbox) wereSent(taken []outgoing) {
 	signal(o.room)
 }
 
-// shutDown drops what waits, and whatever is added from then on. What was taken still counts.
+// shutDown drops the waiting messages, and all later ones. Taken messages still count.
 func (o *outbox) shutDown() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -133,7 +133,7 @@ func (o *outbox) count(bytes int64) {
 	o.all.bytes.Add(bytes)
 }
 
-// full returns whether so much waits that the client is to read before it is read.
+// full returns whether so many bytes wait that the client has to read before the client is read.
 func (o *outbox) full() bool {
 	bytes := o.bytes.Load()
 	return bytes > maxStreamBytes || bytes > fairStreamBytes && o.all.bytes.Load() > o.all.limit

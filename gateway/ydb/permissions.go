@@ -15,10 +15,10 @@ import (
 	"github.com/signalbox/signalbox/protocol/rights"
 )
 
-// eraseRole is the role of those who may delete semaphores, and nothing else: there is none built in.
+// eraseRole is a role with the right to delete semaphores, and no more rights: no built-in role is so narrow.
 const eraseRole = "ydb-erase"
 
-// roles are those that stand for permissions of YDB, by their names without "ydb." before them.
+// roles are the roles for permissions of YDB, by the names of the permissions without "ydb." before.
 var roles = map[string][]string{
 	"granular.select_row": {"read"},
 	"granular.update_row": {"write"},
@@ -30,7 +30,7 @@ var roles = map[string][]string{
 	"generic.full":        {"admin"},
 }
 
-// ModifyPermissions grants and revokes roles at a path: below it they hold as well, as in YDB.
+// ModifyPermissions grants and revokes roles at a path: the roles hold below the path as well, as in YDB.
 func (g *Gateway) ModifyPermissions(
 	ctx context.Context, r *Ydb_Scheme.ModifyPermissionsRequest,
 ) (*Ydb_Scheme.ModifyPermissionsResponse, error) {
@@ -56,16 +56,16 @@ func (g *Gateway) ModifyPermissions(
 	return &Ydb_Scheme.ModifyPermissionsResponse{Operation: operation(nil, err)}, nil
 }
 
-// permissions changes what is granted at a path.
+// permissions changes the grants at a path.
 type permissions struct {
 	path  string
 	admin *admin.Admin
 }
 
-// by is who the history of the cluster has beside the name of the token.
+// by stands in the history of the cluster, beside the name of the token.
 var by = admin.By{Reason: "ModifyPermissions of a program on YDB's SDK"}
 
-// act carries one action out.
+// act carries a single action out.
 func (p *permissions) act(ctx context.Context, a *Ydb_Scheme.PermissionsAction) error {
 	of := cmp.Or(a.GetGrant(), a.GetRevoke(), a.GetSet())
 	if of == nil {
@@ -94,7 +94,7 @@ func (p *permissions) act(ctx context.Context, a *Ydb_Scheme.PermissionsAction) 
 	return nil
 }
 
-// grant gives a role, and makes that for deleting where it is not there yet.
+// grant grants a role, and makes a missing role for deleting.
 func (p *permissions) grant(ctx context.Context, subject, role string) error {
 	g := admin.Grant{Role: role, Path: p.path}
 	_, err := p.admin.Grant(ctx, subject, g, by)
@@ -109,7 +109,7 @@ func (p *permissions) grant(ctx context.Context, subject, role string) error {
 	return err
 }
 
-// clear takes all roles that are granted at the path, but some: of one principal, or of all where it is "".
+// clear revokes the roles granted at the path, except some: of one principal, or of all principals if subject is "".
 func (p *permissions) clear(ctx context.Context, subject string, but []string) error {
 	all, _, err := p.admin.Principals(ctx)
 	if err != nil {
@@ -131,7 +131,8 @@ func (p *permissions) clear(ctx context.Context, subject string, but []string) e
 	return nil
 }
 
-// principalOf returns who a subject of YDB is: a token of that name, but where it names another kind of principal.
+// principalOf returns the principal for a subject of YDB: a token with the subject's name, unless the subject names a
+// principal of a different kind.
 func principalOf(subject string) string {
 	if subject == "anonymous" || strings.Contains(subject, ":") {
 		return subject
@@ -139,7 +140,7 @@ func principalOf(subject string) string {
 	return "token:" + subject
 }
 
-// rolesOf returns the roles for names of permissions, each once.
+// rolesOf returns the roles for names of permissions, without repetitions.
 func rolesOf(names []string) (list []string, err error) {
 	for _, name := range names {
 		short := strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(name), "ydb."), "-", "_")

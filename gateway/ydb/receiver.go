@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// receive handles what the client sends, until the stream is over. A client that does not read is not read.
+// receive handles the client's messages, until the stream is over. The messages of a client that does not read wait.
 func (s *stream) receive() {
 	for {
 		s.awaitRoom()
@@ -31,10 +31,10 @@ func (s *stream) receive() {
 	}
 }
 
-// paused returns whether so much waits for the client that it is not read.
+// paused returns whether so much waits for the client that the client is not read.
 func (s *stream) paused() bool { return s.outbox.full() || s.descriptions.full() }
 
-// awaitRoom waits until the client has read enough of what waits for it, or the stream is over.
+// awaitRoom waits until the client has read enough of the waiting messages, or the stream is over.
 func (s *stream) awaitRoom() {
 	for s.paused() {
 		select {
@@ -45,9 +45,9 @@ func (s *stream) awaitRoom() {
 	}
 }
 
-// leftAfter is how long a session lives on whose stream was not ended by the gateway. Where its client has ended the
-// stream, it relies on the session no more, and the timeout that it asked for holds. Where the connection is lost, it
-// may.
+// leftAfter is how long a session lives on after a stream not ended by the gateway. A client that has ended the
+// stream does not rely on the session any more, so the timeout requested by the client holds. After the loss of a
+// connection, the client may still rely on the session.
 func (s *stream) leftAfter(err error) time.Duration {
 	lost := s.call.from == nil || s.call.from.lost.Load()
 	cancelled := errors.Is(err, io.EOF) || status.Code(err) == codes.Canceled

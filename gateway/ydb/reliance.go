@@ -8,41 +8,42 @@ import (
 	"github.com/ydb-platform/ydb-go-genproto/protos/Ydb_Coordination"
 )
 
-// How long an SDK may rely on its session, and what the session has to last for that: see DESIGN.md.
+// How long an SDK may rely on its session, and how long the session lasts therefore: see DESIGN.md.
 const (
-	// keepAlive is how long ydb-go-sdk waits for any message of a server before it calls the stream dead.
+	// keepAlive is how long ydb-go-sdk waits for a message of a server before the SDK calls the stream dead.
 	keepAlive = 10 * time.Second
-	// slack is by how much a session lasts longer than an SDK may believe at the least; for long ones it is a fifth.
+	// slack is by how much, at the least, a session lasts longer than an SDK may rely on the session; for long
+	// sessions the slack is a fifth.
 	slack = 5 * time.Second
-	// maxAsked is the longest timeout of which reliance and slack fit into the 30 minutes that a session may have.
+	// maxAsked is the longest timeout whose reliance and slack fit into the 30 minutes allowed for a session.
 	maxAsked = 25 * time.Minute
 
 	minPingPeriod = 10 * time.Millisecond
-	// maxPingPeriod leaves half a second: the Python SDK gives a stream up that has brought it nothing for 3 s less a
-	// little, whatever its timeout.
+	// maxPingPeriod leaves half a second: the Python SDK gives a stream up after a little less than 3 s without a
+	// message, whatever the SDK's timeout.
 	maxPingPeriod = 2 * time.Second
 	// maxPongTime is how long a client may take to answer a ping.
 	maxPongTime = 5 * time.Second
-	// maxStall is for how long a client may read nothing though something waits for it.
+	// maxStall is for how long a client may read nothing though messages wait for the client.
 	maxStall = 10 * time.Second
-	// maxHeld is how long the connection of such a client is left open after that.
+	// maxHeld is how long the connection of a stalled client is left open after maxStall.
 	maxHeld = time.Minute
 )
 
-// timing is what tests make slower, for machines that are.
+// timing is slowed down by tests for slow machines.
 type timing struct {
 	slack     time.Duration
 	leastPing time.Duration // between two pings
 	unheeded  int           // how many pings in a row may have no answer when the next is due
-	stall     time.Duration // for how long a client may read nothing though something waits for it
+	stall     time.Duration // for how long a client may leave waiting messages unread
 }
 
 var asYDB = timing{slack: slack, leastPing: minPingPeriod, stall: maxStall}
 
-// relianceOf returns for how long an SDK that asked for a timeout may rely on its session after it has got a message.
+// relianceOf returns for how long an SDK with a requested timeout may rely on its session after a message.
 func relianceOf(asked time.Duration) time.Duration { return max(asked, keepAlive) }
 
-// timeoutOf returns the timeout that a session has at its host.
+// timeoutOf returns the timeout of a session at its host.
 func (t *timing) timeoutOf(reliance time.Duration) time.Duration {
 	return reliance + max(t.slack, reliance/5)
 }
@@ -51,10 +52,10 @@ func (t *timing) timeoutOf(reliance time.Duration) time.Duration {
 type pingTiming struct {
 	period   time.Duration // from ping to ping
 	unheeded int           // how many pings in a row may have no answer when the next is due
-	stalls   int           // how many periods in a row may pass without a message sent that waits
+	stalls   int           // how many periods in a row may pass without sending a waiting message
 }
 
-// pingsOf returns when a stream is pinged that has asked for a timeout.
+// pingsOf returns the ping timing of a stream with a requested timeout.
 func (t *timing) pingsOf(asked time.Duration) pingTiming {
 	answer := min(max(asked/3, t.leastPing), maxPongTime)
 	period := min(answer, maxPingPeriod)
@@ -63,17 +64,17 @@ func (t *timing) pingsOf(asked time.Duration) pingTiming {
 	}
 }
 
-// pings are those of one stream to its client, as YDB sends them.
+// pings are the pings of a stream to its client, as YDB sends them.
 type pings struct {
 	timing pingTiming
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the next fields
 	timer   *time.Timer
 	opaque  uint64 // of the latest
 	queued  bool   // the latest was not sent yet
 	waiting int    // how many pings in a row have no answer
 	sent    uint64 // messages of the stream when the latest was due
-	stalls  int    // how many periods in a row have passed without one
+	stalls  int    // how many periods in a row have passed without a sent message
 	stopped bool
 }
 
@@ -93,7 +94,7 @@ func (p *pings) wasSent() {
 	p.queued = false
 }
 
-// next counts a ping that is due. It returns its number, 0 for none, and why the stream is over instead.
+// next counts a due ping. next returns the ping's number, 0 for no ping, or the reason why the stream is over.
 func (p *pings) next(sent uint64) (opaque uint64, silent, stalled bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +130,7 @@ func (p *pings) again(ping func()) {
 	}
 }
 
-// ping sends a ping, or ends the stream where those before were not answered, or cannot be sent.
+// ping sends a ping, or ends the stream if earlier pings were not answered, or cannot be sent.
 func (s *stream) ping() {
 	opaque, silent, stalled := s.pings.next(s.outbox.sent.Load())
 	switch {
@@ -137,7 +138,7 @@ func (s *stream) ping() {
 		s.stalled()
 		return
 	case silent && s.paused():
-		// The answer may be in what is not read at the moment.
+		// The answer may be among the messages not read at the moment.
 	case silent:
 		s.end(ending{failure: failureOf(&failed{Ydb.StatusIds_TIMEOUT, "a ping was not answered"}).GetFailure()})
 		return
@@ -149,8 +150,8 @@ func (s *stream) ping() {
 	s.pings.again(s.ping)
 }
 
-// answered notes the answer to a ping; one to an earlier ping says nothing new. It returns false where there was no
-// such ping.
+// answered notes the answer to a ping; the answer to an earlier ping is no news. answered returns false for an
+// unknown ping.
 func (p *pings) answered(opaque uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,8 +170,8 @@ func (s *stream) ponged(opaque uint64) error {
 	return nil
 }
 
-// pinged answers a ping of the client. The Python SDK answers a ping with one of the same number, and others number
-// their pings by themselves: so each has its pong, and counts as one.
+// pinged answers a ping of the client. The Python SDK answers a ping with a ping of the number received, and other
+// clients number their pings by themselves. So every ping gets a pong, and counts as an answer.
 func (s *stream) pinged(opaque uint64) {
 	s.pings.answered(opaque)
 	s.send(&response{Response: &Ydb_Coordination.SessionResponse_Pong{

@@ -36,12 +36,12 @@ func (s *stream) handle(m *request) error {
 	return nil
 }
 
-// numbers are those of the mutations of one stream, which no other stream of its session has: see DESIGN.md.
+// numbers are the numbers of the mutations of one stream; no other stream of the session uses them: see DESIGN.md.
 type numbers struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the next fields
 	last uint64
-	open []uint64 // those without an answer, in order
-	leap uint64   // by how much the latest number that was stale was left behind; 0 after one that was not
+	open []uint64 // without an answer, in order
+	leap uint64   // the leap after the latest stale number; 0 after a number in time
 }
 
 // maxLeap is how many numbers are left out at a time at the most.
@@ -60,8 +60,8 @@ func (n *numbers) next() protocol.Mutation {
 	return protocol.Mutation{Number: n.last, Acknowledged: acknowledged}
 }
 
-// answered takes the answer to a mutation in. Where the latest number is stale it was not this stream that used a
-// higher one, so the numbers leap, twice as far each time, and come out above those of an earlier stream soon.
+// answered takes the answer to a mutation in. If the latest number is stale, a different stream has used a higher
+// number. So the numbers leap, twice as far every time, and soon come out above the numbers of the earlier stream.
 func (n *numbers) answered(number uint64, stale bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,9 +77,9 @@ func (n *numbers) answered(number uint64, stale bool) {
 	}
 }
 
-// mutate sends a mutation, and again under a higher number where the host has not carried it out because of its number:
-// one as high was there before, or that very one for another request. done gets the answer, and what follows it. It
-// gets nothing where the stream has ended.
+// mutate sends a mutation. If the host has not carried the mutation out because of its number, mutate sends it again
+// under a higher number: an equal or higher number was there before, or the number was used for a different request.
+// done gets the answer, and later answers to the request. After the end of the stream, done gets nothing.
 func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, done func(a *protocol.Answer)) {
 	*number = s.numbers.next()
 	this := number.Number
@@ -102,7 +102,7 @@ func (s *stream) mutate(m protocol.RequestMessage, number *protocol.Mutation, do
 	})
 }
 
-// nameless returns what is wrong with the name of a semaphore.
+// nameless returns the mistake in the name of a semaphore.
 func nameless(name string) error {
 	if name == "" || len(name) > protocol.MaxNameBytes {
 		return &failed{Ydb.StatusIds_BAD_REQUEST, "the name of a semaphore has 1 to 1024 bytes"}

@@ -13,10 +13,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// accessDenied is the code of the issue that goes with UNAUTHORIZED.
+// accessDenied is the code of the issue beside UNAUTHORIZED.
 const accessDenied = 200_000 + 4
 
-// statuses are those of the cluster, as YDB has them. What is not here is INTERNAL_ERROR.
+// statuses are the cluster's statuses in the terms of YDB. A status missing here is INTERNAL_ERROR.
 var statuses = map[protocol.Status]Ydb.StatusIds_StatusCode{
 	protocol.StatusSuccess:            Ydb.StatusIds_SUCCESS,
 	protocol.StatusBadRequest:         Ydb.StatusIds_BAD_REQUEST,
@@ -39,7 +39,7 @@ var statuses = map[protocol.Status]Ydb.StatusIds_StatusCode{
 	protocol.StatusTimeout:            Ydb.StatusIds_TIMEOUT,
 }
 
-// failed is an error of the gateway's own, with the status that an SDK is answered.
+// failed is an error of the gateway itself, with the status for the SDK.
 type failed struct {
 	status  Ydb.StatusIds_StatusCode
 	message string
@@ -47,7 +47,7 @@ type failed struct {
 
 func (f *failed) Error() string { return f.message }
 
-// statusOf returns the status of an error, and the issues that go with it.
+// statusOf returns the status of an error, with its issues.
 func statusOf(err error) (Ydb.StatusIds_StatusCode, []*Ydb_Issue.IssueMessage) {
 	if err == nil {
 		return Ydb.StatusIds_SUCCESS, nil

@@ -23,8 +23,8 @@ type (
 	response = Ydb_Coordination.SessionResponse
 )
 
-// stream is one attach of one session of an SDK. The goroutine of the call sends, and decides when it is over; another
-// one receives.
+// stream is a single attach of a session of an SDK. The goroutine of the call sends, and decides when the stream is
+// over; a second goroutine receives.
 type stream struct {
 	gateway      *Gateway
 	rpc          Ydb_Coordination_V1.CoordinationService_SessionServer
@@ -32,7 +32,7 @@ type stream struct {
 	ticket       *ticket
 	session      *raw.Session
 	reliance     time.Duration // for how long an SDK may rely on the session after it has got a message
-	asked        time.Duration // the timeout that it asked for
+	asked        time.Duration // the timeout requested by the SDK
 	pings        pings
 	outbox       outbox
 	numbers      numbers
@@ -40,15 +40,15 @@ type stream struct {
 	ended        chan ending // holds the first reason to end
 	letGo        sync.Once   // of the session
 	started      bool        // the session was started for this stream
-	known        atomic.Bool // the client has sent something after its first message
+	known        atomic.Bool // the client has sent a second message
 }
 
 // ending is why a stream is over.
 type ending struct {
 	failure *Ydb_Coordination.SessionResponse_Failure // the last message; nil for none
 	stop    bool                                      // the client has asked for the end of its session
-	broken  error                                     // nothing may be sent any more, or can be; nil elsewhere
-	left    time.Duration                             // to the session; 0 for all that it has
+	broken  error                                     // sending is forbidden or impossible; or nil
+	left    time.Duration                             // for the session; 0 for its whole timeout
 }
 
 // Session is the stream of a session.
@@ -80,7 +80,7 @@ func (g *Gateway) Session(rpc Ydb_Coordination_V1.CoordinationService_SessionSer
 	return s.run()
 }
 
-// open starts or attaches the session that the first message asks for.
+// open starts or attaches the session of the first message.
 func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err error) {
 	if err := checkStart(m); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	return nil
 }
 
-// checkStart refuses what YDB refuses, and what does not fit into the limits here.
+// checkStart refuses requests that YDB refuses, and requests above the limits of the gateway.
 func checkStart(m *Ydb_Coordination.SessionRequest_SessionStart) error {
 	bad := func(message string) error { return &failed{Ydb.StatusIds_BAD_REQUEST, message} }
 	switch {
@@ -137,7 +137,7 @@ func checkStart(m *Ydb_Coordination.SessionRequest_SessionStart) error {
 	return nil
 }
 
-// refuse answers a stream that has no session, after a while: SDKs come back at once, for as long as their callers
+// refuse answers a stream without a session, after a while: SDKs come back at once, for as long as their callers
 // wait.
 func (s *stream) refuse(err error) error {
 	s.gateway.counts.refused.Add(1)
@@ -176,7 +176,7 @@ func failureOf(err error) *response {
 	}}
 }
 
-// run sends what there is to be sent until the stream is over, and lets go of the session.
+// run sends the messages of the outbox until the stream is over, and lets go of the session.
 func (s *stream) run() error {
 	s.gateway.counts.streams.Add(1)
 	defer s.gateway.counts.streams.Add(-1)
@@ -200,11 +200,11 @@ func (s *stream) run() error {
 	}
 }
 
-// errWithheld ends a stream over which nothing may be sent.
+// errWithheld ends a stream on which sending is forbidden.
 var errWithheld = status.Error(codes.Unavailable, "the session cannot be relied on at the moment")
 
-// flush sends what waits. It fails where nothing may be sent any more: each message lets the SDK believe in the session
-// for as long as reliance says, from its coming on.
+// flush sends the waiting messages. flush fails when sending is forbidden: from the arrival of a message on, the SDK
+// relies on the session for as long as reliance says.
 func (s *stream) flush() error {
 	next := s.outbox.take()
 	defer s.outbox.wereSent(next)
@@ -224,7 +224,7 @@ func (s *stream) flush() error {
 	return nil
 }
 
-// leave lets go of the session, and sends what is to be the last.
+// leave lets go of the session, and sends the last message.
 func (s *stream) leave(why ending) error {
 	switch err := s.letGoOf(why); {
 	case why.broken != nil:
@@ -247,27 +247,29 @@ func (s *stream) letGoOf(why ending) (err error) {
 		ctx := context.WithoutCancel(s.rpc.Context())
 		ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
 		defer cancel()
-		// A client that has gone before it sent anything to its new session may not know it, and asks for another one.
+		// A client that has gone without a second message may not know its new session, and will ask for a new
+		// session.
 		switch {
 		case why.stop:
 			err = s.session.Stop(ctx)
 		case s.started && why.failure == nil && !s.known.Load():
 			s.session.Abandon()
 		default:
-			_ = s.session.Detach(ctx, why.left) // a session that is over already needs none
+			_ = s.session.Detach(ctx, why.left) // an ended session needs no detach
 		}
 	})
 	return err
 }
 
-// leaveTimeout is how long a stream that is over waits for its host; what is left to do goes on without it.
+// leaveTimeout is how long an ended stream waits for its host; the rest of the work goes on without the stream.
 const leaveTimeout = 5 * time.Second
 
 // send queues a message.
 func (s *stream) send(m *response) { s.outbox.add(m) }
 
-// stalled ends a stream whose client reads nothing. Its session is detached, and what waits is dropped, though the
-// goroutine that sends stands still until the client reads on: if it never does, its connection is closed.
+// stalled ends a stream whose client reads nothing. The session is detached, and the waiting messages are dropped,
+// though the sending goroutine stands still until the client reads on. If the client never does, the connection is
+// closed.
 func (s *stream) stalled() {
 	s.gateway.counts.overloaded.Add(1)
 	why := ending{failure: failureOf(

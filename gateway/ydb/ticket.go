@@ -12,24 +12,25 @@ import (
 const (
 	// maxTickets is how many different tickets a gateway has connections for.
 	maxTickets = 1000
-	// ticketIdle is how long the connections of a ticket are kept that is not used.
+	// ticketIdle is how long the connections of an unused ticket are kept.
 	ticketIdle = time.Minute
 	// pingEvery is how often hosts are asked to vouch for sessions.
 	pingEvery = time.Second
 )
 
-// tickets are the clients of the cluster, one for each ticket that SDKs show: a ticket is a token of the cluster.
+// tickets are the clients of the cluster, a client for every ticket shown by SDKs: a ticket is a token of the
+// cluster.
 type tickets struct {
 	open func(ctx context.Context, token string) (*client.Client, error)
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the next fields
 	byTicket map[string]*ticket
 	closed   bool
 }
 
-// ticket is the client of one ticket.
+// ticket is the client of a ticket.
 type ticket struct {
-	opened chan struct{} // closed when it is open, or could not be opened
+	opened chan struct{} // closed when the client is open, or could not be opened
 	client *client.Client
 	raw    *raw.Client
 	err    error

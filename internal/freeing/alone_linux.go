@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownedAlone reports whether a file has no name, and is open nowhere else: no process can have a lease for writing on
-// a file that another one has open.
+// ownedAlone reports whether a file has no name, and is open nowhere else: no process can get a lease for writing on
+// a file open in another process.
 func ownedAlone(file *os.File) bool {
 	fd := file.Fd()
 	var status unix.Stat_t

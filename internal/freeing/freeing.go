@@ -1,7 +1,7 @@
-// Package freeing removes large files without making others on the same disk wait. Many file systems are mounted so
-// that a disk learns at once which blocks are free again, and while it takes note of those of a large file it does
-// nothing else: a sync of another file waits for 10 ms and more. Here a file loses its name first, and then its blocks,
-// piece by piece.
+// Package freeing removes large files without making other users of the disk wait. Many file systems are mounted so
+// that a disk learns at once which blocks are free again. While a disk takes note of the blocks of a large file, the
+// disk does nothing else: a sync of another file waits for 10 ms and more. With this package a file loses its name
+// first, and then its blocks, piece by piece.
 package freeing
 
 import (
@@ -18,18 +18,18 @@ import (
 const (
 	// pieceBytes is how much is freed at a time.
 	pieceBytes = 4 << 20
-	// pause is how long others have the disk in between.
+	// pause is how long other users have the disk between two pieces.
 	pause = 10 * time.Millisecond
 )
 
-// Remove removes a file, and returns when its blocks are free.
+// Remove removes a file, and returns when the file's blocks are free.
 func Remove(name string) error {
 	file := open(name)
 	defer file.free()
 	return os.Remove(name)
 }
 
-// Rename gives a file another name. Where a file has it already, that one is removed as by Remove.
+// Rename renames a file. A file that has the new name before is removed as by Remove.
 func Rename(from, to string) error {
 	file := open(to)
 	defer file.free()
@@ -55,7 +55,7 @@ func (FS) RemoveAll(name string) error {
 			files = append(files, file)
 		}
 		return err
-	}) // what it does not come to is removed in any case
+	}) // files not reached are removed in any case
 	err := os.RemoveAll(name)
 	go func() {
 		for _, file := range files {
@@ -65,10 +65,10 @@ func (FS) RemoveAll(name string) error {
 	return err
 }
 
-// doomed is a file that loses its last name; nil where there is nothing to do for it.
+// doomed is a file that loses its last name; nil if there is nothing to free.
 type doomed struct{ *os.File }
 
-// open opens a file that is large enough to be freed piece by piece. Where that fails, it is removed all the same.
+// open opens a file large enough to be freed piece by piece. After a failure, the file is removed all the same.
 func open(name string) *doomed {
 	info, err := os.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() <= pieceBytes {
@@ -81,11 +81,11 @@ func open(name string) *doomed {
 	return &doomed{file}
 }
 
-// turn is that of the file that is being freed: one at a time.
+// turn is the turn to free a file: one at a time.
 var turn sync.Mutex
 
-// free frees the blocks of a file whose name is gone, unless a process still has it. That the name is gone is made
-// durable before: a power failure must not leave it with a part of the file.
+// free frees the blocks of a file without a name, unless a process still has the file open. The loss of the name is
+// made durable before: a power failure must not leave the name with a part of the file.
 func (d *doomed) free() {
 	if d == nil {
 		return
@@ -98,7 +98,7 @@ func (d *doomed) free() {
 	}
 }
 
-// syncDirectory makes the names in a directory durable, or that it is gone itself.
+// syncDirectory makes the names in a directory durable, or the removal of the directory itself.
 func syncDirectory(dir string) error {
 	file, err := os.Open(dir)
 	if parent := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && parent != dir {

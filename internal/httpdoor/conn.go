@@ -8,27 +8,27 @@ import (
 	"syscall"
 )
 
-// freeBytes is what each connection may hold that does not count.
+// freeBytes is how much a connection may hold without being counted.
 const freeBytes = 4 << 10
 
-// Conn is a connection that has passed a Door. The methods for handlers may be called on a nil one, which is of a
-// server without a door.
+// Conn is a connection that has passed a Door. Handlers may call the methods on a nil Conn, which belongs to a server
+// without a door.
 type Conn struct {
 	net.Conn
 	door *Door
 	peer netip.Addr
 
-	// What follows is guarded by Door.mu.
-	address netip.Addr // that the connection counts for: the peer's, or the one that a proxy names for its request
+	// The next fields are guarded by Door.mu.
+	address netip.Addr // for counting: the peer's, or the address named by a proxy for its request
 	of      *group
 	stage   stage
-	shown   bool // its last request has shown a token that was accepted
+	shown   bool // the last request has shown an accepted token
 	held    int64
 	move    uint64
 	inAll   place
 	inOf    place
 	gone    bool
-	cancel  context.CancelFunc // ends the contexts of its requests
+	cancel  context.CancelFunc // ends the contexts of the connection's requests
 }
 
 // endsWith has the end of the connection call a function.
@@ -54,7 +54,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Counts has the connection count for an address until its request has ended.
+// Counts has the connection count for an address until the end of the connection's request.
 func (c *Conn) Counts(address netip.Addr) {
 	if c == nil || address == c.peer {
 		return
@@ -70,7 +70,7 @@ func (c *Conn) Counts(address netip.Addr) {
 	closing.close()
 }
 
-// Shown says whether the request has shown a token that was accepted: then the connection is closed after all others.
+// Shown says whether the request has shown an accepted token: connections with a token are closed last.
 func (c *Conn) Shown(token bool) {
 	if c == nil {
 		return
@@ -84,11 +84,11 @@ func (c *Conn) Shown(token bool) {
 	}
 }
 
-// Begin says that the request is being carried out: the connection is not closed for others until End. It is false
-// where it was closed already.
+// Begin says that the request is being carried out: until End the connection is not closed to make room. Begin
+// returns false for a connection closed before.
 func (c *Conn) Begin() bool { return c == nil || c.changed(working) }
 
-// End ends what Begin began.
+// End ends the work begun by Begin.
 func (c *Conn) End() {
 	if c != nil {
 		c.changed(waiting)
@@ -104,8 +104,8 @@ func (c *Conn) changed(to stage) bool {
 	return !c.gone
 }
 
-// Hold says how much the body or the answer takes that is under way, 0 for its end. It is false where the connection
-// was closed, for this one or for others.
+// Hold says how much memory the body or the answer under way takes, 0 for its end. Hold returns false if the
+// connection was closed, by this call or before.
 func (c *Conn) Hold(bytes int) bool {
 	if c == nil {
 		return true
@@ -129,7 +129,7 @@ func (c *Conn) Hold(bytes int) bool {
 	return !gone
 }
 
-// hold counts what a connection holds. mu is held.
+// hold counts the memory held by a connection. mu is held.
 func (d *Door) hold(c *Conn, bytes int64) {
 	d.held += bytes - c.held
 	c.held = bytes
@@ -173,10 +173,10 @@ func (d *Door) exit(c *Conn) {
 	c.of = nil
 }
 
-// victims are connections that the door has given up, and that are to be closed without its lock.
+// victims are connections given up by the door, and to be closed without its lock.
 type victims []*Conn
 
-// remove gives a connection up, nil for none. mu is held.
+// remove gives a connection up; nil is no connection. mu is held.
 func (d *Door) remove(c *Conn, why reason) victims {
 	if c == nil || c.gone {
 		return nil
@@ -185,13 +185,13 @@ func (d *Door) remove(c *Conn, why reason) victims {
 	d.held -= c.held
 	c.gone, c.held = true, 0
 	if why == reasons {
-		return nil // it has ended by itself
+		return nil // ended by itself
 	}
 	d.closedFor[why].Add(1)
 	return victims{c}
 }
 
-// close resets connections, so that nothing is kept of what their clients do not read.
+// close resets connections, so the system keeps no bytes that clients do not read.
 func (v victims) close() {
 	for _, c := range v {
 		if socket, is := c.Conn.(*net.TCPConn); is {

@@ -1,6 +1,6 @@
-// Package httpdoor bounds what the clients of an HTTP server hold of it before they have shown who they are. A Door
-// lets every connection in, and closes those for it that have done nothing for longest; a connection is known to the
-// door by what its request does, which the handlers say by the methods of Conn.
+// Package httpdoor bounds how much of an HTTP server clients may hold before they have authenticated. A Door lets
+// every connection in, and closes the connections idle for longest to make room. The door judges a connection by the
+// progress of its request, which the handlers report by the methods of Conn.
 package httpdoor
 
 import (
@@ -15,19 +15,19 @@ import (
 	"sync/atomic"
 )
 
-// Limits are those of a Door.
+// Limits are the limits of a Door.
 type Limits struct {
-	// Connections is how many there may be. OfAddress is how many of one address; those of Proxies are not bounded by
-	// it.
+	// Connections is the largest number of connections. OfAddress is the largest number from a single address;
+	// addresses of Proxies are exempt.
 	Connections, OfAddress int
-	// Bytes is how much all bodies and answers that are under way may take together. 0 is for a server that does not
-	// say what they take.
+	// Bytes is how much memory all bodies and answers under way may take together. 0 is for a server that does not
+	// report the memory.
 	Bytes int64
 	// Proxies are trusted to name the addresses of their clients.
 	Proxies Proxies
 }
 
-// Door keeps the connections of one server. Any goroutine may use it.
+// Door keeps the connections of one server. All goroutines may use a Door.
 type Door struct {
 	limits Limits
 
@@ -35,7 +35,7 @@ type Door struct {
 	closedFor [reasons]atomic.Uint64
 
 	mu     sync.Mutex
-	moves  uint64 // counts what connections did, so that it orders them
+	moves  uint64 // counts the moves of connections, to order them
 	held   int64
 	all    group
 	byAddr map[netip.Prefix]*group
@@ -56,7 +56,7 @@ var reasonNames = [reasons]string{"ADDRESS", "ALL", "BYTES"}
 // New returns a Door.
 func New(l Limits) *Door { return &Door{limits: l, byAddr: make(map[netip.Prefix]*group)} }
 
-// Attach has the door see what the connections of a server do.
+// Attach has the door follow the states of a server's connections.
 func (d *Door) Attach(s *http.Server) {
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		if conn := known(c); conn != nil && (state == http.StateActive || state == http.StateIdle) {
@@ -85,7 +85,7 @@ func known(c net.Conn) *Conn {
 
 type key struct{}
 
-// Of returns the connection of a request; nil where the request came by no door, which bounds nothing.
+// Of returns the connection of a request; nil for a request through no door. A nil Conn bounds nothing.
 func Of(r *http.Request) *Conn {
 	c, _ := r.Context().Value(key{}).(*Conn)
 	return c
@@ -99,7 +99,7 @@ type listener struct {
 	door *Door
 }
 
-// Accept implements net.Listener. Where the system has no file for one more, the door makes room.
+// Accept implements net.Listener. If the system has no file for a further connection, the door makes room.
 func (l *listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *Door) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// closable removes the oldest connection of an address that has too many, which one more belongs to. mu is held.
+// closable removes the oldest connection of c's address, if the address has too many connections. mu is held.
 func (d *Door) closable(c *Conn) victims {
 	if c.of == nil || c.of.size <= d.limits.OfAddress || d.limits.Proxies.Trusts(c.address) {
 		return nil
@@ -134,7 +134,7 @@ func (d *Door) closable(c *Conn) victims {
 	return d.remove(c.of.oldest(), forAddress)
 }
 
-// makeRoom closes the connection that has done nothing for longest.
+// makeRoom closes the connection that has been idle for longest.
 func (d *Door) makeRoom() {
 	d.mu.Lock()
 	closing := d.remove(d.all.oldest(), forAll)
@@ -142,7 +142,7 @@ func (d *Door) makeRoom() {
 	closing.close()
 }
 
-// moved has a connection begin a request, or end one.
+// moved records that a connection has begun or ended a request.
 func (d *Door) moved(c *Conn, ended bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -156,7 +156,7 @@ func (d *Door) moved(c *Conn, ended bool) {
 	d.place(c, waiting)
 }
 
-// WriteMetrics writes what the door counts.
+// WriteMetrics writes the metrics of the door.
 func (d *Door) WriteMetrics(w io.Writer) {
 	d.mu.Lock()
 	open, held := d.all.size, d.held

@@ -2,28 +2,29 @@ package httpdoor
 
 import "container/list"
 
-// stage is what a connection does.
+// stage is the state of a connection's request.
 type stage int
 
 const (
-	// waiting is a connection between requests, or in one that is not being carried out: its headers come, or hosts are
-	// asked about its token.
+	// waiting is a connection between requests, or in a request not yet carried out: the headers are arriving, or
+	// hosts are asked about the token.
 	waiting stage = iota
-	// holding is one whose body or answer is under way.
+	// holding is a connection with a body or an answer under way.
 	holding
-	// working is one whose request is being carried out. It stands in no queue, so it is not closed for others.
+	// working is a connection whose request is being carried out. A working connection stands in no queue, so the
+	// door does not close the connection to make room.
 	working
 )
 
-// group is a number of connections: those of an address, or all.
+// group is a number of connections: the connections of an address, or all.
 type group struct {
-	size int // those that work among them
-	// queues have the connections that can be closed, by stage and by whether a token was shown, the one that has done
-	// nothing for longest first.
+	size int // including working connections
+	// queues have the closable connections, by stage and by whether a token was shown, beginning with the longest
+	// idle.
 	queues [working][2]list.List
 }
 
-// place is where a connection stands in a queue of a group.
+// place is the place of a connection in a queue of a group.
 type place struct {
 	queue *list.List
 	at    *list.Element
@@ -61,8 +62,8 @@ func (d *Door) leave(c *Conn) {
 	c.inOf.leave()
 }
 
-// oldest returns the connection of a group that has done nothing for longest: of those that have shown no token, and
-// else of the others. It is nil where all are working.
+// oldest returns the longest idle connection of a group: among connections without a token first, then among
+// connections with a token. oldest returns nil if all connections are working.
 func (g *group) oldest() *Conn {
 	for shown := range 2 {
 		var oldest *Conn
@@ -78,7 +79,7 @@ func (g *group) oldest() *Conn {
 	return nil
 }
 
-// oldestHolder returns the one whose body or answer has been under way for longest.
+// oldestHolder returns the connection whose body or answer has been under way for longest.
 func (g *group) oldestHolder() *Conn {
 	if c := first(&g.queues[holding][0]); c != nil {
 		return c

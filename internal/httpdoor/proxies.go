@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Proxies are those that are trusted to name the addresses of their clients.
+// Proxies are the proxies trusted to name the addresses of their clients.
 type Proxies []netip.Prefix
 
-// Trusts reports whether an address is one of a trusted proxy.
+// Trusts reports whether an address belongs to a trusted proxy.
 func (p Proxies) Trusts(address netip.Addr) bool {
 	for _, prefix := range p {
 		if prefix.Contains(address.Unmap()) {
@@ -19,11 +19,11 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 	return false
 }
 
-// Client returns the address of who has sent a request: that of the connection's other end, or, where that is a trusted
-// proxy, the one that the proxy names. Each proxy adds who has sent the request to it at the end, so names are read
-// from the right up to the first that is of no trusted proxy: what stands before that may be anybody's invention. A
-// proxy adds to one of two headers, and passes the other one on as it came, so where both are there neither is
-// believed.
+// Client returns the address of the sender of a request: the address of the connection's remote end, or the address
+// named by a trusted proxy at the remote end. Every proxy appends the address of its own caller, so names are read
+// from the right up to the first address outside of the trusted proxies: names further left may be invented. A proxy
+// appends to only one of two headers, and passes the second header on unchanged, so a request with both headers has
+// neither believed.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	client := Address(r.RemoteAddr)
 	if len(p) == 0 || !p.Trusts(client) {
@@ -61,7 +61,7 @@ func forwardedFor(element string) string {
 	return ""
 }
 
-// Address reads an address, with or without a port. What is none is not valid.
+// Address reads an address, with or without a port. The result for a bad text is not valid.
 func Address(text string) netip.Addr {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr().Unmap().WithZone("")
@@ -70,7 +70,8 @@ func Address(text string) netip.Addr {
 	return address.Unmap().WithZone("")
 }
 
-// Prefix returns what an address is counted by: itself, and of IPv6 the network of 64 bits that one client has.
+// Prefix returns the prefix by which an address is counted: the address itself, and of IPv6 the network of 64 bits,
+// which one client has for itself.
 func Prefix(address netip.Addr) netip.Prefix {
 	bits := address.BitLen()
 	if address.Is6() {

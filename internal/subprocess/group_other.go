@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// OwnGroup does nothing: there are no process groups.
+// OwnGroup does nothing: the system has no process groups.
 func OwnGroup(*exec.Cmd) {}
 
 func signalGroup(*exec.Cmd, syscall.Signal) {}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// OwnGroup gives a program a process group of its own, before it is launched. An interrupt at the terminal is then for
-// this process alone, which stops its programs in order, and Kill and End reach what the program has started.
+// OwnGroup gives a program its own process group, before launch. An interrupt at the terminal then reaches this
+// process alone, which stops its programs in order. Kill and End also reach the processes started by the program.
 func OwnGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -16,8 +16,8 @@ func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// signalGroup signals the group of a program, if it has one of its own. The group is there as long as one process of it
-// is.
+// signalGroup signals the group of a program, if the program has its own group. A group exists as long as a process
+// of the group exists.
 func signalGroup(cmd *exec.Cmd, s syscall.Signal) {
 	if cmd.SysProcAttr != nil && cmd.SysProcAttr.Setpgid {
 		_ = syscall.Kill(-cmd.Process.Pid, s)

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// keptOutput is how much of what a process writes is kept at the most.
+// keptOutput is the largest size of a process's kept output.
 const keptOutput = 1 << 20
 
-// output gathers the last of what a process writes.
+// output gathers the end of a process's output.
 type output struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
-	changed chan struct{} // closed when there is more; nil where no goroutine waits for that
+	changed chan struct{} // closed when there is more; nil if no goroutine waits for more
 }
 
 func (o *output) Write(b []byte) (int, error) {
@@ -28,7 +28,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return o.text.Write(b)
 }
 
-// more returns what is closed when more is written than there is now.
+// more returns a channel closed at the next write.
 func (o *output) more() <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()

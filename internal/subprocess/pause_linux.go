@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Pause stops the process with SIGSTOP, and returns when no thread of it runs any more. It goes on with SIGCONT.
+// Pause stops the process with SIGSTOP, and returns when no thread of the process runs any more. SIGCONT resumes the
+// process.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -25,5 +26,5 @@ func (p *Process) Pause() error {
 	}
 }
 
-// Resume lets a process go on that Pause has stopped.
+// Resume lets a paused process go on.
 func (p *Process) Resume() error { return p.Signal(syscall.SIGCONT) }

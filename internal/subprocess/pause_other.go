@@ -4,8 +4,8 @@ package subprocess
 
 import "syscall"
 
-// Pause stops the process with SIGSTOP. It goes on with SIGCONT.
+// Pause stops the process with SIGSTOP. SIGCONT resumes the process.
 func (p *Process) Pause() error { return p.Signal(syscall.SIGSTOP) }
 
-// Resume lets a process go on that Pause has stopped.
+// Resume lets a paused process go on.
 func (p *Process) Resume() error { return p.Signal(syscall.SIGCONT) }

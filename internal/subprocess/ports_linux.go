@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// portsAreKept says that a process can listen on a port while it is reserved.
+// portsAreKept says whether a process can listen on a reserved port.
 const portsAreKept = true
 
-// reserve finds a free port of this machine and reserves it until what it returns is closed, or collected as garbage.
-// Its socket is bound and does not listen: so the system gives the port to no process that asks for any port, or
-// connects, and processes that name it can listen there, one after the other.
+// reserve finds a free port of this machine and reserves the port until held is closed, or collected as garbage. The
+// socket of held is bound and does not listen. So the system gives the port neither to processes that ask for an
+// arbitrary port nor to connecting processes, and processes that name the port can listen there, one after the other.
 func reserve() (address string, held io.Closer, err error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"net"
 )
 
-// portsAreKept says that a process can listen on a port only when it is not reserved any more.
+// portsAreKept says whether a process can listen on a reserved port: here a port must be released first.
 const portsAreKept = false
 
-// reserve finds a free port of this machine and reserves it until what it returns is closed.
+// reserve finds a free port of this machine and reserves the port until held is closed.
 func reserve() (address string, held io.Closer, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package subprocess runs programs as processes of their own: it starts, watches, stops and reaps them. On Linux they
-// are killed when the process ends that started them, however it ends.
+// Package subprocess runs programs as processes: the package starts, watches, stops and reaps them. On Linux the
+// processes are killed when the process that started them ends, however it ends.
 //
-// Launch is for a program that is stopped by Stop or Kill, Output for one that ends by itself.
+// Launch is for a program to be stopped by Stop or Kill, Output for a program that ends by itself.
 package subprocess
 
 import (
@@ -18,22 +18,21 @@ import (
 	"time"
 )
 
-// pollPause is the pause before a condition is checked again that no event announces.
+// pollPause is the pause between two checks of a condition without an event.
 const pollPause = 5 * time.Millisecond
 
-// Process is a program that runs, and what it has written. It is safe for use by many goroutines.
+// Process is a running program, with its output. A Process is safe for use by many goroutines.
 type Process struct {
 	Name  string // in errors
 	Began time.Time
 
 	cmd            *exec.Cmd
 	stdout, stderr output
-	gone           chan struct{} // closed when it has ended
+	gone           chan struct{} // closed at the end of the process
 }
 
-// Launch starts a program. What it writes to its standard output and its standard error is kept, unless cmd says where
-// else it goes. What can be read from shown counts as output too: a terminal that the program writes to is read at its
-// other side.
+// Launch starts a program. The standard output and the standard error of the program are kept, unless cmd redirects
+// them. Bytes read from shown count as output too: a terminal used by the program is read at its far side.
 func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
 	p := &Process{Name: name, Began: time.Now(), cmd: cmd, gone: make(chan struct{})}
 	if cmd.Stdout == nil {
@@ -58,7 +57,7 @@ func Launch(name string, cmd *exec.Cmd, shown ...io.Reader) (*Process, error) {
 	return p, nil
 }
 
-// Output runs a program to its end and returns its standard output. The end of the context stops it.
+// Output runs a program to its end and returns its standard output. The end of the context stops the program.
 func Output(ctx context.Context, name string, cmd *exec.Cmd) ([]byte, error) {
 	var out bytes.Buffer
 	cmd.Stdout = &out
@@ -81,7 +80,7 @@ func Output(ctx context.Context, name string, cmd *exec.Cmd) ([]byte, error) {
 // stopTimeout is how long a program of Output has to end when the context has ended, before it is killed.
 const stopTimeout = 10 * time.Second
 
-// Again starts the program of a process that has ended once more, with the same arguments, environment and directory.
+// Again restarts the program of an ended process, with equal arguments, environment and directory.
 func (p *Process) Again() (*Process, error) {
 	<-p.gone
 	cmd := exec.Command(p.cmd.Path, p.cmd.Args[1:]...)
@@ -95,8 +94,8 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Args are the program and its arguments.
 func (p *Process) Args() []string { return p.cmd.Args }
 
-// Gone is closed when the process has ended, and all that it wrote is in Output and Errors. What it started and left
-// behind can write as well, and is waited for.
+// Gone is closed when the process has ended, and Output and Errors have all of its output. Processes left behind by
+// the program can write as well, and delay Gone.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
 func (p *Process) isGone() bool {
@@ -108,26 +107,26 @@ func (p *Process) isGone() bool {
 	}
 }
 
-// ExitCode is that of a process that has ended: -1 where a signal ended it.
+// ExitCode is the exit code of an ended process: -1 after a signal.
 func (p *Process) ExitCode() int {
 	<-p.gone
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Err says how a process ended, with the last lines of its standard error. It wraps an *exec.ExitError.
+// Err says how a process ended, with the last lines of its standard error. Err wraps an *exec.ExitError.
 func (p *Process) Err() error {
 	<-p.gone
 	return fmt.Errorf("process: %s ended: %w: %s",
 		p.Name, &exec.ExitError{ProcessState: p.cmd.ProcessState}, p.lastErrors())
 }
 
-// lastErrors are the last lines of its standard error.
+// lastErrors are the last lines of the standard error.
 func (p *Process) lastErrors() string {
 	lines := strings.Split(strings.TrimSpace(p.Errors()), "\n")
 	return strings.Join(lines[max(0, len(lines)-10):], "\n")
 }
 
-// Wait waits until the process has ended by itself, and returns its exit code.
+// Wait waits until the process has ended by itself, and returns the exit code.
 func (p *Process) Wait(within time.Duration) (code int, err error) {
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -139,10 +138,10 @@ func (p *Process) Wait(within time.Duration) (code int, err error) {
 	}
 }
 
-// Output is the last of what it wrote to its standard output.
+// Output is the end of the process's standard output.
 func (p *Process) Output() string { return p.stdout.String() }
 
-// Errors is the last of what it wrote to its standard error: of a host, its log.
+// Errors is the end of the process's standard error: for a host, its log.
 func (p *Process) Errors() string { return p.stderr.String() }
 
 // Signal sends a signal.
@@ -153,14 +152,15 @@ func (p *Process) Signal(s os.Signal) error {
 	return nil
 }
 
-// Kill kills the process, and returns when it is gone. Where it has a group of its own, all of the group is killed.
+// Kill kills the process, and returns when the process is gone. If the process has its own group, Kill kills the
+// group.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may be gone already
+	_ = p.cmd.Process.Kill() // possibly gone already
 	p.signalGroup(syscall.SIGKILL)
 	<-p.gone
 }
 
-// Stop ends the process as a supervisor does, and returns when it is gone.
+// Stop ends the process as a supervisor does, and returns when the process is gone.
 func (p *Process) Stop(within time.Duration) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -172,29 +172,29 @@ func (p *Process) Stop(within time.Duration) error {
 	return err
 }
 
-// End asks the process to end, and its group where it has one of its own, and kills what is left after a time.
+// End asks the process to end, and its group if it has one, and kills the rest after a time.
 func (p *Process) End(within time.Duration) {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // possibly gone already
 	p.signalGroup(syscall.SIGTERM)
 	_, _ = p.Wait(within)
 	p.Kill()
 }
 
-// signalGroup signals the group of the process, if it has one of its own. What is left of the group when the process is
-// gone has closed the outputs, and is not its concern.
+// signalGroup signals the group of the process, if the process has its own group. Processes of the group that are
+// left after the end of the process have closed the outputs, and are not signalled.
 func (p *Process) signalGroup(s syscall.Signal) {
 	if !p.isGone() {
 		signalGroup(p.cmd, s)
 	}
 }
 
-// AwaitOutput waits for a condition on Output and Errors, and checks it whenever they have grown. The error names the
-// condition, as in "it waits in the queue".
+// AwaitOutput waits for a condition on Output and Errors, and checks the condition whenever they have grown. The
+// error names the condition, as in "it waits in the queue".
 func (p *Process) AwaitOutput(condition string, within time.Duration, is func() bool) error {
 	return p.await(condition, within, is, nil)
 }
 
-// Await waits for a condition that no event announces, and checks it again and again while the process runs.
+// Await waits for a condition without an event, and checks the condition again and again while the process runs.
 func (p *Process) Await(condition string, within time.Duration, is func() bool) error {
 	again := time.NewTicker(pollPause)
 	defer again.Stop()
@@ -205,7 +205,7 @@ func (p *Process) await(condition string, within time.Duration, is func() bool, 
 	late := time.NewTimer(within)
 	defer late.Stop()
 	for {
-		// Read before the condition is checked: what is written in between, and with the end, counts.
+		// Read before the condition is checked: output from in between, and from the end, counts.
 		gone, stdout, stderr := p.isGone(), p.stdout.more(), p.stderr.more()
 		if is() {
 			return nil
@@ -225,10 +225,11 @@ func (p *Process) await(condition string, within time.Duration, is func() bool, 
 	}
 }
 
-// ErrEnded says that a process ended while it was waited for.
+// ErrEnded says that an awaited process ended.
 var ErrEnded = errors.New("a process has ended")
 
-// AwaitAll waits until a check of several processes succeeds. It ends early when one of them has ended, with ErrEnded.
+// AwaitAll waits until a check of several processes succeeds. AwaitAll returns early, with ErrEnded, when one of the
+// processes has ended.
 func AwaitAll(ctx context.Context, what string, all []*Process, check func(context.Context) error) error {
 	again := time.NewTicker(4 * pollPause)
 	defer again.Stop()
@@ -256,8 +257,8 @@ type Ports struct {
 	reserved  []io.Closer
 }
 
-// ReservePorts finds free ports. On Linux they are reserved for the processes that listen on them, one after the other,
-// until Close; elsewhere another process may use one before.
+// ReservePorts finds free ports. On Linux the ports are reserved until Close for processes that listen on them, one
+// after the other; on other systems a foreign process may take a port first.
 func ReservePorts(n int) (*Ports, error) {
 	p := &Ports{}
 	for range n {

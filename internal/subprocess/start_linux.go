@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// starter calls functions on the thread that all processes are children of: they are killed when that thread ends.
+// starter calls functions on the parent thread of all processes: the processes are killed when the thread ends.
 var starter = sync.OnceValue(func() chan<- func() {
 	calls := make(chan func())
 	go func() {
@@ -19,7 +19,7 @@ var starter = sync.OnceValue(func() chan<- func() {
 	return calls
 })
 
-// Start starts a program that is killed when this process ends.
+// Start starts a program. The program is killed when this process ends.
 func Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -20,7 +20,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("report").Parse(pageText))
 
-// WriteHTML writes the report as one page with charts, which needs nothing else.
+// WriteHTML writes the report as a self-contained page with charts.
 func (r *Report) WriteHTML(w io.Writer) error {
 	var text strings.Builder
 	if err := r.WriteText(&text); err != nil {
@@ -39,10 +39,10 @@ func (r *Report) WriteHTML(w io.Writer) error {
 	})
 }
 
-// latencyRow is the latency of one operation, as it is shown.
+// latencyRow is the latency of an operation, in the form for the page.
 type latencyRow struct{ Name, P50, P90, P99, P999, Max string }
 
-// latencyTable has the latency of the whole operation first, and then that of each of its parts.
+// latencyTable has the latency of the whole operation first, and then the latencies of the operation's parts.
 func (r *Report) latencyTable() (rows []latencyRow) {
 	add := func(name string, q *Quantiles) {
 		rows = append(rows, latencyRow{name, Duration(q.P50), Duration(q.P90), Duration(q.P99), Duration(q.P999),
@@ -57,8 +57,8 @@ func (r *Report) latencyTable() (rows []latencyRow) {
 	return rows
 }
 
-// The size of a chart, and of its margins. They have room for what is written at the lines: numbers up to hundreds of
-// millions at the left, and half of a percentage with many nines at the right.
+// The size of a chart, and of its margins. The margins have room for the labels of the lines: numbers up to hundreds
+// of millions at the left, and half of a percentage with many nines at the right.
 const (
 	chartWidth, chartHeight = 860, 300
 	left, right             = 100, 50
@@ -75,7 +75,7 @@ type chart struct {
 	Top, Bottom   int
 }
 
-// gridLine is a line of the grid, and what is written at it.
+// gridLine is a line of the grid, with its label.
 type gridLine struct {
 	At   float64
 	Text string
@@ -122,8 +122,8 @@ func (r *Report) throughputChart() chart {
 	return c
 }
 
-// latencyChart shows the whole distribution. Each column has a tenth of the operations of the one before to
-// its right, and times grow tenfold from row to row.
+// latencyChart shows the whole distribution. To the right of a column is a tenth of the operations to the right of
+// the column before, and times grow tenfold from row to row.
 func (r *Report) latencyChart() chart {
 	c := newChart("Latency by percentile")
 	low, high := math.Inf(1), 0.0
@@ -155,7 +155,7 @@ func (r *Report) latencyChart() chart {
 	return c
 }
 
-// tail is how many times only a tenth is left above a percentile.
+// tail is the number of nines of a percentile: 2 for 99 %, 3 for 99.9 %.
 func tail(percent float64) float64 {
 	if percent >= 100 {
 		return math.Inf(1)
@@ -163,7 +163,7 @@ func tail(percent float64) float64 {
 	return -math.Log10(1 - percent/100)
 }
 
-// roundUp returns a number with one digit, or 1.5 or 2.5 of it, that is not below n.
+// roundUp returns a round number not below n: a single digit, or 1.5, or 2.5, times a power of ten.
 func roundUp(n float64) float64 {
 	if n <= 0 {
 		return 1

@@ -99,7 +99,7 @@ func (r *Report) writeUsage(line func(name, format string, args ...any)) {
 	}
 }
 
-// text writes the points in a unit that fits; micros is how many microseconds one of them is.
+// text writes the points in a fitting unit; micros is how many microseconds the points' unit has.
 func (q *Quantiles) text(micros float64) string {
 	var parts []string
 	for _, p := range []struct {

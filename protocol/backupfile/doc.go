@@ -1,7 +1,7 @@
-// Package backupfile is the file of a backup: the state of every shard of a cluster, as it was saved.
+// Package backupfile writes and reads the file of a backup: the saved state of every shard of a cluster.
 //
-// Writer writes one, and Reader reads one section by section. Clients write it, of what hosts send them, and package
-// server/backup makes machines of it:
+// Writer writes a file, and Reader reads a file section by section. Clients write files from the states that hosts
+// send, and package server/backup makes machines from the states:
 //
 //	w, err := backupfile.NewWriter(file, header)
 //	section, err := w.Section(backupfile.Section{Shard: 1, Term: 7, Index: 1234})
@@ -9,9 +9,9 @@
 //	...
 //	err = w.Close() // seals it
 //
-// A file that is not sealed is no backup, however much of it can be read. Each section has its length and its SHA-256,
-// so that what is damaged is named. The states in it are those of the machines' own snapshots: any later version reads
-// them that reads such snapshots.
+// A file without a seal is no backup, however much of the file is readable. Each section has its length and its
+// SHA-256, so that errors can name the damaged section. The states have the form of the machines' own snapshots: any
+// later version that reads snapshots reads the states too.
 //
-// Files hold all that a cluster keeps, hashes of tokens among it: they are for their owner to read.
+// Files hold everything that a cluster keeps, including hashes of tokens: only the owner should be able to read a file.
 package backupfile

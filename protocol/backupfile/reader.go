@@ -15,12 +15,12 @@ import (
 
 // Reader reads a backup. One goroutine uses it.
 type Reader struct {
-	// Header is what the backup is of.
+	// Header describes the backup.
 	Header Header
 
 	in       *bufio.Reader
-	sum      hash.Hash // of what was read before the last record
-	last     []byte    // the last record, which is in the sum when the next one is read
+	sum      hash.Hash // of the bytes before the last record
+	last     []byte    // the last record, which is in the sum when the next record is read
 	sections int
 	at       Section // the section that is read
 	inside   bool
@@ -99,8 +99,9 @@ func decode(kind, want byte, payload []byte, into any) error {
 	return nil
 }
 
-// Next goes on to the next section, whose bytes are read from the reader until io.EOF, or ErrGivenUp. After the last
-// one it checks the seal and returns io.EOF. What was not read of a section is read and checked first.
+// Next goes on to the next section. The caller then reads the section's bytes from the reader until io.EOF, or
+// ErrGivenUp. Behind the last section Next checks the seal and returns io.EOF. Next first reads and checks the unread
+// rest of a section.
 func (r *Reader) Next() (Section, error) {
 	if r.inside {
 		if _, err := io.Copy(io.Discard, r); err != nil && !errors.Is(err, ErrGivenUp) {
@@ -126,7 +127,7 @@ func (r *Reader) Next() (Section, error) {
 	return r.at, nil
 }
 
-// place names what was read last.
+// place names the part of the file that was read last.
 func (r *Reader) place() string {
 	if r.sections == 0 {
 		return "the header"

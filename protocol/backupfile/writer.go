@@ -17,7 +17,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Writer writes a backup. One goroutine uses it.
 type Writer struct {
 	w        io.Writer
-	sum      hash.Hash // of all that was written
+	sum      hash.Hash // of everything written
 	buf      []byte
 	sections int
 	open     *SectionWriter
@@ -56,7 +56,8 @@ func (w *Writer) header(kind byte, v any) {
 	w.record(kind, text)
 }
 
-// Section begins a section: what is written to it is its state. It must be closed before the next one.
+// Section begins a section, whose state the caller writes to the result. The section must be closed before the next
+// section begins.
 func (w *Writer) Section(s Section) (*SectionWriter, error) {
 	if w.open != nil {
 		return nil, errors.New("backup: a section is open")
@@ -66,7 +67,7 @@ func (w *Writer) Section(s Section) (*SectionWriter, error) {
 	return w.open, w.err
 }
 
-// Close seals the file. One that is not closed is no backup.
+// Close seals the file. A file without a seal is no backup.
 func (w *Writer) Close() error {
 	if w.open != nil {
 		return errors.New("backup: a section is open")
@@ -75,7 +76,7 @@ func (w *Writer) Close() error {
 	return w.err
 }
 
-// SectionWriter writes the bytes of a section, in pieces. It is ended by Close or GiveUp.
+// SectionWriter writes the bytes of a section, in pieces. Close or GiveUp ends the section.
 type SectionWriter struct {
 	w      *Writer
 	sum    hash.Hash
@@ -116,8 +117,8 @@ func (s *SectionWriter) Close() error {
 	return s.w.err
 }
 
-// GiveUp ends a section whose rest cannot be had. What was written of it counts for nothing, and another one of the
-// same shard may follow.
+// GiveUp ends a section after the loss of its source. The bytes of the section count for nothing, and a new section of
+// the shard may follow.
 func (s *SectionWriter) GiveUp() error {
 	if s.w.open != s {
 		return fmt.Errorf("backup: %w", io.ErrClosedPipe)

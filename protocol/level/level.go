@@ -1,9 +1,9 @@
-// Package level names the feature levels of a cluster. A level is a number that all hosts agree on before anybody uses
-// what came with it: it is kept in the meta shard, rises when every host has reported that it can follow, and stands in
-// the log of every shard.
+// Package level names the feature levels of a cluster. A level is a number that all hosts agree on before any host uses
+// the features of the level. The level is kept in the meta shard, rises after every host has reported that the host can
+// follow, and stands in the log of every shard.
 //
-// Start with Rows: the one table of what each level brought. The state machines, their codecs and their snapshots look
-// up there whether a command, a flag or a field exists at a level.
+// Start with Rows: the only table of the features of each level. The state machines, their codecs and their snapshots
+// look up in the table whether a command, a flag or a field exists at a level.
 package level
 
 import (
@@ -16,15 +16,15 @@ import (
 // Level is a feature level. Levels only rise.
 type Level uint8
 
-// First is the level that clusters are born with: all that there was when levels came.
+// First is the level that clusters are born with: everything older than levels is at this level.
 const First Level = 1
 
 // latest is the newest level of this source.
 const latest = "7"
 
 // newest is Newest as a text, which the linker can replace: with -ldflags "-X MODULE/protocol/level.newest=N" for a
-// lower level the program is what it was when that level was the newest, as far as a cluster can see. The tests of
-// rolling upgrades start such hosts.
+// lower level the program is, in the sight of a cluster, a program whose newest level is N. The tests of rolling
+// upgrades start hosts of such programs.
 var newest = latest
 
 // Newest is the highest level that this build can follow. It never changes.
@@ -38,17 +38,17 @@ func parse(text string) Level {
 	return Level(n)
 }
 
-// unsettled is a level that several builds in a row, whose newest level it was, wrote in other forms than the last one
-// of them. The next level came with the last form, which is the one that stays.
+// unsettled is a level that several builds in a row had as their newest level and wrote in different forms. The next
+// level came with the last of the forms, which is the final form.
 const unsettled Level = 4
 
-// ErrUnsettled is wrapped where a build would have to read, or to write, another form of level 4 than the one that
-// stays.
+// ErrUnsettled is wrapped where a build would have to read, or to write, a form of level 4 other than the final form.
 var ErrUnsettled = errors.New("builds that could follow feature level 4 and none above wrote that level in other " +
 	"forms: their hosts and directories do not go with those of this version, and there is no converter. Use that " +
 	"build on them, or stop its hosts and begin with this version and empty directories")
 
-// CheckBuild returns an ErrUnsettled where a host of a version, which can follow so high a level, is of such a build.
+// CheckBuild returns an ErrUnsettled where a host of a version, with a highest level, is of a build with an early form
+// of level 4.
 func CheckBuild(highest Level, version string) error {
 	if highest == unsettled && !strings.HasSuffix(version, mark(unsettled)) {
 		return fmt.Errorf("version %s: %w", version, ErrUnsettled)
@@ -56,8 +56,8 @@ func CheckBuild(highest Level, version string) error {
 	return nil
 }
 
-// CheckForm returns an ErrUnsettled with the reason why something of a cluster at a level could not be read, where the
-// level may have been written in another form. It returns other errors as they are.
+// CheckForm returns an ErrUnsettled around the reason why a part of a cluster at a level could not be read, where the
+// part may be in an early form of the level. CheckForm returns other errors unchanged.
 func CheckForm(at Level, err error) error {
 	if err == nil || at != unsettled {
 		return err
@@ -65,7 +65,8 @@ func CheckForm(at Level, err error) error {
 	return fmt.Errorf("%w (%w)", ErrUnsettled, err)
 }
 
-// Mark is what programs that are linked for a lower level have behind their version. It is empty for all others.
+// Mark is the suffix of the version of a program that is linked for a lower level. The mark of all other programs is
+// empty.
 func Mark() string {
 	if newest == latest {
 		return ""
@@ -75,26 +76,25 @@ func Mark() string {
 
 func mark(l Level) string { return fmt.Sprintf("+level%d", l) }
 
-// Kind says what a row of the table is about.
+// Kind is the kind of thing that a row of the table is about.
 type Kind uint8
 
 // The kinds of rows.
 const (
-	// Command is a command of a data shard, Flag one of its flags, Field one of the fields that it may carry in the
-	// log.
+	// Command is a command of a data shard, Flag a flag of a command, Field a field that a command may have in the log.
 	Command Kind = 1 + iota
 	Flag
 	Field
-	// Record is a field of what a data shard keeps: it stands in snapshots and counts in digests.
+	// Record is a field of the state of a data shard: the field stands in snapshots and counts in digests.
 	Record
-	// Rule is a rule by which commands of a data shard do something else than they did at the level before.
+	// Rule is a rule that changes what commands of a data shard do from its level on.
 	Rule
-	// MetaCommand, MetaRecord and MetaRule are those of the meta shard.
+	// MetaCommand, MetaRecord and MetaRule are the same for the meta shard.
 	MetaCommand
 	MetaRecord
 	MetaRule
-	// MessageField is a field of a record in messages between clients and hosts, or of a message that was there before.
-	// The level of a message stands in the table of messages, protocol/operations.go.
+	// MessageField is a new field of a record in messages between clients and hosts, or of an older message. The level
+	// of a message stands in the table of messages, protocol/operations.go.
 	MessageField
 	// Object is a kind of named objects of a data shard.
 	Object
@@ -110,7 +110,7 @@ var kindNames = [kinds]string{
 // String returns the kind as errors and tables write it.
 func (k Kind) String() string { return kindNames[k] }
 
-// Row says which level brought one thing.
+// Row names one thing and the level that brought the thing.
 type Row struct {
 	Level Level
 	Kind  Kind
@@ -135,7 +135,7 @@ var bySubject = func() map[subject]Level {
 	return m
 }()
 
-// Of returns the level that brought a thing. Everything that is asked for must be in the table.
+// Of returns the level that brought a thing. The thing must be in the table.
 func Of(k Kind, name string) Level {
 	l, ok := bySubject[subject{k, name}]
 	if !ok {
@@ -144,7 +144,7 @@ func Of(k Kind, name string) Level {
 	return l
 }
 
-// Rows returns the table: what each level brought, the first level first.
+// Rows returns the table: the things of each level, the first level first.
 func Rows() []Row {
 	var list []Row
 	for _, r := range rows {

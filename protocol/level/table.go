@@ -1,8 +1,8 @@
 package level
 
-// rows is the table. What a level brought is written once: a row is added with the thing, and never changes after a
-// release. A tidy test in each package compares the table with the code. Levels of messages
-// stand in protocol/operations.go.
+// rows is the table. A thing of a level is written once: its row is added with the thing, and never changes after a
+// release. A tidy test in each package compares the table with the code. Levels of messages stand in
+// protocol/operations.go.
 var rows = []struct {
 	level Level
 	kind  Kind
@@ -43,12 +43,12 @@ var rows = []struct {
 		"LinkState.Since",
 	}},
 	{2, Rule, []string{
-		// When ownership ends, what was kept of the acquires that gave it says so: sent again they are not answered as
-		// acquired.
+		// When ownership ends, the kept answers of the acquires that gave the ownership end too: an acquire that is
+		// sent again is not answered as acquired.
 		"answers-end-with-ownership",
-		// No command does more than so many pieces of work; "continue" does what is left.
+		// No command does more than a bounded number of pieces of work; "continue" does the rest.
 		"bounded-work",
-		// A session owns and waits for no more than so many semaphores of a shard.
+		// A session owns and waits for a bounded number of semaphores of a shard.
 		"links-per-session",
 	}},
 	{2, Command, []string{"continue"}},
@@ -61,7 +61,7 @@ var rows = []struct {
 		"State.ObjectLimit", "State.ByteLimit", "NodeState.ObjectLimit", "NodeState.ByteLimit", "AnswerState.Quota",
 	}},
 	{3, Rule, []string{
-		// What would make a node or the shard hold more than its quota is refused.
+		// A command that would make a node or the shard hold more than its quota is refused.
 		"quotas",
 	}},
 	{4, Command, []string{"due"}},
@@ -81,8 +81,8 @@ var rows = []struct {
 	{4, MetaRecord, []string{"State.Rights"}},
 	{4, MetaRecord, []string{"State.Term", "State.Now", "State.TimeBase"}},
 	{4, Rule, []string{
-		// Batches carry the term of their leader and how long it has led: a batch of a leader that is over has no
-		// effect, the others move the shard's time.
+		// Batches have the term of their leader and the time of its leadership so far: a batch of a deposed leader has
+		// no effect, and every other batch moves the shard's time.
 		"batches-of-the-leader",
 	}},
 	{1, MetaCommand, []string{
@@ -135,8 +135,8 @@ var rows = []struct {
 		"process-reply", "process-complete", "process-completed", "process-fail", "inbox-ack", "process-act",
 	}},
 	{4, Rule, []string{
-		// What a mutation's own answer may make the kept answers of its session count for more than so many bytes
-		// refuses it.
+		// A mutation is refused whose own answer may make the kept answers of its session count for more than the limit
+		// in bytes.
 		"answer-bytes",
 	}},
 	{4, MetaRecord, []string{"Config.Asked"}},
@@ -151,20 +151,20 @@ var rows = []struct {
 		"Detail.since",
 	}},
 	{5, MetaRule, []string{
-		// A host that is to be expelled is let in while it has replicas.
+		// A host under expulsion is let in while it has replicas.
 		"leavers-boot",
 	}},
 	{6, Command, []string{"session-numbers"}},
 	{6, Record, []string{"SessionState.NumberSpace", "AnswerState.Asked"}},
 	{6, Rule, []string{
-		// What is asked under the number of another request gets no answer of that one: it is refused.
+		// A request under the number of an older request gets no answer of the older request: the request is refused.
 		"number-of-one-request",
 		// A pending verdict at a gate of a rollout replaces no other verdict.
 		"pending-takes-back-nothing",
 	}},
 	{6, MetaRecord, []string{"Answer.Asked"}},
 	{6, MetaRule, []string{
-		// So it is with the numbers of changes of nodes.
+		// The same rule for the numbers of changes of nodes.
 		"number-of-one-request",
 	}},
 	{6, MessageField, []string{"SESSION_ATTACH.numbers", "SESSION_ATTACH_ANSWER.number_base"}},

@@ -16,24 +16,24 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// File is a file of tokens, as it is now. It implements server.Access. Any goroutine may use it.
+// File is the present content of a file of tokens. File implements server.Access. All goroutines may use a File.
 type File struct {
 	path string
 	log  *slog.Logger
-	// grants has those of all tokens that the file has. The map is never changed, only replaced.
+	// grants has a grant for every token of the file. The map is never changed, only replaced.
 	grants atomic.Pointer[map[hash]*grant]
 
 	closeOnce sync.Once
 	stop      chan struct{}
 	watching  sync.WaitGroup
 
-	// Used by the watching goroutine, and before it begins.
+	// Used by the watching goroutine, and before the goroutine begins.
 	read, seen fileState
 }
 
 var _ server.Access = (*File)(nil)
 
-// fileState is the state of the file when it was polled; without info it was not there.
+// fileState is the state of the file at a poll; without info the file was missing.
 type fileState struct{ info fs.FileInfo }
 
 func (s fileState) same(other fileState) bool {
@@ -44,8 +44,8 @@ func (s fileState) same(other fileState) bool {
 		s.info.ModTime().Equal(other.info.ModTime())
 }
 
-// Open reads a file of tokens and follows its changes until Close. That the file is broken now is an
-// error; that it breaks later is only logged.
+// Open reads a file of tokens and follows its changes until Close. Mistakes in the file at the beginning are an
+// error; later mistakes are only logged.
 func Open(path string, log *slog.Logger) (*File, error) {
 	f, err := open(path, log)
 	if err != nil {
@@ -79,7 +79,7 @@ func open(path string, log *slog.Logger) (*File, error) {
 	return f, nil
 }
 
-// Close stops following the file. Grants keep what they have.
+// Close stops following the file. Grants keep their rules.
 func (f *File) Close() {
 	f.closeOnce.Do(func() { close(f.stop) })
 	f.watching.Wait()
@@ -87,8 +87,8 @@ func (f *File) Close() {
 
 // Authenticate implements server.Access.
 //
-// How long it takes reveals nothing about the tokens that there are: the map is searched for a hash, and to come near
-// to one that is in it an attacker would have to find a token for it.
+// The duration of a call reveals nothing about the known tokens. The map is searched for a hash: to come near to a
+// hash in the map, an attacker would have to find a token for a near hash.
 func (f *File) Authenticate(token []byte) (server.Rights, string, bool) {
 	sum := hashOf(token)
 	g := (*f.grants.Load())[sum]
@@ -142,8 +142,8 @@ func (f *File) load() (tokens, error) {
 	return parse(text)
 }
 
-// replace makes the file's tokens those that count. Grants of tokens that stay are kept, so that open
-// connections get what changed.
+// replace makes the tokens of the file the valid tokens. Grants of remaining tokens are kept, so open connections get
+// the changes.
 func (f *File) replace(found tokens) (added, removed int) {
 	old := f.grants.Load()
 	grants := make(map[hash]*grant, len(found))
@@ -159,7 +159,7 @@ func (f *File) replace(found tokens) (added, removed int) {
 		set := rights.NewSet(holding.rules...)
 		if before := g.set.Load(); before == nil || !before.Equal(set) {
 			g.set.Store(set)
-			g.version.Add(1) // after them, so that a reader of the version sees them
+			g.version.Add(1) // after the rules, so a reader of the version sees the rules
 		}
 		grants[h] = g
 	}
@@ -176,11 +176,11 @@ func (f *File) replace(found tokens) (added, removed int) {
 	return added, removed
 }
 
-// grant is what connections that came with one token hold on to. The file changes it under them. Any
-// goroutine may use it.
+// grant is shared by the connections of one token. The file changes the grant under them. All goroutines may use a
+// grant.
 type grant struct {
 	name string
-	// set is what the file says of the token now; nil: it does not have it any more.
+	// set is the file's rules for the token now; nil: the file does not have the token any more.
 	set     atomic.Pointer[rights.Set]
 	version atomic.Uint64
 }
@@ -191,7 +191,7 @@ func (g *grant) Allows(path, object string, need protocol.Right) bool {
 	return set != nil && set.Allows(path, object, need)
 }
 
-// Set returns the rules that the file has for the token now.
+// Set returns the file's rules for the token now.
 func (g *grant) Set() *rights.Set {
 	if set := g.set.Load(); set != nil {
 		return set

@@ -12,23 +12,23 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// Mistakes are all that is wrong with a file or an entry.
+// Mistakes are all mistakes in a file or an entry.
 type Mistakes []string
 
-// Error lists every mistake on a line of its own.
+// Error lists all mistakes, every mistake on its own line.
 func (m Mistakes) Error() string { return strings.Join(m, "\n  - ") }
 
-// tokens are what a file says, by the hashes of the tokens.
+// tokens are the content of a file, by the hashes of the tokens.
 type tokens map[hash]*holding
 
-// holding is what the file says of one token.
+// holding is the content of a file about a single token.
 type holding struct {
 	name  string
 	line  int
 	rules []rights.Rule
 }
 
-// parse reads a file's text, which is YAML and so may be JSON. The error lists everything that is wrong.
+// parse reads a file's text, which is YAML and so may be JSON. The error lists all mistakes.
 func parse(text []byte) (tokens, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node
@@ -83,7 +83,7 @@ func parse(text []byte) (tokens, error) {
 	return found, nil
 }
 
-// Entries returns the entries of a file's text. The error lists everything that is wrong.
+// Entries returns the entries of a file's text. The error lists all mistakes.
 func Entries(text []byte) ([]Entry, error) {
 	if _, err := parse(text); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func Entries(text []byte) ([]Entry, error) {
 	return list, nil
 }
 
-// entryOf reads one item of the list.
+// entryOf reads a single item of the list.
 func entryOf(item *yaml.Node) (e Entry, mistakes Mistakes) {
 	if item.Kind != yaml.MappingNode {
 		return e, Mistakes{"an entry is made of name, sha256, roles and paths"}
@@ -129,7 +129,7 @@ func entryOf(item *yaml.Node) (e Entry, mistakes Mistakes) {
 	return e, mistakes
 }
 
-// decodeList takes a single text for a list of one.
+// decodeList accepts a single text as a list with a single element.
 func decodeList[T any](content *yaml.Node, to *[]T) error {
 	if content.Kind == yaml.ScalarNode {
 		*to = make([]T, 1)

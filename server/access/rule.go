@@ -11,11 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Role is what an entry of the file gives: one of those that there always are. Each role has the rights of those before
-// it.
+// Role is given by an entry of the file: a predefined role. A role includes the rights of all roles before.
 type Role string
 
-// The roles, from the one with the fewest rights on.
+// The roles, beginning with the fewest rights.
 const (
 	RoleRead     Role = rights.RoleRead
 	RoleWrite    Role = rights.RoleWrite
@@ -24,10 +23,10 @@ const (
 	RoleRoot     Role = rights.RoleRoot
 )
 
-// Roles are all of them, for messages.
+// Roles lists all roles, for messages.
 const Roles = "read, write, operator, admin or root"
 
-// rights returns what the role allows.
+// rights returns the rights of the role.
 func (r Role) rights() (protocol.Right, error) {
 	role := rights.Predefined(string(r))
 	if role == nil {
@@ -36,14 +35,14 @@ func (r Role) rights() (protocol.Right, error) {
 	return role.Rules[0].Rights, nil
 }
 
-// compiled is an entry that was understood.
+// compiled is an entry after parsing.
 type compiled struct {
 	name  string
 	hash  hash
 	rules []rights.Rule
 }
 
-// compile parses an entry, or returns everything that is wrong with it.
+// compile parses an entry, or returns all its mistakes.
 func (e Entry) compile() (compiled, Mistakes) {
 	var mistakes Mistakes
 	blame := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }
@@ -90,7 +89,7 @@ func (e Entry) compile() (compiled, Mistakes) {
 	return c, mistakes
 }
 
-// belowPath returns a path as rules have it.
+// belowPath returns a path in the form used in rules.
 func belowPath(path string) (string, error) {
 	if path == "/" {
 		return path, nil

@@ -12,26 +12,26 @@ import (
 
 // The limits of a file of tokens.
 const (
-	// MaxEntries is how many entries it may have, MaxPaths how many paths one of them.
+	// MaxEntries is the largest number of entries of a file, MaxPaths the largest number of paths of an entry.
 	MaxEntries = 10_000
 	MaxPaths   = 1_000
-	// MaxFileBytes is how long it may be.
+	// MaxFileBytes is the largest size of a file.
 	MaxFileBytes = 16 << 20
 	// MaxNameBytes is the longest name in an entry.
 	MaxNameBytes = 256
 
-	// pollInterval is how often the file is read. A change counts when two reads in a row found the same, so that a
-	// file that is just being written is not used half.
+	// pollInterval is how often the file is read. A change counts when two reads in a row found equal content, so a
+	// half-written file is not used.
 	pollInterval = 500 * time.Millisecond
 	// tokenBytes is how many random bytes a new token has.
 	tokenBytes = 32
 )
 
-// tokenPrefix makes tokens easy to find where they should not be.
+// tokenPrefix makes tokens easy to find in places where no token should be.
 const tokenPrefix = "sbx_"
 
-// hash is what the file has in the place of a token. A token has so much chance in it that there is
-// nothing to guess, so a plain hash is enough.
+// hash stands in the file in the place of a token. A token is so random that guessing is hopeless, so a plain hash is
+// enough.
 type hash [sha256.Size]byte
 
 func hashOf(token []byte) hash { return sha256.Sum256(token) }
@@ -43,14 +43,14 @@ func NewToken() string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// Entry is one entry of the file.
+// Entry is an entry of the file.
 type Entry struct {
-	// Name is that of the owner of the token, for logs and metrics.
+	// Name is the name of the token's owner, for logs and metrics.
 	Name string `yaml:"name"`
 	// SHA256 is the hash of the token, in hex.
 	SHA256 string `yaml:"sha256"`
 	Roles  []Role `yaml:"roles"`
-	// Paths are those of nodes. Each covers the node of that path and all below it.
+	// Paths are paths of nodes. A path covers the node with the path and all nodes below.
 	Paths []string `yaml:"paths"`
 }
 
@@ -60,7 +60,7 @@ func NewEntry(name, token string, roles []Role, paths []string) Entry {
 	return Entry{Name: name, SHA256: hex.EncodeToString(sum[:]), Roles: roles, Paths: paths}
 }
 
-// Check returns everything that is wrong with the entry, as an error that is Mistakes.
+// Check returns all mistakes in the entry, as an error of type Mistakes.
 func (e Entry) Check() error {
 	_, mistakes := e.compile()
 	if len(mistakes) == 0 {
@@ -83,7 +83,7 @@ func (e Entry) Line() string {
 		quote(e.Name), e.SHA256, strings.Join(roles, ", "), strings.Join(paths, ", "))
 }
 
-// quote puts a text into quotes where YAML could take it for something else.
+// quote puts a text into quotes if YAML could read the text in a different way.
 func quote(s string) string {
 	for i := range len(s) {
 		switch c := s[i]; {

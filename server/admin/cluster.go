@@ -9,25 +9,26 @@ import (
 	"github.com/signalbox/signalbox/protocol/host"
 )
 
-// Cluster is what /cluster shows: how the hosts are, and what the shards can lose. Hosts and shards are those of
-// /v1/cluster, under the same names. Fields may be added to it, and none is taken away or changes its meaning.
+// Cluster is the page /cluster: the state of the hosts, and how much the shards can lose. Hosts and shards are the
+// hosts and shards of /v1/cluster, with the names used there. Later versions may add fields, and remove or redefine
+// none.
 type Cluster struct {
 	ID         string
 	Generation uint64
 	// Governor is the host that governs the cluster, 0 if unknown; GovernorPages is the address of its pages.
 	Governor      uint64
 	GovernorPages string `name:"governor_admin_address"`
-	// Observed: this host governs, and has heard from the others. Otherwise all that it would observe is missing.
+	// Observed: this host governs, and has heard from the other hosts. If not, all observations are missing.
 	Observed bool
 	// Tolerated is how many more hosts may fail, in any choice, and every shard goes on; -1 if a shard has no majority
 	// now.
 	Tolerated *int        `name:"failures_tolerated"`
-	Hosts     []host.Host // that belong to the cluster
+	Hosts     []host.Host // hosts that belong to the cluster
 	Shards    []host.Shard
 	Concerns  []Concern
 }
 
-// Concern is something that is not well, as package concern of the protocol has it.
+// Concern is a trouble of the cluster, in the terms of package concern of the protocol.
 type Concern struct {
 	Kind     string   `json:"kind"`
 	Severity string   `json:"severity"`
@@ -43,7 +44,7 @@ type Concern struct {
 	More     int      `json:"more,omitempty"`
 }
 
-// Tolerance is what /health/tolerance shows.
+// Tolerance is the page /health/tolerance.
 type Tolerance struct {
 	Observed      bool
 	GovernorPages string `name:"governor_admin_address"`
@@ -60,8 +61,8 @@ func (p *pages) cluster(w http.ResponseWriter, _ *http.Request) {
 	writeShape(w, http.StatusOK, c)
 }
 
-// tolerance answers with 200 where every shard can lose a host, and with 503 where one cannot. A host that does not
-// govern cannot say, and names the one that does.
+// tolerance answers with 200 if every shard can lose a host, and with 503 if a shard cannot. A host that does not
+// govern does not know, and names the governing host.
 func (p *pages) tolerance(w http.ResponseWriter, _ *http.Request) {
 	c, err := p.host.Cluster()
 	if err != nil {
@@ -82,7 +83,7 @@ func (p *pages) tolerance(w http.ResponseWriter, _ *http.Request) {
 	writeShape(w, code, shown)
 }
 
-// writeShape writes what HTTP and the tool show too, by their rule.
+// writeShape writes values that HTTP and the tool show too, by the rule of HTTP and the tool.
 func writeShape(w http.ResponseWriter, code int, shown any) {
 	text, err := shape.Encode(shown)
 	writeJSON(w, code, json.RawMessage(text), err)

@@ -2,12 +2,13 @@
 //
 //	/health/live     200 while the process answers
 //	/health/ready    200 when the host serves everything, else 503 and the reason; ?verbose for every check
-//	/metrics         what the host counts, in the text form that Prometheus reads
+//	/metrics         the metrics of the host, in the text form of Prometheus
 //	/status          the state of the host and of its shards, as JSON
-//	/debug/pprof/    the Go profiler, where that is wanted
+//	/debug/pprof/    the Go profiler, if enabled
 //
-// Health is served whatever the rest does. A request must be for an address, localhost or a name that the host knows to
-// be its own, so that a page in a browser cannot read the rest through a name of its making.
+// Health is served whatever the other pages do. A request must be for an address, for localhost, or for a name known
+// to be the host's own. So a page in a browser cannot read the pages of the host through an invented name.
 //
-// It does not authenticate its clients, so it listens where only operators can reach it. Nothing here changes the host.
+// The package does not authenticate its clients, so the host listens where only operators can connect. No page
+// changes the host.
 package admin

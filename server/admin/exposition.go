@@ -10,8 +10,8 @@ import (
 // family is the type and the help of all series of one name.
 type family struct{ kind, help string }
 
-// familyTable has a line for each family of this program: its name, its type and its help, between tabs. A test holds
-// it against docs/metrics.md, from which -update writes it anew.
+// familyTable has a line for every family of this program: name, type and help, with tabs between them. A test
+// compares the table with docs/metrics.md, and -update makes the table from docs/metrics.md.
 //
 //go:embed families.txt
 var familyTable string
@@ -26,15 +26,15 @@ var families = sync.OnceValue(func() map[string]family {
 	return all
 })
 
-// foreign says of families of other programs where they come from, by the first part of their names.
+// foreign names the origin of families of other programs, by the first part of their names.
 var foreign = map[string]string{
 	"go":         "of the Go runtime",
 	"process":    "of the process, as the operating system counts it",
 	"dragonboat": "of the Raft engine",
 }
 
-// exposition brings metrics into the form of Prometheus: the series of each family together, below its help and type.
-// What writes the metrics need not know either.
+// exposition brings metrics into the form of Prometheus: the series of a family together, below its help and type.
+// The writers of metrics need not know the form.
 type exposition struct {
 	order []string
 	found map[string]*exposed
@@ -63,11 +63,11 @@ func expose(text []byte) []byte {
 
 var helpEscapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
 
-// add takes a line in. Of the comments only those count that say the type of a family that the table does not have.
+// add takes a line in. Of comments, only the types of families outside of the table count.
 func (e *exposition) add(line string) {
 	if typed, is := strings.CutPrefix(line, "# TYPE "); is {
 		name, kind, _ := strings.Cut(strings.TrimSpace(typed), " ")
-		if _, ours := families()[name]; !ours && !strings.HasSuffix(name, "_total") { // which the library calls gauges
+		if _, ours := families()[name]; !ours && !strings.HasSuffix(name, "_total") { // the library's gauges
 			e.of(name).kind = kind
 		}
 		return
@@ -79,7 +79,7 @@ func (e *exposition) add(line string) {
 	e.of(e.familyOf(name)).samples.WriteString(line)
 }
 
-// familyOf is the name of the family that a sample belongs to.
+// familyOf is the name of the family of a sample.
 func (e *exposition) familyOf(sample string) string {
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		if name, is := strings.CutSuffix(sample, suffix); is {
@@ -98,7 +98,7 @@ func (e *exposition) kindOf(name string) string {
 	return families()[name].kind
 }
 
-// of returns a family, with what is known of it.
+// of returns a family, with its type and help as far as known.
 func (e *exposition) of(name string) *exposed {
 	f := e.found[name]
 	if f == nil {

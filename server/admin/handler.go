@@ -14,11 +14,11 @@ import (
 type Options struct {
 	// Pprof serves the profiler as well.
 	Pprof bool
-	// Names are those that the host is asked for by, besides addresses and localhost.
+	// Names are the names by which requests may address the host, besides addresses and localhost.
 	Names Names
 }
 
-// Names are the names that a host is asked for by, besides addresses and localhost.
+// Names are the names by which requests may address a host, besides addresses and localhost.
 type Names = httpname.Names
 
 // Handler returns the pages of a host.
@@ -42,8 +42,8 @@ func Handler(host Host, options Options) http.Handler {
 	return guard(options.Names, mux)
 }
 
-// guard refuses requests for other names. Whether the process is alive is no secret, and a health check may use any
-// name for the host.
+// guard refuses requests for foreign names. The life of the process is no secret, so a health check of the process
+// may use any name for the host.
 func guard(names Names, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != livePath && !names.Allow(r.Host) {
@@ -61,8 +61,8 @@ type pages struct {
 	pprof bool
 }
 
-// healthPath begins the paths of health, livePath is that of the process alone, tolerancePath of what the cluster can
-// lose.
+// healthPath begins the paths of health; livePath is the path of the process alone, tolerancePath the path of the
+// cluster's tolerance.
 const (
 	healthPath    = "/health/"
 	livePath      = healthPath + "live"
@@ -92,8 +92,8 @@ func (p *pages) index(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, text)
 }
 
-// live says that the process answers. What a restart would not mend is not checked: a host that is cut
-// off from the others is alive.
+// live says that the process answers. live does not check faults that survive a restart: a host cut off from the
+// other hosts is alive.
 func (p *pages) live(w http.ResponseWriter, _ *http.Request) {
 	writeText(w, http.StatusOK, "alive\n")
 }
@@ -123,7 +123,7 @@ func (p *pages) ready(w http.ResponseWriter, r *http.Request) {
 	writeText(w, code, b.String())
 }
 
-// NotReady is why a host with these checks is not ready, empty where it is.
+// NotReady is why a host with the given checks is not ready, empty for a ready host.
 func NotReady(checks []Check) string {
 	var reasons []string
 	for _, c := range checks {

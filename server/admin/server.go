@@ -15,14 +15,14 @@ import (
 	"github.com/signalbox/signalbox/internal/httpdoor"
 )
 
-// The limits of the admin server. It is for few clients that are well known, and must not hold the host up
-// when they are not.
+// The limits of the admin server. The server is for few, well-known clients, and must not hold the host up if clients
+// are neither.
 const (
-	// maxConnections is how many there may be at once, and maxOfAddress how many of them of one address; one more takes
-	// the place of the one that has done nothing for longest.
+	// maxConnections is the largest number of connections, and maxOfAddress the largest number from one address. A
+	// further connection takes the place of the connection that has been idle for longest.
 	maxConnections = 256
 	maxOfAddress   = 192
-	// pageLimit is how many pages are made at once, other than those of health; well below maxConnections.
+	// pageLimit is how many pages besides health are made at once; well below maxConnections.
 	pageLimit     = 32
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second
@@ -68,7 +68,7 @@ func Listen(address string, pages http.Handler, log *slog.Logger) (*Server, erro
 	return s, nil
 }
 
-// Addr is where it listens.
+// Addr is the address of the listener.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
 // Close stops listening, and gives requests under way a moment to end.
@@ -81,8 +81,8 @@ func (s *Server) Close() {
 	s.serving.Wait()
 }
 
-// limited serves pages that cost something, or may take long to be read, a few at a time. Health is served beside them
-// whatever they do. The connection of a page that is being made is not closed for another: there are never so many.
+// limited serves few costly or slowly read pages at a time. Health is served beside them at all times. The connection
+// of a page in the making is never closed to make room, because pageLimit is far below the number of connections.
 func limited(pages http.Handler) http.Handler {
 	places := make(chan struct{}, pageLimit)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

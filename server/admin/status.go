@@ -5,37 +5,36 @@ import (
 	"time"
 )
 
-// Host is what is shown. Its methods are called by many goroutines at once, at any time from the moment
-// that the server listens: also while the host starts and stops.
+// Host is the source of the pages. Many goroutines at once may call the methods, at all times from the moment the
+// server listens: also while the host starts and stops.
 type Host interface {
-	// Checks are what must be well for the host to serve, and what should be.
+	// Checks are the conditions for the host to serve, and advisory conditions.
 	Checks() []Check
 	// Status is the state of the host now.
 	Status() Status
-	// Cluster is what the host knows of all hosts; an error says why it knows nothing yet.
+	// Cluster is the host's view of all hosts; an error says why the host has no view yet.
 	Cluster() (Cluster, error)
-	// WriteMetrics writes all that the host counts.
+	// WriteMetrics writes all metrics of the host.
 	WriteMetrics(w io.Writer)
 }
 
-// Check is the result of one check.
+// Check is the result of a single check.
 type Check struct {
 	Name string
-	// Err is what is not well, nil for nothing.
+	// Err is the trouble, nil for no trouble.
 	Err error
-	// Advisory: the host counts as ready all the same.
+	// Advisory: the host counts as ready in spite of Err.
 	Advisory bool
 }
 
-// Status is what /status shows. Fields may be added to it, and none is taken away or changes its
-// meaning.
+// Status is the page /status. Later versions may add fields, and remove or redefine none.
 type Status struct {
 	Host    HostStatus    `json:"host"`
 	Cluster ClusterStatus `json:"cluster"`
 	// Ready, and NotReady why not.
 	Ready    bool   `json:"ready"`
 	NotReady string `json:"not_ready,omitempty"`
-	// Fresh: the host made sure lately that it leads every shard that it believes to lead. Absent where
+	// Fresh: the host made sure lately that it leads every shard for which it believes itself the leader. Absent if
 	// the host does not know.
 	Fresh       *bool         `json:"fresh,omitempty"`
 	Connections Connections   `json:"connections"`
@@ -48,7 +47,7 @@ type HostStatus struct {
 	ID      uint64 `json:"id"`
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// NewestLevel is the highest feature level that the host can follow.
+	// NewestLevel is the highest feature level supported by the host.
 	NewestLevel int `json:"newest_level,omitempty"`
 	// UptimeSeconds is the time since the process began to start the host.
 	UptimeSeconds float64   `json:"uptime_seconds"`
@@ -57,23 +56,25 @@ type HostStatus struct {
 	RaftAddress   string    `json:"raft_address"`
 	AdminAddress  string    `json:"admin_address,omitempty"`
 	DataDir       string    `json:"data_dir"`
-	// Incarnation is that of the data directory, and Starts how often the host was started on it.
+	// Incarnation is the incarnation of the data directory, and Starts the number of the host's starts on the
+	// directory.
 	Incarnation string `json:"incarnation,omitempty"`
 	Starts      uint64 `json:"starts"`
 }
 
-// ClusterStatus is what the host knows of its cluster.
+// ClusterStatus is the host's view of its cluster.
 type ClusterStatus struct {
 	ID string `json:"id"`
-	// RoutingVersion is that of the slot table that the host knows.
+	// RoutingVersion is the version of the slot table known to the host.
 	RoutingVersion uint64 `json:"routing_version,omitempty"`
 	// Generation counts how often the cluster was restored or recovered.
 	Generation uint64 `json:"generation,omitempty"`
-	// FeatureLevel is what all hosts of the cluster can follow; LevelHeldBy says which hosts keep it from rising.
+	// FeatureLevel is the level supported by all hosts of the cluster; LevelHeldBy names the hosts that keep the
+	// level from rising.
 	FeatureLevel int          `json:"feature_level,omitempty"`
 	LevelHeldBy  string       `json:"level_held_by,omitempty"`
 	Hosts        []HostRecord `json:"hosts"`
-	// Tolerated and Concerns are those of the page /cluster, which says more.
+	// Tolerated and Concerns are as on the page /cluster, which has more.
 	Tolerated *int      `json:"failures_tolerated,omitempty"`
 	Concerns  []Concern `json:"concerns,omitempty"`
 }
@@ -89,7 +90,7 @@ type HostRecord struct {
 	Version       string `json:"version,omitempty"`
 }
 
-// Connections counts those of clients.
+// Connections counts connections of clients.
 type Connections struct {
 	Open             int64 `json:"open"`
 	Accepted         int64 `json:"accepted"`
@@ -102,41 +103,41 @@ type Disk struct {
 	FreeBytes    uint64 `json:"free_bytes"`
 	TotalBytes   uint64 `json:"total_bytes"`
 	LowMarkBytes uint64 `json:"low_mark_bytes"`
-	// Refusing: changes are refused until there is more room.
+	// Refusing: changes are refused until the disk has more room.
 	Refusing bool `json:"refusing_changes"`
 }
 
-// ShardStatus is a shard as this host sees it.
+// ShardStatus is this host's view of a shard.
 type ShardStatus struct {
 	// ID is 0 for the meta shard.
 	ID uint64 `json:"id"`
-	// Leader is the id of the leading host, zero where none is known; Leads: it is this one.
+	// Leader is the id of the leading host, zero for no known leader; Leads: this host is the leader.
 	Leader uint64 `json:"leader_host_id"`
 	Leads  bool   `json:"leads"`
 	Term   uint64 `json:"term"`
-	// Applied is the index of the last log entry that took effect here, Lag how many more there are.
+	// Applied is the index of the last log entry applied here, Lag the number of log entries still to apply.
 	Applied uint64 `json:"applied_index"`
 	Lag     uint64 `json:"lag"`
-	// What is in the shard; the meta shard has none of it.
+	// The content of the shard; absent for the meta shard.
 	*ShardContent
 }
 
-// ShardContent is what a data shard has at this host.
+// ShardContent is the content of a data shard at this host.
 type ShardContent struct {
-	// Serving: this host leads, and all that belongs to leading is in place.
+	// Serving: this host leads, and everything needed for leading is in place.
 	Serving bool `json:"serving"`
-	// ProofAgeSeconds is how long ago a read barrier proved this copy up to date; absent without one.
+	// ProofAgeSeconds is the time since a read barrier proved this copy up to date; absent without a barrier.
 	ProofAgeSeconds *float64 `json:"proof_age_seconds,omitempty"`
 
-	// Sessions are those whose home the shard is, Attached those that are attached over a connection to
-	// this host, Guests those of other homes that have something here.
+	// Sessions are the sessions with their home in the shard, Attached the sessions attached over a connection to
+	// this host, Guests the sessions of other homes that hold objects here.
 	Sessions   int `json:"sessions"`
 	Attached   int `json:"sessions_attached"`
 	Guests     int `json:"guests"`
 	Semaphores int `json:"semaphores"`
 	Waiters    int `json:"waiters"`
 	Watches    int `json:"watches"`
-	// Queued are commands that wait for a batch, InFlight batches that wait for their quorum.
+	// Queued are commands waiting for a batch, InFlight batches waiting for their quorum.
 	Queued   int `json:"queued_commands"`
 	InFlight int `json:"batches_in_flight"`
 }

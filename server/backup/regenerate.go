@@ -5,17 +5,17 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Machines are those of a new cluster.
+// Machines are the machines of a new cluster.
 type Machines struct {
 	Meta *meta.Machine
-	// Data are those of the data shards, in the order in which the routing has them.
+	// Data are the machines of the data shards, in the order of the routing.
 	Data []*shard.Machine
-	// Objects is how many there are. Left counts objects that are not taken over: ephemeral ones, what was being
-	// deleted, and what has no node.
+	// Objects is the number of objects. Left counts objects that are not taken over: ephemeral objects, objects in
+	// the middle of a deletion, and objects without a node.
 	Objects, Left int
 }
 
-// Regenerate makes the machines of a new cluster of the states, which stay as they are.
+// Regenerate makes the machines of a new cluster from the states. The states do not change.
 func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	next, err := s.Meta.Regenerate(r)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *States) Regenerate(r meta.Regeneration) (*Machines, error) {
 	return m, nil
 }
 
-// slotsOf are the slots that each data shard serves, in the order of the routing.
+// slotsOf are the slots served by every data shard, in the order of the routing.
 func slotsOf(routing meta.Routing) []shard.SlotSet {
 	slots := make([]shard.SlotSet, len(routing.Shards))
 	for _, g := range routing.Ranges {
@@ -55,7 +55,7 @@ func slotsOf(routing meta.Routing) []shard.SlotSet {
 	return slots
 }
 
-// NextHost is the id that the first host of a new cluster gets.
+// NextHost is the id for the first host of a new cluster.
 func (s *States) NextHost() shard.HostID {
 	last := shard.HostID(0)
 	for _, h := range s.Meta.Hosts() {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// States are the machines of all shards of a cluster, as they were at some time. Nothing changes them.
+// States are the machines of all shards of a cluster, as they were at some time. Nothing changes States.
 type States struct {
 	Header   backupfile.Header
 	Sections map[meta.ShardID]backupfile.Section
@@ -20,13 +20,13 @@ type States struct {
 	Data     map[meta.ShardID]*shard.Machine
 }
 
-// NewStates returns states with machines of which none is there yet.
+// NewStates returns States without machines.
 func NewStates(h backupfile.Header) *States {
 	return &States{Header: h, Sections: make(map[meta.ShardID]backupfile.Section),
 		Data: make(map[meta.ShardID]*shard.Machine)}
 }
 
-// Load reads all of a file. What cannot be restored is an error that names the section.
+// Load reads all of a file. If a section cannot be restored, the error names the section.
 func Load(r io.Reader) (*States, error) {
 	b, err := backupfile.NewReader(r)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *States) restore(section backupfile.Section, r io.Reader) error {
 	return nil
 }
 
-// forget drops the machine of a shard, of which not all was read.
+// forget drops the machine of a half-read shard.
 func (s *States) forget(id meta.ShardID) {
 	if id == 0 {
 		s.Meta = nil
@@ -74,10 +74,10 @@ func (s *States) forget(id meta.ShardID) {
 	}
 }
 
-// restorer is a machine that a state is read into.
+// restorer is a machine that restores itself from a state.
 type restorer interface{ Restore(r io.Reader) error }
 
-// Machine returns the machine of a shard, a new one where there is none yet.
+// Machine returns the machine of a shard, and makes a missing machine.
 func (s *States) Machine(id meta.ShardID) restorer {
 	if id == 0 {
 		if s.Meta == nil {
@@ -91,7 +91,7 @@ func (s *States) Machine(id meta.ShardID) restorer {
 	return s.Data[id]
 }
 
-// check returns what is missing.
+// check returns an error if a shard is missing.
 func (s *States) check() error {
 	if s.Meta == nil {
 		return fmt.Errorf("backup: %w: there is no section of the meta shard", backupfile.ErrIncomplete)
@@ -102,7 +102,7 @@ func (s *States) check() error {
 	return nil
 }
 
-// Missing returns the data shards that the meta shard has and the states do not.
+// Missing returns the data shards of the meta shard's routing without states.
 func (s *States) Missing() (list []meta.ShardID) {
 	for _, id := range s.Meta.Routing().Shards {
 		if s.Data[id] == nil {
@@ -112,7 +112,7 @@ func (s *States) Missing() (list []meta.ShardID) {
 	return list
 }
 
-// Shards are the data shards of which there are states, by id.
+// Shards are the data shards with states, by id.
 func (s *States) Shards() []meta.ShardID { return slices.Sorted(maps.Keys(s.Data)) }
 
 // Save writes a file, data shards first.
@@ -153,9 +153,9 @@ func (s *States) saveSection(w *backupfile.Writer, id meta.ShardID) error {
 	return errors.Join(snapshot.Save(to, nil), to.Close())
 }
 
-// Choose returns, of the states of one cluster that several hosts had, for each shard the one that is furthest: of the
-// highest last term, and of that the highest last index. It has all that was ever committed of what any of the others
-// have.
+// Choose chooses, among states of one cluster from several hosts, the most advanced state of every shard: the state
+// with the highest last term, and among equal terms the highest last index. The chosen state has everything ever
+// committed in the shard, as far as the states of the given hosts have it.
 func Choose(all []*States) (*States, error) {
 	best := NewStates(all[0].Header)
 	for _, s := range all {
@@ -183,7 +183,7 @@ func Choose(all []*States) (*States, error) {
 	return best, best.check()
 }
 
-// after reports whether a state is further than another one of the same shard.
+// after reports whether a state is more advanced than another state of the shard.
 func after(s, other backupfile.Section) bool {
 	return s.Term > other.Term || s.Term == other.Term && s.Index > other.Index
 }

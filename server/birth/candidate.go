@@ -10,29 +10,29 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Record is what a host must not forget of its birth. Each change is durable when the method returns; one that has
-// failed may have been made. *identity.Directory implements it.
+// Record is the durable memory of a birth. A change is durable when the method returns; a failed change may have been
+// made. *identity.Directory implements Record.
 type Record interface {
 	Identity() identity.Identity
 	// Promise binds the incarnation to a decider.
 	Promise(decider hosts.Incarnation) error
-	// Redraw draws another incarnation, which is bound to none.
+	// Redraw draws a new incarnation, bound to no decider.
 	Redraw() error
-	// Bear makes the host one of the founders.
+	// Bear makes the host a founder.
 	Bear(identity.Birth) error
 }
 
-// Candidate is a host that waits to be born with others. Its methods may be called by many goroutines at once.
+// Candidate is a host that waits to be born with other hosts. Many goroutines at once may call the methods.
 type Candidate struct {
 	plan Plan
 	name string
 
 	mu     sync.Mutex
 	record Record                       // guarded by mu
-	known  map[string]hosts.Incarnation // who has asked, by name; guarded by mu
+	known  map[string]hosts.Incarnation // hosts that have asked, by name; guarded by mu
 }
 
-// NewCandidate returns the host of that name, which is in the plan and in no cluster.
+// NewCandidate returns the host with the given name, which is in the plan and in no cluster.
 func NewCandidate(plan Plan, name string, record Record) *Candidate {
 	return &Candidate{plan: plan, name: name, record: record, known: make(map[string]hosts.Incarnation)}
 }
@@ -41,17 +41,17 @@ func NewCandidate(plan Plan, name string, record Record) *Candidate {
 type left int
 
 const (
-	leftStranger left = iota // no founder had its name
-	leftWiped                // a founder had its name, in another directory
-	leftCopied               // it is a founder, and has forgotten that it promised
+	leftStranger left = iota // no founder had the host's name
+	leftWiped                // a founder had the host's name, in another directory
+	leftCopied               // the host is a founder, and has forgotten its promise
 )
 
-// Without is the error of a host that finds a cluster which was born without it.
+// Without is the error of a host that finds a cluster born without the host.
 type Without struct {
-	// Host is who has said so, and Raft its address.
+	// Host is the host that reported the cluster, and Raft its address.
 	Host, Raft string
 	Cluster    string
-	// Name is the name of the host that is left out.
+	// Name is the name of the excluded host.
 	Name string
 	why  left
 }
@@ -75,8 +75,8 @@ func (w *Without) Error() string {
 		"other settings of this host, and without --host", w.Host, w.Cluster, why, command)
 }
 
-// Hear answers another host. A promise is durable by then. It reports whether the asker was not known by that
-// incarnation.
+// Hear answers another host. The promise in the answer is durable. news: the asking host was not known by its
+// incarnation before.
 func (c *Candidate) Hear(ask Ask) (answer Answer, news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +97,7 @@ func (c *Candidate) Hear(ask Ask) (answer Answer, news bool) {
 	return Answer{Name: c.name, Incarnation: id.Incarnation, Promise: id.Promise}, news
 }
 
-// refusal returns why the host does not want to be born with one that asks, empty where it does.
+// refusal returns why the host does not want to be born with the asking host; empty if the host does.
 func (c *Candidate) refusal(ask *Ask) string {
 	switch {
 	case ask.Incarnation == (hosts.Incarnation{}):
@@ -114,15 +114,15 @@ func (c *Candidate) refusal(ask *Ask) string {
 	return ""
 }
 
-// Ask returns what the host asks others.
+// Ask returns the host's question for other hosts.
 func (c *Candidate) Ask() Ask {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Ask{Name: c.name, Incarnation: c.record.Identity().Incarnation, Plan: c.plan}
 }
 
-// Conclude takes the step that the answers of the others allow, by their names: those that did not answer are missing.
-// It returns whether the host is born. An error is a *Without, or of the directory; neither goes away by itself.
+// Conclude takes the step allowed by the answers of the other hosts, by their names; silent hosts are missing. born
+// reports whether the host is born. An error is a *Without, or the directory's; neither goes away by itself.
 func (c *Candidate) Conclude(answers map[string]Answer) (born bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +147,7 @@ func (c *Candidate) Conclude(answers map[string]Answer) (born bool, err error) {
 	return true, c.record.Bear(birth)
 }
 
-// joined makes the host one of those that were born, where an answer says that it is a founder.
+// joined makes the host a founder, if an answer lists the host among the founders.
 func (c *Candidate) joined(id *identity.Identity, answers map[string]Answer) (*identity.Birth, error) {
 	var without error
 	for _, p := range c.plan.Hosts {
@@ -174,7 +174,8 @@ func (c *Candidate) joined(id *identity.Identity, answers map[string]Answer) (*i
 	return nil, without
 }
 
-// complete reports whether all others have answered that they are in no cluster, and that they want to be in this one.
+// complete reports whether all other hosts have answered without a refusal. The caller has looked for hosts of a
+// cluster before.
 func (c *Candidate) complete(answers map[string]Answer) bool {
 	for _, p := range c.plan.Hosts {
 		if a, ok := answers[p.Name]; p.Name != c.name && (!ok || a.Refusal != "") {
@@ -194,7 +195,7 @@ func promised(answers map[string]Answer, to hosts.Incarnation) bool {
 	return true
 }
 
-// founders are all hosts of the plan, as they have answered.
+// founders are all hosts of the plan, with the incarnations from the answers.
 func (c *Candidate) founders(id *identity.Identity, answers map[string]Answer) []identity.Founder {
 	var all []identity.Founder
 	for i, p := range c.plan.Hosts {
@@ -207,8 +208,8 @@ func (c *Candidate) founders(id *identity.Identity, answers map[string]Answer) [
 	return all
 }
 
-// Awaited says what keeps the host from being born, in words for an operator: who has not answered, and why as far as
-// that is known, and who refuses.
+// Awaited says what keeps the host from being born, in words for an operator: the silent hosts, with the cause as far
+// as known, and the refusing hosts.
 func (c *Candidate) Awaited(answers map[string]Answer, failures map[string]error) string {
 	var silent, refusals []string
 	for _, p := range c.plan.Hosts {

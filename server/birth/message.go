@@ -13,46 +13,47 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Ask is what a host that waits to be born says of itself.
+// Ask is a waiting host's statement about itself.
 type Ask struct {
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
 	Plan        Plan              `json:"plan"`
-	// Nonce makes the proof of the answer one of this ask.
+	// Nonce ties the proof of the answer to the ask.
 	Nonce []byte `json:"nonce"`
 }
 
-// Answer is what a host says of itself. One that was born says nothing of its plan.
+// Answer is a host's statement about itself. A born host does not speak of its plan.
 type Answer struct {
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// Promise is to which decider the host has promised itself.
+	// Promise is the decider to whom the host has promised itself.
 	Promise hosts.Incarnation `json:"promise"`
-	// Birth is that of the cluster which the host is in, nil where it is in none.
+	// Birth is the birth of the host's cluster, nil for a host in no cluster.
 	Birth *identity.Birth `json:"birth,omitempty"`
-	// Refusal is why the host does not want to be born with the one that asks, empty where it does.
+	// Refusal is why the host does not want to be born with the asking host; empty if the host does.
 	Refusal string `json:"refusal,omitempty"`
 }
 
-// Member is the answer of a host that is in a cluster.
+// Member is the answer of a host in a cluster.
 func Member(id *identity.Identity) Answer {
 	birth := id.Birth
 	return Answer{Name: id.HostName, Incarnation: id.Incarnation, Birth: &birth}
 }
 
-// sealed is a message on its way. Where the hosts share a secret, the proof shows that the sender has it.
+// sealed is a message on the wire. If the hosts share a secret, the proof shows the sender's possession of the
+// secret.
 type sealed struct {
 	Body  json.RawMessage `json:"birth"`
 	Proof []byte          `json:"proof,omitempty"`
 }
 
-// ErrSecret: the other host has another secret of the cluster, or none.
+// ErrSecret: the other host has a different secret of the cluster, or none.
 var ErrSecret = errors.New("birth: the other host does not have the secret of this one")
 
-// Codec writes messages, and reads those of hosts that have the same secret. The zero Codec has none.
+// Codec writes messages, and reads messages of hosts with an equal secret. The zero Codec has no secret.
 type Codec struct{ Secret []byte }
 
-// The labels keep a proof of one kind of message from being one of another kind.
+// The labels keep a proof of an ask from counting as a proof of an answer, and the reverse.
 const (
 	askLabel    = "signalbox birth ask\x00"
 	answerLabel = "signalbox birth answer\x00"
@@ -61,7 +62,7 @@ const (
 // IsAsk reports whether a request of another host is an ask.
 func IsAsk(request []byte) bool { return bytes.HasPrefix(request, []byte(`{"birth":`)) }
 
-// EncodeAsk draws a nonce, and returns the request and what its answer must prove.
+// EncodeAsk draws a nonce, and returns the request with the nonce for the proof of the answer.
 func (c Codec) EncodeAsk(ask Ask) (request, nonce []byte, err error) {
 	ask.Nonce = []byte(rand.Text())
 	request, err = c.seal(askLabel, nil, ask)
@@ -73,12 +74,12 @@ func (c Codec) DecodeAsk(request []byte) (ask Ask, err error) {
 	return ask, c.open(askLabel, nil, request, &ask)
 }
 
-// EncodeAnswer returns the answer to an ask with that nonce.
+// EncodeAnswer returns the answer to an ask with the given nonce.
 func (c Codec) EncodeAnswer(nonce []byte, answer Answer) ([]byte, error) {
 	return c.seal(answerLabel, nonce, answer)
 }
 
-// DecodeAnswer reads the answer to an ask with that nonce.
+// DecodeAnswer reads the answer to an ask with the given nonce.
 func (c Codec) DecodeAnswer(nonce, text []byte) (answer Answer, err error) {
 	return answer, c.open(answerLabel, nonce, text, &answer)
 }
@@ -105,7 +106,7 @@ func (c Codec) open(label string, nonce, text []byte, message any) error {
 	return nil
 }
 
-// proof is what only a host with the secret can make of a message, nothing where there is none.
+// proof is a proof that only a host with the secret can make for a message; nil without a secret.
 func (c Codec) proof(label string, nonce, body []byte) []byte {
 	if len(c.Secret) == 0 {
 		return nil

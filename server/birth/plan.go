@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Place is a host in the list of those that a cluster is to begin with.
+// Place is a host in the list of the first hosts of a cluster.
 type Place struct {
 	Name string `json:"name"`
-	// Raft is the address at which other hosts reach it.
+	// Raft is the address of the host for other hosts.
 	Raft string `json:"raft"`
 }
 
 // Plan is what the settings of all hosts agree on before the cluster is born.
 type Plan struct {
-	// Cluster is the name that the cluster is to have, empty for none.
+	// Cluster is the name for the cluster, empty for none.
 	Cluster string `json:"cluster,omitempty"`
 	Shards  int    `json:"shards"`
-	// Hosts are in the order of their ids, from 1 on. The first one decides.
+	// Hosts are in the order of their ids, from 1 on. The first host decides.
 	Hosts []Place `json:"hosts"`
 }
 
-// decider is the name of the host that decides.
+// decider is the name of the deciding host.
 func (p *Plan) decider() string { return p.Hosts[0].Name }
 
 // has reports whether a host is in the list.
@@ -30,7 +30,7 @@ func (p *Plan) has(name string) bool {
 	return slices.ContainsFunc(p.Hosts, func(h Place) bool { return h.Name == name })
 }
 
-// compare returns how the settings of another host differ, empty where they do not.
+// compare returns how the settings of another host differ, empty without differences.
 func (p *Plan) compare(theirs *Plan) string {
 	var differences []string
 	differ := func(setting, ours, theirs string) {
@@ -44,7 +44,7 @@ func (p *Plan) compare(theirs *Plan) string {
 	return strings.Join(differences, "; ")
 }
 
-// list shows the hosts as the settings write them.
+// list shows the hosts in the notation of the settings.
 func (p *Plan) list() string {
 	var items []string
 	for _, h := range p.Hosts {

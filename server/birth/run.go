@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// askTimeout bounds how long one host is waited for in a round.
+	// askTimeout bounds the wait for a single host in a round.
 	askTimeout = time.Second
 	// pause is how long a host waits between rounds.
 	pause = 100 * time.Millisecond
@@ -28,14 +28,14 @@ type Runner struct {
 	awaited   atomic.Pointer[string]
 }
 
-// NewRunner returns one that asks by calls. Answer may be called from now on.
+// NewRunner returns a Runner that asks by call. Answer may be called from now on.
 func NewRunner(c *Candidate, codec Codec, call Call) *Runner {
 	r := &Runner{candidate: c, codec: codec, call: call, heard: make(chan struct{}, 1)}
 	r.note(nil, nil)
 	return r
 }
 
-// Answer answers the request of another host. It may be called by many goroutines at once.
+// Answer answers the request of another host. Many goroutines at once may call Answer.
 func (r *Runner) Answer(request []byte) ([]byte, error) {
 	ask, err := r.codec.DecodeAsk(request)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *Runner) Answer(request []byte) ([]byte, error) {
 	return r.codec.EncodeAnswer(ask.Nonce, answer)
 }
 
-// Run asks the others until the host is born. It returns nil then, the error of the context, or that of Conclude.
+// Run asks the other hosts until the host is born, and returns nil then. The error is the context's or Conclude's.
 func (r *Runner) Run(ctx context.Context) error {
 	for {
 		answers, failures := r.ask(ctx)
@@ -80,7 +80,7 @@ func (r *Runner) note(answers map[string]Answer, failures map[string]error) {
 	r.awaited.Store(&text)
 }
 
-// ask asks all others at once, and returns what they answer, by name, or why there is no answer.
+// ask asks all other hosts at once, and returns their answers by name, or the reason for the lack of an answer.
 func (r *Runner) ask(ctx context.Context) (answers map[string]Answer, failures map[string]error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -107,7 +107,7 @@ func (r *Runner) ask(ctx context.Context) (answers map[string]Answer, failures m
 	return answers, failures
 }
 
-// cause is the innermost error: the address is said anyway.
+// cause is the innermost error, because the message has the address anyway.
 func cause(err error) error {
 	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
 		err = inner

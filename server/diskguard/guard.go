@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// DefaultInterval is how often a guard measures at least. It does so more often, down to leastInterval, where a disk
-// that fills at fastest bytes a second would be full by then.
+// DefaultInterval is the longest time between two measurements. The guard measures more often, down to leastInterval,
+// if a disk that fills at fastest bytes a second would be full before DefaultInterval.
 const (
 	DefaultInterval = time.Second
 	leastInterval   = 20 * time.Millisecond
 	fastest         = 2 << 30
 )
 
-// ErrFull is what Guard returns wrapped.
+// ErrFull is the error wrapped by Guard.
 var ErrFull = errors.New("the disk of the host is nearly full")
 
-// Config is what a guard is made of. Volume has no default.
+// Config is the configuration of a guard. Volume has no default.
 type Config struct {
 	Volume Volume
 	// Low is how many bytes must be free at least. Zero means DefaultLow of the volume's size.
@@ -30,14 +30,14 @@ type Config struct {
 	Reserve string
 	// Interval is how often to measure at least.
 	Interval time.Duration
-	// Log has a line when changes are refused, and when they are accepted again.
+	// Log gets a line when changes are refused, and when changes are accepted again.
 	Log *slog.Logger
 }
 
-// Guard watches a volume. Its methods may be called from any goroutine.
+// Guard watches a volume. All goroutines may call the methods.
 type Guard struct {
 	config Config
-	// refusal is why changes are refused, nil while they are not.
+	// refusal is why changes are refused, nil while changes are accepted.
 	refusal atomic.Pointer[error]
 	space   atomic.Pointer[Space]
 	blind   bool // the last measurement failed; used by measure alone
@@ -47,7 +47,7 @@ type Guard struct {
 	reserve   reserve
 	shrinking atomic.Bool
 	rested    time.Time    // from when on the log may be shrunk again; used by measure alone
-	rest      atomic.Int64 // for how long it rests after the last time
+	rest      atomic.Int64 // how long shrinking rests after the last time
 
 	closeOnce sync.Once
 	stop      chan struct{}
@@ -80,7 +80,7 @@ func Start(config Config) *Guard {
 	return g
 }
 
-// interval is after which time to measure again.
+// interval is the time until the next measurement.
 func (g *Guard) interval() time.Duration {
 	space := g.space.Load()
 	if space == nil {
@@ -90,7 +90,7 @@ func (g *Guard) interval() time.Duration {
 	return min(max(least, time.Duration(float64(space.Free)/fastest*float64(time.Second))), g.config.Interval)
 }
 
-// Close stops measuring. What Guard returned last stays.
+// Close stops measuring. The last result of Guard stays.
 func (g *Guard) Close() {
 	g.closeOnce.Do(func() { close(g.stop) })
 	g.watching.Wait()
@@ -105,8 +105,8 @@ func (g *Guard) Guard() error {
 	return nil
 }
 
-// measure decides by what is free. A volume that cannot be measured changes nothing: it may be a passing fault, and
-// refusing for that reason would stop a host that has room.
+// measure decides by the free room. A failed measurement changes nothing: the fault may pass, and refusing changes
+// because of the fault would stop a host that has room.
 func (g *Guard) measure() {
 	space, err := g.config.Volume.Space()
 	if err != nil {
@@ -142,7 +142,7 @@ func (g *Guard) refuse(space Space, low uint64) {
 		"free", size(space.Free), "low_mark", size(low), "goes_on_at", size(resume(low)))
 }
 
-// mark is how much must be free in any case.
+// mark is how much must be free in all cases.
 func (g *Guard) mark(total uint64) uint64 {
 	if g.config.Low != 0 {
 		return g.config.Low
@@ -154,7 +154,7 @@ func (g *Guard) mark(total uint64) uint64 {
 // at the mark does not change its mind every second.
 func resume(low uint64) uint64 { return low + low/4 }
 
-// Space returns what was found last, and the low mark; ok is false while nothing was.
+// Space returns the last measurement, and the low mark; ok is false before the first measurement.
 func (g *Guard) Space() (space Space, low uint64, ok bool) {
 	found := g.space.Load()
 	if found == nil {
@@ -163,7 +163,7 @@ func (g *Guard) Space() (space Space, low uint64, ok bool) {
 	return *found, g.low(found.Total), true
 }
 
-// WriteMetrics writes what the guard knows, in the text form that Prometheus reads.
+// WriteMetrics writes the metrics of the guard, in the text form of Prometheus.
 func (g *Guard) WriteMetrics(w io.Writer) {
 	space, low, ok := g.Space()
 	if !ok {
@@ -183,11 +183,11 @@ func (g *Guard) WriteMetrics(w io.Writer) {
 // Space is how much room a file system has, in bytes.
 type Space struct {
 	Total uint64
-	// Free is what this process may still fill.
+	// Free is the room this process may still fill.
 	Free uint64
 }
 
-// Volume measures how much room there is. Tests have their own.
+// Volume measures the room. Tests have their own Volume.
 type Volume interface {
 	Space() (Space, error)
 }
@@ -195,9 +195,9 @@ type Volume interface {
 // Directory is the file system of a directory.
 type Directory string
 
-// DefaultLow is the low mark for a file system of that size: a twentieth of it, but 256 MiB to 2 GiB,
-// because what a host has under way does not grow with its disk, and never more than a quarter, so that
-// a small disk can be used at all.
+// DefaultLow is the low mark for a file system of the given size: a twentieth, but at least 256 MiB and at most 2
+// GiB, because the changes under way at a host do not grow with its disk. The mark is never more than a quarter, so a
+// small disk can be used at all.
 func DefaultLow(total uint64) uint64 {
 	const least, most = 256 << 20, 2 << 30
 	return min(max(total/20, least), most, total/4)

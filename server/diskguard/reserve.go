@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// reserve is a file that holds room on the disk, to be given back when what is to free the disk needs it: a snapshot,
-// with which the log before it can go.
+// reserve is a file that holds room on the disk. The room is given back when a step that frees the disk needs room: a
+// snapshot, which lets the log before the snapshot go.
 type reserve struct{ path string }
 
-// held is how large the file is, 0 where there is none.
+// held is the size of the file, 0 for a missing file.
 func (r reserve) held() uint64 {
 	if r.path == "" {
 		return 0
@@ -24,7 +24,7 @@ func (r reserve) held() uint64 {
 	return uint64(info.Size())
 }
 
-// take makes the file as large as it is to be. One that is up to twice as large stays.
+// take brings the file to the wanted size. A file up to twice as large stays.
 func (r reserve) take(want uint64) error {
 	switch held := r.held(); {
 	case want <= held && held/2 <= want:

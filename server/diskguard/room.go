@@ -7,33 +7,33 @@ import (
 )
 
 const (
-	// shrinkRest is at least between two attempts to free room, shrinkShare how much of the time they may take at most:
-	// one part of so many.
+	// shrinkRest is the least time between two attempts to free room. shrinkShare bounds the share of the time spent
+	// on the attempts: one part in shrinkShare.
 	shrinkRest  = 5 * time.Second
 	shrinkShare = 10
 	// mostFloor bounds the floor.
 	mostFloor = 64 << 20
-	// reserveShare is how much of a file system the reserve may hold: one part of so many.
+	// reserveShare is the share of a file system the reserve may hold: one part in reserveShare.
 	reserveShare = 8
 )
 
-// ErrNoRoom is what Room returns wrapped.
+// ErrNoRoom is the error wrapped by Room.
 var ErrNoRoom = errors.New("the disk has no room for a snapshot")
 
-// Log is what has room freed: the log of a host.
+// Log is the log of a host. The guard has the log shrunk to free room.
 type Log interface {
-	// Shrink saves what is needed of the log in a shorter form, and drops the rest.
+	// Shrink saves the needed part of the log in a shorter form, and drops the rest.
 	Shrink() error
-	// ShrinkBytes is how much room that takes, about.
+	// ShrinkBytes is about how much room Shrink takes.
 	ShrinkBytes() uint64
 }
 
-// Watch has a log shrunk in the background while changes are refused, again and again, and room for that held in
-// reserve while they are taken.
+// Watch has a log shrunk in the background, again and again, while changes are refused. While changes are taken, the
+// guard holds room in reserve for shrinking.
 func (g *Guard) Watch(log Log) { g.log.Store(&log) }
 
-// Room returns why no more of what can be done without may be written, not even so many bytes: an ErrNoRoom, or nil.
-// What is left then is for the log. It measures.
+// Room returns why the given bytes of a dispensable file must not be written: an ErrNoRoom, or nil. The room left
+// then is for the log. Room measures the volume.
 func (g *Guard) Room(bytes uint64) error {
 	space, err := g.config.Volume.Space()
 	if err != nil {
@@ -46,11 +46,11 @@ func (g *Guard) Room(bytes uint64) error {
 	return nil
 }
 
-// floor is what is left for the log while a snapshot is saved.
+// floor is the room left for the log while a snapshot is saved.
 func (g *Guard) floor(total uint64) uint64 { return min(g.mark(total)/4, mostFloor) }
 
-// low is how much must be free for changes: the mark, and enough for the snapshot that will free some of it. Where that
-// is more than half of the disk the state has outgrown it.
+// low is how much must be free for changes: the mark, and enough for the snapshot that will free some room. A
+// snapshot of more than half of the disk does not count in full: the state has outgrown the disk.
 func (g *Guard) low(total uint64) uint64 {
 	need := uint64(0)
 	if log := g.log.Load(); log != nil {
@@ -59,7 +59,7 @@ func (g *Guard) low(total uint64) uint64 {
 	return max(g.mark(total), min(need, total/2))
 }
 
-// makeRoom has room freed, for which it gives the reserve back where that is needed.
+// makeRoom has room freed, and gives the reserve back if freeing needs the reserve.
 func (g *Guard) makeRoom(space Space) {
 	if held := g.reserve.held(); held > 0 && space.Free < held {
 		g.config.Log.Warn("the room that was held in reserve is free now, for what frees more of it",
@@ -80,7 +80,8 @@ func (g *Guard) makeRoom(space Space) {
 	})
 }
 
-// Relieve gives the reserve back at once, for what must be written and found no room. It is taken again by and by.
+// Relieve gives the reserve back at once, for a write that must succeed and found no room. The reserve is held again
+// by and by.
 func (g *Guard) Relieve() {
 	if held := g.reserve.held(); held > 0 {
 		g.config.Log.Warn("the room that was held in reserve is free now: the disk is full", "bytes", held,
@@ -88,7 +89,7 @@ func (g *Guard) Relieve() {
 	}
 }
 
-// wanted is how large the reserve is to be: as it is while that is not known.
+// wanted is the wanted size of the reserve: the present size while the need is unknown.
 func (g *Guard) wanted(space Space) uint64 {
 	log := g.log.Load()
 	if log == nil || g.config.Reserve == "" {
@@ -97,13 +98,13 @@ func (g *Guard) wanted(space Space) uint64 {
 	return min((*log).ShrinkBytes(), space.Total/reserveShare)
 }
 
-// missing is what the reserve has not.
+// missing is how much the reserve lacks.
 func (g *Guard) missing(space Space) uint64 {
 	want := g.wanted(space)
 	return want - min(want, g.reserve.held())
 }
 
-// hold takes the reserve, and reports whether it is held.
+// hold fills the reserve, and reports whether the reserve is held.
 func (g *Guard) hold(space Space) bool {
 	want := g.wanted(space)
 	if want == 0 {

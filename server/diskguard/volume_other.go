@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Space implements Volume: on this operating system it is not known.
+// Space implements Volume: the free space is unknown on this operating system.
 func (d Directory) Space() (Space, error) {
 	return Space{}, fmt.Errorf("diskguard: free space of %s: %w", d, errors.ErrUnsupported)
 }

@@ -13,53 +13,53 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Agent is what a host does for the host that governs. Its methods may be called from any goroutine.
+// Agent is the work of a host for the governing host. Any goroutine may call its methods.
 type Agent struct {
 	host        shard.HostID
 	incarnation hosts.Incarnation
 	replicas    Replicas
 	full        func() bool // the disk of the host is nearly full
 
-	mu sync.Mutex // guards what follows
-	// term is the highest of the meta shard that this host has heard of.
+	mu sync.Mutex // guards the fields below
+	// term is the highest term of the meta shard that this host has heard of.
 	term uint64
-	// fresh is since when barriers on the meta shard succeed, begun when the last that did was begun.
+	// fresh is since when barriers on the meta shard succeed, begun is when the last successful barrier was begun.
 	fresh, begun time.Time
 	tracks       map[hosts.ShardID]*track
 	standing     Standing
 	asked        time.Time // when a governor asked last, or when the agent was made
 }
 
-// Standing is what the governor says of a host: its states on record. A host whose replica of the meta shard was
-// removed has no other way to see them.
+// Standing is the governor's view of a host: the states of the host on record. A host whose replica of the meta shard
+// was removed has no other way to see its states.
 type Standing struct {
-	Term            uint64 // of the governor, 0 where none has asked yet
+	Term            uint64 // of the governor, 0 until a governor has asked
 	Target, Current protocol.HostState
-	// TargetEpoch and CurrentEpoch are those of the two.
+	// TargetEpoch and CurrentEpoch are the epochs of the two states.
 	TargetEpoch, CurrentEpoch uint64
 }
 
-// Standing returns what the last governor has said that asked for a report.
+// Standing returns the standing from the last governor that asked for a report.
 func (a *Agent) Standing() Standing {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.standing
 }
 
-// Unasked is how long ago a governor that is not of an old term has asked for a report.
+// Unasked is how long ago a governor last asked for a report. Governors of old terms do not count.
 func (a *Agent) Unasked() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return time.Since(a.asked)
 }
 
-// NewAgent returns the agent of a host. Full reports whether its disk is nearly full.
+// NewAgent returns the agent of a host. Full reports whether the disk of the host is nearly full.
 func NewAgent(host shard.HostID, incarnation hosts.Incarnation, replicas Replicas, full func() bool) *Agent {
 	return &Agent{host: host, incarnation: incarnation, replicas: replicas, full: full,
 		tracks: make(map[hosts.ShardID]*track), asked: time.Now()}
 }
 
-// Run notes how far the shards are that the host leads, until the context ends. Notes show how far followers lag,
+// Run notes the progress of the shards that the host leads, until the context ends. Notes show how far followers lag,
 // so a host without followers takes few.
 func (a *Agent) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
@@ -79,7 +79,7 @@ func (a *Agent) Run(ctx context.Context) {
 	}
 }
 
-// alone reports whether the host leads all shards that it has replicas of, and no other host has one.
+// alone reports whether the host leads all shards of its replicas, and no other host has a replica of them.
 func (a *Agent) alone() bool {
 	return !slices.ContainsFunc(a.replicas.Held(), func(h Held) bool {
 		return h.Log.Leadership().Leader != a.host || len(h.Log.Progress()) > 0
@@ -91,8 +91,8 @@ func (*Agent) Handles(kind protocol.Kind) bool {
 	return kind == protocol.KindShardReport || kind == protocol.KindStepEffect
 }
 
-// Answer carries out a request of the governor: the payload of a frame, and that of the answer. Several may be carried
-// out at once.
+// Answer executes a request of the governor: the payload of a frame. It returns the payload of the answer. Several
+// requests may be executed at once.
 func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	r, err := hostcall.Read(request)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *Agent) Answer(ctx context.Context, request []byte) []byte {
 	return encodeFailure(r.Kind, err)
 }
 
-// learn notes what a governor says of this host.
+// learn notes the standing of this host from a governor's request.
 func (a *Agent) learn(m *protocol.ShardReport) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,7 +128,7 @@ func (a *Agent) learn(m *protocol.ShardReport) {
 	}
 }
 
-// admit refuses who governs in a term that is over, by all that this host has heard of.
+// admit refuses a governor whose term is over, by everything that this host has heard.
 func (a *Agent) admit(term uint64) error {
 	heard := term
 	if on := a.held(hosts.Meta); on != nil {
@@ -142,7 +142,7 @@ func (a *Agent) admit(term uint64) error {
 	return nil
 }
 
-// held returns the replica of a shard that runs here and has a log, nil where none does.
+// held returns the running replica of a shard with its log, or nil if no replica runs here.
 func (a *Agent) held(id hosts.ShardID) *Held {
 	for _, h := range a.replicas.Held() {
 		if h.Shard == id {

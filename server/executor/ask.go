@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Forecast is what the governor would do, and why it ends.
+// Forecast is the steps that the governor would take, and why they end.
 type Forecast = plan.Forecast[governor.Action]
 
 // Step is an open step, in words.
@@ -17,7 +17,7 @@ type Step struct {
 	Text string
 }
 
-// View is what the governor goes by now.
+// View is the governor's view of the cluster now.
 func (e *Executor) View() (governor.View, error) {
 	e.mu.Lock()
 	t := e.term
@@ -32,7 +32,7 @@ func (e *Executor) View() (governor.View, error) {
 	return v, nil
 }
 
-// Plan plays what the governor would do if all went well, and changes nothing. The texts are those of the steps.
+// Plan plays the governor's steps as if all went well, and changes nothing. The texts describe the steps.
 func (e *Executor) Plan() (f Forecast, texts []string, err error) {
 	v, err := e.View()
 	if err != nil {
@@ -58,7 +58,7 @@ func (e *Executor) Steps() ([]Step, error) {
 	return list, nil
 }
 
-// Why says what the governor waits for, and what is due. Nothing says that all is as it should be.
+// Why says why the governor waits, and which steps are due. An empty list says that everything is in order.
 func (e *Executor) Why() ([]plan.Reason, error) {
 	v, err := e.View()
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *Executor) Why() ([]plan.Reason, error) {
 	return governor.Why(e.planner, v), nil
 }
 
-// Redundancies are what each shard can lose and go on.
+// Redundancies are how much each shard can lose and go on.
 func (e *Executor) Redundancies() ([]governor.Redundancy, error) {
 	v, err := e.View()
 	if err != nil {

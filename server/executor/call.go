@@ -10,15 +10,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Errors of effects, beside those of package shard.
+// Errors of effects, beside the errors of package shard.
 var (
-	// errOldTerm is of a host that has heard of a later term of the meta shard.
+	// errOldTerm comes from a host that has heard of a later term of the meta shard.
 	errOldTerm = errors.New("executor: the term is over")
-	// errRefused is of a host that does not do what it was asked.
+	// errRefused comes from a host that refuses a request.
 	errRefused = errors.New("executor: refused")
 )
 
-// refusals are the statuses that stand for errors between hosts. One that is not among them is UNAVAILABLE.
+// refusals are the statuses that stand for errors between hosts. Every other error is UNAVAILABLE.
 var refusals = []struct {
 	err    error
 	status protocol.Status
@@ -53,7 +53,7 @@ func decodeAnswer(kind protocol.Kind, payload []byte) (*protocol.Answer, error) 
 	return a, refusal(&a.Result)
 }
 
-// refusal returns the error that a result stands for, nil for a success.
+// refusal returns the error for a result, nil for a success.
 func refusal(r *protocol.Result) error {
 	if r.Status == protocol.StatusSuccess {
 		return nil
@@ -66,7 +66,7 @@ func refusal(r *protocol.Result) error {
 	return fmt.Errorf("%w: %v (%s)", errRefused, r.Status, r.Message)
 }
 
-// ask has a host answer a request: this one by its agent, another one by a call.
+// ask has a host answer a request: this host by its agent, every other host by a call.
 func (e *Executor) ask(ctx context.Context, to shard.HostID, m protocol.RequestMessage) (*protocol.Answer, error) {
 	request := hostcall.Request(m)
 	if to == e.config.Self {

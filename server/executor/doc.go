@@ -1,14 +1,15 @@
-// Package executor makes hosts and replicas follow the plan of package governor: it is what runs at the leader of the
-// meta shard, and what every host does when that asks.
+// Package executor makes hosts and replicas follow the plan of package governor: it runs at the leader of the meta
+// shard, and on every host it executes the leader's requests.
 //
-// Executor is the one at the leader. Run governs for as long as this host leads the meta shard: it asks all hosts for
-// reports (watch.go), makes of them what a governor sees (seen.go), and goes on with the plan, one thing after the
-// other (round.go, step.go). Agent is the other side: it reports what a host observes of the shards that it leads
-// (report.go), and does what a step asks for (effect.go). call.go has the messages between the two.
+// Executor is the side of the leader. Run governs for as long as this host leads the meta shard: it asks all hosts
+// for reports (watch.go), makes the governor's view from the reports (seen.go), and goes on with the plan, step by
+// step (round.go, step.go). Agent is the side of every host: it reports the host's observations of the shards that
+// the host leads (report.go), and performs the effects of steps (effect.go). The messages between the two are in
+// call.go.
 //
-// An Executor keeps nothing that counts. It may end between any two of its acts, and another may run at the same time
-// at a host that believes that it leads: each act carries its term, each change of a membership the number of the
-// membership that it is for, and what an act has come to is read and never assumed. DESIGN.md has the argument.
+// An Executor keeps no state of importance. It may end between two acts, and another Executor may run at the same
+// time at a host that believes it leads. So each act has its term, each change of a membership has the number of the
+// earlier membership, and the result of an act is read and never assumed. DESIGN.md has the argument.
 //
-// Start reading at needs.go, which says what the package stands on.
+// Start reading at needs.go, with the interfaces that the package needs.
 package executor

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// perform does what a step asks of this host.
+// perform executes a step's effect on this host.
 func (a *Agent) perform(ctx context.Context, e *protocol.StepEffect) error {
 	id := hosts.ShardID(e.ShardID)
 	switch e.Effect {
@@ -39,7 +39,8 @@ func (a *Agent) perform(ctx context.Context, e *protocol.StepEffect) error {
 	return fmt.Errorf("%w: the effect %v", errRefused, e.Effect)
 }
 
-// own does something to a replica of this host, and only of this one: another may be at its address by now.
+// own executes an effect on a replica of this host, if the request means this host: by now another data directory may
+// be at the host's address.
 func (a *Agent) own(e *protocol.StepEffect, do func() error) error {
 	if string(e.Incarnation) != string(a.incarnation[:]) {
 		return fmt.Errorf("%w: this is another data directory of host %d", errRefused, a.host)
@@ -47,7 +48,7 @@ func (a *Agent) own(e *protocol.StepEffect, do func() error) error {
 	return do()
 }
 
-// leading returns the log of a shard that this host leads, nil where it does not.
+// leading returns the log of a shard if this host leads the shard, else nil.
 func (a *Agent) leading(id hosts.ShardID) Log {
 	for _, h := range a.replicas.Held() {
 		if h.Shard == id && h.Log.Leadership().Leader == a.host {

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Config is what an Executor stands on. All fields are needed.
+// Config is the dependencies of an Executor. All fields are needed.
 type Config struct {
 	Self  shard.HostID
 	Meta  Meta
@@ -21,7 +21,7 @@ type Config struct {
 	Log   *slog.Logger
 }
 
-// Executor carries the plan out while its host leads the meta shard. Its methods may be called from any goroutine.
+// Executor executes the plan while its host leads the meta shard. Any goroutine may call its methods.
 type Executor struct {
 	config  Config
 	planner *plan.Planner[*hosts.Records, *governor.Seen, governor.Action]
@@ -36,8 +36,8 @@ func New(config Config) *Executor {
 	return &Executor{config: config, planner: governor.Planner(), wake: make(chan struct{}, 1)}
 }
 
-// Run governs whenever this host leads the meta shard, until the context ends. All that it has started is over when it
-// returns.
+// Run governs whenever this host leads the meta shard, until the context ends. When Run returns, everything that it
+// started has ended.
 func (e *Executor) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if l := e.config.Meta.Leadership(); l.Leader == e.config.Self {
@@ -47,7 +47,7 @@ func (e *Executor) Run(ctx context.Context) {
 	}
 }
 
-// Wake has the plan looked at now. The host calls it when the records of hosts or the leadership have changed.
+// Wake has the plan looked at now. The host calls Wake when the records of hosts or the leadership have changed.
 func (e *Executor) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -55,7 +55,7 @@ func (e *Executor) Wake() {
 	}
 }
 
-// rest waits for so long, or until it is woken.
+// rest waits for so long, or until Wake.
 func (e *Executor) rest(ctx context.Context, most time.Duration) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
@@ -66,7 +66,7 @@ func (e *Executor) rest(ctx context.Context, most time.Duration) {
 	}
 }
 
-// govern carries the plan out for one term.
+// govern executes the plan for one term.
 func (e *Executor) govern(ctx context.Context, number uint64) {
 	ctx, cancel := context.WithCancel(ctx)
 	t := newTerm(e, number)
@@ -87,7 +87,7 @@ func (e *Executor) govern(ctx context.Context, number uint64) {
 	}
 }
 
-// publish makes a term the one that questions are answered by.
+// publish makes a term the source of answers to questions.
 func (e *Executor) publish(t *term) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,43 +10,43 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ErrNotGoverning is returned for questions that only the host answers which leads the meta shard, and has heard from
-// the others since.
+// ErrNotGoverning is returned for questions to the governing host alone: the host that leads the meta shard, and has
+// heard from the other hosts since.
 var ErrNotGoverning = errors.New("executor: this host does not govern")
 
-// Meta is this host's replica of the meta shard. All of it may be called from any goroutine.
+// Meta is this host's replica of the meta shard. Any goroutine may call all of its methods.
 type Meta interface {
-	// Leadership is what this host believes about who leads the meta shard. It is cheap.
+	// Leadership is the leadership of the meta shard, as far as this host knows. The call is cheap.
 	Leadership() shard.Leadership
-	// Barrier returns once this host has applied all that was committed before the call.
+	// Barrier returns once this host has applied everything that was committed before the call.
 	Barrier(ctx context.Context) error
-	// State is what this host has applied. It does not change afterwards.
+	// State is everything that this host has applied. The result never changes afterwards.
 	State() State
-	// Propose has a command carried out, and returns once this host has applied it. An error says that it was refused,
-	// or that its outcome is not known: what came of it is for the next State to show.
+	// Propose proposes a command, and returns once this host has applied the command. An error says that the command
+	// was refused, or that the outcome is unknown: the next State will show the outcome.
 	Propose(ctx context.Context, c Command) error
 }
 
-// State is the part of the meta machine that the plan goes by.
+// State is the part of the meta machine that the plan depends on.
 type State struct {
 	Records *hosts.Records
 	Plan    *plan.Plan[governor.Action]
-	// Now is the shard time that a command would have which is proposed now, in milliseconds.
+	// Now is the shard time, in milliseconds, of a command that is proposed now.
 	Now uint64
-	// Term is the last one whose leader has begun, and Began the shard time at which it did.
+	// Term is the last term whose leader has begun, and Began the shard time of the beginning.
 	Term, Began uint64
 }
 
-// Verb says what a Command does.
+// Verb is the effect of a Command.
 type Verb uint8
 
-// What an executor proposes. Which fields of a command count stands with each.
+// The commands that an executor proposes. The fields that count stand with each verb.
 const (
 	VerbBegin    Verb = iota + 1 // a step: Term, Revision, Proposal
 	VerbProgress                 // of a step: Act, Phase
 	VerbRetry                    // an act for a step has failed: Act, Text
-	VerbDone                     // a step has reached what it is for: Act
-	VerbDrop                     // a step is not wanted any more: Act
+	VerbDone                     // a step has reached its goal: Act
+	VerbDrop                     // a step is no longer wanted: Act
 	VerbKnown                    // a membership was read: Term, Shard, Change, Members
 	VerbFail                     // a host is taken for failed: Term, Action
 	VerbReach                    // a host has come to its target: Term, Action
@@ -73,19 +73,19 @@ type Command struct {
 
 // Calls reaches other hosts.
 type Calls interface {
-	// Call has a host answer a request, with what its Agent.Answer returns. It ends with the context at the latest,
-	// and a host that is not there delays no other call.
+	// Call has a host answer a request, with the result of its Agent.Answer. Call ends with the context at the
+	// latest, and an unreachable host delays no other call.
 	Call(ctx context.Context, to shard.HostID, request []byte) (answer []byte, err error)
 }
 
-// Replicas are those that this host runs. All of it may be called from any goroutine.
+// Replicas are the replicas that this host runs. Any goroutine may call all methods.
 type Replicas interface {
-	// Held are the replicas that run.
+	// Held are the running replicas.
 	Held() []Held
-	// Start starts a replica that was or will be added as a learner, and makes sure that it is started again when the
-	// host is. One that runs is left as it is. An id that was discarded is refused for ever.
+	// Start starts a replica that was or will be added as a learner, and makes sure that the replica starts again
+	// with the host. A running replica is left as it is. The id of a discarded replica is refused for ever.
 	Start(ctx context.Context, id hosts.ShardID, replica uint64) error
-	// Discard stops a replica and deletes its data. A second one does nothing.
+	// Discard stops a replica and deletes its data. A second Discard does nothing.
 	Discard(ctx context.Context, id hosts.ShardID, replica uint64) error
 }
 
@@ -104,6 +104,6 @@ type Log interface {
 	Transfer(to shard.HostID) error
 	// Applied is the index of the last entry that was applied here.
 	Applied() uint64
-	// Progress is how far the other replicas are. It is empty where this host does not lead.
+	// Progress is how far the other replicas are. The list is empty if this host does not lead.
 	Progress() []shard.Progress
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// track is what an agent notes of a shard that its host leads.
+// track is an agent's notes on a shard that its host leads.
 type track struct {
 	term  uint64
-	since time.Time // from when on it led in that term
-	// notes are how far the log was applied, and when it was no farther last, the oldest first.
+	since time.Time // from when on the host led in the term
+	// notes are indexes of the log, each with the last time when the log was applied no farther, the oldest first.
 	notes []note
 }
 
@@ -25,7 +25,7 @@ type note struct {
 	at    time.Time
 }
 
-// sample notes how far the shards are that the host leads.
+// sample notes the progress of the shards that the host leads.
 func (a *Agent) sample(now time.Time) {
 	held := a.replicas.Held()
 	a.mu.Lock()
@@ -44,7 +44,7 @@ func (a *Agent) sample(now time.Time) {
 	}
 }
 
-// trackOf returns the track of a shard in a term, a new one where it had none. The caller holds the lock.
+// trackOf returns the track of a shard in a term, and makes a new track for a new term. The caller holds the lock.
 func (a *Agent) trackOf(id hosts.ShardID, term uint64, now time.Time) *track {
 	t := a.tracks[id]
 	if t == nil || t.term != term {
@@ -65,7 +65,7 @@ func (t *track) note(index uint64, now time.Time) {
 	t.notes = append(t.notes, note{index, now})
 }
 
-// behind returns how long ago no more than an index was applied.
+// behind returns how long ago the log was last applied no farther than an index.
 func (t *track) behind(index uint64, now time.Time) time.Duration {
 	for i := len(t.notes) - 1; i >= 0; i-- {
 		if t.notes[i].index <= index {
@@ -78,7 +78,7 @@ func (t *track) behind(index uint64, now time.Time) time.Duration {
 	return unknownBehind
 }
 
-// report is what the host observes now.
+// report is the host's observations now.
 func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -100,8 +100,8 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	return answer
 }
 
-// readLed makes a barrier on the meta shard, and reads the memberships of the shards that the host leads: all at once,
-// so that one that stands still costs the others no more than readWithin.
+// readLed makes a barrier on the meta shard, and reads the memberships of the shards that the host leads. All reads
+// go on at once, so that a shard that stands still costs the others no more than readWithin.
 func (a *Agent) readLed(ctx context.Context) []*protocol.LedShard {
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -131,7 +131,7 @@ func (a *Agent) readLed(ctx context.Context) []*protocol.LedShard {
 	return list
 }
 
-// awaitOthers waits until a new leader has heard how far the others are: before that all would be behind.
+// awaitOthers waits until a new leader has heard how far the followers are: earlier all of them would seem behind.
 func (a *Agent) awaitOthers(ctx context.Context, id hosts.ShardID, term uint64) {
 	a.mu.Lock()
 	wait := time.Until(a.trackOf(id, term, time.Now()).since.Add(electedFor))
@@ -145,8 +145,8 @@ func (a *Agent) awaitOthers(ctx context.Context, id hosts.ShardID, term uint64) 
 	}
 }
 
-// confirm makes a barrier on the meta shard, and notes for how long they have succeeded. One that fails, as in an
-// election, is no gap yet.
+// confirm makes a barrier on the meta shard, and notes for how long barriers have succeeded. A single failure, as in
+// an election, is no gap yet.
 func (a *Agent) confirm(ctx context.Context, log Log) {
 	begun := time.Now()
 	done := make(chan error, 1)
@@ -161,7 +161,7 @@ func (a *Agent) confirm(ctx context.Context, log Log) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
-	case err != nil: // others may succeed before freshGap is over
+	case err != nil: // further barriers may succeed before freshGap is over
 	case a.fresh.IsZero() || begun.Sub(a.begun) > freshGap:
 		a.fresh, a.begun = begun, begun
 	case begun.After(a.begun):
@@ -169,7 +169,7 @@ func (a *Agent) confirm(ctx context.Context, log Log) {
 	}
 }
 
-// ledShard is what is seen of a shard that the host leads, by its membership.
+// ledShard is the state of a shard that the host leads, by its membership.
 func (a *Agent) ledShard(h Held, term uint64, m *shard.Membership) *protocol.LedShard {
 	progress := make(map[uint64]shard.Progress)
 	for _, p := range h.Log.Progress() {

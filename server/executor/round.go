@@ -11,8 +11,8 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// round goes on with the plan as far as it can without waiting for a host. It reports whether the reports are there
-// that decisions need.
+// round goes on with the plan as far as possible without waiting for a host. It reports whether the reports for
+// decisions are complete.
 func (t *term) round(ctx context.Context) bool {
 	s := t.e.config.Meta.State()
 	t.follow(ctx, s.Records, len(s.Plan.Steps()) > 0)
@@ -28,8 +28,8 @@ func (t *term) round(ctx context.Context) bool {
 	return true
 }
 
-// advance proposes one thing, the first that there is, and reports whether it was carried out: then there may be
-// another one.
+// advance proposes the first command that is due, and reports whether the command succeeded: then there may be
+// another.
 func (t *term) advance(ctx context.Context, v governor.View) bool {
 	for _, s := range v.Seen.Shards {
 		on := v.State.Shard(s.Shard)
@@ -63,7 +63,7 @@ func (t *term) setWake(v governor.View, d *plan.Decision[governor.Action]) {
 	}
 }
 
-// known puts the membership of a shard on record, as its leader has read it.
+// known puts the membership of a shard on record, as the shard's leader has read it.
 func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bool {
 	t.mu.Lock()
 	best := t.best(id, r)
@@ -82,8 +82,8 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 	return t.propose(ctx, c) == nil
 }
 
-// startReplicas has hosts start the replicas that were added on them and do not run. It is no step: it is asked for
-// again until the host reports that they run.
+// startReplicas has hosts start the replicas that were added on them and do not run. Starting is no step: the
+// executor asks again until the host reports the replicas as running.
 func (t *term) startReplicas(ctx context.Context, v governor.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *term) startReplicas(ctx context.Context, v governor.View) {
 	maps.DeleteFunc(t.holds, func(key hold, a *act) bool { return !a.running && !wanted[key] })
 }
 
-// mayStart reports whether a host answers, and is not being asked or was only just.
+// mayStart reports whether a host answers, and was not asked for the replica since its last report.
 func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time) bool {
 	w, last := t.watches[h.ID], t.holds[key]
 	switch {

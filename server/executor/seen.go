@@ -15,18 +15,18 @@ import (
 type taken struct {
 	index uint64
 	since time.Time
-	// whole is set once it had all of them: before that it is filled, and not stuck.
+	// whole is set once the host had all entries: until then the host is being filled, and not stuck.
 	whole bool
 }
 
-// leaderReport is a shard as the best of the reports has it.
+// leaderReport is the best report on a shard.
 type leaderReport struct {
 	led
 	leader shard.HostID
 	asked  time.Time
 }
 
-// see makes of the reports what the governor sees.
+// see makes the governor's view from the reports.
 func (t *term) see(s *State, now time.Time) *governor.Seen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,13 +52,14 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 	return seen
 }
 
-// answered reports whether there is a report of the host: one of another data directory than that on record is none.
+// answered reports whether the host has given a report. A report from another data directory than the directory on
+// record does not count.
 func (w *watch) answered(r *hosts.Records) bool {
 	h := r.Host(w.host)
 	return w.report != nil && h != nil && h.Incarnation == w.report.incarnation
 }
 
-// current returns what a host says of itself, nil where that is too old. The caller holds the lock, here and below.
+// current returns the host's last report, or nil if the report is too old. The caller holds the lock, here and below.
 func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
 	if !w.answered(r) || now.Sub(w.asked) >= reportGood {
 		return nil
@@ -66,8 +67,8 @@ func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
 	return w.report
 }
 
-// best returns the report of the shard's leader, of the highest term where several say that they are: nil where none
-// does.
+// best returns the report of the shard's leader. If several hosts report as leaders the highest term counts; without
+// a leader the result is nil.
 func (t *term) best(id hosts.ShardID, r *hosts.Records) *leaderReport {
 	var best *leaderReport
 	for _, host := range slices.Sorted(maps.Keys(t.watches)) {
@@ -88,7 +89,7 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 	shown := governor.ShardSeen{Shard: id}
 	best := t.best(id, r)
 	if best == nil {
-		for _, w := range t.watches { // one that does not answer may lead it
+		for _, w := range t.watches { // a host that does not answer may lead the shard
 			if t.current(w, r, now) == nil {
 				shown.Age = millis(reportGood)
 			}
@@ -104,8 +105,8 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 	return shown
 }
 
-// judgeTraffic takes from this host's own report of the meta shard which hosts are heard, and which are stuck. One that
-// has no replica of it is heard where it answers calls.
+// judgeTraffic reads in this host's own report of the meta shard which hosts are heard, and which are stuck. A host
+// without a replica of the meta shard is heard if it answers calls.
 func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	best := t.best(hosts.Meta, r)
 	if best == nil || best.leader != t.e.config.Self {
@@ -123,7 +124,7 @@ func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time
 			continue
 		}
 		h := &seen.Hosts[i]
-		h.Unheard = !h.Tried && m.Index == 0 // it has answered neither calls nor messages
+		h.Unheard = !h.Tried && m.Index == 0 // the host has answered neither calls nor messages
 		h.Tried, h.SilentFor = m.Tried, m.SilentMillis+age
 		last := t.taken[p.Host]
 		if last.since.IsZero() || m.Index != last.index {

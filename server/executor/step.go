@@ -14,7 +14,7 @@ import (
 // step is an open step of the plan.
 type step = plan.Step[governor.Action]
 
-// work goes on with one open step. It reports whether a command was carried out for it.
+// work goes on with one open step. It reports whether a command for the step succeeded.
 func (t *term) work(ctx context.Context, v governor.View, s *step) bool {
 	t.mu.Lock()
 	last := t.acts[s.ID]
@@ -43,7 +43,7 @@ func (t *term) work(ctx context.Context, v governor.View, s *step) bool {
 	return t.propose(ctx, c) == nil
 }
 
-// seenSince reports whether what a step changes was looked at after a moment: an act is not repeated before.
+// seenSince reports whether the object of a step was looked at after a moment: an act is not repeated earlier.
 func (t *term) seenSince(v governor.View, s *step, moment time.Time) bool {
 	switch s.Kind {
 	case governor.KindClear, governor.KindFail, governor.KindReach:
@@ -55,7 +55,7 @@ func (t *term) seenSince(v governor.View, s *step, moment time.Time) bool {
 	return best != nil && best.asked.After(moment)
 }
 
-// perform begins what a step asks for. Commands are proposed at once, effects are left to a goroutine.
+// perform begins the act of a step. Commands are proposed at once, effects are left to a goroutine.
 func (t *term) perform(ctx context.Context, v governor.View, s *step) bool {
 	switch s.Kind {
 	case governor.KindFail:
@@ -95,8 +95,8 @@ func (t *term) state(ctx context.Context, s *step, verb Verb) bool {
 	return err == nil
 }
 
-// effectOf returns what a step asks for, and of whom: of the leader of its shard, or of the host that is to delete a
-// replica. The host is 0 where that is not known.
+// effectOf returns the effect of a step, and the host to ask: the leader of the shard, or the host that is to delete
+// a replica. The host is 0 if it is not known.
 func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.StepEffect) {
 	a := &s.Payload
 	m = &protocol.StepEffect{StepID: uint64(s.ID), Effect: protocol.EffectKind(s.Kind), ShardID: uint64(a.Shard),
@@ -121,13 +121,13 @@ func (t *term) effectOf(v governor.View, s *step) (to shard.HostID, m *protocol.
 	return to, m
 }
 
-// ended notes the end of an act. Unless it was only late, an error is put on record: the step waits, and by then what
-// it is about was read anew.
+// ended notes the end of an act. Unless the act was only late, an error is put on record: the step waits, and by the
+// end of the wait the state was read anew.
 func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 	late := errors.Is(err, shard.ErrOtherMembership) || errors.Is(err, errOldTerm)
 	if err != nil && !late && ctx.Err() == nil {
 		t.e.config.Log.Warn("a step has failed", "step", uint64(s.ID), "err", err)
-		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // else it is tried again
+		_ = t.propose(ctx, Command{Verb: VerbRetry, Act: s.Act(t.number), Text: err.Error()}) // else the act is retried
 	}
 	t.mu.Lock()
 	doing.running, doing.ended = false, time.Now()
@@ -138,7 +138,7 @@ func (t *term) ended(ctx context.Context, s *step, doing *act, err error) {
 	t.e.Wake()
 }
 
-// forgetActs forgets what was done for steps that are over.
+// forgetActs removes the acts of steps that are over.
 func (t *term) forgetActs(p *plan.Plan[governor.Action]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

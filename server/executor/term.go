@@ -12,23 +12,23 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// term is the time for which one host leads the meta shard, and what its executor has under way. A round runs on one
-// goroutine; reports and effects come from others.
+// term is a leadership of this host over the meta shard, with everything that the executor has under way. A round
+// runs on one goroutine; reports and effects come from others.
 type term struct {
 	e      *Executor
 	number uint64
 	// calls are the goroutines of watches and effects. They end with the term's context.
 	calls sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	watches map[shard.HostID]*watch
 	acts    map[plan.ID]*act
 	holds   map[hold]*act
 	taken   map[shard.HostID]taken
-	wakeAt  time.Time // when time alone may change what is to be done; zero for never
+	wakeAt  time.Time // when time alone may change the work to do; zero for never
 }
 
-// act is what is, or was, done for a step.
+// act is an effect or a command for a step, running or ended.
 type act struct {
 	running bool
 	ended   time.Time
@@ -50,7 +50,7 @@ func (t *term) lasts(ctx context.Context) bool {
 	return ctx.Err() == nil && t.e.config.Meta.Leadership() == shard.Leadership{Leader: t.e.config.Self, Term: t.number}
 }
 
-// begin waits until this host has applied all that was committed in earlier terms, and its own has begun.
+// begin waits until this host has applied everything that was committed in earlier terms, and its own term has begun.
 func (t *term) begin(ctx context.Context) bool {
 	for t.lasts(ctx) {
 		within, cancel := context.WithTimeout(ctx, proposeWithin)
@@ -64,7 +64,7 @@ func (t *term) begin(ctx context.Context) bool {
 	return false
 }
 
-// look returns a view of what is recorded and seen now. It is false where the term is over by the records.
+// look returns a view of the records and the reports now. It is false if the term is over by the records.
 func (t *term) look() (v governor.View, ok bool) {
 	s := t.e.config.Meta.State()
 	if s.Term != t.number {
@@ -73,7 +73,7 @@ func (t *term) look() (v governor.View, ok bool) {
 	return governor.View{State: s.Records, Plan: s.Plan, Now: s.Now, Seen: t.see(&s, time.Now())}, true
 }
 
-// propose has a command of the term carried out.
+// propose proposes a command of the term.
 func (t *term) propose(ctx context.Context, c Command) error {
 	ctx, cancel := context.WithTimeout(ctx, proposeWithin)
 	defer cancel()
@@ -94,7 +94,7 @@ func (t *term) pause() time.Duration {
 	return min(lookEvery, max(time.Until(t.wakeAt), 0)+time.Millisecond)
 }
 
-// effect has a host carry out an effect.
+// effect has a host execute an effect.
 func (t *term) effect(ctx context.Context, to shard.HostID, m *protocol.StepEffect) error {
 	ctx, cancel := context.WithTimeout(ctx, effectWithin)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// watch asks one host for reports, on a goroutine of its own: a host that is not there delays nothing but that. The
+// watch asks one host for reports, on a goroutine of its own: an unreachable host delays only its own reports. The
 // term's lock guards all fields but the first three.
 type watch struct {
 	host shard.HostID
@@ -18,12 +18,12 @@ type watch struct {
 	poke chan struct{}
 
 	tried  bool      // the first question has ended, with a report or without
-	asked  time.Time // when the question was asked that the report answers
-	report *report   // nil before the first
+	asked  time.Time // when the answered question was asked
+	report *report   // nil before the first report
 	busy   bool      // a step is open: reports are asked for more often
 }
 
-// report is what a host has answered.
+// report is the answer of a host.
 type report struct {
 	incarnation hosts.Incarnation
 	fresh, full bool
@@ -39,7 +39,7 @@ type led struct {
 	members []protocol.ShardMember
 }
 
-// follow has a watch on every host that may still answer for anything, and on no other.
+// follow keeps a watch on every host that may still answer for anything, and on no other host.
 func (t *term) follow(ctx context.Context, r *hosts.Records, busy bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,7 +86,8 @@ func (t *term) watch(ctx context.Context, w *watch) {
 	}
 }
 
-// rest waits until the next question is due: reportEvery after the last one, or busyEvery while it is asked for more.
+// rest waits until the next question is due: reportEvery after the last question, or busyEvery if a report is wanted
+// sooner.
 func (w *watch) rest(ctx context.Context, t *term) {
 	least := time.NewTimer(busyEvery)
 	defer least.Stop()
@@ -134,7 +135,7 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	return r, nil
 }
 
-// heard reports whether every host that is watched was asked once, so that what is in no report is not there.
+// heard reports whether every watched host was asked at least once, so that the reports are complete.
 func (t *term) heard() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

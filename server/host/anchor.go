@@ -11,11 +11,11 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// anchorEvery is how often a host whose log grows notes how far its own log and those of the others are. One whose log
-// does not grow writes nothing, and is not woken.
+// anchorEvery is how often a host with a growing log notes how far its own log and the logs of other hosts are. A
+// host without new log entries writes nothing, and is not woken.
 const anchorEvery = 2 * time.Second
 
-// logSynced is called with the duration of each sync of the log.
+// logSynced is called with the duration of every sync of the log.
 func (h *Host) logSynced(took time.Duration) {
 	h.logSyncs.Observe(took)
 	select {
@@ -24,7 +24,7 @@ func (h *Host) logSynced(took time.Duration) {
 	}
 }
 
-// keepAnchored ties the directory to its place again and again while the log grows.
+// keepAnchored writes the anchor of the directory again and again while the log grows.
 func (h *Host) keepAnchored() {
 	failed := false
 	for {
@@ -47,8 +47,8 @@ func (h *Host) keepAnchored() {
 	}
 }
 
-// noteProgress writes down how far the log of this host is, how far those of others are known to be, and the feature
-// level of the data.
+// noteProgress writes down how far the log of this host is, how far the logs of other hosts are known to be, and the
+// feature level of the data.
 func (h *Host) noteProgress(stopped bool) error {
 	confirmed := make(map[hosts.Incarnation][]rafttransport.Position)
 	for _, c := range h.raft.Confirmed() {
@@ -63,7 +63,7 @@ func (h *Host) noteProgress(stopped bool) error {
 	return err
 }
 
-// confirmed is what other hosts had confirmed when that was written down last.
+// confirmed is how far other hosts had confirmed at the last write of noteProgress.
 func (h *Host) confirmed() (list []raftlog.Confirmed) {
 	for _, k := range *h.known.Load() {
 		for _, p := range h.seen.Confirmed(k.Incarnation) {
@@ -73,7 +73,7 @@ func (h *Host) confirmed() (list []raftlog.Confirmed) {
 	return list
 }
 
-// logDamaged is called where the log finds, while it runs, that the directory is not what it was.
+// logDamaged is called when the running log finds the directory changed from outside.
 func (h *Host) logDamaged(err error) {
 	if errors.Is(err, raftlog.ErrSetBack) {
 		err = fmt.Errorf("%w. %s", err, replaceAdvice("HOST:PORT", h.identity.HostName))
@@ -81,9 +81,9 @@ func (h *Host) logDamaged(err error) {
 	h.halt(err)
 }
 
-// runsElsewhere refuses a later start of a directory while the process of an earlier one still answers: two directories
-// with one history run, and the later start is that of a copy. A process that was killed does not answer; at its
-// address answers at most the process of the later start.
+// runsElsewhere refuses a later start of a directory while the process of an earlier start still answers: two
+// directories with one history run, and the later start is a copy's. A killed process does not answer; only the
+// process of the later start can answer at the address of a killed one.
 func (h *Host) runsElsewhere(member *identity.Known, start hosts.Start) *rafttransport.Refused {
 	newest := h.seen.Newest(member.Incarnation)
 	peers := h.peers.Load()

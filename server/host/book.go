@@ -11,17 +11,17 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// addressBook is where other hosts are, as far as this one knows. The records have the address that a host had when it
-// booted last. Where the settings list another one, that counts until the process is met whose boot is on record: hosts
-// that all have moved find one another by their lists.
+// addressBook is where other hosts are, as far as this host knows. The records have the address of a host's last
+// boot. If the settings list a different address, the listed address counts until this host has met the process of
+// the recorded boot. So hosts find each other by their lists after all of them have moved.
 type addressBook struct {
-	mu      sync.Mutex                        // guards what follows
-	written []identity.Known                  // by the records, or by what was written down of them
-	heard   []identity.Known                  // of hosts that have joined later than all of those: others named them
-	met     map[hosts.Incarnation]hosts.Start // in the life of this process
+	mu      sync.Mutex                        // guards the next fields
+	written []identity.Known                  // by the records, or by the written copy of the records
+	heard   []identity.Known                  // joined later than all hosts in written; from other hosts
+	met     map[hosts.Incarnation]hosts.Start // met by this process
 }
 
-// knownBy begins with what was written down.
+// knownBy fills the book with the hosts of an earlier process.
 func (h *Host) knownBy(written []identity.Known) []identity.Known {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
@@ -34,7 +34,7 @@ func (h *Host) knownBy(written []identity.Known) []identity.Known {
 	return known
 }
 
-// present returns where hosts are now. The lock of the book is held.
+// present returns the present addresses of hosts. The lock of the book is held.
 func (h *Host) present() []identity.Known {
 	known := slices.Concat(h.book.written, h.book.heard)
 	for i := range known {
@@ -51,7 +51,7 @@ func (h *Host) present() []identity.Known {
 	return known
 }
 
-// meet notes which process of a host there is.
+// meet notes the running process of a host.
 func (h *Host) meet(incarnation hosts.Incarnation, start hosts.Start) {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
@@ -62,7 +62,7 @@ func (h *Host) meet(incarnation hosts.Incarnation, start hosts.Start) {
 	h.goByBook()
 }
 
-// goByBook reaches other hosts where they are now, if that has changed. The lock of the book is held.
+// goByBook gives the peers the present addresses of hosts, after a change. The lock of the book is held.
 func (h *Host) goByBook() {
 	known := h.present()
 	if slices.Equal(known, *h.known.Load()) {
@@ -74,7 +74,7 @@ func (h *Host) goByBook() {
 	}
 }
 
-// hostsChanged goes by other records of hosts from now on.
+// hostsChanged replaces the records of hosts.
 func (h *Host) hostsChanged(r *hosts.Records) {
 	h.book.mu.Lock()
 	before := h.book.all()
@@ -100,7 +100,7 @@ func (h *Host) hostsChanged(r *hosts.Records) {
 	}
 }
 
-// bookOf returns what is to be known of hosts without their records.
+// bookOf returns the part of the records that must be known without them.
 func bookOf(r *hosts.Records) (book []identity.Known) {
 	for _, x := range r.Hosts() {
 		book = append(book, identity.Known{
@@ -111,7 +111,7 @@ func bookOf(r *hosts.Records) (book []identity.Known) {
 	return book
 }
 
-// reachable returns the hosts that are reached, and let in.
+// reachable returns the hosts to reach and to let in.
 func reachable(known []identity.Known) (all []rafttransport.Host) {
 	for _, k := range known {
 		if !k.Expelled {
@@ -121,8 +121,8 @@ func reachable(known []identity.Known) (all []rafttransport.Host) {
 	return all
 }
 
-// membersOf returns the ids of the hosts in a book that belong to the cluster. A host that has no replica finds the one
-// that governs among these, and no other way.
+// membersOf returns the ids of the hosts in a book that belong to the cluster. A host without a replica finds the
+// governing host among these ids only.
 func membersOf(known []identity.Known) (ids []shard.HostID) {
 	for _, k := range known {
 		if !k.Expelled {

@@ -15,8 +15,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// claim takes what another process might have, the directory and the addresses, and reads the files that the settings
-// name. Everything that is wrong is reported together, and nothing has been written by then.
+// claim takes the directory and the addresses, which may belong to another process, and reads the files named by the
+// settings. claim reports all mistakes together, and writes nothing before the report.
 func (h *Host) claim() (err error) {
 	var wrong problems
 	if h.directory, err = identity.Claim(h.settings.DataDir); err != nil {
@@ -45,7 +45,7 @@ func (h *Host) loadCertificates() (err error) {
 	return aboutSetting("tls-cert", err)
 }
 
-// checkRaftCertificates checks that the files are good. The log reads them itself.
+// checkRaftCertificates checks that the files are good. The log reads the files itself.
 func (h *Host) checkRaftCertificates() error {
 	s := &h.settings
 	if s.RaftTLSCert == "" {
@@ -76,7 +76,7 @@ func (h *Host) warnReadable() {
 // maxRaftSecret is the longest file of a secret, in bytes.
 const maxRaftSecret = 4096
 
-// readRaftSecret reads the secret of the cluster. White space around it does not count.
+// readRaftSecret reads the secret of the cluster. White space around the secret does not count.
 func (h *Host) readRaftSecret() error {
 	path := h.settings.RaftSecretFile
 	if path == "" {
@@ -143,7 +143,7 @@ func (h *Host) listenRaft() (err error) {
 	return aboutSetting("raft-listen", err)
 }
 
-// advertised returns the addresses for clients and other hosts. A port that the system chose is known only now.
+// advertised returns the addresses for clients and other hosts. A port chosen by the system is known only now.
 func (h *Host) advertised() (client, admin string) {
 	s := &h.settings
 	client, listens := s.ClientAdvertise, h.addresses.TLS
@@ -153,7 +153,7 @@ func (h *Host) advertised() (client, admin string) {
 	return withPort(client, listens), withPort(s.AdminAdvertise(), h.addresses.Admin)
 }
 
-// withPort returns the address, where its port is 0 with the port of the listener.
+// withPort returns the address, with the port of the listener in the place of port 0.
 func withPort(address, listener string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port != "0" {

@@ -9,7 +9,7 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// raftReplicas are the replicas that come to a host while it runs. It implements replica.Replicas.
+// raftReplicas starts and discards replicas while the host runs. raftReplicas implements replica.Replicas.
 type raftReplicas struct{ raft *raftlog.Host }
 
 // Join implements replica.Replicas.
@@ -22,7 +22,7 @@ func (r raftReplicas) Discard(ctx context.Context, id, replica uint64) error {
 	return r.raft.Discard(ctx, id, replica)
 }
 
-// calls returns how other hosts are asked, nil where none are reached.
+// calls returns the calls to other hosts, nil if the host reaches no hosts.
 func (h *Host) calls() executor.Calls {
 	if peers := h.peers.Load(); peers != nil {
 		return peers
@@ -30,7 +30,7 @@ func (h *Host) calls() executor.Calls {
 	return nil
 }
 
-// answerHost answers a call that is for the server.
+// answerHost answers a call for the server.
 func (h *Host) answerHost(ctx context.Context, peer *rafttransport.Peer, request []byte) ([]byte, error) {
 	core := h.core.Load()
 	if core == nil {

@@ -26,7 +26,7 @@ func (h *Host) Cluster() (admin.Cluster, error) {
 	return page, nil
 }
 
-// clusterPage is a cluster as the page shows it.
+// clusterPage returns a cluster in the form of the page.
 func clusterPage(c *overview.Cluster) admin.Cluster {
 	page := admin.Cluster{
 		ID: c.Records.Cluster(), Generation: c.Records.Generation().Number, Governor: uint64(c.Governor),
@@ -46,7 +46,7 @@ func clusterPage(c *overview.Cluster) admin.Cluster {
 	return page
 }
 
-// concernsOf is what the host sees that is not well, as pages show it.
+// concernsOf returns the host's concerns in the form of the pages.
 func concernsOf(list []concern.Concern) []admin.Concern {
 	shown := []admin.Concern{}
 	for i := range list {
@@ -61,5 +61,5 @@ func concernsOf(list []concern.Concern) []admin.Concern {
 	return shown
 }
 
-// word is a value as pages have it.
+// word returns a value in the form of the pages.
 func word(v interface{ String() string }) string { return strings.ToLower(v.String()) }

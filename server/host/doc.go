@@ -1,5 +1,5 @@
-// Package host runs one whole host of Signalbox inside a Go program: its data directory, its Raft log, its listeners,
-// its admin pages, and the server behind them. The command signalbox serve is a thin program around it.
+// Package host runs one whole host of Signalbox inside a Go program: a data directory, a Raft log, listeners, admin
+// pages, and the server behind them. The command signalbox serve is a thin program around the package.
 //
 //	s := settings.Defaults()
 //	s.DataDir = "/var/lib/box"
@@ -13,24 +13,25 @@
 //	}
 //	c, err := client.Open(ctx, h.Addresses().Client)
 //
-// A host of a cluster gets the same Settings as signalbox serve gets from its flags: Hosts and Name, and what protects
-// the connections between hosts.
+// A host of a cluster gets the same Settings as signalbox serve gets from its flags: Hosts and Name, and the
+// protection of the connections between hosts.
 //
-// Start returns when the host takes part in its cluster, WaitReady when it serves. Stop hands over what the host leads
-// and lets clients go; Close does not. A host that has stopped is started again by another Start on its directory.
+// Start returns when the host takes part in its cluster, WaitReady when the host serves. Stop hands over the shards
+// led by the host and lets clients go; Close does not. A new Start on the directory starts a stopped host again.
 //
 // What an embedding program should know:
 //
 //   - The package never ends the process, reads no flags and no environment, and leaves the umask and the limit of open
 //     files as they are. The Raft engine makes its files with the umask of the process, in a directory of mode 0750.
-//   - A host that must not go on (its data is damaged, or would differ from that of other hosts) closes its connections
-//     and its Done. Options.Halt is called before, and may end the process. Where a file of the log is missing, the
-//     engine ends the process itself, after Halt.
+//   - A host must not go on if its data is damaged, or would differ from the data of other hosts: the host closes its
+//     connections and its Done. Options.Halt is called before, and may end the process. If a file of the log is
+//     missing, the engine ends the process itself, after Halt.
 //   - The server logs with locks held, so the handler of Options.Log must not block. LogWriter makes a writer that
-//     does not.
-//   - Three things are global to the process: the engine has one logger, that of the host started last; its metrics
-//     (Settings.RaftMetrics) are in one set; and the metrics of the process are those of the whole program.
+//     does not block.
+//   - Three things are global to the process: the engine has a single logger, the logger of the host started last; the
+//     engine's metrics (Settings.RaftMetrics) are in a single set; and the metrics of the process are about the whole
+//     program.
 //
-// Where to start reading: Start in host.go lists what a host is made of, in the order in which it comes up. claim.go
-// has what must succeed before anything is written, stop.go the way down, pages.go what the admin listener shows.
+// Where to start reading: Start in host.go lists the parts of a host, in the order of coming up. claim.go has the
+// steps that must succeed before anything is written, stop.go the way down, pages.go the pages of the admin listener.
 package host

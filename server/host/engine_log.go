@@ -9,29 +9,30 @@ import (
 )
 
 const (
-	// engineAttribute is on every line that the Raft engine writes.
+	// engineAttribute is on every line of the Raft engine.
 	engineAttribute = "engine"
-	// unreachable is in the engine's line about a host that it cannot reach, after the host's address and before what
-	// differs from line to line.
+	// unreachable is in the engine's line about an unreachable host, after the host's address and before the part
+	// that differs from line to line.
 	unreachable = " became unreachable"
-	// repeatEvery is how often a warning is repeated that still holds. Hosts try each other about once a second.
+	// repeatEvery is how often a warning is repeated while the warning holds. Hosts try each other about once a
+	// second.
 	repeatEvery = 30 * time.Second
-	// maxRepeats bounds the lines that are remembered.
+	// maxRepeats bounds the remembered lines.
 	maxRepeats = 1024
-	// otherDeployment is in the error about a host of another deployment.
+	// otherDeployment is in the error about a host of a different deployment.
 	otherDeployment     = "is of deployment"
 	otherDeploymentHint = "were all hosts given the same list of hosts, --cluster and --shards?"
 )
 
-// engineDetails are in lines that the engine writes as warnings or errors, and that do not concern an operator: what
-// the check of the settings covers already, details that the line about an unreachable host makes up for, that a
-// worker of a busy machine found several ticks of the clock at once, and that elections have few ticks: ticks are long.
+// engineDetails are in lines that the engine writes as warnings or errors although no operator is concerned. The
+// check of the settings covers some of the lines, the line about an unreachable host makes up for details, a worker
+// of a busy machine may find several ticks of the clock at once, and elections have few ticks because ticks are long.
 var engineDetails = []string{
 	"mutual TLS disabled", "failed to get a connection to", "send batch failed", "connect and process failed",
 	"LocalTick msgs in one batch", "ElectionRTT is not a magnitude larger",
 }
 
-// engineLog passes on those lines of the Raft log that an operator may have to act on, and repeats them seldom. It
+// engineLog passes on the lines of the Raft log that may ask an operator to act, and repeats them seldom. engineLog
 // moves the rest, such as every step of every election, to the debug level.
 type engineLog struct {
 	slog.Handler
@@ -69,7 +70,7 @@ func (l engineLog) WithGroup(name string) slog.Handler {
 	return engineLog{l.Handler.WithGroup(name), l.repeats}
 }
 
-// attributes returns whether a line is the engine's, and what error it is about.
+// attributes returns whether a line is the engine's, and the error of the line.
 func attributes(r *slog.Record) (fromEngine bool, reason string) {
 	r.Attrs(func(a slog.Attr) bool {
 		switch a.Key {
@@ -95,19 +96,19 @@ func isEngineDetail(r *slog.Record) bool {
 	return false
 }
 
-// repeatKey is equal for two lines that report the same.
+// repeatKey is equal for two lines with equal reports.
 func repeatKey(r *slog.Record, reason string) string {
 	subject, _, _ := strings.Cut(r.Message, unreachable)
 	return subject + "\x00" + reason
 }
 
-// repeats is when each line was written last, by its key.
+// repeats is when every line was written last, by its key.
 type repeats struct {
 	mu   sync.Mutex
 	last map[string]time.Time
 }
 
-// due reports whether the line is to be written, and remembers that it is.
+// due reports whether the line is to be written, and remembers the time if so.
 func (r *repeats) due(key string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,18 +9,18 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Kind is what an error of Start is about. It says whether another start can succeed without a change.
+// Kind is the kind of an error of Start. The kind says whether a new start can succeed without a change.
 type Kind int
 
-// The kinds of errors. Where several things are wrong, the smallest kind counts: what another start cannot mend.
+// The kinds of errors. Of several errors, the smallest kind counts: a new start does not mend the error.
 const (
-	// KindSettings: the settings, or the files that they name, are wrong.
+	// KindSettings: the settings, or the files named by the settings, are wrong.
 	KindSettings Kind = iota + 1
-	// KindData: the data directory cannot be used: it is in use, damaged, or of another host.
+	// KindData: the data directory cannot be used, because it is in use, damaged, or a different host's.
 	KindData
-	// KindAddress: an address cannot be listened on. It may be free later.
+	// KindAddress: the host cannot listen on an address. The address may be free later.
 	KindAddress
-	// KindRoom: the disk has no room for what a host writes. There may be some later.
+	// KindRoom: the disk has no room for the files of a host. Room may be made later.
 	KindRoom
 	// KindOther is anything else.
 	KindOther
@@ -43,8 +43,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// KindOf returns the kind of an error of Start, or of one with which a host has halted, KindOther where it has none.
-// Whatever could not be written for want of room can be written later.
+// KindOf returns the kind of an error of Start, or of the error of a halted host; KindOther if the error has no kind.
+// An error for want of room counts as KindRoom, because the write can succeed later.
 func KindOf(err error) Kind {
 	e, ok := errors.AsType[*Error](err)
 	switch {
@@ -58,13 +58,13 @@ func KindOf(err error) Kind {
 	return KindOther
 }
 
-// problems gathers what is wrong, so that all of it is reported together.
+// problems gathers errors, to report all of them together.
 type problems struct {
 	kind Kind
 	all  []error
 }
 
-// add records the errors that are not nil.
+// add records all errors except nil.
 func (p *problems) add(kind Kind, errs ...error) {
 	for _, err := range errs {
 		if err == nil {
@@ -77,7 +77,7 @@ func (p *problems) add(kind Kind, errs ...error) {
 	}
 }
 
-// err returns nil where nothing is wrong.
+// err returns nil if there are no problems.
 func (p *problems) err() error {
 	switch len(p.all) {
 	case 0:
@@ -88,7 +88,7 @@ func (p *problems) err() error {
 	return &Error{p.kind, several(p.all)}
 }
 
-// several is an error for each of the problems, on a line of its own.
+// several is an error with a line of its own for each of the problems.
 type several []error
 
 func (s several) Error() string {
@@ -103,7 +103,7 @@ func (s several) Error() string {
 
 func (s several) Unwrap() []error { return s }
 
-// aboutSetting names the setting that an error is about.
+// aboutSetting adds the name of the setting to an error.
 func aboutSetting(name string, err error) error {
 	if err == nil {
 		return nil

@@ -28,27 +28,29 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Options are what a host is started with.
+// Options are the input of Start.
 type Options struct {
-	// Settings are those of signalbox serve: settings.Defaults with changes, or what settings.Load returned. Start
-	// completes and checks them. LogLevel and LogFormat are for the maker of the logger, and change nothing here.
+	// Settings are the settings of signalbox serve: settings.Defaults with changes, or the result of settings.Load.
+	// Start completes and checks the settings. LogLevel and LogFormat are for the maker of the logger, and change
+	// nothing here.
 	Settings settings.Settings
-	// Version is that of the program, which the host reports to other hosts and clients: printable ASCII without
-	// spaces, up to 64 bytes. Empty stands for "devel".
+	// Version is the version of the program. The host reports the version to other hosts and clients: printable ASCII
+	// without spaces, up to 64 bytes. Empty stands for "devel".
 	Version string
 	// Log receives the log. Its handler must not block: see LogWriter. Nil means no log.
 	Log *slog.Logger
 	// LogLinesDropped counts the lines of the log that were lost, for the metrics. May be nil.
 	LogLinesDropped func() uint64
-	// Halt is called when the host cannot go on, before Done is closed. It may end the process; where it returns, or is
-	// nil, the host closes its connections and serves no more. It may be called more than once and by any goroutine.
+	// Halt is called when the host cannot go on, before Done is closed. Halt may end the process; after a return, or
+	// if Halt is nil, the host closes its connections and serves no more. All goroutines may call Halt, more than
+	// once.
 	Halt func(error)
-	// AdjustLog changes what the Raft log is opened with, for tests that need what no setting allows. May be nil.
+	// AdjustLog changes the configuration of the Raft log, for tests beyond the range of the settings. May be nil.
 	AdjustLog func(*raftlog.Config)
 }
 
-// Host is a host that runs. Start fills it from top to bottom, and Close takes it down from bottom to top. Its methods
-// may be called by many goroutines at once.
+// Host is a running host. Start fills the fields from top to bottom, and Close takes the parts down from bottom to
+// top. Many goroutines at once may call the methods.
 type Host struct {
 	options  Options
 	settings settings.Settings
@@ -56,51 +58,51 @@ type Host struct {
 	began    time.Time
 
 	directory    *identity.Directory
-	tokens       *access.File                 // nil: there are none
-	joinToken    *join.Token                  // nil: there is none
+	tokens       *access.File                 // nil: no tokens
+	joinToken    *join.Token                  // nil: no join token
 	certificates *transport.CertificateSource // nil: clients do not use TLS
-	admin        *admin.Server                // nil: it is not wanted
+	admin        *admin.Server                // nil: no admin listener
 	stats        transport.Stats
 	listeners    []transport.Listener
 	addresses    Addresses
-	raftListener net.Listener // nil: the host listens for no others
+	raftListener net.Listener // nil: the host does not listen for other hosts
 	disk         *diskguard.Guard
 	start        hosts.Start
-	seen         *identity.Peers                         // of other hosts
-	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, as far as it is born
-	book         addressBook                             // from which those come
-	learning     learning                                // of hosts that are not in it
-	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with others
-	joining      atomic.Pointer[join.Runner]             // nil: the host is not to join others
-	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let others join yet
-	peers        atomic.Pointer[rafttransport.Transport] // nil: no other hosts are reached
+	seen         *identity.Peers                         // progress and starts of other hosts
+	known        atomic.Pointer[[]identity.Known]        // the hosts of the cluster, empty before its birth
+	book         addressBook                             // the source of known
+	learning     learning                                // about hosts missing in book
+	unborn       atomic.Pointer[birth.Runner]            // nil: the host is not to be born with other hosts
+	joining      atomic.Pointer[join.Runner]             // nil: the host is not to join other hosts
+	desk         atomic.Pointer[join.Desk]               // nil: the host cannot let other hosts join yet
+	peers        atomic.Pointer[rafttransport.Transport] // nil: the host reaches no other hosts
 	identity     identity.Identity
 	logSyncs     *server.SyncTimes
-	logGrew      chan struct{} // has a token where the log has grown since that was noted
+	logGrew      chan struct{} // has a token if the log has grown since the last note of its end
 	logSnapshots *server.SnapshotTransfers
-	doors        atomic.Pointer[func(io.Writer)] // write the metrics of what is served beside the host; nil: nothing is
-	raftSecret   []byte                          // nil: there is none
-	oneSecret    atomic.Pointer[string]          // differInSecret's text; nil: there was no such host
+	doors        atomic.Pointer[func(io.Writer)] // write the metrics of doors beside the host; nil: no doors
+	raftSecret   []byte                          // nil: no secret
+	oneSecret    atomic.Pointer[string]          // differInSecret's text; nil: no host differs
 	raftRefused  [rafttransport.Refusals]atomic.Uint64
 	raft         *raftlog.Host
-	// core is set last. The admin pages are served before and after, and read the rest only where there is a core.
+	// core is set last. The admin pages are served before and after, and read the other fields only if core is set.
 	core atomic.Pointer[server.Host]
 
 	ctx      context.Context // ends when the host is closed
 	cancel   context.CancelFunc
-	arriving sync.WaitGroup // what Start has left to be done
+	arriving sync.WaitGroup // the rest of Start, in goroutines
 	stopping atomic.Bool
 	closed   sync.Once
 
 	halted  sync.Once
-	halting sync.WaitGroup // what halt began
+	halting sync.WaitGroup // the rest of halt, in goroutines
 	failure error          // set before done is closed
 	done    chan struct{}  // closed when the host cannot go on
 }
 
-// Start brings a host up. It returns when the host takes part in its cluster, which may be before it is ready, or when
-// it looks for the others that it is to be born with. Where it fails, it returns an *Error and leaves nothing
-// behind but a directory, which another Start accepts.
+// Start brings a host up. Start returns when the host takes part in its cluster, which may be before the host is
+// ready, or when the host starts looking for the hosts of its list, to be born with them. After a failure, Start
+// returns an *Error and leaves nothing behind except a directory, which the next Start accepts.
 func Start(o Options) (_ *Host, err error) {
 	h := &Host{
 		options: o, log: o.Log, began: time.Now(), done: make(chan struct{}), logGrew: make(chan struct{}, 1),
@@ -149,7 +151,7 @@ func Start(o Options) (_ *Host, err error) {
 	return h, nil
 }
 
-// arrive makes the host take part in the cluster that it is in.
+// arrive makes the host take part in its cluster.
 func (h *Host) arrive() error {
 	if err := h.askPeers(); err != nil {
 		return err
@@ -166,9 +168,9 @@ func (h *Host) arrive() error {
 	return nil
 }
 
-// Opened implements transport.Handler. The listeners are opened before the server is, so that an address that is taken
-// is known before anything is written: until then connections are refused. A program may give it connections of a
-// transport of its own, such as transport.NewMemory, which it closes itself.
+// Opened implements transport.Handler. The listeners are opened before the server, so an address in use is found
+// before anything is written. Until the server is open, connections are refused. A program may give the host
+// connections of a transport of its own, such as transport.NewMemory, and closes them itself.
 func (h *Host) Opened(c transport.Conn) transport.Events {
 	core := h.core.Load()
 	if core == nil || h.Err() != nil {
@@ -177,7 +179,7 @@ func (h *Host) Opened(c transport.Conn) transport.Events {
 	return core.Opened(c)
 }
 
-// NoteAct has the history of the cluster say who has done something through a door of this host, and why.
+// NoteAct writes into the history of the cluster that a caller did something through a door of this host, and why.
 func (h *Host) NoteAct(ctx context.Context, a server.Act) error {
 	core := h.core.Load()
 	if core == nil {
@@ -186,8 +188,9 @@ func (h *Host) NoteAct(ctx context.Context, a server.Act) error {
 	return core.NoteAct(ctx, a)
 }
 
-// ReportLoad says what the host did lately, for those who ask. Before the host has started no client can ask, and the
-// report is lost. A program that embeds a host and never calls it has one that says that it does not know.
+// ReportLoad records what the host did lately, for clients that ask. No client can ask before the host has started,
+// so an earlier report is lost. The host of an embedding program that never calls ReportLoad answers that its load is
+// unknown.
 func (h *Host) ReportLoad(l server.Load) {
 	if core := h.core.Load(); core != nil {
 		core.ReportLoad(l)
@@ -199,7 +202,7 @@ const reserveName = "reserve"
 
 func (h *Host) openLog() (err error) {
 	s := &h.settings
-	// Both must outlast an election, which a long tick makes long.
+	// Both timeouts must outlast an election, and a long tick makes an election long.
 	timeout := max(raftlog.DefaultProposalTimeout, 4*time.Duration(raftlog.ElectionTicks(s.RaftTick))*s.RaftTick)
 	config := raftlog.Config{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, DataDir: h.directory.LogPath(),
@@ -226,14 +229,14 @@ func (h *Host) openLog() (err error) {
 	return nil
 }
 
-// keptBatches is how many batches stay in the log behind a snapshot, where so many lie between two: enough that a host
-// which was away for a moment is not sent a snapshot, and little beside what is dropped.
+// keptBatches is how many batches stay in the log behind a snapshot, given the number of batches between two
+// snapshots: enough to spare a host that was away for a moment a snapshot, and little beside the dropped batches.
 func keptBatches(between int) int { return between / 5 }
 
-// keptBytes is the same of bytes.
+// keptBytes is keptBatches for bytes.
 func keptBytes(between int64) int64 { return between / 4 }
 
-// coreConfig is what the server is opened with.
+// coreConfig is the configuration of the server.
 func (h *Host) coreConfig() server.Config {
 	s := &h.settings
 	domain, _ := host.ParseDomain(s.FailureDomain) // the settings were checked
@@ -261,8 +264,8 @@ func (h *Host) coreConfig() server.Config {
 	return c
 }
 
-// Identity is whose the data directory is: the id of the cluster, the number of its shards, and the host's own id. A
-// host that is to be born with others has neither before it is.
+// Identity is the identity of the data directory: the id of the cluster, the number of its shards, and the host's own
+// id. A host that is to be born with other hosts has no cluster and no id before the birth.
 func (h *Host) Identity() identity.Identity {
 	if h.directory == nil {
 		return identity.Identity{}
@@ -270,22 +273,22 @@ func (h *Host) Identity() identity.Identity {
 	return h.directory.Identity()
 }
 
-// Addresses are those that the host listens on, and those that it advertises. One that is not wanted is empty.
+// Addresses are the addresses of the host's listeners, and the advertised addresses. An unwanted address is empty.
 type Addresses struct {
-	// Client is for clients without TLS, TLS for those with it.
+	// Client is for clients without TLS, TLS for clients with TLS.
 	Client, TLS string
-	// Raft is for other hosts. A host alone listens for none.
+	// Raft is for other hosts. A host alone does not listen for hosts.
 	Raft string
 	// Admin is for health, metrics and status over HTTP.
 	Admin string
-	// ClientAdvertise and AdminAdvertise are for clients and other hosts.
+	// ClientAdvertise and AdminAdvertise are the addresses given to clients and other hosts.
 	ClientAdvertise, AdminAdvertise string
 }
 
-// Addresses returns the addresses of the host, with the ports that it got.
+// Addresses returns the addresses of the host, with the actual ports.
 func (h *Host) Addresses() Addresses { return h.addresses }
 
-// Ready returns why the host does not serve, nil where it does.
+// Ready returns why the host does not serve, and nil if the host serves.
 func (h *Host) Ready() error {
 	if reason := admin.NotReady(h.Checks()); reason != "" {
 		return errors.New(reason)
@@ -296,8 +299,8 @@ func (h *Host) Ready() error {
 // readyPoll is how often WaitReady asks.
 const readyPoll = 5 * time.Millisecond
 
-// WaitReady waits until the host serves. It returns what the host lacks when the context ends, with the error of the
-// context, and the reason at once where the host cannot go on.
+// WaitReady waits until the host serves. At the end of the context WaitReady returns what the host lacks, with the
+// error of the context. WaitReady returns at once, with the reason, if the host cannot go on.
 func (h *Host) WaitReady(ctx context.Context) error {
 	poll := time.NewTicker(readyPoll)
 	defer poll.Stop()
@@ -319,7 +322,7 @@ func (h *Host) WaitReady(ctx context.Context) error {
 // Done is closed when the host cannot go on. Err then says why.
 func (h *Host) Done() <-chan struct{} { return h.done }
 
-// Err is why the host cannot go on, nil while it can.
+// Err is why the host cannot go on, nil while the host can.
 func (h *Host) Err() error {
 	select {
 	case <-h.done:
@@ -329,7 +332,8 @@ func (h *Host) Err() error {
 	}
 }
 
-// halt is called where the host must neither serve nor apply anything any more, possibly with locks of the server held.
+// halt is called when the host must neither serve nor apply anything from now on, possibly with locks of the server
+// held.
 func (h *Host) halt(err error) {
 	if h.options.Halt != nil {
 		h.options.Halt(err)
@@ -337,6 +341,6 @@ func (h *Host) halt(err error) {
 	h.halted.Do(func() {
 		h.failure = err
 		close(h.done)
-		h.halting.Go(h.closeListeners) // not here: it waits for calls of the server
+		h.halting.Go(h.closeListeners) // not here: closing waits for calls of the server
 	})
 }

@@ -20,7 +20,7 @@ var ErrNotBorn = errors.New("no cluster is begun by itself in an empty directory
 // ErrExists is returned by Init where the directory belongs to a host of a cluster.
 var ErrExists = errors.New("the data directory belongs to a host of a cluster")
 
-// identify makes sure that the directory belongs to this host, watches its disk, and begins a start on it.
+// identify makes sure the directory belongs to this host, watches the disk, and begins a start on the directory.
 func (h *Host) identify() (err error) {
 	if err = loadOrMake(h.directory, &h.settings, h.options.Version); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (h *Host) identify() (err error) {
 		Volume: diskguard.Directory(h.settings.DataDir), Low: uint64(h.settings.MinFreeDisk), Log: h.log,
 		Reserve: filepath.Join(h.settings.DataDir, reserveName),
 	})
-	// On a full disk there is room for it now: the guard has given the reserve back.
+	// Even a full disk has room for the start now: the guard has given the reserve back.
 	if h.start, err = h.directory.Begin(); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (h *Host) identify() (err error) {
 	return err
 }
 
-// expected is what the settings say of the identity.
+// expected is the part of the settings that the identity must agree with.
 func expected(s *settings.Settings, version string) identity.Expected {
 	want := identity.Expected{HostName: s.Name, ClusterName: s.Cluster, Shards: s.Shards, Version: version}
 	if s.HasList() {
@@ -57,8 +57,8 @@ func expected(s *settings.Settings, version string) identity.Expected {
 	return want
 }
 
-// loadOrMake loads the identity of a directory. A new one gets an incarnation, and that of a host which is alone on its
-// machine a cluster as well.
+// loadOrMake loads the identity of a directory. A new directory gets an incarnation; the directory of a host alone on
+// its machine gets a cluster as well.
 func loadOrMake(d *identity.Directory, s *settings.Settings, version string) error {
 	id, err := d.Load(expected(s, version))
 	isNew := errors.Is(err, identity.ErrNone)
@@ -76,10 +76,10 @@ func loadOrMake(d *identity.Directory, s *settings.Settings, version string) err
 		}
 	}
 	switch {
-	case s.HasPeers(): // it is born with them
+	case s.HasPeers(): // the host is born with its peers
 		return nil
 	case s.Joins() && !isNew && id.Promise != (hosts.Incarnation{}):
-		return d.Redraw() // the others that it was to be born with may count on that incarnation
+		return d.Redraw() // the hosts of its list may count on the old incarnation
 	case s.Joins():
 		return nil
 	}
@@ -110,8 +110,9 @@ func notBorn(s *settings.Settings) error {
 		options, options)
 }
 
-// Init makes a cluster of one host in a directory that is empty, and does not start it. It is what a start does not do
-// by itself where other machines can reach the host. It returns an *Error; ErrExists where the host is in a cluster.
+// Init makes a cluster of one host in an empty directory, and does not start the host. A start does not make a
+// cluster by itself if other machines can reach the host, so Init does. Init returns an *Error; ErrExists if the host
+// is in a cluster.
 func Init(o Options) (identity.Identity, error) {
 	s, err := o.Settings.Complete()
 	if err != nil {
@@ -152,7 +153,7 @@ func initialize(d *identity.Directory, s *settings.Settings, version string) err
 	return bearAlone(d, s)
 }
 
-// plan is what hosts that are born together must agree on.
+// plan is the plan on which hosts that are born together must agree.
 func plan(s *settings.Settings) birth.Plan {
 	p := birth.Plan{Cluster: s.Cluster, Shards: cmp.Or(s.Shards, settings.DefaultShards)}
 	for _, first := range s.Hosts {

@@ -15,7 +15,7 @@ import (
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// readJoinToken reads the join token, and checks that the host knows the others by the authority that the token names.
+// readJoinToken reads the join token, and checks that the host knows other hosts by the authority named in the token.
 func (h *Host) readJoinToken() error {
 	text := h.settings.JoinToken
 	if text == "" {
@@ -40,7 +40,7 @@ func (h *Host) readJoinToken() error {
 	return aboutSetting("join-token", token.CheckAuthorities(trusted))
 }
 
-// authorities are those that sign the certificates of hosts, none where hosts do not use TLS.
+// authorities returns the authorities that sign the certificates of hosts, or nothing if hosts do not use TLS.
 func (h *Host) authorities() ([]join.Authority, error) {
 	if h.settings.RaftTLSCA == "" {
 		return nil, nil
@@ -49,7 +49,7 @@ func (h *Host) authorities() ([]join.Authority, error) {
 	return join.Authorities(text), aboutSetting("raft-tls-ca", err)
 }
 
-// newcomer is this host as one that wants to join.
+// newcomer is this host in the form of a host that asks to join.
 func (h *Host) newcomer() join.Newcomer {
 	s := &h.settings
 	return join.Newcomer{
@@ -79,7 +79,7 @@ func (h *Host) newcomer() join.Newcomer {
 	}
 }
 
-// join makes the host one of the cluster that it is to join.
+// join makes the host a member of the cluster named in the settings.
 func (h *Host) join(joining *join.Runner) error {
 	h.log.Info("the host asks to join a cluster", "hosts", strings.Join(h.settings.Join, ","), "incarnation",
 		h.identity.Incarnation.String())
@@ -96,7 +96,7 @@ func (h *Host) join(joining *join.Runner) error {
 	return nil
 }
 
-// openDesk lets other hosts join by this one.
+// openDesk lets other hosts join through this host.
 func (h *Host) openDesk(core *server.Host) {
 	h.desk.Store(join.NewDesk(join.Config{
 		Self: h.identity.HostID, Birth: h.identity.Birth, Generation: h.identity.Generation, Secret: h.raftSecret,
@@ -104,7 +104,7 @@ func (h *Host) openDesk(core *server.Host) {
 	}))
 }
 
-// authority is the one that a join token names, nil where hosts do not use TLS.
+// authority is the authority for a join token, nil if hosts do not use TLS.
 func (h *Host) authority() []byte {
 	all, err := h.authorities()
 	if err != nil {

@@ -14,22 +14,23 @@ import (
 )
 
 const (
-	// bookRequest asks a host which hosts of the cluster it knows.
+	// bookRequest asks a host which hosts of the cluster are in its book.
 	bookRequest = `{"book":{}}`
-	// learnEvery is how often a host asks that at most.
+	// learnEvery is the least time between two rounds of bookRequest.
 	learnEvery = time.Second
 )
 
 var errNotNamed = errors.New("only the hosts of a cluster hear of one another")
 
-// learning is what a host has heard of hosts that are not in its own records. One that had no replica of the meta shard
-// for a while may have missed that a host has joined, and only that one can fill its next replica, if it leads.
+// learning is the state of asking other hosts about hosts missing in the own records. A host that had no replica of
+// the meta shard for a while may have missed that a host has joined. The new host may lead the meta shard, and then
+// no host but the new one can fill the next replica here.
 type learning struct {
-	mu    sync.Mutex // held while others are asked, and guards what follows
+	mu    sync.Mutex // held while other hosts are asked, and guards the next field
 	asked time.Time
 }
 
-// learn asks the hosts that are known for one that is not.
+// learn asks the known hosts for an unknown host.
 func (h *Host) learn(id shard.HostID) {
 	peers := h.peers.Load()
 	if peers == nil {
@@ -58,7 +59,7 @@ func (h *Host) learn(id shard.HostID) {
 	}
 }
 
-// askBook returns the hosts that another one knows, none where it does not answer.
+// askBook returns the book of another host, or nothing if the host does not answer.
 func askBook(ctx context.Context, peers *rafttransport.Transport, of shard.HostID) (book []identity.Known) {
 	answer, err := peers.Call(ctx, of, []byte(bookRequest))
 	if err != nil || json.Unmarshal(answer, &book) != nil {
@@ -75,8 +76,8 @@ func (h *Host) answerBook(peer *rafttransport.Peer) ([]byte, error) {
 	return json.Marshal(*h.known.Load())
 }
 
-// hear notes the hosts that are in another one's book and have joined after all in the own one, and reports whether one
-// of them is known now.
+// hear notes hosts in the book of another host that joined later than all hosts of the own records. hear reports
+// whether the host with the id is known now.
 func (h *Host) hear(book []identity.Known, id shard.HostID) bool {
 	h.book.mu.Lock()
 	defer h.book.mu.Unlock()
@@ -91,7 +92,7 @@ func (h *Host) hear(book []identity.Known, id shard.HostID) bool {
 	return h.member(id) != nil
 }
 
-// member is what is known of a host, nil for one that is not.
+// member returns the entry of a host in the book, nil for an unknown host.
 func (h *Host) member(id shard.HostID) *identity.Known {
 	members := *h.known.Load()
 	i := slices.IndexFunc(members, func(k identity.Known) bool { return k.ID == id })
@@ -112,9 +113,9 @@ func (b *addressBook) latest() (id shard.HostID) {
 // all is every host of the book. The lock is held.
 func (b *addressBook) all() []identity.Known { return slices.Concat(b.written, b.heard) }
 
-// write makes other records the own ones. A replica that is being filled begins with records from long ago, so nothing
-// that is known better is forgotten for them: a later start and its address, an expulsion, and hosts that have joined
-// since then, of which one may be the leader that fills the replica. The lock is held.
+// write replaces the own records. A replica in the middle of being filled begins with records from long ago, so write
+// keeps all better knowledge: a later start and its address, an expulsion, and hosts that have joined since then. A
+// newly joined host may be the leader that fills the replica. The lock is held.
 func (b *addressBook) write(book []identity.Known) {
 	known := b.all()
 	for i := range book {

@@ -9,42 +9,42 @@ import (
 )
 
 const (
-	// logWriterBytes bounds the lines that wait to be written. Further ones are dropped.
+	// logWriterBytes bounds the lines waiting to be written. Further lines are dropped.
 	logWriterBytes = 1 << 20
 	// logCloseTime is how long the end of a host waits for its last lines to be written.
 	logCloseTime = time.Second
 )
 
-// LogWriter is a writer of log lines that never blocks its callers: a host logs with locks held, and the reader of its
-// standard error may stop reading. Lines wait in a queue that one goroutine writes from. Where the queue is full they
-// are dropped and counted, and a line says how many as soon as the underlying writer accepts lines again.
+// LogWriter is a writer of log lines that never blocks its callers: a host logs with locks held, and the reader of
+// its standard error may stop reading. Lines wait in a queue, and a single goroutine writes from the queue. When the
+// queue is full, lines are dropped and counted, and a line reports the number as soon as the underlying writer
+// accepts lines again.
 type LogWriter struct {
 	to      io.Writer
 	report  *slog.Logger  // writes to the writer directly
 	dropped atomic.Uint64 // since the queue was made
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the next fields
 	waiting    []byte
-	writing    int    // bytes that are being written
+	writing    int    // bytes of the write under way
 	unreported uint64 // lines dropped since the last report
 	closed     bool
 
-	wake chan struct{} // has a value when there is something to do
+	wake chan struct{} // has a value when the goroutine has work
 	done chan struct{} // closed when the last line is written
 }
 
-// NewLogWriter returns a LogWriter to a writer. What it reports itself is formatted by the handler that newHandler
-// returns.
+// NewLogWriter returns a LogWriter to a writer. The handler returned by newHandler formats the LogWriter's own lines.
 func NewLogWriter(to io.Writer, newHandler func(io.Writer) slog.Handler) *LogWriter {
 	w := &LogWriter{to: to, report: slog.New(newHandler(to)), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-// Dropped counts the lines that were dropped so far.
+// Dropped counts the dropped lines so far.
 func (w *LogWriter) Dropped() uint64 { return w.dropped.Load() }
 
-// Write implements io.Writer. It queues a whole line, or drops it.
+// Write implements io.Writer. Write queues a whole line, or drops it.
 func (w *LogWriter) Write(line []byte) (int, error) {
 	w.mu.Lock()
 	if w.closed || len(w.waiting)+w.writing+len(line) > logWriterBytes {
@@ -90,7 +90,7 @@ func (w *LogWriter) run() {
 	}
 }
 
-// Close writes what waits, for logCloseTime at the most where the underlying writer blocks. Later lines are dropped.
+// Close writes the waiting lines, for at most logCloseTime if the underlying writer blocks. Later lines are dropped.
 func (w *LogWriter) Close() {
 	w.mu.Lock()
 	w.closed = true

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Host is what the admin server shows.
+// Host is shown by the admin server.
 var _ admin.Host = (*Host)(nil)
 
 var (
@@ -45,7 +45,7 @@ func (h *Host) Checks() []admin.Check {
 	}
 }
 
-// awaited says what keeps a host from running that has begun to start.
+// awaited says what keeps a starting host from running.
 func (h *Host) awaited() error {
 	if unborn := h.unborn.Load(); unborn != nil {
 		return errors.New(unborn.Awaited())
@@ -94,26 +94,26 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		(*doors)(w)
 	}
 	if h.settings.RaftMetrics {
-		// The engine writes to the set that this library has for everybody.
+		// The engine writes to the default set of this library.
 		vm.WritePrometheus(w, false)
 	}
-	vm.ExposeMetadata(true) // of what follows only the library knows the types
+	vm.ExposeMetadata(true) // only the library knows the types of the next metrics
 	vm.WriteProcessMetrics(w)
 	vm.WriteFDMetrics(w)
 }
 
-// AddMetrics has the metrics show those of a door, such as the HTTP API, that a program serves beside the host. There
-// is one.
+// AddMetrics adds the metrics of a door, such as the HTTP API, that a program serves beside the host. A host has at
+// most a single such door.
 func (h *Host) AddMetrics(write func(w io.Writer)) { h.doors.Store(&write) }
 
-// certificateSeries is when the certificate ends that is shown to clients or to other hosts.
+// certificateSeries is when the certificate shown to clients, or to other hosts, ends.
 const certificateSeries = "signalbox_certificate_expires_seconds"
 
 func writeCertificate(w io.Writer, use string, end time.Time) {
 	fmt.Fprintf(w, "%s{use=%q} %d\n", certificateSeries, use, end.Unix())
 }
 
-// own is what the process knows of the host for the list of concerns.
+// own is the process's knowledge about the host, for the list of concerns.
 func (h *Host) own() concern.Own {
 	o := concern.Own{
 		Refused: uint64(h.stats.Refused.Load() + h.stats.AcceptErrors.Load()),
@@ -173,7 +173,7 @@ func (h *Host) Status() admin.Status {
 	return status
 }
 
-// records are the hosts of the cluster, or those with which this one waits to be born.
+// records are the hosts of the cluster, or, before the birth, the hosts of the list.
 func (h *Host) records() (all []admin.HostRecord) {
 	if members := h.known.Load(); members != nil && len(*members) > 0 {
 		for _, m := range *members {
@@ -189,7 +189,7 @@ func (h *Host) records() (all []admin.HostRecord) {
 	return all
 }
 
-// addShards adds what the log and the server know of each shard, and what the cluster knows of its hosts.
+// addShards adds the state of all shards, from the log and the server, and the cluster's knowledge of its hosts.
 func (h *Host) addShards(status *admin.Status, host server.Status) {
 	status.Fresh, status.Cluster.RoutingVersion = &host.Fresh, host.RoutingVersion
 	status.Cluster.FeatureLevel, status.Cluster.LevelHeldBy = int(host.Level.Cluster), host.Level.Holders()

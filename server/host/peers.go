@@ -19,13 +19,15 @@ import (
 )
 
 const (
-	// askWithin is how long a host that starts waits for others to say that it must not.
+	// askWithin is how long a starting host waits for other hosts to refuse the start.
 	askWithin = time.Second
-	// startRequest is what it asks them. The answer does not matter: the handshake refuses what must not start.
+	// startRequest is the request of a starting host. The answer does not matter: the handshake refuses a host that
+	// must not start.
 	startRequest = `{"start":{}}`
 )
 
-// openPeers opens the connections between hosts, where other hosts may connect or there are any.
+// openPeers opens the connections between hosts, if the host listens for hosts. A host of a cluster with several
+// hosts must listen.
 func (h *Host) openPeers() (err error) {
 	s := &h.settings
 	book, err := h.directory.ReadBook()
@@ -65,7 +67,7 @@ func (h *Host) openPeers() (err error) {
 	return nil
 }
 
-// asPeer is who the host is to others. It has no id before it is born.
+// asPeer is the host's identity for other hosts. A host has no id before its birth.
 func (h *Host) asPeer() rafttransport.Identity {
 	peer := rafttransport.Identity{
 		Host: h.identity.HostID, Incarnation: h.identity.Incarnation, Start: h.start,
@@ -77,7 +79,7 @@ func (h *Host) asPeer() rafttransport.Identity {
 	return peer
 }
 
-// founders are the hosts that the cluster began with.
+// founders are the hosts at the birth of the cluster.
 func founders(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 	all := make(map[shard.HostID]hosts.Incarnation)
 	for _, f := range id.Founders {
@@ -86,8 +88,8 @@ func founders(id *identity.Identity) map[shard.HostID]hosts.Incarnation {
 	return all
 }
 
-// belong waits until the host is in a cluster: born with the others of its list, or joined to others. It makes the host
-// known to them by its id.
+// belong waits until the host is in a cluster: born with the hosts of its list, or joined to a cluster. From then on
+// other hosts know this host by its id.
 func (h *Host) belong() error {
 	if joining := h.joining.Load(); joining != nil {
 		if err := h.join(joining); err != nil {
@@ -115,7 +117,7 @@ func (h *Host) belong() error {
 	return nil
 }
 
-// callUnnamed asks the host that listens at an address.
+// callUnnamed asks the host listening at an address.
 func (h *Host) callUnnamed(ctx context.Context, address string, request []byte) ([]byte, error) {
 	peers := h.peers.Load()
 	if peers == nil {
@@ -152,7 +154,7 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 	return codec.EncodeAnswer(ask.Nonce, birth.Member(&h.identity))
 }
 
-// admit returns why a named host is no peer. A start that it lets in is on the disk.
+// admit returns why a named host is no peer. The start of an admitted host is on the disk.
 func (h *Host) admit(peer rafttransport.Peer) error {
 	member := h.member(peer.Host)
 	if member == nil {
@@ -194,27 +196,29 @@ func (h *Host) admit(peer rafttransport.Peer) error {
 	return err
 }
 
-// olderCopy refuses a host that has lost what it confirmed.
+// olderCopy refuses a host that has lost entries after confirming them.
 func (h *Host) olderCopy(member *identity.Known, why error) *rafttransport.Refused {
 	return &rafttransport.Refused{Code: rafttransport.CodeOlderCopy, Text: fmt.Sprintf("the data directory of host "+
 		"%s is an older copy: %v. What the host confirmed since then is not in it. %s", member.Name, why,
 		replaceAdvice(h.settings.RaftAdvertise, member.Name))}
 }
 
-// replaceAdvice says what to type on a machine whose host has lost what it confirmed. Another host is at the address.
+// replaceAdvice says what to type on the machine of a host that has lost confirmed entries. address is the address of
+// another host.
 func replaceAdvice(address, name string) string {
 	return fmt.Sprintf("Put the directory back as it was last, or empty it and join as a new host: signalbox serve "+
 		"--join %s --name %s --replace %s, with its other settings and without --host", address, name, name)
 }
 
-// turnedAway is called when another host refuses this one. One that must never take part again cannot go on.
+// turnedAway is called when another host refuses this host. A host that must never take part again cannot go on.
 func (h *Host) turnedAway(r *rafttransport.Refused) {
 	if isFinal(r) {
 		h.halt(r)
 	}
 }
 
-// isFinal reports whether a refusal is about what this host is, and not about where the other one was looked for.
+// isFinal reports whether a refusal is about this host itself. Not final is a refusal caused by looking for a host at
+// the wrong address.
 func isFinal(r *rafttransport.Refused) bool {
 	switch r.Code {
 	case rafttransport.CodeOtherIncarnation, rafttransport.CodeOlderCopy, rafttransport.CodeExpelled,
@@ -224,8 +228,8 @@ func isFinal(r *rafttransport.Refused) bool {
 	return false
 }
 
-// askPeers asks the other hosts whether they know of anything for which this one must not start. Those that do not
-// answer in time do not count: they may need this one to be ready.
+// askPeers asks the other hosts for a reason why this host must not start. Hosts that do not answer in time do not
+// count: they may need this host to be ready.
 func (h *Host) askPeers() error {
 	peers := h.peers.Load()
 	if peers == nil {
@@ -251,11 +255,12 @@ func (h *Host) askPeers() error {
 	case err := <-refusals:
 		return &Error{KindData, err}
 	default:
-		return h.Err() // it was turned away meanwhile
+		return h.Err() // turned away meanwhile
 	}
 }
 
-// differInSecret keeps, and logs once, the news of a host: one of the two has a secret of the cluster, the other none.
+// differInSecret keeps, and logs once, the news about a host: of the two hosts only a single host has a secret of the
+// cluster.
 func (h *Host) differInSecret(other rafttransport.Host) {
 	text := fmt.Sprintf("the host at %s has a secret of the cluster, and this host has none, so neither hears the "+
 		"other: start this host with the --raft-secret-file of the others, or put the secret back into %s",
@@ -280,8 +285,8 @@ func (h *Host) lacks(core *server.Host) error {
 	return err
 }
 
-// raftCertificateExpires returns when the certificate expires that this host shows to others, the zero time where it
-// shows none.
+// raftCertificateExpires returns when the certificate for other hosts expires, the zero time if the host has no
+// certificate.
 func (h *Host) raftCertificateExpires() time.Time {
 	if peers := h.peers.Load(); peers != nil {
 		return peers.CertificateExpires()

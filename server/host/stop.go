@@ -7,20 +7,21 @@ import (
 )
 
 const (
-	// leaveWithin is for other hosts to take over what this one has.
+	// leaveWithin is the time for other hosts to take over the leads of this host.
 	leaveWithin = 3 * time.Second
-	// drainWithin is for clients to go after they were asked to.
+	// drainWithin is the time for clients to go after the request to go.
 	drainWithin = time.Second
-	// drainPoll is how often their number is checked.
+	// drainPoll is how often the number of clients is checked.
 	drainPoll = 5 * time.Millisecond
 )
 
-// ErrStopTimeout: something of the host did not end in time. Nothing that was confirmed depends on it.
+// ErrStopTimeout: a part of the host did not end in time. Nothing confirmed depends on the part.
 var ErrStopTimeout = errors.New("the host did not come to its end in time and was cut off; " +
 	"nothing that it confirmed is lost")
 
-// Stop hands over what the host leads, sends its clients elsewhere, waits a moment for them, and closes it: some
-// four seconds at the most as a rule. Where the context ends before, Stop returns ErrStopTimeout and the rest goes on.
+// Stop hands over the shards led by the host, sends its clients elsewhere, waits a moment for them, and closes the
+// host: as a rule within some four seconds. If the context ends before, Stop returns ErrStopTimeout and the rest goes
+// on.
 func (h *Host) Stop(ctx context.Context) error {
 	h.stopping.Store(true)
 	done := make(chan struct{})
@@ -47,8 +48,9 @@ func (h *Host) drain() {
 	}
 }
 
-// Close takes the host down at once, in the reverse order of Start: connections break, and other hosts notice that it
-// is gone. Nothing that was confirmed is lost. It returns when all of the host has ended; a second call does nothing.
+// Close takes the host down at once, in the reverse order of Start: connections break, and other hosts notice the
+// absence. Nothing confirmed is lost. Close returns when all parts of the host have ended; a second call does
+// nothing.
 func (h *Host) Close() {
 	h.stopping.Store(true)
 	h.closed.Do(h.close)
@@ -58,7 +60,7 @@ func (h *Host) close() {
 	h.cancel()
 	h.arriving.Wait()
 	h.closeListeners()
-	// Its pages read what is taken down from here on.
+	// The admin pages read the parts taken down from here on.
 	if h.admin != nil {
 		h.admin.Close()
 	}

@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// ErrBudget: the watches of all connections hold as much memory as they may.
+// ErrBudget says that the watches of all connections hold as much memory as the budget allows.
 var ErrBudget = errors.New("hub: the watches of all connections hold too much memory")
 
-// WatchBytes is about the memory that an open watch holds, beside the names of its object and view: 720 bytes were
-// measured for watches of semaphores that no other connection watches.
+// WatchBytes is about the memory of an open watch, beside the names of its object and view: 720 bytes were measured
+// for watches of semaphores with a single watching connection.
 const WatchBytes = 768
 
-// Budget bounds the memory that open watches hold, over all hubs that share it. Any goroutine may use it. A nil Budget
-// has no bound.
+// Budget bounds the memory of open watches, over all hubs that share the budget. Any goroutine may use it. A nil
+// Budget has no bound.
 type Budget struct {
 	limit int64
 	used  atomic.Int64
@@ -22,8 +22,8 @@ type Budget struct {
 // NewBudget returns a budget of so many bytes.
 func NewBudget(bytes uint64) *Budget { return &Budget{limit: int64(bytes)} }
 
-// Take counts a watch of an object with a name, and a view, of so many bytes. It returns false, and counts nothing,
-// where the budget is used up.
+// Take counts a watch whose names of object and view have so many bytes together. Take returns false, and counts
+// nothing, if the budget is used up.
 func (b *Budget) Take(name int) bool {
 	if b == nil {
 		return true
@@ -36,7 +36,7 @@ func (b *Budget) Take(name int) bool {
 	return true
 }
 
-// Give undoes Take.
+// Give undoes a Take of as many bytes.
 func (b *Budget) Give(name int) {
 	if b != nil {
 		b.used.Add(-int64(WatchBytes + name))

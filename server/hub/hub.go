@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// ErrInUse: the connection has an open watch of that id.
+	// ErrInUse: the connection has an open watch of the id.
 	ErrInUse = errors.New("hub: the id belongs to an open watch")
 	// ErrGone: the connection is gone.
 	ErrGone = errors.New("hub: the connection is gone")
@@ -22,31 +22,31 @@ var (
 	errRevisions = errors.New("hub: the revisions of a shard do not grow")
 )
 
-// Machine is what the hub reads; *shard.Machine is one.
+// Machine is the state that the hub reads; *shard.Machine is the machine of a shard.
 //
-// Of a kind other than semaphores it reads views: the whole object or a part of it, each with a head and rows. A view
-// has a revision of its own, that at which anything in it changed last: Changes since that revision or a later one are
-// none, whatever else of the object changes, and each further change of the view leads above all revisions of before.
-// A view that comes is described anew to a reader that asks since a revision at which it was missing. Rows are good
-// until what holds them is used again; all else that was read does not change any more.
+// An object of a kind other than semaphores is read by views. A view is the whole object or a part, with a head and
+// rows. A view has a revision of its own, the revision of the last change in the view. Changes since this revision or
+// a later one are none, whatever else of the object changes, and each further change of the view leads above all
+// earlier revisions. A view that comes into being is described anew to a reader that asks since a revision from
+// before. Rows are good until their Delta or Description is used again; everything else that was read never changes.
 type Machine interface {
 	Changes(r shard.Ref, since shard.Revision, d *shard.Delta) shard.DeltaKind
 	Describe(r shard.Ref, o shard.DescribeOptions, d *shard.Description) bool
 }
 
-// Hub is the streaming watches of one shard's replica on this host. Its methods may be called from any
-// goroutine, but for Apply and Restored, which are for the one where batches are applied.
+// Hub is the streaming watches of one shard's replica on this host. All goroutines may call its methods, except Apply
+// and Restored, which belong to the goroutine that applies batches.
 //
-// There is one worker at most. It is started when there is something to do and ends when there is nothing
-// left. All that becomes of a watch is decided by it.
+// A hub has one worker at most. The worker starts when there is work and ends when no work is left. Only the worker
+// decides about a watch.
 type Hub struct {
 	machine  Machine
 	options  Options
 	open     atomic.Int64 // watches
 	counters counters
 
-	// mu guards what follows. Apply takes it, so it is held for moments only, and no other lock is taken
-	// under it.
+	// mu guards the fields below. Apply takes mu, so mu is held for moments only, and no other lock is taken under
+	// it.
 	mu          sync.Mutex
 	objects     map[shard.ObjectName]*object // changed by the worker only
 	subscribers map[Sink]*subscriber
@@ -54,14 +54,14 @@ type Hub struct {
 	ready       []*object        // changed, and due
 	resting     ordered[*object] // changed, but others were sent a moment ago
 	timer       *time.Timer
-	timerAt     time.Time      // when the timer fires; zero where it is not set
-	checkAt     time.Time      // when the worker is to check how far snapshots got; zero where it need not
-	checking    bool           // it is now
-	revision    shard.Revision // the newest that Apply got
-	awaited     shard.Revision // the lowest that a watch waits for; 0 where none does
-	running     bool           // the worker is
+	timerAt     time.Time      // when the timer fires; zero while the timer is not set
+	checkAt     time.Time      // when the worker is to check how far snapshots got; zero if no check is due
+	checking    bool           // a check is due now
+	revision    shard.Revision // the newest revision that Apply got
+	awaited     shard.Revision // the lowest revision that a watch waits for; 0 if no watch waits
+	running     bool           // the worker is running
 	closed      bool
-	stopped     sync.Cond // the worker is not running any more
+	stopped     sync.Cond // signals that the worker has stopped
 
 	worker worker
 }
@@ -81,11 +81,11 @@ func New(m Machine, o Options) *Hub {
 	return h
 }
 
-// Apply gets what a batch brought about, after the machine has applied it. An error says that revisions do not grow:
-// the replica must not go on.
+// Apply gets the effects of a batch after the machine has applied the batch. An error says that revisions do not
+// grow, and that the replica must not go on.
 func (h *Hub) Apply(effects []shard.Effect, now time.Time) error {
-	// A watch that is being opened is counted before it reads the machine, so that what it does not get
-	// here it has read.
+	// Open counts a watch before the watch reads the machine. So a watch that is not counted yet will read these
+	// effects from the machine.
 	if h.open.Load() == 0 {
 		return nil
 	}
@@ -111,11 +111,12 @@ func (h *Hub) Apply(effects []shard.Effect, now time.Time) error {
 	return nil
 }
 
-// Restored is called when the machine's state was replaced, by a newer one as a rule. Every watch is checked.
+// Restored is called when the machine's state was replaced, by a newer state as a rule. The worker checks every
+// watch.
 func (h *Hub) Restored(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	// Nothing is known about the new state, and nothing may be concluded from the old one.
+	// Nothing is known about the new state, and nothing may be concluded from the old state.
 	h.revision = 0
 	for _, x := range h.objects {
 		if x.stage == objectResting {
@@ -128,9 +129,8 @@ func (h *Hub) Restored(now time.Time) {
 	h.wake()
 }
 
-// Open opens a watch. It appends the answer, which so comes before all that is pushed for the watch; what
-// the request holds is not kept. The request must have been admitted: the replica is fresh, and the node
-// exists.
+// Open opens a watch. Open appends the answer itself, so the answer comes before all frames of the watch. Nothing of
+// the request is kept. The request must have been admitted: the replica is fresh, and the node exists.
 func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 	sub, err := h.subscriberOf(sink)
 	if err != nil {
@@ -143,8 +143,8 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 	if !h.options.Budget.Take(w.name) {
 		return ErrBudget
 	}
-	// Before others can see the watch: the worker counts it off at its end, and Apply must never find fewer than there
-	// are.
+	// The watch is counted before other goroutines can see it: the worker counts the watch off at its end, and Apply
+	// must never read a count below the number of watches.
 	h.open.Add(1)
 	if err := sub.open(w, m.ObjectKind); err != nil {
 		h.open.Add(-1)
@@ -158,7 +158,8 @@ func (h *Hub) Open(sink Sink, id uint64, m *protocol.Watch) error {
 	return nil
 }
 
-// Stop ends a watch and reports whether there was one. Nothing is appended for it after Stop has returned.
+// Stop ends a watch and reports whether the watch was open. Nothing is appended for the watch after Stop has
+// returned.
 func (h *Hub) Stop(sink Sink, id uint64) bool {
 	h.mu.Lock()
 	sub := h.subscribers[sink]
@@ -174,7 +175,7 @@ func (h *Hub) Stop(sink Sink, id uint64) bool {
 	return true
 }
 
-// Gone is called when a connection is gone: its Append returns false.
+// Gone is called when a connection is gone, and its Append returns false.
 func (h *Hub) Gone(sink Sink) {
 	h.mu.Lock()
 	sub := h.subscribers[sink]
@@ -184,7 +185,7 @@ func (h *Hub) Gone(sink Sink) {
 	}
 }
 
-// Drained is called when a connection takes again what is sent.
+// Drained is called when a connection takes frames again.
 func (h *Hub) Drained(sink Sink) {
 	h.mu.Lock()
 	sub := h.subscribers[sink]
@@ -194,21 +195,22 @@ func (h *Hub) Drained(sink Sink) {
 	}
 }
 
-// End ends all watches that are open now, with a WatchEnd that has the result.
+// End ends all watches that are open now, by a WatchEnd with the result.
 func (h *Hub) End(result protocol.Result) {
 	if h.Len() > 0 {
 		h.enqueue(task{kind: taskEnd, result: &result})
 	}
 }
 
-// EndNode ends the watches of a node, as End.
+// EndNode ends the watches of a node, as End does.
 func (h *Hub) EndNode(node shard.NodeID, result protocol.Result) {
 	if h.Len() > 0 {
 		h.enqueue(task{kind: taskEndNode, ref: shard.Ref{Node: node}, result: &result})
 	}
 }
 
-// EndUnless ends, as End, the watches of a connection on what it may not watch. It is asked from the worker.
+// EndUnless ends, as End does, the watches of a connection on objects for which may returns false. The worker calls
+// may.
 func (h *Hub) EndUnless(sink Sink, may func(shard.ObjectName) bool, result protocol.Result) {
 	h.mu.Lock()
 	sub := h.subscribers[sink]
@@ -218,15 +220,15 @@ func (h *Hub) EndUnless(sink Sink, may func(shard.ObjectName) bool, result proto
 	}
 }
 
-// EndAhead ends, as End, the watches that were opened before that time and still ask for a revision which
-// the replica has not reached. After a read barrier that began then, such a revision never was.
+// EndAhead ends, as End does, the watches that were opened before the given time and still ask for a revision above
+// the replica's. A read barrier from that time on proves that no such revision ever existed.
 func (h *Hub) EndAhead(opened time.Time, result protocol.Result) {
 	if h.counters.ahead.Load() > 0 {
 		h.enqueue(task{kind: taskEndAhead, at: opened, result: &result})
 	}
 }
 
-// Close stops the hub. When it returns no sink is called any more. Watches get no end.
+// Close stops the hub. After Close has returned no sink is called any more. Watches get no WatchEnd.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -2,21 +2,23 @@ package hub
 
 import "time"
 
-// Snapshots are copied into the stream of each connection that gets them. When thousands of connections
-// open a watch at the same moment, after a host was restarted, all those copies would be in memory at once.
-// So only Options.InflightBytes are under way at a time, and other watches wait until those have been sent.
+// Snapshots are copied into the stream of each connection that gets them. When thousands of connections open a watch
+// at the same moment, after a restart of a host, all the copies would be in memory at once. So only
+// Options.InflightBytes of snapshots are under way at a time, and further watches wait until the connections have
+// sent theirs.
 
 const (
-	// inflightTime is after which time a connection that does not take its part of them counts no more, so
-	// that slow clients do not make the others wait. What it holds is bounded by Options.SlowBytes.
+	// inflightTime is how long a connection may hold bytes of snapshots without a new page before the bytes count no
+	// more, so that slow clients do not make other clients wait. Options.SlowBytes bounds the bytes of such a
+	// connection.
 	inflightTime = time.Second
-	// smallPages is how many pages that are not worth counting make one of Options.PageBytes.
+	// smallPages is how many pages make one of Options.PageBytes when each page is too small to count.
 	smallPages = 16
-	// checkEvery is how often the worker checks what has been sent, while watches wait.
+	// checkEvery is how often the worker checks, while watches wait, how much has been sent.
 	checkEvery = 5 * time.Millisecond
 )
 
-// mayPlanPage reports whether the next page of what the watch reads may be planned now.
+// mayPlanPage reports whether the next page of the snapshot that the watch reads may be planned now.
 func (wo *worker) mayPlanPage(w *watch) bool {
 	s := w.reading
 	return wo.inflightBytes < wo.hub.options.InflightBytes || s.dropped || wo.isSmall(s.at(w.page, w.wants).Size())
@@ -39,13 +41,13 @@ func (wo *worker) addInflight(sub *subscriber, bytes int) {
 	wo.grew = true
 }
 
-// planWaiting checks what has been sent, and plans watches that wait for that.
+// planWaiting checks how much of the snapshots has been sent, and plans as many waiting watches as there is room for.
 func (wo *worker) planWaiting() {
 	wo.grew = false
 	if wo.waiting.Len() == 0 {
 		return
 	}
-	for i := len(wo.inflight) - 1; i >= 0; i-- { // removeInflight changes what is behind the place
+	for i := len(wo.inflight) - 1; i >= 0; i-- { // removeInflight moves the last entry to place i
 		sub := wo.inflight[i]
 		left := min(sub.inflightBytes, sub.sink.Pending())
 		if left == 0 || wo.now.Sub(sub.inflightSince) >= inflightTime {
@@ -62,7 +64,7 @@ func (wo *worker) planWaiting() {
 	}
 }
 
-// removeInflight counts nothing any more of a connection that has taken all, takes too long, or is gone.
+// removeInflight stops counting a connection that has taken all, takes too long, or is gone.
 func (wo *worker) removeInflight(sub *subscriber) {
 	if sub.inflightPlace == 0 {
 		return

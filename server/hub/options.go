@@ -9,21 +9,21 @@ import (
 
 // Options adjust a hub. Zero fields have the defaults.
 type Options struct {
-	// Window is how long changes of a semaphore are gathered at the least after others were sent. Zero: for
-	// as long as sending asks for.
+	// Window is how long changes of a semaphore are gathered at least after earlier changes were sent. Zero: only as
+	// long as sending asks for.
 	Window time.Duration
-	// SlowBytes is how much may wait to be sent over a connection before its watches are left out. It
-	// must not be less than what makes the connection's transport say, later, that it has drained.
+	// SlowBytes is how much may wait to be sent over a connection before the hub leaves out its watches. SlowBytes
+	// must not be below the amount from which the connection's transport reports a later drain.
 	SlowBytes int
-	// PageBytes is the size at which a page of a snapshot ends, and above which changes are sent as a
-	// snapshot: no frame has more owners than that, and the one that reached it.
+	// PageBytes is the size at which a page of a snapshot ends, and above which changes are sent as a snapshot. A
+	// frame has at most PageBytes of owners, and the owner at the limit.
 	PageBytes int
-	// InflightBytes is how many bytes of snapshots may be under way to connections, all together, before
-	// further ones wait for those.
+	// InflightBytes is how many bytes of snapshots may be under way to all connections together before further
+	// snapshots wait.
 	InflightBytes int
-	// Halt is called where revisions do not grow, with no lock held: the replica must not go on. Nil panics.
+	// Halt is called, with no lock held, when revisions do not grow: the replica must not go on. A nil Halt panics.
 	Halt func(error)
-	// Budget bounds the memory of the watches of all hubs that share it; nil does not.
+	// Budget bounds the memory of the watches of all hubs that share the Budget; nil sets no bound.
 	Budget *Budget
 }
 
@@ -51,25 +51,26 @@ func (o Options) withDefaults() Options {
 }
 
 const (
-	// restShare is how much longer a round takes than what changed rests after it: sending takes four fifths of
-	// the worker's time at the most, and bursts merge the more the more there is to send.
+	// restShare is how much longer a round takes than the objects of the round rest afterwards: sending takes four
+	// fifths of the worker's time at most, and the more there is to send, the more bursts merge.
 	restShare = 4
-	// minRest is how little is not worth a rest: timers are a millisecond late on a host with nothing else to do.
+	// minRest is the shortest rest that is worth a timer: timers are a millisecond late on a host with nothing else
+	// to do.
 	minRest = 200 * time.Microsecond
 
-	// readTries is how often owners are read from the beginning because the semaphore changed beyond what
-	// the machine's history has. The change itself brings the worker back later.
+	// readTries is how often owners are read from the beginning when the semaphore has changed more than the
+	// machine's history holds. Afterwards the change itself brings the worker back.
 	readTries = 3
-	// planBytes is how much may be read and encoded before what is planned is delivered. It bounds the
-	// memory of a round, and the time that those wait who have theirs already.
+	// planBytes is how much may be read and encoded before the plans are delivered. This bounds the memory of a
+	// round, and the time that the watches wait whose frames are planned already.
 	planBytes = 4 << 20
-	// readCost is what asking the machine counts as, in bytes of planBytes.
+	// readCost is how many bytes of planBytes a question to the machine counts as.
 	readCost = 1 << 10
-	// longDelta is how many owners a delta may list without the question whether a snapshot is shorter.
+	// longDelta is how many owners a delta may list before the worker asks whether a snapshot is shorter.
 	longDelta = 16
 )
 
-// rest is how long what was sent in a round that took so long is left alone.
+// rest is how long objects are left alone after a round that took so long.
 func (h *Hub) rest(round time.Duration) time.Duration {
 	rest := round / restShare
 	if rest < minRest {
@@ -78,14 +79,14 @@ func (h *Hub) rest(round time.Duration) time.Duration {
 	return max(rest, h.options.Window)
 }
 
-// Counters are what a hub has and has done, for metrics.
+// Counters are the state and the work of a hub, for metrics.
 type Counters struct {
-	Topics  int // semaphores, and views of objects of other kinds, that are watched
+	Topics  int // watched semaphores, and watched views of objects of other kinds
 	Watches int
 	Slow    int // watches that are left out because their connections take too little
 	Ahead   int // watches that wait until this replica has reached their revision
 
-	// Counted since the hub was made.
+	// The fields below count since the hub was made.
 	Deltas    uint64 // frames of changes
 	Snapshots uint64 // snapshots, each counted once however many pages it has
 	Resyncs   uint64
@@ -97,7 +98,7 @@ type counters struct {
 	deltas, snapshots, resyncs, bytes atomic.Uint64
 }
 
-// Counters returns what the hub has and has done. Any goroutine may call it.
+// Counters returns the state and the work of the hub. Any goroutine may call it.
 func (h *Hub) Counters() Counters {
 	c := &h.counters
 	return Counters{

@@ -2,26 +2,26 @@ package hub
 
 import "container/heap"
 
-// ordered is a heap of things that know their place in it, so that any of them can be taken out.
+// ordered is a heap of items that know their place in the heap, so that every item can be taken out.
 type ordered[T any] struct {
 	items  []T
 	before func(a, b T) bool
-	place  func(T) *int // where the thing keeps its place, counted from 1; 0: it is not in
+	place  func(T) *int // where an item keeps its place, from 1; 0: not in the heap
 }
 
-// first returns the thing that is before all others; there must be one.
+// first returns the item at the top; the heap must not be empty.
 func (o *ordered[T]) first() T { return o.items[0] }
 
 func (o *ordered[T]) add(x T) { heap.Push((*heaped[T])(o), x) }
 
-// remove takes a thing out, if it is in.
+// remove takes an item out, if it is in the heap.
 func (o *ordered[T]) remove(x T) {
 	if at := *o.place(x); at > 0 {
 		heap.Remove((*heaped[T])(o), at-1)
 	}
 }
 
-// heaped is ordered as container/heap wants to see it.
+// heaped is the heap with the methods for container/heap.
 type heaped[T any] ordered[T]
 
 func (h *heaped[T]) Len() int           { return len(h.items) }

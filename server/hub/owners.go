@@ -12,7 +12,7 @@ type owners struct {
 	reading reading[shard.LinkView, ownerItems]
 }
 
-// ownerItems says where owners lie.
+// ownerItems says where owners are in descriptions and deltas.
 type ownerItems struct{}
 
 func (ownerItems) id(v *shard.LinkView) uint64                      { return uint64(v.Order) }
@@ -20,7 +20,7 @@ func (ownerItems) inPage(d *shard.Description) []shard.LinkView     { return d.L
 func (ownerItems) inDelta(d *shard.Delta) []shard.LinkView          { return d.Joined }
 func (ownerItems) add(m *protocol.WatchSnapshot, v *shard.LinkView) { m.Owners.Append(ownerOf(v)) }
 
-// keep need not copy anything: what the machine says of owners stays as it is.
+// keep copies nothing: the owners that the machine returned never change.
 func (ownerItems) keep(_ []shard.LinkView, room []byte) []byte { return room }
 
 func ownerOf(v *shard.LinkView) protocol.Owner {
@@ -70,12 +70,12 @@ func (o *owners) encodeChanges(t *topic, c *change, n *update, w wants) {
 	o.worker.endDelta(n)
 }
 
-// fewerThan reports whether the semaphore has fewer owners than that.
+// fewerThan reports whether the semaphore has fewer than count owners.
 func (o *owners) fewerThan(t *topic, count int) bool {
 	return o.worker.hub.machine.Describe(t.ref(), shard.DescribeOptions{}, &o.brief) && o.brief.Owners < count
 }
 
-// list fills the lists of the frame, and reports whether they fit into it.
+// list fills the lists of the frame, and reports whether the owners fit into the frame.
 func (o *owners) list(m *protocol.WatchDelta, d *shard.Delta) bool {
 	listGone(m, d)
 	for i := range d.Joined {

@@ -26,8 +26,9 @@ func (wo *worker) planObject(x *object) {
 	}
 }
 
-// isUnchanged reports whether nothing that watches of a view must get has changed since they were looked at last. It
-// takes one question, however many watches there are, and is of use again where there is something to be sent.
+// isUnchanged reports whether the watches of a view have nothing to get since the worker looked at them last. The
+// check takes one question to the machine, however many watches there are, and if there is something to send the
+// answer is used again.
 func (wo *worker) isUnchanged(t *topic) bool {
 	w := t.watches[wantsData|wantsOwners][0]
 	if t.seen == 0 || !w.begun || w.revision > t.seen || wo.change(t, w.revision).kind != shard.DeltaNone {
@@ -52,8 +53,8 @@ func (wo *worker) planTopic(t *topic, flags shard.EffectFlags) {
 	}
 }
 
-// planQueue plans watches one by one. Where that is too much for one round the rest stays for the
-// next, behind the topics that change meanwhile.
+// planQueue plans watches one by one. If the queue is too much for one round, the rest stays for the next round,
+// behind the topics with changes from the meantime.
 func (wo *worker) planQueue() {
 	for _, sub := range wo.resume {
 		if !sub.reached && !sub.lost {
@@ -74,7 +75,7 @@ func (wo *worker) planQueue() {
 	wo.queue = slices.Delete(wo.queue, 0, done)
 }
 
-// planWatch plans what brings a watch to the present, as far as its connection has room.
+// planWatch plans the frames that bring a watch to the present, as far as its connection has room.
 func (wo *worker) planWatch(w *watch) {
 	if w.over || w.last || w.subscriber.lost {
 		return
@@ -111,7 +112,7 @@ func (wo *worker) planWatch(w *watch) {
 	wo.hold(w, &sub.late)
 }
 
-// planUpdate plans what is sent in one frame, if anything is.
+// planUpdate plans an update of at most one frame.
 func (wo *worker) planUpdate(w *watch, n *update) {
 	switch n.kind {
 	case updateAhead:
@@ -146,14 +147,14 @@ func (wo *worker) append(w *watch, push *protocol.SharedPush, last bool) {
 	sub.room -= size
 }
 
-// reach makes a connection part of this round. One for which too much waits gets no room.
+// reach makes a connection part of this round. A connection with too much waiting to be sent gets no room.
 func (wo *worker) reach(sub *subscriber) {
 	sub.reached = true
 	sub.room = wo.hub.options.SlowBytes - sub.sink.Pending()
 	wo.reached = append(wo.reached, sub)
 }
 
-// planLate plans the watches that were held back, longest first, while there is room for them.
+// planLate plans the watches that were held back, longest first, while there is room.
 func (wo *worker) planLate(sub *subscriber) {
 	for sub.room >= 0 && sub.late.Len() > 0 && wo.spent <= planBytes {
 		w := sub.late.Front().Value.(*watch)
@@ -162,7 +163,7 @@ func (wo *worker) planLate(sub *subscriber) {
 	}
 }
 
-// removeAhead takes a watch out of those that ask for what is not there yet.
+// removeAhead takes a watch out of the list of watches with a revision above the replica's.
 func (wo *worker) removeAhead(w *watch) {
 	if w.waits > 0 {
 		wo.ahead.remove(w)
@@ -170,7 +171,8 @@ func (wo *worker) removeAhead(w *watch) {
 	}
 }
 
-// hold makes a watch wait: in the list of its connection until that has drained, or until others have been sent.
+// hold makes a watch wait: in the list of its connection until the connection has drained, or in wo.waiting until
+// other snapshots have been sent.
 func (wo *worker) hold(w *watch, in *list.List) {
 	w.held, w.heldIn = in.PushBack(w), in
 	w.missed = w.missed || w.begun
@@ -179,7 +181,7 @@ func (wo *worker) hold(w *watch, in *list.List) {
 	}
 }
 
-// release takes a watch out of the list that it waits in.
+// release takes a waiting watch out of its list.
 func (wo *worker) release(w *watch) {
 	if w.held == nil {
 		return
@@ -191,7 +193,7 @@ func (wo *worker) release(w *watch) {
 	w.held, w.heldIn = nil, nil
 }
 
-// visit remembers to clear what was read of a topic when it has been delivered.
+// visit notes that the changes read for a topic are to be cleared after the delivery.
 func (wo *worker) visit(t *topic) {
 	if !t.visited {
 		t.visited = true

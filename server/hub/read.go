@@ -8,44 +8,44 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// item is what an object has many of: owners of a semaphore, rows of another kind.
+// item is an element of which an object has many: an owner of a semaphore, or a row of an object of another kind.
 type item interface{ shard.LinkView | shard.Row }
 
-// items says where items of a sort lie in what the machine says, and in a snapshot.
+// items says where items of a type are in the machine's answers, and in a snapshot.
 type items[T item] interface {
 	id(*T) uint64 // 0 of the zero item
 	inPage(*shard.Description) []T
 	inDelta(*shard.Delta) []T
-	// keep makes items good for as long as the reading, by room for bytes that it appends to and returns.
+	// keep makes items good for as long as the reading lasts: keep appends their bytes to room, and returns room.
 	keep(list []T, room []byte) []byte
 	add(*protocol.WatchSnapshot, *T)
 }
 
-// reading puts an object, or a view of one, together with all its items at one moment, out of pages that are read one
-// after the other while the object changes.
+// reading puts an object or a view together with all its items as of one moment, out of pages that are read one after
+// the other while the object changes.
 //
-// An item that has not changed since the first page is on the page that covers its id, as it is. All others are in the
-// changes since the first page, as they are now: changed holds them. So the pages, overlaid with the changes, are the
-// state at the revision that the latest changes lead to. The changes are asked for after each page on which the
-// revision has moved, so that the machine's history need reach back no further than that.
+// An item without a change since the first page is unchanged on the page that covers its id. All other items are in
+// the changes since the first page, as of now: the map changed holds them. So the pages, overlaid with the changes,
+// are the state at the revision to which the latest changes lead. The reading asks for changes after each page with
+// another revision, so the machine's history need reach back no further than one page.
 type reading[T item, I items[T]] struct {
-	revision  shard.Revision // what was read so far, with changed over it, is of this revision
+	revision  shard.Revision // of the pages so far, with changed over them
 	data      string
 	limit     uint64
 	ephemeral bool
 	items     []T
 	pages     int
-	changed   map[uint64]T // those that are gone are the zero item
+	changed   map[uint64]T // items that are gone are the zero item
 	joined    []T          // of the latest changes
-	room      []byte       // for what is kept of items
+	room      []byte       // for the bytes of kept items
 
 	page  shard.Description
 	delta shard.Delta
 	of    I
 }
 
-// read reads what the topic is about. It returns false where it could not: the object is gone, or it changed so
-// much that its history does not reach back.
+// read reads the object or view of a topic. It returns false if the object is gone, or changed more than the
+// machine's history holds.
 func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
 	r.revision, r.data, r.limit, r.ephemeral, r.pages = 0, "", 0, false, 0
 	r.items, r.room = r.items[:0], r.room[:0]
@@ -76,7 +76,7 @@ func (r *reading[T, I]) read(m Machine, at shard.Ref) bool {
 	return true
 }
 
-// overlay takes in what has changed since.
+// overlay adds the changes since the revision of the reading.
 func (r *reading[T, I]) overlay(m Machine, at shard.Ref) bool {
 	switch m.Changes(at, r.revision, &r.delta) {
 	case shard.DeltaNone:
@@ -124,13 +124,13 @@ func (r *reading[T, I]) merge() {
 	slices.SortFunc(r.items, func(a, b T) int { return cmp.Compare(r.of.id(&a), r.of.id(&b)) })
 }
 
-// keptItemsOfReading is for how many items the memory of a reading is kept, keptRoom for how many bytes in them.
+// keptItemsOfReading is for how many items a reading keeps its memory, keptRoom for how many bytes of their bodies.
 const (
 	keptItemsOfReading = 4096
 	keptRoom           = 256 << 10
 )
 
-// forget lets go of the names and data that were read, and of the memory if it is much.
+// forget drops the names and data that were read, and much memory as well.
 func (r *reading[T, I]) forget() {
 	if cap(r.items) > keptItemsOfReading || len(r.changed) > keptItemsOfReading || cap(r.room) > keptRoom {
 		*r = reading[T, I]{}
@@ -143,7 +143,7 @@ func (r *reading[T, I]) forget() {
 	clear(r.of.inDelta(&r.delta))
 }
 
-// snapshotOf reads and encodes a snapshot of what a topic is about, nil where that cannot be done now.
+// snapshotOf reads and encodes a snapshot of a topic. It returns nil if a snapshot is impossible now.
 func snapshotOf[T item, I items[T]](wo *worker, r *reading[T, I], t *topic) *snapshot {
 	defer r.forget()
 	for range readTries {
@@ -156,7 +156,7 @@ func snapshotOf[T item, I items[T]](wo *worker, r *reading[T, I], t *topic) *sna
 	return nil
 }
 
-// encode cuts what was read into pages.
+// encode divides the items that were read into pages.
 func (r *reading[T, I]) encode(wo *worker) *snapshot {
 	s := &snapshot{revision: r.revision}
 	m := &wo.whole
@@ -175,7 +175,7 @@ func (r *reading[T, I]) encode(wo *worker) *snapshot {
 	return s
 }
 
-// encodePage adds the page that wo.whole holds, and begins the next.
+// encodePage adds the page in wo.whole to the snapshot, and begins the next page.
 func (wo *worker) encodePage(s *snapshot, data string) {
 	m := &wo.whole
 	if m.First {
@@ -195,7 +195,7 @@ func (wo *worker) encodePage(s *snapshot, data string) {
 	wo.nextPage(protocol.WatchSnapshot{Revision: m.Revision})
 }
 
-// nextPage begins a page in wo.whole, in the memory of the one before.
+// nextPage begins a page in wo.whole, in the memory of the previous page.
 func (wo *worker) nextPage(page protocol.WatchSnapshot) {
 	m := &wo.whole
 	page.Owners, page.Rows = m.Owners, m.Rows

@@ -11,17 +11,17 @@ import (
 // snapshot is a semaphore with all its owners at one revision, encoded for all watches that want owners.
 type snapshot struct {
 	revision shard.Revision
-	// The first page is there with the data and without.
+	// The first page exists with the data and without.
 	bare, full *protocol.SharedPush
 	rest       []protocol.SharedPush
-	readers    int       // watches that have begun with it and are not through
-	used       time.Time // when a watch began with it last
-	brief      bool      // it was one page to read, and is as well read again
+	readers    int       // watches that have begun to read the snapshot and are not through
+	used       time.Time // when a watch last began to read the snapshot
+	brief      bool      // the whole was a single page to read, and can as well be read again
 	dropped    bool
 }
 
-// snapshotTime is how long a snapshot is kept after it was used, for watches that are opened a little later
-// than others: after a failover thousands are within seconds.
+// snapshotTime is how long a snapshot is kept after its last use, for watches that are opened a little later: after a
+// failover thousands of watches are opened within seconds.
 const snapshotTime = time.Second
 
 func (s *snapshot) pages() int { return 1 + len(s.rest) }
@@ -36,15 +36,15 @@ func (s *snapshot) at(page int, w wants) *protocol.SharedPush {
 	return s.bare
 }
 
-// drop gives up the memory of a snapshot. Who reads it begins again with another. Pages that are planned
-// stay what they are.
+// drop gives up the memory of a snapshot. A watch that reads the snapshot begins again with a newer snapshot. Pages
+// that are planned stay intact.
 func (s *snapshot) drop() {
 	s.dropped = true
 	s.bare, s.full, s.rest = nil, nil, nil
 }
 
-// startReading gives the watch a snapshot to read. It returns false where there is none to be had now,
-// because the object changes too much: those changes bring the worker back.
+// startReading gives the watch a snapshot to read. It returns false if no snapshot is possible now, because the
+// object changes too much: the changes themselves bring the worker back.
 func (wo *worker) startReading(w *watch) bool {
 	s := wo.snapshot(w.topic, w.revision)
 	if s == nil {
@@ -64,7 +64,8 @@ func (wo *worker) planPage(w *watch) {
 		return
 	}
 	if w.page == 0 && w.missed {
-		// Only now is it certain that a snapshot follows: one that waits to be sent may be dropped for a newer one.
+		// Only here is it certain that a snapshot follows: a snapshot may be dropped for a newer one while it waits
+		// to be sent.
 		wo.append(w, &wo.resync, false)
 		wo.hub.counters.resyncs.Add(1)
 		w.missed = false
@@ -95,7 +96,7 @@ func (wo *worker) releaseSnapshot(w *watch) {
 	}
 }
 
-// dropUnused lets go of snapshots that no watch has used for a while.
+// dropUnused removes the snapshots that no watch has used for a while.
 func (wo *worker) dropUnused() {
 	wo.cached = slices.DeleteFunc(wo.cached, func(t *topic) bool {
 		s := t.snapshot
@@ -107,8 +108,8 @@ func (wo *worker) dropUnused() {
 	})
 }
 
-// snapshot returns a snapshot of what the topic is about that is newer than a revision: the one that is being
-// sent, if what happened since can be sent as a delta, or a new one.
+// snapshot returns a snapshot of the topic that is newer than a revision. This is the snapshot that is being sent, if
+// the changes since then can be sent as a delta, or else a new snapshot.
 func (wo *worker) snapshot(t *topic, than shard.Revision) *snapshot {
 	if s := t.snapshot; s != nil && s.revision > than && wo.continuesFrom(t, s) {
 		return s

@@ -10,39 +10,39 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// subscriber is a connection with its watches here.
+// subscriber is a connection with its watches at this hub.
 type subscriber struct {
 	sink Sink
 
-	// mu guards what follows and the closed of its watches. It is held while frames are appended, and
-	// only the sink's own lock is taken under it.
+	// mu guards the fields below and the closed flags of the watches. It is held while frames are appended, and only
+	// the sink's own lock is taken under it.
 	mu      sync.Mutex
 	watches map[uint64]*watch
 	gone    bool
 
-	// The worker's own.
-	reached       bool // in this round
+	// Only the worker uses the fields below.
+	reached       bool // part of this round
 	lost          bool
 	room          int       // bytes that may still be planned in this round; below 0: none
-	plan          []frame   // what is appended with the next delivery
-	planned       int       // its bytes, at the most
+	plan          []frame   // the frames to append with the next delivery
+	planned       int       // the bytes of the plan, at most
 	late          list.List // watches that wait for the connection to drain
-	inflightBytes int       // bytes of snapshots that were planned and may not be sent yet
-	inflightPlace int       // place in worker.inflight; 0: not in
-	inflightSince time.Time // when the latest of them were planned
+	inflightBytes int       // bytes of snapshots that were planned and may still be unsent
+	inflightPlace int       // place in worker.inflight, counted from 1; 0: not in the list
+	inflightSince time.Time // when the latest page of a snapshot was planned
 }
 
 // frame is one frame of a plan.
 type frame struct {
 	watch *watch
 	push  *protocol.SharedPush
-	last  bool // it ends the watch
+	last  bool // the frame ends the watch
 }
 
-// semaphoreAnswer is that of watches which name no kind.
+// semaphoreAnswer is the answer to watches that name no kind.
 var semaphoreAnswer = &protocol.WatchAnswer{}
 
-// open puts a watch in and appends its answer, which says the kind that is watched.
+// open adds a watch and appends its answer, which names the kind of the watched object.
 func (s *subscriber) open(w *watch, kind protocol.ObjectKind) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *subscriber) open(w *watch, kind protocol.ObjectKind) error {
 	return nil
 }
 
-// stop takes a watch out, nil where there is none.
+// stop removes a watch and returns it, or nil if no watch has the id.
 func (s *subscriber) stop(id uint64) *watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *subscriber) stop(id uint64) *watch {
 	return w
 }
 
-// closeAll takes all watches out, for good.
+// closeAll removes all watches, for good.
 func (s *subscriber) closeAll() map[uint64]*watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *subscriber) closeAll() map[uint64]*watch {
 	return all
 }
 
-// subscriberOf returns what the hub has of a connection, made where there is nothing yet.
+// subscriberOf returns the subscriber of a connection, and makes one for a new connection.
 func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -103,7 +103,7 @@ func (h *Hub) subscriberOf(sink Sink) (*subscriber, error) {
 	return sub, nil
 }
 
-// removeSubscriber lets go of a connection that is gone.
+// removeSubscriber removes a connection that is gone.
 func (h *Hub) removeSubscriber(sub *subscriber) {
 	h.mu.Lock()
 	if h.subscribers[sub.sink] == sub {
@@ -113,24 +113,24 @@ func (h *Hub) removeSubscriber(sub *subscriber) {
 	h.enqueue(task{kind: taskGone, subscriber: sub})
 }
 
-// Sink is a connection, as the hub sees it. It must be comparable: a pointer.
+// Sink is a connection, as the hub sees it. A Sink must be comparable: a pointer.
 //
-// The hub calls Append, and nothing else, while it holds a lock of its own for this sink. So none of the
-// hub's methods may be called with a lock held that Append takes.
+// The hub calls Append, and no other method, while it holds a lock of its own for this sink. So a caller of the hub's
+// methods must not hold a lock that Append takes.
 type Sink interface {
-	// Append calls write once, with the connection's stream locked, to append whole frames to it. It
-	// returns false, and calls nothing, when the connection is gone.
+	// Append calls write once, with the connection's stream locked, to append whole frames to the stream. It returns
+	// false, and does not call write, when the connection is gone.
 	Append(write func(*protocol.Encoder, *bytebufferpool.ByteBuffer)) bool
 
-	// Flush hands over to be sent what was appended, or, where few connections are flushed, sends it at once if it can.
-	// It must not block.
+	// Flush hands the appended bytes over to be sent or, if few connections are flushed, sends them at once if
+	// possible. Flush must not block.
 	Flush(few bool)
 
-	// Pending returns how many bytes were flushed and are not sent yet. When it was seen above
-	// Options.SlowBytes and has fallen well below again, Hub.Drained must be called.
+	// Pending returns how many bytes were flushed and are not sent yet. When Pending was above Options.SlowBytes and
+	// has fallen well below again, Hub.Drained must be called.
 	Pending() int
 
-	// Ended says that the hub ended the watch of that id by itself: its WatchEnd was appended, and the
-	// id is free. It is not called for a watch that was stopped, nor when the connection is gone.
+	// Ended reports that the hub itself ended the watch of the id: the WatchEnd was appended, and the id is free.
+	// Ended is not called for a watch that was stopped, nor when the connection is gone.
 	Ended(id uint64)
 }

@@ -13,7 +13,7 @@ import (
 type taskKind uint8
 
 const (
-	taskOpen      taskKind = iota // watch, ref: bring it to the present, and keep it there
+	taskOpen      taskKind = iota // watch, ref: bring the watch to the present, and keep it there
 	taskStop                      // watch
 	taskGone                      // subscriber
 	taskDrain                     // subscriber
@@ -23,7 +23,7 @@ const (
 	taskEndUnless                 // subscriber, may, result
 )
 
-// task is something that the worker is asked to do. They are done in the order in which they were left.
+// task is a request to the worker. The worker does tasks in the order in which they were enqueued.
 type task struct {
 	kind       taskKind
 	watch      *watch
@@ -45,7 +45,7 @@ func (h *Hub) enqueue(e task) {
 	h.wake()
 }
 
-// do carries out a task.
+// do executes a task.
 func (wo *worker) do(e *task) {
 	switch e.kind {
 	case taskOpen:
@@ -91,7 +91,7 @@ func (wo *worker) endObject(x *object, last *protocol.SharedPush) {
 	})
 }
 
-// endAhead ends the watches that ask for what never was, and plans the others once more.
+// endAhead ends the watches with a revision that never existed, and plans the others once more.
 func (wo *worker) endAhead(e *task) {
 	last := wo.watchEnd(e.result)
 	var all []*watch
@@ -109,8 +109,8 @@ func (wo *worker) endAhead(e *task) {
 	}
 }
 
-// endUnless ends the watches of a connection in nodes that it may not watch. One that has no topic yet is opened by a
-// later task, and its opener checks whether it may stay.
+// endUnless ends the watches of a connection in nodes that the connection may not watch. A watch without a topic is
+// opened by a later task, and its opener checks whether the watch may stay.
 func (wo *worker) endUnless(e *task) {
 	last := wo.watchEnd(e.result)
 	e.subscriber.mu.Lock()
@@ -123,7 +123,7 @@ func (wo *worker) endUnless(e *task) {
 	}
 }
 
-// end plans the end of a watch, whatever room its connection has.
+// end plans the end of a watch, however little room its connection has.
 func (wo *worker) end(w *watch, last *protocol.SharedPush) {
 	if w.over || w.last {
 		return

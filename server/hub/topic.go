@@ -7,46 +7,45 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// objectStage says where an object is on its way to the worker. It is taken to the worker by one way at a
-// time.
+// objectStage says where an object is on its way to the worker. An object has one way to the worker at a time.
 type objectStage uint8
 
 const (
 	objectQuiet   objectStage = iota // nothing is to be sent
 	objectResting                    // in Hub.resting
 	objectReady                      // in Hub.ready
-	objectPlanned                    // the worker is at it
+	objectPlanned                    // the worker plans the object
 )
 
-// object is a name that is watched, whether there is an object of that name or not. Changes are noted of an object, and
-// read of its topics: that of the semaphore of the name, and those of views of other kinds.
+// object is a name that is watched, whether an object of the name exists or not. Changes are noted by object, and
+// read by topic: the semaphore of the name is a topic, and so is each view of another kind.
 type object struct {
 	name shard.ObjectName
 
-	// Guarded by Hub.mu.
+	// Hub.mu guards the fields below.
 	stage    objectStage
 	rests    int               // place in Hub.resting
-	next     time.Time         // not to be sent again before
-	flags    shard.EffectFlags // of what changed since the worker took the object last
-	interest shard.EffectFlags // what any of its watches is to get
-	replaced bool              // the machine's state was, since the worker took the object last
+	next     time.Time         // the object is not sent again before this time
+	flags    shard.EffectFlags // of changes since the worker took the object last
+	interest shard.EffectFlags // of changes that its watches are to get
+	replaced bool              // the machine's state was replaced since the worker took the object last
 
-	// The worker's own.
+	// Only the worker uses the fields below.
 	taken     shard.EffectFlags
 	count     int // watches of all its topics
 	semaphore topic
-	views     map[part]*topic // of other kinds; nil where none was watched
+	views     map[part]*topic // of other kinds; nil if no view was watched
 }
 
-// part is that by which the topics of one name differ.
+// part is how the topics of one name differ.
 type part struct {
 	kind shard.ObjectKind
 	view string
 }
 
-// topic is what can be watched under one name: its semaphore, or a view of an object of another kind.
+// topic is the unit of reading and sending under one name: the semaphore, or a view of an object of another kind.
 //
-// All of it is the worker's own.
+// Only the worker uses a topic.
 type topic struct {
 	object  *object
 	part    part
@@ -54,13 +53,14 @@ type topic struct {
 	watches [wantKinds][]*watch
 	count   int
 	visited bool
-	latest  *change // the one of changes that was asked for last
+	latest  *change // the change that was read last
 	changes map[shard.Revision]*change
-	// Snapshots that are being sent: the newest, which is kept for a moment, and the one before it. There
-	// are no more, however many watches read however slowly.
+	// The snapshots that are being sent: the newest, which is kept for a moment, and its predecessor. There are no
+	// more, however many watches read however slowly.
 	snapshot, older *snapshot
-	// Of views. seen: all watches have what there was at this revision, or are in a list of those that will get it; 0:
-	// that is not known. missed: a watch could not be brought to the present, and waits for the next change.
+	// The fields below are for views. seen: at this revision of the shard every watch was at the present, or in a
+	// list of watches to be planned; 0: unknown. missed: a watch could not be brought to the present, and waits for
+	// the next change.
 	seen   shard.Revision
 	missed bool
 }
@@ -69,7 +69,7 @@ func (t *topic) ref() shard.Ref {
 	return shard.Ref{Kind: t.part.kind, Node: t.object.name.Node, Name: t.object.name.Name, View: t.part.view}
 }
 
-// refOf returns what a request names. Nothing of the request is kept.
+// refOf returns the object and view that a request names. Nothing of the request is kept.
 func refOf(m *protocol.Watch) shard.Ref {
 	r := shard.Ref{
 		Kind: shard.ObjectKind(m.ObjectKind), Node: shard.NodeID(m.NodeID), Name: string(m.Name), View: string(m.View),
@@ -80,7 +80,7 @@ func refOf(m *protocol.Watch) shard.Ref {
 	return r
 }
 
-// topicOf returns the topic of a part, made where there is none yet.
+// topicOf returns the topic of a part, and makes a new topic if the part has none yet.
 func (o *object) topicOf(p part, wo *worker) *topic {
 	if p.kind == shard.KindSemaphore {
 		o.semaphore.object, o.semaphore.part, o.semaphore.form = o, p, &wo.owners
@@ -107,7 +107,7 @@ func (o *object) all(f func(*topic)) {
 	}
 }
 
-// forget forgets what earlier reads of the machine have shown.
+// forget makes unknown what earlier reads of the machine have shown.
 func (o *object) forget() {
 	for _, t := range o.views {
 		t.seen = 0
@@ -117,7 +117,7 @@ func (o *object) forget() {
 // isView reports whether the topic is a view of an object of another kind than semaphores.
 func (t *topic) isView() bool { return t.part.kind != shard.KindSemaphore }
 
-// add puts a watch in and reports whether the object's interest may have grown.
+// add adds a watch and reports whether the object's interest may have grown.
 func (t *topic) add(w *watch) bool {
 	list := &t.watches[w.wants]
 	*list = append(*list, w)
@@ -127,7 +127,7 @@ func (t *topic) add(w *watch) bool {
 	return len(*list) == 1
 }
 
-// remove takes a watch out and reports whether the object's interest may have shrunk.
+// remove removes a watch and reports whether the object's interest may have shrunk.
 func (t *topic) remove(w *watch) bool {
 	list := t.watches[w.wants]
 	last := len(list) - 1
@@ -144,8 +144,8 @@ func (t *topic) remove(w *watch) bool {
 	return last == 0
 }
 
-// interests returns what the watches are to get, all together. Of other kinds than semaphores every change may be of
-// any view: its topic is asked.
+// interests returns the flags of all changes that the watches are to get. In an object of another kind than
+// semaphores a change may be in every view, so all changes count and the worker asks each topic.
 func (o *object) interests() shard.EffectFlags {
 	if len(o.views) > 0 {
 		return everything

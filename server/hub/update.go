@@ -5,25 +5,26 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// change is what happened to what a topic is about since a revision: read once, and encoded once for each
-// sort of wants, for all watches that stand at that revision. It is kept until it is delivered.
+// change is what happened in a topic since a revision. A change is read once, and encoded once for each combination
+// of wants, for all watches at that revision. It is kept until it is delivered.
 type change struct {
-	from    shard.Revision // 0: nothing is known, the view is not begun
+	from    shard.Revision // 0: nothing is known, because the view is not begun
 	kind    shard.DeltaKind
 	delta   shard.Delta
 	updates [wantKinds]update
 }
 
-// form is how the state of a topic is read and encoded. There are two: owners, for semaphores, and rows, for all other
-// kinds. All else about watches is the same for every kind.
+// form is how the state of a topic is read and encoded. There are two forms: owners for semaphores, and rows for all
+// other kinds. Everything else about watches is the same for every kind.
 type form interface {
-	// encodeChanges encodes the changes in one frame, or says that the whole is to be sent, because that is shorter or
-	// they are too long for a frame.
+	// encodeChanges encodes the changes in one frame, or says that the whole is to be sent, because the whole is
+	// shorter or the changes are too long for a frame.
 	encodeChanges(t *topic, c *change, n *update, w wants)
-	// encodeWhole encodes all that such watches want, where that is always one frame, or says that it is to be sent by
-	// the pages of a snapshot. Where the object is gone by now nothing is sent: that it went brings the worker back.
+	// encodeWhole encodes everything for watches with such wants, if one frame always suffices, or says that the
+	// pages of a snapshot are to be sent. If the object is gone by now nothing is sent: the deletion brings the
+	// worker back.
 	encodeWhole(t *topic, n *update, w wants)
-	// snapshot reads and encodes a snapshot, nil where that cannot be done now.
+	// snapshot reads and encodes a snapshot, or returns nil if a snapshot is impossible now.
 	snapshot(t *topic) *snapshot
 }
 
@@ -33,21 +34,21 @@ type updateKind uint8
 const (
 	updateUnread updateKind = iota
 	updateNone              // there is nothing to send
-	updateFrame             // push has it all
-	updateWhole             // by the pages of a snapshot
+	updateFrame             // push is the whole update
+	updateWhole             // the pages of a snapshot are the update
 	updateAhead             // the replica has not reached the revision
 )
 
-// update is a change as watches of one sort of wants get it.
+// update is a change as watches with one combination of wants get it.
 type update struct {
 	kind     updateKind
 	snapshot bool // push is a snapshot, not a delta
-	absent   bool // there is nothing of that name
+	absent   bool // no object has the name
 	to       shard.Revision
 	push     protocol.SharedPush
 }
 
-// updateOf returns what the watch is to get.
+// updateOf returns the update that the watch is to get.
 func (wo *worker) updateOf(w *watch) *update {
 	from := w.revision
 	if !w.begun {
@@ -77,7 +78,7 @@ func (wo *worker) change(t *topic, from shard.Revision) *change {
 	return c
 }
 
-// encodeUpdate returns the change as watches of these wants get it.
+// encodeUpdate returns the change as watches with these wants get it.
 func (wo *worker) encodeUpdate(t *topic, c *change, w wants) *update {
 	n := &c.updates[w]
 	if n.kind != updateUnread {
@@ -109,7 +110,7 @@ func (wo *worker) encodeAbsence(c *change, n *update) {
 		n.snapshot = true
 		n.push = wo.encoder.SharedPush(&protocol.WatchSnapshot{Revision: uint64(n.to), First: true, Last: true})
 	case n.to:
-		// The view is of this very moment. So it shows nothing already.
+		// The view is of this very revision, so it shows no object already.
 		n.kind = updateNone
 	default:
 		n.push = wo.encoder.SharedPush(&protocol.WatchDelta{
@@ -118,7 +119,7 @@ func (wo *worker) encodeAbsence(c *change, n *update) {
 	}
 }
 
-// beginDelta begins a frame of changes, in the memory of the one before. Nothing is to be sent yet.
+// beginDelta begins a frame of changes, in the memory of the previous frame. So far the frame is not to be sent.
 func (wo *worker) beginDelta(c *change, n *update) *protocol.WatchDelta {
 	m := &wo.delta
 	m.From, m.To = uint64(c.from), uint64(n.to)
@@ -144,8 +145,8 @@ func listGone(m *protocol.WatchDelta, d *shard.Delta) {
 	}
 }
 
-// keptChanges is how many changes are kept to be used again, with the memory of their lists, and keptRowBytes up to how
-// many bytes of rows.
+// keptChanges is how many changes are kept for further use, with the memory of their lists, and keptRowBytes is how
+// many bytes of rows a kept change may have.
 const (
 	keptChanges  = 16
 	keptRowBytes = 16 << 10
@@ -162,7 +163,7 @@ func (wo *worker) newChange() *change {
 	return c
 }
 
-// emptiedDelta returns a delta that is to be filled again, with the memory of this one where that is not much.
+// emptiedDelta returns a delta to be filled again, in the memory of d if that is not much.
 func emptiedDelta(d *shard.Delta) shard.Delta {
 	rows := 0
 	for i := range d.Rows {
@@ -177,7 +178,7 @@ func emptiedDelta(d *shard.Delta) shard.Delta {
 	return *d
 }
 
-// forgetChanges lets go of what was read of a topic, when all that was planned of it is delivered.
+// forgetChanges drops the changes of a topic after their delivery.
 func (wo *worker) forgetChanges(t *topic) {
 	for _, c := range t.changes {
 		if len(wo.spare) < keptChanges {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// watch is one open watch: what its client's view is, and what is on the way to it.
+// watch is one open watch: the state of the client's view, and the frames on the way to the client.
 type watch struct {
 	subscriber *subscriber
 	id         uint64
@@ -17,40 +17,40 @@ type watch struct {
 	name       int  // bytes of the names of the object and its view, which the budget counts
 	closed     bool // nothing more may be appended; guarded by subscriber.mu
 
-	// The worker's own from here on. It plans what is appended, in order, and takes what it planned for
-	// sent: where that is not so the connection is gone.
+	// Only the worker uses the fields below. The worker plans the frames in order, and takes planned frames for sent:
+	// if a frame cannot be sent, the connection is gone.
 	topic *topic
-	place int  // in the list of the topic; 0: not in
+	place int  // in the list of the topic, counted from 1; 0: not in the list
 	over  bool // removed for good
-	last  bool // its WatchEnd is planned
+	last  bool // the WatchEnd is planned
 
 	revision shard.Revision // of the client's latest complete view
-	begun    bool           // the view is complete, of that revision
-	absent   bool           // the view is known to be of nothing
-	missed   bool           // it was held back since it was brought to the present
+	begun    bool           // the view is complete, of the revision
+	absent   bool           // the view is known to show no object
+	missed   bool           // the watch was held back since it was last at the present
 
-	reading *snapshot // that is being sent
-	page    int       // the next of its pages
+	reading *snapshot // the snapshot that is being sent
+	page    int       // the next page of the snapshot
 
-	waits  int           // place among those that are ahead of this replica
-	held   *list.Element // in the list that it waits in for its connection, or for others
+	waits  int           // place in worker.ahead
+	held   *list.Element // in the list where the watch waits for its connection, or for other snapshots
 	heldIn *list.List
 }
 
-// wants is what a watch asks for besides the existence of what it watches.
+// wants is what a watch asks for besides the existence of the object.
 type wants uint8
 
 const (
 	wantsData   wants = 1 << 0 // or a head
 	wantsOwners wants = 1 << 1 // or rows
-	// wantKinds is how many different wants there are.
+	// wantKinds is how many combinations of wants there are.
 	wantKinds = 4
 )
 
-// everything is the flags of a change that may be of any sort.
+// everything is the flags of a change that may be of any kind.
 const everything = shard.FlagData | shard.FlagOwners | shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 
-// wantsOf returns what a request asks for. Of other kinds than semaphores the view says that.
+// wantsOf returns the wants of a request. For other kinds than semaphores the view decides, and the watch wants all.
 func wantsOf(m *protocol.Watch) wants {
 	var w wants
 	if m.Data || !m.ObjectKind.IsSemaphore() {
@@ -62,7 +62,7 @@ func wantsOf(m *protocol.Watch) wants {
 	return w
 }
 
-// flags are those of the changes that the watch is to get.
+// flags are the flags of the changes that the watch is to get.
 func (w wants) flags() shard.EffectFlags {
 	f := shard.FlagCreated | shard.FlagDeleted | shard.FlagLimit
 	if w&wantsData != 0 {

@@ -10,24 +10,24 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// worker decides what becomes of the watches and appends it to their connections. All of it is used by one
-// goroutine at a time, that which Hub.running stands for, and nothing of it needs a lock.
+// worker decides what becomes of the watches and appends their frames to their connections. One goroutine at a time
+// uses the worker, as Hub.running says, and so no field needs a lock.
 //
-// It goes in rounds. In a round it takes what there is to do, plans frames for connections, and delivers
-// the plans: all of a connection at once.
+// The worker goes in rounds. In a round the worker takes the work there is, plans frames for connections, and
+// delivers the plans: all frames of a connection at once.
 type worker struct {
 	hub     *Hub
 	encoder *protocol.Encoder
 	now     time.Time      // when the round began
-	applied shard.Revision // all up to here was applied when the round began
+	applied shard.Revision // the revision that was applied when the round began
 
 	tasks    []task
 	ready    []*object
 	queue    []*watch        // to be planned
-	resume   []*subscriber   // whose held watches are to be planned
-	ahead    ordered[*watch] // that ask for a revision that the replica has not reached, lowest first
-	waiting  list.List       // watches whose snapshot waits until others have arrived
-	cached   []*topic        // that have a snapshot
+	resume   []*subscriber   // connections whose held watches are to be planned
+	ahead    ordered[*watch] // watches with a revision above the replica's, lowest first
+	waiting  list.List       // watches whose snapshot waits until other snapshots have arrived
+	cached   []*topic        // topics with a snapshot
 	checking bool
 
 	// Of the planning since the last delivery.
@@ -35,17 +35,17 @@ type worker struct {
 	visited []*topic
 	spent   int // of planBytes
 
-	// What deliveries found, dealt with when the round is over: the lists that hold watches must not
-	// change while they are walked.
+	// The watches and connections that deliveries ended. The end of the round removes them: the lists of watches must
+	// not change while the worker walks through them.
 	ended []*watch
 	lost  []*subscriber
 
-	inflight      []*subscriber // with bytes of snapshots that may not have arrived
-	inflightBytes int           // those bytes, of all of them
-	grew          bool          // some were delivered in this round
+	inflight      []*subscriber // connections with bytes of snapshots that may not have arrived
+	inflightBytes int           // the sum over all connections
+	grew          bool          // such bytes were added in this round
 
 	// Kept to be used again.
-	writing *subscriber // that write is for
+	writing *subscriber // the connection of the current write
 	write   func(*protocol.Encoder, *bytebufferpool.ByteBuffer)
 	spare   []*change
 	owners  owners
@@ -67,7 +67,7 @@ func (wo *worker) init(h *Hub) {
 	wo.resync = wo.encoder.SharedPush(&protocol.WatchResync{})
 }
 
-// run works until there is nothing left to do.
+// run works until no work is left.
 func (wo *worker) run() {
 	for wo.beginRound() {
 		for i := range wo.tasks {
@@ -85,8 +85,8 @@ func (wo *worker) run() {
 	}
 }
 
-// beginRound begins a round: it gives back what the last one was about, and takes what there is to do. It
-// returns false, and the worker is not running any more, when there is nothing.
+// beginRound begins a round: it lets the objects of the last round rest, and takes the work there is. If there is
+// none beginRound returns false, and the worker counts as stopped.
 func (wo *worker) beginRound() bool {
 	h := wo.hub
 	h.mu.Lock()
@@ -162,7 +162,7 @@ func (wo *worker) takeReached() {
 	}
 }
 
-// add puts a watch that was opened into its topic, before the machine is read for it.
+// add puts a watch that was opened into its topic, before the machine is read for the watch.
 func (wo *worker) add(w *watch, r shard.Ref) {
 	if w.over {
 		return
@@ -186,7 +186,7 @@ func (wo *worker) add(w *watch, r shard.Ref) {
 	wo.queue = append(wo.queue, w)
 }
 
-// remove lets go of a watch.
+// remove removes a watch.
 func (wo *worker) remove(w *watch) {
 	if w.over {
 		return
@@ -216,7 +216,7 @@ func (wo *worker) remove(w *watch) {
 	}
 }
 
-// removeSubscriber lets go of a connection.
+// removeSubscriber removes a connection with its watches.
 func (wo *worker) removeSubscriber(sub *subscriber) {
 	for _, w := range sub.closeAll() {
 		wo.remove(w)
@@ -225,7 +225,8 @@ func (wo *worker) removeSubscriber(sub *subscriber) {
 	sub.lost = true
 }
 
-// keptItems is up to how many items a list of the worker keeps its memory, keptFrames a connection's plan.
+// keptItems is up to how many items a list of the worker keeps its memory, keptFrames up to how many frames a plan
+// does.
 const (
 	keptItems  = 16 << 10
 	keptFrames = 256

@@ -14,34 +14,34 @@ import (
 // AnchorName is the name of the record that ties the directory to its place on a disk.
 const AnchorName = "anchor.json"
 
-// ErrCopied: the directory is not where its host left it, so it may lack what the host has confirmed since.
+// ErrCopied: the directory is not in the place of its host's last run, so the directory may lack later confirmations.
 var ErrCopied = errors.New("the data directory is a copy")
 
-// anchor says which file it is itself, so that a copy of the record is another file than the one that it names. It is
-// replaced again and again while the log grows: a copy that is written into the files of the original names a file that
-// was there before. It says where the log ends too, which the log itself cannot where its end is gone.
+// anchor names its own file by id, so a copy of the record is found out: the copy lies in a different file. The
+// record is replaced again and again while the log grows; so even a copy written into the files of the original names
+// an older file. The record says too where the log ends, because a log without its end cannot say so.
 type anchor struct {
 	File fileID `json:"file"`
-	// LogEnd is up to where the log was durable.
+	// LogEnd is the end of the durable log.
 	LogEnd hosts.LogEnd `json:"log_end"`
 	// Stopped: the log was closed, and nothing came after LogEnd.
 	Stopped bool `json:"stopped"`
 }
 
-// fileID is what stays of a file as long as it is that file, and of which no two files of a file system have the same
-// at one time. A zero one says nothing: the file system has nothing that lasts.
+// fileID is fixed for as long as a file exists, and no two files of a file system have equal ids at one time. A zero
+// fileID says nothing: the file system has no lasting ids.
 type fileID struct {
 	FileSystem string `json:"file_system"`
 	Inode      uint64 `json:"inode"`
-	// Born is when the file was made, in nanoseconds; 0 where the file system does not keep it. An inode is used again
-	// for another file, which was made later.
+	// Born is when the file was made, in nanoseconds; 0 if the file system does not keep the time. A file system uses
+	// inodes again for files made later.
 	Born int64 `json:"born,omitempty"`
 }
 
-// known reports whether the file system keeps what the id says for as long as the file is there.
+// known reports whether the file system keeps the id for as long as the file exists.
 func (f fileID) known() bool { return f.FileSystem != "" }
 
-// other reports whether two ids are of two files. Where one of them says nothing that is not known.
+// other reports whether two ids are of two files; false if either id says nothing.
 func (f fileID) other(g fileID) bool {
 	return f.known() && g.known() && (f.Inode != g.Inode || f.Born != 0 && g.Born != 0 && f.Born != g.Born)
 }
@@ -55,7 +55,7 @@ func (f fileID) String() string {
 		time.Unix(0, f.Born).UTC().Format("2006-01-02T15:04:05.000000000Z"))
 }
 
-// readAnchor reads the record, and returns which file it is in.
+// readAnchor reads the record, and returns the id of the record's file.
 func readAnchor(dir string) (a anchor, is fileID, err error) {
 	if err = readRecord(dir, AnchorName, &a); err != nil {
 		return a, is, err
@@ -69,8 +69,8 @@ func readAnchor(dir string) (a anchor, is fileID, err error) {
 	return a, is, err
 }
 
-// checkAnchor refuses a directory that is known to be a copy. A damaged record says nothing, and so does one that is
-// not there: a host must not be kept from starting by the record that is written most often.
+// checkAnchor refuses a known copy of a directory. A damaged record says nothing, and neither does a missing record:
+// the most often written record must not keep a host from starting.
 func (d *Directory) checkAnchor(id *Identity) (a anchor, doubt, err error) {
 	a, is, err := readAnchor(d.path)
 	switch {
@@ -86,7 +86,7 @@ func (d *Directory) checkAnchor(id *Identity) (a anchor, doubt, err error) {
 	return a, nil, nil
 }
 
-// copied says what to type where a directory is a copy.
+// copied says what to type if a directory is a copy.
 func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
 	what := "Start the host on the directory that it ran on last, or empty this one and join as a new host: " +
 		"signalbox serve --join HOST:PORT --name " + id.HostName + " --replace " + id.HostName
@@ -100,18 +100,18 @@ func (d *Directory) copied(id *Identity, a *anchor, is fileID) error {
 		d.path, ErrCopied, AnchorName, a.File, is, what, d.path)
 }
 
-// LogEnd is up to where the log was durable when that was last noted.
+// LogEnd is the end of the durable log at the last note.
 func (d *Directory) LogEnd() hosts.LogEnd {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.anchor.LogEnd
 }
 
-// errNothingLasts is the doubt where no copy is known for one.
+// errNothingLasts is the doubt on a file system on which no copy can be known.
 var errNothingLasts = errors.New("its file system gives files nothing that lasts")
 
-// Doubt returns why it was not known at the start whether the directory is a copy, or will not be at the next one; nil
-// where it was and will be.
+// Doubt returns why the last start could not know whether the directory is a copy, or why the next start will not
+// know; nil without a doubt.
 func (d *Directory) Doubt() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -121,7 +121,7 @@ func (d *Directory) Doubt() error {
 	return d.doubt
 }
 
-// Anchor ties the directory to its place anew, and notes up to where the log is durable, and whether it was closed.
+// Anchor ties the directory to its place anew, and notes how far the log is durable, and whether the log was closed.
 func (d *Directory) Anchor(end hosts.LogEnd, stopped bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,12 +144,12 @@ func (d *Directory) writeAnchor(end hosts.LogEnd, stopped bool) error {
 	return nil
 }
 
-// ErrRunning is returned by Moved for a directory whose host was not stopped before it was copied.
+// ErrRunning is returned by Moved for a copy of a directory whose host had not been stopped.
 var ErrRunning = errors.New("its host was not stopped")
 
-// Moved takes a copy for the directory that its host ran on last, because the caller says so. One of which the record
-// says that the host ran may have been copied meanwhile: it is taken only where the host had been killed. It reports
-// whether the directory was a copy at all.
+// Moved accepts a copy as the directory of the host's last run, because the caller says so. If the record says that
+// the host ran, the copy may be older than the host's last confirmation, so Moved accepts it only for a killed host.
+// was reports whether the directory was a copy at all.
 func (d *Directory) Moved(killed bool) (was bool, err error) {
 	if _, err := Read(d.path); err != nil {
 		return false, err

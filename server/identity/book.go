@@ -9,19 +9,20 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// BookName is the name of the record of where the other hosts are.
+// BookName is the name of the record of the other hosts' addresses.
 const BookName = "hosts.json"
 
-// Known is what a host knows of another one before it has read the log: it must find a majority to read what is new.
+// Known is a host's knowledge of another host before reading the log: the host must find a majority to read newer
+// entries.
 type Known struct {
 	Founder
-	// Start is the latest that is on record.
+	// Start is the latest recorded start.
 	Start hosts.Start `json:"start"`
-	// Expelled: it is not to be let in any more.
+	// Expelled: the host is not to be let in.
 	Expelled bool `json:"expelled,omitempty"`
 }
 
-// ReadBook returns what was written down of the hosts of the cluster last: those that it began with where nothing was.
+// ReadBook returns the hosts of the cluster as last written down; the first hosts if nothing was written yet.
 func (d *Directory) ReadBook() (book []Known, err error) {
 	err = readRecord(d.path, BookName, &book)
 	switch {

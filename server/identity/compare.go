@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// compare returns every way in which a directory differs from what the settings expect. What is fixed at the birth of
-// the cluster only counts after it.
+// compare returns all differences between a directory and the settings. Facts fixed at the birth of the cluster count
+// only after the birth.
 func compare(dir string, found *Identity, want *Expected) error {
 	var differences []string
 	differ := func(format string, args ...any) { differences = append(differences, fmt.Sprintf(format, args...)) }
@@ -25,7 +25,7 @@ func compare(dir string, found *Identity, want *Expected) error {
 	return fmt.Errorf("identity: %s: %w:\n  - %s", dir, ErrMismatch, strings.Join(differences, "\n  - "))
 }
 
-// compareBirth compares what was fixed at the birth of the cluster.
+// compareBirth compares the facts fixed at the birth of the cluster.
 func compareBirth(found *Birth, want *Expected, differ func(format string, args ...any)) {
 	switch {
 	case found.ClusterName == want.ClusterName:

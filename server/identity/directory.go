@@ -17,28 +17,29 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Why a data directory is refused. Every error that this package returns for that reason wraps one of
-// them, and says what to do.
+// Why a data directory is refused. Every such error of this package wraps a sentinel of the list, and says what to
+// do.
 var (
-	// ErrInUse: another process has the directory.
+	// ErrInUse: another process holds the directory.
 	ErrInUse = errors.New("the data directory is in use")
-	// ErrForeign: there are other things in the directory, and no identity.
+	// ErrForeign: the directory has foreign files, and no identity.
 	ErrForeign = errors.New("the directory is not a data directory")
-	// ErrDamaged: the identity cannot be read as it was written.
+	// ErrDamaged: the identity is not readable, or differs from its checksum.
 	ErrDamaged = errors.New("the identity of the data directory is damaged")
 	// ErrNewer: a newer version has written the directory.
 	ErrNewer = errors.New("the data directory is of a newer version")
 	// ErrEarlier: an earlier version has written the directory.
 	ErrEarlier = errors.New("the data directory is of an earlier build")
-	// ErrMismatch: the directory is of another host, of another cluster, or of one made otherwise.
+	// ErrMismatch: the directory is of another host, of another cluster, or of a cluster with different facts of
+	// birth.
 	ErrMismatch = errors.New("the data directory does not fit the settings")
-	// ErrLogLost: the log that the host had is gone.
+	// ErrLogLost: the log of the host is gone.
 	ErrLogLost = errors.New("the log of the data directory is gone")
 	// ErrNone: the directory has no identity yet.
 	ErrNone = errors.New("the data directory has no identity")
 )
 
-// Directory is a data directory that this process has claimed. Its methods may be called by many goroutines at once.
+// Directory is a data directory claimed by this process. Many goroutines at once may call the methods.
 type Directory struct {
 	path string
 	lock *lock
@@ -46,26 +47,25 @@ type Directory struct {
 	mu     sync.Mutex
 	id     Identity // guarded by mu, as are the files
 	anchor anchor
-	doubt  error       // about the anchor that was found
-	level  level.Level // the highest that was noted since the directory was claimed
+	doubt  error       // about the anchor found by Load
+	level  level.Level // the highest level noted since Claim
 }
 
 // Expected is what the settings say of a host. HostName and Version are never empty.
 type Expected struct {
 	HostName string
-	// Hosts are the names of the hosts that the cluster was to begin with, in their order; none where the settings have
-	// no list.
+	// Hosts are the names of the founders planned for the cluster, in their order; nil if the settings have no list.
 	Hosts []string
 	// ClusterName may be empty.
 	ClusterName string
-	// Shards is the number of data shards; zero for the one that the directory has.
+	// Shards is the number of data shards; zero accepts the number of the directory.
 	Shards int
-	// Version is that of this program.
+	// Version is the version of this program.
 	Version string
 }
 
-// Claim makes the directory where there is none and keeps other processes out of it until Release, or
-// until this process ends.
+// Claim makes a missing directory, and keeps other processes out of the directory until Release, or until this
+// process ends.
 func Claim(path string) (*Directory, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("identity: %s: %w: it is a file; name a directory, or one that can be made", path,
@@ -77,7 +77,7 @@ func Claim(path string) (*Directory, error) {
 			"make %s yourself for the user that runs this, or name another one", err, path)
 	}
 	if !made {
-		// Before the lock leaves its file there.
+		// The check comes before the lock leaves a file in the directory.
 		if err := refuseForeign(path); err != nil {
 			return nil, err
 		}
@@ -89,20 +89,21 @@ func Claim(path string) (*Directory, error) {
 	return &Directory{path: path, lock: lock}, nil
 }
 
-// Release lets other processes have the directory.
+// Release opens the directory to other processes.
 func (d *Directory) Release() { d.lock.release() }
 
-// LogPath is where the log of the directory is.
+// LogPath is the path of the log of the directory.
 func (d *Directory) LogPath() string { return filepath.Join(d.path, LogName) }
 
-// Identity is what was loaded or written last.
+// Identity is the identity as last loaded or written.
 func (d *Directory) Identity() Identity {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.id
 }
 
-// Load returns the identity of the directory, which must be as expected. It is ErrNone where it has none yet.
+// Load returns the identity of the directory, and refuses an identity with differences from want. Load returns
+// ErrNone for a directory without identity.
 func (d *Directory) Load(want Expected) (Identity, error) {
 	found, err := Read(d.path)
 	if err != nil {
@@ -124,7 +125,7 @@ func (d *Directory) Load(want Expected) (Identity, error) {
 	return found, nil
 }
 
-// Make gives a directory without identity one of its own: a name and an incarnation, and no cluster.
+// Make gives a new directory an identity: a name and an incarnation, and no cluster.
 func (d *Directory) Make(want Expected) error {
 	err := d.change(func(id *Identity) error {
 		*id = Identity{
@@ -134,13 +135,13 @@ func (d *Directory) Make(want Expected) error {
 		return nil
 	})
 	if err == nil {
-		holdRoom(d.path, AnchorName, 2*heldBytes) // for the first anchor, and what it leaves for the second
+		holdRoom(d.path, AnchorName, 2*heldBytes) // for the first anchor, and the rest for the second
 	}
 	return err
 }
 
-// Begin begins a start: from when it returns its number is in the directory, and no other start will have it. The
-// directory is tied to its place.
+// Begin begins a start: when Begin returns, the number of the start is in the directory, and no later start will have
+// the number. Begin also ties the directory to its place.
 func (d *Directory) Begin() (start hosts.Start, err error) {
 	if err := d.Anchor(d.LogEnd(), false); err != nil {
 		return start, err
@@ -153,7 +154,7 @@ func (d *Directory) Begin() (start hosts.Start, err error) {
 	return start, err
 }
 
-// Promise writes down that this host, which is in no cluster, will be born with that decider or not at all.
+// Promise writes down that this host, which is in no cluster, will be born with the given decider or not at all.
 func (d *Directory) Promise(decider hosts.Incarnation) error {
 	return d.change(func(id *Identity) error {
 		id.Promise = decider
@@ -161,8 +162,8 @@ func (d *Directory) Promise(decider hosts.Incarnation) error {
 	})
 }
 
-// Redraw makes another host of one that is in no cluster: what its incarnation has promised binds it no more, and no
-// cluster that counts on that incarnation will ever have it.
+// Redraw makes a new host out of a host without a cluster: promises of the old incarnation do not bind the new
+// incarnation, and a cluster that counts on the old incarnation will never have the host.
 func (d *Directory) Redraw() error {
 	return d.change(func(id *Identity) error {
 		if id.Born() {
@@ -173,7 +174,7 @@ func (d *Directory) Redraw() error {
 	})
 }
 
-// Bear puts the host into the cluster that is born, as the founder with its name and its incarnation.
+// Bear puts the host into the newborn cluster, as the founder with the host's name and incarnation.
 func (d *Directory) Bear(birth Birth) error {
 	return d.change(func(id *Identity) error {
 		self := birth.Founder(id.HostName)
@@ -185,8 +186,8 @@ func (d *Directory) Bear(birth Birth) error {
 	})
 }
 
-// BearAlone makes a cluster of this host, which is in none. What it may have promised to others does not bind it, as
-// it is another incarnation then.
+// BearAlone makes a cluster of this host, which is in no cluster. A promise to other hosts does not bind the host,
+// because BearAlone draws a new incarnation first.
 func (d *Directory) BearAlone(cluster string, shards int, raft string) error {
 	if d.Identity().Promise != (hosts.Incarnation{}) {
 		if err := d.Redraw(); err != nil {
@@ -197,7 +198,7 @@ func (d *Directory) BearAlone(cluster string, shards int, raft string) error {
 	return d.Bear(NewBirth(cluster, shards, []Founder{{1, id.HostName, id.Incarnation, raft}}))
 }
 
-// Restore makes the host, which is in no cluster, the first one of a cluster that is restored. Its log is there.
+// Restore makes the host, which is in no cluster, the first host of a restored cluster. The log is there already.
 func (d *Directory) Restore(birth Birth, g Generation) error {
 	return d.change(func(id *Identity) error {
 		self := birth.Founder(id.HostName)
@@ -209,16 +210,16 @@ func (d *Directory) Restore(birth Birth, g Generation) error {
 	})
 }
 
-// Admission is what a host that joins a cluster gets from it.
+// Admission is the answer of a cluster to a joining host.
 type Admission struct {
 	Host       shard.HostID
 	Birth      Birth
 	Generation Generation
-	// Hosts are those that the cluster has then, this one among them.
+	// Hosts are the hosts of the cluster at the time, the joining host among them.
 	Hosts []Founder
 }
 
-// Join puts the host, which is in no cluster, into one that is there.
+// Join puts the host, which is in no cluster, into an existing cluster.
 func (d *Directory) Join(a Admission) error {
 	return d.change(func(id *Identity) error {
 		if id.Born() {
@@ -232,7 +233,7 @@ func (d *Directory) Join(a Admission) error {
 	})
 }
 
-// KeepSecret keeps the secret of the cluster in SecretName, which only the user that runs the host may read.
+// KeepSecret keeps the secret of the cluster in SecretName. Only the user that runs the host may read the file.
 func (d *Directory) KeepSecret(secret []byte) error {
 	if err := writeWhole(d.path, SecretName, append(slices.Clone(secret), '\n'), 0o600); err != nil {
 		return fmt.Errorf("identity: write the secret of the cluster into %s: %w", d.path, err)
@@ -241,7 +242,7 @@ func (d *Directory) KeepSecret(secret []byte) error {
 	return nil
 }
 
-// change replaces the identity by what becomes of it.
+// change replaces the identity by the changed identity, after a check.
 func (d *Directory) change(to func(*Identity) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -271,7 +272,7 @@ func drawNumber() uint64 {
 	return binary.LittleEndian.Uint64(drawn[:])
 }
 
-// Started notes that the log has been opened: from now on the directory is refused without it.
+// Started notes that the log has been opened: from now on a directory without log is refused.
 func (d *Directory) Started() error {
 	if id := d.Identity(); id.Started {
 		return nil
@@ -282,7 +283,7 @@ func (d *Directory) Started() error {
 	})
 }
 
-// hasLog reports whether there is anything in the log's directory.
+// hasLog reports whether the log's directory has entries.
 func (d *Directory) hasLog() bool {
 	entries, err := os.ReadDir(d.LogPath())
 	return err == nil && len(entries) > 0
@@ -299,8 +300,8 @@ func (d *Directory) logLost(id *Identity) error {
 		ErrLogLost, d.LogPath(), id.HostName)
 }
 
-// makeDirectory makes a directory with those above it that are missing, and reports whether it was not there. Each name
-// that it makes is synced, so that a power failure leaves all of them or those above one.
+// makeDirectory makes a directory and the missing directories above, and reports whether the directory was missing.
+// The name of every new directory is synced, so a power failure leaves all of the path or an upper part of the path.
 func makeDirectory(path string, sync func(dir string) error) (made bool, err error) {
 	if _, err := os.Stat(path); err == nil {
 		return false, nil
@@ -317,7 +318,7 @@ func makeDirectory(path string, sync func(dir string) error) (made bool, err err
 	return true, sync(above)
 }
 
-// refuseForeign refuses a directory that has something in it and no identity.
+// refuseForeign refuses a directory with entries and without identity.
 func refuseForeign(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil {

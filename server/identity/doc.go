@@ -1,26 +1,26 @@
-// Package identity is what a data directory knows about itself: which host it is, of which cluster, what was fixed when
-// the cluster was born, and how often the host was started on it.
+// Package identity is the knowledge of a data directory about itself: of which host and cluster the directory is, the
+// facts fixed at the birth of the cluster, and the number of the host's starts on the directory.
 //
 // A directory is claimed, then loaded or made, and born once:
 //
 //	directory, err := identity.Claim(dir)      // one process at a time
 //	defer directory.Release()
-//	id, err := directory.Load(want)            // ErrNone: it is new
-//	err = directory.Make(want)                 // it has an incarnation, and no cluster
+//	id, err := directory.Load(want)            // ErrNone: the directory is new
+//	err = directory.Make(want)                 // an incarnation, and no cluster
 //	err = directory.BearAlone(...)             // or Bear, with others: package birth; or Join: package join
 //	start, err := directory.Begin()            // one more with each start
 //	...                                        // open the log, which ends at LogEnd at least
 //	err = directory.Started()                  // from now on the log must be there
 //	err = directory.Anchor(end, false)         // again and again while the log grows, and at its end
-//	err = directory.NoteLevel(level)           // with it
+//	err = directory.NoteLevel(level)           // together with Anchor
 //
-// The identity is a small JSON file with a version and a checksum. It is written whole or not at all, so
-// a crash leaves either what was there or what is new. A directory with other things in it and no
-// identity is refused, and stays untouched.
+// The identity is a small JSON file with a version and a checksum. The file is written whole or not at all, so a
+// crash leaves either the old file or the new file. A directory with foreign files and without identity is refused,
+// and stays untouched.
 //
-// A host that has forgotten what it confirmed must not come back as if nothing had happened: it would vote again where
-// it has voted. A directory that is new has another incarnation than the one that others know. A log that is gone is
-// missed where Started was noted. The anchor shows a copy, and a log that ends too early. And of an older copy others
-// have seen a later start, or more that it confirmed: Peers remembers both. DESIGN.md says what is known of all this,
-// the rules, and what cannot be known.
+// A host that has forgotten its confirmations must not come back as if nothing had happened: such a host would vote
+// again in terms in which it has voted. A new directory has a new incarnation, unknown to other hosts. A lost log is
+// missed after Started was noted. The anchor shows a copy, and a log that ends too early. And other hosts find out an
+// older copy, because Peers remembers the newest start and the confirmations of a host. DESIGN.md says how much can
+// be known, the rules, and what cannot be known.
 package identity

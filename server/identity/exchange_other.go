@@ -4,5 +4,5 @@ package identity
 
 import "errors"
 
-// exchange gives two files each other's name: on this operating system it cannot.
+// exchange swaps the names of two files; this operating system cannot do so.
 func exchange(string, string) error { return errors.ErrUnsupported }

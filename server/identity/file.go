@@ -12,7 +12,7 @@ const (
 	FileName = "identity.json"
 	// PeersName is the name of the record of the starts of other hosts.
 	PeersName = "peers.json"
-	// SecretName is the name of the secret of the cluster, where the host was given it when it joined.
+	// SecretName is the name of the secret of the cluster, given to the host at its join.
 	SecretName = "raft-secret"
 	// LogName is the directory of the log in the data directory.
 	LogName = "raft"
@@ -20,8 +20,7 @@ const (
 	lockName = "lock"
 )
 
-// Read returns the identity of a data directory. It takes no lock, so it may be called while a host
-// runs on the directory.
+// Read returns the identity of a data directory. Read takes no lock, so a host may run on the directory meanwhile.
 func Read(dir string) (Identity, error) {
 	var id Identity
 	err := readRecord(dir, FileName, &id)

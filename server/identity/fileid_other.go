@@ -4,5 +4,5 @@ package identity
 
 import "os"
 
-// identifyFile returns a zero id: of other operating systems it is not known which file systems have ids that last.
+// identifyFile returns a zero id: nothing is known about lasting ids on other operating systems.
 func identifyFile(*os.File) (fileID, error) { return fileID{}, nil }

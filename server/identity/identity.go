@@ -17,17 +17,17 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Founder is one of the hosts that a cluster begins with.
+// Founder is a host at the birth of a cluster.
 type Founder struct {
 	ID          shard.HostID      `json:"id"`
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// Raft is the address at which other hosts reached it at the birth, empty where there was none.
+	// Raft is the address of the founder for other hosts at the birth, empty if the founder had none.
 	Raft string `json:"raft,omitempty"`
 }
 
-// Generation distinguishes a cluster from the one of which it was restored or recovered. It is zero in one that never
-// was. The first four bytes are its number, and the others are random.
+// Generation distinguishes a restored or recovered cluster from its origin. The generation of a cluster never
+// restored is zero. The first four bytes are the number of the generation, and the remaining bytes are random.
 type Generation [16]byte
 
 // NewGeneration draws the generation of a number.
@@ -37,7 +37,7 @@ func NewGeneration(number uint32) (g Generation) {
 	return g
 }
 
-// Number is one more with each cluster that is made of another one.
+// Number goes up by one with every cluster made of an earlier cluster.
 func (g Generation) Number() uint32 { return binary.BigEndian.Uint32(g[:]) }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -48,19 +48,19 @@ func (g *Generation) UnmarshalText(text []byte) error {
 	return (*hosts.Incarnation)(g).UnmarshalText(text)
 }
 
-// Birth is what was fixed when a cluster was born.
+// Birth is the set of facts fixed at the birth of a cluster.
 type Birth struct {
-	// Cluster is the id of the cluster; ClusterName is the name that it was made with, empty for none.
+	// Cluster is the id of the cluster; ClusterName is the name given at the birth, empty for none.
 	Cluster     string `json:"cluster"`
 	ClusterName string `json:"cluster_name,omitempty"`
 	// Shards is the number of data shards.
 	Shards int `json:"shards"`
-	// Founders are the hosts that the cluster began with, by id.
+	// Founders are the first hosts of the cluster, by id.
 	Founders []Founder `json:"founders"`
 }
 
-// NewBirth is that of a cluster of these founders. Its id follows from what it is made of: as each founder's
-// incarnation is random, no two births have the same.
+// NewBirth is the birth of a cluster of the given founders. The id of the cluster follows from the arguments: as the
+// incarnations of the founders are random, no two births have equal ids.
 func NewBirth(name string, shards int, founders []Founder) Birth {
 	h := sha256.New()
 	_, _ = io.WriteString(h, "signalbox cluster\x00"+name+"\x00"+strconv.Itoa(shards)+"\x00")
@@ -74,14 +74,14 @@ func NewBirth(name string, shards int, founders []Founder) Birth {
 	return Birth{Cluster: id, ClusterName: name, Shards: shards, Founders: founders}
 }
 
-// ClusterName returns the name that a cluster was made with, by its id.
+// ClusterName returns the name of a cluster, by its id.
 func ClusterName(id string) string { return id[:max(0, len(id)-len("-")-2*clusterIDBytes)] }
 
-// clusterIDBytes is the length of the part of a cluster's id that is not its name, before it is turned
-// into text. With a name of 32 bytes the id has 57, and 64 are possible.
+// clusterIDBytes is the length of the part of a cluster's id after the name, before the conversion to text. With a
+// name of 32 bytes the id has 57, and 64 are possible.
 const clusterIDBytes = 12
 
-// Founder returns the founder with a name, nil where there is none.
+// Founder returns the founder with a name, or nil.
 func (b *Birth) Founder(name string) *Founder {
 	i := slices.IndexFunc(b.Founders, func(f Founder) bool { return f.Name == name })
 	if i < 0 {
@@ -90,7 +90,7 @@ func (b *Birth) Founder(name string) *Founder {
 	return &b.Founders[i]
 }
 
-// Check returns what cannot be true of a birth.
+// Check returns an impossible fact of a birth.
 func (b *Birth) Check() error {
 	switch {
 	case len(b.Founders) == 0:
@@ -108,46 +108,45 @@ func (b *Birth) Check() error {
 	return nil
 }
 
-// Identity is whose a data directory is.
+// Identity is the identity of a data directory.
 type Identity struct {
 	HostName string `json:"host_name"`
-	// Incarnation is the directory's own, drawn when it was made.
+	// Incarnation is the directory's own, drawn when the directory was made.
 	Incarnation hosts.Incarnation `json:"incarnation"`
 	// Starts counts the starts on the directory.
 	Starts uint64 `json:"starts"`
 
-	// HostID is the host's, zero while it belongs to no cluster: then Birth is empty as well.
+	// HostID is the host's id, zero while the host belongs to no cluster: then Birth is empty as well.
 	HostID shard.HostID `json:"host_id"`
 	Birth
-	// Generation is that of the cluster.
+	// Generation is the generation of the cluster.
 	Generation Generation `json:"generation"`
-	// Hosts are those that the cluster had when this one joined, itself among them; none where it is a founder.
+	// Hosts are the hosts of the cluster when this host joined, including this host; nil for a founder.
 	Hosts []Founder `json:"hosts,omitempty"`
-	// Promise is to whom of the hosts that are named at birth this one has promised not to be born with any other: the
-	// incarnation of the one that decides. Zero where it has promised nothing.
+	// Promise is the incarnation of the decider of a birth: this host has promised to be born with no other decider.
+	// Promise is zero without a promise.
 	Promise hosts.Incarnation `json:"promise"`
 
-	// CreatedBy is the version of the program that made the directory, Created when.
+	// CreatedBy is the version of the program that made the directory, Created the time.
 	CreatedBy string    `json:"created_by"`
 	Created   time.Time `json:"created"`
-	// Started: the log was opened once, so it must be there.
+	// Started: the log was opened once, so the log must be there.
 	Started bool `json:"started"`
 }
 
 // Born reports whether the host belongs to a cluster.
 func (i *Identity) Born() bool { return i.HostID != 0 }
 
-// Joined reports whether the host belongs to a cluster that was there before it.
+// Joined reports whether the host belongs to a cluster older than the host.
 func (i *Identity) Joined() bool { return len(i.Hosts) > 0 }
 
-// Deployment is the number by which hosts of one cluster know each other's messages. It is not zero.
+// Deployment is the number by which hosts of one cluster know each other's messages. Deployment is not zero.
 func (i *Identity) Deployment() uint64 {
 	sum := sha256.Sum256([]byte("signalbox deployment\x00" + i.Cluster))
 	return binary.LittleEndian.Uint64(sum[:]) | 1
 }
 
-// First are the hosts of the cluster that the host knew of first: the founders, or those that were there when it
-// joined.
+// First are the first known hosts of the cluster: the founders, or the hosts at the time of the host's join.
 func (i *Identity) First() []Founder {
 	if i.Joined() {
 		return i.Hosts
@@ -155,7 +154,7 @@ func (i *Identity) First() []Founder {
 	return i.Founders
 }
 
-// check returns what cannot be true of an identity. A file that fails was not written by this program.
+// check returns an impossible fact of an identity. A file that fails the check was not written by this program.
 func (i *Identity) check() error {
 	switch {
 	case i.HostName == "" || i.Incarnation == (hosts.Incarnation{}):
@@ -170,7 +169,7 @@ func (i *Identity) check() error {
 	}
 	own := 0
 	for _, f := range slices.Concat(i.Founders, i.Hosts) {
-		// A host that has joined in the place of another one may have its name.
+		// A host that has replaced another host may have its name.
 		same := f.ID == i.HostID
 		if same && f.Name != i.HostName || same != (f.Incarnation == i.Incarnation) {
 			return fmt.Errorf("host %d is %s, incarnation %s, and host %d of the cluster is %s, incarnation %s",
@@ -186,8 +185,8 @@ func (i *Identity) check() error {
 	return nil
 }
 
-// checkBirth returns what cannot be true of the birth. A cluster that is restored begins with one host, whose id goes
-// on from those of before, and may have the id that it had.
+// checkBirth returns an impossible fact of the birth. A restored cluster begins with one host; the host's id goes on
+// from the ids before the restore, and the cluster may keep its old id.
 func (i *Identity) checkBirth() error {
 	if i.Generation == (Generation{}) {
 		return i.Birth.Check()
@@ -202,7 +201,7 @@ func (i *Identity) checkBirth() error {
 	return nil
 }
 
-// formatHosts shows founders as the settings write them.
+// formatHosts shows founders in the notation of the settings.
 func formatHosts(founders []Founder) string {
 	var list []string
 	for _, f := range founders {

@@ -11,14 +11,14 @@ import (
 // LevelName is the name of the record of the feature level.
 const LevelName = "level.json"
 
-// levelRecord says up to which feature level the data of the directory was written. A build that follows less cannot
-// use the directory, which installers of packages read here before they replace a newer build.
+// levelRecord says up to which feature level the data of the directory was written. A build for lower levels only
+// cannot use the directory. Installers of packages read the level here before they replace a newer build.
 type levelRecord struct {
 	Level level.Level `json:"level"`
 }
 
-// ReadLevel returns the highest feature level that a directory is known to have data of, 0 where no host has noted one.
-// It takes no lock, so it may be called while a host runs on the directory.
+// ReadLevel returns the highest known feature level of a directory's data, 0 if no host has noted a level. ReadLevel
+// takes no lock, so a host may run on the directory meanwhile.
 func ReadLevel(dir string) (level.Level, error) {
 	var r levelRecord
 	if err := readRecord(dir, LevelName, &r); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -27,8 +27,8 @@ func ReadLevel(dir string) (level.Level, error) {
 	return r.Level, nil
 }
 
-// NoteLevel notes that the data of the directory is of a feature level. A level that is not above the one on record
-// writes nothing, and a record that cannot be read is replaced: the log has the level too.
+// NoteLevel notes that the data of the directory is of a feature level. Levels up to the recorded level write
+// nothing. An unreadable record is replaced: the log has the level too.
 func (d *Directory) NoteLevel(l level.Level) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

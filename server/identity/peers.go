@@ -15,24 +15,23 @@ import (
 // ErrCopy: a host runs on an older copy of its data directory.
 var ErrCopy = errors.New("its data directory is an older copy")
 
-// Peers remembers of each incarnation of another host the newest start that was seen, and how far it has confirmed the
-// logs of its shards, and outlives a power failure with both: a host that comes with less runs on a copy of its
-// directory from before, and has forgotten what it confirmed since. Its methods may be called by many goroutines at
-// once.
+// Peers remembers, for every incarnation of other hosts, the newest start seen, and how far the host has confirmed
+// the logs of its shards. Both outlive a power failure. A host that comes with less runs on an older copy of its
+// directory, and has forgotten its later confirmations. Many goroutines at once may call the methods.
 type Peers struct {
 	dir string
 
 	mu   sync.Mutex
-	seen map[hosts.Incarnation]peer // guarded by mu, as is the file; its values are replaced, never written to
+	seen map[hosts.Incarnation]peer // guarded by mu, as is the file; values are replaced, never written to
 }
 
-// peer is what is remembered of an incarnation.
+// peer is the memory of one incarnation.
 type peer struct {
 	hosts.Start
 	Confirmed []hosts.Position `json:"confirmed,omitempty"`
 }
 
-// OpenPeers reads what the directory remembers of other hosts: nothing where there is no such file yet.
+// OpenPeers reads the directory's memory of other hosts: an empty memory if the file does not exist yet.
 func (d *Directory) OpenPeers() (*Peers, error) {
 	p := &Peers{dir: d.path, seen: make(map[hosts.Incarnation]peer)}
 	err := readRecord(d.path, PeersName, &p.seen)
@@ -47,22 +46,22 @@ func (d *Directory) OpenPeers() (*Peers, error) {
 	return nil, fmt.Errorf("identity: %s: %w", filepath.Join(d.path, PeersName), err)
 }
 
-// Newest is the newest start that was seen of an incarnation, a zero one where none was.
+// Newest is the newest start seen of an incarnation, zero for an unseen incarnation.
 func (p *Peers) Newest(incarnation hosts.Incarnation) hosts.Start {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen[incarnation].Start
 }
 
-// Confirmed is what an incarnation has confirmed, as far as it was written down.
+// Confirmed is how far an incarnation has confirmed logs, as far as written down.
 func (p *Peers) Confirmed(incarnation hosts.Incarnation) []hosts.Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen[incarnation].Confirmed
 }
 
-// See takes a start of another host over. It returns ErrCopy where a newer one of that incarnation was seen, and
-// another error where the start could not be written down: then the host must not be let in.
+// See records a start of another host. See returns ErrCopy after a newer start of the incarnation, and a different
+// error if the start could not be written down: then the host must not be let in.
 func (p *Peers) See(incarnation hosts.Incarnation, start hosts.Start) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +77,7 @@ func (p *Peers) See(incarnation hosts.Incarnation, start hosts.Start) error {
 	return p.write("write down the start of another host", map[hosts.Incarnation]peer{incarnation: next})
 }
 
-// Confirm writes down what hosts have confirmed, where that is not what is known.
+// Confirm writes down how far hosts have confirmed logs, if the positions have changed.
 func (p *Peers) Confirm(all map[hosts.Incarnation][]hosts.Position) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,7 +95,7 @@ func (p *Peers) Confirm(all map[hosts.Incarnation][]hosts.Position) error {
 	return p.write("write down what other hosts have confirmed", changed)
 }
 
-// Forget drops what is remembered of an incarnation that will never be let in again.
+// Forget drops the memory of an incarnation that will never be let in again.
 func (p *Peers) Forget(incarnation hosts.Incarnation) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +105,7 @@ func (p *Peers) Forget(incarnation hosts.Incarnation) error {
 	return p.write("forget an expelled host", map[hosts.Incarnation]peer{incarnation: {}})
 }
 
-// write replaces what is remembered of some incarnations, by nothing where the start is zero. The lock is held.
+// write replaces the memory of some incarnations, and drops incarnations with a zero start. The lock is held.
 func (p *Peers) write(what string, changed map[hosts.Incarnation]peer) error {
 	next := maps.Clone(p.seen)
 	maps.Copy(next, changed)

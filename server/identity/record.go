@@ -13,26 +13,25 @@ import (
 )
 
 const (
-	// Format is the version of the data directory that this program writes, and the only one that it reads. It stands
-	// for everything in the directory. In format 1 a host had no incarnation.
+	// Format is the version of the data directory: this program writes and reads no other version. Format stands for
+	// all files of the directory. In format 1 a host had no incarnation.
 	Format = 2
 
-	// temporarySuffix is behind the name of a record that is being written.
+	// temporarySuffix is behind the name of a half-written record.
 	temporarySuffix = ".new"
 
 	maxRecordBytes = 1 << 20
 )
 
-// envelope is the file of a record: what a reader needs before it may trust the rest, and the rest.
+// envelope is the file of a record: the facts needed before a reader may trust the content, and the content.
 type envelope struct {
 	Format int `json:"format"`
-	// SHA256 is that of the content without the white space in it.
+	// SHA256 is the sum of the content without its white space.
 	SHA256  string          `json:"sha256"`
 	Content json.RawMessage `json:"content"`
 }
 
-// readRecord reads a record of a directory. A file that is not there is fs.ErrNotExist, and one that cannot be trusted
-// ErrDamaged.
+// readRecord reads a record of a directory. A missing file is fs.ErrNotExist, an untrustworthy file ErrDamaged.
 func readRecord(dir, name string, into any) error {
 	file, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
@@ -46,8 +45,8 @@ func readRecord(dir, name string, into any) error {
 	return decode(text, into)
 }
 
-// decode reads the text of a record. The format comes first: what another one means by the rest is not for this program
-// to say.
+// decode reads the text of a record. The format is checked first: this program cannot know how a different format is
+// to be read.
 func decode(text []byte, into any) error {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil {
@@ -91,7 +90,7 @@ func encode(content any) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// checksum is that of JSON without its white space, so that the file may be indented for people.
+// checksum is the sum of JSON without its white space, so the file may be indented for people.
 func checksum(body []byte) (string, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, body); err != nil {
@@ -101,8 +100,8 @@ func checksum(body []byte) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// writeRecord puts a record into a directory: when it returns nil the record outlives a power failure, and whatever
-// happens before, the directory has the old one or none.
+// writeRecord puts a record into a directory: when writeRecord returns nil, the record outlives a power failure;
+// before, the directory has the old record or none.
 func writeRecord(dir, name string, content any) error {
 	text, err := encode(content)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// writeWhole writes a file of a directory, all of it or nothing. The file before it stays under the temporary name: its
-// blocks hold room for the next one, which is written into them. So a disk that others have filled since keeps no
-// record from being replaced.
+// writeWhole writes a file of a directory, whole or not at all. The old file stays under the temporary name: the
+// blocks of the old file hold room for the next file, which is written into them. So records can be replaced even on
+// a disk filled up by other programs.
 func writeWhole(dir, name string, text []byte, mode fs.FileMode) error {
 	path, temporary := filepath.Join(dir, name), filepath.Join(dir, name+temporarySuffix)
 	if err := writeInto(temporary, text, mode); err != nil {
@@ -18,19 +18,19 @@ func writeWhole(dir, name string, text []byte, mode fs.FileMode) error {
 	if exchange(temporary, path) == nil {
 		return syncDirectory(dir)
 	}
-	// There is no file yet, or the file system exchanges none.
+	// The file does not exist yet, or the file system has no exchange.
 	if err := os.Rename(temporary, path); err != nil {
 		return err
 	}
 	if err := syncDirectory(dir); err != nil {
 		return err
 	}
-	_ = writeInto(temporary, make([]byte, len(text)), mode) // without it the next record needs room of its own
+	_ = writeInto(temporary, make([]byte, len(text)), mode) // without room held here the next record needs new room
 	return nil
 }
 
-// writeFresh writes a file of a directory, all of it or nothing, and into a file that was not there before: its content
-// is made when that file is there. A file under the temporary name holds the room of the next one, and goes first.
+// writeFresh writes a file of a directory, whole or not at all, and always into a new file: content is called when
+// the new file exists. A file under the temporary name holds the room for the next file, and is removed first.
 func writeFresh(dir, name string, mode fs.FileMode, content func(*os.File) ([]byte, error)) error {
 	path, temporary := filepath.Join(dir, name), filepath.Join(dir, name+temporarySuffix)
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -57,15 +57,15 @@ func writeFresh(dir, name string, mode fs.FileMode, content func(*os.File) ([]by
 	return nil
 }
 
-// holdRoom holds room for the next file of a name. Without any that one needs room of its own.
+// holdRoom holds room for the next file of a name. Without held room the next file needs new room.
 func holdRoom(dir, name string, bytes int) {
 	_ = writeInto(filepath.Join(dir, name+temporarySuffix), make([]byte, bytes), 0o640)
 }
 
-// heldBytes is what is held for a small file.
+// heldBytes is the room held for a small file.
 const heldBytes = 4096
 
-// writeInto replaces the content of a file, in the blocks that it has, and makes that durable.
+// writeInto replaces the content of a file, in the file's own blocks, and makes the content durable.
 func writeInto(path string, text []byte, mode fs.FileMode) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, mode)
 	if err != nil {

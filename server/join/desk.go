@@ -16,50 +16,51 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Cluster is what a host knows of its cluster. Its methods may be called by many goroutines at once.
+// Cluster is a host's view of its cluster. Many goroutines at once may call the methods.
 type Cluster interface {
-	// Leader is the host that leads the meta shard, as far as this one knows; zero: none.
+	// Leader is the leader of the meta shard, as far as this host knows; zero for none.
 	Leader() shard.HostID
-	// Records are the hosts, and the shard time by which join tokens are judged. Not ok: there are none yet.
+	// Records are the hosts, and the shard time by which join tokens are judged. ok is false without records.
 	Records() (records *hosts.Records, now uint64, ok bool)
-	// Hears reports whether a host has answered lately. It is asked at the leader.
+	// Hears reports whether a host has answered lately. The desk asks at the leader.
 	Hears(id shard.HostID) bool
-	// Join proposes that a host belongs to the cluster, and returns the answer once this host has applied it. An error
-	// says that the outcome is not known.
+	// Join proposes that a host belongs to the cluster, and returns the answer once this host has applied the
+	// command. After an error the outcome is unknown.
 	Join(ctx context.Context, j hosts.Join) (hosts.Answer, error)
 }
 
-// Config is what a Desk needs.
+// Config is the configuration of a Desk.
 type Config struct {
 	Self shard.HostID
-	// Birth and Generation are those of the cluster.
+	// Birth and Generation are the cluster's.
 	Birth      identity.Birth
 	Generation identity.Generation
-	// Secret is shared by the hosts; none where it is empty.
+	// Secret is shared by the hosts; empty for no secret.
 	Secret  []byte
 	Cluster Cluster
 }
 
-// Desk answers hosts that want to join. Its methods may be called by many goroutines at once.
+// Desk answers hosts that ask to join. Many goroutines at once may call the methods.
 type Desk struct{ config Config }
 
-// NewDesk returns one.
+// NewDesk returns a Desk.
 func NewDesk(c Config) *Desk { return &Desk{config: c} }
 
 const (
-	// fallsSilentWithin is how long a host that is to be replaced may still be heard: it may have died just now.
+	// fallsSilentWithin is how long the host to be replaced may still be heard, because the host may have died just
+	// now.
 	fallsSilentWithin = 3 * time.Second
-	// hearEvery is how often it is looked whether it is.
+	// hearEvery is how often the desk looks whether the host is still heard.
 	hearEvery = 50 * time.Millisecond
 )
 
-// Caller is the other end of a connection over which a host asks to join: it has no name yet.
+// Caller is the remote end of a connection on which a host asks to join: the remote end has no name yet.
 type Caller struct {
 	Transcript  Transcript
-	Certificate *x509.Certificate // that an authority of the hosts has signed; nil without TLS
+	Certificate *x509.Certificate // signed by an authority of the hosts; nil without TLS
 }
 
-// Answer answers a request of a host that has no name yet.
+// Answer answers a request of a host without a name.
 func (d *Desk) Answer(ctx context.Context, from Caller, payload []byte) ([]byte, error) {
 	var r request
 	if err := decode(payload, &r); err != nil {
@@ -93,13 +94,13 @@ func (d *Desk) answer(ctx context.Context, from *Caller, r *request) answer {
 	return d.admit(ctx, from, r, &ask, proof)
 }
 
-// shown is how a host has shown that it may join.
+// shown is how a host has shown its right to join.
 type shown struct {
-	token string // the id, empty where it has none
-	key   []byte // what the grant is sealed under; none: it is not
+	token string // the id, empty without a token
+	key   []byte // the grant is sealed under key; without a key the grant is not sealed
 }
 
-// check returns why a host may not join, in words for who looks after it, empty where it may.
+// check returns why a host may not join, in words for the host's operator; empty if the host may join.
 func (d *Desk) check(from *Caller, r *request, ask *Ask, records *hosts.Records, now uint64) (s shown,
 	why string) {
 	c := &d.config
@@ -132,7 +133,7 @@ func (d *Desk) check(from *Caller, r *request, ask *Ask, records *hosts.Records,
 	return s, ""
 }
 
-// compare returns how what the host expects of the cluster differs from what it is.
+// compare returns how the cluster differs from the host's expectations.
 func (d *Desk) compare(ask *Ask) string {
 	birth := &d.config.Birth
 	if err := level.CheckBuild(ask.Level, ask.Version); err != nil {
@@ -151,7 +152,7 @@ func (d *Desk) compare(ask *Ask) string {
 	return ""
 }
 
-// admit has the cluster take a host in that has shown that it may join.
+// admit has the cluster take in a host that has shown its right to join.
 func (d *Desk) admit(ctx context.Context, from *Caller, r *request, ask *Ask, by shown) answer {
 	domain, err := host.ParseDomain(ask.Domain)
 	if err != nil {
@@ -179,12 +180,12 @@ func (d *Desk) admit(ctx context.Context, from *Caller, r *request, ask *Ask, by
 	return answer{Grant: sealed}
 }
 
-// isTransient reports whether the same command may have another answer later.
+// isTransient reports whether the command may have a different answer later.
 func isTransient(s protocol.Status) bool {
 	return s == protocol.StatusUnavailable || s == protocol.StatusOverloaded || s == protocol.StatusUnsupported
 }
 
-// hearsReplaced reports whether the host that is to be replaced is alive. It waits a moment for it to fall silent.
+// hearsReplaced reports whether the host to be replaced is alive, after waiting a moment for the host to fall silent.
 func (d *Desk) hearsReplaced(ctx context.Context, ask *Ask) bool {
 	if ask.Replace == "" {
 		return false
@@ -194,7 +195,7 @@ func (d *Desk) hearsReplaced(ctx context.Context, ask *Ask) bool {
 	for {
 		records, _, ok := d.config.Cluster.Records()
 		if !ok || records.Incarnated(ask.Incarnation) != nil {
-			return false // it has joined already
+			return false // joined before
 		}
 		if old := records.Named(ask.Replace); old == nil || !d.config.Cluster.Hears(old.ID) {
 			return false
@@ -207,7 +208,7 @@ func (d *Desk) hearsReplaced(ctx context.Context, ask *Ask) bool {
 	}
 }
 
-// grant is that of a host which is on record now.
+// grant is the grant of a host on record.
 func (d *Desk) grant(id shard.HostID, by shown) *Grant {
 	g := &Grant{Host: id, Birth: d.config.Birth, Generation: d.config.Generation}
 	records, _, _ := d.config.Cluster.Records()

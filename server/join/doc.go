@@ -1,28 +1,29 @@
-// Package join makes a host with a new data directory one of the hosts of a cluster that is there.
+// Package join makes a host with a new data directory a host of an existing cluster.
 //
-// # How it goes
+// # How a join goes
 //
-//  1. The newcomer has drawn an incarnation, which is in its directory, before it asks any host of the cluster for
-//     admission, again and again, over a connection on which it is unnamed (Runner).
-//  2. A host that does not lead the meta shard answers with the address of the one that does. That one checks that the
-//     newcomer may join, and proposes it to the meta shard (Desk). Whether it fits is for the records to say.
-//  3. The answer is a Grant: the newcomer's id, what was fixed at the birth of the cluster, and where its hosts are.
-//     The newcomer writes it into its directory, and belongs to the cluster from then on. Replicas are given to it
-//     later, by the governor.
+//  1. The newcomer draws an incarnation into its directory. Then the newcomer asks hosts of the cluster for
+//     admission, again and again, over a connection on which the newcomer is unnamed (Runner).
+//  2. A host that does not lead the meta shard answers with the leader's address. The leader checks that the newcomer
+//     may join, and proposes the newcomer to the meta shard (Desk). The records decide whether the newcomer fits.
+//  3. The answer is a Grant: the newcomer's id, the facts fixed at the birth of the cluster, and the addresses of its
+//     hosts. The newcomer writes the grant into its directory, and belongs to the cluster from then on. The governor
+//     gives the newcomer replicas later.
 //
-// A join that was asked for before, by the same incarnation, has the same answer. So whenever the newcomer or the
-// leader dies, the newcomer asks again, or finds in its directory that it need not.
+// A repeated join of one incarnation gets the earlier answer. So whenever the newcomer or the leader dies, the
+// newcomer asks again, or finds in its directory that the join is done.
 //
 // # Who may join
 //
-// Where hosts use TLS, a newcomer shows a certificate of their authority that has its name. Otherwise it proves that it
-// has a join token (Token), or the secret of the cluster, with which it could write to the log anyway. Where hosts have
-// neither certificates nor a secret, who reaches them may join, as who reaches them may do everything.
+// If hosts use TLS, a newcomer shows a certificate of their authority, with the newcomer's name. Without TLS a
+// newcomer proves possession of a join token (Token), or of the secret of the cluster; a holder of the secret could
+// write to the log anyway. If hosts have neither certificates nor a secret, everything that reaches them may join,
+// because everything that reaches them may do everything.
 //
-// A proof is made under a key that follows from the token or the secret and from what both sides have drawn at random
-// for the connection, over all that the newcomer says of itself. The grant is sealed under another such key: so the
-// newcomer knows that it comes from a host which has the token, and the secret of the cluster can travel in it. A token
-// is good for one incarnation.
+// A proof is made under a key derived from the token or the secret and from random bytes drawn by both sides for the
+// connection; the proof covers all statements of the newcomer. The grant is sealed under a second derived key: so the
+// newcomer knows that the grant comes from a host with the token, and the grant can contain the secret of the
+// cluster. A token is good for a single incarnation.
 //
 // Where to start reading: Desk in desk.go answers, Runner in runner.go asks, proof.go has the keys.
 package join

@@ -11,40 +11,40 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Ask is what a host that wants to join says of itself.
+// Ask is a newcomer's statement about itself.
 type Ask struct {
 	Name        string            `json:"name"`
 	Incarnation hosts.Incarnation `json:"incarnation"`
-	// ClusterName and Shards are what its settings say of the cluster; no shards where they say nothing.
+	// ClusterName and Shards are the newcomer's settings about the cluster; zero shards if the settings do not say.
 	ClusterName string `json:"cluster_name,omitempty"`
 	Shards      int    `json:"shards,omitempty"`
-	// Raft, Client and Admin are where it will be reached.
+	// Raft, Client and Admin are the addresses of the newcomer.
 	Raft   string `json:"raft"`
 	Client string `json:"client"`
 	Admin  string `json:"admin,omitempty"`
-	// Domain is its failure domain, as host.ParseDomain reads it.
+	// Domain is the newcomer's failure domain, in the notation of host.ParseDomain.
 	Domain  string      `json:"failure_domain,omitempty"`
 	Version string      `json:"version"`
 	Level   level.Level `json:"level"`
-	// Replace names the host whose place it takes, empty for none.
+	// Replace names the host that the newcomer replaces, empty for none.
 	Replace string `json:"replace,omitempty"`
 }
 
-// Grant is what a host that has joined needs to take part.
+// Grant is everything a newly joined host needs to take part.
 type Grant struct {
 	Host       shard.HostID        `json:"host"`
 	Birth      identity.Birth      `json:"birth"`
 	Generation identity.Generation `json:"generation"`
-	// Hosts are those of the cluster, this one among them, by id.
+	// Hosts are the hosts of the cluster, the new host among them, by id.
 	Hosts []identity.Founder `json:"hosts"`
-	// Secret is that of the cluster. It is only in a grant that is sealed for the holder of a join token.
+	// Secret is the secret of the cluster. Only a grant sealed for the holder of a join token has the secret.
 	Secret []byte `json:"secret,omitempty"`
 }
 
-// request is an Ask on its way, with its proofs.
+// request is an Ask on the wire, with its proofs.
 type request struct {
 	Ask json.RawMessage `json:"join"`
-	// Token is the id of the join token, empty where there is none.
+	// Token is the id of the join token, empty without a token.
 	Token       string `json:"token,omitempty"`
 	TokenProof  []byte `json:"token_proof,omitempty"`
 	SecretProof []byte `json:"secret_proof,omitempty"`
@@ -53,15 +53,15 @@ type request struct {
 // IsRequest reports whether a request of another host asks to join.
 func IsRequest(payload []byte) bool { return bytes.HasPrefix(payload, []byte(`{"join":`)) }
 
-// answer is one of four things.
+// answer has a single field set.
 type answer struct {
-	// Grant is that of a host which belongs to the cluster now: the JSON of a Grant, sealed where there is a key.
+	// Grant is the grant of an admitted host: the JSON of a Grant, sealed if there is a key.
 	Grant []byte `json:"grant,omitempty"`
 	// Leader is the address of the host to ask.
 	Leader string `json:"leader,omitempty"`
-	// Later is why there is no answer now.
+	// Later is why the host has to ask again later.
 	Later string `json:"later,omitempty"`
-	// Refusal is why the host cannot join, with what to do instead.
+	// Refusal is why the host cannot join, with the way out.
 	Refusal string `json:"refusal,omitempty"`
 }
 

@@ -11,23 +11,23 @@ import (
 	"fmt"
 )
 
-// Transcript is a digest of what both sides have drawn at random for a connection. What is proved or sealed under it is
-// worth nothing on another one.
+// Transcript is a digest of the random bytes drawn by both sides for a connection. Proofs and seals made under a
+// Transcript are worthless on other connections.
 type Transcript [32]byte
 
-// The labels keep what is made for one purpose from being of use for another.
+// The labels keep a key for one purpose from being of use for another purpose.
 const (
 	tokenLabel  = "signalbox join token"
 	secretLabel = "signalbox join secret"
 	grantLabel  = "signalbox join grant"
 )
 
-// key is what only those can draw who know what it is made from.
+// key is a key that only holders of the token or the secret can derive.
 func (t Transcript) key(from []byte, label string) ([]byte, error) {
 	return hkdf.Key(sha256.New, from, t[:], label, sha256.Size)
 }
 
-// prove returns what only one who knows a token or a secret can make of an ask.
+// prove returns a proof for an ask, which only a holder of the token or the secret can make.
 func (t Transcript) prove(from []byte, label string, ask []byte) ([]byte, error) {
 	key, err := t.key(from, label)
 	if err != nil {
@@ -38,13 +38,13 @@ func (t Transcript) prove(from []byte, label string, ask []byte) ([]byte, error)
 	return mac.Sum(nil), nil
 }
 
-// proves reports whether a proof is the one that is expected.
+// proves reports whether a proof is the expected proof.
 func (t Transcript) proves(from []byte, label string, ask, proof []byte) bool {
 	expected, err := t.prove(from, label, ask)
 	return err == nil && hmac.Equal(expected, proof)
 }
 
-// sealer returns what seals the grant for an ask.
+// sealer returns the cipher for the grant of an ask.
 func (t Transcript) sealer(from []byte) (cipher.AEAD, error) {
 	key, err := t.key(from, grantLabel)
 	if err != nil {
@@ -57,7 +57,7 @@ func (t Transcript) sealer(from []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// seal returns the grant for an ask as it travels: sealed where there is something to draw a key from.
+// seal returns the grant for an ask in the form for the wire: sealed if from is not empty.
 func (t Transcript) seal(from, ask []byte, g *Grant) ([]byte, error) {
 	text, err := json.Marshal(g)
 	if err != nil || len(from) == 0 {
@@ -70,10 +70,10 @@ func (t Transcript) seal(from, ask []byte, g *Grant) ([]byte, error) {
 	return sealer.Seal(nil, nil, text, ask), nil
 }
 
-// errGrant: what answers is not of the cluster, or does not know what was proved.
+// errGrant: the answering host is not of the cluster, or does not know the proved token or secret.
 var errGrant = errors.New("join: the answer is not of a host that knows the join token, or the secret of the cluster")
 
-// open reads what seal has made.
+// open reads the output of seal.
 func (t Transcript) open(from, ask, sealed []byte) (g Grant, err error) {
 	if len(from) > 0 {
 		sealer, err := t.sealer(from)

@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// askTimeout bounds how long one host is waited for. The leader may wait for a host to fall silent.
+	// askTimeout bounds the wait for a single host. The leader may wait for a host to fall silent.
 	askTimeout = fallsSilentWithin + 5*time.Second
 	// pause is how long a host waits between rounds.
 	pause = 250 * time.Millisecond
-	// maxRedirects is how often one host after the other may name another one as the leader.
+	// maxRedirects is how often, in a row, a host may name a different host as the leader.
 	maxRedirects = 2
 )
 
-// Call calls the host at an address with a request that is made for the connection, and returns its answer.
+// Call calls the host at an address with a request made for the connection, and returns its answer.
 type Call func(ctx context.Context, address string, request func(Transcript) ([]byte, error)) (answer []byte,
 	err error)
 
-// Record is what a host must not forget of its joining. Each change is durable when the method returns; one that has
-// failed may have been made. *identity.Directory implements it.
+// Record is the durable memory of a join. A change is durable when the method returns; a failed change may have been
+// made. *identity.Directory implements Record.
 type Record interface {
 	// KeepSecret keeps the secret of the cluster.
 	KeepSecret(secret []byte) error
-	// Join makes the host one of those of the cluster.
+	// Join makes the host a host of the cluster.
 	Join(identity.Admission) error
 }
 
-// Newcomer is a host that wants to join.
+// Newcomer is a host that asks to join.
 type Newcomer struct {
 	Ask Ask
-	// Addresses are those of hosts of the cluster, any of them.
+	// Addresses are addresses of hosts of the cluster, in an arbitrary selection.
 	Addresses []string
-	// Token is nil where the host has none. Secret is that of the cluster, empty where the host was given none.
+	// Token is nil without a token. Secret is the secret of the cluster, empty if the host was not given the secret.
 	Token  *Token
 	Secret []byte
 	Record Record
@@ -50,7 +50,7 @@ type Newcomer struct {
 
 // Refused is the error of a host that cannot join.
 type Refused struct {
-	// Address is that of the host which has said so.
+	// Address is the address of the refusing host.
 	Address, Text string
 }
 
@@ -65,20 +65,20 @@ type Runner struct {
 	awaited  atomic.Pointer[string]
 }
 
-// NewRunner returns one.
+// NewRunner returns a Runner.
 func NewRunner(n Newcomer) *Runner {
 	r := &Runner{newcomer: n}
 	r.note("it asks " + strings.Join(n.Addresses, ", ") + " to let it join")
 	return r
 }
 
-// Awaited says what keeps the host from being of the cluster.
+// Awaited says what keeps the host out of the cluster.
 func (r *Runner) Awaited() string { return *r.awaited.Load() }
 
 func (r *Runner) note(text string) { r.awaited.Store(&text) }
 
-// Run asks until the host is of the cluster, and returns what it was granted. The error is a *Refused, that of the
-// context, or of the directory.
+// Run asks until the host is of the cluster, and returns the grant. The error is a *Refused, the context's error, or
+// the directory's.
 func (r *Runner) Run(ctx context.Context) (Grant, error) {
 	for first := true; ; first = false {
 		var failures []string
@@ -104,7 +104,7 @@ func (r *Runner) Run(ctx context.Context) (Grant, error) {
 	}
 }
 
-// keep writes down what the host was granted. The secret comes first: where the host is of the cluster, it has it.
+// keep writes the grant down. The secret comes first, so a host of the cluster always has the secret.
 func (r *Runner) keep(g *Grant) error {
 	if len(g.Secret) > 0 && len(r.newcomer.Secret) == 0 {
 		if err := r.newcomer.Record.KeepSecret(g.Secret); err != nil {
@@ -116,7 +116,7 @@ func (r *Runner) keep(g *Grant) error {
 	})
 }
 
-// askAt asks the host at an address, and then the one that it names as the leader.
+// askAt asks the host at an address, and then the leader named in the answer.
 func (r *Runner) askAt(ctx context.Context, address string) (g Grant, err error) {
 	for range 1 + maxRedirects {
 		g, leader, err := r.ask(ctx, address)
@@ -128,7 +128,7 @@ func (r *Runner) askAt(ctx context.Context, address string) (g Grant, err error)
 	return g, fmt.Errorf("%s: the hosts do not agree on who leads them", address)
 }
 
-// ask asks one host. It returns the address of the leader where that is another one.
+// ask asks a single host. leader is the address of the leader, if the leader is not the asked host.
 func (r *Runner) ask(ctx context.Context, address string) (g Grant, leader string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -178,7 +178,7 @@ func (r *Runner) request(t Transcript, ask []byte) (_ []byte, err error) {
 	return json.Marshal(made)
 }
 
-// sealedUnder is what the grant is sealed under: see Desk.check.
+// sealedUnder is the secret from which the key of the grant is derived: see Desk.check.
 func (n *Newcomer) sealedUnder() []byte {
 	if n.Token != nil {
 		hash := n.Token.Hash()

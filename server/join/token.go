@@ -26,16 +26,17 @@ func Authorities(text []byte) (all []Authority) {
 	}
 }
 
-// Token lets one host join. The meta shard has its id and its hash; the token itself is shown once, to who made it.
+// Token lets a single host join. The meta shard has the token's id and hash; the token itself is shown once, to the
+// maker of the token.
 type Token struct {
 	ID     string
 	secret []byte
-	// Authority is that of the hosts' certificates, zero where hosts do not use TLS.
+	// Authority is the authority of the hosts' certificates, zero if hosts do not use TLS.
 	Authority Authority
 }
 
 const (
-	// TokenPrefix is what the text of every join token begins with.
+	// TokenPrefix is the beginning of every join token's text.
 	TokenPrefix = "sbj."
 	// tokenSecretBytes is the length of the secret.
 	tokenSecretBytes = 32
@@ -43,17 +44,18 @@ const (
 	tokenIDLetters = 10
 )
 
-// NewToken draws a join token for a cluster whose hosts have certificates of this authority; zero: they have none.
+// NewToken draws a join token for a cluster whose hosts have certificates of the given authority; zero without
+// certificates.
 func NewToken(authority Authority) Token {
 	secret := make([]byte, tokenSecretBytes)
 	_, _ = rand.Read(secret) // never fails
 	return Token{ID: strings.ToLower(rand.Text()[:tokenIDLetters]), secret: secret, Authority: authority}
 }
 
-// Hash is what the meta shard keeps of the token. It is also what proofs are made from.
+// Hash is the meta shard's knowledge of the token. Proofs are made from the hash too.
 func (t *Token) Hash() [32]byte { return sha256.Sum256(t.secret) }
 
-// String returns the token as it is given to a host.
+// String returns the token in the form given to a host.
 func (t *Token) String() string {
 	parts := []string{t.ID, base64.RawURLEncoding.EncodeToString(t.secret)}
 	if t.Authority != (Authority{}) {
@@ -65,7 +67,7 @@ func (t *Token) String() string {
 var errToken = errors.New("it is no join token, which begins with " + TokenPrefix + " and which signalbox host " +
 	"join-token makes")
 
-// ParseToken reads what String returns.
+// ParseToken reads the result of String.
 func ParseToken(text string) (t Token, err error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), TokenPrefix)
 	parts := strings.Split(rest, ".")
@@ -87,8 +89,8 @@ func ParseToken(text string) (t Token, err error) {
 	return t, nil
 }
 
-// CheckAuthorities returns what is wrong with the authorities by which a host is to know the others: the token says
-// which one they have.
+// CheckAuthorities compares the authorities trusted by a host with the authority named in the token, and returns the
+// difference.
 func (t *Token) CheckAuthorities(trusted []Authority) error {
 	switch {
 	case t.Authority == (Authority{}) || slices.Contains(trusted, t.Authority):

@@ -6,13 +6,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Start says that a session's creation was committed, for a client at that holder. It is called where
-// the creation is applied, in the order of the log. Closed means that
-// the client has gone meanwhile: the session is on record as detached, and unless its client learned
-// its id no client will ever attach it.
+// Start reports the commit of a session's creation for a client at the holder. It is called when the creation is
+// applied, in the order of the log. Closed means that the client has gone meanwhile: the session is on record as
+// detached, and unless its client learned the id no client will ever attach the session.
 //
-// Where the walk over the machine's sessions was faster the session may be known already, and then even
-// be Expiring, or attached by a client that guessed its id: OutOfSequence.
+// If the walk over the machine's sessions was faster, the session may be known already, and may even be Expiring, or
+// attached by a client that guessed the id: OutOfSequence.
 func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Duration, h *Holder, seq uint64,
 	now time.Time) Verdict {
 	t.mu.Lock()
@@ -42,11 +41,11 @@ func (t *Table) Start(id shard.SessionID, node shard.NodeID, timeout time.Durati
 	return Attached
 }
 
-// Attach attaches a session that is there over the holder, after its key was checked. If it was
-// attached over another holder it is lost to that one, which must be notified. Only with Attached has
-// anything changed.
+// Attach attaches a known session over the holder, after its key was checked. If the session was attached over
+// another holder, the other holder has lost the session and must be notified. Every verdict except Attached means
+// that nothing has changed.
 //
-// A STRICT attach is one before which a barrier was made that was begun after the request was read.
+// Before a STRICT attach the caller makes a barrier, which must begin after the request was read.
 func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time) (lost *Holder, v Verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -73,13 +72,13 @@ func (t *Table) Attach(id shard.SessionID, h *Holder, seq uint64, now time.Time)
 	if s.group == g {
 		return nil, Attached
 	}
-	lost = t.lose(s) // which may have been heard after now
+	lost = t.lose(s) // the old holder may have been heard after now
 	t.attach(s, g)
 	return lost, Attached
 }
 
-// SetTimeout says that a changed timeout of a session was committed. It is called before the change is
-// answered, and counts as hearing of the client.
+// SetTimeout reports the commit of a changed timeout of a session. It is called before the change is answered, and
+// counts as hearing of the client.
 func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,8 +97,8 @@ func (t *Table) SetTimeout(id shard.SessionID, timeout time.Duration, now time.T
 	}
 }
 
-// Remove says that a session has ended, whatever the reason. If it was attached its holder is
-// returned, and the client must be notified; the answer to its own request to end the session does that.
+// Remove reports that a session has ended, whatever the reason. If the session was attached, Remove returns its
+// holder, and the client must be notified; the answer to a client's own request to end the session is such a notice.
 func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,8 +115,8 @@ func (t *Table) Remove(id shard.SessionID) (lost *Holder) {
 	return lost
 }
 
-// Withdraw detaches a session from a holder that it is attached over and that may not have it any longer, and reports
-// whether it was: the caller must report that to its client then.
+// Withdraw detaches a session from a holder that may not have the session any longer. It returns false if the session
+// was not attached over the holder; otherwise the caller must notify the client.
 func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,10 +129,10 @@ func (t *Table) Withdraw(id shard.SessionID, h *Holder) bool {
 	return true
 }
 
-// Detach detaches a session from the holder that it is attached over, because its client asked for that in a request
-// that was read before now. Where left is above zero and below the timeout, the session stays alive for that long only.
-// It returns false where the session is not attached over the holder. The client need not be notified: it counts no
-// pong for the session from its asking on.
+// Detach detaches a session from its holder, because the client asked for the end of the attachment in a request that
+// was read before now. If left is above zero and below the timeout, the session stays alive only for the time left.
+// Detach returns false if the session is not attached over the holder. The client need not be notified: from its
+// request on it counts no pong for the session.
 func (t *Table) Detach(id shard.SessionID, h *Holder, left time.Duration, now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,31 +165,32 @@ func (t *Table) detachAll(h *Holder, now time.Time) {
 	t.dissolveIfEmpty(g)
 }
 
-// setDetached puts a session that has no place among the timers, as detached.
+// setDetached adds a session without a place to the timers, as detached.
 func (t *Table) setDetached(s *session, at instant) {
 	t.become(s, detached)
 	s.at = at
 	t.timers.push(s)
 }
 
-// Verdict is what became of an attach.
+// Verdict is the result of an attach.
 type Verdict uint8
 
 const (
-	// Attached: the session is attached over the holder. Its client may be answered so.
+	// Attached: the session is attached over the holder, and the client may be answered so.
 	Attached Verdict = 1
-	// NotLeading: this host does not lead the shard. Say where the leader is.
+	// NotLeading: this host does not lead the shard. The answer should name the leader.
 	NotLeading Verdict = 2
-	// Restoring: this host has just begun to lead and does not know all sessions yet. Try again soon.
+	// Restoring: this host has just begun to lead and does not know all sessions yet. The caller should try again
+	// soon.
 	Restoring Verdict = 3
-	// Unknown: there is no such session: it is over.
+	// Unknown: there is no session of the id, so the session is over.
 	Unknown Verdict = 4
-	// OutOfSequence: a later attach of the same session came before this one. Nothing changed.
+	// OutOfSequence: a later attach of the session came before this attach. Nothing changed.
 	OutOfSequence Verdict = 5
-	// Expiring: the session's time is up and its end is proposed. Whether it ends is not certain; try
-	// again when the outcome is known, or let the client do so.
+	// Expiring: the session's time is up and its end is proposed. The end is not certain: the caller or the client
+	// should try again when the outcome is known.
 	Expiring Verdict = 6
-	// NotFresh: this host cannot vouch for anything now. Make a barrier, then try again.
+	// NotFresh: this host cannot vouch for anything now. The caller should make a barrier, then try again.
 	NotFresh Verdict = 7
 	// Closed: the holder's connection has gone meanwhile. No client waits for an answer.
 	Closed Verdict = 8
@@ -209,7 +209,7 @@ func (v Verdict) String() string {
 	return verdictNames[v]
 }
 
-// Late reports whether an attach of that sequence comes after one of a higher: it will not be had.
+// Late reports whether an attach of a higher sequence came first: then an attach of this sequence would be refused.
 func (t *Table) Late(id shard.SessionID, seq uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -217,7 +217,7 @@ func (t *Table) Late(id shard.SessionID, seq uint64) bool {
 	return s != nil && seq < s.seq
 }
 
-// Holder returns what the session is attached over, nil where it is not attached.
+// Holder returns the holder that the session is attached over, or nil if the session is not attached.
 func (t *Table) Holder(id shard.SessionID) *Holder {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,7 +228,7 @@ func (t *Table) Holder(id shard.SessionID) *Holder {
 	return s.group.holder
 }
 
-// Detached reports whether the session is known to be attached over nothing, and for how long that has been so.
+// Detached reports whether the session is known to be detached, and for how long the session has been so.
 func (t *Table) Detached(id shard.SessionID, now time.Time) (since time.Duration, detached bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,19 +9,18 @@ import (
 // Expiry is a session whose time is up.
 type Expiry struct {
 	Session shard.SessionID
-	// Holder is the silent one that the session was attached over and is lost to; nil if it was
-	// detached. It must be notified, before Dropped is called at the latest.
+	// Holder is the silent holder that has lost the session; nil if the session was detached. The holder must be
+	// notified, before Dropped is called at the latest.
 	Holder *Holder
 }
 
-// Due appends up to limit sessions whose time is up, and returns the term that the table judges under:
-// the one for the command that expires them, whatever term this host believes itself to be in by the
-// time that it proposes it. From then on they are expiring: not due again and not attachable until the
-// outcome is reported with Remove, Dropped or Undecided. A full result, or Next returning zero, says
-// that there may be more.
+// Due appends up to limit sessions whose time is up, and returns the term of the table's judgement. The command for
+// the expiry must have this term, even if the host believes itself to be in a later term when it proposes the
+// command. From then on the sessions are expiring: not due again and not attachable until Remove, Dropped or
+// Undecided reports the outcome. After a full result, or when Next returns zero, there may be more sessions.
 //
-// Due is to be called at least as often as Next says: calls that are further apart than the stall
-// limit are taken for a stall, whose length all sessions get on top.
+// Due is to be called at least as often as Next says: calls further apart than the stall limit are taken for a stall,
+// and all sessions get the length of the stall on top.
 func (t *Table) Due(now time.Time, limit int, dst []Expiry) (_ []Expiry, term uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,12 +65,12 @@ func (t *Table) checkHolder(g *group, now instant, limit int, dst []Expiry) []Ex
 		next = now.plus(readerCheck)
 	}
 	for _, s := range due {
-		// The debt first, then the last check when the holder was heard: MayPong does the two the
-		// other way round, so either it sees the debt or its burst is seen here.
+		// The debt first, then the last check when the holder was heard. MayPong goes the other way round, so either
+		// MayPong sees the debt or this check sees the burst.
 		h.debt.Add(1)
 		if h.lastHeard() != heard {
 			h.debt.Add(-1)
-			next = now // heard in this very moment: question it once more
+			next = now // heard in this very moment: check the holder once more
 			break
 		}
 		s.since = max(s.since, since)
@@ -86,7 +85,7 @@ func (t *Table) checkHolder(g *group, now instant, limit int, dst []Expiry) []Ex
 	return dst
 }
 
-// expire marks a session that has no place any more.
+// expire marks a session that has left its place.
 func (t *Table) expire(s *session, from *Holder, dst []Expiry) []Expiry {
 	if s.state != doubtful {
 		t.expiring++
@@ -95,17 +94,17 @@ func (t *Table) expire(s *session, from *Holder, dst []Expiry) []Expiry {
 	return append(dst, Expiry{Session: s.id, Holder: from})
 }
 
-// Dropped says that a proposal to expire the sessions, made under that term, will certainly never be
-// applied. They are due again in a while, and attachable meanwhile; but a session of which an earlier
-// proposal is undecided is not.
+// Dropped reports that a proposal to expire the sessions, made under the given term, will certainly never be applied.
+// The sessions are due again in a while, and attachable meanwhile, unless an earlier proposal for the session is
+// undecided.
 func (t *Table) Dropped(term uint64, ids []shard.SessionID, now time.Time) {
 	t.unexpire(term, ids, now, false)
 }
 
-// Undecided says that it is not known whether a proposal to expire the sessions, made under that term,
-// was or will be applied. A session must not be attached and then die of it, so they stay expiring
-// while this leader leads, and are due again in a while, until one proposal is applied. The next
-// leader need not know: its lead command makes older proposals void.
+// Undecided reports that a proposal to expire the sessions, made under the given term, has an unknown outcome. A
+// session must not be attached and then die of the proposal. So the sessions stay expiring while this leader leads,
+// and are due again in a while, until a proposal is applied. The next leader need not know: its lead command makes
+// older proposals void.
 func (t *Table) Undecided(term uint64, ids []shard.SessionID, now time.Time) {
 	t.unexpire(term, ids, now, true)
 }

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Freshness reports whether a host still knows that its knowledge of a shard holds: a read barrier that
-// succeeded was begun less than a window ago. It counts from the beginning of the barrier, because
-// that is the moment that the barrier speaks of.
+// Freshness reports whether a host still knows that its knowledge of a shard holds: a read barrier that succeeded was
+// begun less than a window ago. The window counts from the beginning of the barrier, because the barrier proves the
+// state at its beginning.
 //
-// A process that was stopped for longer than the window is not fresh when it wakes, without having to
-// notice that it was. All methods may be called from any goroutine.
+// A process that was stopped for longer than the window is not fresh when it wakes, even if the process does not
+// notice the stop. All goroutines may call all methods.
 type Freshness struct {
 	until atomic.Int64 // not fresh from here on
 
@@ -28,43 +28,43 @@ type Round struct {
 	term       uint64
 }
 
-// NewFreshness returns one that is not fresh and whose window is zero.
+// NewFreshness returns a Freshness that is not fresh and has a window of zero.
 func NewFreshness() *Freshness {
 	f := &Freshness{begun: longAgo}
 	f.until.Store(int64(longAgo))
 	return f
 }
 
-// Begin says that a barrier is about to be asked for. The time is read, and Begin called, before that.
+// Begin notes that the caller is about to ask for a barrier. The time is read, and Begin called, before the barrier.
 func (f *Freshness) Begin(now time.Time) Round {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return Round{begun: instantOf(now), generation: f.generation}
 }
 
-// Succeeded says that the barrier of that round succeeded, and returns whether it counts: not if
-// Forget or Rely was called meanwhile. Rounds may overlap and end in any order.
+// Succeeded notes that the barrier of the round succeeded, and returns whether the barrier counts: not if Forget or
+// Rely was called meanwhile. Rounds may overlap and end in any order.
 func (f *Freshness) Succeeded(r Round) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r.generation != f.generation {
 		return false
 	}
-	if r.begun >= f.begun { // also the same moment: the round may have a larger window than the round before it
+	if r.begun >= f.begun { // an equal moment as well: the round may have a larger window than the round before it
 		f.begun = r.begun
 		f.until.Store(int64(r.begun.plus(f.window)))
 	}
 	return true
 }
 
-// Fresh reports whether the host is fresh. To vouch for what a client said, now must have been read
-// after hearing the client.
+// Fresh reports whether the host is fresh. To vouch for a message of a client, now must have been read after hearing
+// the client.
 func (f *Freshness) Fresh(now time.Time) bool { return int64(instantOf(now)) < f.until.Load() }
 
-// Rely sets how long a barrier may be relied on: the smallest grace period that any other host may
-// give sessions, of which a small share is left for clocks that drift apart. A smaller one holds at
-// once, also for the barrier that counts now; a larger one only for barriers begun from now on. Repeat
-// barriers several times within it.
+// Rely sets how long a barrier may be relied on: the smallest grace period that another host may give sessions. A
+// small share of the period stays unused, for clocks that drift apart. A smaller period holds at once, also for the
+// barrier that counts now; a larger period holds only for barriers begun from now on. Barriers should be repeated
+// several times within the period.
 func (f *Freshness) Rely(grace time.Duration) {
 	assert(grace >= 0, "a grace period is not negative")
 	window := grace - grace/driftShare
@@ -78,7 +78,7 @@ func (f *Freshness) Rely(grace time.Duration) {
 	f.generation++
 }
 
-// Forget makes the host not fresh, whatever barriers are still under way.
+// Forget makes the host not fresh, no matter how many barriers are still under way.
 func (f *Freshness) Forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,8 +2,8 @@ package lease
 
 import "github.com/signalbox/signalbox/shard"
 
-// group is the sessions of one table that are attached over one holder. Together they have one timer:
-// however many they are, while the holder is heard nothing is done for any single one of them.
+// group is the sessions of one table that are attached over one holder. The sessions share a timer: however many
+// sessions there are, while the holder is heard a single session causes no work.
 type group struct {
 	holder   *Holder
 	sessions heap[*session, silenceOrder] // the smallest timeout first
@@ -11,7 +11,7 @@ type group struct {
 	place    int                          // in the table's watched
 }
 
-// silenceOrder orders sessions of one holder by how long it may be silent. Timeout 0 sets no limit to
+// silenceOrder orders sessions of one holder by how long the holder may be silent. Timeout 0 sets no limit to
 // silence, so it is the last, as 0 - 1 is.
 type silenceOrder struct{}
 
@@ -24,8 +24,8 @@ type groupOrder struct{}
 func (groupOrder) before(a, b *group) bool { return a.at < b.at }
 func (groupOrder) placed(g *group, at int) { g.place = at }
 
-// silent appends up to limit sessions that are due if the holder was last heard at heard, and returns
-// when to check again if it stays silent.
+// silent appends up to limit sessions that are due if the holder was last heard at heard, and returns when to check
+// again if the holder stays silent.
 func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*session, next instant) {
 	next = never
 	limit += len(due)
@@ -45,8 +45,8 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 		case s.millis == 0:
 			return
 		default:
-			// Those below have larger timeouts, but their since may lie further back: this one's
-			// deadline says nothing of theirs, only the length of the silence does.
+			// The sessions below have larger timeouts, but their since may lie further back. So the deadline of this
+			// session says nothing of theirs; only the length of the silence does.
 			if soonest := heard.plus(s.timeout()); soonest > now {
 				next = min(next, soonest)
 				return
@@ -60,7 +60,7 @@ func (g *group) silent(heard, now instant, limit int, due []*session) (_ []*sess
 	return due, next
 }
 
-// attach puts a session that has no place into the holder's group.
+// attach adds a session without a place to the holder's group.
 func (t *Table) attach(s *session, g *group) {
 	t.become(s, attached)
 	s.group = g
@@ -77,7 +77,7 @@ func (t *Table) watch(g *group, s *session) {
 	}
 }
 
-// groupOf returns the group of the holder in this table, nil if its connection has gone.
+// groupOf returns the group of the holder in this table, nil if the holder's connection has gone.
 func (t *Table) groupOf(h *Holder) *group {
 	g := t.groups[h]
 	if g == nil && h.addTable(t) {
@@ -88,8 +88,7 @@ func (t *Table) groupOf(h *Holder) *group {
 	return g
 }
 
-// unplace takes a session out of its group or out of the timers. The caller sees to the group if that
-// leaves it empty.
+// unplace removes a session from its group or from the timers. The caller deals with a group that becomes empty.
 func (t *Table) unplace(s *session) *group {
 	g := s.group
 	switch s.state {
@@ -103,20 +102,20 @@ func (t *Table) unplace(s *session) *group {
 	return g
 }
 
-// lose takes a session away from its holder, if it has one; the client must be notified.
+// lose takes a session away from its holder, if it has a holder; the client must be notified.
 func (t *Table) lose(s *session) (from *Holder) {
 	g := t.unplace(s)
 	if g == nil {
 		return nil
 	}
-	// In this order: either MayPong sees the debt, or what it vouched for is seen here.
+	// In this order: either MayPong sees the debt, or this function sees the burst that MayPong vouched for.
 	g.holder.debt.Add(1)
 	s.since = max(s.since, g.holder.lastHeard())
 	t.dissolveIfEmpty(g)
 	return g.holder
 }
 
-// dissolveIfEmpty forgets a group without sessions. Debts must have been made before.
+// dissolveIfEmpty removes a group without sessions. Debts must have been made before.
 func (t *Table) dissolveIfEmpty(g *group) {
 	if len(g.sessions.items) == 0 {
 		t.watched.remove(g.place)

@@ -1,17 +1,17 @@
 package lease
 
-// order says how the things of a heap are ordered, and keeps where each of them stands.
+// order says how the items of a heap are ordered, and keeps the place of each item.
 type order[T any] interface {
 	before(a, b T) bool
 	placed(x T, at int)
 }
 
-// heap is a binary heap whose things know their places, so that any of them can be taken out or moved.
+// heap is a binary heap whose items know their places, so that each item can be removed or moved.
 type heap[T any, O order[T]] struct {
 	items []T
 }
 
-// first returns the first thing; the heap must not be empty.
+// first returns the first item; the heap must not be empty.
 func (h *heap[T, O]) first() T { return h.items[0] }
 
 func (h *heap[T, O]) push(x T) {
@@ -19,7 +19,7 @@ func (h *heap[T, O]) push(x T) {
 	h.up(len(h.items)-1, x)
 }
 
-// remove takes out what stands at a place.
+// remove removes the item at a place.
 func (h *heap[T, O]) remove(at int) {
 	last := len(h.items) - 1
 	x := h.items[last]
@@ -31,10 +31,10 @@ func (h *heap[T, O]) remove(at int) {
 	}
 }
 
-// fix puts right the place of a thing whose order has changed.
+// fix moves an item whose order has changed to its new place.
 func (h *heap[T, O]) fix(at int) { h.place(at, h.items[at]) }
 
-// place finds the place of x, for which there is a gap.
+// place finds the place of x, starting at a gap.
 func (h *heap[T, O]) place(gap int, x T) {
 	var o O
 	if gap > 0 && o.before(x, h.items[(gap-1)/2]) {

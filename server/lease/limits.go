@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// DefaultStallAfter is the longest that the calls of Due may be apart before the table takes it
-	// that this host was standing still.
+	// DefaultStallAfter is the longest time between calls of Due before the table assumes that this host was standing
+	// still.
 	DefaultStallAfter = 2 * time.Second
-	// RetryAfter is how long sessions are left alone whose expiry came to nothing, before they are due
-	// again: a shard without a quorum is not flooded with proposals.
+	// RetryAfter is how long sessions are left alone after a failed expiry, before they are due again: so a shard
+	// without a quorum is not flooded with proposals.
 	RetryAfter = 200 * time.Millisecond
-	// maxChecks bounds the work of one Due, and so how long it holds the table's lock.
+	// maxChecks bounds the work of one Due, and so the time under the table's lock.
 	maxChecks = 20_000
-	// driftShare is the part of a grace period that Freshness leaves unused, for clocks of two hosts
-	// that run at different speeds: good for a difference of 1.5 percent.
+	// driftShare is the part of a grace period that Freshness leaves unused, for clocks of two hosts that run at
+	// different speeds: good for a difference of 1.5 percent.
 	driftShare = 64
-	// catchUpShare is the share of a standstill that clients get on top of it, for what they sent meanwhile to be
-	// read, and maxCatchUp the most that this is.
+	// catchUpShare is the share of a standstill that clients get on top, so that frames from the meantime can be
+	// read, and maxCatchUp is the limit of the share.
 	catchUpShare = 4
 	maxCatchUp   = 5 * time.Second
 	// readerGone is how long a reader may stand still before its connections count as silent.
@@ -32,20 +32,19 @@ const (
 	maxTimeout = shard.MaxSessionTimeout
 )
 
-// ErrConfig is what is wrong with every Config that Validate refuses.
+// ErrConfig is wrapped by the errors about every Config that Validate refuses.
 var ErrConfig = errors.New("bad lease config")
 
-// Config is what a Table is made of.
+// Config is the configuration of a Table.
 type Config struct {
-	// Grace returns what the sessions of a node get on top of their timeout after a change of leader:
-	// the largest grace period that any host may still rely on, and for a node that this host does not
-	// know (yet) the largest that any node can have. It is asked for by Restore, and must not have fallen
-	// since the time that is given to Restore was read. Required.
+	// Grace returns how much time the sessions of a node get on top of their timeout after a change of leader. This
+	// is the largest grace period that a host may still rely on, and for a node that this host does not know (yet)
+	// the largest that a node can have. Restore asks for it, and the period must not have fallen since the time given
+	// to Restore was read. Required.
 	Grace func(shard.NodeID) time.Duration
-	// Halt is called where the table would do what it must not, before it panics: the host must not go on. May be nil.
+	// Halt is called before the table panics over a broken invariant: the host must not go on. May be nil.
 	Halt func(error)
-	// StallAfter is the longest that calls of Due may be apart without being taken for a stall; zero
-	// stands for DefaultStallAfter.
+	// StallAfter is the longest time between calls of Due without a stall; zero stands for DefaultStallAfter.
 	StallAfter time.Duration
 }
 
@@ -60,14 +59,14 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// assert stops the host rather than let it judge from a table that is wrong which sessions are alive.
+// assert stops the host: a table with a broken invariant must not judge which sessions are alive.
 func assert(ok bool, what string) {
 	if !ok {
 		panic("lease: broken invariant: " + what)
 	}
 }
 
-// assert is assert, by way of Config.Halt.
+// assert is the function assert, by way of Config.Halt.
 func (t *Table) assert(ok bool, what string) {
 	if ok {
 		return

@@ -7,17 +7,17 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// state is where a session stands in its leader's books.
+// state is the state of a session in its leader's records.
 type state uint8
 
 const (
-	// detached: it has no holder and is alive until its timer fires.
+	// detached: the session has no holder and is alive until its timer fires.
 	detached state = iota
-	// attached: it has a holder, and is alive while that is heard.
+	// attached: the session has a holder, and is alive while the holder is heard.
 	attached
-	// expiring: its end is proposed and the outcome is awaited.
+	// expiring: the session's end is proposed and the outcome is awaited.
 	expiring
-	// doubtful: its end was proposed and the outcome is unknown; it will be proposed again.
+	// doubtful: the session's end was proposed and the outcome is unknown; the end will be proposed again.
 	doubtful
 )
 
@@ -36,32 +36,33 @@ func (t *Table) become(s *session, next state) {
 	s.state = next
 }
 
-// session is what a table knows of one session. The fields are in the order that wastes no room.
+// session is a table's record of one session. The order of the fields wastes no room.
 type session struct {
 	id   shard.SessionID
 	node shard.NodeID
 	seq  uint64 // of the latest attach since this leader began
-	// since: the session counts as heard at this moment, whatever is known of its holder. It only grows. After
-	// a change of leader it lies in the future, by the grace period; a stall moves it on by what it took.
+	// since: the session counts as heard at this moment, even if its holder was silent. It only grows. After a change
+	// of leader since is in the future, by the grace period; a stall moves it on by the length of the stall.
 	since instant
-	// at is when to check it next, while it waits in the table's timers: not after its deadline, but
-	// perhaps before it. Only where an expiry came to nothing it is RetryAfter later.
+	// at is when to check the session next, while the session is in the table's timers: not after its deadline, but
+	// perhaps before it. Only after a failed expiry at is RetryAfter later.
 	at    instant
-	group *group // its holder's sessions, while it is attached
-	// millis is its timeout; 0 ends it with its connection.
+	group *group // the holder's sessions, while the session is attached
+	// millis is the timeout; 0 ends the session with its connection.
 	millis uint32
 	place  uint32 // in the group, or in the timers
-	// left is how long it stays alive while it is detached, where its client asked for less than the timeout; else 0.
+	// left is how long the session stays alive while it is detached, if the client asked for less than the timeout;
+	// else 0.
 	left  uint32
 	state state
-	// doubt: an outcome of a proposal of its end is unknown. It may end at any time, so it is never
+	// doubt: a proposal of the session's end has an unknown outcome. The session may end at any time, so it is never
 	// attachable again under this leader.
 	doubt bool
 }
 
 func (s *session) timeout() time.Duration { return time.Duration(s.millis) * time.Millisecond }
 
-// deadline returns when a session is due that was not heard over a holder after since.
+// deadline returns when a session is due if no holder hears of the client after since.
 func (s *session) deadline() instant {
 	if s.left != 0 && s.left < s.millis {
 		return s.since.plus(time.Duration(s.left) * time.Millisecond)
@@ -69,8 +70,8 @@ func (s *session) deadline() instant {
 	return s.since.plus(s.timeout())
 }
 
-// silentAt returns when an attached session is due, if its holder is not heard after heard. A timeout
-// of zero says what happens when the connection goes, not how long it may be silent.
+// silentAt returns when an attached session is due, if its holder is not heard after heard. A timeout of zero defines
+// what happens when the connection goes, and sets no limit to silence.
 func (s *session) silentAt(heard instant) instant {
 	if s.millis == 0 {
 		return never
@@ -91,7 +92,7 @@ func (timerOrder) placed(s *session, at int) { s.place = uint32(at) }
 
 const chunkSize = 256
 
-// sessionStore finds sessions by id and keeps them in chunks that never move, side by side.
+// sessionStore finds sessions by id and keeps them side by side in chunks that never move.
 type sessionStore struct {
 	byID   map[shard.SessionID]*session
 	chunks []*[chunkSize]session
@@ -120,14 +121,14 @@ func (st *sessionStore) add(id shard.SessionID) *session {
 	return s
 }
 
-// drop takes back a record that nothing points to any more.
+// drop takes back a record without references.
 func (st *sessionStore) drop(s *session) {
 	delete(st.byID, s.id)
 	*s = session{}
 	st.free = append(st.free, s)
 }
 
-// all yields every session, in the order of the memory they are in.
+// all yields every session, in the order of memory.
 func (st *sessionStore) all() iter.Seq[*session] {
 	return func(yield func(*session) bool) {
 		for i := range st.used {

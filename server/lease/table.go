@@ -7,20 +7,19 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Table is the books of one data shard at one host. While the host does not lead the shard it is empty
-// and judges nothing. All methods may be called from any goroutine; DESIGN.md says which must come
-// before which.
+// Table is the records of one data shard at one host. While the host does not lead the shard, the table is empty and
+// judges nothing. All goroutines may call all methods; DESIGN.md says in which order.
 //
-// Locks are taken in this order: a table's, then a holder's. A machine's read lock may be held when a
-// table is called (as in a walk over its sessions), never the other way round.
+// Locks are taken in this order: a table's, then a holder's. A machine's read lock may be held when a table is called
+// (as in a walk over its sessions), never the other way round.
 type Table struct {
 	grace      func(shard.NodeID) time.Duration
 	stallAfter time.Duration
 	halt       func(error)
 	fresh      *Freshness // locks itself
 
-	mu        sync.Mutex // guards all that follows, and the debts and lists of holders while they change
-	term      uint64     // the highest this host has led under
+	mu        sync.Mutex // guards all fields below, and the debts and lists of holders while they change
+	term      uint64     // the highest term that this host has led under
 	leading   bool       // between Lead and Unlead
 	deposed   bool       // a later leader's command was seen; only Unlead is to come
 	restoring bool       // not all sessions are known yet
@@ -28,7 +27,7 @@ type Table struct {
 	detector  *StallDetector
 	sessions  sessionStore
 	groups    map[*Holder]*group
-	timers    heap[*session, timerOrder] // the detached, and the doubtful
+	timers    heap[*session, timerOrder] // the detached and the doubtful sessions
 	watched   heap[*group, groupOrder]   // every group
 	scratch   []*session
 
@@ -49,9 +48,9 @@ func NewTable(c Config) (*Table, error) {
 	return t, nil
 }
 
-// Lead begins the books of a new leader. It is called once this host's own lead command of that term
-// was applied here, with a time read after that, and after Unlead if the host led before. Until
-// Restored is called the sessions are not all known.
+// Lead begins the records of a new leader. It is called once this host's own lead command of the term was applied
+// here, with a time read afterwards, and after Unlead if the host led before. Until Restored is called some sessions
+// are unknown.
 func (t *Table) Lead(term uint64, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,12 +62,12 @@ func (t *Table) Lead(term uint64, now time.Time) {
 	t.detector.tick(t.floor)
 }
 
-// Restore adds a session that this leader did not see begin: from the machine's sessions after Lead,
-// and whenever one is created by a batch that this host did not propose. It counts as detached since
-// now, and gets the grace period of its node on top of its timeout. What is known already stays.
+// Restore adds a session that began unseen by this leader: a session of the machine after Lead, or a session created
+// by a batch of another proposer. The session counts as detached since now, and gets the grace period of its node on
+// top of its timeout. A session that is known already stays as it is.
 //
-// Call it within the machine's walk over its sessions, so that the end of a session that was walked
-// over is not reported before it.
+// Restore must be called within the machine's walk over its sessions, so that the end of a session is not reported
+// before the session.
 func (t *Table) Restore(id shard.SessionID, node shard.NodeID, timeout time.Duration, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,30 +76,29 @@ func (t *Table) Restore(id shard.SessionID, node shard.NodeID, timeout time.Dura
 	}
 	s := t.sessions.add(id)
 	s.node, s.millis = node, millisOf(timeout)
-	// Not before now: by DESIGN.md the grace that holds now bounds only what other leaders say from now
-	// on; what they said before was said before now.
+	// Not before now. By DESIGN.md the grace that holds now bounds only the promises that other leaders make from now
+	// on; earlier promises were made before now.
 	s.since = max(t.floor.plus(t.grace(node)), instantOf(now))
 	t.setDetached(s, s.deadline())
 }
 
-// Restored says that every session was added that the machine had when Lead was called. From here on
-// what is not known is over.
+// Restored notes that every session was added that the machine had when Lead was called. From here on an unknown
+// session is over.
 func (t *Table) Restored() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.restoring = false
 }
 
-// Lost is a holder and the sessions it has lost.
+// Lost is a holder and the sessions that the holder has lost.
 type Lost struct {
 	Holder   *Holder
 	Sessions []shard.SessionID
 }
 
-// Seen says that the machine applied the lead command of some term. It is called where that is
-// applied, before anything that comes after it in the log: a session that begins under a later leader
-// must not be attached here, as that leader gives it no grace for it. From a later term on the table
-// judges nothing more, until Unlead and Lead.
+// Seen notes that the machine applied the lead command of some term. It is called when the command is applied, before
+// anything later in the log: a session that begins under a later leader must not be attached here, because the later
+// leader gives the session no grace. From a later term on the table judges nothing more, until Unlead and Lead.
 func (t *Table) Seen(term uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,9 +111,8 @@ func (t *Table) Seen(term uint64) {
 // judges reports whether this host leads, as far as it knows.
 func (t *Table) judges() bool { return t.leading && !t.deposed }
 
-// Unlead ends the books: this host leads no more. Every client in the result must be notified, and each
-// holder Reported as many losses as it has sessions there. What is due or expiring is the next leader's
-// business.
+// Unlead ends the records: this host leads no more. Every client in the result must be notified, and each holder must
+// be Reported as many losses as it has sessions there. Due and expiring sessions are the next leader's business.
 func (t *Table) Unlead() []Lost {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,9 +138,9 @@ func (t *Table) clear() {
 	t.attached, t.expiring = 0, 0
 }
 
-// stalled puts every deadline off by what a stall took from its session: clients may have spoken all that time
-// without being heard. No session gets more than that, so what is dead stays no longer than DESIGN.md says, however
-// often this host stalls.
+// stalled moves every deadline by the time that a stall took from its session: clients may have spoken all the time
+// without being heard. No session gets more, so dead sessions stay no longer than DESIGN.md says, however often this
+// host stalls.
 func (t *Table) stalled(from, now instant) {
 	t.stalls++
 	missed := missed(time.Duration(now - from))
@@ -157,16 +154,16 @@ func (t *Table) stalled(from, now instant) {
 	}
 }
 
-// Counts is what a table holds, for metrics.
+// Counts is the content of a table, for metrics.
 type Counts struct {
 	Attached, Detached, Expiring, Holders int
 
-	// Expired is how many sessions ended whose expiry this host had proposed; Stalls how often it was
+	// Expired is how many sessions ended after this host had proposed their expiry; Stalls is how often the host was
 	// standing still. Both only grow.
 	Expired, Stalls uint64
 }
 
-// Counts returns what the table holds.
+// Counts returns the content of the table.
 func (t *Table) Counts() Counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,8 +174,8 @@ func (t *Table) Counts() Counts {
 	}
 }
 
-// Begin says that a read barrier of the shard is about to be asked for, at a time read before that. The
-// round counts only while this host leads under the term that it leads under now.
+// Begin notes that the caller is about to ask for a read barrier of the shard, at a time read before. The round
+// counts only while this host leads under its present term.
 func (t *Table) Begin(now time.Time) Round {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -187,18 +184,17 @@ func (t *Table) Begin(now time.Time) Round {
 	return r
 }
 
-// Succeeded says that the barrier of that round succeeded. seen is the highest term of a lead command
-// that the shard's machine on this host had applied by then. A log answers barriers of hosts that do
-// not lead any more just as well; but then the next leader's lead command, if it came before the
-// barrier, has been applied here, and the round does not count.
+// Succeeded notes that the barrier of the round succeeded. seen is the highest term of a lead command that the
+// shard's machine on this host had applied by then. A log also answers barriers of hosts that lead no more. But if
+// the next leader's lead command came before the barrier, the command has been applied here, and the round does not
+// count.
 func (t *Table) Succeeded(r Round, seen uint64) bool {
 	return r.term != 0 && seen == r.term && t.fresh.Succeeded(r)
 }
 
-// Fresh reports whether this host may vouch for what clients said until now: answer a ping, serve a
+// Fresh reports whether this host may vouch for everything that clients said until now: answer a ping, serve a
 // RELAXED read.
 func (t *Table) Fresh(now time.Time) bool { return t.fresh.Fresh(now) }
 
-// Rely sets the smallest grace period that other leaders of the shard may give any of its sessions: see
-// Freshness.Rely.
+// Rely sets the smallest grace period that other leaders of the shard may give its sessions: see Freshness.Rely.
 func (t *Table) Rely(grace time.Duration) { t.fresh.Rely(grace) }

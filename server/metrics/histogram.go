@@ -17,7 +17,7 @@ type Histogram struct {
 
 const histogramBuckets = 26
 
-// NewHistogram returns a histogram of that name that has counted nothing; labels may be empty.
+// NewHistogram returns an empty histogram with a name; labels may be empty.
 func NewHistogram(name, labels string) *Histogram { return &Histogram{name: name, labels: labels} }
 
 // Observe counts a time.
@@ -27,7 +27,7 @@ func (h *Histogram) Observe(nanos int64) {
 	h.nanos.Add(nanos)
 }
 
-// Write writes the series, in the text form that Prometheus reads; none where nothing was counted.
+// Write writes the series, in the text form of Prometheus; nothing for an empty histogram.
 func (h *Histogram) Write(w io.Writer) {
 	total := uint64(0)
 	for i := range h.buckets {

@@ -1,5 +1,5 @@
-// package metrics is what a host counts: requests, batches, snapshots, and how long they take. Everything on the path
-// of a request is an atomic add.
+// Package metrics has the metrics of a host: requests, batches, snapshots, and their durations. Every count on the
+// path of a request is an atomic add.
 package metrics
 
 import (
@@ -12,30 +12,31 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// RequestKinds is the length of what has a place for every kind of request.
+// RequestKinds is the length of an array with a place for every kind of request.
 const RequestKinds = protocol.MaxRequestKind + 1
 
-// Metrics are the counters of one host. They may be used by many goroutines.
+// Metrics are the metrics of one host. Many goroutines may use the metrics.
 type Metrics struct {
 	Set      *vm.Set
 	requests [RequestKinds]*vm.Counter
 	failures [RequestKinds][32]atomic.Pointer[vm.Counter]
 	latency  [RequestKinds]*Histogram
-	// Acquire is the time from queued to granted, Apply that of one batch, Commit that from proposing a batch to
-	// applying it: the disks and the way between hosts. Saves and Loads are those of one snapshot of a log.
+	// Acquire is the time from queued to granted. Apply is the duration of applying a batch. Commit is the time from
+	// proposing a batch to applying it: the disks and the network between hosts. Saves and Loads are the durations of
+	// snapshots of a log.
 	Acquire, Apply, Commit, Saves, Loads *Histogram
 
 	LeaderChanges *vm.Counter
-	Digests       *vm.Counter // checks of replicas that did not differ
+	Digests       *vm.Counter // checks of replicas without a difference
 	Greeted       *vm.Counter // connections
 	commands      *vm.Counter
 	batches       *vm.Counter
 	ended         [8]*vm.Counter
 	unlogged      map[protocol.Kind]*vm.Counter
-	snapshots     []snapshotCounts // those of the logs, by shard
+	snapshots     []snapshotCounts // of the logs, by shard
 }
 
-// New returns the metrics of a host with so many data shards.
+// New returns the metrics of a host with the given number of data shards.
 func New(shards int) *Metrics {
 	m := &Metrics{Set: vm.NewSet(), snapshots: make([]snapshotCounts, shards+1)}
 	m.commands = m.Set.NewCounter(`signalbox_commands_applied_total`)
@@ -74,7 +75,7 @@ func New(shards int) *Metrics {
 // Requested counts a request.
 func (m *Metrics) Requested(k protocol.Kind) { m.requests[k].Inc() }
 
-// Failed counts a request that was not carried out.
+// Failed counts a request with an error status.
 func (m *Metrics) Failed(k protocol.Kind, s protocol.Status) {
 	at := &m.failures[k][s&31]
 	c := at.Load()
@@ -92,13 +93,13 @@ func (m *Metrics) Answered(k protocol.Kind, nanos int64) {
 	}
 }
 
-// Unlogged counts a report or an ask of a rollout that was answered without the log, because it changed nothing.
+// Unlogged counts a report or a question of a rollout answered without the log, because the request changed nothing.
 func (m *Metrics) Unlogged(k protocol.Kind) { m.unlogged[k].Inc() }
 
-// Commands is how many were applied.
+// Commands is the number of applied commands.
 func (m *Metrics) Commands() uint64 { return m.commands.Get() }
 
-// Applied counts a batch and the time that it took to apply.
+// Applied counts a batch and the duration of applying it.
 func (m *Metrics) Applied(commands int, nanos int64) {
 	m.commands.Add(commands)
 	m.batches.Inc()
@@ -108,8 +109,8 @@ func (m *Metrics) Applied(commands int, nanos int64) {
 // SessionEnded counts the end of a session.
 func (m *Metrics) SessionEnded(why protocol.EndReason) { m.ended[why&7].Inc() }
 
-// Write writes the counters and times, but for those of requests; each is called with every shard, and adds what else
-// is known of its log.
+// Write writes the counters and times, except the times of requests. Write calls each for every shard, to add the
+// metrics of the shard's log.
 func (m *Metrics) Write(w io.Writer, each func(shardID uint64)) {
 	m.Set.WritePrometheus(w)
 	for _, h := range []*Histogram{m.Acquire, m.Apply, m.Commit, m.Saves, m.Loads} {

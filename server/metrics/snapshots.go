@@ -10,12 +10,12 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// snapshotCounts are what became of the snapshots of one shard's log at this host.
+// snapshotCounts count the snapshots of one shard's log at this host, by outcome.
 type snapshotCounts struct {
 	saved  atomic.Uint64
 	failed atomic.Uint64 // could not be saved
 	loaded atomic.Uint64
-	bytes  atomic.Int64 // in the latest one that was saved or loaded
+	bytes  atomic.Int64 // in the latest saved or loaded snapshot
 }
 
 func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
@@ -26,8 +26,8 @@ func (c *snapshotCounts) write(w io.Writer, shardID uint64) {
 	fmt.Fprintf(w, "signalbox_log_snapshot_bytes%s %d\n", l, c.bytes.Load())
 }
 
-// CountSnapshots puts between a log and a state machine what counts the snapshots that the log asks for and brings
-// back. Times are those of the clock.
+// CountSnapshots wraps a state machine, and counts the snapshots that the log requests and restores. Durations are
+// measured by the given clock.
 func (m *Metrics) CountSnapshots(shardID uint64, to shard.StateMachine, clock func() time.Time) shard.StateMachine {
 	return countedMachine{to, m, &m.snapshots[shardID], clock}
 }

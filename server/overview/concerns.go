@@ -20,7 +20,7 @@ const (
 	// patienceMillis is how long a host may take to be started after it has joined, to be online after that, and to get
 	// its copies and keep up with the leaders.
 	patienceMillis = 60_000
-	// lateBackup is how old the last backup of a cluster may be that ever saved one.
+	// lateBackup is the greatest age of the last backup without a concern, if the cluster has ever saved a backup.
 	lateBackup = 48 * time.Hour
 )
 
@@ -43,7 +43,7 @@ func (c *Cluster) Concerns() []kind.Concern {
 	return list
 }
 
-// concern is one about a host, or about the cluster where the host is nil.
+// concern is a concern about a host, or about the cluster if the host is nil.
 func concern(k kind.Kind, h *hosts.Host, format string, args ...any) *kind.Concern {
 	about := kind.About{}
 	if h != nil {
@@ -64,7 +64,7 @@ func (c *Cluster) ago(millis uint64) time.Time {
 	return c.Wall.Add(-time.Duration(min(millis, 1<<53)) * time.Millisecond)
 }
 
-// ofHost returns what is not as it should be with one host, nil for nothing.
+// ofHost returns the trouble of a host, nil for a host in good order.
 func (c *Cluster) ofHost(h *hosts.Host) *kind.Concern {
 	var x *kind.Concern
 	since := c.since(h.Target.Since)
@@ -192,7 +192,7 @@ func (c *Cluster) ofShard(r *governor.Redundancy) *kind.Concern {
 	return c.ofDomains(r)
 }
 
-// silentVoters names the hosts that vote in a shard and are not heard.
+// silentVoters names the voters of a shard that are not heard.
 func (c *Cluster) silentVoters(id hosts.ShardID) (names []string) {
 	for _, h := range c.Records.Hosts() {
 		if on := c.Records.Shard(id).On(h.ID); on != nil && on.Role == hosts.RoleVoter && !c.Seen.Alive(h.ID) {
@@ -237,7 +237,7 @@ func (c *Cluster) ofCopies() (list []kind.Concern) {
 	return list
 }
 
-// ofDomains is about labels that too many voters share.
+// ofDomains is about labels shared by too many voters.
 func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Concern {
 	var bad []string
 	for _, d := range r.Domains {
@@ -251,7 +251,7 @@ func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Concern {
 	return concern(kind.Domains, nil, "when all of %s fails, changes are refused", strings.Join(bad, ", or all of "))
 }
 
-// ofSize is about clusters that are too small to lose a host.
+// ofSize is about clusters too small to lose a host.
 func (c *Cluster) ofSize() *kind.Concern {
 	var living []*hosts.Host
 	for _, h := range c.Records.Hosts() {
@@ -287,8 +287,8 @@ func (c *Cluster) ofVersions() *kind.Concern {
 	return concern(kind.Versions, nil, "the hosts differ: %s", strings.Join(slices.Sorted(maps.Keys(versions)), ", "))
 }
 
-// wasSaved is in the text of an entry of the history about a state that a client has all of. Others are about states
-// that are being saved, or were given up.
+// wasSaved is in the text of an entry of the history about a completely saved state. Entries without wasSaved are
+// about states being saved, or given up.
 const wasSaved = " was saved, "
 
 // ofBackups is about backups that have ceased. The history says when a state was last saved, by the wall clock.
@@ -310,7 +310,7 @@ func (c *Cluster) ofBackups() *kind.Concern {
 	return nil
 }
 
-// older returns a concern in the form that clients of before level 7 read.
+// older returns a concern in the form for clients from before level 7.
 func (c *Cluster) older(x *kind.Concern) protocol.Concern {
 	to := protocol.Concern{Severity: x.Severity, Code: []byte(x.Kind), Mend: clip(x.Do), Text: clip(x.Text),
 		HostID: uint64(c.idOf(x.Host))}
@@ -321,7 +321,7 @@ func (c *Cluster) older(x *kind.Concern) protocol.Concern {
 	return to
 }
 
-// idOf is the id of the newest host of a name, 0 where there is none.
+// idOf is the id of the newest host with a name, 0 without such a host.
 func (c *Cluster) idOf(name string) (id shard.HostID) {
 	for _, h := range c.Records.Hosts() {
 		if h.Name == name {

@@ -1,5 +1,5 @@
-// Package overview says to operators how the hosts of a cluster are: from the records, the plan, and what the governor
-// observes it makes the answers of the protocol, and finds what is not as it should be.
+// Package overview describes the hosts of a cluster to operators: from the records, the plan, and the observations of
+// the governor, the package makes the answers of the protocol, and finds troubles.
 //
-// Start with Describe and Concerns. All of it is pure.
+// Start with Describe and Concerns. All functions are pure.
 package overview

@@ -39,6 +39,8 @@ func (c *Cluster) Hosts() []host.Host {
 	return list
 }
 
+// host returns a host in the form of the protocol: the record, and, if this host governs, the observations beside the
+// record.
 func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	x := host.Host{
 		ID: uint64(h.ID), Name: h.Name, Incarnation: digits(h.Incarnation), Starts: h.Start.Number,
@@ -61,7 +63,7 @@ func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	return x
 }
 
-// digits returns an incarnation as people see the bytes, empty for none.
+// digits returns an incarnation in the form for people, empty for no incarnation.
 func digits(i hosts.Incarnation) string {
 	if i == (hosts.Incarnation{}) {
 		return ""
@@ -69,20 +71,21 @@ func digits(i hosts.Incarnation) string {
 	return hex.EncodeToString(i[:])
 }
 
+// standing returns a state of a host in the form of the protocol, with the caller that asked for the state.
 func (c *Cluster) standing(s *hosts.State, by string) host.Standing {
 	return host.Standing{
 		State: s.Variant, Epoch: s.Epoch, Reason: s.Reason.String(), Text: s.Text, By: by, Since: c.Age(s.Since),
 	}
 }
 
-// change is what an entry of the history is found by.
+// change is the key of an entry of the history.
 type change struct {
 	host  shard.HostID
 	event hosts.Event
 	since uint64
 }
 
-// authors are those who asked for the states that hosts have, as far as the history still has them.
+// authors are the callers that asked for the present states of hosts, as far as the history goes back.
 func (c *Cluster) authors() map[change]string {
 	wanted := make(map[change]string)
 	for _, h := range c.Records.Hosts() {

@@ -35,7 +35,7 @@ func Audit(r *hosts.Records, from uint64, limit int) *protocol.AuditReadAnswer {
 	return a
 }
 
-// Tokens returns the join tokens that are good or were used, or of these the tokens with the given ids.
+// Tokens returns the join tokens that are good or were used; with ids only the tokens with the given ids.
 func Tokens(r *hosts.Records, now uint64, ids ...string) (list []host.JoinToken) {
 	for _, t := range r.ListTokens() {
 		if len(ids) == 0 || slices.Contains(ids, t.ID) {

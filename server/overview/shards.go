@@ -31,7 +31,7 @@ func (c *Cluster) Shards() []host.Shard {
 	return list
 }
 
-// Redundancies are what each shard can lose, nil where nothing is observed.
+// Redundancies says what every shard can lose, nil without an observation.
 func (c *Cluster) Redundancies() []governor.Redundancy {
 	if c.Seen == nil {
 		return nil
@@ -39,7 +39,7 @@ func (c *Cluster) Redundancies() []governor.Redundancy {
 	return governor.Redundancies(c.view())
 }
 
-// LeaderOf returns the host that leads a shard, 0 where none is known.
+// LeaderOf returns the host that leads a shard, 0 for an unknown leader.
 func (c *Cluster) LeaderOf(id hosts.ShardID) uint64 {
 	if c.Seen == nil {
 		return uint64(c.Leader(id))
@@ -50,6 +50,7 @@ func (c *Cluster) LeaderOf(id hosts.ShardID) uint64 {
 	return 0
 }
 
+// seenShard returns what the governor observes of a shard, nil without an observation.
 func (c *Cluster) seenShard(id hosts.ShardID) *governor.ShardSeen {
 	if c.Seen == nil {
 		return nil
@@ -62,6 +63,8 @@ func (c *Cluster) seenShard(id hosts.ShardID) *governor.ShardSeen {
 	return nil
 }
 
+// replica returns a replica in the form of the protocol. The index, the lag and the progress of a snapshot come from
+// the leader of the shard, so the fields are empty unless the leader has reported the replica.
 func (c *Cluster) replica(p *hosts.Replica, seen *governor.ShardSeen) host.Replica {
 	x := host.Replica{ID: p.ID, Host: uint64(p.Host), Role: p.Role, Since: c.Age(p.Since)}
 	if seen == nil {

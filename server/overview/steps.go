@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// Governor is what the host that governs is asked. *executor.Executor implements it.
+// Governor is the governing host's source of answers. *executor.Executor implements Governor.
 type Governor interface {
 	View() (governor.View, error)
 	Plan() (f executor.Forecast, texts []string, err error)
@@ -18,7 +18,7 @@ type Governor interface {
 	Why() ([]plan.Reason, error)
 }
 
-// Plan returns what the governor would do.
+// Plan returns the next steps of the governor.
 func Plan(g Governor) (*protocol.ClusterPlanAnswer, error) {
 	v, err := g.View()
 	if err != nil {
@@ -42,7 +42,7 @@ func Plan(g Governor) (*protocol.ClusterPlanAnswer, error) {
 	return a, nil
 }
 
-// Why returns the open steps, and what the governor waits for.
+// Why returns the open steps, and the reasons for which the governor waits.
 func Why(g Governor) (*protocol.ClusterWhyAnswer, error) {
 	v, err := g.View()
 	if err != nil {
@@ -67,6 +67,7 @@ func Why(g Governor) (*protocol.ClusterWhyAnswer, error) {
 	return a, nil
 }
 
+// stepOf returns a step of the governor in the form of the protocol, with its text cut to the size of a message.
 func stepOf(p *plan.Proposal[governor.Action], text string) host.Step {
 	return host.Step{
 		Kind: governor.KindName(p.Kind), Text: string(clip(text)), Subject: string(p.Subject),

@@ -1,8 +1,9 @@
-// Package pipeline is the queue of one shard: it gathers commands into batches and proposes them to the shard's log.
+// Package pipeline is the queue of one shard: it gathers commands into batches and proposes the batches to the
+// shard's log.
 //
-// Start with Pipeline (pipeline.go), whose path is Add, Flush, Land, Completed. Its queue is first in, first out, as
-// long as that is fair. Where one source of commands asks for much and another one for little, what is queued is shared
-// out: sharing.go says when, flows.go how.
+// Start with Pipeline (pipeline.go), whose path is Add, Flush, Land, Completed. The queue is first in, first out, as
+// long as the order is fair. When one source of commands asks for much beside a source that asks for little, the
+// queue is shared out: sharing.go says when, flows.go how.
 //
-// The package knows the log and commands of package shard. Of who asks it knows no more than Caller and Source say.
+// The package knows the log and the commands from package shard. It knows its callers only as Caller and Source.
 package pipeline

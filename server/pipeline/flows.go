@@ -3,15 +3,15 @@ package pipeline
 // flows share the batches of a shard fairly among the sources of commands: by token, within a token by address,
 // within an address by source.
 //
-// It is deficit round robin at each level. The flow that is served has commands taken while it has credit, and the last
-// of them may cost more than is left: the debt is paid with later credit. Then its credit is replenished and it goes
-// behind all others, at the most once in a batch. A flow that comes with credit goes before those that were served: a
-// source that asks for little is served by the next batch, however much waits of others. No flow starves: credit is
-// replenished in the order of the list only.
+// The method is deficit round robin at each level. Commands are taken from the flow at the head while the flow has
+// credit. The last command may cost more than the credit left: later credit pays the debt. Then the credit is
+// replenished and the flow goes behind all other flows, once in a batch at most. A flow that comes with credit goes
+// before the flows that were served: a source that asks for little is served by the next batch, however much of other
+// sources waits. No flow starves: credit is replenished in the order of the list only.
 //
-// What the host itself asks for stands beside that: it goes first, with at most hostPerBatch of each batch, also where
-// nothing else waits. So it is in the next batches whatever clients ask for, and a client's command that comes then
-// waits for no batch that is full of it.
+// The host's own commands stand beside the tree. They go first, with at most hostPerBatch of each batch, even if
+// nothing else waits. So the host's commands are in the next batches whatever clients ask for, and a client's command
+// that comes meanwhile never waits for a batch full of host commands.
 //
 // Within a source, commands keep their order.
 type flows struct {
@@ -40,7 +40,7 @@ func (fl *flows) add(token, address string) *flow {
 	return &flow{parent: a, quantum: flowQuantum, credit: flowQuantum}
 }
 
-// find returns the flow of a token, or of an address, below this one.
+// find returns the flow of a token, or of an address, below this flow.
 func (f *flow) find(key string, quantum int) *flow {
 	x := f.below[key]
 	if x == nil {
@@ -50,7 +50,7 @@ func (f *flow) find(key string, quantum int) *flow {
 	return x
 }
 
-// close says that the source of a flow has gone. What waits in it is still carried out.
+// close notes that the source of a flow has gone. The commands that wait in the flow are still proposed.
 func (fl *flows) close(f *flow) {
 	f.closed = true
 	if f.queued == 0 {
@@ -58,7 +58,7 @@ func (fl *flows) close(f *flow) {
 	}
 }
 
-// remove takes the flow of a source that has gone out of the tree.
+// remove removes the flow of a source that has gone from the tree.
 func (fl *flows) remove(f *flow) {
 	for x := f.parent; x != &fl.root; x = x.parent {
 		if x.members--; x.members == 0 {
@@ -67,9 +67,9 @@ func (fl *flows) remove(f *flow) {
 	}
 }
 
-// admits returns whether a command may be queued. A source with little waiting is refused only where the whole queue is
-// full. One with much is refused where its token has as much waiting as there is room left: so half of the queue is
-// left for others, however many connections one token has.
+// admits returns whether a command may be queued. A source with little waiting is refused only if the whole queue is
+// full. A source with much waiting is refused if its token has as much waiting as there is room left: so half of the
+// queue is left for other tokens, however many connections one token has.
 func (fl *flows) admits(f *flow) bool {
 	if f == fl.host {
 		return f.queued < hostCommands && f.bytes < hostBytes
@@ -100,7 +100,7 @@ func (fl *flows) push(f *flow, o Op, encoded []byte) {
 	}
 }
 
-// activate puts a flow that has commands now into the list that its credit gives it a place in.
+// activate adds a flow that has commands now to the list for its credit.
 func (f *flow) activate(x *flow) {
 	f.active++
 	if x.credit > 0 {
@@ -110,13 +110,13 @@ func (f *flow) activate(x *flow) {
 	}
 }
 
-// share is what each flow may have of a batch.
+// share is how much of a batch each flow may have.
 type share struct {
-	scale int // by how much more than its quantum the credit of a flow is replenished
-	large int // how many bytes of clients' large commands there may be; one is taken where there may be any
+	scale int // by how many quanta the credit of a flow is replenished
+	large int // how many bytes of clients' large commands a batch may have; unless it is 0, one command is always taken
 }
 
-// take appends the commands of the next batch: at least one, unless only large ones wait and there may be none.
+// take appends the commands of the next batch: at least one, unless only large commands wait and by.large is 0.
 func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 	from, size := len(ops), len(data)
 	ops, data = fl.takeOwn(ops, data)
@@ -128,7 +128,7 @@ func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 			if len(ops) > from || left {
 				break
 			}
-			fl.batch++ // all are in debt: credit for each once more
+			fl.batch++ // all flows are in debt: each gets credit once more
 			continue
 		}
 		n := int(f.ops[f.opsAt].size)
@@ -148,7 +148,7 @@ func (fl *flows) take(ops []Op, data []byte, by share) ([]Op, []byte) {
 	return ops, data
 }
 
-// takeOwn appends what the next batch has of the host itself.
+// takeOwn appends the host's own commands of the next batch.
 func (fl *flows) takeOwn(ops []Op, data []byte) ([]Op, []byte) {
 	f := fl.host
 	for cost := 0; f.queued > 0; {
@@ -168,8 +168,8 @@ func (fl *flows) takeOwn(ops []Op, data []byte) ([]Op, []byte) {
 	return ops, data
 }
 
-// pick returns the flow of the source that is served next, of those below; nil where all have had their share of the
-// batch.
+// pick returns the flow of the source that is served next, below the flow f; nil if all sources have had their share
+// of the batch.
 func (fl *flows) pick(f *flow, scale int) *flow {
 	for !f.holds() {
 		x := fl.pickBelow(f, scale)
@@ -186,7 +186,7 @@ func (fl *flows) pick(f *flow, scale int) *flow {
 	return f
 }
 
-// pickBelow returns the flow that is served next among those right below. It is the head of its list.
+// pickBelow returns the flow right below f that is served next. The flow is the head of its list.
 func (fl *flows) pickBelow(f *flow, scale int) *flow {
 	for passed := 0; passed < f.active; {
 		x, list := f.first()
@@ -210,7 +210,7 @@ func (fl *flows) pickBelow(f *flow, scale int) *flow {
 	return nil
 }
 
-// pop removes the first command, of so many bytes, from the flow that was picked.
+// pop removes the first command, of so many bytes, from the picked flow.
 func (fl *flows) pop(f *flow, n int) {
 	f.drop(n)
 	for x := f; x != &fl.root; x = x.parent {
@@ -236,7 +236,7 @@ func (fl *flows) pop(f *flow, n int) {
 	}
 }
 
-// allocate gives a flow memory, release takes it from one that was emptied. Much of it is left to the garbage
+// allocate gives a flow memory, release takes the memory from an emptied flow. Much memory is left to the garbage
 // collector.
 func (fl *flows) allocate(f *flow) {
 	if n := len(fl.ops); n > 0 {

@@ -7,28 +7,28 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Caller gets the answers to commands. Its methods are called from any goroutine, and with no lock of a pipeline held.
+// Caller gets the answers to commands. Any goroutine may call its methods, but never with the lock of a pipeline
+// held.
 type Caller interface {
-	// Fail answers a request that was not carried out, or of which that is not certain.
+	// Fail answers a request that failed, or whose outcome is not certain.
 	Fail(request uint64, kind protocol.Kind, why *protocol.Result)
-	// Flush sends what was answered; few says that it is for few callers, as in hub.Sink.
+	// Flush sends the answers; few says that only few callers are flushed, as in hub.Sink.
 	Flush(few bool)
 }
 
 // Source is a connection as the pipelines of all shards see it: commands of one source keep their order, and share
-// batches with those of other sources. A nil Source is the host itself.
+// batches with commands of other sources. A nil Source is the host itself.
 type Source struct {
 	token, address string
 	flows          []*flow // one of each shard, each guarded by the lock of the shard's pipeline; nil: none yet
 }
 
-// NewSource returns the source of a connection that came from an address and named itself by a token, for so many
-// shards.
+// NewSource returns the source of a connection from an address, with a token for a name, for so many shards.
 func NewSource(token string, address net.Addr, shards int) *Source {
 	return &Source{token: token, address: hostOf(address), flows: make([]*flow, shards)}
 }
 
-// Address is the address that the source came from, without its port.
+// Address is the address of the source, without its port.
 func (s *Source) Address() string { return s.address }
 
 // hostOf returns the address that a client's connections share.
@@ -43,25 +43,25 @@ func hostOf(a net.Addr) string {
 	return host
 }
 
-// Op is a command under way, and who gets its result.
+// Op is a command under way, with the receiver of its result.
 type Op struct {
-	Caller  Caller  // nil where Done is called
+	Caller  Caller  // nil if Done is called
 	Source  *Source // nil: the command is the host's own
 	Request uint64
 	Kind    protocol.Kind
 	Started int64 // in nanoseconds of the host's clock
 	size    int32 // of the encoded command
-	// Delayable: the command may wait for the next one.
+	// Delayable: the command may wait for the next command.
 	Delayable bool
-	// Done is called where there is no Caller, with the result, or with nil and why it is not known. It runs where
-	// batches are applied and must not block.
+	// Done is called if there is no Caller, with the result, or with nil and the reason why the result is unknown.
+	// The goroutine that applies batches calls Done, so Done must not block.
 	Done func(e *shard.Effect, failed protocol.Status)
 }
 
-// cost is what the command counts for where batches are shared out.
+// cost is the cost of the command when batches are shared out.
 func (o *Op) cost() int { return int(o.size) + commandCost }
 
-// fail answers ops that were not, or not certainly, carried out.
+// fail answers ops that failed, or whose outcome is not certain.
 func fail(ops []Op, why *protocol.Result) {
 	if len(ops) == 0 {
 		return

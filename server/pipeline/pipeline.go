@@ -11,46 +11,46 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Pipeline gathers the commands of one shard into batches and proposes them. While fewer than its window are in flight
-// what is queued goes out at once; otherwise it grows into the next batch. So an idle shard adds no waiting, and a
-// busy one shares each fsync among many.
+// Pipeline gathers the commands of one shard into batches and proposes the batches. While fewer batches than its
+// window are in flight the queue goes out at once; otherwise the queue grows into the next batch. So an idle shard
+// adds no waiting, and a busy shard shares each fsync among many commands.
 //
-// An acquire that will be queued by the machine can be delayed: the owner must release first. While there is nothing
-// else to propose it waits, for a short time, for the next command, which may be that release. Without this the new
-// acquire of a former owner would occupy the log when the next owner releases, and every second hand-off would take two
-// rounds.
+// An acquire that the machine will queue can be delayed, because the owner must release first. While there is nothing
+// else to propose, the acquire waits for a short time for the next command, which may be the release. Otherwise the
+// new acquire of a former owner would occupy the log when the next owner releases, and every second hand-off would
+// take two rounds.
 //
-// Its methods may be called from any goroutine.
+// Any goroutine may call its methods.
 type Pipeline struct {
 	log      shard.Log
 	clock    func() time.Time
 	delay    time.Duration
-	proposer uint64        // distinguishes the batches of this run of this host from all others
-	level    atomic.Uint32 // of the shard: nothing above it is proposed
+	proposer uint64        // distinguishes the batches of this run of this host from all other batches
+	level    atomic.Uint32 // of the shard: no command above the level is proposed
 	wall     atomic.Int64  // the time of day at which the host's clock began, in nanoseconds; 0: not known yet
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	window   int        // how many batches may be in flight
 	sequence uint64
 	queue    []Op
 	bytes    []byte // the queued commands, encoded
-	other    []byte // the memory that bytes had before
+	other    []byte // the earlier memory of bytes
 	inflight []inflight
 	spare    [][]Op // for the queues to come
 	closed   bool
 	encoded  []byte
 	term     term
 	urgent   atomic.Int32 // how many of the queued commands cannot be delayed; set under the lock
-	timer    *time.Timer  // ends the delay of those that can
+	timer    *time.Timer  // ends the delay of the delayable commands
 	delaying bool         // the timer runs
 
 	// Commands are in the queue, or in the flows, never in both.
-	shard  int // index of the shard's flow among those of a source
+	shard  int // index of the shard's flow among the flows of a source
 	flows  flows
-	own    int           // what the commands of the host itself that are in the queue cost
+	own    int           // the cost of the host's own commands in the queue
 	latest int64         // when the latest command of a client came; times are the host's nanoseconds
 	heavy  int64         // when a source last asked for much
-	mixed  int64         // when one that asks for little last came beside one that asks for much
+	mixed  int64         // when a command of a source that asks for little last came beside a heavy source
 	epoch  uint64        // counts the batches
 	shared atomic.Uint64 // how many batches were taken out of the flows
 }
@@ -59,19 +59,19 @@ type Pipeline struct {
 type inflight struct {
 	sequence uint64
 	large    bool   // with large commands
-	leads    uint64 // the term that it begins, 0 as a rule
+	leads    uint64 // the term that begins with the batch, 0 as a rule
 	ops      []Op
 	proposed time.Time
 }
 
-// Options are what a pipeline is made of.
+// Options are the configuration of a pipeline.
 type Options struct {
 	Shard    int    // index of the shard among the data shards
-	Proposer uint64 // its batches carry this number
+	Proposer uint64 // the number in all batches of the pipeline
 	Window   int    // how many batches may be in flight; Alone or Among
-	// Delay is how long a command that can be delayed waits for others; zero or less: not at all.
+	// Delay is how long a command that can be delayed waits for other commands; zero or less: not at all.
 	Delay time.Duration
-	// Clock is the host's time, by which batches are stamped; nil stands for that of the machine.
+	// Clock is the host's time for the stamps of batches; nil stands for the machine's time.
 	Clock func() time.Time
 }
 
@@ -90,10 +90,10 @@ func New(o Options) *Pipeline {
 // Open gives the pipeline its log.
 func (p *Pipeline) Open(log shard.Log) { p.log = log }
 
-// Level is the level of the shard's machine; nothing above it is queued.
+// Level is the level of the shard's machine; no command above the level is queued.
 func (p *Pipeline) Level() level.Level { return level.Level(p.level.Load()) }
 
-// SetWindow says how many batches may be in flight from now on: Alone or Among.
+// SetWindow sets how many batches may be in flight from now on: Alone or Among.
 func (p *Pipeline) SetWindow(window int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,11 +110,11 @@ func (p *Pipeline) Window() int {
 // SetLevel is called where batches are applied, and at a restore.
 func (p *Pipeline) SetLevel(l level.Level) { p.level.Store(uint32(l)) }
 
-// SetWall says at which time of day, in nanoseconds, the host's clock began.
+// SetWall sets at which time of day, in nanoseconds, the host's clock began.
 func (p *Pipeline) SetWall(nanos int64) { p.wall.Store(nanos) }
 
-// Add queues a command. It returns false where the queue, or the share of it that the source may fill, is full, and
-// where the command is above the level of the shard.
+// Add queues a command. It returns false if the queue, or the share of the queue that the source may fill, is full,
+// and if the command is above the level of the shard.
 func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,8 +151,9 @@ func (p *Pipeline) Add(o Op, c *shard.Command) bool {
 	return true
 }
 
-// setTime gives the command the time of day and the client, where its level has room for them. The time of day follows
-// from when the request came by the host's clock: to ask for it with every command costs more than all else here.
+// setTime gives the command the time of day and the client, if its level has room for them. The time of day is
+// computed from the arrival of the request by the host's clock: a system call with every command would cost more than
+// the rest of Add.
 func (p *Pipeline) setTime(c *shard.Command, started int64) {
 	switch {
 	case c.Level < shard.TimeLevel:
@@ -165,10 +166,11 @@ func (p *Pipeline) setTime(c *shard.Command, started int64) {
 	}
 }
 
-// Urgent returns whether what is queued will be proposed as soon as it can be: nothing that is added now is delayed.
+// Urgent returns whether the queue will be proposed as soon as possible: then a command that is added now is not
+// delayed.
 func (p *Pipeline) Urgent() bool { return p.delay <= 0 || p.urgent.Load() > 0 }
 
-// Flush proposes what is queued if there is room for another batch, and anything of it is urgent.
+// Flush proposes the queue if there is room for another batch, and a queued command is urgent.
 func (p *Pipeline) Flush() {
 	p.mu.Lock()
 	var failed []Op
@@ -176,13 +178,13 @@ func (p *Pipeline) Flush() {
 		failed = p.propose()
 	} else if p.queued() > 0 && len(p.inflight) == 0 && !p.delaying {
 		p.delaying = true
-		p.timer.Reset(p.delay) // what is queued goes with the next batch where one is in flight
+		p.timer.Reset(p.delay) // if a batch is in flight the queue goes with the next batch
 	}
 	p.mu.Unlock()
 	fail(failed, &unavailable)
 }
 
-// flushNow proposes what was delayed for long enough.
+// flushNow proposes the queue at the end of the delay.
 func (p *Pipeline) flushNow() {
 	p.mu.Lock()
 	p.delaying = false
@@ -191,7 +193,7 @@ func (p *Pipeline) flushNow() {
 	fail(failed, &unavailable)
 }
 
-// Why says why what became of a command is not known.
+// Why returns the result for a command with an unknown outcome.
 func Why(failed protocol.Status) *protocol.Result {
 	if failed == protocol.StatusUnavailable {
 		return &unavailable
@@ -203,13 +205,13 @@ var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
 	Message: "no majority of the shard has confirmed the change in time; it may have been made"}
 
 // propose proposes batches while the window has room, and returns ops that could not be proposed. The lock is held.
-// Where nothing is in flight it leaves nothing queued: no outcome would bring the rest about.
+// If nothing is in flight propose leaves the queue empty: no outcome would call it again for the rest.
 func (p *Pipeline) propose() (failed []Op) {
 	for p.mayPropose() && len(p.inflight) < p.window && !p.closed {
 		ops, bytes := p.next()
 		ops, bytes, leads := p.begin(ops, bytes)
 		if len(ops) == 0 {
-			break // what is left waits for a batch that is in flight
+			break // the rest waits for a batch in flight
 		}
 		p.sequence++
 		sequence, now := p.sequence, p.clock()
@@ -233,7 +235,7 @@ func (p *Pipeline) propose() (failed []Op) {
 // queued returns how many commands wait.
 func (p *Pipeline) queued() int { return len(p.queue) + p.flows.queued() }
 
-// next removes the next batch from the queue: all of it, as a rule, or as much as one batch may hold.
+// next removes the next batch from the queue: the whole queue, as a rule, or as much as one batch may hold.
 func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	p.epoch++
 	if p.own > hostPerBatch || p.recently(p.mixed) && len(p.queue)*commandCost+len(p.bytes) > flowQuantum {
@@ -250,7 +252,7 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	if len(ops) <= maxBatchCommands && len(p.bytes) <= maxBatchBytes {
 		p.own = 0
 		p.urgent.Store(0)
-		if p.delaying { // what comes next has a delay of its own
+		if p.delaying { // the next commands have a delay of their own
 			p.timer.Stop()
 			p.delaying = false
 		}
@@ -275,7 +277,7 @@ func (p *Pipeline) next() (ops []Op, bytes []byte) {
 	return ops[:n], bytes[:size]
 }
 
-// kept returns memory that is to be used again, nil where it is that of a burst.
+// kept returns memory that is to be used again, or nil for the memory of a burst.
 func kept(bytes []byte) []byte {
 	if cap(bytes) > keptBytes {
 		return nil
@@ -283,8 +285,8 @@ func kept(bytes []byte) []byte {
 	return bytes
 }
 
-// Land returns the ops of a batch of this pipeline that is being applied, and when it was proposed; nil where they were
-// answered already. An error says that the batch is none that was proposed: the replica must not go on.
+// Land returns the ops of a batch of this pipeline that is being applied, and when the batch was proposed; nil if the
+// ops were answered already. An error says that this pipeline never proposed the batch: the replica must not go on.
 func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.Time, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -300,7 +302,7 @@ func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.
 	return b.ops, b.proposed, nil
 }
 
-// remove removes a batch from those in flight; it is zero where it was removed before.
+// remove removes a batch from the batches in flight; the result is zero if the batch was removed before.
 func (p *Pipeline) remove(sequence uint64) (b inflight) {
 	for i := range p.inflight {
 		if b := p.inflight[i]; b.sequence == sequence {
@@ -311,8 +313,8 @@ func (p *Pipeline) remove(sequence uint64) (b inflight) {
 	return b
 }
 
-// Completed is called when all ops of a batch that landed were answered: it reuses their memory and proposes what came
-// meanwhile.
+// Completed is called when all ops of a landed batch were answered. It reuses the memory of the ops and proposes the
+// commands that came meanwhile.
 func (p *Pipeline) Completed(ops []Op) {
 	clear(ops)
 	p.mu.Lock()
@@ -324,7 +326,7 @@ func (p *Pipeline) Completed(ops []Op) {
 	fail(failed, &unavailable)
 }
 
-// recordOutcome is called by the log with what became of a batch. Where it was applied, Land was called before.
+// recordOutcome is called by the log with the outcome of a batch. For an applied batch, Land was called before.
 func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
 	if o == shard.OutcomeApplied {
 		return
@@ -334,8 +336,8 @@ func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
 	p.lost(b.leads)
 	var failed []Op
 	if o == shard.OutcomeUnknown && p.term.stage == leading {
-		// No majority has answered for as long as a batch may take. What has waited for that batch would only wait as
-		// long again, in one that fares no better.
+		// No majority has answered for as long as a batch may take. The commands that have waited for the batch would
+		// only wait as long again, in a batch that fares no better.
 		failed = p.drain(nil)
 	}
 	failed = append(failed, p.propose()...)
@@ -344,7 +346,7 @@ func (p *Pipeline) recordOutcome(sequence uint64, o shard.Outcome) {
 	fail(failed, &unavailable)
 }
 
-// Abandon answers all that is queued: this host does not lead the shard any more. Batches in flight get their outcome
+// Abandon answers everything in the queue: this host leads the shard no more. Batches in flight get their outcome
 // from the log.
 func (p *Pipeline) Abandon(why protocol.Result) {
 	p.mu.Lock()
@@ -353,7 +355,7 @@ func (p *Pipeline) Abandon(why protocol.Result) {
 	fail(ops, &why)
 }
 
-// drain appends all that is queued to ops, and empties the queue.
+// drain appends the whole queue to ops, and empties the queue.
 func (p *Pipeline) drain(ops []Op) []Op {
 	ops = append(ops, p.queue...)
 	for p.flows.queued() > 0 {

@@ -16,7 +16,7 @@ func (p *Pipeline) flowOf(o *Op) *flow {
 	return f
 }
 
-// Remove says that a source has gone. What comes from it from now on is the host's.
+// Remove notes that a source has gone. Later commands of the source count as the host's.
 func (p *Pipeline) Remove(s *Source) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -29,8 +29,9 @@ func (p *Pipeline) Remove(s *Source) {
 	s.flows[p.shard] = p.flows.host
 }
 
-// classify records which source asks for much, and that another one does not. What the host itself has in the queue is
-// counted: where that is more than its share of a batch, the queue is shared out.
+// classify notes whether a source asks for much, or for little beside a source that asks for much. The cost of the
+// host's own commands in the queue is summed up: when it exceeds the host's share of a batch, the queue is shared
+// out.
 func (p *Pipeline) classify(f *flow, o *Op) {
 	if f == p.flows.host {
 		if p.flows.queued() == 0 {
@@ -52,7 +53,7 @@ func (p *Pipeline) classify(f *flow, o *Op) {
 	}
 }
 
-// recently returns whether something happened so lately that the queue is shared out because of it.
+// recently returns whether an event is so recent that the queue is shared out because of it.
 func (p *Pipeline) recently(at int64) bool { return at > 0 && p.latest-at < int64(sharedFor) }
 
 // shareOut moves the queue into the flows.
@@ -67,14 +68,15 @@ func (p *Pipeline) shareOut() {
 	p.queue, p.bytes, p.own = p.queue[:0], p.bytes[:0], 0
 }
 
-// What a batch is shared out by: where no source asks for little beside those that ask for much, and where one does.
+// The shares of a batch: calm if no source asks for little beside a source that asks for much, mixed if a source
+// does.
 var (
 	calm  = share{scale: maxBatchBytes / flowQuantum, large: maxBatchBytes}
 	mixed = share{scale: 1, large: largePerBatch}
 )
 
-// nextShared removes the next batch from the flows. Where a source that asks for little may be there, large commands
-// are in flight in one batch at a time. The batch is empty where only such wait meanwhile.
+// nextShared removes the next batch from the flows. If a source that asks for little may be there, large commands are
+// in flight in one batch at a time. The batch is empty if only large commands wait meanwhile.
 func (p *Pipeline) nextShared() (ops []Op, bytes []byte) {
 	if n := len(p.spare); n > 0 {
 		ops, p.spare = p.spare[n-1], p.spare[:n-1]

@@ -9,19 +9,19 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// From the level of stamps on a batch says in which term it was proposed, and how long its host had led then; batches
-// of another term than the machine's have no effect. So the command that begins the term of this host is the first one
-// of it: until it has been proposed, what clients ask for waits in the queue, and until it has been applied nothing
-// else is proposed, so that nothing depends on a command that was lost.
+// From the level of stamps on a batch has the term of its proposal, and how long its host had led by then. A batch of
+// another term than the machine's has no effect. So the command that begins the term of this host comes first. Until
+// it has been proposed, the commands of clients wait in the queue, and until it has been applied no other command is
+// proposed, so that nothing depends on a command that was lost.
 
-// term is the leadership of this host, as the pipeline of the shard sees it. It is guarded by the lock of the pipeline.
+// term is the leadership of this host, as the pipeline of the shard sees it. The lock of the pipeline guards it.
 type term struct {
 	number uint64
 	stage  stage
 	op     Op     // the first command, while it waits
-	bytes  []byte // and how it is encoded
-	// zero is when the first command was applied, by the host's clock. From then on the term is counted: all that
-	// stands before that command in the log is older.
+	bytes  []byte // the encoded first command
+	// zero is when the first command was applied, by the host's clock. The time of the term counts from zero:
+	// everything before the first command in the log is older.
 	zero time.Time
 }
 
@@ -30,14 +30,14 @@ type stage uint8
 
 const (
 	following stage = iota // this host does not lead
-	elected                // it leads, and its first command is not there yet
+	elected                // the host leads, and its first command is not there yet
 	waiting                // the first command goes with the next batch
-	beginning              // it is in flight
-	leading                // it was applied
+	beginning              // the first command is in flight
+	leading                // the first command was applied
 )
 
-// Elect says that this host leads the shard. What is queued from now on waits for Lead, from the level of stamps on. It
-// must be called before any client is let in because of that.
+// Elect notes that this host leads the shard. From the level of stamps on, commands that are queued from now on wait
+// for Lead. Elect must be called before clients are let in because of the new leadership.
 func (p *Pipeline) Elect(number uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,8 +46,8 @@ func (p *Pipeline) Elect(number uint64) {
 	}
 }
 
-// Lead proposes the command that begins a term, before all that is queued. done is as in Op. Where it fails Lead is to
-// be called again.
+// Lead proposes the command that begins a term, before the whole queue. done is as in Op. If the command fails Lead
+// is to be called again.
 func (p *Pipeline) Lead(number uint64, done func(e *shard.Effect, failed protocol.Status)) {
 	p.mu.Lock()
 	if p.closed || p.term.number != number || p.term.stage != elected {
@@ -64,8 +64,8 @@ func (p *Pipeline) Lead(number uint64, done func(e *shard.Effect, failed protoco
 	fail(failed, &unavailable)
 }
 
-// Elapsed returns for how many milliseconds this host has led, as a batch would say that is proposed now; ok is false
-// where it does not lead, or its first command was not applied.
+// Elapsed returns for how many milliseconds this host has led, as in the stamp of a batch that is proposed now; ok is
+// false if the host does not lead, or its first command was not applied.
 func (p *Pipeline) Elapsed() (ms uint64, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *Pipeline) stamp(now time.Time) clock.Stamp {
 	return s
 }
 
-// mayPropose reports whether there is anything to propose, and it may be proposed now.
+// mayPropose reports whether there are commands to propose, and they may be proposed now.
 func (p *Pipeline) mayPropose() bool {
 	switch {
 	case p.term.stage == waiting:
@@ -101,11 +101,11 @@ func (p *Pipeline) mayPropose() bool {
 	return p.queued() > 0
 }
 
-// follows reports whether what is queued is to be refused, because this host does not lead. Without a stamp it would
-// have no effect.
+// follows reports whether the queue is to be refused, because this host does not lead. Without a stamp the commands
+// would have no effect.
 func (p *Pipeline) follows() bool { return p.term.stage == following && p.queued() > 0 && p.stamped() }
 
-// begin puts the first command of the term before a batch, where it waits, and returns the term then.
+// begin puts the first command of the term before a batch, if the first command waits, and then returns the term.
 func (p *Pipeline) begin(ops []Op, bytes []byte) (_ []Op, _ []byte, leads uint64) {
 	t := &p.term
 	if t.stage != waiting {
@@ -116,21 +116,22 @@ func (p *Pipeline) begin(ops []Op, bytes []byte) (_ []Op, _ []byte, leads uint64
 	return ops, bytes, t.number
 }
 
-// begun is called when a batch was committed, with the term that it begins, if any.
+// begun is called when a batch was committed, with the term that begins with the batch, if any.
 func (p *Pipeline) begun(leads uint64) {
 	if leads != 0 && leads == p.term.number && p.term.stage == beginning {
 		p.term.stage, p.term.zero = leading, p.clock()
 	}
 }
 
-// lost is called when a batch may be lost, with the term that it begins, if any.
+// lost is called when a batch may be lost, with the term that begins with the batch, if any.
 func (p *Pipeline) lost(leads uint64) {
 	if leads != 0 && leads == p.term.number && p.term.stage == beginning {
 		p.term.stage = elected
 	}
 }
 
-// endTerm is called when this host does not lead any more. It returns the first command of the term where that waits.
+// endTerm is called when this host leads no more. It returns the first command of the term if the command still
+// waits.
 func (p *Pipeline) endTerm() (ops []Op) {
 	if p.term.stage == waiting {
 		ops = append(ops, p.term.op)

@@ -6,18 +6,19 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Conn is the connection of a client, as replicas see it: they answer and push over it, and take sessions away from it.
-// Its methods may be called from any goroutine, also with the lock of a replica held, but for Flush, Detach and Review.
+// Conn is the connection of a client, as replicas see it: replicas answer and push over a Conn, and detach sessions
+// from it. All goroutines may call its methods, also with the lock of a replica held, except Flush, Detach and
+// Review.
 type Conn interface {
 	pipeline.Caller
 
-	// Answer appends the answer to a request that was carried out, AnswerBound the same while the session acts over
-	// this connection; AnswerBound returns false, and answers nothing, where it does not.
+	// Answer appends the answer to a successful request. AnswerBound does so only while the session acts over this
+	// connection; otherwise AnswerBound returns false, and answers nothing.
 	Answer(request uint64, m protocol.AnswerMessage)
 	AnswerBound(session shard.SessionID, request uint64, m protocol.AnswerMessage) bool
-	// Push appends a message that no request asked for, or the outcome of one that was answered before.
+	// Push appends a message without a request, or the outcome of a request that was answered earlier.
 	Push(request uint64, m protocol.PushMessage)
-	// Mark returns true for the first caller since Unmark: that one is to flush the connection.
+	// Mark returns true for the first caller since Unmark, and the first caller is to flush the connection.
 	Mark() bool
 	Unmark()
 
@@ -25,14 +26,15 @@ type Conn interface {
 	Acts(session shard.SessionID) bool
 	// May returns whether the client has the right to requests of a kind about an object. The name is not kept.
 	May(k protocol.Kind, of shard.ObjectName) bool
-	// Bind lets a session act over this connection, if it does not already, or only hear of its end where it is silent.
-	// It returns false where the connection is gone.
+	// Bind lets a session act over this connection or, if silent is set, only reports the session's end over it. Bind
+	// does nothing for a session that acts already, and returns false if the connection is gone.
 	Bind(session shard.SessionID, node shard.NodeID, home *Replica, silent bool) bool
-	// Unbind takes a session away, without a message; bound is false where it was not there.
+	// Unbind removes a session from the connection, without a message; bound is false if the session was not there.
 	Unbind(session shard.SessionID) (node shard.NodeID, bound bool)
-	// Detach takes a session away and says why, unless it is attached over this connection at its home again.
+	// Detach removes a session and sends the client the reason, unless the session is attached over this connection
+	// at its home again.
 	Detach(session shard.SessionID, home *Replica, why protocol.Result) bool
-	// Review takes a session away whose client may not act in the node any more.
+	// Review removes the session if its client may act in the node no more.
 	Review(session shard.SessionID, node shard.NodeID, home *Replica)
 	// Ended counts off a watch.
 	Ended(watch uint64)
@@ -40,7 +42,7 @@ type Conn interface {
 	Pending() int
 }
 
-// flushes are connections that something was appended to. Each is flushed once, however much that is.
+// flushes are connections with appended bytes. A connection is flushed once, however many bytes there are.
 type flushes map[Conn]struct{}
 
 func (f flushes) add(c Conn) { f[c] = struct{}{} }

@@ -10,15 +10,15 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Replicas of a shard that applied the same log must hold the same. The leader of each shard has this checked every ten
-// minutes: a command marks a place of the log, every replica takes a digest of its state there beside applying, and a
-// second command brings the digest of the leader, with which the others compare theirs. A replica that differs stops
-// its host, before anybody reads from it what is not so.
+// Replicas of a shard with the same applied log must have equal states. The leader of each shard has the states
+// compared every ten minutes: a command marks a place of the log, every replica takes a digest of its state there
+// beside applying, and a second command brings the digest of the leader to the other replicas. A replica with another
+// digest stops its host, before clients read false state from the replica.
 
 const (
 	// DigestInterval is the time between two checks of a shard.
 	DigestInterval = 10 * time.Minute
-	// digestPause is the pause between two steps, each of which holds the machine's read lock for some microseconds.
+	// digestPause is the pause between two steps. A step holds the machine's read lock for some microseconds.
 	digestPause = time.Millisecond
 )
 
@@ -26,15 +26,15 @@ const (
 type digests struct {
 	set   *Set
 	shard uint64
-	// propose hands a digest of this host, which asked for it as leader, to all replicas.
+	// propose sends the digest of this host, as the leader that asked for the digest, to all replicas.
 	propose func(number, sum uint64)
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	number   uint64     // of the latest digest that was asked for
 	asked    uint64     // the number that this host proposed
 	sum      uint64     // of the latest digest, when taken
 	taken    bool
-	expected uint64 // the leader's, when known
+	expected uint64 // the leader's sum, when known
 	compared bool
 	cancel   func() // ends the taking of a digest
 	last     time.Time
@@ -56,8 +56,8 @@ func (d *digests) due(now time.Time) (number uint64, due bool) {
 	return d.asked, true
 }
 
-// take begins the digest that a command asks for. take is called where batches are applied; step is then called by a
-// goroutine of its own until it is done.
+// take begins the digest for a command. The goroutine that applies batches calls take; then a goroutine of its own
+// calls step until the digest is done.
 func (d *digests) take(number uint64, step func() (done, ok bool), sum func() uint64, end func()) {
 	stop := make(chan struct{})
 	var once sync.Once
@@ -113,12 +113,12 @@ func (d *digests) finish(number, sum uint64) {
 	}
 }
 
-// compare takes the leader's digest. The error says that this replica differs.
+// compare notes the leader's digest. An error says that this replica differs.
 func (d *digests) compare(number, sum uint64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.number != number {
-		return nil // this replica was not there when it was asked for
+		return nil // this replica was not there when the leader asked
 	}
 	d.expected, d.compared = sum, true
 	return d.verdict()
@@ -137,10 +137,10 @@ func (d *digests) verdict() error {
 		"for those who look into it, and start this host on an empty one", errDiffers, d.shard, d.sum, d.expected)
 }
 
-// errDiffers is wrapped by the error about a replica whose state is not what the log makes of it elsewhere.
+// errDiffers is wrapped by the error about a replica whose state differs from the state on the leader.
 var errDiffers = fmt.Errorf("server: the replicas of a shard differ")
 
-// checkDigest has a leader ask for a digest of its shard when one is due.
+// checkDigest has a leader ask for a digest of its shard when a digest is due.
 func (t *leaderTasks) checkDigest(now time.Time) {
 	number, due := t.r.digests.due(now)
 	if !due {
@@ -155,13 +155,13 @@ func (r *Replica) initDigests() {
 	})
 }
 
-// takeDigest begins a digest of the state as it is after the batch.
+// takeDigest begins a digest of the state after the batch.
 func (r *Replica) takeDigest(number uint64) {
 	d := r.Machine.BeginDigest()
 	r.digests.take(number, d.Step, d.Sum, d.Close)
 }
 
-// checkDigest has the leader of the meta shard ask for a digest when one is due.
+// checkDigest has the leader of the meta shard ask for a digest when a digest is due.
 func (m *Meta) checkDigest() {
 	if !m.leads() {
 		return
@@ -177,7 +177,7 @@ func (m *Meta) initDigests() {
 	})
 }
 
-// takeDigest begins a digest of the state as it is after the batch.
+// takeDigest begins a digest of the state after the batch.
 func (m *Meta) takeDigest(number uint64) {
 	sum := m.Machine.BeginDigest()
 	m.digests.take(number, func() (bool, bool) { return true, true }, sum, func() {})

@@ -8,33 +8,33 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// A node that was dropped is removed from every data shard by the shard's leader, step by step. Ten thousand nodes may
-// be dropped at once. So that clients wait for none of it, few steps are under way at a time, and none is proposed
+// A node that was dropped is removed from every data shard by the shard's leader, step by step. Ten thousand nodes
+// may be dropped at once. Few steps are under way at a time, so that clients need not wait, and no step is proposed
 // twice.
 
 const (
 	// dropsAtOnce is of how many dropped nodes a leader removes a step at the same time.
 	dropsAtOnce = 4
-	// clearedStep is how many nodes a leader reports as cleared at once, and clearedEvery how long it waits to see
-	// whether the meta shard has heard of them before it reports those again that are left.
+	// clearedStep is how many nodes a leader reports as cleared at once, and clearedEvery is how long the leader
+	// waits for the meta shard's response before it reports the remaining nodes again.
 	clearedStep  = 500
 	clearedEvery = time.Second
 )
 
-// drops are the dropped nodes that a leader removes what is left of. It is guarded by the lock of the leader's tasks,
-// but for what is said to be the loop's.
+// drops are the dropped nodes whose remains a leader removes. The lock of the leader's tasks guards them, except the
+// fields of the loop.
 type drops struct {
-	nodes    []shard.NodeID            // of which something is left
-	underWay map[shard.NodeID]struct{} // of which a step is proposed
+	nodes    []shard.NodeID            // nodes with something left in the shard
+	underWay map[shard.NodeID]struct{} // nodes with a proposed step
 
-	looked   bool      // since something appeared, it was seen that the shard has nothing more to report as cleared
+	looked   bool      // the shard had nothing to report as cleared, and nothing appeared since
 	reported time.Time // when cleared nodes were last reported; used on the loop only
 }
 
 // forget is called when a leadership begins, and when it ends.
 func (d *drops) forget() { d.nodes, d.underWay, d.looked = nil, nil, false }
 
-// findDropped looks for nodes that were dropped and of which something is here.
+// findDropped looks for nodes that were dropped and have something left in this shard.
 func (t *leaderTasks) findDropped() {
 	m := t.r.set.Meta.Machine
 	var dropped []shard.NodeID
@@ -68,7 +68,7 @@ func (t *leaderTasks) dropNodes() {
 	}
 }
 
-// nextDrop takes the next node of which a step may be proposed; 0 where there is none.
+// nextDrop takes the next node for a step; 0 if no step may be proposed.
 func (t *leaderTasks) nextDrop() (id shard.NodeID, term uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +84,7 @@ func (t *leaderTasks) nextDrop() (id shard.NodeID, term uint64) {
 	return id, t.term
 }
 
-// dropped is called with what became of a step. One that was lost is proposed again with the next tick.
+// dropped is called with the outcome of a step. A lost step is proposed again with the next tick.
 func (t *leaderTasks) dropped(id shard.NodeID, term uint64, e *shard.Effect) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,8 +101,8 @@ func (t *leaderTasks) dropped(id shard.NodeID, term uint64, e *shard.Effect) {
 	}
 }
 
-// reportCleared reports dropped nodes to the meta shard of which nothing is here, in one batch at a time, until it has
-// heard of all.
+// reportCleared reports dropped nodes with nothing left here to the meta shard, one batch at a time, until the meta
+// shard knows of them all.
 func (t *leaderTasks) reportCleared(now time.Time) {
 	d := &t.drops
 	if now.Sub(d.reported) < clearedEvery {
@@ -124,14 +124,14 @@ func (t *leaderTasks) reportCleared(now time.Time) {
 	t.r.set.Meta.forward(cleared...)
 }
 
-// lookForDropped has the leader ask the meta shard once more which nodes this shard is to clear.
+// lookForDropped has the leader ask the meta shard once more for the nodes that this shard is to clear.
 func (t *leaderTasks) lookForDropped() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.drops.looked = false
 }
 
-// cleared returns what is to be reported, up to max.
+// cleared returns the reports on cleared nodes, up to max.
 func (t *leaderTasks) cleared(max int) (commands []meta.Command) {
 	r, m := t.r, t.r.set.Meta.Machine
 	var here map[shard.NodeID]struct{}

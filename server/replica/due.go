@@ -7,22 +7,22 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The time of a shard moves with its batches. Where something waits for it the leader proposes a command when that is
-// due, and a beat, which is the same command, when nothing else has moved the time for a while: without beats a leader
-// that dies after a quiet hour would take that hour along. In a shard where nothing waits nothing is proposed.
+// The time of a shard moves with its batches. When an alarm of the shard is due the leader proposes a command. When
+// nothing else has moved the time for a while the leader proposes a beat, by the same command: without beats a leader
+// that dies after a quiet hour would take the hour along. In a shard without alarms nothing is proposed.
 //
-// What the leader goes by is Config.Clock, so a test can have it stand still, run fast, or run slow.
+// The leader goes by Config.Clock, so a test can make the time stand still, run fast, or run slow.
 
-// beatAfter is how far the time of a shard may be behind its leader's estimate before the next beat: with the wait for
-// a turn of the loop, the queue and a round of the log that is within 10 s. Early in a term it is less, from firstBeat
-// on: as far as the log knows of the term. So where leaders come and go, and none leads for long, time goes on at half
-// its pace at least.
+// beatAfter is how far the time of a shard may be behind its leader's estimate before the next beat: with the wait
+// for the next round of the loop, the queue and a round of the log the total is within 10 s. Early in a term the
+// limit is lower: it begins at firstBeat and grows with the part of the term that the log knows. So if leaders come
+// and go, and no leader stays for long, time goes on at half its pace at least.
 const (
 	beatAfter = 9 * time.Second
 	firstBeat = time.Second
 )
 
-// EstimatedTime returns the time of the shard as this host estimates it where it leads, else 0.
+// EstimatedTime returns the time of the shard as this host estimates it while it leads, else 0.
 func (r *Replica) EstimatedTime() uint64 {
 	elapsed, counted := r.Pipeline.Elapsed()
 	clock := r.Machine.Clock()
@@ -32,7 +32,7 @@ func (r *Replica) EstimatedTime() uint64 {
 	return clock.At(elapsed)
 }
 
-// proposeDue proposes what is due by the time of the shard, or a beat.
+// proposeDue proposes a command if an alarm is due by the time of the shard, or a beat.
 func (t *leaderTasks) proposeDue(term uint64) {
 	r := t.r
 	at, ok := r.nextAlarm()
@@ -58,8 +58,8 @@ func (t *leaderTasks) proposeDue(term uint64) {
 	}
 }
 
-// awaken has the loop go round where what was applied has set an alarm that is due before its next turn. Apply calls
-// it.
+// awaken has the loop wake up early if the applied commands have set an alarm that is due before the next tick. Apply
+// calls awaken.
 func (r *Replica) awaken() {
 	at, ok := r.nextAlarm()
 	if !ok || at == r.awake {
@@ -72,7 +72,7 @@ func (r *Replica) awaken() {
 	}
 }
 
-// nextAlarm returns the time of the shard at which something is due next.
+// nextAlarm returns the time of the shard at which the next alarm is due.
 func (r *Replica) nextAlarm() (at uint64, ok bool) {
 	if probe := r.set.config.NextAlarm; probe != nil {
 		return probe(r.ID, r.Machine)

@@ -13,8 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// end is this host's end of the log of a shard. A replica may come to the host while it runs, and go; without one
-// everything ends with shard.ErrNotMember, and no host leads.
+// end is this host's end of the log of a shard. A replica may come to the host while the host runs, and go. Without a
+// replica all calls fail with shard.ErrNotMember, and no host leads.
 type end struct{ on atomic.Pointer[running] }
 
 // running is a replica that runs.
@@ -65,7 +65,7 @@ func (e *end) Transfer(to shard.HostID) error {
 	return shard.ErrNotMember
 }
 
-// Close implements shard.Log. The replica may come again.
+// Close implements shard.Log. The replica may be opened again.
 func (e *end) Close() error {
 	if on := e.on.Swap(nil); on != nil {
 		return on.Log.Close()
@@ -83,7 +83,7 @@ func (e *end) Follower(id shard.HostID) (index uint64, near bool) {
 	return 0, false
 }
 
-// Progress is how far the other replicas are. It is empty where this host does not lead.
+// Progress is how far the other replicas are. The list is empty if this host does not lead.
 func (e *end) Progress() []shard.Progress {
 	if on := e.on.Load(); on != nil {
 		if l, knows := on.Log.(executor.Log); knows {
@@ -105,14 +105,14 @@ func (e *end) Guard() error {
 type seat struct {
 	id  uint64
 	end *end
-	// machine is fed by the log. It is emptied before another replica begins.
+	// machine gets the entries of the log. It is emptied before another replica begins.
 	machine shard.StateMachine
 	empty   func() error
 	// gone is called when the replica has gone, and its log is closed.
 	gone func()
 }
 
-// seats are those of all shards, the meta shard first.
+// seats returns the seats of all shards, the meta shard first.
 func (s *Set) seats() []seat {
 	all := []seat{{MetaShard, &s.Meta.end, s.Meta, s.Meta.empty, s.Meta.gone}}
 	for _, r := range s.Replicas {
@@ -121,7 +121,7 @@ func (s *Set) seats() []seat {
 	return all
 }
 
-// open starts the replica that the host has, if it has one.
+// open starts the host's replica of the shard, if the host has a replica.
 func (s *Set) open(at seat) error {
 	log, err := s.config.Logs(at.id, s.metrics.CountSnapshots(at.id, at.machine, s.config.Clock))
 	switch {
@@ -130,7 +130,7 @@ func (s *Set) open(at seat) error {
 	case err != nil:
 		return fmt.Errorf("server: opening shard %d: %w", at.id, err)
 	}
-	replica := uint64(s.config.Self.ID) // of a birth
+	replica := uint64(s.config.Self.ID) // the id of a replica since the cluster's birth
 	if l, knows := log.(interface{ Replica() uint64 }); knows {
 		replica = l.Replica()
 	}
@@ -152,20 +152,19 @@ func (s *Set) Held() (list []executor.Held) {
 	return list
 }
 
-// errNoReplicas is returned where a host has the replicas that it began with, and no others.
+// errNoReplicas is returned by a host that keeps the replicas of its start, and gets no others.
 var errNoReplicas = errors.New("server: this host gets no replicas while it runs")
 
-// Replicas has the logs of replicas that come to a host while it runs, and go.
+// Replicas opens and deletes the logs of replicas that come to a host while the host runs, and go.
 type Replicas interface {
-	// Join starts a replica of a shard that was or will be added on this host as a learner. It starts again with the
-	// host, by the function Logs, until it is discarded. One that was discarded is refused for ever.
+	// Join starts a replica of a shard on this host as a learner; the shard was added or will be. From then on the
+	// replica starts with the host, by the function Logs, until Discard. Join refuses a discarded replica for ever.
 	Join(shardID, replica uint64, machine shard.StateMachine) (shard.Log, error)
-	// Discard deletes the data of a replica that is no member any more and whose log is closed. A second one does
-	// nothing.
+	// Discard deletes the data of a former member whose log is closed. A second Discard does nothing.
 	Discard(ctx context.Context, shardID, replica uint64) error
 }
 
-// seat returns that of a shard. The token of changing is taken.
+// seat returns the seat of a shard. The caller has the token of changing.
 func (s *Set) seat(id hosts.ShardID) (seat, error) {
 	switch {
 	case s.closed:
@@ -227,7 +226,7 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 	return nil
 }
 
-// snapshotOf returns what a machine saves.
+// snapshotOf returns the snapshot that a machine saves.
 func snapshotOf(m interface {
 	PrepareSnapshot() (shard.Snapshot, error)
 }) (*bytes.Buffer, error) {
@@ -240,6 +239,6 @@ func snapshotOf(m interface {
 	return saved, snapshot.Save(saved, nil)
 }
 
-// replicaGone is for clients whose request, wait or watch ends with a replica.
+// replicaGone is the result for clients whose request, wait or watch ends with a replica.
 var replicaGone = protocol.Result{Status: protocol.StatusUnavailable,
 	Message: "this host's copy of the shard was taken away"}

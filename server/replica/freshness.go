@@ -7,17 +7,16 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// freshness is what a replica knows of how far it may be trusted with reads: a read barrier that began at
-// some moment and succeeded proves that what is here has everything that was committed before that
-// moment. The proof holds for a window no longer than any grace period. Whether this host may speak as
-// the leader is the lease table's to say; the same barriers decide it.
+// freshness is how far a replica may be trusted with reads. A read barrier that began at some moment and succeeded
+// proves that the replica has everything that was committed before the moment. The proof holds for a window no longer
+// than any grace period. The lease table decides whether this host may speak as the leader, by the same barriers.
 type freshness struct {
 	r *Replica
 
-	mu          sync.Mutex // guards what follows
-	begun       time.Time  // when the latest barrier that succeeded began
+	mu          sync.Mutex // guards the fields below
+	begun       time.Time  // when the latest successful barrier began
 	busy        bool       // a self-check is under way
-	next        time.Time  // when the next one is due
+	next        time.Time  // when the next self-check is due
 	used        time.Time  // when a read last relied on the replica
 	incarnation uint64     // how many replicas have gone
 }
@@ -47,8 +46,8 @@ func (f *freshness) relied(now time.Time) bool {
 	return now.Sub(f.used) < reliedPeriods*period
 }
 
-// confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call,
-// led whether this host may speak as the leader.
+// confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether
+// this host may speak as the leader.
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
 	begun, asked := r.set.Now(), time.Now() // the hub goes by the machine's time
@@ -62,7 +61,7 @@ func (f *freshness) confirm(done func(ok, led bool)) {
 			return
 		}
 		f.succeeded(begun, incarnation)
-		// A revision that is not here by now never was: the client made it up, or has it from another cluster.
+		// A revision that is not here by now never existed: the client made it up, or has it from another cluster.
 		r.Hub.EndAhead(asked, protocol.Result{
 			Status: protocol.StatusBadRequest, Message: "the shard has never had that revision",
 		})
@@ -95,7 +94,7 @@ func (f *freshness) succeeded(begun time.Time, incarnation uint64) {
 	}
 }
 
-// forget is called when the replica has gone: what was proved of it says nothing of the next one.
+// forget is called when the replica has gone: a proof about the old replica says nothing of the next.
 func (f *freshness) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,8 +102,8 @@ func (f *freshness) forget() {
 	f.incarnation++
 }
 
-// check repeats the barrier when its period is over, as long as reads rely on the replica: a leader
-// with sessions, a host whose clients read or watch.
+// check repeats the barrier at the end of its period, as long as reads rely on the replica: on a leader with
+// sessions, or a host whose clients read or watch.
 func (f *freshness) check(now time.Time, needed bool) {
 	_, period := f.r.set.timing.window()
 	f.mu.Lock()
@@ -126,7 +125,7 @@ func (f *freshness) check(now time.Time, needed bool) {
 	})
 }
 
-// age is how old the last proof is; a very long time where there is none.
+// age is how old the last proof is; a very long time if there is no proof.
 func (f *freshness) age(now time.Time) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,8 +135,8 @@ func (f *freshness) age(now time.Time) time.Duration {
 	return now.Sub(f.begun)
 }
 
-// Doubtful reports whether the host takes itself for the leader and did not make sure lately, though it should have: it
-// does for sessions only.
+// Doubtful reports whether the host considers itself the leader and has not made sure lately, though it should have:
+// only a leader with sessions makes sure.
 func (r *Replica) Doubtful(now time.Time) bool {
 	return r.Leads() && r.Machine.Sessions() > 0 && !r.Leases.Fresh(now)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// HandOver asks other hosts to lead what this one leads, the meta shard once it leads nothing else, and returns whether
-// it still leads anything that another host could.
+// HandOver asks other hosts to lead the shards of this host. The meta shard comes last, when this host leads no data
+// shard. HandOver returns whether this host still leads a shard with a possible successor.
 func (s *Set) HandOver() (led bool) {
 	for _, r := range s.Replicas {
 		if heirs := s.heirs(r.ID); r.Leads() && len(heirs) > 0 {
@@ -24,13 +24,13 @@ func (s *Set) HandOver() (led bool) {
 	return led
 }
 
-// LeadsData reports whether this host leads a data shard that another host could lead.
+// LeadsData reports whether this host leads a data shard with a possible successor.
 func (s *Set) LeadsData() bool {
 	return slices.ContainsFunc(s.Replicas, func(r *Replica) bool { return r.Leads() && len(s.heirs(r.ID)) > 0 })
 }
 
-// heirs returns the hosts that can lead a shard in the place of this one: those that vote in it, without those that are
-// to go where others stay.
+// heirs returns the hosts that can lead a shard instead of this host: the voters of the shard. Leaving voters count
+// only if no voter stays.
 func (s *Set) heirs(id uint64) (stay []shard.HostID) {
 	t, ok := s.Meta.Machine.Topology()
 	if !ok {
@@ -58,16 +58,16 @@ func (s *Set) heirs(id uint64) (stay []shard.HostID) {
 	return stay
 }
 
-// observer is a log that says what it knows of the other hosts while this one leads.
+// observer is a log whose leader knows how far the followers are.
 type observer interface {
-	// Follower returns up to which index a host is known to have the log, and whether it was heard of lately and has
-	// room for more of it.
+	// Follower returns up to which index a host is known to have the log, and whether the host was heard from lately
+	// and has room for more of the log.
 	Follower(id shard.HostID) (index uint64, near bool)
 }
 
-// successor chooses who should lead in the place of this host: of those that were heard of lately one that has most of
-// the log, so that it can begin at once. A transfer to one that lags, or is away, keeps everybody waiting in vain.
-// Where nothing is known chance decides.
+// successor chooses the host that should lead instead of this host: among the hosts that were heard from lately, a
+// host with most of the log, so that the new leader can begin at once. A transfer to a host with less of the log, or
+// to an absent host, keeps all clients waiting in vain. If nothing is known, chance decides.
 func successor(log shard.Log, others []shard.HostID) shard.HostID {
 	o, knows := log.(observer)
 	var best shard.HostID
@@ -92,9 +92,10 @@ func successor(log shard.Log, others []shard.HostID) shard.HostID {
 	return best
 }
 
-// guarded is a log that says why its leader must propose only what frees room. A log in memory is none.
+// guarded is a log that can restrict its leader to commands that free room. A log in memory is not guarded.
 type guarded interface {
-	// Guard returns why: the disks of too many hosts are nearly full. It returns nil where this host does not lead.
+	// Guard returns the reason for the restriction: the disks of too many hosts are nearly full. On a follower Guard
+	// returns nil.
 	Guard() error
 }
 
@@ -105,7 +106,8 @@ func guardOf(log shard.Log) error {
 	return nil
 }
 
-// Guard returns why this host, where it leads the shard, must not take changes that do not free room, nil where it may.
+// Guard returns why this host, as the leader of the shard, must refuse changes that free no room, or nil if it need
+// not.
 func (r *Replica) Guard() error { return guardOf(r.log) }
 
 // Guard is Replica.Guard for the nodes.

@@ -13,13 +13,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// ErrNotLeading is returned for what only the leader of the meta shard proposes, once its term has begun.
+// ErrNotLeading is returned for commands that only the leader of the meta shard proposes, once its term has begun.
 var ErrNotLeading = errors.New("server: this host does not lead the meta shard, or its term has not begun")
 
 // ErrUnknown is returned for a command of the meta shard whose outcome is not known.
 var ErrUnknown = errors.New("server: what became of a command of the meta shard is not known")
 
-// allKnown reports whether all hosts of the cluster are on record. Those that have records are all there are.
+// allKnown reports whether all hosts of the cluster are on record. In a founded cluster the hosts with records are
+// all hosts.
 func (m *Meta) allKnown() bool {
 	if m.Machine.Founded() {
 		return true
@@ -38,7 +39,7 @@ func (m *Meta) mayFound() bool {
 		len(m.Machine.Hosts()) <= hosts.MaxHosts
 }
 
-// foundHosts makes the records of the hosts, where this host leads and all of them have registered.
+// foundHosts makes the records of the hosts, if this host leads and all hosts have registered.
 func (m *Meta) foundHosts() {
 	if !m.mayFound() || m.term.stamp(m.set.Now()).Term == 0 {
 		return
@@ -50,8 +51,8 @@ func (m *Meta) foundHosts() {
 	m.request(meta.NewCommand(found, m.set.Origin("host "+m.set.config.Self.Name, "all hosts can follow the level")))
 }
 
-// Do proposes a command on hosts, replicas or steps, and waits for its result. An error says that nothing became of it,
-// or that it is not known what did. It must not be called where batches are applied.
+// Do proposes a command on hosts, replicas or steps, and waits for the result. An error says that the command had no
+// effect, or that the outcome is unknown. The goroutine that applies batches must not call Do.
 func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effect, error) {
 	if m.term.stamp(m.set.Now()).Term == 0 {
 		return meta.Effect{}, ErrNotLeading
@@ -79,12 +80,13 @@ func (m *Meta) Do(ctx context.Context, r meta.Request, o meta.Origin) (meta.Effe
 	}
 }
 
-// Origin is who asks for a change of hosts, replicas or steps, and why.
+// Origin is the author and the reason of a change of hosts, replicas or steps.
 func (s *Set) Origin(by, why string) meta.Origin {
 	return meta.Origin{Wall: uint64(s.Now().UnixMilli()), By: by, Why: why}
 }
 
-// FitWindows has each shard propose as many batches at once as is best for the voters that it has by the records.
+// FitWindows sets how many batches each shard proposes at once, to the best number for the voters that the shard has
+// by the records.
 func (s *Set) FitWindows(r *hosts.Records) {
 	for _, rp := range s.Replicas {
 		on, voters := r.Shard(hosts.ShardID(rp.ID)), 0
@@ -100,8 +102,8 @@ func (s *Set) FitWindows(r *hosts.Records) {
 	}
 }
 
-// Topology returns the hosts, their replicas and the steps, with the time of the shard that a command would have which
-// is proposed now; ok is false where the hosts are not founded.
+// Topology returns the hosts, their replicas and the steps, with the time of the shard for a command that is proposed
+// now; ok is false if the hosts are not founded.
 func (m *Meta) Topology() (t meta.Topology, now uint64, ok bool) {
 	if t, ok = m.Machine.Topology(); !ok {
 		return t, 0, false
@@ -116,7 +118,7 @@ func (m *Meta) Topology() (t meta.Topology, now uint64, ok bool) {
 // Log is this host's end of the log of the shard.
 func (m *Meta) Log() shard.Log { return m.log }
 
-// logAudited writes a change that the leader has carried out to the log of its host.
+// logAudited logs an applied change at the host of the leader.
 func (m *Meta) logAudited(e *hosts.Entry) {
 	l := m.Leader()
 	if l.Leader != m.set.config.Self.ID || l.Term != m.batch.Stamp.Term {

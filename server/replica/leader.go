@@ -10,27 +10,27 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// leaderTasks are what a host does for a shard because it leads it. They begin with a command: when that is applied,
-// everything of earlier leaders has been, and their clocks count no more. All of them run on the host's loop, but for
-// what other goroutines leave for it under the lock.
+// leaderTasks are the tasks of a host for a shard that it leads. The tasks begin with a command: once the command is
+// applied, everything of earlier leaders is applied as well, and the clocks of earlier leaders count no more. All
+// tasks run on the host's loop; other goroutines only leave work for the loop under the lock.
 type leaderTasks struct {
 	r *Replica
 
 	serving atomic.Bool // the sessions and timers are known; sessions may attach. Set under the lock
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	term     uint64     // 0: this host does not lead
 	proposed bool       // the first command is under way
-	begun    bool       // it was applied; the sessions are to be read
+	begun    bool       // the command was applied; the sessions are to be read
 	again    bool       // something appeared that may be dead
 	suspects []shard.SessionID
 	late     []shard.WaiterRef // timed out, but the command was lost, or withdrawn
-	quotas   []shard.NodeID    // whose quotas are to be compared
+	quotas   []shard.NodeID    // nodes whose quotas are to be compared
 	drops    drops
 
 	raising    atomic.Bool // a rise of the shard's level is under way
-	continuing atomic.Bool // so is a step of what commands have left
-	dueing     atomic.Bool // and what is due by the time of the shard
+	continuing atomic.Bool // a step of the work that commands have left is under way
+	dueing     atomic.Bool // a command for an alarm or a beat is under way
 
 	// Used on the host's loop only.
 	sweptAt time.Time
@@ -44,8 +44,9 @@ type stage struct {
 	proposed, begun, serving bool
 }
 
-// stage returns what a run goes by, read in one step. What other goroutines change meanwhile is for the next run: a
-// leadership that has just ended must not look like one whose leases are to be restored, for a host leads a term once.
+// stage returns the state for a run of the tasks, in one read. Changes by other goroutines meanwhile are for the next
+// run: a leadership that has just ended must not look like a leadership with leases to restore, for a host leads a
+// term once.
 func (t *leaderTasks) stage() stage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,7 +55,7 @@ func (t *leaderTasks) stage() stage {
 
 func (t *leaderTasks) init(r *Replica) { t.r = r }
 
-// ready reports whether this host is the shard's leader with all that belongs to it.
+// ready reports whether this host is the shard's leader, with sessions and timers restored.
 func (t *leaderTasks) ready() bool { return t.serving.Load() }
 
 // begin is called when this host leads the shard.
@@ -70,7 +71,7 @@ func (t *leaderTasks) begin(term uint64) {
 	t.r.set.Wake()
 }
 
-// end is called when this host does not lead the shard any more: its clients are redirected.
+// end is called when this host leads the shard no more: its clients are redirected.
 func (t *leaderTasks) end() {
 	t.mu.Lock()
 	t.term, t.proposed, t.begun = 0, false, false
@@ -86,7 +87,7 @@ func (t *leaderTasks) end() {
 	r.endLeases(result)
 }
 
-// recheck asks for another check of what may be dead here.
+// recheck asks for another check of everything here that may be dead.
 func (t *leaderTasks) recheck() {
 	t.mu.Lock()
 	t.again = true
@@ -94,14 +95,14 @@ func (t *leaderTasks) recheck() {
 	t.r.set.Wake()
 }
 
-// recheckLater is recheck for when another one at once would be in vain.
+// recheckLater is recheck without a wake-up, for when a check at once would be in vain.
 func (t *leaderTasks) recheckLater() {
 	t.mu.Lock()
 	t.again = true
 	t.mu.Unlock()
 }
 
-// suspect names a session that is over at its home.
+// suspect names a session that has ended at its home.
 func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.mu.Lock()
 	t.suspects = append(t.suspects, id)
@@ -109,7 +110,7 @@ func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.r.set.Wake()
 }
 
-// run does what is due now.
+// run does the tasks that are due now.
 func (t *leaderTasks) run(now time.Time) {
 	r, s := t.r, t.stage()
 	watched := r.Hub.Len() > 0 || r.watching.Load() > 0
@@ -120,7 +121,7 @@ func (t *leaderTasks) run(now time.Time) {
 	}
 }
 
-// step does what a leader has to do at that stage.
+// step does the tasks of a leader at the given stage.
 func (t *leaderTasks) step(now time.Time, s stage) {
 	r := t.r
 	switch {
@@ -130,7 +131,7 @@ func (t *leaderTasks) step(now time.Time, s stage) {
 	case !s.begun:
 		return
 	case r.Machine.Term() != s.term:
-		return // a later leader's command was applied: this host's is over, and end will be called
+		return // a later leader's command was applied: this leadership is over, and end will be called
 	case !s.serving:
 		now = r.set.Now() // after the command was applied
 		t.restoreLeases(s.term, now)
@@ -165,8 +166,8 @@ func (t *leaderTasks) propose(term uint64) {
 	t.r.Pipeline.Lead(term, done)
 }
 
-// restoreLeases takes the sessions and the waiters over: every session gets its timeout and the grace of its
-// node before it may end, every waiter its full time again.
+// restoreLeases takes the sessions and the waiters over: every session gets its timeout and the grace of its node
+// before the session may end, every waiter gets its full time again.
 func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	r := t.r
 	r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
@@ -193,8 +194,8 @@ func (t *leaderTasks) restoreLeases(term uint64, now time.Time) {
 	}
 }
 
-// expire ends the sessions that were silent for too long. A client that was silent over an open
-// connection is notified at once that its session is no longer attached, and then of its end.
+// expire ends the sessions that were silent for too long. A client with an open connection is notified at once that
+// its session is detached, and later of the end.
 func (t *leaderTasks) expire(now time.Time) {
 	r := t.r
 	for {
@@ -216,8 +217,8 @@ func (t *leaderTasks) expire(now time.Time) {
 	}
 }
 
-// proposeEnd proposes the end of sessions that were silent for too long, and again of those that were too much for one
-// command. It returns false where the queue of the shard is full.
+// proposeEnd proposes the end of sessions that were silent for too long, and then of the rest if the sessions were
+// too many for one command. It returns false if the queue of the shard is full.
 func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 	r := t.r
 	done := func(e *shard.Effect, failed protocol.Status) {
@@ -227,7 +228,7 @@ func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 			for _, id := range ids {
 				if e.Flags&shard.FlagMore != 0 && r.Machine.Liveness(id) == shard.Alive {
 					rest = append(rest, id)
-				} else if lost := r.Leases.Remove(id); lost != nil { // it was over before
+				} else if lost := r.Leases.Remove(id); lost != nil { // the session was over before
 					lost.Reported(1)
 				}
 			}
@@ -243,17 +244,17 @@ func (t *leaderTasks) proposeEnd(under uint64, ids []shard.SessionID) bool {
 	return r.propose(&shard.Command{Kind: shard.CmdSessionsExpire, Term: under, Sessions: ids}, nil, done)
 }
 
-// continueWork proposes the next step of what commands have begun and not come to the end of.
+// continueWork proposes the next step of commands that have begun and not ended their work.
 func (t *leaderTasks) continueWork() {
 	r := t.r
 	if r.Machine.Pending() == 0 || t.continuing.Swap(true) {
 		return
 	}
-	done := func(*shard.Effect, protocol.Status) { t.continuing.Store(false) } // what is left then wakes the loop
+	done := func(*shard.Effect, protocol.Status) { t.continuing.Store(false) } // any work left then wakes the loop
 	r.propose(&shard.Command{Kind: shard.CmdContinue}, nil, done)
 }
 
-// timeOut takes waiters out of queues whose time is up.
+// timeOut removes waiters whose time is up from their queues.
 func (t *leaderTasks) timeOut(term uint64, now time.Time) {
 	r := t.r
 	t.mu.Lock()
@@ -287,7 +288,7 @@ func (t *leaderTasks) timeOut(term uint64, now time.Time) {
 	}
 }
 
-// withdraw takes a waiter out of its queue with those whose time is up.
+// withdraw removes a waiter from its queue, together with the waiters whose time is up.
 func (t *leaderTasks) withdraw(ref shard.WaiterRef) {
 	t.mu.Lock()
 	t.late = append(t.late, ref)
@@ -295,8 +296,8 @@ func (t *leaderTasks) withdraw(ref shard.WaiterRef) {
 	t.r.set.Wake()
 }
 
-// endStaleWatches ends the watches of a replica that has not been able to make sure for so long that its clients
-// are better off elsewhere.
+// endStaleWatches ends the watches of a replica that could not make sure for a long time that it is up to date: its
+// clients are better off at another host.
 func (r *Replica) endStaleWatches(now time.Time, watched bool) {
 	window, _ := r.set.timing.window()
 	if watched && r.fresh.age(now) > window+staleAfter {

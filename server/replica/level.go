@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// mayRaise reports whether every host of the cluster can follow a higher level than there is.
+// mayRaise reports whether every host of the cluster can follow a higher level than the present level.
 func (m *Meta) mayRaise() bool {
 	lowest, _ := m.Machine.LevelHolders()
 	return lowest > m.Machine.Level() && m.allKnown()
 }
 
-// raiseLevel raises the level of the cluster where every host of it can follow.
+// raiseLevel raises the level of the cluster if every host can follow.
 func (m *Meta) raiseLevel() {
 	if m.leads() && m.mayRaise() {
 		lowest, _ := m.Machine.LevelHolders()
@@ -21,8 +21,8 @@ func (m *Meta) raiseLevel() {
 	}
 }
 
-// raiseLevel raises the level of the shard to that of the cluster, by one command at a time: it asks again where that
-// was lost.
+// raiseLevel raises the level of the shard to the level of the cluster, by one command at a time. A lost command is
+// proposed again.
 func (t *leaderTasks) raiseLevel() {
 	r := t.r
 	to := r.set.Meta.Machine.Level()
@@ -36,5 +36,5 @@ func (t *leaderTasks) raiseLevel() {
 // Level is the level of the shard, as far as this replica has applied its log.
 func (r *Replica) Level() level.Level { return r.Pipeline.Level() }
 
-// noteLevel has the pipeline know the level of the machine.
+// noteLevel sets the level of the pipeline to the level of the machine.
 func (r *Replica) noteLevel() { r.Pipeline.SetLevel(r.Machine.Level()) }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// requestUpkeep has the loop see to the routing and the meta shard, and to what may be dead in every shard.
+// requestUpkeep has the loop check the routing and the meta shard, and search every shard for remains of dead
+// sessions and dropped nodes.
 func (s *Set) requestUpkeep() {
 	s.upkeepDue.Store(true)
 	s.Wake()
@@ -20,7 +21,7 @@ func (s *Set) Wake() {
 	}
 }
 
-// run is the loop: all that time brings about.
+// run is the loop: it does everything with a deadline.
 func (s *Set) run() {
 	timer := time.NewTimer(Tick)
 	defer timer.Stop()
@@ -55,7 +56,7 @@ func (s *Set) run() {
 	}
 }
 
-// Stir is called where something appears that time may bring an end to. The loop looks every Tick then.
+// Stir is called when something with a deadline appears. From then on the loop looks every Tick.
 func (s *Set) Stir() {
 	s.stirred.Store(true)
 	if s.resting.Load() {
@@ -63,8 +64,9 @@ func (s *Set) Stir() {
 	}
 }
 
-// rest returns how long the loop may wait for its next round, after it has had nothing to do for so long. Of two that
-// set a flag and then look at the flag of the other one at least sees it: who stirs, or the loop.
+// rest returns how long the loop may wait for its next round, after it was idle for so long. The loop and the caller
+// of Stir each set a flag and then read the flag of the other side. So at least one side sees the flag of the other
+// side.
 func (s *Set) rest(idle time.Duration) time.Duration {
 	if idle < calmAfter {
 		return Tick
@@ -76,7 +78,7 @@ func (s *Set) rest(idle time.Duration) time.Duration {
 	return calmTick
 }
 
-// calm reports whether nothing on this host waits for a time, as far as a look without a search shows.
+// calm reports whether nothing on this host has a deadline, as far as a look without a search shows.
 func (s *Set) calm() bool {
 	if s.upkeepDue.Load() {
 		return false
@@ -103,8 +105,8 @@ func (r *Replica) calm() bool {
 		r.Level() >= r.set.Meta.Machine.Level() && !t.sweep.running && t.idle()
 }
 
-// idle reports whether nothing was left for the next run. Timers of waiters count, as they outlive sessions of this
-// shard.
+// idle reports whether no work was left for the next run. Timers of waiters count, because timers outlive sessions of
+// this shard.
 func (t *leaderTasks) idle() bool {
 	r := t.r
 	r.mu.Lock()
@@ -132,7 +134,7 @@ var (
 	ErrNotReady = errors.New("not ready")
 )
 
-// Ready returns what this host still lacks to serve everything, nil where it lacks nothing.
+// Ready returns the reason why this host cannot serve everything yet, or nil if it can.
 func (s *Set) Ready() error {
 	if s.foreign.Load() {
 		return errForeign
@@ -151,7 +153,7 @@ func (s *Set) Ready() error {
 			return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
 		case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Level() < s.Meta.Machine.Level()):
 			return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
-		case r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait): // no read had needed it for a while
+		case r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait): // no read needed a proof for a while
 			return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
 				r.ID, ErrNotReady)
 		}
@@ -160,29 +162,30 @@ func (s *Set) Ready() error {
 }
 
 const (
-	// OverloadWait is what a client is asked to wait where a queue is full.
+	// OverloadWait is how long a client is asked to wait when a queue is full.
 	OverloadWait = 20 * time.Millisecond
 	// Tick is how often a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond
-	// calmTick is how often where nothing waits for a time, and nothing has happened for calmAfter: by then it is known
-	// what has become of all that was proposed. It is shorter than stallAfter, so that a rest is no stall.
+	// calmTick is how often a host checks its clocks while nothing has a deadline, and nothing has happened for
+	// calmAfter: by then the outcomes of all proposals are known. It is shorter than stallAfter, so that a rest is no
+	// stall.
 	calmTick  = stallAfter / 2
 	calmAfter = 3 * time.Second
-	// stallAfter is how far apart two checks of the leases may be before the leader holds that it has
-	// not heard clients that were speaking. Looks that are farther apart than that are a stall.
+	// stallAfter is the longest time between two checks of the leases. A longer time is a stall, and the leader
+	// assumes that clients have spoken without being heard.
 	stallAfter = time.Second
 	// expireBatch and timeOutBatch bound the lists in one command.
 	expireBatch  = 2000
 	timeOutBatch = 2000
 	// dropStep is how many things of a dropped node one command removes.
 	dropStep = 500
-	// sweepEvery is how often a leader asks about all its guests and nodes though nothing asked for it.
+	// sweepEvery is how often a leader asks about all its guests and nodes even without a reason.
 	sweepEvery = 30 * time.Second
-	// sweepPages bounds how many of them it asks about in one round of the loop, in pages of shard.MaxPage.
+	// sweepPages bounds how many guests the leader asks about in one round of the loop, in pages of shard.MaxPage.
 	sweepPages = 8
-	// readyWait is how long who asks whether a host is ready may wait until it has made sure.
+	// readyWait is how long a question whether a host is ready may wait for the host to make sure.
 	readyWait = time.Second
-	// staleAfter is how long a replica that serves reads may go without a successful barrier before
-	// it ends its watches, so that their clients go to a host that knows more.
+	// staleAfter is how long a replica with reads may go without a successful barrier. Then the replica ends its
+	// watches, so that their clients go to a host with newer state.
 	staleAfter = 5 * time.Second
 )

@@ -26,18 +26,18 @@ type Meta struct {
 	set     *Set
 	Machine *meta.Machine
 	end     end
-	log     shard.Log // the end, but where a test puts something before it
+	log     shard.Log // the field end, unless a test puts another log before it
 
 	leadership atomic.Pointer[shard.Leadership]
 	applied    atomic.Uint64 // the index of the last entry
 	// caughtUp is the incarnation in which a barrier has shown this copy to be up to date: since the host started, or
-	// since another replica came. Before that the host must not lead a shard, answer for a session or end one: it may
-	// not know of a longer grace.
+	// since another replica came. Before that barrier the host must not lead a shard, answer for a session or end a
+	// session: the host may not know of a longer grace.
 	caughtUp, incarnation atomic.Uint64
-	// sure is when the latest barrier began that succeeded, in nanoseconds since the host began, and one more: 0 for
-	// none.
+	// sure is when the latest successful barrier began, in nanoseconds since the start of the host, plus one; 0:
+	// there was no barrier.
 	sure    atomic.Int64
-	rights  atomic.Pointer[rights.Book] // by what was applied
+	rights  atomic.Pointer[rights.Book] // by everything that was applied
 	digests digests
 	term    metaTerm
 	// appliedVersion is the version of the machine that the host's timing goes by.
@@ -46,20 +46,20 @@ type Meta struct {
 	// Used where batches are applied.
 	batch          meta.Batch
 	effects        meta.Effects
-	periodsChanged bool // what a change of timing waits for may be there
+	periodsChanged bool // something that a change of timing waits for may have come
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	sequence uint64
 	inflight map[uint64]done
-	requests int // how many of them clients asked for
+	requests int // how many commands in inflight come from clients
 }
 
-// maxRequests is how many commands that clients asked for a host has under way in the meta shard. Its log takes more,
-// so that there is room for what hosts say of themselves.
+// maxRequests is how many commands of clients a host has under way in the meta shard. The log takes more, so that
+// there is room for the reports of hosts.
 const maxRequests = 128
 
-// done gets the result of a command, or nil and what kept it from being known. It runs where
-// batches are applied and must not block.
+// done gets the result of a command, or nil and the reason why the result is unknown. The goroutine that applies
+// batches calls done, so done must not block.
 type done func(e *meta.Effect, failed protocol.Status)
 
 func (s *Set) newMetaReplica() *Meta {
@@ -72,7 +72,7 @@ func (s *Set) newMetaReplica() *Meta {
 	return m
 }
 
-// empty makes the copy that of a replica which has applied nothing.
+// empty makes the copy like a replica that has applied nothing.
 func (m *Meta) empty() error {
 	saved, err := snapshotOf(meta.New())
 	if err != nil {
@@ -81,7 +81,7 @@ func (m *Meta) empty() error {
 	return m.Restore(saved)
 }
 
-// gone is called when the replica has gone. What this host knows of the cluster grows old from now on.
+// gone is called when the replica has gone. From then on this host's knowledge of the cluster grows old.
 func (m *Meta) gone() {
 	m.incarnation.Add(1)
 	m.LeadershipChanged(shard.Leadership{Term: m.Leader().Term})
@@ -89,8 +89,8 @@ func (m *Meta) gone() {
 
 func (m *Meta) leads() bool { return m.leadership.Load().Leader == m.set.config.Self.ID }
 
-// Propose hands a command to the log that a client asked for. There are few, so each is a batch of its own. Where too
-// many are under way done gets OVERLOADED.
+// Propose hands a client's command to the log. Client commands are rare, so each command is a batch of its own. If
+// too many commands are under way, done gets OVERLOADED.
 func (m *Meta) Propose(c meta.Command, done done) {
 	m.mu.Lock()
 	full := m.requests == maxRequests
@@ -146,8 +146,8 @@ func (m *Meta) encode(sequence uint64, stamp clock.Stamp, commands ...meta.Comma
 	})
 }
 
-// request gives the meta shard a command that may be lost: the caller checks whether it took effect. A host
-// that does not lead the shard says it through the one that does.
+// request gives the meta shard a command that may be lost: the caller checks whether the command took effect. A host
+// that does not lead the shard forwards the command to the leader.
 func (m *Meta) request(c meta.Command) {
 	if m.leads() {
 		m.propose(c, func(e *meta.Effect, _ protocol.Status) {
@@ -251,7 +251,7 @@ func (m *Meta) Restore(r io.Reader) error {
 	m.set.timing.reload(m.Machine)
 	m.set.quotas.reload(m.Machine)
 	m.appliedVersion.Store(m.Machine.Version())
-	// Nodes may have been dropped without a word. Those that watch come again, and hear of it then.
+	// Nodes may have been dropped without an effect. Clients open their watches again, and get the news then.
 	for _, r := range m.set.Replicas {
 		r.Hub.End(protocol.Result{Status: protocol.StatusUnavailable,
 			Message: "this host's copy of the meta shard was replaced"})
@@ -268,10 +268,10 @@ func (m *Meta) LeadershipChanged(l shard.Leadership) {
 	m.set.requestUpkeep()
 }
 
-// CaughtUp reports whether a barrier has shown, since this host or its replica started, that this copy is up to date.
+// CaughtUp reports whether a barrier has shown this copy to be up to date since the host or its replica started.
 func (m *Meta) CaughtUp() bool { return m.caughtUp.Load() == m.incarnation.Load() }
 
-// Rights returns who may do what, by all that was applied here.
+// Rights returns the book of rights, by everything that was applied here.
 func (m *Meta) Rights() *rights.Book { return m.rights.Load() }
 
 // SureFor returns how long ago the latest barrier began that showed this copy to be up to date.
@@ -283,7 +283,7 @@ func (m *Meta) SureFor(now time.Time) time.Duration {
 	return time.Duration(max(m.set.Since(now)-(begun-1), 0))
 }
 
-// raise lets a number grow to another one.
+// raise raises a number to the value of to, unless it is higher already.
 func raise(n *atomic.Int64, to int64) {
 	for {
 		if at := n.Load(); at >= to || n.CompareAndSwap(at, to) {
@@ -292,7 +292,8 @@ func raise(n *atomic.Int64, to int64) {
 	}
 }
 
-// Confirm calls done when this copy has everything that was committed before, or could not make sure.
+// Confirm calls done when this copy has everything that was committed before the call, or when Confirm could not make
+// sure.
 func (m *Meta) Confirm(done func(ok bool)) {
 	incarnation, begun := m.incarnation.Load(), m.set.Clock()+1
 	err := m.log.Barrier(func(err error) {
@@ -307,7 +308,7 @@ func (m *Meta) Confirm(done func(ok bool)) {
 	}
 }
 
-// upkeep is what the host does for the meta shard, in every upkeep: the leader gives the cluster its slot table,
+// upkeep is the work of the host for the meta shard, in every upkeep: the leader gives the cluster its slot table,
 // and every host puts itself on record.
 func (m *Meta) upkeep() {
 	s := m.set
@@ -350,11 +351,11 @@ func (m *Meta) upkeep() {
 // AppliedIndex is the index of the last entry that was applied.
 func (m *Meta) AppliedIndex() uint64 { return m.applied.Load() }
 
-// Leader returns who leads the meta shard, as far as this host knows.
+// Leader returns the leadership of the meta shard, as far as this host knows.
 func (m *Meta) Leader() shard.Leadership { return *m.leadership.Load() }
 
 // RoutingVersion grows with every change of the slot table, or of the records of hosts and replicas, on all hosts
-// alike. Who leads is not part of it: that is in MOVED, and in the answer to ROUTING.
+// alike. A change of leader does not count: clients learn the leader from MOVED, and from the answer to ROUTING.
 func (m *Meta) RoutingVersion() uint64 {
 	version := m.Machine.Routing().Version << 32
 	changed := m.Machine.RecordsRevision()
@@ -364,7 +365,7 @@ func (m *Meta) RoutingVersion() uint64 {
 	return version | changed&(1<<32-1)
 }
 
-// AddressOf returns where clients reach a host, empty where it is not known.
+// AddressOf returns the address at which clients reach a host, empty if the address is not known.
 func (m *Meta) AddressOf(id shard.HostID) string {
 	if id == m.set.config.Self.ID {
 		return m.set.config.Self.ClientAddress
@@ -373,12 +374,12 @@ func (m *Meta) AddressOf(id shard.HostID) string {
 	return h.ClientAddress
 }
 
-// heardMillis is how long ago a host has answered at most that is heard. A leader calls the others many times as
-// often.
+// heardMillis is the greatest age of the last answer of a host that counts as heard. A leader calls the other hosts
+// many times as often.
 const heardMillis = 2000
 
-// Hears reports whether a host has answered the leader of the meta shard lately. It is false where this host does not
-// lead, and for a host without a replica of it.
+// Hears reports whether a host has answered the leader of the meta shard lately. It is false if this host does not
+// lead, and for a host without a replica of the meta shard.
 func (m *Meta) Hears(id shard.HostID) bool {
 	t, ok := m.Machine.Topology()
 	on := m.end.on.Load()

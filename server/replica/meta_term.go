@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// metaTerm is this host's leadership of the meta shard, as far as the time of that shard goes. Until the first command
-// of the term was applied the host proposes without a stamp, so nothing waits for it.
+// metaTerm is this host's leadership of the meta shard, as far as the time of the shard is concerned. Until the first
+// command of the term is applied the host proposes without a stamp, so no command waits for the first command.
 type metaTerm struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	number   uint64     // 0: this host does not lead
 	proposed bool       // the first command is under way
-	begun    bool       // it was applied,
+	begun    bool       // the command was applied,
 	zero     time.Time  // at this time
 }
 
-// changed takes in who leads.
+// changed notes the leader.
 func (t *metaTerm) changed(l shard.Leadership, me shard.HostID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -32,7 +32,7 @@ func (t *metaTerm) changed(l shard.Leadership, me shard.HostID) {
 	}
 }
 
-// begin returns the term whose first command is to be proposed; ok is false where none is.
+// begin returns the term whose first command is to be proposed; ok is false without a term to begin.
 func (t *metaTerm) begin() (number uint64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,7 +52,7 @@ func (t *metaTerm) lost(number uint64) {
 	}
 }
 
-// applied is called when the first command of a term was applied. The term is counted from the first time on.
+// applied is called when the first command of a term was applied. The first call begins the time of the term.
 func (t *metaTerm) applied(number uint64, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,7 +79,7 @@ func (m *Meta) beginTerm() {
 	if number, ok := m.term.begin(); ok {
 		m.propose(meta.Command{Kind: meta.CmdLead, Term: number}, func(e *meta.Effect, _ protocol.Status) {
 			if e == nil || e.Status != protocol.StatusSuccess {
-				m.term.lost(number) // the next upkeep proposes it again
+				m.term.lost(number) // the next upkeep proposes the command again
 			}
 		})
 	}

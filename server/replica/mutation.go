@@ -10,18 +10,18 @@ import (
 
 // mutation is both directions of one kind of request.
 type mutation struct {
-	// command returns the command without what all mutations have, and that: the mutation, its node and its name. What
-	// the command says in the form of its kind is written to body, whose memory is used again.
+	// command returns the command for a request, and separately the fields of all mutations, the node and the name.
+	// The part of the command in the form of its kind is written to body, whose memory is used again.
 	command func(r *protocol.Request, body *[]byte) (m *protocol.Mutation, node uint64, name []byte, c shard.Command)
-	// answer makes the answer to a request that was carried out, in memory of the replica that is used again.
+	// answer makes the answer to a successful request, in memory of the replica that is used again.
 	answer func(r *Replica, c *shard.Command, e *shard.Effect) protocol.AnswerMessage
-	// mayChangeNothing: it says again and again what is known, and need not go into the log then.
+	// mayChangeNothing: such requests often repeat known facts, and then need not go into the log.
 	mayChangeNothing bool
-	// frees: less is held after it than before, and it is let in though the disk is nearly full.
+	// frees: the request reduces what is held, and is let in even when the disk is nearly full.
 	frees bool
 }
 
-// mutations are those of all kinds of objects.
+// mutations are the mutations of all kinds of objects, by the kind of request.
 var mutations = func() (all [protocol.MaxRequestKind + 1]mutation) {
 	for _, of := range []map[protocol.Kind]mutation{semaphoreMutations, rolloutMutations, processMutations} {
 		for kind, m := range of {
@@ -41,14 +41,14 @@ type answers struct {
 // IsMutation reports whether requests of the kind change an object.
 func IsMutation(k protocol.Kind) bool { return mutations[k].command != nil }
 
-// Frees reports whether less is held after a request of the kind than before.
+// Frees reports whether requests of the kind reduce what is held.
 func Frees(k protocol.Kind) bool { return mutations[k].frees }
 
 // MayChangeNothing reports whether requests of the kind are tried with Replica.Unchanged first.
 func MayChangeNothing(k protocol.Kind) bool { return mutations[k].mayChangeNothing }
 
-// CommandOf returns the command that a mutation asks for. Its texts and bytes are those of the request, and of body,
-// which may be used again when the command is encoded.
+// CommandOf returns the command for a mutation. Its texts and bytes are in the memory of the request and of body,
+// which may be used again once the command is encoded.
 func CommandOf(r *protocol.Request, body *[]byte) shard.Command {
 	m, node, name, c := mutations[r.Kind].command(r, body)
 	c.Node, c.Name = shard.NodeID(node), name
@@ -56,7 +56,7 @@ func CommandOf(r *protocol.Request, body *[]byte) shard.Command {
 	return c
 }
 
-// flagIf returns the flag where it is set, and none otherwise.
+// flagIf returns the flag if set is true, and no flag otherwise.
 func flagIf(set bool, flag shard.CommandFlags) shard.CommandFlags {
 	if set {
 		return flag

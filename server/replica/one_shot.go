@@ -12,8 +12,8 @@ type watchRef struct {
 	of      shard.ObjectName // the bytes of the name count in the host's budget of watches
 }
 
-// WithWatches calls fn, which may add a watch, so that no change falls between what fn reads and the watch: a watch is
-// counted before fn, and a change that finds one counted waits for the lock.
+// WithWatches calls fn, which may add a watch. No change is lost between the reads of fn and the watch: the watch is
+// counted before fn, and a change that finds a watch counted waits for the lock.
 func (r *Replica) WithWatches(fn func()) {
 	r.mu.Lock()
 	defer r.unlockFired()
@@ -21,8 +21,7 @@ func (r *Replica) WithWatches(fn func()) {
 	fn()
 }
 
-// AddWatch leaves a one-shot watch. The one that it replaces ends with nothing known. The
-// replica's lock is held.
+// AddWatch adds a one-shot watch. A replaced watch ends with nothing known. The replica's lock is held.
 func (r *Replica) AddWatch(c Conn, request uint64, m *protocol.SemaphoreDescribe) {
 	of := shard.ObjectName{Node: shard.NodeID(m.NodeID), Name: string(m.Name)}
 	replaced, was := r.watches.Add(shard.SessionID(m.SessionID), of.Node, of.Name, m.WatchData, m.WatchOwners,
@@ -32,18 +31,18 @@ func (r *Replica) AddWatch(c Conn, request uint64, m *protocol.SemaphoreDescribe
 	}
 }
 
-// countWatches says how many one-shot watches there are. The lock is held.
+// countWatches publishes the number of one-shot watches. The lock is held.
 func (r *Replica) countWatches() { r.watching.Store(int64(r.watches.Len())) }
 
-// fire appends the one notification of a watch. The lock is held, and is let go of with unlockFired.
+// fire appends the one notification of a watch. The lock is held; the caller releases it by unlockFired.
 func (r *Replica) fire(ref watchRef, data, owners bool) {
 	r.endWatch(ref)
 	ref.conn.Push(ref.request, &protocol.Changed{Data: data, Owners: owners})
 	r.fired = append(r.fired, ref.conn)
 }
 
-// unlockFired lets go of the lock, and then flushes the connections whose watches were fired: that may cut off a client
-// that reads too slowly, which is logged, and nothing that could wait is done with the lock held.
+// unlockFired releases the lock, and then flushes the connections of fired watches. A flush may cut off a client that
+// reads too slowly, and logs the cut; nothing that could wait is done under the lock.
 func (r *Replica) unlockFired() {
 	fired := r.fired
 	r.fired = nil
@@ -54,7 +53,7 @@ func (r *Replica) unlockFired() {
 	}
 }
 
-// notifyWatches notifies the one-shot watches of a change, and drops those of a session that ended.
+// notifyWatches notifies the one-shot watches of a change, or drops the watches of an ended session.
 func (r *Replica) notifyWatches(e *shard.Effect) {
 	if r.watching.Load() == 0 {
 		return
@@ -69,8 +68,8 @@ func (r *Replica) notifyWatches(e *shard.Effect) {
 	r.watches.Apply(r.one[:], r.fire)
 }
 
-// dropWatches drops the watches that a session has over one connection, or over any where c is nil, without
-// a word. The lock is held.
+// dropWatches drops the watches of a session over one connection, or over all connections if c is nil, without a
+// notification. The lock is held.
 func (r *Replica) dropWatches(id shard.SessionID, c Conn) {
 	r.watches.DropWhere(id, func(ref watchRef) bool {
 		if c != nil && ref.conn != c {
@@ -92,14 +91,14 @@ func (r *Replica) forgetSessionWatches(id shard.SessionID, c Conn) {
 	r.countWatches()
 }
 
-// forgetWatches notifies all one-shot watches that something may have been missed.
+// forgetWatches notifies all one-shot watches that a change may have been missed.
 func (r *Replica) forgetWatches() {
 	r.mu.Lock()
 	defer r.unlockFired()
 	r.watches.DropAll(func(ref watchRef) { r.fire(ref, false, false) })
 }
 
-// endWatch counts a one-shot watch off.
+// endWatch counts off a one-shot watch.
 func (r *Replica) endWatch(ref watchRef) {
 	r.set.config.Watches.Give(len(ref.of.Name))
 	ref.conn.Ended(ref.request)

@@ -10,12 +10,13 @@ import (
 // periodsStep is how many nodes one upkeep confirms.
 const periodsStep = 1000
 
-// confirmPeriods sees to changes of grace and self-check periods that have not reached every host: this host says
-// how far it has come, and the leader of the meta shard ends the changes that all hosts go by. It is done at
-// every upkeep, as anything said may be lost. DESIGN.md of shard/meta, section 4, says why it is safe.
+// confirmPeriods advances changes of grace and self-check periods on their way to all hosts: this host reports how
+// far it has come, and the leader of the meta shard ends the changes that have reached all hosts. Every upkeep calls
+// confirmPeriods, because every report may be lost. DESIGN.md of shard/meta, section 4, says why the procedure is
+// safe.
 func (m *Meta) confirmPeriods() {
 	s := m.set
-	seen := m.appliedVersion.Load() // first: what is relied on from now on is of this version or a later one
+	seen := m.appliedVersion.Load() // read first: everything relied on from now on is of this version or a later one
 	s.timing.narrow(m.Machine)
 	for _, r := range s.Replicas {
 		r.RelyOnGrace()
@@ -42,9 +43,8 @@ func (m *Meta) confirmPeriods() {
 	}
 }
 
-// seenByAll returns the version that every host of the cluster has said it goes by, or a later one. A host
-// that is not on record has said nothing; one that was expelled leads nothing. Once the hosts are founded, all of them
-// have records.
+// seenByAll returns a version that every host of the cluster has reported as seen. A host without a record has
+// reported nothing; a host that was expelled leads nothing. Once the hosts are founded, all hosts have records.
 func (m *Meta) seenByAll() uint64 {
 	least := ^uint64(0)
 	have := make(map[shard.HostID]bool)
@@ -65,8 +65,8 @@ func (m *Meta) seenByAll() uint64 {
 	return least
 }
 
-// forward says something to the meta shard that may be lost, twice there, or refused as late: the
-// caller checks whether it took effect.
+// forward sends commands to the meta shard that may be lost, applied twice, or refused as late: the caller checks
+// their effects.
 func (m *Meta) forward(commands ...meta.Command) {
 	data, err := m.encode(0, clock.Stamp{}, commands...)
 	if err == nil {

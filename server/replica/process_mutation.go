@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// processMutations are those of coordination processes. What their commands say in the form of processes refers to the
-// request until it is written.
+// processMutations are the mutations of coordination processes. Until a command is written, its body refers to the
+// request.
 var processMutations = map[protocol.Kind]mutation{
 	protocol.KindProcessPut: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -132,7 +132,7 @@ var processMutations = map[protocol.Kind]mutation{
 	},
 }
 
-// processAnswers are those to mutations of processes that say something.
+// processAnswers are the answers to mutations of processes, if they have content.
 type processAnswers struct {
 	processPut    protocol.ProcessPutAnswer
 	processJoined protocol.ProcessJoinAnswer

@@ -11,10 +11,10 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// The quotas of nodes are in the meta shard, those of shards are settings of the hosts. A data shard goes by what its
-// own log says: the leader of each shard compares what its machine has with what it should have, and proposes what
-// differs. It does so when it begins to lead, when a node changes, when the level of the shard rises, and now and then.
-// A command that is lost leaves a difference behind, and is proposed again.
+// The quotas of nodes are in the meta shard, the quotas of shards are settings of the hosts. A data shard goes by its
+// own log: the leader of each shard compares the quotas of its machine with the wanted quotas, and proposes the
+// differences. The leader does so when it begins to lead, when a node changes, when the level of the shard rises, and
+// now and then. A lost command leaves a difference behind, and is proposed again.
 
 // quotaStep is how many changes of quotas one pass proposes.
 const quotaStep = 500
@@ -22,17 +22,17 @@ const quotaStep = 500
 // quotaLevel is the level from which shards have quotas.
 var quotaLevel = shard.LevelOf(&shard.Command{Kind: shard.CmdNodeLimits})
 
-// quotas are those of the nodes that have quotas of their own, as far as this host's copy of the meta shard knows.
+// quotas are the quotas of the nodes with quotas of their own, as far as this host's copy of the meta shard knows.
 type quotas struct {
 	mu    sync.Mutex
 	nodes map[shard.NodeID]shard.Limits
 }
 
-// set notes the quotas of a node, and returns whether it has any.
+// set notes the quotas of a node, and returns whether the node has any.
 func (q *quotas) set(n *meta.Node) bool {
 	limits := shard.Limits{Objects: n.Config.QuotaObjects, Bytes: n.Config.QuotaBytes}
 	if limits == (shard.Limits{}) {
-		return false // what was set once is never unset
+		return false // a quota that was set once is never unset
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -54,7 +54,7 @@ func (q *quotas) of(id shard.NodeID) shard.Limits {
 	return q.nodes[id]
 }
 
-// differing returns the nodes whose quotas are others than those listed.
+// differing returns the nodes whose quotas differ from the list.
 func (q *quotas) differing(have []shard.NodeLimits) (list []shard.NodeID) {
 	has := make(map[shard.NodeID]shard.Limits, len(have))
 	for _, n := range have {
@@ -95,8 +95,8 @@ func (s *Set) quotaChanged(n *meta.Node) {
 	}
 }
 
-// Quotas returns the quotas that this host gives to the data shards that it leads. Zeros stand for the defaults, also
-// where the config names those.
+// Quotas returns the quotas for the data shards that this host leads. Zeros stand for the defaults, even if the
+// config names the defaults.
 func (s *Set) Quotas() shard.Limits {
 	l := s.config.Quotas
 	if l.Objects == shard.DefaultShardObjects {
@@ -116,8 +116,8 @@ func (s *Set) wantedLimits(id shard.NodeID) shard.Limits {
 	return s.quotas.of(id)
 }
 
-// checkQuota names a node whose quotas are to be compared. It does nothing where this host does not lead the shard: a
-// leader that begins compares all.
+// checkQuota names a node for a comparison of quotas. It does nothing on a host that does not lead the shard: a
+// leader that begins compares all nodes.
 func (t *leaderTasks) checkQuota(id shard.NodeID) {
 	t.mu.Lock()
 	leads := t.term != 0
@@ -133,7 +133,7 @@ func (t *leaderTasks) checkQuota(id shard.NodeID) {
 // checkQuotas names all nodes whose quotas differ, and the shard itself.
 func (t *leaderTasks) checkQuotas() {
 	if t.r.Level() < quotaLevel {
-		return // when it rises all are compared
+		return // when the level rises all quotas are compared
 	}
 	differing := t.r.set.quotas.differing(t.r.Machine.LimitedNodes(nil))
 	t.mu.Lock()
@@ -141,7 +141,7 @@ func (t *leaderTasks) checkQuotas() {
 	t.mu.Unlock()
 }
 
-// proposeQuotas proposes the quotas of the nodes that were named and differ.
+// proposeQuotas proposes the quotas of the named nodes if they differ.
 func (t *leaderTasks) proposeQuotas() {
 	r := t.r
 	named, more := t.nextQuotas()
@@ -151,7 +151,7 @@ func (t *leaderTasks) proposeQuotas() {
 	for i, id := range named {
 		want := r.set.wantedLimits(id)
 		if id != 0 && want == (shard.Limits{}) || r.Machine.Limits(id) == want {
-			continue // the node was dropped, or another leader has done it
+			continue // the node was dropped, or another leader was first
 		}
 		command := shard.Command{Kind: shard.CmdNodeLimits, Node: id, Count: want.Objects, Bytes: want.Bytes}
 		done := func(e *shard.Effect, _ protocol.Status) {
@@ -170,7 +170,7 @@ func (t *leaderTasks) proposeQuotas() {
 	}
 }
 
-// nextQuotas takes some of the nodes that were named, and returns whether there are more.
+// nextQuotas takes some of the named nodes, and returns whether there are more.
 func (t *leaderTasks) nextQuotas() (named []shard.NodeID, more bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,7 +191,7 @@ func (t *leaderTasks) returnQuotas(ids ...shard.NodeID) {
 	}
 }
 
-// Exceeded returns the answer to a command that a quota stood in the way of.
+// Exceeded returns the answer to a command that would exceed a quota.
 func (r *Replica) Exceeded(c *shard.Command, q shard.Quota) *protocol.Result {
 	node, path := c.Node, "PATH"
 	if s, known := r.Machine.Session(c.Session); node == 0 && known { // a change of a session

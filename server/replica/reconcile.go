@@ -7,15 +7,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// sweep is a walk over all guests. It goes on for a step in each round of the loop, so that the loop is never away
-// from its other work for long: clients would take that for a host that stands still.
+// sweep is a walk over all guests. The walk goes one step in each round of the loop, so that the loop is never away
+// from its other work for long: to clients the host would seem to stand still.
 type sweep struct {
 	at      shard.Cursor
 	running bool
-	again   bool // something appeared that the walk may be past
+	again   bool // something appeared, and the walk may be past it
 }
 
-// start has the walk begin, after the one that is under way if there is one.
+// start has the walk begin, after the present walk if a walk is under way.
 func (s *sweep) start() {
 	if s.running {
 		s.again = true
@@ -24,8 +24,8 @@ func (s *sweep) start() {
 	*s = sweep{running: true}
 }
 
-// reconcile releases what dead sessions of other shards, and dropped nodes, have left here. It asks about
-// the suspects, about all on first sight of a new session, and about all now and then.
+// reconcile releases what dead sessions of other shards, and dropped nodes, have left here. The leader asks about the
+// suspects, about all guests when a session is first seen here, and about all guests now and then.
 func (t *leaderTasks) reconcile(now time.Time) {
 	r := t.r
 	t.mu.Lock()
@@ -54,7 +54,7 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	t.reportCleared(now)
 }
 
-// sweepStep asks about the next guests of the walk, and has the loop come back at once where there are more.
+// sweepStep asks about the next guests of the walk, and has the loop come back at once if there are more guests.
 func (t *leaderTasks) sweepStep() {
 	s, over := &t.sweep, false
 	for page := 0; page < sweepPages && !over; page++ {
@@ -70,7 +70,7 @@ func (t *leaderTasks) sweepStep() {
 	}
 }
 
-// forgetDead proposes the release of what dead sessions have here.
+// forgetDead proposes the release of everything that dead sessions have here.
 func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 	for len(dead) > 0 {
 		batch := dead[:min(len(dead), expireBatch)]
@@ -89,7 +89,7 @@ func (t *leaderTasks) forgetDead(dead []shard.SessionID) {
 	}
 }
 
-// known returns those of the sessions that are guests here still.
+// known returns the sessions that are still guests here.
 func (t *leaderTasks) known(ids []shard.SessionID) (known []shard.SessionID) {
 	for _, id := range ids {
 		if _, there := t.r.Machine.Session(id); there {

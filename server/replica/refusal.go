@@ -23,8 +23,8 @@ func (r *Replica) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
 	return &result
 }
 
-// refusal says for people why a shard's machine refused a command, and what to do, where the machine does not; "" where
-// the status says it all.
+// refusal says for people why a shard's machine refused a command, and what to do, if the machine does not; "" if the
+// status says everything.
 func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 	switch s {
 	case protocol.StatusNotFound:
@@ -65,7 +65,7 @@ func (r *Replica) refusal(c *shard.Command, s protocol.Status) string {
 	return ""
 }
 
-// unmet says what a command asks of the state, and did not find.
+// unmet says which condition of a command the state does not meet.
 func unmet(c *shard.Command) string {
 	switch c.Kind {
 	case shard.CmdSemaphoreCreate:

@@ -17,15 +17,15 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Replica is this host's copy of one data shard, and all that the host does with it: whether it leads
-// the shard or follows.
+// Replica is this host's copy of one data shard, and the work of the host for the shard, whether the host leads or
+// follows.
 type Replica struct {
 	set      *Set
 	ID       uint64
 	slots    shard.SlotSet
 	Machine  *shard.Machine
 	end      end
-	log      shard.Log // the end, but where a test puts something before it
+	log      shard.Log // the field end, unless a test puts another log before it
 	Pipeline *pipeline.Pipeline
 	Leases   *lease.Table
 	fresh    *freshness
@@ -36,7 +36,7 @@ type Replica struct {
 
 	leadership atomic.Pointer[shard.Leadership]
 	applied    atomic.Uint64 // the index of the last entry
-	beats      atomic.Uint64 // how many were proposed
+	beats      atomic.Uint64 // how many beats were proposed
 
 	// Used where batches are applied, by one goroutine at a time.
 	batch   shard.Batch
@@ -47,13 +47,13 @@ type Replica struct {
 	answers
 	pushes
 
-	watching atomic.Int64 // how many one-shot watches there are
+	watching atomic.Int64 // the number of one-shot watches
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	waiters waiters
-	bound   map[shard.SessionID][]Conn // the one that the session is attached over may be among them
+	bound   map[shard.SessionID][]Conn // the connection that the session is attached over may be in the list
 	watches *shard.WatchSet[watchRef]
-	fired   []Conn // whose watches were fired, to be flushed when the lock is free
+	fired   []Conn // connections with fired watches, to be flushed when the lock is free
 	timers  waiterTimers
 }
 
@@ -96,7 +96,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	return r
 }
 
-// empty makes the copy that of a replica which has applied nothing.
+// empty makes the copy like a replica that has applied nothing.
 func (r *Replica) empty() error {
 	saved, err := snapshotOf(shard.New(shard.Options{Slots: r.slots}))
 	if err != nil {
@@ -105,7 +105,7 @@ func (r *Replica) empty() error {
 	return r.Restore(saved)
 }
 
-// gone is called when the replica has gone. Its clients are better off elsewhere.
+// gone is called when the replica has gone. Its clients are better off at other hosts.
 func (r *Replica) gone() {
 	r.fresh.forget()
 	r.LeadershipChanged(shard.Leadership{Term: r.Leader().Term})
@@ -115,7 +115,7 @@ func (r *Replica) gone() {
 	r.Inboxes.End(replicaGone)
 }
 
-// Leads reports whether this host believes that it leads the shard.
+// Leads reports whether this host takes itself for the leader of the shard.
 func (r *Replica) Leads() bool { return r.leadership.Load().Leader == r.set.config.Self.ID }
 
 // Apply implements shard.StateMachine.
@@ -142,7 +142,7 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 		if err := r.complete(ops); err != nil {
 			return r.set.halt(err)
 		}
-		r.effects.Reset() // at once: what a burst took is not kept until the next batch
+		r.effects.Reset() // at once: the memory of a burst is not kept until the next batch
 		if ops != nil {
 			r.Pipeline.Completed(ops)
 		}
@@ -152,8 +152,8 @@ func (r *Replica) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// complete sends the clients of this host what the batch brought about, in the order of its effects. An error says that
-// this replica must not go on.
+// complete sends the clients of this host the effects of the batch, in order. An error says that this replica must
+// not go on.
 func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 	results := 0
 	for i := range r.effects.List {
@@ -172,8 +172,8 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLead:
 				r.Leases.Seen(command.Term)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionUpdate:
-				// Whichever host proposed it, and though no client waits any more: the client may take the
-				// timeout for granted that it finds at its next attach.
+				// No matter which host proposed the command, and even if no client waits for the result: the client
+				// may rely on the timeout from its next attach on.
 				r.Leases.SetTimeout(command.Session, millis(command.Timeout), r.set.Now())
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdSessionCreate && ops == nil:
 				r.set.timing.restoring.RLock()
@@ -181,7 +181,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.set.timing.restoring.RUnlock()
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdLevel:
 				r.noteLevel()
-				r.leader.recheck() // the leader gives the shard what came with the level
+				r.leader.recheck() // the leader gives the shard everything new in the level
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdProcessLeave:
 				r.Inboxes.Lost(command.Order, "the member left")
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
@@ -208,7 +208,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			r.notifyWatches(e)
 			r.sessionEnded(e)
 		case shard.EffectSessionSeen:
-			// Its home may have ended it before it came here. An end that comes later is reported by the home.
+			// The session may have ended at its home before it came here. The home reports a later end.
 			if r.Leads() {
 				r.leader.suspect(e.Session)
 			}
@@ -232,14 +232,14 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 	return differs
 }
 
-// broken says of which shard an error is that keeps the replica from going on.
+// broken adds the shard to an error that keeps the replica from going on.
 func (r *Replica) broken(err error) error { return fmt.Errorf("server: shard %d: %w", r.ID, err) }
 
 // errBrokenBatch is wrapped by the error about results that do not belong to the commands of their batch.
 var errBrokenBatch = errors.New("server: the results of a batch are not those of its commands")
 
-// abortReason is why an owner or a waiter lost its place: where the machine says that the semaphore was deleted it may
-// have been with the whole node.
+// abortReason is why an owner or a waiter lost its place: if the machine says that the semaphore was deleted, the
+// whole node may have been dropped.
 func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol.AbortReason {
 	if by != protocol.AbortDeleted {
 		return by
@@ -247,7 +247,7 @@ func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol
 	switch r.batch.Commands[e.Op].Kind {
 	case shard.CmdNodeDrop:
 		return protocol.AbortNodeDropped
-	case shard.CmdContinue: // of what either of the two has begun
+	case shard.CmdContinue: // of work that a deletion or a drop has begun
 		if r.set.Meta.Machine.NodeAlive(e.Node) == meta.NodeIsDead {
 			return protocol.AbortNodeDropped
 		}
@@ -255,8 +255,8 @@ func (r *Replica) abortReason(e *shard.Effect, by protocol.AbortReason) protocol
 	return by
 }
 
-// waitsElsewhere is the answer to an acquire that waits, when its session has been taken away from the connection: a
-// client that was notified of that before would wait for an outcome that never comes.
+// waitsElsewhere is the answer to an acquire that waits, when its session has been detached from the connection:
+// after the earlier notification the client would wait for an outcome in vain.
 var waitsElsewhere = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "the session does not act over this connection any more; its place " +
 		"in the queue stays",
@@ -278,10 +278,10 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 	if e.Flags&shard.FlagQueued == 0 {
 		c.Answer(o.Request, answer)
 	} else if c.AnswerBound(command.Session, o.Request, answer) {
-		// After the answer: from here on others may push the outcome.
+		// After the answer: from here on other goroutines may push the outcome.
 		r.addWaiter(command.Session, waiting{number: command.Number, conn: c, request: o.Request, since: o.Started})
 		r.withdrawWait(&shard.WaiterRef{Node: command.Node, Name: command.Name, Session: command.Session,
-			Order: e.Order, Number: command.Number}, c) // the right may have been taken away meanwhile
+			Order: e.Order, Number: command.Number}, c) // the right may have been revoked meanwhile
 	} else {
 		c.Fail(o.Request, o.Kind, &waitsElsewhere)
 		r.Mark(c)
@@ -292,8 +292,8 @@ func (r *Replica) result(o *pipeline.Op, command *shard.Command, e *shard.Effect
 }
 
 // propose queues a command of the host itself, or of the source of a connection, and flushes the pipeline. done gets
-// its result, or why that is not known; it may be nil. Where the queue is full it gets OVERLOADED, and propose returns
-// false.
+// the result, or the reason why the result is unknown; done may be nil. If the queue is full done gets OVERLOADED,
+// and propose returns false.
 func (r *Replica) propose(c *shard.Command, from *pipeline.Source,
 	done func(e *shard.Effect, failed protocol.Status)) bool {
 	if done == nil {
@@ -307,19 +307,19 @@ func (r *Replica) propose(c *shard.Command, from *pipeline.Source,
 	return true
 }
 
-// Mark remembers to flush the connection when the batch is through.
+// Mark notes that the connection is to be flushed at the end of the batch.
 func (r *Replica) Mark(c Conn) {
 	if c.Mark() {
 		r.dirty = append(r.dirty, c)
 	}
 }
 
-// flushesHere is for how many connections the goroutine that applies batches makes the system calls itself. To wake an
-// event loop takes longer than two or three of them, but where there are many the next batch would wait for them.
+// flushesHere is for how many connections the goroutine that applies batches makes the system calls itself. Waking an
+// event loop takes longer than two or three calls, but many calls would keep the next batch waiting.
 const flushesHere = 4
 
-// flushDirty sends what was appended to connections. A connection that another shard marked meanwhile
-// is flushed there: what was appended before the mark is lifted goes out with that flush.
+// flushDirty sends the appended bytes of connections. If another shard marked a connection meanwhile, the flush of
+// the other shard sends everything that was appended before the mark was lifted.
 func (r *Replica) flushDirty() {
 	few := len(r.dirty) <= flushesHere
 	for i, c := range r.dirty {
@@ -333,7 +333,7 @@ func (r *Replica) flushDirty() {
 // PrepareSnapshot implements shard.StateMachine.
 func (r *Replica) PrepareSnapshot() (shard.Snapshot, error) { return r.Machine.PrepareSnapshot() }
 
-// Restore implements shard.StateMachine. Watches and waiters of this host missed something.
+// Restore implements shard.StateMachine. Watches and waiters of this host missed some changes.
 func (r *Replica) Restore(from io.Reader) error {
 	if err := r.Machine.Restore(from); err != nil {
 		if errors.Is(err, shard.ErrNewerFormat) {
@@ -373,21 +373,21 @@ func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	}
 }
 
-// Serving reports whether this host leads the shard, with all that belongs to it: sessions may attach.
+// Serving reports whether this host leads the shard, with sessions and timers restored: sessions may attach.
 func (r *Replica) Serving() bool { return r.leader.ready() }
 
-// Confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether this
-// host may speak as the leader.
+// Confirm makes a read barrier. ok says whether the replica is up to date with the moment of the call, led whether
+// this host may speak as the leader.
 func (r *Replica) Confirm(done func(ok, led bool)) { r.fresh.confirm(done) }
 
-// ProofAge is how long ago the latest barrier began that succeeded; a very long time where there was none.
+// ProofAge is how long ago the latest successful barrier began; a very long time if there was no barrier.
 func (r *Replica) ProofAge(now time.Time) time.Duration { return r.fresh.age(now) }
 
-// OneShotWatches returns how many one-shot watches there are.
+// OneShotWatches returns the number of one-shot watches.
 func (r *Replica) OneShotWatches() int64 { return r.watching.Load() }
 
 // AppliedIndex is the index of the last entry that was applied.
 func (r *Replica) AppliedIndex() uint64 { return r.applied.Load() }
 
-// Leader returns who leads the shard, as far as this host knows.
+// Leader returns the leadership of the shard, as far as this host knows.
 func (r *Replica) Leader() shard.Leadership { return *r.leadership.Load() }

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// askAnswer makes the answer to an ask. The log has which target it is; label and payload are looked up, so that no
-// answer that is kept for a session has a payload.
+// askAnswer makes the answer to an ask. The log has the number of the target; label and payload are looked up, so
+// that the answers that are kept for a session have no payload.
 func (r *Replica) askAnswer(c *shard.Command, e *shard.Effect) protocol.RolloutAskAnswer {
 	t, err := rollout.ParseTarget([]byte(e.Body))
 	if err != nil {
@@ -24,12 +24,12 @@ func (r *Replica) askAnswer(c *shard.Command, e *shard.Effect) protocol.RolloutA
 	return a
 }
 
-// Unchanged returns the answer to a report or an ask that would change nothing, and nil where it has to go into the
-// log. This host leads the shard.
+// Unchanged returns the answer to a report or an ask that would change nothing, or nil if the request has to go into
+// the log. This host leads the shard.
 func (r *Replica) Unchanged(c *shard.Command) protocol.AnswerMessage {
 	now := r.EstimatedTime()
 	if now == 0 {
-		return nil // it leads, and has not begun to
+		return nil // the host leads, but its term has not begun
 	}
 	t, same := r.Machine.Unchanged(c, now)
 	switch {

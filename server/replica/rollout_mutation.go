@@ -6,8 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// rolloutMutations are those of rollouts. What their commands say in the form of rollouts refers to the request until
-// it is written.
+// rolloutMutations are the mutations of rollouts. Until a command is written, its body refers to the request.
 var rolloutMutations = map[protocol.Kind]mutation{
 	protocol.KindRolloutPut: {
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -140,7 +139,7 @@ var rolloutMutations = map[protocol.Kind]mutation{
 	},
 }
 
-// rolloutAnswers are those to mutations of rollouts that say something.
+// rolloutAnswers are the answers to mutations of rollouts, if they have content.
 type rolloutAnswers struct {
 	put       protocol.RolloutPutAnswer
 	published protocol.RolloutPublishAnswer
@@ -151,10 +150,10 @@ type rolloutAnswers struct {
 	acted     protocol.RolloutActAnswer
 }
 
-// reported says nothing, and so is never written to.
+// reported has no content, and so is never written to.
 var reported protocol.RolloutReportAnswer
 
-// always is the answer of requests whose answer says nothing.
+// always is the answer of requests whose answer has no content.
 func always(m protocol.AnswerMessage) func(*Replica, *shard.Command, *shard.Effect) protocol.AnswerMessage {
 	return func(*Replica, *shard.Command, *shard.Effect) protocol.AnswerMessage { return m }
 }

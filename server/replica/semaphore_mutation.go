@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// semaphoreMutations are those of semaphores.
+// semaphoreMutations are the mutations of semaphores.
 var semaphoreMutations = map[protocol.Kind]mutation{
 	protocol.KindSemaphoreCreate: {
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
@@ -87,7 +87,7 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 	},
 }
 
-// semaphoreAnswers are those to mutations of semaphores.
+// semaphoreAnswers are the answers to mutations of semaphores.
 type semaphoreAnswers struct {
 	created  protocol.SemaphoreCreateAnswer
 	updated  protocol.SemaphoreUpdateAnswer

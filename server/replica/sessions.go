@@ -11,14 +11,14 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// EndSession proposes the end of a session at once, for the commands of a connection or, where that is nil, for the
-// host itself.
+// EndSession proposes the end of a session at once, for the commands of a connection or, if from is nil, for the host
+// itself.
 func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags shard.CommandFlags,
 	done func(e *shard.Effect, failed protocol.Status)) {
 	r.propose(&shard.Command{Kind: shard.CmdSessionEnd, Session: id, Flags: flags}, from, done)
 }
 
-// sessionEnded notifies the connections of a session that it is over.
+// sessionEnded notifies the connections of a session that the session is over.
 func (r *Replica) sessionEnded(e *shard.Effect) {
 	r.forgetSession(e.Session)
 	r.Inboxes.NoteSession(e.Session)
@@ -56,7 +56,7 @@ func (r *Replica) reportEnd(id shard.SessionID, c Conn) {
 	r.Mark(c)
 }
 
-// ForgetSession forgets what a session waits for and watches through one connection, in all shards.
+// ForgetSession drops the waits and watches of a session through one connection, in all shards.
 func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
 	for _, r := range s.Replicas {
 		r.forgetWaits(id, c)
@@ -96,8 +96,8 @@ func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 	}
 }
 
-// detachSilent notifies a client that was silent for too long that its session is no longer attached. The
-// connection stays on the list of those that hear of its end.
+// detachSilent notifies a client that was silent for too long that its session is detached. The connection stays on
+// the list for notification of the session's end.
 func (r *Replica) detachSilent(id shard.SessionID, holder *lease.Holder) {
 	if c, ok := holder.Owner.(Conn); ok {
 		node, bound := c.Unbind(id)
@@ -112,8 +112,8 @@ func (r *Replica) detachSilent(id shard.SessionID, holder *lease.Holder) {
 	holder.Reported(1)
 }
 
-// ReportLost notifies a client that a session is not attached over its connection any more, and the holder
-// that it was reported.
+// ReportLost notifies a client that its session is detached from the connection, and notifies the holder of the
+// report.
 func (r *Replica) ReportLost(id shard.SessionID, holder *lease.Holder, why protocol.Result) {
 	if c, ok := holder.Owner.(Conn); ok {
 		r.Detach(id, c, why)
@@ -122,7 +122,8 @@ func (r *Replica) ReportLost(id shard.SessionID, holder *lease.Holder, why proto
 	holder.Reported(1)
 }
 
-// Detach detaches a session from a connection and says why, unless it came back over it meanwhile; the caller flushes.
+// Detach detaches a session from a connection and sends the reason, unless the session came back over the connection
+// meanwhile; the caller flushes.
 func (r *Replica) Detach(id shard.SessionID, c Conn, why protocol.Result) {
 	if c.Detach(id, r, why) {
 		r.RemoveBound(id, c)
@@ -143,7 +144,7 @@ func (r *Replica) endLeases(why protocol.Result) {
 	}
 }
 
-// reportMissedEnds notifies the connections that sessions are bound to of those whose end came with a snapshot.
+// reportMissedEnds notifies the connections of bound sessions whose end came with a snapshot.
 func (r *Replica) reportMissedEnds() {
 	var over []shard.SessionID
 	r.mu.Lock()
@@ -159,8 +160,8 @@ func (r *Replica) reportMissedEnds() {
 	r.flushDirty()
 }
 
-// Bind lets a session act over a connection that it is not attached over, or only hear of its end where the binding
-// is silent. False: it has just ended.
+// Bind lets a session act over a connection that it is not attached over, or only get the session's end if the
+// binding is silent. False: the session has just ended, or the connection is gone.
 func (r *Replica) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Conn) bool {
 	if c.Acts(id) {
 		return true
@@ -174,19 +175,19 @@ func (r *Replica) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Con
 	if r.set.AfterBind != nil {
 		r.set.AfterBind()
 	}
-	// The end of the session reads the list after it is gone from the machine. So either the end finds the session
-	// bound to this connection, or it is seen here.
+	// The end of a session reads the list after the machine has removed the session. So either the end finds this
+	// connection in the list, or the check below finds the session gone.
 	if _, known := r.Machine.Session(id); !bound || !known {
 		c.Unbind(id)
 		r.RemoveBound(id, c)
 		r.set.ForgetSession(id, c)
 		return false
 	}
-	c.Review(id, node, r) // the right may have been taken away meanwhile
+	c.Review(id, node, r) // the right may have been revoked meanwhile
 	return true
 }
 
-// RemoveBound takes a connection off the list of those that a session is bound to.
+// RemoveBound removes a connection from the list of connections that a session is bound to.
 func (r *Replica) RemoveBound(id shard.SessionID, c Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,7 +199,7 @@ func (r *Replica) RemoveBound(id shard.SessionID, c Conn) {
 	r.bound[id] = list
 }
 
-// SomeSlot returns one of the shard's slots, and false where the shard has no slot.
+// SomeSlot returns one of the shard's slots, and false if the shard has no slot.
 func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
 	n := r.slots.Len()
 	if n == 0 {
@@ -207,9 +208,9 @@ func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
 	return r.slots.At(rand.IntN(n)), true
 }
 
-// OpenInbox has the inbox of a member pushed over a connection, and answers; the caller flushes. It returns false, and
-// answers nothing, where the session is no such member as far as this copy of the shard has come: sure says that it is
-// up to date.
+// OpenInbox has the inbox of a member pushed over a connection, and answers; the caller flushes. It returns false,
+// and answers nothing, if the session is not such a member as far as this copy of the shard has come, unless sure
+// says that the copy is up to date.
 func (r *Replica) OpenInbox(c Conn, request uint64, m *protocol.InboxOpen, sure bool) bool {
 	of := inbox.Member{
 		Session: shard.SessionID(m.SessionID), Node: shard.NodeID(m.NodeID), Name: string(m.Name),
@@ -224,9 +225,10 @@ func (r *Replica) OpenInbox(c Conn, request uint64, m *protocol.InboxOpen, sure 
 	case refused.Status != protocol.StatusSuccess:
 		c.Fail(request, protocol.KindInboxOpen, &refused)
 	case !c.May(protocol.KindInboxOpen, shard.ObjectName{Node: of.Node, Name: of.Name}):
-		r.Withdraw(of.Session, c) // the right was taken away while the inbox was opened
+		r.Withdraw(of.Session, c) // the right was revoked while the inbox was opened
 	case !r.Leads():
-		// The end of a leadership ends them all after it is known here: either that finds this one, or it is seen here.
+		// The end of a leadership is noted before all inboxes are ended: so either the end finds this inbox, or this
+		// check finds the end.
 		r.Inboxes.End(r.set.Moved(r))
 	}
 	return true

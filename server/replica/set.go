@@ -17,19 +17,19 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// Config is what the replicas of a host are made of.
+// Config is the configuration of the replicas of a host.
 type Config struct {
-	Self    meta.Host // the host's own record, as it registers it; its level is the highest that it can follow
+	Self    meta.Host // the host's own record, for registration; its level is the highest that the host can follow
 	Cluster string
-	Hosts   []shard.HostID // all of the cluster, until they are founded
-	// Incarnations are those of the hosts that the cluster began with, as far as they are known.
+	Hosts   []shard.HostID // all hosts of the cluster, until they are founded
+	// Incarnations are the incarnations of the hosts that the cluster began with, as far as known.
 	Incarnations map[shard.HostID]hosts.Incarnation
 	Shards       int          // data shards
 	Quotas       shard.Limits // of each data shard that this host leads
-	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with ErrNotMember where the
-	// host has no replica.
+	// Logs opens this host's end of a shard's log. Shard 0 is the meta shard. It fails with ErrNotMember if the host
+	// has no replica.
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
-	// Gained has the logs of replicas that come later. Nil: none do.
+	// Gained has the logs of replicas that come later. Nil: no replicas come.
 	Gained Replicas
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
 	Delay          time.Duration
@@ -37,18 +37,17 @@ type Config struct {
 	// Halt is called when the host cannot go on; may be nil.
 	Halt  func(error)
 	Clock func() time.Time // the host's time, monotonic
-	// NextAlarm, where a test sets it, says when something is due in a data shard, in place of its machine.
+	// NextAlarm, if a test sets it, says instead of the machine when an alarm is due in a data shard.
 	NextAlarm func(id uint64, m *shard.Machine) (at uint64, ok bool)
 	Log       *slog.Logger
 	Metrics   *metrics.Metrics
 	Watches   *hub.Budget // of streaming and one-shot watches
-	// Chores is called in each round of the loop, after the replicas have done what is due; changed says that the
-	// routing may be another one. It returns whether it has work in the next round.
+	// Chores is called in each round of the loop, after the due work of the replicas; changed says that the routing
+	// may have changed. Chores returns whether the next round has work.
 	Chores func(now time.Time, changed bool) (busy bool)
 }
 
-// Set is this host's replicas of all shards, what they share, and the loop that does for them what time brings
-// about.
+// Set is this host's replicas of all shards, their shared state, and the loop for their work with deadlines.
 type Set struct {
 	config   Config
 	log      *slog.Logger
@@ -62,18 +61,19 @@ type Set struct {
 	quotas   quotas
 
 	wakes     chan struct{}
-	upkeepDue atomic.Bool // the routing or the meta shard may need something
+	upkeepDue atomic.Bool // the routing or the meta shard may need work
 	resting   atomic.Bool // the loop waits for longer than a Tick
 	stirred   atomic.Bool // something has appeared since the loop's last round
 	stop      chan struct{}
 	loop      sync.WaitGroup
 	digesting sync.WaitGroup // goroutines that take digests
-	foreign   atomic.Bool    // the cluster is not the one that this host is configured for
-	// changing has a token while a replica comes or goes. A mutex would not do because that may take long: the virtual
-	// time of a test stands still while a goroutine waits for a mutex.
+	foreign   atomic.Bool    // the cluster is not the cluster in this host's configuration
+	// changing has a token while a replica comes or goes. A mutex would not do because a change may take long: the
+	// virtual time of a test stands still while a goroutine waits for a mutex.
 	changing chan struct{}
 	closed   bool // guarded by changing
-	// AfterBind, where a test sets it, is called between the binding of a session and the check that it is still there.
+	// AfterBind, if a test sets it, is called between the binding of a session and the check that the session still
+	// exists.
 	AfterBind func()
 }
 
@@ -96,7 +96,7 @@ func New(config Config) *Set {
 	return s
 }
 
-// dataShards returns the ids of the data shards of a cluster that has n of them.
+// dataShards returns the ids of the data shards of a cluster with n data shards.
 func dataShards(n int) []meta.ShardID {
 	ids := make([]meta.ShardID, n)
 	for i := range ids {
@@ -105,7 +105,7 @@ func dataShards(n int) []meta.ShardID {
 	return ids
 }
 
-// Open restores the replicas and starts the loop. They take part in their shards when it returns.
+// Open restores the replicas and starts the loop. When Open returns the replicas take part in their shards.
 func (s *Set) Open() error {
 	if err := s.openLogs(); err != nil {
 		s.closeLogs()
@@ -124,7 +124,8 @@ func (s *Set) openLogs() error {
 	return nil
 }
 
-// change begins a change of which replicas run, one after the other. The function that it returns ends it.
+// change begins a change of the running replicas. Changes come one after the other; the returned function ends the
+// change.
 func (s *Set) change() (end func()) {
 	s.changing <- struct{}{}
 	return func() { <-s.changing }
@@ -173,8 +174,8 @@ func (s *Set) missing() string {
 	return strings.Join(list, ", ")
 }
 
-// Now is the host's time, by which it judges leases and how far it may be trusted: monotonic, and that of a
-// clock of its own where a simulation wants it to be.
+// Now is the host's time for judging leases and proofs. It is monotonic; a simulation may give each host a clock of
+// its own.
 func (s *Set) Now() time.Time { return s.config.Clock() }
 
 // Since returns a time in nanoseconds since the host began.
@@ -188,7 +189,7 @@ func (s *Set) Of(slot shard.Slot) *Replica {
 	return s.Replicas[s.slots[slot%shard.Slots]]
 }
 
-// SomeLed returns a shard with slots that this host leads, nil where it leads none.
+// SomeLed returns a shard with slots that this host leads, or nil if there is no such shard.
 func (s *Set) SomeLed() *Replica {
 	n := len(s.Replicas)
 	from := rand.IntN(n)
@@ -200,8 +201,8 @@ func (s *Set) SomeLed() *Replica {
 	return nil
 }
 
-// Liveness implements shard.Directory with this host's copies of all shards. They may lag, which makes
-// them say that they do not know, never that a session is dead that is not.
+// Liveness implements shard.Directory with this host's copies of all shards. A copy that lags may answer that the
+// session is unknown, but never calls a living session dead.
 func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
 	return s.Of(id.Slot()).Machine.Liveness(id)
 }
@@ -219,7 +220,7 @@ func (s *Set) Moved(r *Replica) protocol.Result {
 	}}
 }
 
-// halt stops a host that cannot go on with a shard: what its replica does would differ from what the others do.
+// halt stops a host that cannot go on with a shard: its replica would differ from the rest.
 func (s *Set) halt(err error) error {
 	s.log.Error("this host cannot go on", "error", err)
 	if s.config.Halt != nil {
@@ -228,10 +229,10 @@ func (s *Set) halt(err error) error {
 	return err
 }
 
-// Foreign reports whether the cluster is another one than this host is configured for.
+// Foreign reports whether the cluster differs from this host's configuration.
 func (s *Set) Foreign() bool { return s.foreign.Load() }
 
-// ChangingTiming returns the nodes whose grace or self-check period changes, as far as this host knows.
+// ChangingTiming returns the nodes with a change of grace or self-check period, as far as this host knows.
 func (s *Set) ChangingTiming() []shard.NodeID { return s.timing.changing() }
 
 // NoSuchNode is for people: why a request about a node is refused.
@@ -240,7 +241,7 @@ const NoSuchNode = "no node of this id"
 // NodeGone is the answer about a node that was dropped.
 var NodeGone = protocol.Result{Status: protocol.StatusNotFound, Message: "the node was dropped"}
 
-// nodeDropped ends the watches on what is in a dropped node, and has the shards clear it.
+// nodeDropped ends the watches in a dropped node, and has the shards clear the node.
 func (s *Set) nodeDropped(id shard.NodeID) {
 	s.timing.forget(id)
 	s.quotas.forget(id)

@@ -10,24 +10,23 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// timing is what this host goes by while grace and self-check periods change. Two hosts may know
-// different configs of a node, so what counts is, for ending sessions, the longest grace that may be in
-// force anywhere, and for trusting a barrier the shortest of all nodes. The machine of the meta shard
-// keeps both bounds until a change has reached all hosts (its Timing).
+// timing is the bounds for this host while grace and self-check periods change. Two hosts may know different configs
+// of a node. So the end of a session goes by the longest grace in force at any host, and the trust in a barrier by
+// the shortest grace of all nodes. The machine of the meta shard keeps both bounds until a change has reached all
+// hosts (its Timing).
 //
-// Bounds widen at once, where the change is applied. They narrow on the host's loop, and only while no goroutine
-// restores a session: the grace that one is given must not fall between the reading of its time and the
-// call.
+// Bounds widen at once, when the change is applied. They narrow on the host's loop, and only while no goroutine
+// restores a session: the grace of a session must not fall between the reading of its time and the call.
 type timing struct {
-	// steady is read-held by who restores sessions away from the loop. Taken before mu and tables' locks.
+	// restoring is read-held while sessions are restored away from the loop. Taken before mu and the locks of tables.
 	restoring sync.RWMutex
 
-	mu       sync.RWMutex // guards what follows; taken within a table's lock
+	mu       sync.RWMutex // guards the fields below; taken within a table's lock
 	nodes    map[shard.NodeID]bounds
-	narrower map[shard.NodeID]bounds // that the loop is to take over
-	gone     map[shard.NodeID]bounds // of dropped nodes, until no shard has anything of them
+	narrower map[shard.NodeID]bounds // bounds that the loop is to take over
+	gone     map[shard.NodeID]bounds // of dropped nodes, until no shard has remains of them
 	changes  map[shard.NodeID]struct{}
-	shortest bounds // grace and self-check of the nodes that have the shortest
+	shortest bounds // the shortest grace and the shortest self-check period of all nodes
 }
 
 // bounds are the durations of a meta.Timing.
@@ -40,13 +39,13 @@ func boundsOf(t meta.Timing) bounds {
 	}
 }
 
-// over returns bounds that are as wide as both.
+// over returns bounds as wide as both.
 func (b bounds) over(o bounds) bounds {
 	return bounds{floor: max(b.floor, o.floor), ceiling: min(b.ceiling, o.ceiling),
 		selfCheck: min(b.selfCheck, o.selfCheck)}
 }
 
-// defaultBounds hold where there is no node.
+// defaultBounds hold if there is no node.
 var defaultBounds = bounds{
 	floor:     meta.DefaultSessionGracePeriodMillis * time.Millisecond,
 	ceiling:   meta.DefaultSessionGracePeriodMillis * time.Millisecond,
@@ -61,7 +60,7 @@ func newTiming() *timing {
 	}
 }
 
-// changed takes in a node as it is now.
+// changed notes a node as of now.
 func (t *timing) changed(n meta.Node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +83,7 @@ func (t *timing) changed(n meta.Node) {
 	}
 }
 
-// reload takes in all nodes, after the copy of the meta shard was replaced, and lets go of those that it lacks.
+// reload notes all nodes, after the copy of the meta shard was replaced, and forgets the nodes that the copy lacks.
 func (t *timing) reload(m *meta.Machine) {
 	there := make(map[shard.NodeID]struct{})
 	for after, more := "", true; more; {
@@ -110,8 +109,8 @@ func (t *timing) known() []shard.NodeID {
 	return slices.Collect(maps.Keys(t.nodes))
 }
 
-// forget lets go of a node that was dropped. Another host may not know that yet and end the node's sessions
-// after its grace, so barriers go by it until no shard has any of them.
+// forget removes a node that was dropped. Another host may not know of the drop yet and end the node's sessions after
+// its grace. So barriers go by the node until no shard has remains of the node.
 func (t *timing) forget(id shard.NodeID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -165,7 +164,7 @@ func (t *timing) changing() []shard.NodeID {
 	return ids
 }
 
-// grace is what sessions of the node get on top of their timeout when a leader changes.
+// grace is how long the sessions of the node may stay silent on top of their timeout when a leader changes.
 func (t *timing) grace(id shard.NodeID) time.Duration {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -175,17 +174,16 @@ func (t *timing) grace(id shard.NodeID) time.Duration {
 	return meta.MaxSessionGracePeriodMillis * time.Millisecond
 }
 
-// window is for how long a barrier proves that what is here is up to date, period how often a leader
-// makes one.
+// window is how long a barrier proves that a copy is up to date, period how often a leader makes a barrier.
 func (t *timing) window() (window, period time.Duration) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.shortest.ceiling, t.shortest.selfCheck
 }
 
-// RelyOnGrace has the leases go by the shortest grace period that is known now, also of a node that came a moment
-// ago: they must before the first session of a node is attached. What is handed over cannot have been
-// shortened meanwhile.
+// RelyOnGrace has the leases go by the shortest grace period that is known now, including the grace of a node that
+// came a moment ago: the leases must know it before the first session of the node is attached. The lock makes sure
+// that the period is not shortened meanwhile.
 func (r *Replica) RelyOnGrace() {
 	t := r.set.timing
 	t.mu.RLock()

@@ -7,8 +7,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// waiterTimers are the deadlines of waiters: by time, by session and order id, and those of one session chained. Order
-// ids of two shards may be equal, and slots move between shards; a session never has two links of one order id.
+// waiterTimers are the deadlines of waiters: by time, and by session and order id; the deadlines of one session are
+// chained. Order ids of two shards may be equal, and slots move between shards; but a session never has two links of
+// one order id.
 type waiterTimers struct {
 	heap    timerHeap
 	byOrder map[waiterKey]*waiterTimer
@@ -35,7 +36,7 @@ func (wt *waiterTimers) init() {
 	wt.first = make(map[shard.SessionID]*waiterTimer)
 }
 
-// add starts a timer, in place of the timer that the waiter had.
+// add starts a timer, in place of an earlier timer of the waiter.
 func (wt *waiterTimers) add(ref shard.WaiterRef, at time.Time) {
 	wt.remove(keyOf(&ref))
 	w := &waiterTimer{ref: ref, at: at, next: wt.first[ref.Session]}
@@ -53,14 +54,14 @@ func (wt *waiterTimers) remove(key waiterKey) {
 	}
 }
 
-// drop removes those of a session.
+// drop removes the timers of a session.
 func (wt *waiterTimers) drop(id shard.SessionID) {
 	for w := wt.first[id]; w != nil; w = w.next {
 		wt.remove(keyOf(&w.ref))
 	}
 }
 
-// unlink takes a timer out of everything but the heap.
+// unlink removes a timer from everything but the heap.
 func (wt *waiterTimers) unlink(w *waiterTimer) {
 	delete(wt.byOrder, keyOf(&w.ref))
 	if w.next != nil {
@@ -109,8 +110,8 @@ func (h *timerHeap) Pop() any {
 }
 
 // restoreTimers gives every waiter of the machine its full time again: this host has begun to lead the shard. Waiters
-// come and go meanwhile. One that has gone before its timer was started is not seen by a second walk, and its timer is
-// stopped; one that goes later stops it itself.
+// come and go meanwhile. A waiter that is gone before its timer starts is missing in a second walk, and the walk
+// stops the timer; a waiter that goes later stops the timer itself.
 func (r *Replica) restoreTimers(walk func(shard.Cursor, func(shard.Waiter)) (shard.Cursor, bool), now time.Time) {
 	for at, over := shard.Cursor(0), false; !over; {
 		var page []shard.Waiter

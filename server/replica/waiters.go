@@ -2,18 +2,18 @@ package replica
 
 import "github.com/signalbox/signalbox/shard"
 
-// waiting is an acquire that is queued, and where its outcome is to be sent.
+// waiting is a queued acquire, with the receiver of its outcome.
 type waiting struct {
 	number  uint64
 	conn    Conn
 	request uint64
 	since   int64
-	// withdrawn: the client has lost the right to wait, and the acquire is being taken out of its queue.
+	// withdrawn: the client has lost the right to wait, and the acquire is being removed from its queue.
 	withdrawn bool
 }
 
-// waiters are the queued acquires that clients wait for through this host. A session may have many, so each is
-// found by its number, and those of one session are chained.
+// waiters are the queued acquires of clients at this host. A session may have many acquires, so each acquire is found
+// by its number, and the acquires of one session are chained.
 type waiters struct {
 	byNumber map[waitKey]*waiter
 	first    map[shard.SessionID]*waiter
@@ -34,7 +34,7 @@ func (wa *waiters) init() {
 	wa.first = make(map[shard.SessionID]*waiter)
 }
 
-// add adds one that waits, or puts it in the place of the one with its number.
+// add adds a waiting acquire, in place of an earlier entry with its number.
 func (wa *waiters) add(id shard.SessionID, w waiting) {
 	key := waitKey{id, w.number}
 	if old := wa.byNumber[key]; old != nil {
@@ -48,7 +48,7 @@ func (wa *waiters) add(id shard.SessionID, w waiting) {
 	wa.first[id], wa.byNumber[key] = x, x
 }
 
-// take removes one that waits.
+// take removes a waiting acquire.
 func (wa *waiters) take(id shard.SessionID, number uint64) (w waiting, ok bool) {
 	x := wa.byNumber[waitKey{id, number}]
 	if x == nil {
@@ -73,7 +73,8 @@ func (wa *waiters) remove(id shard.SessionID, x *waiter) {
 	}
 }
 
-// withdraw marks one that waits over a connection as withdrawn, and reports whether there is one that was not.
+// withdraw marks an acquire as withdrawn if the acquire waits over the connection and was not withdrawn earlier, and
+// reports whether it did.
 func (wa *waiters) withdraw(id shard.SessionID, number uint64, c Conn) bool {
 	x := wa.byNumber[waitKey{id, number}]
 	if x == nil || x.conn != c || x.withdrawn {
@@ -83,7 +84,7 @@ func (wa *waiters) withdraw(id shard.SessionID, number uint64, c Conn) bool {
 	return true
 }
 
-// drop removes those of a session that wait over one connection, or all where c is nil.
+// drop removes the acquires of a session over one connection, or all of the session's acquires if c is nil.
 func (wa *waiters) drop(id shard.SessionID, c Conn) {
 	for x := wa.first[id]; x != nil; x = x.next {
 		if c == nil || x.conn == c {

@@ -7,9 +7,9 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// addWaiter adds the waiter of a queued acquire, or notifies it at once that the outcome will
-// come from elsewhere. The end of a leadership goes through the waiters after it is known here, so
-// either that finds this one, or it is seen here.
+// addWaiter adds the waiter of a queued acquire, or notifies the waiter at once that the outcome will come from
+// another host. The end of a leadership is noted before it goes through the waiters. So either the end finds the new
+// waiter, or the check here finds the end.
 func (r *Replica) addWaiter(id shard.SessionID, w waiting) {
 	r.putWaiter(id, w)
 	if r.Leads() {
@@ -20,12 +20,12 @@ func (r *Replica) addWaiter(id shard.SessionID, w waiting) {
 	}
 }
 
-// putWaiter puts a waiter on the list. An acquire that was sent again takes the place of the one before.
+// putWaiter adds a waiter. A repeated acquire replaces its earlier entry.
 func (r *Replica) putWaiter(id shard.SessionID, w waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !w.conn.Acts(id) {
-		return // its connection or its session has gone, and with that those that it waited for
+		return // its connection or its session has gone, and its waits as well
 	}
 	r.waiters.add(id, w)
 }
@@ -66,7 +66,7 @@ func (r *Replica) completeWait(e *shard.Effect) {
 	r.Mark(w.conn)
 }
 
-// redirectWaiters notifies all that wait through this host that the outcome will come from elsewhere.
+// redirectWaiters notifies all waiters of this host that the outcome will come from another host.
 func (r *Replica) redirectWaiters(result protocol.Result) {
 	r.mu.Lock()
 	all := r.waiters
@@ -82,14 +82,14 @@ func (r *Replica) redirectWaiters(result protocol.Result) {
 	answered.flush()
 }
 
-// forgetWaits drops what a session waits for through one connection.
+// forgetWaits drops the waits of a session through one connection.
 func (r *Replica) forgetWaits(id shard.SessionID, c Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiters.drop(id, c)
 }
 
-// forgetSession drops all that a session waits for, here and in queues: it has ended.
+// forgetSession drops all waits of a session that has ended, with their timers.
 func (r *Replica) forgetSession(id shard.SessionID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,14 +97,14 @@ func (r *Replica) forgetSession(id shard.SessionID) {
 	r.timers.drop(id)
 }
 
-// startTimer starts the timer of an acquire that waits, where this host leads the shard.
+// startTimer starts the timer of a waiting acquire, if this host leads the shard.
 func (r *Replica) startTimer(c *shard.Command, e *shard.Effect) {
 	if e.Timeout == shard.Forever {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.Leads() { // the end of a leadership forgets all timers after it is known
+	if !r.Leads() { // the end of a leadership is noted before it drops all timers
 		return
 	}
 	r.timers.add(shard.WaiterRef{

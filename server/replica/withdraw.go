@@ -5,21 +5,21 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Withdrawn is sent to clients for what they have open and have no right to any more.
+// Withdrawn is the result for clients that have lost the right to something open.
 var Withdrawn = protocol.Result{
 	Status: protocol.StatusUnauthorized, Message: "the token does not give the right to this any more",
 }
 
-// Withdraw ends what a session has open in the shard over a connection whose client has no right to it any more:
-// inboxes, one-shot watches, and acquires that wait. What the session owns it keeps, and it may give that back. The
-// caller flushes.
+// Withdraw ends everything in the shard that a session has open over a connection whose client has lost the right:
+// inboxes, one-shot watches, and waiting acquires. The session keeps the semaphores that it owns, and may release
+// them. The caller flushes.
 func (r *Replica) Withdraw(id shard.SessionID, c Conn) {
 	r.Inboxes.EndUnless(id, c, func(of shard.ObjectName) bool { return c.May(protocol.KindInboxOpen, of) }, Withdrawn)
 	r.withdrawWatches(id, c)
 	r.withdrawWaits(id, c)
 }
 
-// withdrawWatches ends one-shot watches: a client that hears of a change looks at the object, and is refused.
+// withdrawWatches ends one-shot watches: the notified client looks at the object, and is refused.
 func (r *Replica) withdrawWatches(id shard.SessionID, c Conn) {
 	if r.watching.Load() == 0 {
 		return
@@ -35,7 +35,7 @@ func (r *Replica) withdrawWatches(id shard.SessionID, c Conn) {
 	})
 }
 
-// withdrawWaits takes acquires that wait out of their queues, as though their time was up.
+// withdrawWaits removes acquires that wait from their queues, as if their time were up.
 func (r *Replica) withdrawWaits(id shard.SessionID, c Conn) {
 	if !r.Leads() {
 		return
@@ -49,8 +49,8 @@ func (r *Replica) withdrawWaits(id shard.SessionID, c Conn) {
 	}
 }
 
-// withdrawWait takes one that waits out of its queue, unless its client has the right to wait. The client hears of the
-// outcome once it is certain: it may be that the acquire was granted meanwhile.
+// withdrawWait removes a waiting acquire from its queue, unless the client has the right to wait. The client gets the
+// outcome once the outcome is certain: the acquire may have been granted meanwhile.
 func (r *Replica) withdrawWait(ref *shard.WaiterRef, c Conn) {
 	if c.May(protocol.KindAcquire, shard.ObjectName{Node: ref.Node, Name: protocol.Text(ref.Name)}) {
 		return

@@ -1,9 +1,9 @@
-// Package restore makes another cluster of the states of one: of a backup, or of what the hosts of a lost majority have
-// left.
+// Package restore makes a new cluster from the states of an old cluster: from a backup, or from the data left on the
+// hosts of a lost majority.
 //
-//	left, err := restore.Read(ctx, dir, scratch, version) // of a stopped host, as a backup would have it
+//	left, err := restore.Read(ctx, dir, scratch, version) // of a stopped host, in the form of a backup
 //	made, err := restore.Make(ctx, options, states)       // the first host of the new cluster
 //
-// The new cluster has another generation. Hosts of before are refused by it, sessions of before have ended in it, and
-// no number is given that the old cluster can have given: package shard says why.
+// The new cluster has a new generation. The new cluster refuses hosts of the old cluster, has ended the old sessions,
+// and gives no number that the old cluster can have given: package shard says why.
 package restore

@@ -18,38 +18,38 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Options say which cluster is made.
+// Options describe the cluster to make.
 type Options struct {
-	// Dir is an empty directory, or none yet: the data directory of the first host. HostName is its name, and Raft the
-	// address at which others will reach it, empty for none.
+	// Dir is an empty or missing directory: the data directory of the first host. HostName is the host's name, and
+	// Raft its address for other hosts, empty for none.
 	Dir, HostName, Raft string
-	// Cluster is the name that the new cluster gets, empty for none. With KeepID it has the id of the old one, and what
-	// goes by that finds it; then its name is that of the old one.
+	// Cluster is the name for the new cluster, empty for none. With KeepID the new cluster has the id and the name of
+	// the old cluster, so programs that go by the id find the new cluster.
 	Cluster string
 	KeepID  bool
-	// Shards is the number of data shards, 0 for as many as there were.
+	// Shards is the number of data shards, 0 for the old number.
 	Shards int
 	// DropRights leaves the tokens and grants of the state out: see meta.Regeneration.
 	DropRights bool
-	// Version is that of the program. By and Why are for the audit history.
+	// Version is the version of the program. By and Why are for the audit history.
 	Version, By, Why string
 }
 
 // Made is the new cluster.
 type Made struct {
 	Identity identity.Identity
-	// Nodes and Objects are how many there are. Left counts objects that are not taken over: ephemeral ones, what was
-	// being deleted, and what has no node.
+	// Nodes and Objects are the numbers of nodes and objects. Left counts objects that are not taken over: ephemeral
+	// objects, objects in the middle of a deletion, and objects without a node.
 	Nodes, Objects, Left int
-	// Age is how old the states are.
+	// Age is the age of the states.
 	Age time.Duration
 }
 
 // unknownAddress stands in the record of the first host until its first start.
 const unknownAddress = "unknown"
 
-// Make makes the first host of a new cluster. A directory in which that was not finished can be used again, and no host
-// starts on it.
+// Make makes the first host of a new cluster. A directory with an unfinished Make can be used again, and no host
+// starts on the directory.
 func Make(ctx context.Context, o Options, from *backup.States) (*Made, error) {
 	directory, err := identity.Claim(o.Dir)
 	if err != nil {
@@ -92,8 +92,8 @@ func (m *maker) make(ctx context.Context) error {
 	if err := m.regenerate(); err != nil {
 		return err
 	}
-	// What is there is of an attempt that was not finished: the host is in no cluster. The log is made where it stays,
-	// because the engine keeps the paths of its snapshots.
+	// An existing log is left over from an unfinished attempt: the host is in no cluster. The log is made in its
+	// final place, because the engine keeps the paths of its snapshots.
 	if err := os.RemoveAll(m.directory.LogPath()); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (m *maker) regenerate() error {
 	return nil
 }
 
-// nextGeneration returns the number of the new generation, above that of the file and that of the state.
+// nextGeneration returns the number of the new generation, above the numbers of the file and of the state.
 func (m *maker) nextGeneration() (uint32, error) {
 	number := uint64(identity.Generation(m.from.Header.Generation).Number())
 	if t, founded := m.from.Meta.Topology(); founded {

@@ -17,8 +17,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog"
 )
 
-// Read reads all that a stopped host has of its cluster, whether or not it knows it to be committed. It works on a copy
-// in a directory of its own, and changes nothing of what the host has.
+// Read reads everything a stopped host has of its cluster, including entries not known to be committed. Read works on
+// a copy in a scratch directory, and changes nothing in the host's directory.
 func Read(ctx context.Context, dir, scratch, version string) (*backup.States, error) {
 	directory, err := identity.Claim(dir)
 	if err != nil {
@@ -55,8 +55,8 @@ func Read(ctx context.Context, dir, scratch, version string) (*backup.States, er
 	return states, nil
 }
 
-// lastWritten returns when a file of a log was written last: the state is as old as that. The clock of a machine that
-// was wrong counts for no time to come.
+// lastWritten returns when a file of a log was written last: the state is as old as the file. A time in the future,
+// from a machine with a wrong clock, counts as now.
 func lastWritten(dir string) (last time.Time, err error) {
 	err = filepath.WalkDir(dir, func(_ string, at fs.DirEntry, err error) error {
 		if err != nil || !at.Type().IsRegular() {
@@ -74,10 +74,10 @@ func lastWritten(dir string) (last time.Time, err error) {
 	return last.UTC(), err
 }
 
-// quiet drops what the engine says.
+// quiet drops the lines of the engine.
 var quiet = slog.New(slog.DiscardHandler)
 
-// reading returns what applies the log of a shard to its machine.
+// reading returns a state machine that applies the log of a shard to the shard's machine.
 func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 	if id == 0 {
 		s.Meta = meta.New()
@@ -87,7 +87,7 @@ func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 	return &dataReader{m: s.Data[id]}
 }
 
-// slotsAtBirth are those that a data shard has served since the birth of its cluster.
+// slotsAtBirth are the slots of a data shard since the birth of its cluster.
 func slotsAtBirth(id meta.ShardID, shards int) (slots shard.SlotSet) {
 	var ids []meta.ShardID
 	for i := range shards {

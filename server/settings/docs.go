@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown returns docs/settings.md: all settings as the table has them.
+// Markdown returns docs/settings.md: all settings in the order of the table.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(docsHead)

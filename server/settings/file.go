@@ -12,13 +12,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// given is what a source has for one setting.
+// given is the text of one setting in a source, with its place.
 type given struct {
 	texts []string
 	where string
 }
 
-// readFile reads a file of settings. What cannot be understood in it is noted.
+// readFile reads a file of settings. Parts not understood are noted as mistakes.
 func (c *checker) readFile(path, where string) map[string]given {
 	note := func(line int, setting, problem, remedy string) {
 		at := where
@@ -97,8 +97,7 @@ func parseFile(path string) (*yaml.Node, error) {
 	return root, nil
 }
 
-// textsOf returns a setting's value as the texts that a flag would have given, none where the file has
-// the key and nothing after it.
+// textsOf returns a setting's value as the texts of a flag, nil if the file has the key without a value.
 func textsOf(name string, content *yaml.Node) (texts []string, problem string) {
 	switch content.Kind {
 	case yaml.ScalarNode:

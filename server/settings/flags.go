@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags are the flags of a command line that stand for settings. They keep the text that they were
-// given: Load parses it, and reports mistakes in it together with all others.
+// Flags are the command line's flags for settings. Flags keep the given text: Load parses the text, and reports
+// mistakes in it together with all other mistakes.
 type Flags struct {
 	texts  map[string]*flagText
 	config flagText
@@ -28,7 +28,7 @@ func (f *flagText) Set(text string) error {
 
 func (f *flagText) String() string { return strings.Join(f.texts, ",") }
 
-// Type is the word that stands for the value in the help.
+// Type is the word for the value in the help.
 func (f *flagText) Type() string { return f.kind }
 
 // AddFlags adds a flag for every setting, and --config for the file, to a set of flags.
@@ -48,7 +48,7 @@ func AddFlags(set *pflag.FlagSet) *Flags {
 	return f
 }
 
-// bare is what a flag without a value stands for, empty where it needs one.
+// bare is the value of a flag given without a value, empty if the flag needs a value.
 func (r *row) bare() string {
 	var s Settings
 	switch r.field(&s).(type) {
@@ -60,7 +60,7 @@ func (r *row) bare() string {
 	return ""
 }
 
-// textsOf returns the texts of a setting's flag, none where it was not given.
+// textsOf returns the texts of a setting's flag, nil if the flag was not given.
 func (f *Flags) textsOf(name string) []string {
 	if f == nil {
 		return nil
@@ -82,7 +82,7 @@ func WriteUsage(w io.Writer) {
 	}
 }
 
-// Names lists the flags of each heading, without what they are for.
+// Names lists the flags under their headings, without their purposes.
 func Names() string {
 	var b strings.Builder
 	for _, g := range groups {
@@ -97,7 +97,7 @@ func Names() string {
 	return b.String()
 }
 
-// usage is the flag with what follows it.
+// usage is the flag with the hint of its value.
 func (r *row) usage() string {
 	switch {
 	case r.hint == "":

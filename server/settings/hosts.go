@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// FirstHost is a host that the cluster begins with.
+// FirstHost is a host at the birth of the cluster.
 type FirstHost struct {
 	Name string `yaml:"name"`
-	// Raft is the address at which other hosts reach it.
+	// Raft is the address of the host for other hosts.
 	Raft string `yaml:"raft"`
 }
 
@@ -46,8 +46,7 @@ func FormatHosts(hosts []FirstHost) string {
 	return strings.Join(items, ",")
 }
 
-// HostID is the id of this host: its place among the names of all hosts, from 1 on. It is zero where
-// the name is not among them.
+// HostID is the id of this host: the place of its name among the sorted names, from 1 on; zero for an unlisted name.
 func (s *Settings) HostID() shard.HostID {
 	for i, h := range s.Hosts {
 		if h.Name == s.Name {
@@ -57,7 +56,7 @@ func (s *Settings) HostID() shard.HostID {
 	return 0
 }
 
-// addressOf returns the address of a host in the list, empty where it is not in it.
+// addressOf returns the address of a host in the list, empty for an unlisted host.
 func addressOf(hosts []FirstHost, name string) string {
 	for _, h := range hosts {
 		if h.Name == name {
@@ -110,7 +109,7 @@ func (c *checker) checkHosts() {
 	}
 }
 
-// checkFirstHost checks a host of the list against itself and those before it.
+// checkFirstHost checks a host of the list by itself and against the hosts before.
 func (c *checker) checkFirstHost(h FirstHost, before []FirstHost) {
 	if !isName(h.Name, MaxHostName) {
 		c.reject("hosts", strconv.Quote(h.Name)+" is not a name for a host", nameRule(MaxHostName))
@@ -132,8 +131,8 @@ func (c *checker) checkFirstHost(h FirstHost, before []FirstHost) {
 	}
 }
 
-// checkLoopback rejects a list with both loopback and other addresses: a loopback address means another machine on each
-// of them, so every host would find itself there.
+// checkLoopback rejects a list with both loopback and other addresses: a loopback address always means the own
+// machine, so every host would look for the listed host on its own machine.
 func (c *checker) checkLoopback() {
 	var inside, outside string
 	for _, h := range c.settings.Hosts {
@@ -158,8 +157,8 @@ func names(hosts []FirstHost) string {
 	return strings.Join(list, ", ")
 }
 
-// isName reports whether a text can name a host or a cluster: it stands in lists, addresses and labels of
-// metrics, so it has no character that means something there.
+// isName reports whether a text can name a host or a cluster. Names stand in lists, addresses and labels of metrics,
+// so characters with a meaning there are not allowed.
 func isName(s string, most int) bool {
 	if s == "" || len(s) > most {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/server/identity"
 )
 
-// checkJoin checks what is for a host that joins a cluster.
+// checkJoin checks the settings of a joining host.
 func (c *checker) checkJoin() {
 	s := c.settings
 	if _, err := host.ParseDomain(s.FailureDomain); err != nil {
@@ -39,7 +39,7 @@ func (c *checker) checkJoin() {
 	}
 }
 
-// checkJoinReachable rejects a host that those which it joins could not reach.
+// checkJoinReachable rejects a joining host that the hosts of the cluster could not reach.
 func (c *checker) checkJoinReachable() {
 	s := c.settings
 	if c.rejected("join", "raft-listen", "raft-advertise") {
@@ -65,7 +65,7 @@ func hostOf(address string) string {
 	return host
 }
 
-// keptSecret is the file of the secret that the host was given when it joined, empty where it was given none.
+// keptSecret is the file of the secret given to the host at its join, empty without a given secret.
 func (s *Settings) keptSecret() string {
 	path := filepath.Join(s.DataDir, identity.SecretName)
 	if s.DataDir == "" || unreadable(path) != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// check notes everything that is wrong with complete settings.
+// check notes all mistakes in complete settings.
 func (c *checker) check() {
 	c.checkHost()
 	c.checkHosts()
@@ -21,11 +21,11 @@ func (c *checker) check() {
 	c.checkExposure()
 }
 
-// The bounds of what may be set.
+// The bounds of the settings.
 const (
-	// MaxShards is the most data shards that a cluster may have.
+	// MaxShards is the largest number of data shards of a cluster.
 	MaxShards = 64
-	// MaxHosts is the most hosts that a cluster may begin with, and have.
+	// MaxHosts is the largest number of hosts of a cluster, at the birth and later.
 	MaxHosts = hosts.MaxHosts
 	// MaxClusterName is the longest name of a cluster, in bytes: the id of the cluster begins with it.
 	MaxClusterName = 32
@@ -54,10 +54,10 @@ const (
 	minPingInterval     = time.Second
 	maxPingInterval     = 10 * time.Minute
 	minRaftTick         = time.Millisecond
-	// Beyond it an election takes longer than sessions last.
+	// With a longer tick an election takes longer than sessions last.
 	maxRaftTick = 250 * time.Millisecond
-	// Below it a shard does little else than saving, beyond it the log takes the disk, and a restart has all of it to
-	// apply.
+	// Below the least values a shard does little else than saving. Above the largest values the log fills the disk,
+	// and a restart has all of the log to apply.
 	minRaftSnapshotBatches = 100
 	maxRaftSnapshotBatches = 1_000_000
 	minRaftSnapshotBytes   = 1 << 20

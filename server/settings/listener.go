@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// checkListeners checks where the host listens, and the addresses that it advertises.
+// checkListeners checks the addresses of the listeners, and the advertised addresses.
 func (c *checker) checkListeners() {
 	s := c.settings
 	type listener struct{ setting, address string }
@@ -20,7 +20,7 @@ func (c *checker) checkListeners() {
 			continue
 		case l.setting == "raft-listen":
 			if s.raftFromList() {
-				break // it was looked at in the list
+				break // checked as a part of the list
 			}
 			if l.address == Off && !s.alone {
 				c.reject(l.setting, "a host that has others in its list cannot do without",
@@ -106,7 +106,7 @@ func (c *checker) checkRaftAdvertise() {
 	}
 }
 
-// checkReachable rejects an advertised address that other machines cannot use.
+// checkReachable rejects an advertised address that is useless on other machines.
 func (c *checker) checkReachable(setting, address, purpose string) {
 	host, port, _ := net.SplitHostPort(address)
 	if isWildcard(host) {
@@ -116,13 +116,13 @@ func (c *checker) checkReachable(setting, address, purpose string) {
 	}
 }
 
-// raftFromList reports whether this host listens for others at the address that the list has for it.
+// raftFromList reports whether this host listens for other hosts at its address in the list.
 func (s *Settings) raftFromList() bool {
 	return !s.alone && s.RaftListen == wildcard(addressOf(s.Hosts, s.Name))
 }
 
-// checkAddress returns what is wrong with HOST:PORT, as the rest of a sentence that begins with it, or two empty texts.
-// Port 0 is wrong unless anyPort allows it.
+// checkAddress returns the mistake in HOST:PORT, as the rest of a sentence after the address, or two empty texts.
+// Port 0 is a mistake unless anyPort allows port 0.
 func checkAddress(address string, anyPort bool) (problem, remedy string) {
 	const form = "write HOST:PORT, such as 127.0.0.1:7420"
 	host, port, err := net.SplitHostPort(address)
@@ -155,8 +155,8 @@ func isWildcard(host string) bool {
 	return ip != nil && ip.IsUnspecified()
 }
 
-// isLoopback reports whether an address can be reached from this machine only. A name other than localhost would have
-// to be resolved first, so it does not count.
+// isLoopback reports whether an address can be reached from this machine only. A name other than localhost does not
+// count, because the name would have to be resolved first.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 // Sources are where settings may be given. A flag goes before the environment, the environment before the file, and the
 // file before the defaults.
 type Sources struct {
-	// Flags is what AddFlags returned, after the command line was parsed. Nil: there are no flags.
+	// Flags is the result of AddFlags, after the command line was parsed. Nil means no flags.
 	Flags *Flags
-	// Environment has lines of the form NAME=TEXT, as os.Environ returns them. A variable that is empty is not given.
+	// Environment has lines of the form NAME=TEXT, as os.Environ returns them. An empty variable counts as not given.
 	Environment []string
-	// File is the path of a YAML file. Where it is empty, --config and SIGNALBOX_CONFIG name one.
+	// File is the path of a YAML file. If File is empty, --config or SIGNALBOX_CONFIG may name the file.
 	File string
 }
 
-// Load returns the settings of the sources, complete and checked. The error is Mistakes: all of them. With an error it
-// returns the settings as far as they could be parsed, so that the error can be logged in the form that they ask for.
+// Load returns the settings of the sources, complete and checked. The error is Mistakes: all of them. With an error,
+// Load returns the settings as far as they were parsed, so the caller can log the error in the requested format.
 func Load(from Sources) (Settings, error) {
 	s := Defaults()
 	s.origins = make(map[string]string)
@@ -51,13 +51,13 @@ func Load(from Sources) (Settings, error) {
 	return s, c.err()
 }
 
-// Complete returns the settings with what follows for fields that are empty, and all that is wrong with them: an error
-// that is Mistakes, or nil. What Load returned is complete; completed again after a change, what followed keeps its
-// value.
+// Complete fills empty fields from other settings, and returns the settings with all mistakes: an error of type
+// Mistakes, or nil. The result of Load is complete; after a change and a second Complete, fields filled before keep
+// their values.
 func (s Settings) Complete() (Settings, error) {
 	s.warnings = nil
 	if s.alone {
-		s.alone, s.Hosts = false, nil // they follow again
+		s.alone, s.Hosts = false, nil // both are filled again
 	}
 	c := &checker{settings: &s}
 	s.complete(c)
@@ -65,7 +65,7 @@ func (s Settings) Complete() (Settings, error) {
 	return s, c.err()
 }
 
-// apply puts what a source has into the settings.
+// apply puts the text of a source into the settings.
 func (c *checker) apply(r *row, from given) {
 	c.settings.origins[r.name] = from.where
 	err := r.field(c.settings).parse(from.texts)
@@ -79,7 +79,7 @@ func (c *checker) apply(r *row, from given) {
 	c.reject(r.name, wrong.problem, wrong.remedy)
 }
 
-// file is the path of the file of settings, and where that was given.
+// file returns the path of the file of settings, and the place of the path among the sources.
 func (s *Sources) file(environment map[string]string) (path, where string) {
 	variable := variableOf(fileSetting)
 	switch {
@@ -95,7 +95,7 @@ func (s *Sources) file(environment map[string]string) (path, where string) {
 	return "", ""
 }
 
-// variables are those of the environment that may be meant for this program.
+// variables returns the variables of the environment with this program's prefix.
 func variables(environment []string) map[string]string {
 	found := make(map[string]string)
 	for _, line := range environment {
@@ -106,8 +106,8 @@ func variables(environment []string) map[string]string {
 	return found
 }
 
-// warnMisspelt warns of variables that look like misspelt settings. Other variables with the same prefix are no
-// mistake: Kubernetes makes SIGNALBOX_PORT and its like for a service of that name.
+// warnMisspelt warns of variables that look like misspelt settings. Other variables with the prefix are no mistake:
+// Kubernetes makes SIGNALBOX_PORT and more variables for a service with the name signalbox.
 func (s *Settings) warnMisspelt(environment map[string]string) {
 	known := map[string]bool{variableOf(fileSetting): true}
 	for i := range table {
@@ -124,7 +124,7 @@ func (s *Settings) warnMisspelt(environment map[string]string) {
 	}
 }
 
-// asFlag shows a flag as it was given.
+// asFlag shows a flag in the notation of the command line.
 func asFlag(r *row, texts []string) string {
 	flag := "--" + r.flagName()
 	if r.bare() != "" {
@@ -133,7 +133,8 @@ func asFlag(r *row, texts []string) string {
 	return flag + " " + strings.Join(texts, " "+flag+" ")
 }
 
-// complete fills what follows from other settings. What would follow from wrong ones stays empty: check reports those.
+// complete fills fields that follow from other settings. Fields that would follow from wrong settings stay empty:
+// check reports the wrong settings.
 func (s *Settings) complete(c *checker) {
 	s.Hosts = slices.Clone(s.Hosts)
 	slices.SortStableFunc(s.Hosts, func(a, b FirstHost) int { return strings.Compare(a.Name, b.Name) })
@@ -148,7 +149,7 @@ func (s *Settings) complete(c *checker) {
 	listed := addressOf(s.Hosts, s.Name)
 	otherwise := Off
 	if len(s.Hosts) > 0 || c.rejected("hosts") {
-		otherwise = DefaultRaftListen // which of them this one is is not known: check says so
+		otherwise = DefaultRaftListen // the own place in the list is unknown: check says so
 	}
 	s.RaftListen = wildcard(cmp.Or(s.RaftListen, listed, otherwise))
 	if listens(s.RaftListen) {
@@ -171,7 +172,7 @@ func (s *Settings) complete(c *checker) {
 	if s.HTTPListen == "" {
 		s.httpByDefault, s.HTTPListen = true, DefaultHTTPListen
 		if s.TLSClientCA != "" {
-			s.HTTPListen = Off // a gateway cannot pass on what clients show there
+			s.HTTPListen = Off // a gateway cannot pass on the certificates of clients
 		}
 	}
 	if s.ClientAdvertise == "" {
@@ -182,8 +183,8 @@ func (s *Settings) complete(c *checker) {
 	}
 }
 
-// wildcard names the address that stands for all of a machine's, where only a port was given: the log
-// wants a name or a number before the port.
+// wildcard completes an address without a host: the log wants a name or a number before the port, so the address of
+// all interfaces is filled in.
 func wildcard(address string) string {
 	if strings.HasPrefix(address, ":") {
 		return "0.0.0.0" + address
@@ -191,8 +192,8 @@ func wildcard(address string) string {
 	return address
 }
 
-// AdminAdvertise is the address of the admin listener as others may reach it, empty where there is none. A listener on
-// all addresses is reached at the host of ClientAdvertise.
+// AdminAdvertise is the address of the admin listener for other machines, empty without an admin listener. A listener
+// on all addresses is reached at the host of ClientAdvertise.
 func (s *Settings) AdminAdvertise() string {
 	if !s.ServesAdmin() {
 		return ""
@@ -209,7 +210,7 @@ func (s *Settings) AdminAdvertise() string {
 }
 
 // NamesOverHTTP returns the names by which HTTP requests may address this host: HTTPNames, the name of the host, and
-// the host parts of the addresses that the host listens at or advertises.
+// the host parts of the addresses at which the host listens or which the host advertises.
 func (s *Settings) NamesOverHTTP() []string {
 	names := append(slices.Clone(s.HTTPNames), s.Name)
 	for _, address := range []string{s.AdminListen, s.HTTPListen, s.ClientAdvertise, s.RaftAdvertise} {

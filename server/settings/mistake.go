@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Mistake is one thing that must be changed before a host can start.
+// Mistake is a setting to change before a host can start.
 type Mistake struct {
-	// Setting is the name of the setting, or what was taken for one.
+	// Setting is the name of the setting, or a text taken for a name.
 	Setting string
-	// Where is what was given and where: a flag, a variable, a line of the file.
+	// Where is the given text with its place: a flag, a variable, a line of the file.
 	Where string
-	// Problem is what is wrong, Remedy what to give instead.
+	// Problem is the fault, Remedy the way out.
 	Problem, Remedy string
 }
 
@@ -20,10 +20,10 @@ func (m Mistake) String() string {
 	return fmt.Sprintf("%s: %s; %s", m.Where, m.Problem, m.Remedy)
 }
 
-// Mistakes are all that is wrong with the settings, in the order of the table.
+// Mistakes are all mistakes in the settings, in the order of the table.
 type Mistakes []Mistake
 
-// Error lists every mistake on a line of its own.
+// Error lists all mistakes, every mistake on its own line.
 func (m Mistakes) Error() string {
 	var b strings.Builder
 	if len(m) == 1 {
@@ -44,7 +44,7 @@ type checker struct {
 	mistakes Mistakes
 }
 
-// reject records what is wrong with a setting.
+// reject records a mistake in a setting.
 func (c *checker) reject(setting, problem, remedy string) {
 	where, known := c.settings.origins[setting]
 	if !known {
@@ -53,7 +53,7 @@ func (c *checker) reject(setting, problem, remedy string) {
 	c.mistakes = append(c.mistakes, Mistake{Setting: setting, Where: where, Problem: problem, Remedy: remedy})
 }
 
-// subject stands for the value of a setting in a sentence: where the value was given, the message shows it already.
+// subject stands for the value of a setting in a sentence: the message shows a given value already.
 func (c *checker) subject(setting, value string) string {
 	if _, known := c.settings.origins[setting]; known {
 		return "it"
@@ -61,8 +61,8 @@ func (c *checker) subject(setting, value string) string {
 	return value
 }
 
-// rejected reports whether something is known to be wrong with a setting: then its value is not what was meant, and no
-// other check uses it.
+// rejected reports whether a setting has a known mistake: then its value is not the intended value, and no other
+// check uses the value.
 func (c *checker) rejected(settings ...string) bool {
 	for _, m := range c.mistakes {
 		for _, s := range settings {
@@ -74,13 +74,13 @@ func (c *checker) rejected(settings ...string) bool {
 	return false
 }
 
-// err returns what was gathered, in the order of the table; nil where nothing was.
+// err returns the gathered mistakes, in the order of the table; nil without mistakes.
 func (c *checker) err() error {
 	if len(c.mistakes) == 0 {
 		return nil
 	}
 	var sorted Mistakes
-	unknown := c.mistakes // those that are about no setting stay in front
+	unknown := c.mistakes // mistakes about no setting stay in front
 	for _, r := range table {
 		var rest Mistakes
 		for _, m := range unknown {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Parts are the sides from which a host can be reached.
+// Parts are sides of a host that can be reached over a network.
 type Parts uint8
 
-// The parts that may be left without protection.
+// The parts that may be unprotected.
 const (
 	PartClients Parts = 1 << iota
 	PartRaft
@@ -26,8 +26,7 @@ var partNames = []struct {
 	part Parts
 }{{"clients", PartClients}, {"raft", PartRaft}, {"admin", PartAdmin}, {"http", PartHTTP}}
 
-// ParseParts reads names with commas between them. A plain true means all of them, false and nothing
-// mean none.
+// ParseParts reads names with commas between them. A plain true means all parts; false and an empty text mean none.
 func ParseParts(text string) (Parts, error) {
 	var parts Parts
 	for name := range strings.SplitSeq(text, ",") {
@@ -55,10 +54,10 @@ func parsePart(name string) (Parts, error) {
 	return 0, fmt.Errorf("%q is no part of a host", name)
 }
 
-// Has reports whether all of these parts are among the parts.
+// Has reports whether the parts include all the given parts.
 func (p Parts) Has(all Parts) bool { return p&all == all }
 
-// String returns the names with commas between them, empty for none.
+// String returns the names with commas between them, empty for no parts.
 func (p Parts) String() string {
 	if p == PartsAll {
 		return "all"
@@ -116,7 +115,7 @@ func (s *Settings) protectsRaft() bool {
 	return s.RaftTLSCert != "" || s.RaftTLSKey != "" || s.RaftTLSCA != ""
 }
 
-// checkExposure rejects listeners that anybody on a network can reach.
+// checkExposure rejects unprotected listeners open to a network.
 func (c *checker) checkExposure() {
 	s := c.settings
 	if c.rejected("insecure") {
@@ -167,8 +166,8 @@ func (c *checker) checkExposure() {
 	}
 }
 
-// checkFiles checks that the files that are named can be read, so that all that are missing are reported together.
-// Their content is checked by the packages that read them.
+// checkFiles checks that the named files can be read, so all missing files are reported together. The content of a
+// file is checked by the package that reads the file.
 func (c *checker) checkFiles() {
 	s := c.settings
 	for _, f := range []struct{ setting, path string }{
@@ -186,7 +185,7 @@ func (c *checker) checkFiles() {
 	}
 }
 
-// unreadable returns why a file cannot be read, empty where it can.
+// unreadable returns why a file cannot be read, empty for a readable file.
 func unreadable(path string) string {
 	file, err := os.Open(path)
 	if err != nil {

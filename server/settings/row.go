@@ -16,9 +16,9 @@ type row struct {
 	hint string
 	// help is what the setting is for, beginning with a small letter and without a full stop.
 	help string
-	// otherwise describes a default that depends on something.
+	// otherwise describes a default that depends on other settings or on the machine.
 	otherwise string
-	// clusterWide: the same on all hosts of a cluster.
+	// clusterWide: equal on all hosts of a cluster.
 	clusterWide bool
 	field       func(*Settings) value
 }
@@ -55,11 +55,11 @@ func variableOf(name string) string {
 
 const (
 	variablePrefix = "SIGNALBOX_"
-	// fileSetting names the file. It is no row: it cannot be in the file.
+	// fileSetting names the file. fileSetting is no row, because the file cannot name itself.
 	fileSetting = "config"
 )
 
-// fallback is the default, as the help and the docs show it.
+// fallback is the default, in the form for the help and the docs.
 func (r *row) fallback() string {
 	if r.otherwise != "" {
 		return r.otherwise
@@ -68,7 +68,7 @@ func (r *row) fallback() string {
 	return r.field(&s).text()
 }
 
-// rowOf returns the row of a setting, which must be there.
+// rowOf returns the row of a setting. The row must exist.
 func rowOf(name string) *row {
 	for i := range table {
 		if table[i].name == name {
@@ -87,7 +87,7 @@ func hasRow(name string) bool {
 	return false
 }
 
-// suggest returns what a name that is no setting's may be meant for.
+// suggest returns the likely meaning of an unknown name.
 func suggest(name string) string {
 	if near := nearest(name); near != "" {
 		return "did you mean " + near + "?"
@@ -95,8 +95,8 @@ func suggest(name string) string {
 	return "docs/settings.md and signalbox serve --help list all of them"
 }
 
-// nearest returns the setting whose name is at most two letters away, one for a short name; empty where
-// none is.
+// nearest returns the setting whose name is at most two letters away, or a single letter for a short name; empty if
+// no name is near.
 func nearest(name string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	best, least := "", 3

@@ -10,98 +10,98 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Settings are the configuration of a host. Defaults returns the defaults, Load fills them from flags, environment and
-// file, and Complete checks those that a program has made.
+// Settings are the configuration of a host. Defaults returns the defaults, Load fills the settings from flags,
+// environment and file, and Complete checks settings made by a program.
 //
-// A listener that is not wanted has the address Off.
+// An unwanted listener has the address Off.
 type Settings struct {
-	// Name is that of this host among Hosts. It never changes for a data directory.
+	// Name is the name of this host among Hosts. The name never changes for a data directory.
 	Name string `yaml:"name"`
-	// DataDir holds all that the host must not forget. It belongs to this host alone.
+	// DataDir holds everything the host must not forget. The directory belongs to this host alone.
 	DataDir string `yaml:"data-dir"`
-	// Hosts are the first hosts of the cluster, the same on all of them, with the addresses at which
-	// they reach each other. Empty means this host alone.
+	// Hosts are the first hosts of the cluster, equal on all of them, with their addresses for each other. Empty
+	// means this host alone.
 	Hosts []FirstHost `yaml:"hosts"`
-	// Cluster is a name for the cluster, so that two clusters made of the same hosts, one after the other, differ. The
-	// same on all hosts, and never changed.
+	// Cluster is a name for the cluster. The name distinguishes two clusters made of one set of hosts, one after the
+	// other. Equal on all hosts, and never changed.
 	Cluster string `yaml:"cluster"`
 	// Join are Raft addresses of hosts in the cluster to join. Join counts only while the data directory belongs to no
 	// cluster.
 	Join []string `yaml:"join"`
-	// Replace names the lost host that this host replaces when joining, empty for none.
+	// Replace names the lost host replaced by this host when joining, empty for none.
 	Replace string `yaml:"replace"`
-	// JoinToken is the file of the join token by which this host shows that it may join, or the token itself.
+	// JoinToken is the file of the join token that shows this host's right to join, or the token itself.
 	JoinToken string `yaml:"join-token"`
-	// FailureDomain is where the host stands, as KEY=VALUE with commas between them: what fails together shares a
+	// FailureDomain is the place of the host, as KEY=VALUE with commas between them: hosts that fail together share a
 	// value.
 	FailureDomain string `yaml:"failure-domain"`
-	// Shards is the number of data shards, fixed when the cluster is born. Zero means the number that the
-	// data directory has, and DefaultShards for a new one.
+	// Shards is the number of data shards, fixed at the birth of the cluster. Zero means the number of the data
+	// directory, and DefaultShards for a new directory.
 	Shards int `yaml:"shards"`
 
-	// Listen is where clients connect without TLS.
+	// Listen is the address for clients without TLS.
 	Listen string `yaml:"listen"`
-	// TLSListen is where clients connect with TLS.
+	// TLSListen is the address for clients with TLS.
 	TLSListen string `yaml:"tls-listen"`
-	// ClientAdvertise is the address at which clients reach this host.
+	// ClientAdvertise is the address of this host for clients.
 	ClientAdvertise string `yaml:"client-advertise"`
-	// TLSCert and TLSKey are the certificate of TLSListen with its key, PEM. They are read again when
-	// they change.
+	// TLSCert and TLSKey are the certificate of TLSListen with its key, PEM. The host reads both again after a
+	// change.
 	TLSCert string `yaml:"tls-cert"`
 	TLSKey  string `yaml:"tls-key"`
-	// TLSClientCA makes clients of TLSListen show a certificate that an authority in this file signed.
+	// TLSClientCA makes clients of TLSListen show a certificate signed by an authority in the file.
 	TLSClientCA string `yaml:"tls-client-ca"`
-	// TokenFile is the file of access tokens. Without it a client needs none and may do everything.
+	// TokenFile is the file of access tokens. Without a TokenFile clients need no token and may do everything.
 	TokenFile string `yaml:"token-file"`
 
-	// RaftListen is where other hosts connect. Without RaftListen and without a list of hosts, no other host can
+	// RaftListen is the address for other hosts. Without RaftListen and without a list of hosts, no other host can
 	// connect.
 	RaftListen string `yaml:"raft-listen"`
-	// RaftAdvertise is the address at which the other hosts reach this host. With a list of hosts, RaftAdvertise must
-	// be the listed address. If RaftListen is Off, RaftAdvertise is empty.
+	// RaftAdvertise is the address of this host for other hosts. With a list of hosts, RaftAdvertise must be the
+	// listed address. If RaftListen is Off, RaftAdvertise is empty.
 	RaftAdvertise string `yaml:"raft-advertise"`
-	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, both ways.
+	// RaftTLSCert, RaftTLSKey and RaftTLSCA make hosts authenticate to each other, in both directions.
 	RaftTLSCert string `yaml:"raft-tls-cert"`
 	RaftTLSKey  string `yaml:"raft-tls-key"`
 	RaftTLSCA   string `yaml:"raft-tls-ca"`
 	// RaftSecretFile holds a secret that only the hosts of the cluster know. Without TLS the secret keeps strangers
 	// from writing to the log.
 	RaftSecretFile string `yaml:"raft-secret-file"`
-	// RaftTick is how often a leader calls the other hosts. A host tries to lead after a silence of 6 to 12 ticks, and
-	// of 300 ms at least. The same on all hosts.
+	// RaftTick is how often a leader calls the other hosts. A host tries to lead after a silence of 6 to 12 ticks,
+	// and of 300 ms at least. Equal on all hosts.
 	RaftTick time.Duration `yaml:"raft-tick"`
-	// RaftSnapshotBatches is after how many batches of its log a shard saves a snapshot and drops what
-	// the log has before it, but for a fifth of as many.
+	// RaftSnapshotBatches is the number of batches after which a shard saves a snapshot and drops the log before the
+	// snapshot, except a fifth of RaftSnapshotBatches.
 	RaftSnapshotBatches int `yaml:"raft-snapshot-batches"`
-	// RaftSnapshotBytes is after how many bytes of its log a shard does so, where those are fewer batches.
+	// RaftSnapshotBytes is the number of bytes after which a shard saves a snapshot, if they come before the batches.
 	RaftSnapshotBytes Size `yaml:"raft-snapshot-bytes"`
 	// RaftMetrics adds the series of the Raft engine to the metrics.
 	RaftMetrics bool `yaml:"raft-metrics"`
 
-	// AdminListen is where health, metrics and status are served over HTTP.
+	// AdminListen is the address of health, metrics and status over HTTP.
 	AdminListen string `yaml:"admin-listen"`
-	// HTTPListen is where the HTTP API is served. It is for programs that compose a host with a gateway, as signalbox
-	// serve does: a host by itself serves none.
+	// HTTPListen is the address of the HTTP API, for programs that compose a host with a gateway, as signalbox serve
+	// does: a host by itself does not serve the HTTP API.
 	HTTPListen string `yaml:"http-listen"`
-	// HTTPCA has the authorities by which a gateway knows other hosts over TLS; empty for those of the system.
+	// HTTPCA has the authorities by which a gateway knows other hosts over TLS; empty for the authorities of the
+	// system.
 	HTTPCA string `yaml:"http-ca"`
-	// ConsoleActions lets browsers change something there without a token.
+	// ConsoleActions lets browsers without a token make changes at HTTPListen.
 	ConsoleActions bool `yaml:"console-actions"`
-	// HTTPNames are names that the host may be asked for by over HTTP, besides those of its own addresses.
+	// HTTPNames are names of the host in HTTP requests, besides the names in its own addresses.
 	HTTPNames []string `yaml:"http-names"`
-	// HTTPTrustedProxies are those that may name the addresses of their clients there.
+	// HTTPTrustedProxies are the proxies at HTTPListen that may name the addresses of their clients.
 	HTTPTrustedProxies []netip.Prefix `yaml:"http-trusted-proxies"`
-	// Pprof serves the Go profiler there as well.
+	// Pprof serves the Go profiler at AdminListen as well.
 	Pprof bool `yaml:"pprof"`
 
 	// DataLimit is the most bytes that the data of a semaphore, an owner or a waiter may have.
 	DataLimit Size `yaml:"data-limit"`
-	// Connections is how many client connections there may be. Zero derives it from the limit of open
-	// files.
+	// Connections is the largest number of client connections. Zero derives the number from the limit of open files.
 	Connections int `yaml:"connections"`
-	// RequestsInFlight is how many requests of one connection may be unanswered.
+	// RequestsInFlight is the largest number of unanswered requests of one connection.
 	RequestsInFlight int `yaml:"requests-in-flight"`
-	// Watches is how many watches may be open on one connection.
+	// Watches is the largest number of open watches of one connection.
 	Watches int `yaml:"watches"`
 	// PendingLimit is how much may wait to be sent over all connections together.
 	PendingLimit Size `yaml:"pending-limit"`
@@ -109,34 +109,35 @@ type Settings struct {
 	WatchMemory Size `yaml:"watch-memory"`
 	// PartialLimit is how much may be held of requests that have arrived in part, over all connections together.
 	PartialLimit Size `yaml:"partial-limit"`
-	// ShardObjects and ShardBytes are the quotas of each data shard, over all nodes. Those of its leader count.
+	// ShardObjects and ShardBytes are the quotas of a data shard, over all nodes. The quotas of the shard's leader
+	// count.
 	ShardObjects int  `yaml:"shard-objects"`
 	ShardBytes   Size `yaml:"shard-bytes"`
-	// PingInterval is how often an idle client must ping. One that was silent for three of them is disconnected.
+	// PingInterval is how often an idle client must ping. A client silent for three intervals is disconnected.
 	PingInterval time.Duration `yaml:"ping-interval"`
-	// MinFreeDisk is how many bytes of the data directory's file system must be free for the host to
-	// accept changes. Zero derives it from the size of the file system.
+	// MinFreeDisk is how many bytes of the data directory's file system must be free for the host to accept changes.
+	// Zero derives the number from the size of the file system.
 	MinFreeDisk Size `yaml:"min-free-disk"`
 
 	// LogFormat is FormatText or FormatJSON.
 	LogFormat string `yaml:"log-format"`
-	// LogLevel is the least that is logged.
+	// LogLevel is the least level in the log.
 	LogLevel slog.Level `yaml:"log-level"`
 
-	// Insecure names what may be reached over a network without protection.
+	// Insecure names parts open to a network without protection.
 	Insecure Parts `yaml:"insecure"`
 
-	// AnyPort allows port 0, any that is free, for the listeners of clients and of the admin pages. It is for programs
-	// that embed a host and ask it for its addresses; no flag and no line of a file sets it.
+	// AnyPort allows port 0, meaning a free port, for the listeners of clients and of the admin pages. AnyPort is for
+	// programs that embed a host and ask the host for its addresses; no flag and no line of a file sets AnyPort.
 	AnyPort bool `yaml:"-"`
 
 	// alone: no list of hosts was given, so this host makes the cluster.
 	alone bool
-	// httpByDefault: nothing was said about HTTPListen.
+	// httpByDefault: HTTPListen was not given.
 	httpByDefault bool
-	// origins are where settings were given, by name.
+	// origins are the places of given settings, by name.
 	origins map[string]string
-	// warnings are what is allowed and probably not meant: those of the sources, and those of the checks.
+	// warnings are about allowed settings with a probably unwanted effect, from the sources and from the checks.
 	sourceWarnings, warnings []string
 }
 
@@ -166,13 +167,13 @@ const (
 	DefaultPingInterval     = 10 * time.Second
 	DefaultRaftTick         = 50 * time.Millisecond
 
-	// DefaultRaftSnapshotBatches is that of the log: see raftlog.DefaultSnapshotEntries.
+	// DefaultRaftSnapshotBatches is the default of the log: see raftlog.DefaultSnapshotEntries.
 	DefaultRaftSnapshotBatches = 50_000
-	// DefaultRaftSnapshotBytes is that of the log: see raftlog.DefaultSnapshotBytes.
+	// DefaultRaftSnapshotBytes is the default of the log: see raftlog.DefaultSnapshotBytes.
 	DefaultRaftSnapshotBytes = 64 << 20
 )
 
-// Off is the address of a listener that is not wanted.
+// Off is the address of an unwanted listener.
 const Off = "off"
 
 const (
@@ -182,7 +183,7 @@ const (
 	FormatJSON = "json"
 )
 
-// Defaults returns the default settings. What depends on other settings is still empty.
+// Defaults returns the default settings. Fields that depend on other settings are still empty.
 func Defaults() Settings {
 	return Settings{
 		DataDir:             DefaultDataDir,
@@ -205,20 +206,21 @@ func Defaults() Settings {
 	}
 }
 
-// HasPeers reports whether there are other hosts in the list.
+// HasPeers reports whether the list has other hosts.
 func (s *Settings) HasPeers() bool { return len(s.Hosts) > 1 }
 
 // HasList reports whether a list of hosts was given.
 func (s *Settings) HasList() bool { return !s.alone }
 
-// Joins reports whether the host is to join a cluster that is there.
+// Joins reports whether the host is to join an existing cluster.
 func (s *Settings) Joins() bool { return len(s.Join) > 0 }
 
 // ServesHosts reports whether other hosts may connect.
 func (s *Settings) ServesHosts() bool { return listens(s.RaftListen) }
 
-// IsLocal reports whether the host is alone on its machine: no other host can reach it, and clients only from there. An
-// empty directory is made into a cluster by itself then, since no other one can be taken for it.
+// IsLocal reports whether the host is alone on its machine: no other host can reach the host, and clients only from
+// the machine. Only then an empty directory is made into a cluster by itself, because no other cluster can be
+// mistaken for the new cluster.
 func (s *Settings) IsLocal() bool {
 	for _, address := range []string{s.Listen, s.TLSListen, s.AdminListen, s.HTTPListen} {
 		if listens(address) && !isLoopback(address) {
@@ -228,7 +230,8 @@ func (s *Settings) IsLocal() bool {
 	return s.alone && !s.ServesHosts()
 }
 
-// Warnings are what is allowed and probably not meant. They are known after Load and Complete.
+// Warnings are about allowed settings with a probably unwanted effect. The warnings are known after Load and
+// Complete.
 func (s *Settings) Warnings() []string { return slices.Concat(s.sourceWarnings, s.warnings) }
 
 // ServesPlain reports whether clients may connect without TLS.
@@ -237,13 +240,14 @@ func (s *Settings) ServesPlain() bool { return listens(s.Listen) }
 // ServesTLS reports whether clients may connect with TLS.
 func (s *Settings) ServesTLS() bool { return listens(s.TLSListen) }
 
-// ServesAdmin reports whether there is a listener for health, metrics and status.
+// ServesAdmin reports whether the host has a listener for health, metrics and status.
 func (s *Settings) ServesAdmin() bool { return listens(s.AdminListen) }
 
-// ServesHTTP reports whether there is a listener for the HTTP API.
+// ServesHTTP reports whether the host has a listener for the HTTP API.
 func (s *Settings) ServesHTTP() bool { return listens(s.HTTPListen) }
 
-// WantsHTTP reports whether a listener for the HTTP API was asked for, so that a host without it must not go on.
+// WantsHTTP reports whether a listener for the HTTP API was requested: a host without the listener must not go on
+// then.
 func (s *Settings) WantsHTTP() bool { return s.ServesHTTP() && !s.httpByDefault }
 
 func listens(address string) bool { return address != "" && address != Off }

@@ -1,6 +1,6 @@
 package settings
 
-// table has every setting, in the order in which people should read them.
+// table has every setting, in a good order for readers.
 var table = []row{
 	{
 		name: "name", group: groupHost, hint: "NAME",

@@ -13,23 +13,22 @@ import (
 	"time"
 )
 
-// value is a field of Settings as text. Every source of settings hands over text, so the same rules hold
-// for all of them.
+// value is a field of Settings as text. All sources of settings hand over text, so equal rules hold for all of them.
 type value interface {
-	// parse replaces the field by the texts of a source: one, or as many as there are for a list.
+	// parse replaces the field by the texts of a source: a single text, or any number for a list.
 	parse(texts []string) error
-	// text is the field as the docs show it, empty where it is not set.
+	// text is the field in the form for the docs, empty for an unset field.
 	text() string
 }
 
-// badValue is an error of parse: what is wrong, and what to give instead.
+// badValue is an error of parse: the fault, and the way out.
 type badValue struct{ problem, remedy string }
 
 func (b *badValue) Error() string { return b.problem + "; " + b.remedy }
 
 func bad(problem, remedy string) error { return &badValue{problem, remedy} }
 
-// last is the text that counts where a setting that is no list was given more than once.
+// last is the text that counts, if a setting other than a list was given more than once.
 func last(texts []string) string { return strings.TrimSpace(texts[len(texts)-1]) }
 
 type textValue struct{ field *string }
@@ -41,7 +40,7 @@ func (v textValue) parse(texts []string) error {
 
 func (v textValue) text() string { return *v.field }
 
-// listenerValue is an address to listen at. An empty one that is given says that no listener is wanted.
+// listenerValue is an address to listen at. An empty given address says that no listener is wanted.
 type listenerValue struct{ textValue }
 
 func (v listenerValue) parse(texts []string) error {
@@ -198,7 +197,7 @@ func (v namesValue) parse(texts []string) error {
 
 func (v namesValue) text() string { return strings.Join(*v.field, ",") }
 
-// networksValue is a list of networks, of which an address is the smallest.
+// networksValue is a list of networks. A single address is the smallest network.
 type networksValue struct{ field *[]netip.Prefix }
 
 func (v networksValue) parse(texts []string) error {
@@ -252,7 +251,7 @@ var sizeUnits = []struct {
 	name  string
 	bytes Size
 }{
-	// The longest names first: every one of them ends with the last.
+	// The longest names come first, because every name ends with the last name of the list.
 	{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"KB", 1e3},
 	{"B", 1},
@@ -279,7 +278,7 @@ func ParseSize(text string) (Size, error) {
 	return Size(n) * unit, nil
 }
 
-// String returns the size in the largest binary unit that shows it exactly.
+// String returns the size in the largest unit with an exact result.
 func (s Size) String() string {
 	for _, u := range sizeUnits[:4] {
 		if s >= u.bytes && s%u.bytes == 0 {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// acceptor takes new TCP connections and keeps their number below a limit. It outlives every error of
-// the operating system but the closing of its socket.
+// acceptor accepts TCP connections and keeps their number below a limit. An acceptor outlives all errors of the
+// operating system except the closing of its socket.
 type acceptor struct {
 	socket net.Listener
 	limit  int64
@@ -28,8 +28,8 @@ type acceptor struct {
 	complained atomic.Int64
 }
 
-// newAcceptor opens addr. An options value of zero means its default: a limit derived from the limit of
-// file descriptors, a Stats of its own, the default logger.
+// newAcceptor opens addr. A zero value stands for the default: a limit derived from the limit of file descriptors, a
+// new Stats, the default logger.
 func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*acceptor, error) {
 	socket, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -53,8 +53,8 @@ func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*ac
 	return a, nil
 }
 
-// start hands every connection to take, which may be called by several goroutines at once. Each one that
-// is taken must be given up with release when it has gone.
+// start hands all connections to take, and several goroutines may call take at once. Every connection must be given
+// up with release when the connection has gone, because the limit counts open connections.
 func (a *acceptor) start(take func(*net.TCPConn)) {
 	for range acceptors {
 		a.running.Go(func() { a.run(take) })
@@ -97,7 +97,7 @@ func (a *acceptor) release() {
 	a.stats.Open.Add(-1)
 }
 
-// complain logs what went wrong, once a second at most.
+// complain logs a refusal or an error, once a second at most.
 func (a *acceptor) complain(message string, details ...any) {
 	now, last := time.Now().UnixNano(), a.complained.Load()
 	if now-last >= int64(time.Second) && a.complained.CompareAndSwap(last, now) {
@@ -113,21 +113,21 @@ func (a *acceptor) close() error {
 	return err
 }
 
-// Stats counts the connections of one or more listeners: those that are given the same Stats share one
-// count, and so one limit. Any goroutine may read it at any time.
+// Stats counts the connections of one or more listeners. Listeners with a common Stats share a count, and so a limit.
+// All goroutines may read a Stats at all times.
 type Stats struct {
-	// Open is the number of connections there are, those in a TLS handshake included.
+	// Open is the number of open connections, including connections in a TLS handshake.
 	Open atomic.Int64
 	// Accepted is the number of connections taken so far.
 	Accepted atomic.Int64
 	// Refused is the number of connections closed at once because Open was at the limit.
 	Refused atomic.Int64
-	// AcceptErrors is the number of times that the operating system would not hand over a connection,
-	// as when the process has no file descriptor left.
+	// AcceptErrors is the number of times the operating system did not hand over a connection, as when the process
+	// has no file descriptor left.
 	AcceptErrors atomic.Int64
-	// FailedHandshakes is the number of connections that did not get through their TLS handshake.
+	// FailedHandshakes is the number of connections whose TLS handshake failed.
 	FailedHandshakes atomic.Int64
-	// EvictedHandshakes is the number of those that were closed because their peers were silent and others needed the
-	// room.
+	// EvictedHandshakes is the number of failed handshakes closed by the listener: the peer was silent, and a new
+	// connection needed the room.
 	EvictedHandshakes atomic.Int64
 }

@@ -11,9 +11,9 @@ import (
 // CertificateSource gives a server its certificate from files, and takes new ones when the files change.
 type CertificateSource = certfile.Source
 
-// LoadCertificates reads a certificate with its key, both PEM. With caFile, which may be empty, clients
-// must show a certificate that an authority in that file has signed. That the files are broken now is an
-// error; that they break later is only logged, with the default logger.
+// LoadCertificates reads a certificate with its key, both PEM. With caFile, which may be empty, clients must show a
+// certificate signed by an authority in caFile. Files broken now are an error; files broken later are only logged,
+// with the default logger, and the earlier certificate stays in use.
 func LoadCertificates(certFile, keyFile, caFile string) (*CertificateSource, error) {
 	files := certfile.Files{Certificate: certFile, Key: keyFile, Authorities: caFile}
 	source, err := certfile.Load(files, certificateConfig)
@@ -28,12 +28,12 @@ func certificateConfig(certificate tls.Certificate, authorities *x509.CertPool) 
 	config := &tls.Config{
 		Certificates: []tls.Certificate{certificate},
 		MinVersion:   tls.VersionTLS12,
-		// Small records first serve pages that are shown while they load; here each would be a write.
+		// Small first records help pages shown while they load; here each small record would be a write.
 		DynamicRecordSizingDisabled: true,
 	}
 	if authorities != nil {
 		config.ClientCAs, config.ClientAuth = authorities, tls.RequireAndVerifyClientCert
-		// A resumed session would stand on the authorities of the time when it began.
+		// A resumed session would stand on the authorities of the time of its beginning.
 		config.SessionTicketsDisabled = true
 	}
 	return config

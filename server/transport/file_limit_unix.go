@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// RaiseFileLimit raises the number of file descriptors that this process may have open to the most that
-// it may ask for, and returns the number in force, also when it could not be raised. Call it once at
-// the start of the process.
+// RaiseFileLimit raises the number of file descriptors of the process to the most the process may ask for, and
+// returns the number in force, also after an error. Call RaiseFileLimit once at the start of the process.
 func RaiseFileLimit() (int, error) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -28,7 +27,7 @@ func RaiseFileLimit() (int, error) {
 	return clampFileLimit(raised.Cur), nil
 }
 
-// fileLimit is the number of file descriptors that this process may have open.
+// fileLimit is the number of file descriptors the process may have open.
 func fileLimit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

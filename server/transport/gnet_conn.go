@@ -15,10 +15,11 @@ import (
 
 // gnetConn is a connection on an event loop.
 //
-// Everything to be sent goes through its outbox and is written by its one sender: on the loop, at the latest when
-// the turn in which it was put there is over, or by the caller of Flush (gnet_direct.go). While Events.Data runs, gnet
-// writes nothing: a write that fails would close the connection while Data uses it. The answers to requests that
-// arrived together leave together, except for those that Data sends by FlushEarly, which leaves a failure to the end.
+// All bytes to be sent go through the outbox and are written by its only sender: on the loop, at the latest at the
+// end of the turn in which the bytes were queued, or by the caller of Flush (gnet_direct.go). While Events.Data runs,
+// gnet writes nothing: a failed write would close the connection while Data uses the connection. The answers to
+// requests that arrived together leave together, except answers sent by FlushEarly, which leaves a failure to the end
+// of the turn.
 type gnetConn struct {
 	out      outbox
 	listener *gnetListener
@@ -26,20 +27,20 @@ type gnetConn struct {
 	loop     *gnetLoop // set before the Handler sees the connection, like fd
 	fd       int
 
-	// What follows is the sender's.
-	// bytes that gnet holds because the operating system would not take them, when last seen
+	// The next fields belong to the sender. unsent counts the bytes in the hands of gnet because the operating system
+	// did not take them, when last seen.
 	unsent int
-	rest   *bytebufferpool.ByteBuffer // what a direct write has left to the loop; nil if there is nothing
+	rest   *bytebufferpool.ByteBuffer // the remainder of a direct write, for the loop; nil without a remainder
 
-	// What follows is touched on the loop only.
+	// The next fields are touched on the loop only.
 	raw     gnet.Conn
-	events  Events // nil for a connection that the Handler refused
+	events  Events // nil for a connection refused by the Handler
 	in      inbound
 	watched bool
 	sending bool // Events.Data runs, and the loop is the sender
 
-	direct sync.Mutex // held while a goroutine other than the loop's writes to fd, and when closed is set
-	closed bool       // set on the loop; read there, or with direct held
+	direct sync.Mutex // held while a goroutine beside the loop writes to fd, and when closed is set
+	closed bool       // set on the loop; read on the loop, or with direct held
 }
 
 func (c *gnetConn) Send(buf *bytebufferpool.ByteBuffer) {
@@ -60,12 +61,12 @@ func (c *gnetConn) Close() {
 
 func (c *gnetConn) RemoteAddr() net.Addr { return c.remote }
 
-// Rounds is about the event loop that the connection is on.
+// Rounds is about the event loop of the connection.
 func (c *gnetConn) Rounds() *Rounds { return &c.loop.rounds }
 
 func (c *gnetConn) TLS() *tls.ConnectionState { return nil }
 
-// opened begins the connection's life on the loop.
+// opened begins the connection on the loop.
 func (c *gnetConn) opened(raw gnet.Conn) gnet.Action {
 	c.raw, c.fd, c.loop = raw, raw.Fd(), c.listener.loopOf(raw.EventLoop())
 	c.loop.enter()
@@ -77,7 +78,7 @@ func (c *gnetConn) opened(raw gnet.Conn) gnet.Action {
 	return c.endTurn(entered)
 }
 
-// arrived delivers bytes that the loop has read.
+// arrived delivers the bytes read by the loop.
 func (c *gnetConn) arrived() gnet.Action {
 	fresh, err := c.raw.Next(-1)
 	if err != nil || len(fresh) == 0 || c.closed {
@@ -92,9 +93,9 @@ func (c *gnetConn) arrived() gnet.Action {
 	return c.endTurn(entered)
 }
 
-// endTurn writes what was put while this connection had the loop, and lets go of the outbox, if this turn
-// entered it. Otherwise that is up to the sender: one who flushes directly, or the turn of the loop that the connection
-// is among the ready ones for.
+// endTurn writes the bytes queued while this connection had the loop, and leaves the outbox, if the turn entered the
+// outbox. If the turn did not enter, the outbox is up to its sender: a caller of Flush, or a later turn of the loop,
+// with the connection among the ready connections.
 func (c *gnetConn) endTurn(entered bool) gnet.Action {
 	if entered {
 		c.write()
@@ -118,15 +119,15 @@ func (c *gnetConn) flush() {
 	}
 }
 
-// act does what gnet does with the result of the methods that it calls itself.
+// act does the work of gnet after its own calls: gnet looks at the results of the methods called by gnet only.
 func (c *gnetConn) act(action gnet.Action) {
 	if action == gnet.Close {
-		// An error would be one of closing the descriptor; the connection is gone all the same.
+		// An error could only come from closing the descriptor; the connection is gone all the same.
 		_ = c.raw.EventLoop().Close(c.raw)
 	}
 }
 
-// write hands what is queued to gnet, which writes it at once if it holds nothing older. The loop is the sender.
+// write hands the queued buffers to gnet. gnet writes at once unless it holds older bytes. The loop is the sender.
 func (c *gnetConn) write() {
 	if c.closed {
 		return
@@ -140,7 +141,7 @@ func (c *gnetConn) write() {
 	c.account(given)
 }
 
-// takeAll takes what a direct write has left, and what is queued.
+// takeAll takes the remainder of a direct write, and then the queued buffers.
 func (c *gnetConn) takeAll(batch []*bytebufferpool.ByteBuffer) []*bytebufferpool.ByteBuffer {
 	if c.rest != nil {
 		batch = append(batch, c.rest)
@@ -150,7 +151,7 @@ func (c *gnetConn) takeAll(batch []*bytebufferpool.ByteBuffer) []*bytebufferpool
 	return batch
 }
 
-// account compares what gnet holds with what it held and was given since.
+// account compares the bytes held by gnet with the bytes held and given before: the difference was sent.
 func (c *gnetConn) account(given int) {
 	held := c.raw.OutboundBuffered()
 	sent := c.unsent + given - held
@@ -169,28 +170,28 @@ func (c *gnetConn) recheck() {
 		return
 	}
 	if !c.out.enter() {
-		c.loop.watchUnsent(c) // the sender will leave it to the loop, which accounts for it
+		c.loop.watchUnsent(c) // the sender will leave the bytes to the loop, and the loop accounts for them
 		return
 	}
 	c.account(0)
 	c.act(c.endTurn(true))
 }
 
-// gone ends the connection's life; gnet calls it within every way of closing. err is nil if the loop
-// closed the connection itself.
+// gone ends the connection; gnet calls gone in every way of closing. err is nil if the loop closed the connection
+// itself.
 func (c *gnetConn) gone(err error) {
 	if c.closed {
 		return
 	}
-	c.direct.Lock() // gnet closes the descriptor next, and the number may then be that of another connection
+	c.direct.Lock() // gnet closes the descriptor next; the number may then be the number of a new connection
 	c.closed = true
 	c.direct.Unlock()
 	if first, _ := c.out.close(); !first {
-		err = nil // this side closed it, whatever the operating system said then
+		err = nil // this side closed the connection, whatever the operating system said then
 	}
 	batch := c.takeAll(nil)
 	if peerReads := err == nil || errors.Is(err, io.EOF); peerReads && len(batch) > 0 {
-		// One attempt, which gnet does not wait for.
+		// A single attempt; gnet does not wait for the peer.
 		_, _ = writeTogether(c.raw, make([]byte, 0, streamWrite), batch)
 	} else {
 		putBack(batch)

@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directBytes bounds what is written on the goroutine of another; more is for the loop.
+// directBytes bounds the bytes written outside the loop; more bytes are for the loop.
 const directBytes = 16 << 10
 
 // A direct write must be too little to make Drained due.
 const _ = uint(HighWater - LowWater - directBytes)
 
-// Flush writes what is queued here, which spares the loop to be woken, where the operating system takes it at once.
-// What it does not take, and what comes too close to that, is the loop's.
+// Flush writes the queued bytes on the calling goroutine, as far as the operating system takes the bytes at once: the
+// loop need not be woken. The loop writes the remainder, bytes queued meanwhile, and batches above directBytes.
 func (c *gnetConn) Flush() {
 	if c.writeDirectly() {
 		return
@@ -22,15 +22,16 @@ func (c *gnetConn) Flush() {
 	c.loop.flush(c)
 }
 
-// FlushEarly implements EarlyFlusher. Where another goroutine writes, and where the operating system does not take it,
-// it is left to the end of the turn.
+// FlushEarly implements EarlyFlusher. While a second goroutine writes, and when the operating system does not take
+// the bytes, the end of the turn writes them.
 func (c *gnetConn) FlushEarly() {
 	if c.sending && !c.closed && c.unsent == 0 && c.rest == nil {
 		c.writeFew()
 	}
 }
 
-// writeDirectly is called by the sender, and reports whether it is not any more: there is nothing left to do.
+// writeDirectly is called by the sender, and reports whether the caller has stopped being the sender because nothing
+// is left to do.
 func (c *gnetConn) writeDirectly() (done bool) {
 	if c.unsent > 0 {
 		return false
@@ -47,7 +48,7 @@ func (c *gnetConn) writeDirectly() (done bool) {
 	return !more && !closed
 }
 
-// writeFew is called by the sender, and reports whether the operating system has taken all that was queued.
+// writeFew is called by the sender, and reports whether the operating system has taken all queued bytes.
 func (c *gnetConn) writeFew() (all bool) {
 	var few [4]*bytebufferpool.ByteBuffer
 	batch, ok := c.out.takeFew(few[:0], directBytes)
@@ -56,18 +57,19 @@ func (c *gnetConn) writeFew() (all bool) {
 	}
 	one := together(batch)
 	n, err := unix.Write(c.fd, one.B)
-	// Drained is never due here, and only the loop may call it: what was taken is less than lies between the two marks.
+	// Drained is never due here, and only the loop may call Drained: the batch is smaller than the distance between
+	// HighWater and LowWater.
 	c.out.sent(max(n, 0))
 	if err != nil || n < len(one.B) {
 		one.B = append(one.B[:0], one.B[max(n, 0):]...)
-		c.rest = one // where the operating system refuses, the loop will find out why
+		c.rest = one // if the operating system refuses the bytes, the loop will find out why
 		return false
 	}
 	Buffers.Put(one)
 	return true
 }
 
-// together returns one buffer with all that is in those of batch, which are the caller's no more.
+// together returns one buffer with the bytes of all buffers of batch. The caller owns the buffers of batch no more.
 func together(batch []*bytebufferpool.ByteBuffer) *bytebufferpool.ByteBuffer {
 	if len(batch) == 1 {
 		return batch[0]

@@ -15,20 +15,20 @@ import (
 
 // GnetOptions sets a listener of ListenGnet up. The zero value is good.
 type GnetOptions struct {
-	// Loops is the number of event loops; 0 means one for every two processors. Each is a goroutine
-	// that reads, calls Events and writes for its share of the connections.
+	// Loops is the number of event loops; 0 means a loop for every two processors. A loop is a goroutine that reads,
+	// calls Events and writes for its share of the connections.
 	Loops int
-	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
-	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
+	// MaxConnections is the limit of open connections; a connection above the limit is closed at once, without a call
+	// of the Handler. 0 derives the limit from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil: they are not counted.
+	// Stats counts the connections; nil: the connections are not counted.
 	Stats *Stats
-	// Logger takes what is worth a line; nil is the default logger.
+	// Logger logs refused connections and errors; nil is the default logger.
 	Logger *slog.Logger
 }
 
-// gnetListener runs connections on gnet's event loops. It accepts them itself: gnet's own accept loop
-// brings the engine down on the first error that it does not know, such as EMFILE.
+// gnetListener runs connections on gnet's event loops. The listener accepts connections itself, because gnet's own
+// accept loop brings the engine down on the first unknown error, such as EMFILE.
 type gnetListener struct {
 	gnet.BuiltinEventEngine
 
@@ -38,14 +38,14 @@ type gnetListener struct {
 	logger   *slog.Logger
 
 	mu    sync.Mutex
-	loops map[gnet.EventLoop]*gnetLoop // one for each event loop that has had a connection
+	loops map[gnet.EventLoop]*gnetLoop // a gnetLoop for every event loop that has had a connection
 
 	closeOnce sync.Once
 	closeErr  error
 }
 
-// ListenGnet listens on addr, "host:port", for plain TCP connections and serves them on event loops. When
-// it returns the listener works and Addr has the port that it got.
+// ListenGnet listens on addr, "host:port", for plain TCP connections and serves them on event loops. When ListenGnet
+// returns, the listener works and Addr has the actual port.
 func ListenGnet(addr string, handler Handler, options GnetOptions) (Listener, error) {
 	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)
 	if err != nil {
@@ -75,9 +75,9 @@ func ListenGnet(addr string, handler Handler, options GnetOptions) (Listener, er
 
 func (l *gnetListener) Addr() net.Addr { return l.acceptor.socket.Addr() }
 
-// Close stops taking connections, forbids any goroutine to wake an event loop, and then ends the loops,
-// which close their connections. The order matters: gnet closes the descriptor that wakes a loop without
-// looking whether a goroutine is about to write to it, and the number may by then mean another file.
+// Close stops taking connections, forbids all goroutines to wake an event loop, and then ends the loops; ending loops
+// close their connections. The order matters: gnet closes the descriptor for waking a loop without looking whether a
+// goroutine is about to write to the descriptor, and the number may mean a different file by then.
 func (l *gnetListener) Close() error {
 	l.closeOnce.Do(func() {
 		l.closeErr = l.acceptor.close()
@@ -92,7 +92,7 @@ func (l *gnetListener) Close() error {
 	return l.closeErr
 }
 
-// take moves an accepted connection to an event loop and waits until that loop has opened it.
+// take moves an accepted connection to an event loop and waits until the loop has opened the connection.
 func (l *gnetListener) take(socket *net.TCPConn) {
 	c := &gnetConn{listener: l, remote: socket.RemoteAddr()}
 	_, err := l.engine.EnrollContext(socket, c)
@@ -103,7 +103,7 @@ func (l *gnetListener) take(socket *net.TCPConn) {
 	}
 }
 
-// loopOf returns what belongs to one of gnet's event loops.
+// loopOf returns the gnetLoop of an event loop of gnet.
 func (l *gnetListener) loopOf(events gnet.EventLoop) *gnetLoop {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 )
 
-// gnetLogger is gnet's view of a slog logger. What gnet finds worth saying about itself is a detail
-// here, and a line that it calls fatal is logged like any other.
+// gnetLogger is gnet's view of a slog logger. Information of gnet about itself is a detail here, and a fatal line of
+// gnet is logged as an error, without an exit.
 type gnetLogger struct {
 	logger *slog.Logger
 }

@@ -13,30 +13,30 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// gnetLoop is what the connections of one event loop share. It brings the connections that other
-// goroutines have put something into to the loop's attention: one task in gnet's queue for all of them
-// together, in place of one for each write.
+// gnetLoop has the common state of the connections of one event loop. Connections with bytes queued by foreign
+// goroutines come to the loop's attention through the gnetLoop: by a single task in gnet's queue for all connections
+// together, in place of a task for every write.
 type gnetLoop struct {
 	events gnet.EventLoop
 	rounds Rounds
 
 	mu       sync.Mutex
-	ready    []*gnetConn // connections with something to flush; each is here at most once
-	check    bool        // it is time to look at the connections with unsent bytes
-	round    bool        // it is time to come round
-	awaken   bool        // the loop will run a turn, or is running one and will look here again
-	sealed   bool        // gnet's loop may be gone: never wake it again
+	ready    []*gnetConn // connections with something to flush, every connection at most once
+	check    bool        // the time has come to look at the connections with unsent bytes
+	round    bool        // the time for a round has come
+	awaken   bool        // the loop will run a turn, or is running a turn and will look here again
+	sealed   bool        // gnet's loop may be gone: never wake the loop again
 	awakers  sync.WaitGroup
 	interval *time.Timer
 	rounder  *time.Timer
 
-	// What follows is touched on the loop only.
+	// The next fields are touched on the loop only.
 	turn     []*gnetConn // the connections of the turn under way
-	unsent   []*gnetConn // connections whose bytes gnet still holds
+	unsent   []*gnetConn // connections with bytes still held by gnet
 	batch    []*bytebufferpool.ByteBuffer
 	room     []byte
 	checking bool // interval runs
-	conns    int  // open ones; without any the loop need not come round
+	conns    int  // open connections; without connections the loop need not come round
 }
 
 func newGnetLoop(events gnet.EventLoop) *gnetLoop {
@@ -48,12 +48,12 @@ func newGnetLoop(events gnet.EventLoop) *gnetLoop {
 	return l
 }
 
-// defaultLoops leaves half of the processors to the goroutines that do the work.
+// defaultLoops leaves half of the processors to the goroutines of the server's work.
 func defaultLoops() int {
 	return max(runtime.GOMAXPROCS(0)/2, 1)
 }
 
-// flush has c flushed on the loop. Any goroutine may call it; c's outbox has asked for it.
+// flush has c flushed on the loop. All goroutines may call flush, when c's outbox has asked for a sender.
 func (l *gnetLoop) flush(c *gnetConn) {
 	l.mu.Lock()
 	l.ready = append(l.ready, c)
@@ -72,7 +72,7 @@ func (l *gnetLoop) roundDue() {
 	l.wakeAndUnlock()
 }
 
-// enter is called for a connection before its handler sees it, and leave when it has closed.
+// enter is called for a connection before the Handler sees it, and leave when it has closed.
 func (l *gnetLoop) enter() {
 	if l.conns++; l.conns == 1 {
 		l.rounds.begin(time.Now())
@@ -82,8 +82,8 @@ func (l *gnetLoop) enter() {
 
 func (l *gnetLoop) leave() { l.conns-- }
 
-// comeRound says that the loop runs, and arms the next round from there: rounds do not pile up before a
-// loop that stands still.
+// comeRound records that the loop runs, and arms the next round from now on: rounds do not pile up before a loop at a
+// standstill.
 func (l *gnetLoop) comeRound() {
 	if l.conns > 0 {
 		l.rounds.came(time.Now())
@@ -99,7 +99,7 @@ func (l *gnetLoop) armRound() {
 	l.mu.Unlock()
 }
 
-// wakeAndUnlock is called with mu held. The loop is woken with it released, as that is a system call.
+// wakeAndUnlock is called with mu held. mu is released before the loop is woken, because waking is a system call.
 func (l *gnetLoop) wakeAndUnlock() {
 	if l.awaken || l.sealed {
 		l.mu.Unlock()
@@ -111,14 +111,14 @@ func (l *gnetLoop) wakeAndUnlock() {
 	l.wake()
 }
 
-// wake queues a turn with gnet, which wakes the loop. awakers was counted up for it before.
+// wake queues a turn with gnet, and gnet wakes the loop. The caller has counted awakers up before.
 func (l *gnetLoop) wake() {
 	defer l.awakers.Done()
-	// The only error is that the engine has been shut down, which cannot be before seal.
+	// The only error is a shut-down engine, and the engine is not shut down before seal.
 	_ = l.events.Execute(context.Background(), l)
 }
 
-// seal makes sure that no goroutine is waking the loop or will.
+// seal makes sure no goroutine is waking the loop, now or later.
 func (l *gnetLoop) seal() {
 	l.mu.Lock()
 	l.sealed = true
@@ -128,9 +128,9 @@ func (l *gnetLoop) seal() {
 	l.awakers.Wait()
 }
 
-// Run is one turn on the loop: it flushes connections that are ready. gnet runs all tasks that are queued,
-// and those queued meanwhile, before it polls for arrived bytes, so a turn ends after flushesPerTurn and
-// the next one is queued from outside.
+// Run is one turn on the loop: a turn flushes ready connections. gnet runs all queued tasks, including tasks queued
+// meanwhile, before gnet polls for arrived bytes. So a turn ends after flushesPerTurn flushes, and the next turn is
+// queued from outside of the loop.
 func (l *gnetLoop) Run(context.Context) error {
 	for room := flushesPerTurn; ; room -= max(len(l.turn), 1) {
 		l.mu.Lock()
@@ -167,7 +167,7 @@ func (l *gnetLoop) Run(context.Context) error {
 	}
 }
 
-// watchUnsent has c looked at until gnet has sent all of it: gnet does not say.
+// watchUnsent has c looked at until gnet has sent all bytes, because gnet does not report the end of sending.
 func (l *gnetLoop) watchUnsent(c *gnetConn) {
 	if !c.watched {
 		c.watched = true
@@ -188,7 +188,7 @@ func (l *gnetLoop) armCheck() {
 	l.mu.Unlock()
 }
 
-// checkUnsent looks at the connections that have waited longest for a look.
+// checkUnsent looks at the connections with the longest wait for a look.
 func (l *gnetLoop) checkUnsent() {
 	l.checking = false
 	due := l.unsent[:min(len(l.unsent), drainChecks)]

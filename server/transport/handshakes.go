@@ -11,41 +11,42 @@ import (
 	"time"
 )
 
-// handshakes holds the half-open connections of a TLS listener: those that are accepted and whose handshake is not
-// done. Most of a handshake is waiting for the peer, which costs memory only, so many may wait. The computing is what
-// costs processor time, and few do that at once.
+// handshakes holds the half-open connections of a TLS listener: accepted connections before the end of their
+// handshake. Most of a handshake is waiting for the peer. Waiting costs memory only, so many handshakes may wait.
+// Computing costs processor time, so few handshakes compute at once.
 //
-// A listener accepts as long as there is room here. Where there is none, the connection that was accepted first among
-// those that have been silent for halfOpenSilence is closed: one of the same address where that address has its share,
-// else one of any. Connections that compute, or wait to, are never closed for others, so a crowd of clients that
-// connect at once is served in turn.
+// A listener accepts connections as long as handshakes has room. Without room, the listener closes the connection
+// accepted first among the connections silent for halfOpenSilence: a connection of the new peer's address if the
+// address has used up its share, else a connection of an arbitrary address. Connections in the middle of computing,
+// or waiting to compute, are never closed to make room, so all clients of a crowd that connects at once are served in
+// turn.
 type handshakes struct {
 	options  TLSOptions
 	closing  context.Context
-	computes chan struct{} // one place for each handshake that computes
+	computes chan struct{} // a place for every computing handshake
 
 	mu        sync.Mutex
 	order     list.List // of *handshake, first accepted first
 	addresses map[netip.Addr]*list.List
 
-	// room has a value when a connection may be admitted that was not before.
+	// room has a value when a refused connection may be admitted at a new attempt.
 	room chan struct{}
 }
 
-// handshake is a half-open connection. It is the net.Conn under the TLS connection, so that it sees when the handshake
-// waits for the peer and when it computes.
+// handshake is a half-open connection. handshake is also the net.Conn under the TLS connection, to see when the TLS
+// handshake waits for the peer and when it computes.
 type handshake struct {
 	net.Conn
 	table    *handshakes
 	address  netip.Addr
 	deadline time.Time
-	done     bool // the handshake is over; set before anything but it uses the connection
+	done     bool // the handshake is over; set before the TLS connection has a user besides the handshake
 
 	// Guarded by handshakes.mu.
-	silent  time.Time // since when the peer is waited for; zero while it is not
+	silent  time.Time // since when the peer is waited for; zero without a wait
 	evicted bool
 	place   *list.Element // in handshakes.order
-	own     *list.Element // in the list of its address
+	own     *list.Element // in the list of the peer's address
 }
 
 func newHandshakes(closing context.Context, options TLSOptions) *handshakes {
@@ -55,8 +56,8 @@ func newHandshakes(closing context.Context, options TLSOptions) *handshakes {
 	}
 }
 
-// admit takes in a connection that was accepted, and waits for room for it: until a handshake ends, or another
-// connection has been silent for long enough to be closed. It returns nil when the listener closes.
+// admit takes in an accepted connection, and waits for room: until a handshake ends, or a connection has been silent
+// for long enough to be closed. admit returns nil when the listener closes.
 func (ha *handshakes) admit(socket *net.TCPConn) *handshake {
 	address := addressOf(socket.RemoteAddr())
 	for {
@@ -76,12 +77,13 @@ func (ha *handshakes) admit(socket *net.TCPConn) *handshake {
 	}
 }
 
-// tryAdmit is one attempt. Where there is no room it returns how long to wait for the next.
+// tryAdmit is a single attempt. Without room tryAdmit returns the wait before the next attempt.
 func (ha *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time.Time) (*handshake, time.Duration) {
 	ha.mu.Lock()
 	defer ha.mu.Unlock()
 	own := ha.addresses[address]
-	// An address that has its share, of which none is silent, goes on as long as there is room at all.
+	// An address with a full share, and without a silent connection, is admitted as long as the table has room at
+	// all.
 	if own == nil || own.Len() < ha.options.HalfOpenPerAddress || !ha.evictFrom(own, now) {
 		if ha.order.Len() >= ha.options.HalfOpen && !ha.evictFrom(&ha.order, now) {
 			return nil, ha.options.silence / 4
@@ -103,8 +105,8 @@ func (ha *handshakes) tryAdmit(socket *net.TCPConn, address netip.Addr, now time
 	return h, 0
 }
 
-// evictFrom closes the first connection of a list that has been silent for long enough, and reports whether there was
-// one. mu is held.
+// evictFrom closes the first connection of a list silent for long enough, and reports whether the list had a
+// connection to close. mu is held.
 func (ha *handshakes) evictFrom(connections *list.List, now time.Time) bool {
 	for e := connections.Front(); e != nil; e = e.Next() {
 		h := e.Value.(*handshake)
@@ -157,7 +159,7 @@ func (ha *handshakes) close() {
 	}
 }
 
-// run carries the handshake out. Where it fails it reports whether the connection was closed to make room.
+// run does the handshake. After a failure run reports whether the connection was closed to make room.
 func (h *handshake) run() (conn *tls.Conn, evicted bool, err error) {
 	t := h.table
 	conn = tls.Server(h, t.options.Config)
@@ -176,8 +178,8 @@ func (h *handshake) run() (conn *tls.Conn, evicted bool, err error) {
 	return conn, false, h.SetDeadline(time.Time{})
 }
 
-// compute waits for a place among the handshakes that compute. The caller, or whatever waits for the peer, gives it
-// back. A handshake whose time is up does not begin.
+// compute waits for a place among the computing handshakes. The caller gives the place back at the end, and a wait
+// for the peer does so meanwhile. A handshake after its deadline does not begin.
 func (h *handshake) compute() error {
 	h.setSilent(time.Time{})
 	h.table.computes <- struct{}{}
@@ -194,12 +196,12 @@ func (h *handshake) setSilent(since time.Time) {
 	h.table.mu.Unlock()
 }
 
-// Read gives the place among those that compute to others while it waits for the peer.
+// Read lends the place among the computing handshakes to waiting handshakes while Read waits for the peer.
 func (h *handshake) Read(b []byte) (int, error) {
 	return h.wait(h.Conn.Read, b)
 }
 
-// Write does the same: a peer that does not read what it is sent must not occupy a place.
+// Write lends the place too: a peer that does not read must not occupy a place.
 func (h *handshake) Write(b []byte) (int, error) {
 	return h.wait(h.Conn.Write, b)
 }
@@ -220,8 +222,8 @@ func (h *handshake) wait(operation func([]byte) (int, error), b []byte) (int, er
 	return n, err
 }
 
-// addressOf is what half-open connections are counted by: an address of version 4, or the network of 64 bits that a
-// peer of version 6 can choose its addresses from.
+// addressOf returns the address by which half-open connections are counted: an address of version 4, or the network
+// of 64 bits, because a peer of version 6 can choose among all addresses of its network.
 func addressOf(remote net.Addr) netip.Addr {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok {

@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// inbound holds the bytes of one connection that have arrived and were not consumed. They lie in one
-// piece and are never copied again for the sake of a few that follow, so a peer that sends a long frame
-// byte by byte costs no more than one that sends it at once. How long they may get is for the consumer
-// to say, who sees their beginning. It belongs to the caller of Events.Data.
+// inbound holds the arrived bytes of one connection before the consumer has taken them. The bytes lie in one piece
+// and are never copied again for the sake of a few new bytes, so a peer that sends a long frame byte by byte costs no
+// more than a peer that sends the frame at once. The consumer sees the beginning of the bytes and says how long they
+// may get. inbound belongs to the caller of Events.Data.
 type inbound struct {
 	rest *[]byte
 }
 
-// inboundRooms holds room for what was not consumed. Only small room is kept: a few bytes of many connections must not
-// occupy what long frames have left behind.
+// inboundRooms holds room for unconsumed bytes. Only small room is kept: the few bytes of many connections must not
+// occupy the room of old long frames.
 var inboundRooms = sync.Pool{New: func() any {
 	room := make([]byte, 0, smallInbound)
 	return &room
 }}
 
-// deliver gives the bytes that are here, and fresh after them, to events. It reports false when the
-// consumer wants the connection closed.
+// deliver gives the held bytes, and fresh after them, to events. deliver reports false when the consumer wants the
+// connection closed.
 func (in *inbound) deliver(fresh []byte, events Events) bool {
 	view := fresh
 	if in.rest != nil {
@@ -47,7 +47,7 @@ func (in *inbound) deliver(fresh []byte, events Events) bool {
 	return true
 }
 
-// discard forgets what was not consumed.
+// discard forgets the unconsumed bytes.
 func (in *inbound) discard() {
 	keepInbound(in.rest)
 	in.rest = nil

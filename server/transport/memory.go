@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Memory is a listener inside the process, for tests and simulation: its connections are memory, need no
-// network, obey the faults that a test sets (see MemoryConn), and work inside the bubbles of
-// testing/synctest, where a connection belongs to the bubble that dialled it.
+// Memory is a listener inside the process, for tests and simulation. The connections of a Memory need no network,
+// obey the faults set by a test (see MemoryConn), and work inside the bubbles of testing/synctest: a connection
+// belongs to the bubble of its Dial.
 type Memory struct {
 	streams *streams
 	dialled atomic.Int64
@@ -22,7 +22,7 @@ type Memory struct {
 	served sync.WaitGroup
 }
 
-// NewMemory makes a listener that works at once.
+// NewMemory makes a listener, ready for use.
 func NewMemory(handler Handler) *Memory {
 	m := &Memory{streams: newStreams(handler), clients: "client"}
 	m.buffer.Store(MemoryBuffer)

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Direction says which way bytes go on an in-memory connection.
+// Direction says in which direction bytes go on an in-memory connection.
 type Direction uint8
 
 const (
-	// ToServer is the way of what the client writes.
+	// ToServer is the direction of the client's bytes.
 	ToServer Direction = 1 << iota
-	// ToClient is the way of what the server sends.
+	// ToClient is the direction of the server's bytes.
 	ToClient
 	// BothWays is both.
 	BothWays = ToServer | ToClient
 )
 
-// memoryEnd is one end of an in-memory connection.
+// memoryEnd is the server's or the client's end of an in-memory connection.
 type memoryEnd struct {
 	in, out       *memoryPipe
 	local, remote memoryAddr
@@ -35,14 +35,14 @@ func (e *memoryEnd) Write(b []byte) (int, error) {
 	return n, e.explain("write", err)
 }
 
-// Close closes this end. The other end reads what is in flight, then EOF; its writes fail.
+// Close closes this end. The opposite end reads the bytes in flight, then EOF; writes of the opposite end fail.
 func (e *memoryEnd) Close() error {
 	e.out.closeWrite()
 	e.in.closeRead()
 	return nil
 }
 
-// CloseWrite lets the other end read EOF after what is in flight; this end can still read.
+// CloseWrite lets the opposite end read EOF after the bytes in flight; this end can still read.
 func (e *memoryEnd) CloseWrite() error {
 	e.out.closeWrite()
 	return nil
@@ -67,7 +67,7 @@ func (e *memoryEnd) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// explain makes errors look as those of the net package do, so that the same tests for them work.
+// explain makes errors look as errors of the net package do, so both pass the tests of callers.
 func (e *memoryEnd) explain(operation string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
@@ -75,14 +75,14 @@ func (e *memoryEnd) explain(operation string, err error) error {
 	return &net.OpError{Op: operation, Net: e.local.Network(), Source: e.local, Addr: e.remote, Err: err}
 }
 
-// memoryAddr names one end of an in-memory connection.
+// memoryAddr names an end of an in-memory connection.
 type memoryAddr string
 
 func (memoryAddr) Network() string  { return "memory" }
 func (a memoryAddr) String() string { return string(a) }
 
-// MemoryConn is the client's end of an in-memory connection, with the faults that a test can give it.
-// Any goroutine may set them, at any time.
+// MemoryConn is the client's end of an in-memory connection, with faults for tests. All goroutines may set faults, at
+// all times.
 type MemoryConn struct {
 	memoryEnd
 }
@@ -109,7 +109,7 @@ func (c *MemoryConn) Delay(way Direction, d time.Duration) {
 	}
 }
 
-// Pause holds back what arrives until Resume: a reader that does not read.
+// Pause holds back arriving bytes until Resume, as a reader does that does not read.
 func (c *MemoryConn) Pause(way Direction) {
 	for _, p := range c.pipes(way) {
 		p.set(func() { p.paused = true })

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrCut is what both ends of an in-memory connection get after MemoryConn.Cut. It is a connection reset.
+// ErrCut is the error of both ends of an in-memory connection after MemoryConn.Cut. ErrCut is a connection reset.
 var ErrCut error = cutError{}
 
 type cutError struct{}
@@ -17,18 +17,18 @@ type cutError struct{}
 func (cutError) Error() string { return "in-memory connection cut" }
 func (cutError) Unwrap() error { return syscall.ECONNRESET }
 
-// memoryPipe is one direction of an in-memory connection: what one end writes, in the order in which the
-// other end may read it.
+// memoryPipe is one direction of an in-memory connection: the bytes written by one end, in the order of reading at
+// the opposite end.
 type memoryPipe struct {
 	mu      sync.Mutex
 	changed *sync.Cond // whatever a read or a write may be waiting for
 
 	chunks   []memoryChunk // in flight
-	buffered int           // their bytes, and those that were lost
-	limit    int           // beyond which writes wait; 0 is none
+	buffered int           // bytes of chunks, and lost bytes
+	limit    int           // beyond limit writes wait; 0 is no limit
 
 	delay  time.Duration
-	rate   int // bytes a second that can be read; 0 is no limit
+	rate   int // bytes a second for reading; 0 is no limit
 	next   time.Time
 	paused bool
 	lost   bool // nothing arrives any more, without notice
@@ -85,7 +85,7 @@ func (p *memoryPipe) read(b []byte) (int, error) {
 	}
 }
 
-// arrive moves to b what may be read now. Where something may be read later it sets the alarm.
+// arrive moves the readable bytes to b. If bytes may be read later, arrive sets the alarm.
 func (p *memoryPipe) arrive(b []byte) (n int, end bool) {
 	if p.paused || p.lost {
 		return 0, false
@@ -102,7 +102,7 @@ func (p *memoryPipe) arrive(b []byte) (n int, end bool) {
 			break
 		}
 		if chunk.end {
-			end = n == 0 // it stays, for the next read
+			end = n == 0 // the end stays, for the next read
 			break
 		}
 		taken := copy(b[n:], chunk.data)
@@ -123,7 +123,7 @@ func (p *memoryPipe) arrive(b []byte) (n int, end bool) {
 // throttleSteps is in how many pieces a second a throttled pipe delivers.
 const throttleSteps = 100
 
-// wait reports whether due is yet to come, and has the pipe looked at then.
+// wait reports whether due is yet to come, and has the pipe looked at when due has come.
 func (p *memoryPipe) wait(due time.Time) bool {
 	if due.IsZero() {
 		return false
@@ -180,7 +180,7 @@ func (p *memoryPipe) append(b []byte) {
 	p.chunks = append(p.chunks, memoryChunk{data: append([]byte(nil), b...), due: due})
 }
 
-// due is when what is written now arrives: never before what was written earlier.
+// due is when bytes written now arrive: never before bytes written earlier.
 func (p *memoryPipe) due() time.Time {
 	var due time.Time
 	if p.delay > 0 {
@@ -192,7 +192,7 @@ func (p *memoryPipe) due() time.Time {
 	return due
 }
 
-// closeWrite ends the stream after what is in flight.
+// closeWrite ends the stream after the bytes in flight.
 func (p *memoryPipe) closeWrite() {
 	p.set(func() {
 		if !p.writeClosed {
@@ -203,7 +203,7 @@ func (p *memoryPipe) closeWrite() {
 	})
 }
 
-// closeRead is the reader's leaving.
+// closeRead ends reading, as the reader's end was closed.
 func (p *memoryPipe) closeRead() {
 	p.set(func() {
 		p.readClosed, p.chunks = true, nil
@@ -220,7 +220,7 @@ func (p *memoryPipe) setWriteDeadline(t time.Time) {
 	p.set(func() { p.writeDeadline = t; p.ring(&p.writeAlarm, t) })
 }
 
-// ring has whatever waits look again at time t; never if t is zero.
+// ring has all waiting reads and writes look again at time t; never if t is zero.
 func (p *memoryPipe) ring(alarm **time.Timer, t time.Time) {
 	stop(*alarm)
 	if !t.IsZero() {

@@ -8,12 +8,12 @@ import (
 
 // NetOptions sets a listener of ListenNet up. The zero value is good.
 type NetOptions struct {
-	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
-	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
+	// MaxConnections is the limit of open connections; a connection above the limit is closed at once, without a call
+	// of the Handler. 0 derives the limit from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil: they are not counted.
+	// Stats counts the connections; nil: the connections are not counted.
 	Stats *Stats
-	// Logger takes what is worth a line; nil is the default logger.
+	// Logger logs refused connections and errors; nil is the default logger.
 	Logger *slog.Logger
 }
 
@@ -27,9 +27,9 @@ type streamListener struct {
 	closeErr   error
 }
 
-// ListenNet listens on addr, "host:port", for plain TCP connections and serves each with goroutines of
-// its own: for operating systems that ListenGnet does not suit. When it returns the listener works and
-// Addr has the port that it got.
+// ListenNet listens on addr, "host:port", for plain TCP connections and serves every connection with its own
+// goroutines, for operating systems without good event loops. When ListenNet returns, the listener works and Addr has
+// the actual port.
 func ListenNet(addr string, handler Handler, options NetOptions) (Listener, error) {
 	a, err := newAcceptor(addr, options.MaxConnections, options.Stats, options.Logger)
 	if err != nil {

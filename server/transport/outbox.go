@@ -8,27 +8,27 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// outbox holds what one connection has still to send, in the order in which it was handed over, and
-// decides who sends it.
+// outbox holds the unsent buffers of one connection, in the order of their queueing, and decides which goroutine
+// sends.
 //
-// At most one sender is under way at a time: an event loop's turn, or a goroutine that writes. busy says
-// that there is one. A caller of put, close or leave that learns that it is the sender must make sure
-// that one runs. The sender takes what is queued, writes it, and leaves; leave finds what was queued
-// meanwhile, so nothing is ever forgotten.
+// At most one sender is under way at a time: an event loop's turn, or a writing goroutine. busy says that a sender is
+// under way. A caller of put, close or leave may learn that the caller is now the sender, and must then make sure a
+// sender runs. The sender takes the queued buffers, writes them, and leaves; leave finds buffers queued meanwhile, so
+// no buffer is ever forgotten.
 type outbox struct {
-	// pending counts the bytes in queue and those that the sender has taken and the operating system
-	// has not. It only grows under mu.
+	// pending counts the bytes in queue, and the bytes taken by the sender but not yet by the operating system.
+	// pending grows under mu only.
 	pending atomic.Int64
 
 	mu     sync.Mutex
 	queue  []*bytebufferpool.ByteBuffer
 	busy   bool
-	closed bool // nothing comes in any more
+	closed bool // nothing comes in from now on
 	slow   bool // pending was above HighWater and has not been down at LowWater since
 }
 
-// put queues buf, or drops it when the outbox is closed; it is the caller's no more. start: the caller
-// has to start a sender.
+// put queues buf, or drops buf if the outbox is closed; the caller gives buf up in both cases. start: the caller has
+// to start a sender.
 func (o *outbox) put(buf *bytebufferpool.ByteBuffer) (start bool) {
 	size := int64(len(buf.B))
 	o.mu.Lock()
@@ -47,8 +47,8 @@ func (o *outbox) put(buf *bytebufferpool.ByteBuffer) (start bool) {
 	return start
 }
 
-// enter makes the caller the sender without anything to send, unless there is one: what is put until it
-// leaves waits for it. An entered caller must leave.
+// enter makes the caller the sender without a buffer to send, unless a sender is under way: buffers put before the
+// caller leaves wait for the caller. An entered caller must leave.
 func (o *outbox) enter() (entered bool) {
 	o.mu.Lock()
 	entered = !o.busy
@@ -57,16 +57,16 @@ func (o *outbox) enter() (entered bool) {
 	return entered
 }
 
-// take appends everything that is queued to batch, and reports whether the outbox is closed. Only the sender
-// may call it, or, of an event loop connection, anything on the loop.
+// take appends all queued buffers to batch, and reports whether the outbox is closed. Only the sender may call take;
+// of an event loop connection, all functions on the loop may.
 func (o *outbox) take(batch []*bytebufferpool.ByteBuffer) (_ []*bytebufferpool.ByteBuffer, closed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.takeLocked(batch), o.closed
 }
 
-// takeFew is take for a sender that sends a little only: it takes nothing, and returns false, where more bytes than
-// that are pending.
+// takeFew is take for a sender of little: if more than the given bytes are pending, takeFew takes nothing and returns
+// false.
 func (o *outbox) takeFew(batch []*bytebufferpool.ByteBuffer, bytes int64) (_ []*bytebufferpool.ByteBuffer, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,9 +86,8 @@ func (o *outbox) takeLocked(batch []*bytebufferpool.ByteBuffer) []*bytebufferpoo
 	return batch
 }
 
-// leave ends the sender that entered, if nothing was queued since it took the last batch and the outbox
-// is open: otherwise it stays the sender and learns so. One that did not enter only learns whether the
-// outbox is closed.
+// leave ends an entered sender, if no buffer was queued since the last take and the outbox is open. If not, the
+// caller stays the sender, and the results say so. A caller without enter only learns whether the outbox is closed.
 func (o *outbox) leave(entered bool) (more, closed bool) {
 	o.mu.Lock()
 	closed = o.closed
@@ -100,8 +99,8 @@ func (o *outbox) leave(entered bool) (more, closed bool) {
 	return more, closed
 }
 
-// sent counts n bytes as taken by the operating system. drained: this brought Pending down to LowWater
-// after it was above HighWater.
+// sent counts n bytes as taken by the operating system. drained: these bytes brought Pending down to LowWater after
+// Pending had been above HighWater.
 func (o *outbox) sent(n int) (drained bool) {
 	if n == 0 {
 		return false
@@ -115,8 +114,8 @@ func (o *outbox) sent(n int) (drained bool) {
 	return drained
 }
 
-// close lets nothing more in. first: this call did it. start: the caller has to start a sender, which
-// finds that the outbox is closed.
+// close shuts the outbox for new buffers. first: the outbox was open before. start: the caller has to start a sender,
+// and the sender finds the outbox closed.
 func (o *outbox) close() (first, start bool) {
 	o.mu.Lock()
 	first, start = !o.closed, !o.closed && !o.busy
@@ -125,7 +124,7 @@ func (o *outbox) close() (first, start bool) {
 	return first, start
 }
 
-// discard drops what is queued, for good: the connection is gone.
+// discard drops the queued buffers for good: the connection is gone.
 func (o *outbox) discard() {
 	o.mu.Lock()
 	queue := o.queue
@@ -135,8 +134,8 @@ func (o *outbox) discard() {
 	putBack(queue)
 }
 
-// writeTogether writes the buffers of batch to w in order, small ones put together in room, and puts all
-// of them back into their pool. It returns how many bytes w was given before it failed, if it did.
+// writeTogether writes the buffers of batch to w in order, small buffers put together in room, and returns all of
+// them to their pool. given is the number of bytes given to w, up to the first failure.
 func writeTogether(w io.Writer, room []byte, batch []*bytebufferpool.ByteBuffer) (given int, err error) {
 	room = room[:0]
 	write := func(b []byte) {
@@ -163,7 +162,7 @@ func writeTogether(w io.Writer, room []byte, batch []*bytebufferpool.ByteBuffer)
 	return given, err
 }
 
-// putBack returns buffers to the pool that senders get them from, and forgets them.
+// putBack returns buffers to the pool of the senders, and forgets them.
 func putBack(batch []*bytebufferpool.ByteBuffer) {
 	for i, buf := range batch {
 		Buffers.Put(buf)

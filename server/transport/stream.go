@@ -10,27 +10,27 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// stream is a connection on goroutines: one that reads and calls Events, and, while there is something
-// to send, one that writes. It runs over any net.Conn.
+// stream is a connection on goroutines: a reader calls Events, and, while bytes are queued, a writer writes. A stream
+// runs over every net.Conn.
 //
-// It ends in one way only: its outbox is closed, by any goroutine with a reason; a writer finds that, makes the
-// last attempt to send and hangs up; the reader wakes from that, waits for the writer, and calls
+// A stream ends in a single way. A goroutine with a reason closes the outbox. The writer finds the outbox closed,
+// makes the last attempt to send, and hangs up. The reader wakes from the hang-up, waits for the writer, and calls
 // Events.Closed.
 type stream struct {
 	out    outbox
 	conn   net.Conn
-	wire   net.Conn // under conn: what to close where conn would want to say goodbye first
+	wire   net.Conn // under conn: closed where conn would want to say goodbye first
 	remote net.Addr
 	secure *tls.ConnectionState
 
-	// turn is held while a method of events runs, as both goroutines call them.
+	// turn is held while a method of events runs, because both goroutines call them.
 	turn   sync.Mutex
 	events Events
 
 	mu    sync.Mutex
 	cause error // why the outbox was closed
 
-	hungUp chan struct{} // closed when there is no writer and never will be
+	hungUp chan struct{} // closed when no writer is left and none will come
 }
 
 func newStream(conn, wire net.Conn, secure *tls.ConnectionState) *stream {
@@ -45,7 +45,7 @@ func (s *stream) Send(buf *bytebufferpool.ByteBuffer) {
 
 func (s *stream) Queue(buf *bytebufferpool.ByteBuffer) (flush bool) { return s.out.put(buf) }
 
-// Flush leaves it to a goroutine, as a write may wait for the peer.
+// Flush starts a goroutine, because a write may wait for the peer.
 func (s *stream) Flush() { go s.write() }
 
 func (s *stream) Pending() int { return int(s.out.pending.Load()) }
@@ -72,7 +72,7 @@ func (s *stream) end(cause error) {
 	}
 }
 
-// serve is the reader. It returns when the connection is gone and its Events have heard of it.
+// serve is the reader. serve returns when the connection is gone and Closed of its Events has returned.
 func (s *stream) serve(handler Handler) {
 	entered := s.out.enter()
 	s.events = handler.Opened(s)
@@ -95,7 +95,7 @@ func (s *stream) serve(handler Handler) {
 	}
 }
 
-// read delivers what arrives until the connection breaks, and returns why it did.
+// read delivers arriving bytes until the connection breaks, and returns the cause.
 func (s *stream) read() error {
 	var in inbound
 	defer in.discard()
@@ -125,11 +125,11 @@ func (s *stream) read() error {
 	}
 }
 
-// busyRooms holds what connections read into that have more to read than fits in readRoom.
+// busyRooms holds the read buffers of connections with more to read than fits in readRoom.
 var busyRooms = sync.Pool{New: func() any { return new([busyReadRoom]byte) }}
 
-// busyRoomsHeld is how many of them connections have. Where those are many, a connection gives its own back before it
-// waits for more: thousands may have sent much once and then nothing.
+// busyRoomsHeld is how many busy rooms connections hold. If connections hold many, a connection gives its own room
+// back before the connection waits for more bytes: thousands of peers may have sent much once and then nothing.
 var busyRoomsHeld atomic.Int64
 
 func getBusyRoom() *[busyReadRoom]byte {
@@ -142,7 +142,7 @@ func putBusyRoom(room *[busyReadRoom]byte) {
 	busyRoomsHeld.Add(-1)
 }
 
-// deliver calls Data. It reports false when the connection is to be closed.
+// deliver calls Data. A result of false means that the connection is to be closed.
 func (s *stream) deliver(in *inbound, fresh []byte) bool {
 	entered := s.out.enter()
 	s.turn.Lock()
@@ -154,7 +154,7 @@ func (s *stream) deliver(in *inbound, fresh []byte) bool {
 	return s.endTurn(entered)
 }
 
-// endTurn lets go of the outbox if this turn entered it, and starts a writer for what was put meanwhile.
+// endTurn leaves the outbox if the turn entered the outbox, and starts a writer for buffers put meanwhile.
 func (s *stream) endTurn(entered bool) (open bool) {
 	more, closed := s.out.leave(entered)
 	if entered && (more || closed) {

@@ -7,7 +7,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// streamWriter is what the writer of a stream needs while it runs.
+// streamWriter holds the buffers of a stream's writer while the writer runs.
 type streamWriter struct {
 	stream *stream
 	batch  []*bytebufferpool.ByteBuffer
@@ -16,8 +16,8 @@ type streamWriter struct {
 
 var streamWriters = sync.Pool{New: func() any { return new(streamWriter) }}
 
-// write is the writer: it writes what is queued until nothing is, and hangs up if the outbox is closed
-// then. There is one at a time, which the outbox sees to.
+// write is the writer: write empties the queue, and hangs up if the outbox is closed then. A stream has one writer at
+// a time; the outbox sees to the rule.
 func (s *stream) write() {
 	w := streamWriters.Get().(*streamWriter)
 	w.stream = s
@@ -53,7 +53,7 @@ func (w *streamWriter) run() {
 	}
 }
 
-// Write writes piece by piece, so that Pending follows, and calls Drained.
+// Write writes piece by piece, to keep Pending exact, and calls Drained.
 func (w *streamWriter) Write(b []byte) (written int, err error) {
 	for written < len(b) && err == nil {
 		var n int
@@ -73,7 +73,7 @@ func (s *stream) sent(n int) {
 	}
 }
 
-// hangUp closes the connection. Where all was sent, TLS says goodbye to the peer first, which must not
+// hangUp closes the connection. If all bytes were sent, TLS says goodbye to the peer first, and the goodbye must not
 // take long either.
 func (s *stream) hangUp(politely bool) {
 	if politely && s.conn != s.wire {

@@ -12,34 +12,35 @@ import (
 
 // TLSOptions sets a listener of ListenTLS up. Config is required, of the rest the zero value is good.
 type TLSOptions struct {
-	// Config is used as it is; CertificateSource.ServerConfig makes one.
+	// Config is used as given; CertificateSource.ServerConfig makes a Config.
 	Config *tls.Config
-	// HandshakeTimeout is how long a handshake may take; 0 means the constant of that name.
+	// HandshakeTimeout is how long a handshake may take; 0 means the constant HandshakeTimeout.
 	HandshakeTimeout time.Duration
-	// Handshakes is how many handshakes compute at once, each a processor's work of about a millisecond; 0 means half
-	// as many as there are processors. What waits for its peer does not count.
+	// Handshakes is how many handshakes compute at once, each for about a millisecond of a processor; 0 means half
+	// the number of processors. Handshakes that wait for their peers do not count.
 	Handshakes int
-	// HalfOpen is how many connections may be in their handshake, HalfOpenPerAddress how many of one address. Beyond
-	// that the ones that have been silent for longest make room. 0 means the constants of these names.
+	// HalfOpen is how many connections may be in their handshake, HalfOpenPerAddress how many of a single address.
+	// Beyond the limits the longest silent connections make room. 0 means the constants HalfOpen and
+	// HalfOpenPerAddress.
 	HalfOpen           int
 	HalfOpenPerAddress int
-	// MaxConnections is how many connections there may be; one more is closed at once and the Handler
-	// not asked. 0 derives it from the process's limit of file descriptors (see RaiseFileLimit).
+	// MaxConnections is the limit of open connections; a connection above the limit is closed at once, without a call
+	// of the Handler. 0 derives the limit from the process's limit of file descriptors (see RaiseFileLimit).
 	MaxConnections int
-	// Stats counts the connections; nil: they are not counted.
+	// Stats counts the connections; nil: the connections are not counted.
 	Stats *Stats
-	// Logger takes what is worth a line; nil is the default logger.
+	// Logger logs refused connections and errors; nil is the default logger.
 	Logger *slog.Logger
 
-	silence time.Duration // after which a half-open connection makes room for others; 0 means halfOpenSilence
+	silence time.Duration // how long a half-open connection may be silent before it makes room; 0 means halfOpenSilence
 }
 
 // ErrNoTLSConfig: ListenTLS was called without a configuration.
 var ErrNoTLSConfig = errors.New("no TLS configuration")
 
-// ListenTLS listens on addr, "host:port", for TLS connections and serves each with goroutines of its own.
-// The Handler sees a connection when its handshake is done. When ListenTLS returns the listener works
-// and Addr has the port that it got.
+// ListenTLS listens on addr, "host:port", for TLS connections and serves every connection with its own goroutines.
+// The Handler sees a connection at the end of the handshake. When ListenTLS returns, the listener works and Addr has
+// the actual port.
 func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, error) {
 	if options.Config == nil {
 		return nil, fmt.Errorf("transport: listen on %s: %w: set TLSOptions.Config, for example to that of "+
@@ -79,7 +80,7 @@ func ListenTLS(addr string, handler Handler, options TLSOptions) (Listener, erro
 	return l, nil
 }
 
-// withDefaults fills in what is zero, for a listener of so many connections.
+// withDefaults replaces zero values, for a listener of the given number of connections.
 func (o TLSOptions) withDefaults(connections int) TLSOptions {
 	if o.HandshakeTimeout <= 0 {
 		o.HandshakeTimeout = HandshakeTimeout

@@ -1,5 +1,5 @@
-// package transport brings the bytes of client connections to the server and back: over TCP on an
-// event loop, over TLS, and in memory. What the bytes mean is not its concern.
+// Package transport brings the bytes of client connections to the server and back: over TCP on an event loop, over
+// TLS, and in memory. The transport does not know the meaning of the bytes.
 package transport
 
 import (
@@ -9,81 +9,79 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// Buffers is where buffers that are given to Conn.Send and Conn.Queue are to be taken from: they are put back here when
-// they are sent.
+// Buffers is the pool from which callers of Conn.Send and Conn.Queue take their buffers. Sent buffers are put back
+// here.
 var Buffers bytebufferpool.Pool
 
-// Conn is one client connection, as the server sees it.
+// Conn is a client connection, as the server sees the connection.
 type Conn interface {
-	// Send hands bytes over to be sent, and the buffer with them: the transport puts it back into
-	// Buffers. What is handed over first is sent first, by whichever goroutine. It never blocks; how
-	// much waits to be sent is for the caller to watch. It never calls any of the Events. After Close
-	// it only takes the buffer.
+	// Send hands bytes over to be sent, and the buffer with the bytes: the transport puts the buffer back into
+	// Buffers. All goroutines may call Send, and bytes are sent in the order of the calls. Send never blocks; the
+	// caller has to watch how much waits to be sent. Send never calls the Events. After Close, Send only takes the
+	// buffer.
 	Send(buf *bytebufferpool.ByteBuffer)
 
-	// Queue is Send for who cannot be delayed by a write, because of a lock that it holds, and yet wants the
-	// bytes to be on their way soon: where it returns true it is up to the caller to call Flush, when it
-	// has let go of the lock.
+	// Queue is Send for a caller that holds a lock: a write must not delay the caller, and yet the bytes have to be
+	// on their way soon. If Queue returns true, the caller has to call Flush after unlocking.
 	Queue(buf *bytebufferpool.ByteBuffer) (flush bool)
 
-	// Flush sends what is queued, on the calling goroutine where it can be done at once: no loop has to be woken for
-	// it. It neither blocks nor calls any of the Events.
+	// Flush sends the queued bytes, on the calling goroutine if the operating system takes the bytes at once: no loop
+	// has to be woken then. Flush neither blocks nor calls the Events.
 	Flush()
 
-	// Pending returns how many bytes were handed over that the operating system has not taken yet.
+	// Pending returns how many bytes were handed over and not yet taken by the operating system.
 	Pending() int
 
-	// Close closes the connection after one attempt to send what waits, without waiting for the peer.
-	// Events.Closed follows. Any goroutine may call it, more than once.
+	// Close closes the connection after a single attempt to send the queued bytes, without waiting for the peer.
+	// Events.Closed follows. All goroutines may call Close, more than once.
 	Close()
 
 	RemoteAddr() net.Addr
 
-	// TLS returns the state of a TLS connection, nil for others.
+	// TLS returns the state of a TLS connection, and nil for a plain connection.
 	TLS() *tls.ConnectionState
 }
 
 // EarlyFlusher is a Conn that sends nothing while Events.Data runs, except by FlushEarly.
 type EarlyFlusher interface {
-	// FlushEarly sends what is queued, where that can be done at once. Only Events.Data may call it. It calls none of
-	// the Events.
+	// FlushEarly sends the queued bytes, if the operating system takes the bytes at once. Only Events.Data may call
+	// FlushEarly. FlushEarly does not call the Events.
 	FlushEarly()
 }
 
-// Events is what the server wants to hear of one connection. The transport calls the methods of one
-// connection one at a time, from Opened to Closed.
+// Events is the server's side of one connection. The transport makes one call at a time to the methods of a
+// connection, from Opened to Closed.
 type Events interface {
-	// Data gives the bytes that have arrived and were not consumed yet; they are valid during the call.
-	// It returns how many of them it took; the rest comes again when more has arrived. It must not
-	// block. A return below zero closes the connection.
+	// Data gets the arrived and not yet consumed bytes, which are valid during the call. Data returns how many bytes
+	// were consumed; the remainder comes again when more bytes have arrived. Data must not block. A return below zero
+	// closes the connection.
 	Data(b []byte) (consumed int)
 
 	// Drained is called when Pending has fallen to LowWater or below after it was above HighWater.
 	Drained()
 
-	// Closed is the last call: the connection is gone. err says why, nil if this side closed it.
+	// Closed is the last call: the connection is gone. err says why, nil if this side closed the connection.
 	Closed(err error)
 }
 
-// Handler takes new connections. Opened is called from any goroutine, of an event loop too, so it must not
-// block; a nil result refuses the connection, which is closed after what Opened sent.
+// Handler takes new connections. Every goroutine may call Opened, an event loop too, so Opened must not block. A nil
+// result refuses the connection; the connection is closed after the bytes sent by Opened.
 type Handler interface {
 	Opened(c Conn) Events
 }
 
 const (
-	// HighWater is the number of bytes waiting to be sent above which a connection counts as slow,
-	// LowWater the one from which on it counts as keeping up again.
+	// HighWater is the number of bytes waiting to be sent above which a connection counts as slow. LowWater is the
+	// number at which the connection counts as keeping up again.
 	HighWater = 1 << 20
 	LowWater  = 256 << 10 // see HighWater
 )
 
-// Listener takes connections until it is closed.
+// Listener takes connections until Close.
 type Listener interface {
-	// Addr is where it listens, with the port that it really got.
+	// Addr is the address of the listener, with the actual port.
 	Addr() net.Addr
-	// Close stops listening and closes all connections; when it returns no call of the handler or of
-	// any Events is under way or comes. So it must not be called from within one. A second call does
-	// no harm.
+	// Close stops listening and closes all connections. When Close returns, no call of the handler or of an Events is
+	// under way or will come, so Close must not be called within them. A second call does no harm.
 	Close() error
 }

@@ -1,11 +1,11 @@
 package clock
 
-// Alarms are things and the times at which something is due for them, one for each thing. The thing that is due first
-// is found at once; to set or clear an alarm takes the logarithm of their number. What they hold follows from the calls
-// alone, so replicas that make the same calls agree.
+// Alarms are things with times, at most one time for each thing. The thing with the first time is found at once;
+// setting or clearing an alarm takes the logarithm of their number. The content follows from the calls alone, so
+// replicas that make the same calls agree.
 type Alarms[K comparable] struct {
-	// Before says which of two things whose alarms are for the same time is the first. Another function may take its
-	// place that says the same.
+	// Before orders two things with alarms for the same time. The function may be replaced by a function that gives
+	// the same order.
 	Before func(a, b K) bool
 
 	heap   []alarm[K]
@@ -17,10 +17,10 @@ type alarm[K comparable] struct {
 	key K
 }
 
-// Len returns how many alarms there are.
+// Len returns the number of alarms.
 func (a *Alarms[K]) Len() int { return len(a.heap) }
 
-// First returns the thing that is due first; ok is false where there is no alarm.
+// First returns the thing with the first alarm; ok is false without alarms.
 func (a *Alarms[K]) First() (key K, at uint64, ok bool) {
 	if len(a.heap) == 0 {
 		return key, 0, false
@@ -28,7 +28,7 @@ func (a *Alarms[K]) First() (key K, at uint64, ok bool) {
 	return a.heap[0].key, a.heap[0].at, true
 }
 
-// At returns for when the alarm of a thing is set, 0 where it has none.
+// At returns the time of a thing's alarm, or 0.
 func (a *Alarms[K]) At(key K) uint64 {
 	if i, ok := a.places[key]; ok {
 		return a.heap[i].at
@@ -36,7 +36,7 @@ func (a *Alarms[K]) At(key K) uint64 {
 	return 0
 }
 
-// Set gives the thing an alarm in place of the one that it had. Zero takes that away.
+// Set replaces the alarm of a thing. Zero removes the alarm.
 func (a *Alarms[K]) Set(key K, at uint64) {
 	i, ok := a.places[key]
 	switch {
@@ -63,7 +63,7 @@ func (a *Alarms[K]) Set(key K, at uint64) {
 	}
 }
 
-// fix moves the alarm of a place to where it belongs.
+// fix moves the alarm of a place up or down until the heap is in order.
 func (a *Alarms[K]) fix(i int) {
 	for i > 0 && a.less(i, (i-1)/2) {
 		a.swap(i, (i-1)/2)

@@ -21,7 +21,7 @@ const (
 	KindPromote plan.Kind = 3
 	// KindRemove removes Replica, a voter or a learner, from Shard.
 	KindRemove plan.Kind = 4
-	// KindClear makes Host stop and delete Replica of Shard, which is no member any more.
+	// KindClear makes Host stop and delete Replica of Shard, which is no longer a member.
 	KindClear plan.Kind = 5
 	// KindFail gives Host the target Offline, for Reason and Text.
 	KindFail plan.Kind = 6
@@ -29,16 +29,17 @@ const (
 	KindReach plan.Kind = 7
 )
 
-// Action is what a step asks for. Which fields count depends on its kind; the others are zero.
+// Action is the work of a step. Which fields count depends on the kind; the rest are zero.
 type Action struct {
 	Shard   hosts.ShardID
 	Replica uint64
-	// Host is the one that the action is about.
+	// Host is the subject of the action.
 	Host shard.HostID
 	From shard.HostID
-	// Change numbers the membership that it was planned for: the engine carries it out in no other.
+	// Change numbers the membership that the action was planned for: the engine carries the action out in no other
+	// membership.
 	Change uint64
-	// Variant and Epoch are of the target that Host had.
+	// Variant and Epoch are of Host's target at the time of the decision.
 	Variant protocol.HostState
 	Epoch   uint64
 	Reason  hosts.Reason
@@ -69,13 +70,13 @@ func readAction(src []byte) (a Action, err error) {
 	return a, c.Finish("governor: read a step")
 }
 
-// Config returns what plans of a governor have in common.
+// Config returns the common part of all plans of a governor.
 func Config() *plan.Config[Action] {
 	return &plan.Config[Action]{Open: 16, Delay: 1_000, MaxDelay: 60_000, Attempts: 3, Append: appendAction,
 		Read: readAction}
 }
 
-// shardSubject is the subject of changes of one shard, which exclude one another.
+// shardSubject is the subject of changes of one shard, of which at most one is under way.
 func shardSubject(id hosts.ShardID) plan.Subject {
 	return plan.Subject("shard/" + strconv.FormatUint(uint64(id), 10))
 }
@@ -85,7 +86,7 @@ func hostSubject(id shard.HostID) plan.Subject {
 	return plan.Subject("host/" + strconv.FormatUint(uint64(id), 10))
 }
 
-// leadersSubject is occupied by transfers that spread leaders: there is one at a time.
+// leadersSubject is occupied by a transfer that spreads leaders: at most one is under way.
 const leadersSubject plan.Subject = "leaders"
 
 // proposal makes a step of an action.
@@ -102,7 +103,7 @@ func proposal(kind plan.Kind, a Action) plan.Proposal[Action] {
 	return pr
 }
 
-// describe says in words what a step does.
+// describe describes a step in words.
 func describe(v View, pr *plan.Proposal[Action]) string {
 	a := &pr.Payload
 	host := nameOf(v.State, a.Host)
@@ -123,7 +124,7 @@ func describe(v View, pr *plan.Proposal[Action]) string {
 	return fmt.Sprintf("host %s becomes %s", host, a.Variant)
 }
 
-// nameOf returns the name of a host, or what stands for one that no record has.
+// nameOf returns the name of a host, or a text for a host without a record.
 func nameOf(r *hosts.Records, id shard.HostID) string {
 	if h := r.Host(id); h != nil {
 		return h.Name

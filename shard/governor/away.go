@@ -7,8 +7,9 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ruleAway says which hosts of the cluster do not do all that a host does, for a reason that no rule mends: a wait
-// until all is as it should be waits for these too. A cordon is no such reason, as a cordon takes nothing away.
+// ruleAway reports the hosts of the cluster that do not take part fully, for a reason that no rule mends. A wait
+// until the whole cluster is as it should be includes such hosts. A cordon is no reason, because a cordon takes
+// nothing away.
 func ruleAway(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
@@ -16,7 +17,7 @@ func ruleAway(v View) (f finding) {
 		case !h.Living():
 		case !h.Wanted():
 			f.away(h, CodeAway, absence(h))
-		case !h.Online() || seen == nil || !v.Seen.live(h.ID): // other rules say why
+		case !h.Online() || seen == nil || !v.Seen.live(h.ID): // other rules report the host
 		case seen.Full:
 			f.away(h, CodeFull, "its disk is nearly full, and it takes no more of any log")
 		case seen.FreshFor == 0:
@@ -26,7 +27,7 @@ func ruleAway(v View) (f finding) {
 	return f
 }
 
-// away says something of a host. It is so since the host has its target, where that is the reason.
+// away reports a host. If the target of the host is the reason, the reason holds since the host has its target.
 func (f *finding) away(h *hosts.Host, code plan.Code, text string) {
 	r := plan.Reason{Code: code, Subjects: []plan.Subject{hostSubject(h.ID)},
 		Text: fmt.Sprintf("host %s: %s", h.Name, text)}
@@ -39,7 +40,7 @@ func (f *finding) away(h *hosts.Host, code plan.Code, text string) {
 	f.Reasons = append(f.Reasons, r)
 }
 
-// absence says why a host is not to be online, and what ends that.
+// absence says why a host is not to be online, and what ends the absence.
 func absence(h *hosts.Host) string {
 	switch {
 	case h.Target.Reason == hosts.ReasonJoined:

@@ -7,8 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleHold keeps the rules behind it from being asked while a shard has no leader, or none reports: what is not urgent
-// waits.
+// ruleHold holds back the rules behind it while a shard has no leader, or no leader reports: less urgent work waits.
 func ruleHold(v View) (f finding) {
 	for _, g := range groups(v) {
 		if r := g.unusable(); r != nil && r.Code != CodeMembership {
@@ -18,7 +17,7 @@ func ruleHold(v View) (f finding) {
 	return f
 }
 
-// ruleClear makes hosts delete what they have of replicas that are no members any more.
+// ruleClear makes hosts delete the data of replicas that are no longer members.
 func ruleClear(v View) (f finding) {
 	for _, s := range v.State.Shards() {
 		for i := range s.Replicas {
@@ -31,16 +30,16 @@ func ruleClear(v View) (f finding) {
 	return f
 }
 
-// mayClear reports whether a host can be asked to delete something: it is heard, or is to be online. One that has no
-// replica left is not heard.
+// mayClear reports whether the governor can ask a host to delete something: the host is heard, or is to be online. A
+// host without any replica is not heard.
 func mayClear(v View, id shard.HostID) bool {
 	h := v.State.Host(id)
 	return h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
 }
 
-// ruleCopies gives every host that is to be online a replica of every shard: of the meta shard first, without which it
-// cannot be online, cordoned or not; of the others once the host is online. A host fills one at a time, and all
-// together no more than the policy allows.
+// ruleCopies gives every host that is to be online a replica of every shard. The meta shard comes first, even for a
+// cordoned host, because without its replica the host cannot be online; the data shards follow once the host is
+// online. A host fills one replica at a time, and all hosts together fill no more than the policy allows.
 func ruleCopies(v View) (f finding) {
 	policy, all := v.State.Policy(), groups(v)
 	filling := fillings(all)
@@ -77,8 +76,8 @@ func ruleCopies(v View) (f finding) {
 	return f
 }
 
-// fillings returns the hosts of which a learner is being filled, with what. One whose disk is nearly full takes
-// nothing, and keeps no other from being filled.
+// fillings returns the hosts with a learner that is being filled, and a text for the learner. A host with a nearly
+// full disk takes nothing, and so does not count.
 func fillings(all []*group) map[string]string {
 	list := make(map[string]string)
 	for _, g := range all {
@@ -92,7 +91,7 @@ func fillings(all []*group) map[string]string {
 	return list
 }
 
-// waitedFor returns what a further copy on a host waits for: what fills there, or else the first of all.
+// waitedFor returns what a further copy on a host waits for: the learner on the same host, or else the first of all.
 func waitedFor(filling map[string]string, host string) string {
 	if filling[host] != "" {
 		return filling[host]
@@ -106,7 +105,7 @@ func waitedFor(filling map[string]string, host string) string {
 	return first
 }
 
-// ruleLagging removes learners that do not catch up: their hosts begin with new ones.
+// ruleLagging removes learners that do not catch up: their hosts begin with new learners.
 func ruleLagging(v View) (f finding) {
 	for _, g := range groups(v) {
 		if g.unusable() != nil {
@@ -122,8 +121,8 @@ func ruleLagging(v View) (f finding) {
 	return f
 }
 
-// ruleFilling says which members are not up to date, and which learners could not take a vote yet. What is so of a host
-// as a whole ruleAway has said.
+// ruleFilling reports the members that are not up to date, and the learners that could not take a vote yet. ruleAway
+// has reported reasons of a host as a whole.
 func ruleFilling(v View) (f finding) {
 	for _, g := range groups(v) {
 		for i := range g.voters {
@@ -132,7 +131,7 @@ func ruleFilling(v View) (f finding) {
 			}
 		}
 		if len(g.voters) < g.wanted {
-			continue // ruleFew has said it of the learners
+			continue // ruleFew has reported the learners
 		}
 		for i := range g.learners {
 			r := g.waiting(&g.learners[i])

@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// ruleFailed gives hosts that are silent or stuck the target Offline.
+// ruleFailed gives silent or stuck hosts the target Offline.
 func ruleFailed(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		seen := v.Seen.host(h.ID)
@@ -57,8 +57,9 @@ func span(millis uint64) string {
 	return fmt.Sprintf("%d s", millis/1000)
 }
 
-// failure returns why a host that is to be online counts as failed, 0 where it does not. It is judged by what was seen
-// since its target changed, and since it has a replica of the meta shard: without one no Raft traffic comes from it.
+// failure returns why a host that is to be online counts as failed, or 0. It judges by the observations since the
+// host's target changed and since the host has a replica of the meta shard: a host without such a replica sends no
+// Raft traffic.
 func failure(v View, h *hosts.Host) hosts.Reason {
 	policy, seen := v.State.Policy(), v.Seen.host(h.ID)
 	p := v.State.Shard(hosts.Meta).On(h.ID)
@@ -75,7 +76,8 @@ func failure(v View, h *hosts.Host) hosts.Reason {
 	return 0
 }
 
-// ruleOnline brings hosts online that are to be, and have confirmed since then that they are up to date.
+// ruleOnline brings hosts with the target Online online, once they have confirmed since then that they are up to
+// date.
 func ruleOnline(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		if !h.Wanted() || h.Reached() {
@@ -91,7 +93,7 @@ func ruleOnline(v View) (f finding) {
 }
 
 // notFresh returns why a host cannot be online yet: it serves nothing before a barrier on the meta shard that began
-// after its target was decided.
+// after the decision of its target.
 func notFresh(v View, h *hosts.Host) *plan.Reason {
 	r := &plan.Reason{Code: CodeFresh, Subjects: []plan.Subject{hostSubject(h.ID)}, Since: h.Target.Since,
 		Text: fmt.Sprintf("host %s is online once it has confirmed that it is up to date", h.Name)}
@@ -105,8 +107,8 @@ func notFresh(v View, h *hosts.Host) *plan.Reason {
 	return nil
 }
 
-// ruleExpelled makes the expulsion of hosts final: they have no replica, and nothing that they believed of sessions is
-// in force any more by the clock of one leader.
+// ruleExpelled makes the expulsion of hosts final, once they have no replica, and once the grace period is over by
+// the clock of one leader, so that nothing they knew of sessions is in force any more.
 func ruleExpelled(v View) (f finding) {
 	for _, h := range v.State.Hosts() {
 		if h.Living() || h.Reached() {

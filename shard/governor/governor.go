@@ -5,10 +5,10 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// View is what rules decide by.
+// View is the input of rules.
 type View = plan.View[*hosts.Records, *Seen, Action]
 
-// The codes of reasons, beside those of package plan.
+// The codes of reasons, beside the codes of package plan.
 const (
 	CodeSilent      plan.Code = "silent"       // a host is not heard
 	CodeFresh       plan.Code = "not-fresh"    // a host has not confirmed for long enough that it is up to date
@@ -23,22 +23,23 @@ const (
 	CodeNoLeader    plan.Code = "no-leader"    // a shard has no leader
 	CodeMembership  plan.Code = "membership"   // a membership was changed and is not on record yet
 	CodeQuorum      plan.Code = "quorum"       // too few voters are alive, or would be
-	CodeLeads       plan.Code = "leads"        // a voter leads and cannot go before it is handed over
+	CodeLeads       plan.Code = "leads"        // a voter leads and cannot go before a transfer
 	CodeNoSuccessor plan.Code = "no-successor" // no voter can lead
 	CodeDeadVoter   plan.Code = "dead-voter"   // a voter is away and is replaced later
 	CodeNoSpare     plan.Code = "no-spare"     // a voter is away, and no learner can vote in its place
 	CodeFew         plan.Code = "few-voters"   // too few replicas vote, and too few can
 	CodeCopies      plan.Code = "copies"       // a replica is added when others are filled
 	CodeRest        plan.Code = "rest"         // a leadership was handed over lately
-	CodeMoot        plan.Code = "moot"         // what a step is for is over
+	CodeMoot        plan.Code = "moot"         // the reason for a step is over
 	CodeAway        plan.Code = "away"         // a host of the cluster is not to be online, or was never started
 	CodeDue         plan.Code = "due"          // a step only waits for time, or for the next round
 )
 
-// finding is what a rule says, in the making.
+// finding is the result of a rule, in the making.
 type finding plan.Finding[Action]
 
-// propose adds a step, where it is allowed; otherwise the reason why it is not. It reports whether it was added.
+// propose adds a step if the step is allowed, and otherwise the reason against the step. It reports whether the step
+// was added.
 func (f *finding) propose(v View, kind plan.Kind, a Action) bool { return f.add(v, proposal(kind, a)) }
 
 func (f *finding) add(v View, pr plan.Proposal[Action]) bool {
@@ -68,7 +69,7 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		{"online", ruleOnline},
 		{"expelled", ruleExpelled},
 		{"away", ruleAway},
-		{"hold", ruleHold}, // what stands behind it waits while a shard has no leader
+		{"hold", ruleHold}, // the rules behind it wait while a shard has no leader
 		{"excess", ruleExcess},
 		{"clear", ruleClear},
 		{"copies", ruleCopies},
@@ -87,11 +88,12 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 	return pl
 }
 
-// dueWaits is how many passages of time are looked at for what is due.
+// dueWaits is how many passages of time Why looks ahead for a due step.
 const dueWaits = 16
 
-// Why returns what is open, what is not as it should be, and what is due: a step that only waits for time, or for the
-// next round of an executor. Nothing says that all is done, and will be if nothing happens.
+// Why returns the open steps, the reasons why something is not as it should be, and the due step: a step that only
+// waits for time, or for the next round of an executor. Without any reason all is done, and stays done if nothing
+// happens.
 func Why(pl *plan.Planner[*hosts.Records, *Seen, Action], v View) []plan.Reason {
 	reasons := pl.Next(v).Reasons
 	if d := pl.Due(v, dueWaits); d != nil {
@@ -101,8 +103,8 @@ func Why(pl *plan.Planner[*hosts.Records, *Seen, Action], v View) []plan.Reason 
 	return reasons
 }
 
-// Begin opens a step, as the meta machine does it: the plan's part, and that of the records. The term is that of the
-// leader who proposes it.
+// Begin opens a step, as the meta machine does: in the plan and in the records. The term is the term of the proposing
+// leader.
 func Begin(at hosts.At, r *hosts.Records, p *plan.Plan[Action], term, revision uint64,
 	pr plan.Proposal[Action]) (plan.ID,
 	plan.Outcome) {

@@ -10,11 +10,11 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// group is a shard as rules look at it: its members, by what is recorded and what is seen.
+// group is a shard for rules: its members, as recorded and as seen.
 type group struct {
 	v        View
 	shard    *hosts.Shard
-	seen     *ShardSeen // all zero where there is no report
+	seen     *ShardSeen // all zero without a report
 	voters   []member
 	learners []member
 	wanted   int // how many are to vote
@@ -23,12 +23,12 @@ type group struct {
 // member is a replica in the membership of a group.
 type member struct {
 	*hosts.Replica
-	host *hosts.Host // nil where no record has it
+	host *hosts.Host // nil without a record
 	seen *ReplicaSeen
 	live bool
 }
 
-// groups returns all shards as rules look at them.
+// groups returns all shards for rules.
 func groups(v View) []*group {
 	var list []*group
 	for _, s := range v.State.Shards() {
@@ -90,7 +90,7 @@ func (m *member) name() string {
 // caughtUp reports whether the replica lags by no more than a moment.
 func (m *member) caughtUp() bool { return m.seen != nil && m.seen.BehindFor <= behindMillis }
 
-// voter returns the voter on a host, nil where it has no vote.
+// voter returns the voter on a host, or nil.
 func (g *group) voter(host shard.HostID) *member {
 	for i := range g.voters {
 		if g.voters[i].Host == host {
@@ -100,7 +100,7 @@ func (g *group) voter(host shard.HostID) *member {
 	return nil
 }
 
-// member returns the member of an id, nil where there is none.
+// member returns the member of an id, or nil.
 func (g *group) member(id uint64) *member {
 	for _, list := range [][]member{g.voters, g.learners} {
 		for i := range list {
@@ -112,7 +112,7 @@ func (g *group) member(id uint64) *member {
 	return nil
 }
 
-// liveVoters returns how many voters are alive, but for one replica.
+// liveVoters returns how many voters are alive, without one replica.
 func (g *group) liveVoters(except uint64) int {
 	n := 0
 	for i := range g.voters {
@@ -123,8 +123,8 @@ func (g *group) liveVoters(except uint64) int {
 	return n
 }
 
-// unheard returns a voter of which it is not known yet whether it lives, nil where there is none. Who governs anew has
-// heard of none of them, and would take one that is dead for a live one.
+// unheard returns a voter that may be alive or dead, or nil. A new governor has heard of no voter yet, and must not
+// take a dead voter for a live voter.
 func (g *group) unheard() *member {
 	for i := range g.voters {
 		if m := &g.voters[i]; m.host != nil && g.v.Seen.unheard(m.Host) {
@@ -137,7 +137,7 @@ func (g *group) unheard() *member {
 // quorum reports whether enough voters are alive to decide anything.
 func (g *group) quorum() bool { return g.liveVoters(0) >= hosts.Majority(len(g.voters)) }
 
-// unusable returns why the membership of the group cannot be changed now, nil where it can.
+// unusable returns why the membership of the group cannot be changed now, or nil.
 func (g *group) unusable() *plan.Reason {
 	switch {
 	case g.seen.Age >= reportMillis:
@@ -164,7 +164,7 @@ func (g *group) reason(code plan.Code, text string, of ...*member) *plan.Reason 
 	return r
 }
 
-// waiting returns why a learner cannot vote, nil where it can.
+// waiting returns why a learner cannot vote, or nil.
 func (g *group) waiting(m *member) *plan.Reason {
 	policy := g.v.State.Policy()
 	name, fresh := m.name(), g.v.Seen.freshFor(m.Host)
@@ -192,7 +192,7 @@ func (g *group) waiting(m *member) *plan.Reason {
 	return nil
 }
 
-// behind says of a member that is not up to date how far it is.
+// behind reports how far a member lags that is not up to date.
 func (g *group) behind(m *member) *plan.Reason {
 	switch {
 	case m.seen == nil:
@@ -217,8 +217,8 @@ func (g *group) spares() []*member {
 	return list
 }
 
-// successor returns the voter that is to lead in the place of a host, nil where none can: alive, staying and online;
-// among those one that may get leaderships, then the one with most of the log.
+// successor returns the voter to lead in the place of a host, or nil. The successor must be alive, staying and
+// online. Voters that may get leaderships come first, then the voter with the longest log.
 func (g *group) successor(from shard.HostID) *member {
 	var best *member
 	for i := range g.voters {
@@ -250,7 +250,8 @@ func (g *group) ready(m *member) bool {
 	return m.live && !m.gone() && m.host.Online() && m.caughtUp() && !g.v.Seen.full(m.Host)
 }
 
-// lostSince returns since when a voter has been away for so long that another host should vote; 0 says that it was not.
+// lostSince returns since when a voter has been away, if the policy may give its vote to a different host for the
+// absence; otherwise away is false.
 func (m *member) lostSince(policy hosts.Policy) (since uint64, away bool) {
 	if m.live || m.gone() || policy.ReplaceAfter == 0 || m.host.Target.Variant != protocol.HostOffline {
 		return 0, false
@@ -268,7 +269,8 @@ func (g *group) overdue(m *member) (over bool, until uint64) {
 	return clock.Over(since, policy.ReplaceAfter, g.v.Now), since + policy.ReplaceAfter
 }
 
-// distance returns how far apart the voters are, with one more and without another one where these are not nil.
+// distance returns how far apart the voters are, as if the member with had joined them and the member without had
+// left; either may be nil.
 func (g *group) distance(with, without *member) int {
 	var list []hosts.Domain
 	add := func(m *member) {

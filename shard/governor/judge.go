@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// forbidden returns why an action must not be done by what is recorded and seen now, nil where it may. Rules ask it
+// forbidden returns why an action must not be done now, by records and observations, or nil. Rules call forbidden
 // before they propose a step, and executors right before they act.
 func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
 	switch kind {
@@ -115,9 +115,9 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	return g.unsure(m)
 }
 
-// unsure returns why the voters that are left without one may be no majority, nil where they are: as many voters as a
-// majority takes were heard in the last second. A voter that has just died counts as alive for a while, and the vote of
-// a removed voter cannot be had back.
+// unsure returns why the rest of the voters may be no majority without a voter, or nil. A majority of the rest must
+// have been heard in the last second: a voter that has just died counts as alive for a while, and the vote of a
+// removed voter cannot be had back.
 func (g *group) unsure(without *member) *plan.Reason {
 	lately, silent := 0, (*member)(nil)
 	for i := range g.voters {

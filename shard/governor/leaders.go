@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleGovernor hands the meta shard, and so the governing, to another host where the own one does not belong to the
-// cluster. Where it is drained or stops, ruleLeaving does so, last of all.
+// ruleGovernor hands the meta shard, and so the governing, to a new host if the governor's own host does not belong
+// to the cluster. If the own host is drained or stops, ruleLeaving hands the meta shard over, last of all.
 func ruleGovernor(v View) (f finding) {
 	h := v.State.Host(v.Seen.Self)
 	g := newGroup(v, v.State.Shard(hosts.Meta))
@@ -24,7 +24,7 @@ func ruleGovernor(v View) (f finding) {
 	return f
 }
 
-// ruleWish hands over leaderships that an operator asked for.
+// ruleWish hands over leaderships by the wish of an operator.
 func ruleWish(v View) (f finding) {
 	for _, g := range groups(v) {
 		to := g.shard.Wish
@@ -72,7 +72,8 @@ func ruleLeaders(v View) (f finding) {
 	return f
 }
 
-// leaderCounts returns how many shards each host leads that may get leaderships somewhere, and those hosts by id.
+// leaderCounts returns the hosts that may get leaderships somewhere, with the number of shards they lead, and in the
+// order of the number and the id.
 func leaderCounts(all []*group) (counts map[shard.HostID]int, order []shard.HostID) {
 	counts = make(map[shard.HostID]int)
 	for _, g := range all {
@@ -94,7 +95,7 @@ func leaderCounts(all []*group) (counts map[shard.HostID]int, order []shard.Host
 	return counts, order
 }
 
-// fewest returns the voter of the group that may get its leadership and whose host leads the fewest shards.
+// fewest returns the voter that may get the group's leadership and whose host leads the fewest shards.
 func (g *group) fewest(counts map[shard.HostID]int, order []shard.HostID) *member {
 	for _, id := range order {
 		if m := g.voter(id); m != nil && g.mayLead(m) {

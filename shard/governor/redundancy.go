@@ -20,10 +20,10 @@ type Redundancy struct {
 // Alive reports whether a host was heard lately, or may be.
 func (s *Seen) Alive(id shard.HostID) bool { return s.mayLive(id) }
 
-// confirmMillis is how long a host may take to confirm that it is up to date, after it came or the governor did.
+// confirmMillis is how long a host may take to confirm that it is up to date, after the host or the governor came.
 const confirmMillis = 10_000
 
-// TakesPart reports whether a host confirms that it is up to date, or has had no time to.
+// TakesPart reports whether a host confirms that it is up to date, or has had no time to confirm.
 func TakesPart(v View, h *hosts.Host) bool {
 	since := h.Target.Since
 	if h.Online() {
@@ -33,7 +33,7 @@ func TakesPart(v View, h *hosts.Host) bool {
 	return h.ID == v.Seen.Self || v.Seen.freshFor(h.ID) > 0 || v.Now < since+confirmMillis
 }
 
-// Redundancies returns what each shard can lose, by what is recorded and seen.
+// Redundancies returns what each shard can lose, by records and observations.
 func Redundancies(v View) []Redundancy {
 	var list []Redundancy
 	for _, g := range groups(v) {

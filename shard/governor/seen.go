@@ -7,10 +7,10 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Seen is what the leader of the meta shard observes: facts that are in no log. Times are ages in milliseconds by the
-// leader's clock.
+// Seen has the observations of the meta shard's leader: facts that are in no log. Times are ages in milliseconds by
+// the leader's clock.
 type Seen struct {
-	// Self is the host of that leader, Began the shard time at which its term began.
+	// Self is the host of the leader, Began the shard time at the beginning of the leader's term.
 	Self  shard.HostID
 	Began uint64
 	Hosts []HostSeen
@@ -18,56 +18,58 @@ type Seen struct {
 	Shards []ShardSeen
 }
 
-// HostSeen is what Raft traffic says of a host.
+// HostSeen is a host by its Raft traffic.
 type HostSeen struct {
 	Host shard.HostID
-	// Tried is set once the leader has sent Raft messages to it. A host that it has not tried is not judged.
+	// Tried is set once the leader has sent Raft messages to the host. A host without tries is not judged.
 	Tried bool
-	// SilentFor is how long it has not been heard; where it never was, how long that has been tried.
+	// SilentFor is the time since the host was heard; for a host never heard, the time since the first try.
 	SilentFor uint64
-	// Unheard is set where nothing was heard of it since the leader leads: it may live or not, until it is heard or has
-	// been silent for too long.
+	// Unheard is set if nothing was heard of the host in the leader's term: the host may live or not, until it is
+	// heard or has been silent for too long.
 	Unheard bool
-	// StuckFor is how long it has taken none of the meta shard's entries although there were some; 0 where it goes on.
+	// StuckFor is how long the host has taken no entry of the meta shard although there were some; 0 while it takes
+	// entries.
 	StuckFor uint64
-	// FreshFor is how long its own barriers on the meta shard have succeeded without a gap, 0 where they do not.
-	// Barrier is how long ago the last that succeeded began.
+	// FreshFor is how long the host's own barriers on the meta shard have succeeded without a gap, 0 if the last has
+	// failed. Barrier is the time since the beginning of the last successful barrier.
 	FreshFor, Barrier uint64
-	// Full is set where its disk is nearly full: it takes no more of the log.
+	// Full is set if the disk of the host is nearly full: the host takes no more of the log.
 	Full bool
 }
 
-// ShardSeen is what the leader of a shard reports.
+// ShardSeen is the report of a shard's leader.
 type ShardSeen struct {
 	Shard hosts.ShardID
-	// Leader is 0 where none is known.
+	// Leader is 0 without a known leader.
 	Leader shard.HostID
-	// LedFor is how long it leads, Age how old the report is.
+	// LedFor is how long the leader leads, Age how old the report is.
 	LedFor, Age uint64
 	// Change numbers the membership, as read with a barrier.
 	Change   uint64
 	Replicas []ReplicaSeen
 }
 
-// ReplicaSeen is how far a replica is, by what it has acknowledged to the leader of its shard.
+// ReplicaSeen is how far a replica is, by its acknowledgements to the leader of its shard.
 type ReplicaSeen struct {
 	ID uint64
-	// Index is the last that it has acknowledged.
+	// Index is the last acknowledged index.
 	Index uint64
-	// BehindFor is for how much of the traffic it lags: how long ago the leader had committed no more than that.
+	// BehindFor is the time since the leader had committed no more than the replica has.
 	BehindFor uint64
-	// Percent is how much of a snapshot it has got, Rate in bytes a second; both 0 where it is sent none.
+	// Percent is the received part of a snapshot, Rate is in bytes a second; both are 0 while no snapshot is being
+	// sent.
 	Percent, Rate uint64
 }
 
 const (
-	// liveMillis is how long ago a host that counts as alive was heard.
+	// liveMillis is the longest silence of a host that counts as alive.
 	liveMillis = 2_000
-	// latelyMillis is how long ago one was heard that is needed once another is removed.
+	// latelyMillis is the longest silence of a voter that is needed after the removal of a voter.
 	latelyMillis = 1_000
 	// reportMillis is how old a report of a shard's leader may be.
 	reportMillis = 5_000
-	// behindMillis is how far a replica that is up to date may lag.
+	// behindMillis is the longest lag of a replica that counts as up to date.
 	behindMillis = 1_000
 	// lostMillis is after how long a learner that never catches up is removed, to begin anew.
 	lostMillis = 3600_000
@@ -105,13 +107,13 @@ func (s *ShardSeen) replica(id uint64) *ReplicaSeen {
 // live reports whether a host was heard lately.
 func (s *Seen) live(id shard.HostID) bool { return s.mayLive(id) && !s.unheard(id) }
 
-// mayLive reports whether a host was heard lately, or has not been tried for long enough to say that it was not.
+// mayLive reports whether a host was heard lately, or was not tried for long enough to count as silent.
 func (s *Seen) mayLive(id shard.HostID) bool {
 	h := s.host(id)
 	return id == s.Self || h != nil && h.Tried && h.SilentFor < liveMillis
 }
 
-// unheard reports whether it is not known yet whether a host lives.
+// unheard reports whether a host may be alive or dead, because it is not heard yet.
 func (s *Seen) unheard(id shard.HostID) bool {
 	h := s.host(id)
 	return id != s.Self && h != nil && h.Unheard && s.mayLive(id)
@@ -149,7 +151,7 @@ func (s *Seen) clone() *Seen {
 	return &c
 }
 
-// pass returns the observations after so many milliseconds in which each host goes on as it does.
+// pass returns the observations after some milliseconds in which every host goes on as before.
 func (s *Seen) pass(millis uint64) *Seen {
 	c := s.clone()
 	for i := range c.Hosts {

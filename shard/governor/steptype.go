@@ -11,7 +11,7 @@ var kindNames = map[plan.Kind]string{
 	KindFail: "fail", KindReach: "reach",
 }
 
-// KindName returns a kind of steps as people read it.
+// KindName returns the name of a kind of steps for people.
 func KindName(k plan.Kind) string { return kindNames[k] }
 
 // stepType says how the steps of one kind are judged.
@@ -27,7 +27,7 @@ func stepType(kind plan.Kind) plan.Type[*hosts.Records, *Seen, Action] {
 	}
 }
 
-// reached reports whether a step has reached what it is for, by what is recorded and seen.
+// reached reports whether a step has reached its goal, by records and observations.
 func reached(v View, kind plan.Kind, a *Action) bool {
 	switch kind {
 	case KindTransfer:
@@ -56,7 +56,7 @@ func reached(v View, kind plan.Kind, a *Action) bool {
 	return p == nil
 }
 
-// fits reports whether the records can take a step that is to be begun.
+// fits reports whether the records can take a new step.
 func fits(r *hosts.Records, pr *plan.Proposal[Action]) bool {
 	a := &pr.Payload
 	if kindNames[pr.Kind] == "" {
@@ -69,7 +69,7 @@ func fits(r *hosts.Records, pr *plan.Proposal[Action]) bool {
 		protocol.StatusSuccess
 }
 
-// allot puts on record what a step that begins takes up.
+// allot reserves in the records what a new step needs: the id of a replica, or the time of a transfer.
 func allot(at hosts.At, r *hosts.Records, kind plan.Kind, a *Action) {
 	switch kind {
 	case KindAdd:
@@ -79,8 +79,8 @@ func allot(at hosts.At, r *hosts.Records, kind plan.Kind, a *Action) {
 	}
 }
 
-// model does to the records and the observations what a step does where all goes well. The step may be one that is not
-// begun yet, so it is allotted here too.
+// model changes the records and the observations as a successful step does. The step may not have begun yet, so model
+// allots too.
 func model(at hosts.At, r *hosts.Records, seen *Seen, kind plan.Kind, a *Action) {
 	allot(at, r, kind, a)
 	switch kind {
@@ -114,7 +114,7 @@ func model(at hosts.At, r *hosts.Records, seen *Seen, kind plan.Kind, a *Action)
 	}
 }
 
-// caughtUp makes a learner that was added, and its host, up to date.
+// caughtUp makes an added learner, and its host, up to date.
 func (s *Seen) caughtUp(reports *ShardSeen, policy hosts.Policy, a *Action) {
 	reports.Replicas = append(reports.Replicas, ReplicaSeen{ID: a.Replica})
 	h := s.host(a.Host)

@@ -7,7 +7,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleLeaving hands over what hosts have that are drained or stop, and then brings hosts to the target Offline.
+// ruleLeaving hands over the votes and leaderships of hosts that are drained or stop, and then brings the hosts to
+// the target Offline.
 func ruleLeaving(v View) (f finding) {
 	all := groups(v)
 	for _, h := range v.State.Hosts() {
@@ -21,8 +22,9 @@ func ruleLeaving(v View) (f finding) {
 	return f
 }
 
-// leaveAll hands over what a host has, and reports whether the host is needed until that is done. The host that governs
-// hands over the meta shard last: the next one begins by asking all others what there is.
+// leaveAll hands over the votes and leaderships of a host, and reports whether the host is needed until then. The
+// governor's own host hands over the meta shard last, because the next governor begins by asking all hosts for their
+// state.
 func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 	if !v.Seen.live(h.ID) {
 		return v.Seen.unheard(h.ID)
@@ -38,14 +40,14 @@ func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 	return pending || last != nil && f.leave(last, h)
 }
 
-// leave hands over what a host that is heard has in a group, and reports whether the host is needed there until that is
-// done.
+// leave hands over the vote and the leadership of a heard host in a group, and reports whether the host is needed
+// until then.
 func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 	m := g.voter(h.ID)
 	if m == nil {
 		return false
 	}
-	must := h.Target.Reason == hosts.ReasonDrained // what stops does not wait for what is impossible
+	must := h.Target.Reason == hosts.ReasonDrained // a stopping host does not wait for the impossible
 	if g.unusable() != nil {
 		return must || g.unheard() != nil
 	}
@@ -63,8 +65,8 @@ func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 	return false
 }
 
-// replace takes the vote of a member that is alive and is to go: first another one votes, then it is removed. It
-// reports whether that is under way; where no learner can take the vote it is not.
+// replace takes the vote of a live member that is to go: first a learner gets a vote, then the member is removed. It
+// reports whether the exchange is under way; without a learner that can vote there is no exchange.
 func (f *finding) replace(g *group, m *member) bool {
 	stay := 0
 	for i := range g.voters {
@@ -84,7 +86,7 @@ func (f *finding) replace(g *group, m *member) bool {
 	return false
 }
 
-// keepsVote says that no other host can vote in the place of one that is away, and why none can.
+// keepsVote reports that no host can vote in the place of a voter that is away, and why.
 func (f *finding) keepsVote(g *group, m *member) {
 	r := g.reason(CodeNoSpare, m.name()+" keeps its vote while it is away, as no learner can have it", m)
 	r.Since = m.host.Target.Since
@@ -110,7 +112,7 @@ func (f *finding) promote(g *group, m *member) bool {
 	return f.propose(g.v, KindPromote, Action{Shard: g.shard.ID, Replica: m.ID, Host: m.Host, Change: g.shard.Change})
 }
 
-// remove proposes to remove a member; where it leads, to hand that over first.
+// remove proposes to remove a member; for a leader, to hand over the leadership first.
 func (f *finding) remove(g *group, m *member) bool {
 	if m.Role == hosts.RoleVoter && g.seen.Leader == m.Host && m.host != nil {
 		return f.handOver(g, m)
@@ -118,8 +120,8 @@ func (f *finding) remove(g *group, m *member) bool {
 	return f.propose(g.v, KindRemove, Action{Shard: g.shard.ID, Replica: m.ID, Host: m.Host, Change: g.shard.Change})
 }
 
-// ruleDead removes members of hosts that do not belong to the cluster, and voters that are away for too long where
-// another host can vote.
+// ruleDead removes members on hosts that do not belong to the cluster, and voters that are away for too long if a
+// different host can vote.
 func ruleDead(v View) (f finding) {
 	for _, g := range groups(v) {
 		if r := g.unusable(); r != nil {
@@ -146,8 +148,8 @@ func ruleDead(v View) (f finding) {
 	return f
 }
 
-// replaceDead removes a voter that is away for too long, where a learner can vote in its place, or where the others
-// tolerate more without it.
+// replaceDead removes a voter that is away for too long, if a learner can vote in its place, or if the group
+// tolerates more without the voter.
 func (f *finding) replaceDead(g *group, m *member) {
 	over, until := g.overdue(m)
 	switch {
@@ -156,15 +158,17 @@ func (f *finding) replaceDead(g *group, m *member) {
 		r := g.reason(CodeDeadVoter, m.name()+" is away and is replaced, where another can vote", m)
 		r.Since, r.Until = m.host.Target.Since, until
 		f.Reasons = append(f.Reasons, *r)
-	case len(g.voters)%2 == 1 && len(g.spares()) == 0: // of an even number it goes: one fewer must live to decide
+	// Without a spare a group of an odd number keeps the voter. Of an even number the voter goes all the same, as one
+	// fewer must live to decide.
+	case len(g.voters)%2 == 1 && len(g.spares()) == 0:
 		f.keepsVote(g, m)
 	default:
 		f.remove(g, m)
 	}
 }
 
-// ruleFew makes learners voters where there are too few voters. From an odd number it goes on to the next odd one: so
-// none is left with two voters that both are needed.
+// ruleFew makes learners voters if there are too few voters. From an odd number of voters ruleFew begins only with
+// enough learners for the wanted number, so that no group stays at two voters that are both needed.
 func ruleFew(v View) (f finding) {
 	for _, g := range groups(v) {
 		n := len(g.voters)
@@ -188,7 +192,7 @@ func ruleFew(v View) (f finding) {
 	return f
 }
 
-// farthest returns the member that is farthest from the voters; of equals that with the lowest id.
+// farthest returns the member farthest from the voters; of equals, the member with the lowest id.
 func (g *group) farthest(list []*member) *member {
 	var best *member
 	for _, m := range list {
@@ -207,7 +211,7 @@ func (g *group) most() int {
 	return g.wanted
 }
 
-// ruleExcess removes voters where there are too many. Their hosts get a learner in their place.
+// ruleExcess removes voters if there are too many. Their hosts get a learner in their place.
 func ruleExcess(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) > g.most() && g.unusable() == nil {
@@ -217,9 +221,9 @@ func ruleExcess(v View) (f finding) {
 	return f
 }
 
-// victim returns the voter to go, with one more voter where that is not nil: one that is away, then one that leaves,
-// then a cordoned one, then the one whose going leaves the voters farthest apart; of equals one that does not lead, and
-// the one with the highest id.
+// victim returns the voter to go, of the voters and the member with, unless nil. A voter that is away goes first,
+// then a leaving voter, then a cordoned voter, then the voter whose removal leaves the rest farthest apart. Of equals
+// a voter that does not lead goes, and then the voter with the highest id.
 func (g *group) victim(with *member) *member {
 	list := make([]*member, 0, len(g.voters)+1)
 	for i := range g.voters {
@@ -256,7 +260,7 @@ func before(a, b [5]int) bool {
 	return false
 }
 
-// ruleDomains makes a learner a voter where the voters come to be farther apart once the one too many is removed.
+// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter.
 func ruleDomains(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) != g.wanted || g.unusable() != nil || g.liveVoters(0) < len(g.voters) {

@@ -17,18 +17,18 @@ type Event uint8
 // The events.
 const (
 	EventJoin     Event = 1 + iota
-	EventTarget         // a host has another target
+	EventTarget         // a host got a new target
 	EventCurrent        // the governor has brought a host to its target
-	EventReplica        // a replica has another role
-	EventAlter          // a host has another address or domain, or was cordoned or uncordoned
+	EventReplica        // a replica got a new role
+	EventAlter          // a host got a new address or domain, or was cordoned or uncordoned
 	EventTransfer       // an operator wants a host to lead a shard
 	EventPolicy
 	EventToken
 	EventStep       // an operator has ended a step, or a delay after failures
-	EventGeneration // the cluster was made of the state of another one
-	EventAccess     // a principal got other rights, or lost some
+	EventGeneration // the cluster was made from the state of an old cluster
+	EventAccess     // a principal got or lost rights
 	EventBackup     // a client saves the state of a shard
-	EventAct        // a client has changed something that is not of hosts, and said why
+	EventAct        // a client has changed something beside hosts, with a reason
 	events
 )
 
@@ -39,17 +39,17 @@ var eventNames = [events]string{
 	EventBackup: "backup", EventAct: "act",
 }
 
-// String returns the event as people read it.
+// String returns the name of the event for people.
 func (e Event) String() string { return eventNames[e] }
 
-// Entry is one change, as the audit history has it.
+// Entry is one change in the audit history.
 type Entry struct {
 	Number uint64 // grows by one with each change
 	Event  Event
-	Host   shard.HostID // 0 for none
+	Host   shard.HostID // 0 for no host
 	Name   string       // of the host then
-	Text   string       // what was changed
-	By     string       // who asked for it: a principal, a host, or the governor
+	Text   string       // the change
+	By     string       // the author: a principal, a host, or the governor
 	Why    string
 	Since  uint64 // moment of shard time
 	Wall   uint64
@@ -84,29 +84,29 @@ func (r *Records) note(at At, event Event, h *Host, format string, args ...any) 
 	r.audit = append(r.audit, e)
 }
 
-// NoteStep writes down what an operator has done about a step of the plan.
+// NoteStep notes an operator's act on a step of the plan.
 func (r *Records) NoteStep(at At, what string) {
 	r.revision++
 	r.note(at, EventStep, nil, "%s", what)
 }
 
-// NoteAccess writes down a change of who may do what.
+// NoteAccess notes a change of rights.
 func (r *Records) NoteAccess(at At, what string) {
 	r.revision++
 	r.note(at, EventAccess, nil, "%s", what)
 }
 
-// NoteBackup writes down what has become of the state of a shard that a client saves from a host.
+// NoteBackup notes the progress of a client that saves the state of a shard from a host.
 func (r *Records) NoteBackup(at At, from shard.HostID, i Incarnation, what string) Answer {
 	return r.noteOf(at, EventBackup, from, i, what)
 }
 
-// NoteAct writes down what a client has changed through a host.
+// NoteAct notes a change that a client has made through a host.
 func (r *Records) NoteAct(at At, through shard.HostID, i Incarnation, what string) Answer {
 	return r.noteOf(at, EventAct, through, i, what)
 }
 
-// noteOf writes down what a host says was done through it.
+// noteOf notes a client's act by the report of a host.
 func (r *Records) noteOf(at At, event Event, from shard.HostID, i Incarnation, what string) Answer {
 	h := r.Host(from)
 	if h == nil || h.Incarnation != i {
@@ -120,8 +120,8 @@ func (r *Records) noteOf(at At, event Event, from shard.HostID, i Incarnation, w
 // LastAudit is the number of the newest entry.
 func (r *Records) LastAudit() uint64 { return r.lastAudit }
 
-// Audit returns the entries from a number on, as many as asked for at the most. They are to be read. Those that are no
-// longer kept are left out.
+// Audit returns the entries from a number on, at most the given number of entries. Callers must not write to the
+// list. Entries that are no longer kept are left out.
 func (r *Records) Audit(from uint64, most int) []Entry {
 	if len(r.audit) == 0 || most <= 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 var errIncarnation = errors.New("an incarnation is needed: 128 bits, not all zero")
 
-// Boot is what a host says of itself when its process starts.
+// Boot is the report of a host when its process starts.
 type Boot struct {
 	Host        shard.HostID
 	Incarnation Incarnation
@@ -22,16 +22,16 @@ type Boot struct {
 	Addresses   Addresses
 	Version     string
 	Level       level.Level
-	// Domain counts where the host has none on record: from then on operators alter it.
+	// Domain counts only for a host without a domain on record: after that, operators alter the domain.
 	Domain Domain
 }
 
-// leaversBoot is the level from which a host that is to be expelled is let in while it has replicas: they may be needed
-// for the majority that takes them from their shards.
+// leaversBoot is the level from which a host with the target Expelled may boot while it has replicas. The replicas
+// may be needed for the majority that removes them from their shards.
 var leaversBoot = rule("leavers-boot")
 
-// Boot takes a start of a host over: it is to be online from now on, drained or not. One that is to be expelled stays
-// so.
+// Boot records a start of a host and gives the host the target Online, even if it was drained. A host with the target
+// Expelled keeps its target.
 func (r *Records) Boot(at At, b Boot) Answer {
 	if err := cmp.Or(b.Addresses.check(), b.Domain.Check(),
 		host.CheckWord("the version", b.Version, 0, MaxVersion)); err != nil {
@@ -78,14 +78,14 @@ func (r *Records) Boot(at At, b Boot) Answer {
 	return Answer{Host: h.ID}
 }
 
-// isLeaving reports whether a host that says that it was started is to be expelled and has a replica still. One whose
-// addresses another host has by now is not waited for.
+// isLeaving reports whether a host that reports a start has the target Expelled and still has a replica. A host whose
+// addresses belong to a different host by now does not count.
 func (r *Records) isLeaving(h *Host, b *Boot) bool {
 	return h != nil && h.Incarnation == b.Incarnation && !h.Living() && r.Holds(h.ID) &&
 		r.checkAddresses(&b.Addresses, h) == nil
 }
 
-// identify refuses a host that is not what it says it is, or no longer belongs to the cluster.
+// identify refuses a host with a wrong incarnation, and an expelled host.
 func identify(h *Host, id shard.HostID, i Incarnation) Answer {
 	switch {
 	case h == nil:
@@ -99,7 +99,7 @@ func identify(h *Host, id shard.HostID, i Incarnation) Answer {
 	return Answer{}
 }
 
-// Return is said by a host that finds itself taken for failed and is not. It waits longer each time.
+// Return gives a host that is wrongly taken for failed the target Online. The host waits longer each time.
 func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) Answer {
 	h := r.Host(id)
 	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
@@ -118,7 +118,7 @@ func (r *Records) Return(at At, id shard.HostID, i Incarnation, epoch uint64) An
 	return Answer{Host: id}
 }
 
-// Shutdown is said by a host whose process is to stop.
+// Shutdown records that the process of a host is about to stop.
 func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, start Start) Answer {
 	h := r.Host(id)
 	if a := identify(h, id, i); a.Status != protocol.StatusSuccess {
@@ -131,7 +131,7 @@ func (r *Records) Shutdown(at At, id shard.HostID, i Incarnation, start Start) A
 	return Answer{Host: id}
 }
 
-// Rename gives a host other addresses while it runs.
+// Rename gives a host new addresses while it runs.
 func (r *Records) Rename(at At, id shard.HostID, i Incarnation, start Start, addresses Addresses) Answer {
 	if err := addresses.check(); err != nil {
 		return badRequest(err)
@@ -156,7 +156,7 @@ func (r *Records) Rename(at At, id shard.HostID, i Incarnation, start Start, add
 	return Answer{Host: id}
 }
 
-// checkAddresses checks that no other living host is reached where this one is.
+// checkAddresses checks that no living host except one has the addresses.
 func (r *Records) checkAddresses(a *Addresses, except *Host) error {
 	for _, h := range r.hosts {
 		if h != except && h.Living() && (h.Addresses.Raft == a.Raft || h.Addresses.Client == a.Client) {
@@ -167,8 +167,8 @@ func (r *Records) checkAddresses(a *Addresses, except *Host) error {
 	return nil
 }
 
-// Failed takes over that the governor has found a host silent or stuck. The term is that of the governor, the epoch
-// that of the target which the host had then.
+// Failed gives a silent or stuck host the target Offline, as the governor has decided. The term is the governor's
+// term, the epoch is the epoch of the host's target at the time of the decision.
 func (r *Records) Failed(at At, term uint64, id shard.HostID, epoch uint64, why Reason, text string) Answer {
 	h := r.Host(id)
 	switch {
@@ -199,8 +199,8 @@ func returnDelay(failures uint64) uint64 {
 	return min(uint64(returnMillis)<<failures, maxReturnMillis)
 }
 
-// Reach takes over that the governor has brought a host to its target: the term is that of the governor, variant and
-// epoch those of the target that it went by.
+// Reach makes the target of a host its current state, because the governor has brought the host there. The term is
+// the governor's term; variant and epoch are of the target that the governor has worked for.
 func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.HostState, epoch uint64) Answer {
 	h := r.Host(id)
 	switch {
@@ -228,8 +228,8 @@ func (r *Records) Reach(at At, term uint64, id shard.HostID, variant protocol.Ho
 	return Answer{Host: id}
 }
 
-// forgetExpelled forgets the expelled hosts with the lowest ids, where there are too many. The latest one stays, so
-// that no change of the list takes away what was changed last.
+// forgetExpelled forgets the expelled hosts with the lowest ids, if there are too many. The latest expelled host
+// stays, so that a change of the list never removes the host that was changed last.
 func (r *Records) forgetExpelled(latest shard.HostID) {
 	over := len(r.hosts) - r.living() - MaxExpelled
 	for i := 0; i < len(r.hosts) && over > 0; {

@@ -1,7 +1,8 @@
-// Package hosts has the records of the hosts of a cluster, and what commands do to them: who belongs to the cluster,
-// in which state each host is and is to be, which replicas it has, who may join, and what was changed by whom.
+// Package hosts has the records of the hosts of a cluster, and the commands on them: the hosts that belong to the
+// cluster, the state and the target of each host, its replicas, the tokens to join, and the history of all changes
+// with their authors.
 //
-// Start with Records. Each exported method that takes an At is a command: a pure function of the records, the time and
-// its arguments, which answers with a status and a text for people. A command that is refused changes nothing.
-// DESIGN.md has the rules, and what the meta machine does around them.
+// Start with Records. Each exported method with an argument At is a command: a pure function of the records, the time
+// and its arguments. The command answers with a status and a text for people. A refused command changes nothing.
+// DESIGN.md has the rules, and the part of the meta machine around the records.
 package hosts

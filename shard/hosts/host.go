@@ -14,17 +14,17 @@ type Reason uint8
 
 // The reasons.
 const (
-	ReasonBorn     Reason = 1 + iota // it was there when the cluster was born
-	ReasonJoined                     // it has joined, and has not booted
+	ReasonBorn     Reason = 1 + iota // the host was there at the birth of the cluster
+	ReasonJoined                     // the host has joined, and has not booted
 	ReasonStarted                    // its process has started
-	ReasonReturned                   // it found itself taken for failed, and is not
+	ReasonReturned                   // the host found itself taken for failed, and is not
 	ReasonShutdown                   // its process stops
-	ReasonDrained                    // an operator drained it
+	ReasonDrained                    // an operator drained the host
 	ReasonUndrained
-	ReasonSilent   // no Raft traffic came from it
-	ReasonStuck    // it answers, and does not go on
-	ReasonExpelled // an operator expelled it
-	ReasonReplaced // another host has joined in its place
+	ReasonSilent   // no Raft traffic came from the host
+	ReasonStuck    // the host answers, and makes no progress
+	ReasonExpelled // an operator expelled the host
+	ReasonReplaced // a new host has joined in its place
 	reasons
 )
 
@@ -34,58 +34,60 @@ var reasonNames = [reasons]string{
 	ReasonStuck: "stuck", ReasonExpelled: "expelled", ReasonReplaced: "replaced",
 }
 
-// String returns the reason as people read it.
+// String returns the name of the reason for people.
 func (r Reason) String() string { return reasonNames[r] }
 
 // Failed reports whether a host with this reason was taken for dead, and not stopped or drained on purpose.
 func (r Reason) Failed() bool { return r == ReasonSilent || r == ReasonStuck }
 
-// State is one of the two states of a host: the one that it is to have, or the one that the cluster has brought it to.
+// State is one of the two states of a host: the target, or the current state, to which the cluster has brought the
+// host.
 type State struct {
 	Variant protocol.HostState
-	// Epoch counts how often the host was to be online. A restart that was not noticed as a failure begins a new one,
-	// so that the current state differs from the target all the same.
+	// Epoch counts how often the host got the target Online. A restart that did not count as a failure begins a new
+	// epoch, so that the current state differs from the target even then.
 	Epoch  uint64
 	Reason Reason
 	Text   string
 	Since  uint64 // moment of shard time
-	Wall   uint64 // the wall clock of the host that proposed it, in milliseconds; for people
+	Wall   uint64 // the wall clock of the proposing host, in milliseconds; for people
 }
 
-// same reports whether two states are the same but for when and why.
+// same compares two states without their times and reasons.
 func (s *State) same(other *State) bool { return s.Variant == other.Variant && s.Epoch == other.Epoch }
 
-// Addresses are where a host is reached. They are no part of what it is.
+// Addresses are where a host is reached. They are no part of the host's identity.
 type Addresses struct {
-	Raft   string // by other hosts
+	Raft   string // for other hosts
 	Client string // by clients
-	Admin  string // its admin pages; may be empty
+	Admin  string // of its admin pages; may be empty
 }
 
-// Host is the record of one host. Records are replaced, never written to: one that a caller has stays as it is.
+// Host is the record of one host. Records are replaced, never written to: a record in a caller's hands stays as it
+// is.
 type Host struct {
 	ID          shard.HostID
 	Name        string
 	Incarnation Incarnation
-	Start       Start // the latest that it has reported
+	Start       Start // the latest reported start
 	Domain      Domain
 	Addresses   Addresses
 	Version     string
-	Level       level.Level // the highest that it can follow
+	Level       level.Level // the highest level that the host can follow
 	Current     State
 	Target      State
 	Cordoned    bool
 
-	// Failures counts how often in a row it was taken for failed; before ReturnAfter, in shard time, it does not
-	// return.
+	// Failures counts how often in a row the host was taken for failed. It does not return before ReturnAfter, in
+	// shard time.
 	Failures    uint64
 	ReturnAfter uint64
-	// Replaces is the host whose place it took, 0 for none.
+	// Replaces is the host whose place the host took, 0 for none.
 	Replaces shard.HostID
-	// Grace is the largest grace period that was in force when the host was expelled, in milliseconds; Bare is the
-	// moment from which on it had no replica after that, 0 where it has some.
+	// Grace is the largest grace period in force at the host's expulsion, in milliseconds. Bare is the moment from
+	// which on the expelled host had no replica, 0 while the host has a replica.
 	Grace, Bare uint64
-	// Changed is the revision of the records with which this one last changed.
+	// Changed is the revision of the records at the last change of the record.
 	Changed uint64
 }
 
@@ -116,7 +118,8 @@ func (a *Addresses) check() error {
 	return nil
 }
 
-// checkKeys checks that a domain has every key that a living host has: a host without would count as far from all.
+// checkKeys checks that a domain has every key of the living hosts' domains, because a host without a key would count
+// as far from all others.
 func (r *Records) checkKeys(d Domain, except *Host) error {
 	for _, h := range r.hosts {
 		if h == except || !h.Living() {

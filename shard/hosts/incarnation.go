@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Incarnation is drawn at random when a data directory is made. Zero stands for a host that was on record before hosts
-// had one, until it boots.
+// Incarnation is drawn at random when a data directory is made. Zero is for a host from before the incarnations,
+// until the host boots.
 type Incarnation [16]byte
 
-// String returns the incarnation as the tools show it: 32 hexadecimal digits.
+// String returns the incarnation as tools show it: 32 hexadecimal digits.
 func (i Incarnation) String() string { return hex.EncodeToString(i[:]) }
 
 // MarshalText implements encoding.TextMarshaler.
 func (i Incarnation) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler. It accepts what MarshalText returns, and nothing else.
+// UnmarshalText implements encoding.TextUnmarshaler. It accepts only the form of MarshalText.
 func (i *Incarnation) UnmarshalText(text []byte) error {
 	var read Incarnation
 	if len(text) != 2*len(read) {
@@ -31,15 +31,15 @@ func (i *Incarnation) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Start is one start of a host's process. Its data directory counts them, durably; the draw is 64 random bits of the
-// process, so that two processes which were started from copies of one directory differ.
+// Start is one start of a host's process. The data directory counts the starts, durably. The draw is 64 random bits
+// of the process, so that two processes from copies of one directory differ.
 type Start struct {
 	Number uint64 `json:"number"`
 	Draw   uint64 `json:"draw"`
 }
 
-// IsCopy reports whether a host at this start runs on an older copy of its data directory, when the newest start that
-// was seen of its incarnation is another one.
+// IsCopy reports whether a host at the start runs on an older copy of its data directory. newest is the newest known
+// start of the same incarnation.
 func (s Start) IsCopy(newest Start) bool {
 	return s.Number < newest.Number || s.Number == newest.Number && s.Draw != newest.Draw
 }

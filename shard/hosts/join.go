@@ -11,11 +11,11 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Founder is a host that is there when a cluster is born.
+// Founder is a host at the birth of a cluster.
 type Founder struct {
 	ID          shard.HostID
 	Name        string
-	Incarnation Incarnation // zero where the host was on record before hosts had one
+	Incarnation Incarnation // zero for a host from before the incarnations
 	Addresses   Addresses
 	Version     string
 	Level       level.Level
@@ -88,20 +88,20 @@ type Join struct {
 	Domain      Domain
 	Version     string
 	Level       level.Level
-	// Replace names the living host whose place it takes, empty for none. Of the newcomer's own name there may be no
-	// other.
+	// Replace names the living host whose place the host takes, empty for none. No other living host may have the
+	// name of the newcomer.
 	Replace string
-	// Token is the id of the join token by which it has shown that it may; Trusted says that a certificate has shown
-	// it, or that the cluster asks for neither.
+	// Token is the id of the join token that the host has proved to know. Trusted says that a certificate has proved
+	// the host's right to join, or that the cluster asks for no proof.
 	Token   string
 	Trusted bool
-	// Heard says that the leader that proposes the command hears the host that is to be replaced; Grace is the largest
-	// grace period in force, in milliseconds.
+	// Heard says that the proposing leader hears the host to be replaced. Grace is the largest grace period in force,
+	// in milliseconds.
 	Heard bool
 	Grace uint64
 }
 
-// Join puts a host on record, offline until it boots. Joining again with the same incarnation has the same answer.
+// Join puts a host on record, offline until it boots. A repeated join with the same incarnation gets the same answer.
 func (r *Records) Join(at At, j Join) Answer {
 	if err := j.check(); err != nil {
 		return badRequest(err)
@@ -148,7 +148,7 @@ func (j *Join) check() error {
 	return nil
 }
 
-// rejoin answers a join of an incarnation that is on record.
+// rejoin answers a join of an incarnation on record.
 func rejoin(h *Host, j *Join) Answer {
 	a := Answer{Host: h.ID, Existed: true}
 	switch {
@@ -163,7 +163,7 @@ func rejoin(h *Host, j *Join) Answer {
 	return a
 }
 
-// replaced returns the host whose place a newcomer takes, nil where it takes none.
+// replaced returns the host whose place a newcomer takes, or nil.
 func (r *Records) replaced(j *Join) (*Host, Answer) {
 	if j.Replace == "" {
 		return nil, Answer{}
@@ -183,7 +183,7 @@ func (r *Records) replaced(j *Join) (*Host, Answer) {
 	return old, Answer{}
 }
 
-// checkJoin holds a newcomer against those that are there, but for the host whose place it takes.
+// checkJoin checks a newcomer against the hosts of the cluster, except the replaced host.
 func (r *Records) checkJoin(at At, next, old *Host) Answer {
 	if other := r.Named(next.Name); other != nil && other != old {
 		return refuse(protocol.StatusAlreadyExists,

@@ -2,15 +2,15 @@ package hosts
 
 // The limits of the records. Every replica must agree on them, so they are constants.
 const (
-	// MaxHosts is how many hosts a cluster has that are not expelled: each has a copy of every shard.
+	// MaxHosts is the most hosts of a cluster, without expelled hosts: each host has a copy of every shard.
 	MaxHosts = 9
-	// MaxExpelled is how many expelled hosts are remembered. Beyond it the one with the lowest id is forgotten, of
-	// those before the latest: it is then refused as unknown.
+	// MaxExpelled is how many expelled hosts are remembered. If there are more, the host with the lowest id is
+	// forgotten, except the latest expelled host. A forgotten host is refused as unknown.
 	MaxExpelled = 1000
-	// FirstReplica is the first id that is given to a replica. Those of a birth have the ids of their hosts.
+	// FirstReplica is the first id for a new replica. The replicas of a birth have the ids of their hosts.
 	FirstReplica = 1024
-	// MaxShards is how many shards there are, the meta shard among them; MaxReplicas is how many records of replicas
-	// one of them has.
+	// MaxShards is the most shards of a cluster, with the meta shard among them; MaxReplicas is the most records of
+	// replicas that one shard may have.
 	MaxShards   = 257
 	MaxReplicas = 64
 	// MaxName, MaxAddress, MaxVersion and MaxText are the longest name, address, version, and text for people, in
@@ -19,7 +19,7 @@ const (
 	MaxAddress = 512
 	MaxVersion = 64
 	MaxText    = 256
-	// MaxTokens is how many join tokens there are at once, MaxTokenID the longest id of one, in bytes.
+	// MaxTokens is the most join tokens at once, MaxTokenID the longest id of a token, in bytes.
 	MaxTokens  = 64
 	MaxTokenID = 64
 	// MaxTokenMillis is how long a join token is good for at the most.
@@ -28,8 +28,8 @@ const (
 	MaxAudit = 10_000
 )
 
-// The back-off after which a host that was silent may be online again, in milliseconds. It doubles with each failure,
-// and begins anew for a host that was online for HealthyMillis.
+// The back-off after which a silent host may be online again, in milliseconds. The back-off doubles with each
+// failure, and begins anew after the host was online for HealthyMillis.
 const (
 	returnMillis    = 300
 	maxReturnMillis = 10 * 60 * 1000

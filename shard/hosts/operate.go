@@ -61,7 +61,7 @@ func (r *Records) Cordon(at At, ref string, cordoned bool) Answer {
 	return Answer{Host: h.ID}
 }
 
-// Alter gives a host another failure domain.
+// Alter changes the failure domain of a host.
 func (r *Records) Alter(at At, ref string, d Domain) Answer {
 	if err := d.Check(); err != nil {
 		return badRequest(err)
@@ -83,7 +83,7 @@ func (r *Records) Alter(at At, ref string, d Domain) Answer {
 	return Answer{Host: h.ID}
 }
 
-// operated finds the living host that an operator names.
+// operated finds the living host of an operator's command.
 func (r *Records) operated(ref string) (*Host, Answer) {
 	h, a := r.find(ref)
 	if h != nil && !h.Living() {
@@ -92,8 +92,8 @@ func (r *Records) operated(ref string) (*Host, Answer) {
 	return h, a
 }
 
-// Expel makes a host leave for ever. One that is not offline needs force. The grace period is the largest in force, in
-// milliseconds.
+// Expel makes a host leave for ever. A host that is not offline needs force. The grace period is the largest in
+// force, in milliseconds.
 func (r *Records) Expel(at At, ref string, force bool, grace uint64) Answer {
 	h, a := r.find(ref)
 	if h == nil {
@@ -136,8 +136,8 @@ func (r *Records) expel(at At, h *Host, why Reason, grace uint64) {
 	r.noteBare(at)
 }
 
-// Replace makes one host take the place of another that is gone: the old one is expelled. Heard says that the leader
-// that proposes the command hears the old one.
+// Replace gives a host the place of a host that is gone, and expels the old host. Heard says that the proposing
+// leader hears the old host.
 func (r *Records) Replace(at At, old, by string, heard bool, grace uint64) Answer {
 	h, a := r.find(old)
 	if h == nil {

@@ -6,13 +6,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Policy is what operators ask of the governor. Times are in milliseconds.
+// Policy has the settings of the governor by operators. Times are in milliseconds.
 type Policy struct {
-	// Voters is how many replicas of a shard vote: 1, 3 or 5, where there are as many hosts. 0 chooses by their number.
+	// Voters is how many replicas of a shard vote: 1, 3 or 5, if there are enough hosts. 0 chooses by the number of
+	// hosts.
 	Voters uint64
 	// OfflineAfter is how long a host is silent before it counts as failed.
 	OfflineAfter uint64
-	// ReplaceAfter is how long a failed voter keeps its vote while another could have it; 0 is for ever.
+	// ReplaceAfter is how long a failed voter keeps its vote while a learner could have the vote; 0 is for ever.
 	ReplaceAfter uint64
 	// StableFor is how long a learner must have been up to date before it votes.
 	StableFor uint64
@@ -56,8 +57,8 @@ func (p *Policy) check() error {
 	return nil
 }
 
-// SetPolicy puts another policy in force. The one that it was made from is named, so that of two changes at once none
-// is lost.
+// SetPolicy puts a new policy in force. The command names the policy that the new policy was made from, so that no
+// change is lost if two are made at once.
 func (r *Records) SetPolicy(at At, from, to Policy) Answer {
 	if err := to.check(); err != nil {
 		return badRequest(err)

@@ -13,13 +13,13 @@ func Majority(voters int) int { return voters/2 + 1 }
 type absence uint8
 
 const (
-	absenceDrained absence = iota // it keeps its votes where no other host can take them
-	absenceLeaving                // it runs, and helps to remove its own votes
-	absenceDead                   // its votes are removed by the others alone
+	absenceDrained absence = iota // the host keeps its votes if no other host can take them
+	absenceLeaving                // the host runs, and helps to remove its own votes
+	absenceDead                   // the rest of the voters removes the host's votes
 )
 
-// without returns why the cluster could not go on without a host, empty where it could. It goes by targets alone: who
-// is really heard is for the governor, which checks each step again.
+// without returns the reason why the cluster could not go on without a host, or an empty text. It goes by targets
+// alone: the governor knows which hosts are really heard, and checks each step again.
 func (r *Records) without(h *Host, how absence) string {
 	for _, s := range r.shards {
 		voters, others, spares := 0, 0, 0
@@ -45,7 +45,7 @@ func (r *Records) without(h *Host, how absence) string {
 	return ""
 }
 
-// enough reports whether a shard goes on with so many other voters that are to be online.
+// enough reports whether a shard goes on with a number of other voters with the target Online.
 func enough(how absence, voters, others, spares int) bool {
 	if how == absenceDead {
 		return others >= Majority(voters)
@@ -63,7 +63,7 @@ func count(is bool) int {
 	return 0
 }
 
-// isLast reports whether no other host than this one belongs to the cluster.
+// isLast reports whether the host is the last host of the cluster.
 func (r *Records) isLast(id shard.HostID) bool {
 	for _, h := range r.hosts {
 		if h.Living() && h.ID != id {

@@ -13,12 +13,12 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Records are all that a cluster knows of its hosts.
+// Records are the knowledge of a cluster about its hosts.
 type Records struct {
 	cluster    string // its id
 	generation Generation
 	policy     Policy
-	hosts      []*Host  // by id, those that are expelled included
+	hosts      []*Host  // by id, with the expelled hosts
 	shards     []*Shard // by id, the meta shard first
 	tokens     []*Token // by id
 	audit      []Entry  // by number
@@ -30,7 +30,7 @@ type Records struct {
 	revision    uint64
 }
 
-// rules are the names of all rules that came after the records themselves.
+// rules are the names of all rules younger than the records themselves.
 var rules []string
 
 // rule returns the level from which a rule holds.
@@ -46,17 +46,17 @@ type At struct {
 	Wall uint64 // milliseconds; for people
 	// Level is the feature level of the cluster.
 	Level level.Level
-	// By is who asked, Why is the reason that was given.
+	// By is the author, Why is the given reason.
 	By, Why string
 }
 
-// Answer is what a command comes to.
+// Answer is the answer to a command.
 type Answer struct {
 	Status protocol.Status
-	Text   string // for people: what was wrong, and what to do instead
-	// Host is the host that the command is about.
+	Text   string // for people: the error, and what to do instead
+	// Host is the subject of the command.
 	Host shard.HostID
-	// Existed is set where the command changed nothing because it is so already.
+	// Existed is set if the command changed nothing because the wanted state was there already.
 	Existed bool
 }
 
@@ -66,7 +66,7 @@ func refuse(status protocol.Status, format string, args ...any) Answer {
 
 func badRequest(err error) Answer { return refuse(protocol.StatusBadRequest, "%v", err) }
 
-// forbid is for what the state does not allow.
+// forbid is for commands that the state does not allow.
 func forbid(format string, args ...any) Answer {
 	return refuse(protocol.StatusPreconditionFailed, format, args...)
 }
@@ -80,7 +80,7 @@ func New(cluster string, data []ShardID) *Records {
 	return r
 }
 
-// Clone returns a copy that can be changed by itself. Its cost is that of the lists.
+// Clone returns a copy that can be changed by itself, at the cost of copying the lists.
 func (r *Records) Clone() *Records {
 	c := *r
 	c.hosts, c.shards, c.tokens = slices.Clone(r.hosts), slices.Clone(r.shards), slices.Clone(r.tokens)
@@ -88,17 +88,17 @@ func (r *Records) Clone() *Records {
 	return &c
 }
 
-// Generation distinguishes a cluster from the one that it was made of by a recovery: hosts of one refuse those of
-// another. It is all zero until the first recovery.
+// Generation distinguishes a recovered cluster from the cluster whose state it was made from: the hosts of each
+// refuse the hosts of the other. The generation is all zero until the first recovery.
 type Generation struct {
 	Number uint64 // one more with each recovery
 	Draw   [16]byte
 }
 
-// Generation returns the one that the cluster is in.
+// Generation returns the generation of the cluster.
 func (r *Records) Generation() Generation { return r.generation }
 
-// BeginGeneration puts the cluster into another generation.
+// BeginGeneration puts the cluster into a new generation.
 func (r *Records) BeginGeneration(g Generation) {
 	if g != r.generation {
 		r.generation = g
@@ -112,17 +112,17 @@ func (r *Records) Cluster() string { return r.cluster }
 // Revision grows with every command that changes anything.
 func (r *Records) Revision() uint64 { return r.revision }
 
-// ContinueFrom raises the revision to one that records of before these have had: all that changes from now on has a
-// later one.
+// ContinueFrom raises the revision to a number that earlier records have reached: all later changes get higher
+// revisions.
 func (r *Records) ContinueFrom(revision uint64) { r.revision = max(r.revision, revision) }
 
-// Policy is what operators have asked for.
+// Policy returns the policy by operators.
 func (r *Records) Policy() Policy { return r.policy }
 
-// Hosts are all hosts by id, those that are expelled included. They are to be read.
+// Hosts are all hosts by id, with the expelled hosts. Callers must not write to the list.
 func (r *Records) Hosts() []*Host { return r.hosts }
 
-// Host returns the host of an id, nil where there is none.
+// Host returns the host of an id, or nil.
 func (r *Records) Host(id shard.HostID) *Host {
 	if i, ok := r.hostIndex(id); ok {
 		return r.hosts[i]
@@ -130,14 +130,14 @@ func (r *Records) Host(id shard.HostID) *Host {
 	return nil
 }
 
-// LastHost is the last id that a host was given.
+// LastHost is the last id given to a host.
 func (r *Records) LastHost() shard.HostID { return r.lastHost }
 
 func (r *Records) hostIndex(id shard.HostID) (int, bool) {
 	return slices.BinarySearchFunc(r.hosts, id, func(h *Host, id shard.HostID) int { return cmp.Compare(h.ID, id) })
 }
 
-// Named returns the living host of a name, nil where there is none.
+// Named returns the living host of a name, or nil.
 func (r *Records) Named(name string) *Host {
 	for _, h := range r.hosts {
 		if h.Name == name && h.Living() {
@@ -147,7 +147,7 @@ func (r *Records) Named(name string) *Host {
 	return nil
 }
 
-// Incarnated returns the host of an incarnation, expelled or not, nil where there is none.
+// Incarnated returns the host of an incarnation, expelled or not, or nil.
 func (r *Records) Incarnated(i Incarnation) *Host {
 	for _, h := range r.hosts {
 		if h.Incarnation == i && i != (Incarnation{}) {
@@ -157,7 +157,7 @@ func (r *Records) Incarnated(i Incarnation) *Host {
 	return nil
 }
 
-// find returns what an operator names: a living host by its name, or any by its id.
+// find returns the host of an operator's command: a living host by its name, or any host by its id.
 func (r *Records) find(ref string) (*Host, Answer) {
 	if h := r.Named(ref); h != nil {
 		return h, Answer{}
@@ -181,7 +181,7 @@ func (r *Records) living() int {
 	return n
 }
 
-// put replaces the record of a host, or adds it.
+// put replaces the record of a host, or adds a record.
 func (r *Records) put(h *Host) {
 	r.revision++
 	h.Changed = r.revision
@@ -194,7 +194,7 @@ func (r *Records) put(h *Host) {
 	r.lastHost = max(r.lastHost, h.ID)
 }
 
-// aim gives a host another target. A target of Online begins a new epoch.
+// aim gives a host a new target. A target of Online begins a new epoch.
 func (r *Records) aim(at At, h *Host, variant protocol.HostState, why Reason, text string) {
 	next := *h
 	epoch := h.Target.Epoch

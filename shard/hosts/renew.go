@@ -10,19 +10,21 @@ import (
 // replicaJump is by how much the ids of replicas jump.
 const replicaJump = 1 << 20
 
-// Renewal says which cluster is made of the records of another one: of a backup, or of what was left of it.
+// Renewal says how the records of a new cluster are made from the records of an old cluster: from a backup, or from
+// the hosts that are left after the loss of a majority.
 type Renewal struct {
 	Generation Generation
 	Cluster    string    // its id
 	Data       []ShardID // its data shards
-	// First is its first host. The id is given to it here.
+	// First is the first host of the new cluster. Renewed gives the host its id.
 	First Founder
-	// Jump is by how much counters grow, over all numbers that may have been given after that state.
+	// Jump is by how much counters grow, over all numbers that may have been given since the state was written.
 	Jump uint64
 }
 
-// Renewed returns the records of the new cluster, and changes nothing. It has one host, with a vote in every shard. All
-// others are expelled: they have data of before. Policy and audit history stay, join tokens do not.
+// Renewed returns the records of the new cluster, and changes nothing in r. The new cluster has one host, with a vote
+// in every shard. All old hosts are expelled, because they have the data of the old cluster. Policy and audit history
+// stay, join tokens do not.
 func (r *Records) Renewed(at At, n Renewal) (*Records, error) {
 	next := New(n.Cluster, n.Data)
 	next.generation, next.policy = n.Generation, r.policy
@@ -48,7 +50,7 @@ func (r *Records) Renewed(at At, n Renewal) (*Records, error) {
 	return next, nil
 }
 
-// expelledFrom returns the record of a host that stays behind.
+// expelledFrom returns the record of an old host, as expelled.
 func expelledFrom(at At, h *Host) *Host {
 	gone := State{Variant: protocol.HostExpelled, Epoch: h.Target.Epoch, Reason: ReasonExpelled,
 		Text: "its cluster was restored without it", Since: clock.Moment(at.Now), Wall: at.Wall}

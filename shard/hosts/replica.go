@@ -17,7 +17,7 @@ type ShardID uint64
 // Meta is the meta shard. Data shards count from 1.
 const Meta ShardID = 0
 
-// Role is what a replica is in its shard, by the membership that was last read. Package protocol/host declares roles.
+// Role is the role of a replica in its shard, by the last membership read. Package protocol/host declares roles.
 type Role = host.Role
 
 // The roles.
@@ -28,36 +28,37 @@ const (
 	RoleRemoved = host.Removed
 )
 
-// Replica is one replica of a shard. Its id is never given twice. From FirstReplica on it says nothing of its host.
+// Replica is one replica of a shard. The id is never given twice. From FirstReplica on the id is independent of the
+// host.
 type Replica struct {
 	ID   uint64
-	Host shard.HostID // 0 where the membership has a replica that no record has
+	Host shard.HostID // 0 for a replica of the membership without a record
 	Role Role
-	// Joined is set for a replica that was added as a learner: it is started as a learner for all of its time, also
-	// once it votes. Those of a birth never are.
+	// Joined is set for a replica that was added as a learner: its host always starts it as a learner, even after it
+	// has got a vote. The replicas of a birth never have Joined set.
 	Joined bool
-	Since  uint64 // moment from which on it has its role
-	// Change is the change of the membership after which it was to be added.
+	Since  uint64 // moment from which on the replica has its role
+	// Change is the number of the membership that the replica was to be added to.
 	Change uint64
 }
 
 // Member reports whether the replica is in its shard's membership.
 func (r *Replica) Member() bool { return r.Role == RoleLearner || r.Role == RoleVoter }
 
-// Shard is what is known of the replicas of a shard. As with hosts, it is replaced and never written to.
+// Shard is the record of the replicas of a shard. As with hosts, a record is replaced and never written to.
 type Shard struct {
 	ID ShardID
-	// Change numbers the membership that was last read from the engine.
+	// Change numbers the last membership read from the engine.
 	Change   uint64
 	Replicas []Replica // by id
-	// Wish is the host that an operator wants to lead, 0 for none, until WishUntil in shard time.
+	// Wish is the host that an operator wants as the leader, 0 for none, until WishUntil in shard time.
 	Wish      shard.HostID
 	WishUntil uint64
 	// Transferred is the moment of the last transfer that the governor began, 0 for none.
 	Transferred uint64
 }
 
-// Replica returns the replica of an id, nil where there is none.
+// Replica returns the replica of an id, or nil.
 func (s *Shard) Replica(id uint64) *Replica {
 	for i := range s.Replicas {
 		if s.Replicas[i].ID == id {
@@ -67,7 +68,8 @@ func (s *Shard) Replica(id uint64) *Replica {
 	return nil
 }
 
-// On returns the replica that a host has or is to have: a member before one that is not. It is nil where there is none.
+// On returns the replica of a host, or nil: a member first, then a removed replica, then a replica that is still to
+// be added.
 func (s *Shard) On(host shard.HostID) *Replica {
 	var best *Replica
 	for i := range s.Replicas {
@@ -90,10 +92,10 @@ func (s *Shard) Voters() int {
 	return n
 }
 
-// Shards are all shards by id. They are to be read.
+// Shards are all shards by id. Callers must not write to the list.
 func (r *Records) Shards() []*Shard { return r.shards }
 
-// Shard returns the shard of an id, nil where there is none.
+// Shard returns the shard of an id, or nil.
 func (r *Records) Shard(id ShardID) *Shard {
 	if i, ok := r.shardIndex(id); ok {
 		return r.shards[i]
@@ -118,11 +120,11 @@ func (r *Records) edit(id ShardID) *Shard {
 	return &next
 }
 
-// NextReplica is the id that the next replica gets.
+// NextReplica is the id of the next replica.
 func (r *Records) NextReplica() uint64 { return r.lastReplica + 1 }
 
-// Allocate gives a replica of a shard on a host its id, before it is added to the membership with the number change.
-// The id is that of NextReplica, or of a replica of that host that was allocated and never added.
+// Allocate gives a replica of a shard on a host its id, before the replica is added to the membership with the number
+// change. The id is NextReplica, or the id of a replica of the same host that was allocated and never added.
 func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change uint64) Answer {
 	s, h := r.Shard(id), r.Host(host)
 	if s == nil || h == nil || !h.Living() {
@@ -149,19 +151,20 @@ func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change
 	return Answer{Host: host}
 }
 
-// Transferred notes that the governor begins to hand over the leadership of a shard. What an operator wished is over.
+// Transferred notes that the governor begins to hand over the leadership of a shard. An operator's wish is over then.
 func (r *Records) Transferred(at At, id ShardID) {
 	s := r.edit(id)
 	s.Wish, s.WishUntil, s.Transferred = 0, 0, clock.Moment(at.Now)
 }
 
-// Member is a replica in a membership, as the engine has it.
+// Member is a replica in a membership of the engine.
 type Member struct {
 	Replica uint64
 	Role    Role // RoleLearner or RoleVoter
 }
 
-// Known takes over the membership of a shard that its leader has read with a barrier. The term is that of the governor.
+// Known records the membership of a shard, which the shard's leader has read with a barrier. The term is the
+// governor's term.
 func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members []Member) Answer {
 	s := r.Shard(id)
 	switch {
@@ -194,7 +197,7 @@ func orderly(members []Member) bool {
 	return true
 }
 
-// agrees reports whether the records have exactly these members.
+// agrees reports whether the records have exactly the members.
 func (s *Shard) agrees(members []Member) bool {
 	var own []Member
 	for i := range s.Replicas {
@@ -226,7 +229,7 @@ func (r *Records) takeOver(at At, s *Shard, change uint64, members []Member) {
 	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool { return r.forgotten(s, &p) })
 }
 
-// ofBirth returns the host of a replica that no record has: those of a birth have the ids of their hosts.
+// ofBirth returns the host of a replica without a record: the replicas of a birth have the ids of their hosts.
 func (r *Records) ofBirth(replica uint64) shard.HostID {
 	if h := r.Host(shard.HostID(replica)); h != nil && replica < FirstReplica {
 		return h.ID
@@ -242,14 +245,14 @@ func (r *Records) assign(at At, s *Shard, p *Replica, role Role) {
 	r.note(at, EventReplica, r.Host(p.Host), "replica %d of shard %d: %s", p.ID, s.ID, role)
 }
 
-// forgotten reports whether the record of a replica has no further use: it was allocated and can no longer be added, or
-// it was removed, and its host is gone for good.
+// forgotten reports whether the record of a replica has no further use: the replica was allocated and can no longer
+// be added, or was removed, and its host is gone for good.
 func (r *Records) forgotten(s *Shard, p *Replica) bool {
 	h := r.Host(p.Host)
 	return p.Role == RoleNone && p.Change < s.Change || p.Role == RoleRemoved && (h == nil || !h.Living())
 }
 
-// Cleared notes that a host has removed the data of a replica that is no member any more.
+// Cleared notes that a host has removed the data of a removed replica.
 func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answer {
 	s := r.Shard(id)
 	if s == nil {
@@ -270,8 +273,8 @@ func (r *Records) Cleared(_ At, id ShardID, replica uint64, i Incarnation) Answe
 	return Answer{}
 }
 
-// noteBare notes from when on the hosts that are to be expelled have no replica. One that was being added meanwhile may
-// come late.
+// noteBare notes the moment from which on a host with the target Expelled has no replica. A replica in the process of
+// being added may come late, and then the moment is cleared.
 func (r *Records) noteBare(at At) {
 	for _, h := range r.hosts {
 		if holds := r.Holds(h.ID); !h.Living() && holds == (h.Bare != 0) {
@@ -294,7 +297,7 @@ func (r *Records) Holds(host shard.HostID) bool {
 // Position is how far a replica has the log of its shard: the term of the replica, and the last entry.
 type Position struct{ Shard, Replica, Term, Last uint64 }
 
-// MarshalText implements encoding.TextMarshaler: there may be thousands in a record.
+// MarshalText implements encoding.TextMarshaler: a record may have thousands of positions.
 func (p Position) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "shard %d replica %d term %d last %d", p.Shard, p.Replica, p.Term, p.Last), nil
 }
@@ -308,18 +311,18 @@ func (p *Position) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Behind reports whether a replica that says p lacks something of what it has confirmed.
+// Behind reports whether a replica at p lacks a part of the log that it has confirmed.
 func (p Position) Behind(confirmed Position) bool {
 	return p.Term < confirmed.Term || p.Last < confirmed.Last
 }
 
-// LogEnd is up to where the log of a host is durable: a place in its files. It never moves back.
+// LogEnd is the durable end of a host's log: a place in its files, which never moves back.
 type LogEnd struct {
 	Segment uint64 `json:"segment"`
 	Offset  int64  `json:"offset"`
 }
 
-// Before reports whether a log that ends here lacks something of one that ends there.
+// Before reports whether a log with the end e lacks a part of a log with the end least.
 func (e LogEnd) Before(least LogEnd) bool {
 	return e.Segment < least.Segment || e.Segment == least.Segment && e.Offset < least.Offset
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// formNumber is what saved bytes begin with.
+// formNumber is the first number of saved bytes.
 const formNumber = 1
 
 const (
@@ -25,7 +25,7 @@ func (r *Records) Save(dst []byte) []byte {
 	return c.Data()
 }
 
-// Load makes records from what was saved.
+// Load makes records from saved bytes.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
 	if err := form.Newer(src, formNumber); err != nil {
@@ -128,8 +128,8 @@ func (e *Entry) code(c *form.Coder) {
 	c.Text(&e.Why, MaxText)
 }
 
-// check holds what was read against what the rest of the package relies on: no bytes, however wrong, make records that
-// break later.
+// check checks everything that the rest of the package relies on: no bytes, however wrong, make records that break
+// later.
 func (r *Records) check(c *form.Coder) {
 	const end = 1 << 60 // a counter that starts anew would give a number twice
 	c.Must(r.lastHost < end && r.lastReplica < end && r.lastAudit < end && r.revision < end, "a counter is too high")
@@ -161,7 +161,7 @@ func (r *Records) check(c *form.Coder) {
 	r.checkAudit(c)
 }
 
-// checkAudit checks that no entry is missing: numbers jump only where another cluster began.
+// checkAudit checks that no entry is missing: numbers jump only at the beginning of a new cluster.
 func (r *Records) checkAudit(c *form.Coder) {
 	last, jumps := uint64(0), false
 	for i := range r.audit {

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// release is what is compared of a version: its first two numbers.
+// release is the compared part of a version: its first two numbers.
 type release struct{ major, minor int }
 
-// parseRelease reads "v1.4.2" and "1.4". A version without two numbers, as that of a build of no release, is none.
+// parseRelease reads "v1.4.2" and "1.4". A version without two numbers, such as of a build between releases, is no
+// release.
 func parseRelease(version string) (release, bool) {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	if len(parts) < 2 {
@@ -23,8 +24,8 @@ func parseRelease(version string) (release, bool) {
 	return release{major, minor}, err == nil
 }
 
-// checkVersion checks that with a host of this version no more than two minor versions, one after the other, are in the
-// cluster. The record except is not looked at: it is that of the host itself, or of one whose place it takes.
+// checkVersion checks that, with a host of the version, the cluster has no more than two minor versions, and that the
+// two follow one another. It ignores the records except: the host itself, or the host whose place it takes.
 func (r *Records) checkVersion(version string, except ...*Host) error {
 	own, ok := parseRelease(version)
 	if !ok {

@@ -10,23 +10,23 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// ErrBatch is what is wrong with every batch that cannot be encoded or decoded.
+// ErrBatch is wrapped by every error of encoding or decoding a batch.
 var ErrBatch = errors.New("meta: bad batch")
 
-// batchVersion is the version of the form below. A host decodes this version and all before it.
+// batchVersion is the version of the form below. A host decodes the version and all earlier versions.
 //
 //	version   1 byte
 //	proposer  8 bytes, little endian
 //	sequence  8 bytes, little endian
 //	count     varint
 //	flags     1 byte
-//	stamp     term varint, elapsed varint, where bit 0 of the flags is set
+//	stamp     term varint, elapsed varint, with bit 0 of the flags
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte), from NumbersLevel on what commands of any kind may have (appendNumbered), and the fields
-// that the kind uses, in the order of appendCommand and the form of the level. Version 2, which batches without a stamp
-// have, lacks the flags. Version 1, which logs of before the levels have, has the kind in the place of the level as
-// well, and its commands are of the first level.
+// A body is the kind (1 byte), from NumbersLevel on the common part of all kinds (appendNumbered), and the fields of
+// the kind, in the order of appendCommand and the form of the level. Version 2 is for batches without a stamp, and
+// has no flags. Version 1, in logs older than the levels, has the kind in the place of the level as well, and all its
+// commands are of the first level.
 const (
 	batchVersion       = 3
 	batchWithoutStamp  = 2
@@ -36,8 +36,8 @@ const (
 	batchStamped = 1
 )
 
-// ErrNewer is wrapped where a command at or below the level has something that this build does not know, or raises the
-// level beyond what this build can follow: then the replica must not go on.
+// ErrNewer is wrapped if a command at or below the level has a part that the build does not know, or raises the level
+// above the newest level of the build: the replica must not go on then.
 var ErrNewer = fmt.Errorf("a newer host proposed it: %w", shard.ErrNewerFormat)
 
 // AppendBatch appends the encoded batch to dst.
@@ -82,9 +82,9 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 	return out, nil
 }
 
-// DecodeBatch decodes into b, whose memory it uses again, for a machine that is at a level. Commands above it are
-// passed over: only their Level is set. The result shares nothing with src. An error is an ErrBatch that names the
-// offence; b is empty then.
+// DecodeBatch decodes into b, for a machine at a level, and reuses the memory of b. Commands above the level are
+// passed over: only their Level is set. The result shares nothing with src. An error is an ErrBatch with the offence;
+// b is empty then.
 func DecodeBatch(src []byte, b *Batch, at level.Level) error {
 	clear(b.Commands)
 	*b = Batch{Commands: b.Commands[:0]}
@@ -135,7 +135,7 @@ func decodeBatch(src []byte, b *Batch, at level.Level) error {
 	return r.end()
 }
 
-// newestBatch is the newest version that this build reads.
+// newestBatch is the newest version that the build reads.
 func newestBatch() byte {
 	if StampLevel > level.Newest {
 		return batchWithoutStamp
@@ -143,7 +143,7 @@ func newestBatch() byte {
 	return batchVersion
 }
 
-// readStamp reads the flags of a batch and what they announce.
+// readStamp reads the flags of a batch, and the stamp if the flags announce one.
 func readStamp(r *fieldReader, at level.Level) (s clock.Stamp, err error) {
 	flags := r.octet("flags")
 	switch {
@@ -161,7 +161,7 @@ func readStamp(r *fieldReader, at level.Level) (s clock.Stamp, err error) {
 	return s, nil
 }
 
-// command reads one command of a batch of that version.
+// command reads one command of a batch of the version.
 func (r *fieldReader) command(version byte, at level.Level) (c Command, err error) {
 	of, kind := level.First, CommandKind(0)
 	if version == batchWithoutLevels {

@@ -9,15 +9,15 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// CommandKind says what a command does. The numbers stand in logs on disk: they never change their
-// meaning and are never used again.
+// CommandKind says what a command does. The numbers stand in logs on disk: they never change their meaning and are
+// never used again.
 type CommandKind uint8
 
 const (
 	// CmdNodeCreate makes a node. Uses Path, Config.
 	CmdNodeCreate CommandKind = 1
-	// CmdNodeAlter merges what is set in Config into a node's config. Uses Path and Node, Config, and
-	// Expected: the config version that the node must have, where it is not zero.
+	// CmdNodeAlter merges the fields set in Config into a node's config. Uses Path and Node, Config, and Expected:
+	// the config version that the node must have, or zero for any.
 	CmdNodeAlter CommandKind = 2
 	// CmdNodeDrop drops a node. Uses Path and Node.
 	CmdNodeDrop CommandKind = 3
@@ -27,34 +27,36 @@ const (
 	// CmdNodeCleared says that data shard Shard has nothing left of the dropped node. Uses Node, Shard.
 	CmdNodeCleared CommandKind = 5
 
-	// CmdHostRegister puts a host on record or brings its record up to date. Uses Host, but for the
-	// fields that the machine fills in.
+	// CmdHostRegister puts a host on record or updates its record. Uses Host, without the fields that the machine
+	// fills in.
 	CmdHostRegister CommandKind = 16
-	// CmdHostSeen says that a host goes by version Expected of this machine, or a later one, and will
-	// never again go by an older one. Uses the id in Host, Expected.
+	// CmdHostSeen says that a host goes by version Expected of the machine, or a later version, and will never again
+	// go by an older version. Uses the id in Host, Expected.
 	CmdHostSeen CommandKind = 17
 
 	// CmdClusterLevel raises the feature level of the cluster, and so of this machine, from the next batch on. Uses
 	// Raise.
 	CmdClusterLevel CommandKind = 18
-	// CmdDigestTake asks every replica for the digest of its state as it is after this batch. It changes nothing. Uses
+	// CmdDigestTake asks every replica for the digest of its state right after the batch, and changes nothing. Uses
 	// Digest.
 	CmdDigestTake CommandKind = 19
-	// CmdDigestCompare gives the leader's digest of that number, which replicas compare with their own. It changes
-	// nothing. Uses Digest, Sum.
+	// CmdDigestCompare gives the leader's digest of a number, and replicas compare their own. It changes nothing.
+	// Uses Digest, Sum.
 	CmdDigestCompare CommandKind = 20
 
-	// CmdLead is the first command of every new leader of the shard: its time goes on under that leader. Uses Term.
+	// CmdLead is the first command of every new leader of the shard: the shard's time continues under the leader.
+	// Uses Term.
 	CmdLead CommandKind = 21
 
 	// CmdRoutingInit makes the slot table at the birth of the cluster. Uses Cluster, Shards.
 	CmdRoutingInit CommandKind = 32
-	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses
-	// Expected too: the version that the slot table must have, where it is not zero.
+	// CmdSlotsAssign hands the slots First to Last, both included, from data shard From to To. Uses Expected too: the
+	// version that the slot table must have, or zero for any.
 	CmdSlotsAssign CommandKind = 33
 )
 
-// The commands on hosts, replicas and steps. Each uses Origin, and Request, whose type says what it does.
+// The commands on hosts, replicas and steps. Each command uses Origin, and Request; the type of the request says what
+// the command does.
 const (
 	CmdHostsFound     CommandKind = 40
 	CmdHostJoin       CommandKind = 41
@@ -92,27 +94,27 @@ const (
 	CmdAccessTokenRevoke CommandKind = 69
 )
 
-// The commands that only write something into the history: from which host a client saves a backup, and what was asked
-// for through a host with a reason.
+// The commands that only write into the history: the host from which a client saves a backup, and a change through a
+// host, with its reason.
 const (
 	CmdBackupNote CommandKind = 70
 	CmdActNote    CommandKind = 71
 )
 
-// ShardID names a Raft group. Among data shards zero stands for "none".
+// ShardID names a Raft group. Among data shards zero stands for no shard.
 type ShardID = hosts.ShardID
 
-// Command is one operation. Which fields count depends on Kind.
+// Command is one operation. Kind says which fields count.
 type Command struct {
-	// Level is the level that the command is written at. It must not be below LevelOf; a host stamps the level of the
-	// cluster. Where DecodeBatch finds it above the machine's, nothing else is set.
+	// Level is the level of the command's form and rules. A host stamps the level of the cluster, which must not be
+	// below LevelOf. If DecodeBatch finds a level above the machine's, no other field is set.
 	Level level.Level
 	Kind  CommandKind
-	// Numbered, if it is set, sees to it that the command is carried out once.
+	// Numbered, if set, makes sure that the command is applied at most once.
 	Numbered Numbered
 
-	// A node is named by its path, by its id, or by both; both must then be of the same node. An id makes it safe to
-	// send a drop or an alter again: it cannot hit a node of the same path that was created in between.
+	// A node is named by its path, by its id, or by both; both must then be of the same node. The id makes a
+	// repetition of a drop or an alter safe: a repetition cannot hit a newer node of the same path.
 	Path     string
 	Node     shard.NodeID
 	Config   Config
@@ -134,13 +136,13 @@ type Command struct {
 	Request Request // nil for all other commands
 }
 
-// Batch is what one proposal carries: commands that are applied one after the other. Proposer and
-// Sequence are chosen by the host that proposes, so that it knows its own batch again on applying.
+// Batch is the content of one proposal: commands that are applied one after the other. The proposing host chooses
+// Proposer and Sequence, and recognises its own batch by them on applying.
 type Batch struct {
 	Proposer uint64
 	Sequence uint64
-	// Stamp says in which term the leader proposed the batch, and when. It is zero below the level of stamps, before
-	// the leader's first command was applied, and on a batch that was forwarded.
+	// Stamp has the term and the time of the leader's proposal. It is zero below the level of stamps, before the
+	// leader's first command was applied, and on a forwarded batch.
 	Stamp    clock.Stamp
 	Commands []Command
 }
@@ -176,7 +178,7 @@ var commandNames = [...]string{
 	CmdBackupNote: "backup-note", CmdActNote: "act-note",
 }
 
-// String returns the kind as logs and errors write it.
+// String returns the name of the kind in logs and errors.
 func (k CommandKind) String() string {
 	if int(k) < len(commandNames) && commandNames[k] != "" {
 		return commandNames[k]

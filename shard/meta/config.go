@@ -8,21 +8,22 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// ErrConfig is what is wrong with every config that Validate refuses.
+// ErrConfig is wrapped by every error of Validate.
 var ErrConfig = errors.New("bad config")
 
-// Config is what a node's users may set. A zero field is one that was never set; Effective says what holds for it.
+// Config has the settings of a node by its users. A zero field was never set; Effective has the value in force.
 type Config struct {
 	SelfCheckPeriodMillis    uint64
 	SessionGracePeriodMillis uint64
 	ReadConsistency          protocol.Consistency
 	AttachConsistency        protocol.Consistency
 	RateLimiterCountersMode  protocol.CountersMode
-	// QuotaObjects and QuotaBytes are how many objects the node may have in each data shard, and how many bytes. They
-	// came with a later level than the rest.
+	// QuotaObjects and QuotaBytes are the most objects and the most bytes of the node in each data shard. They came
+	// with a later level than the rest.
 	QuotaObjects uint64
 	QuotaBytes   uint64
-	// Asked is what a gateway's clients asked for, where it is not what the fields above say. Nothing goes by it.
+	// Asked has the settings that a gateway's clients asked for, if different from the fields above. No rule depends
+	// on Asked.
 	Asked protocol.AskedConfig
 	// LongestWaitMillis is how long a session may wait for a semaphore before a host says so among what is not well;
 	// protocol.Forever is never. It came with a later level than the rest.
@@ -44,7 +45,7 @@ func (c Config) Effective() Config {
 	}
 }
 
-// Merge returns the config with what is set in change put over it. A set field can be changed, not unset again.
+// Merge returns the config with the set fields of change put over it. A set field can be changed, not unset again.
 func (c Config) Merge(change Config) Config {
 	return Config{
 		SelfCheckPeriodMillis:    cmp.Or(change.SelfCheckPeriodMillis, c.SelfCheckPeriodMillis),
@@ -59,8 +60,8 @@ func (c Config) Merge(change Config) Config {
 	}
 }
 
-// askedAfter is what was asked for once a change is made: a field that is set without an asked one is as it was asked
-// for.
+// askedAfter is the value of Asked after a change. A field that the change sets without an asked value loses its old
+// asked value.
 func (c Config) askedAfter(change Config) protocol.AskedConfig {
 	a, next := c.Asked, change.Asked
 	after := func(before, asked, set uint64) uint64 {

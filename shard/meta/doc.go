@@ -1,20 +1,19 @@
-// Package meta is the state machine of the meta shard, which holds all that is not sessions and
-// semaphores: coordination nodes with their paths and configs, the hosts, and the slot table.
+// Package meta is the state machine of the meta shard. The meta shard holds everything but sessions and objects:
+// coordination nodes with their paths and configs, the hosts, and the slot table.
 //
-// Like the machine of a data shard it is pure: no I/O, no clock, no goroutine, no randomness. What it
-// does depends on nothing but the commands it was given, in their order. A Batch of commands goes in,
-// a list of Effects comes out: the answer to every command and what it changed.
+// Like the machine of a data shard, the machine is pure: no I/O, no clock, no goroutine, no randomness. Its state
+// depends on nothing but its commands and their order. A Batch of commands goes in, a list of Effects comes out: the
+// answer to every command and its changes.
 //
-// It is written for few writes and many reads. Nodes and hosts are immutable values in sorted lists; a
-// change puts a new value in the old one's place. So a read is a short lookup under the read lock, and
-// a snapshot is the lists as they are, which the next write copies before it touches them.
+// The machine is made for few writes and many reads. Nodes and hosts are immutable values in sorted lists; a change
+// puts a new value in the place of the old. So a read is a short lookup under the read lock. A snapshot shares the
+// present lists with the machine, and the next write copies a shared list first.
 //
 // Caveats:
 //
-//   - Apply and the reads may run side by side; two Apply calls may not, nor Apply and Restore. A read
-//     may see the state between two commands of one batch, never within a command.
-//   - Lists inside effects and read results are shared with the machine and never change; do not write
-//     to them.
-//   - A machine is one replica's view. It may lag behind other replicas: see Liveness and Timing for
-//     what a host may conclude from it and what not.
+//   - Apply and the reads may run side by side; two Apply calls may not, nor Apply and Restore. A read may see the
+//     state between two commands of one batch, never within a command.
+//   - Lists inside effects and read results are shared with the machine and never change; do not write to them.
+//   - A machine is one replica's view, and may lag behind other replicas: Liveness and Timing say which conclusions a
+//     host may draw from it.
 package meta

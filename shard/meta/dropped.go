@@ -7,23 +7,23 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Dropped is a node that is gone while data shards may still have something of it.
+// Dropped is a dropped node while data shards may still have something of the node.
 type Dropped struct {
 	ID      shard.NodeID
-	Version uint64    // the machine's version with which it was dropped
-	Pending []ShardID // the data shards that have not cleared it, in order; never empty
+	Version uint64    // the machine's version of the drop
+	Pending []ShardID // the data shards that have not cleared the node, in order; never empty
 }
 
-// Liveness is what one replica can say about a node id.
+// Liveness is the knowledge of one replica about a node id.
 type Liveness uint8
 
 const (
-	// NodeLater: this replica has not seen the id given out. It lags, so the node may well be alive:
-	// nothing of it may be touched.
+	// NodeLater: the replica has not seen the creation of the id. The replica lags, and the node may well be alive:
+	// no data shard may remove anything of the node.
 	NodeLater Liveness = 0
-	// NodeIsAlive: the node was there at the last command that this replica applied.
+	// NodeIsAlive: the node was alive at the last applied command of the replica.
 	NodeIsAlive Liveness = 1
-	// NodeIsDead: the node was dropped, and its id never comes back. All that is left of it can go.
+	// NodeIsDead: the node was dropped, and its id never comes back. Data shards may remove the rest of the node.
 	NodeIsDead Liveness = 2
 )
 
@@ -40,8 +40,8 @@ func (l Liveness) String() string {
 	return "liveness-invalid"
 }
 
-// NodeAlive reports whether the node is alive. Dead is for ever and true on every replica, however far this
-// one lags: ids are given in order, so one that is not above the highest and not there was dropped.
+// NodeAlive reports whether the node is alive. NodeIsDead is for ever and true on every replica, however far the
+// replica lags: ids are given in order, so a missing id up to the highest id was dropped.
 func (m *Machine) NodeAlive(id shard.NodeID) Liveness {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -54,9 +54,8 @@ func (m *Machine) NodeAlive(id shard.NodeID) Liveness {
 	return NodeIsDead
 }
 
-// Dropping returns dropped nodes with ids above after that some data shard has yet to clear, by id, at
-// most limit and at most shard.MaxPage of them, and whether there are more. It is a list of work:
-// NodeAlive is what a data shard goes by.
+// Dropping returns dropped nodes with ids above after that wait for a data shard, by id, at most limit and at most
+// shard.MaxPage nodes, and whether there are more. The list is a list of work; data shards go by NodeAlive.
 func (m *Machine) Dropping(after shard.NodeID, limit int) (page []Dropped, more bool) {
 	m.mu.RLock()
 	entries, more := m.dropping.page(m.dropping.after(after), len(m.dropping.entries), pageLimit(limit))

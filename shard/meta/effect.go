@@ -12,17 +12,18 @@ import (
 type EffectKind uint8
 
 const (
-	// EffectResult answers the command at index Op of the batch: Status, and a Message where that is not SUCCESS. There
-	// is exactly one for every command, before its other effects. Commands on nodes that succeed carry the Node as it
-	// is now, or as it was when it was dropped; so does an alter that was refused because of its expected version.
+	// EffectResult answers the command at index Op of the batch: Status, and a Message unless the status is SUCCESS.
+	// Every command has exactly one result, before its other effects. Commands on nodes that succeed have the present
+	// Node, or the dropped Node, in the result; an alter that was refused because of its expected version has the
+	// Node too.
 	EffectResult EffectKind = 1
 	// EffectNodeChanged: Node is new, or its config or timing changed.
 	EffectNodeChanged EffectKind = 2
-	// EffectNodeDropped: Node is gone; the data shards are to clear what they have of it.
+	// EffectNodeDropped: Node is gone; the data shards must clear their part of the node.
 	EffectNodeDropped EffectKind = 3
-	// EffectHostsChanged: a host is new, its record changed, or the record of one that was expelled is gone.
+	// EffectHostsChanged: a host is new, its record changed, or the record of an expelled host is gone.
 	EffectHostsChanged EffectKind = 4
-	// EffectRoutingChanged: the slot table changed; Routing is its new version.
+	// EffectRoutingChanged: the slot table changed; Routing is the new version.
 	EffectRoutingChanged EffectKind = 5
 	// EffectHostSeen: a host has caught up with a newer version.
 	EffectHostSeen EffectKind = 6
@@ -38,15 +39,15 @@ const (
 type EffectFlags uint8
 
 const (
-	// FlagExisted: what the command makes was there already.
+	// FlagExisted: the wanted state was there already.
 	FlagExisted EffectFlags = 1 << 0
 	// FlagChanged: the command changed something.
 	FlagChanged EffectFlags = 1 << 1
-	// FlagRepeated: the command was answered before. The result is that of then, and nothing was changed now.
+	// FlagRepeated: the command was answered before. The result is the earlier result, and nothing was changed now.
 	FlagRepeated EffectFlags = 1 << 2
 )
 
-// Effect is one thing that applying a batch brought about. Which fields count depends on Kind; the others are zero.
+// Effect is one effect of applying a batch. Which fields count depends on Kind; the rest are zero.
 type Effect struct {
 	Kind    EffectKind
 	Flags   EffectFlags
@@ -54,20 +55,20 @@ type Effect struct {
 	Op      int32  // index of the command in its batch
 	Version uint64 // the machine's version after the command
 	Routing uint64 // the slot table's version
-	Message string // for people: what was wrong, and what to do instead
+	Message string // for people: the error, and what to do instead
 	Node    Node
-	Host    shard.HostID // of a result: the host that a command on hosts is about
+	Host    shard.HostID // of a result: the subject of a command on hosts
 	Entry   hosts.Entry
 }
 
-// Effects collects what a batch brought about, in order. Reset keeps the memory.
+// Effects collects the effects of a batch, in order. Reset keeps the memory.
 type Effects struct {
 	List []Effect
 }
 
 // Reset empties the list for the next batch.
 func (e *Effects) Reset() {
-	clear(e.List) // so that paths and messages do not outlive what they named
+	clear(e.List) // so that the list keeps no paths and messages alive
 	e.List = e.List[:0]
 }
 
@@ -84,7 +85,7 @@ var effectNames = [...]string{
 	EffectAudited:         "audited",
 }
 
-// String returns the kind as logs and tests write it.
+// String returns the name of the kind in logs and tests.
 func (k EffectKind) String() string {
 	if int(k) < len(effectNames) && effectNames[k] != "" {
 		return effectNames[k]

@@ -20,8 +20,8 @@ func appendNumbers[N ~uint64](dst []byte, list []N) []byte {
 	return dst
 }
 
-// fieldReader reads fields from bytes that were not checked. The first thing that is wrong stays in
-// err, and all that is read after it is zero. What it allocates is bounded by the bytes that are there.
+// fieldReader reads fields from unchecked bytes. The first error stays in err, and all later reads return zero. The
+// memory that the reader allocates is bounded by the length of the bytes.
 type fieldReader struct {
 	src []byte
 	err error
@@ -47,7 +47,7 @@ func (r *fieldReader) number(name string) uint64 {
 	return n
 }
 
-// upTo reads a number that has an upper bound.
+// upTo reads a number with an upper bound.
 func (r *fieldReader) upTo(name string, most uint64) uint64 {
 	n := r.number(name)
 	if n > most {
@@ -77,7 +77,7 @@ func (r *fieldReader) fixed64(name string) uint64 {
 	return n
 }
 
-// bytes reads a length and as many bytes, which stay where they are.
+// bytes reads a length and as many bytes, without a copy.
 func (r *fieldReader) bytes(name string) []byte {
 	n := r.number(name)
 	if n > uint64(len(r.src)) {
@@ -91,7 +91,7 @@ func (r *fieldReader) bytes(name string) []byte {
 
 func (r *fieldReader) text(name string) string { return string(r.bytes(name)) }
 
-// count reads the length of a list whose entries take at least one byte each.
+// count reads the length of a list whose entries take at least one byte.
 func (r *fieldReader) count(name string) int {
 	n := r.number(name)
 	if n > uint64(len(r.src)) {
@@ -101,7 +101,7 @@ func (r *fieldReader) count(name string) int {
 	return int(n)
 }
 
-// numbers reads a list of numbers, nil where it is empty.
+// numbers reads a list of numbers, nil for an empty list.
 func numbers[N ~uint64](r *fieldReader, name string) []N {
 	n := r.count(name)
 	if n == 0 {
@@ -114,7 +114,7 @@ func numbers[N ~uint64](r *fieldReader, name string) []N {
 	return list
 }
 
-// end returns what was wrong. Bytes that were not read are wrong too.
+// end returns the first error. Bytes left unread are an error too.
 func (r *fieldReader) end() error {
 	if len(r.src) > 0 {
 		r.fail("%d bytes more than there should be", len(r.src))

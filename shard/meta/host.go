@@ -8,30 +8,31 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Host is what clients and hosts see of one host. Until the hosts are founded it is kept as it stands here, and stays
-// for ever, so that neither an id nor a name comes to mean another host. From then on it is read from the records.
+// Host is a host for clients and for other hosts. Until the hosts are founded, the machine keeps Host values and
+// never removes any, so that neither an id nor a name ever means a different host. After the founding, Host values
+// are read from the records.
 type Host struct {
 	ID            shard.HostID
 	Name          string
-	RaftAddress   string // where other hosts reach it
-	ClientAddress string // where clients reach it
+	RaftAddress   string // for other hosts
+	ClientAddress string // for clients
 	AdminAddress  string // of its admin HTTP; may be empty
 	Version       string // of its program
-	// Level is the highest feature level that it can follow. A host on record since before there were levels has 0
-	// until it registers.
+	// Level is the highest feature level that the host can follow. A host from before the levels has 0 until it
+	// registers.
 	Level level.Level
 
 	// The machine fills in the rest.
 	Current protocol.HostState
 	Target  protocol.HostState
-	// Changed is the machine's version with which the record last changed, but for Seen. From the founding on it is the
-	// revision of the records, which goes on from there.
+	// Changed is the machine's version of the record's last change, Seen apart. After the founding Changed is the
+	// revision of the records, which continues from the machine's version.
 	Changed uint64
-	// Seen is the newest version of the machine that the host has said it goes by.
+	// Seen is the newest version of the machine that the host has reported to go by.
 	Seen uint64
 }
 
-// checkForm checks what a host says of itself against the rules that no state can change.
+// checkForm checks a host's registration against the rules that depend on no state.
 func (h *Host) checkForm() error {
 	if h.ID == 0 {
 		return fmt.Errorf("a host id is needed; 0 stands for none")
@@ -97,7 +98,7 @@ func (m *Machine) hostRegister(c *Command) {
 			"host %d is named %s, not %s; a host keeps its name, and an id its host", h.ID, h.Name, next.Name)
 		return
 	}
-	if next.Level < m.level && m.level > level.First { // entries of before the levels name none
+	if next.Level < m.level && m.level > level.First { // hosts from before the levels have level 0
 		m.refuse(protocol.StatusPreconditionFailed, "the cluster is at feature level %d; "+
 			"host %d can follow up to level %d: start a newer version of Signalbox there", m.level, next.ID, next.Level)
 		return
@@ -136,7 +137,7 @@ func (m *Machine) hostSeen(c *Command) {
 	}
 }
 
-// putSeen keeps what a host has seen.
+// putSeen keeps the version that a host has seen.
 func (c *content) putSeen(h *Host) {
 	if c.topology != nil {
 		c.topology.seen.put(&HostSeen{ID: h.ID, Version: h.Seen})
@@ -145,7 +146,7 @@ func (c *content) putSeen(h *Host) {
 	c.hosts.put(h)
 }
 
-// host returns a host as readers see it.
+// host returns a host for readers.
 func (c *content) host(id shard.HostID) (Host, bool) {
 	if c.topology == nil {
 		return value(c.hosts.get(id))
@@ -156,7 +157,7 @@ func (c *content) host(id shard.HostID) (Host, bool) {
 	return Host{}, false
 }
 
-// hostList returns all hosts as readers see them, by id.
+// hostList returns all hosts for readers, by id.
 func (c *content) hostList() []Host {
 	if c.topology == nil {
 		return values(c.hosts.entries)
@@ -168,7 +169,7 @@ func (c *content) hostList() []Host {
 	return list
 }
 
-// hostNamed returns the host of that name, nil where there is none.
+// hostNamed returns the host of the name, or nil.
 func (c *content) hostNamed(name string) *Host {
 	for _, h := range c.hosts.entries {
 		if h.Name == name {

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// index keeps immutable values sorted by key. It is guarded by the machine's lock. What freeze returned
-// never changes: the write that follows works on a copy.
+// index keeps immutable values sorted by key, under the machine's lock. The list that freeze returned never changes:
+// the next write works on a copy.
 //
-// A write moves half of the pointers on average. At MaxNodes that is far below what committing the
-// command costs, and a plain list is the fastest to page through.
+// A write moves half of the pointers on average. At MaxNodes the cost is far below the cost of committing the
+// command, and a plain list is the fastest to page through.
 type index[K cmp.Ordered, V any] struct {
 	key     func(*V) K
 	entries []*V
 	frozen  bool // entries belongs to a snapshot too
 }
 
-// search returns the place of the key, or where it would stand.
+// search returns the place of the key, or the place where the key would stand.
 func (in *index[K, V]) search(k K) (int, bool) {
 	return slices.BinarySearchFunc(in.entries, k, func(v *V, k K) int { return cmp.Compare(in.key(v), k) })
 }
 
-// get returns the value of the key, nil where there is none.
+// get returns the value of the key, or nil.
 func (in *index[K, V]) get(k K) *V {
 	if i, ok := in.search(k); ok {
 		return in.entries[i]
@@ -29,7 +29,7 @@ func (in *index[K, V]) get(k K) *V {
 	return nil
 }
 
-// after returns the place of the first value whose key comes after k.
+// after returns the place of the first value with a key behind k.
 func (in *index[K, V]) after(k K) int {
 	i, found := in.search(k)
 	if found {
@@ -46,7 +46,7 @@ func (in *index[K, V]) page(from, end, limit int) (page []*V, more bool) {
 	return slices.Clone(in.entries[from:end]), false
 }
 
-// put adds the value, or puts it in the place of the one with its key.
+// put adds the value, or replaces the value of the same key.
 func (in *index[K, V]) put(v *V) {
 	in.thaw()
 	i, found := in.search(in.key(v))
@@ -57,7 +57,7 @@ func (in *index[K, V]) put(v *V) {
 	in.entries = slices.Insert(in.entries, i, v)
 }
 
-// remove takes out the value of the key, which must be there.
+// remove removes the value of the key, which must be there.
 func (in *index[K, V]) remove(k K) {
 	in.thaw()
 	i, found := in.search(k)
@@ -65,7 +65,7 @@ func (in *index[K, V]) remove(k K) {
 	in.entries = slices.Delete(in.entries, i, i+1)
 }
 
-// freeze returns the values as they are now.
+// freeze returns the present values.
 func (in *index[K, V]) freeze() []*V {
 	in.frozen = true
 	return in.entries[:len(in.entries):len(in.entries)]

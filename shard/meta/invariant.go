@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// What must hold in a content that was not made by commands but read from a snapshot.
+// The rules for a content that comes from a snapshot and not from commands.
 
 func (l *loader) checkNode(n *Node) error {
 	if len(l.byPath.entries) >= MaxNodes {
@@ -19,7 +19,7 @@ func (l *loader) checkNode(n *Node) error {
 	return l.checkNodeForm(n)
 }
 
-// checkNodeForm checks a node that is there, or was.
+// checkNodeForm checks a node, alive or dropped.
 func (l *loader) checkNodeForm(n *Node) error {
 	path, err := ParsePath(n.Path)
 	switch {
@@ -40,7 +40,7 @@ func (l *loader) checkNodeForm(n *Node) error {
 	return n.Timing.check(n.Version, n.Config.Effective())
 }
 
-// check returns what is wrong with a timing beside the effective config of that version.
+// check returns an error if a timing does not fit the effective config of the version.
 func (t Timing) check(version uint64, effective Config) error {
 	grace, period := effective.SessionGracePeriodMillis, effective.SelfCheckPeriodMillis
 	switch {
@@ -100,7 +100,7 @@ func (l *loader) checkDropped(d *Dropped) error {
 	})
 }
 
-// checkShards returns what is wrong with a list of data shards, which must be in order and known.
+// checkShards returns an error unless a list of data shards is in order and known.
 func checkShards(list []ShardID, known func(ShardID) bool) error {
 	last := ShardID(0)
 	for _, id := range list {
@@ -115,7 +115,7 @@ func checkShards(list []ShardID, known func(ShardID) bool) error {
 	return nil
 }
 
-// check returns what is wrong with a slot table in a content of that version.
+// check returns an error if a slot table does not fit a content of the version.
 func (r *Routing) check(version uint64) error {
 	if r.Version == 0 {
 		if r.Cluster != "" || len(r.Shards) > 0 || len(r.Ranges) > 0 {
@@ -151,7 +151,7 @@ func (r *Routing) check(version uint64) error {
 	return nil
 }
 
-// complete makes what is not in the snapshot and checks what needs all of it.
+// complete makes the derived parts of the content, and makes the checks that need the whole content.
 func (l *loader) complete() error {
 	ids := slices.Clone(l.byPath.entries)
 	slices.SortFunc(ids, func(a, b *Node) int { return cmp.Compare(a.ID, b.ID) })

@@ -5,7 +5,7 @@ import (
 	"github.com/signalbox/signalbox/protocol/level"
 )
 
-// unknown is above every level: that of what is not in the table of levels.
+// unknown is above every level. It is the level of parts that are not in the table of levels.
 const unknown level.Level = 255
 
 var commandLevels = func() (list [len(commandNames)]level.Level) {
@@ -28,7 +28,7 @@ func commandLevel(k CommandKind) level.Level {
 // QuotaLevel is the level from which the config of a node has quotas.
 var QuotaLevel = max(level.Of(level.MetaRecord, "Config.QuotaObjects"), level.Of(level.MetaRecord, "Config.QuotaBytes"))
 
-// AskedLevel is the level from which the config of a node says what was asked for.
+// AskedLevel is the level from which the config of a node has the settings that clients asked for.
 var AskedLevel = level.Of(level.MetaRecord, "Config.Asked")
 
 // LongestWaitLevel is the level from which the config of a node bounds how long a session waits without a word.
@@ -67,8 +67,8 @@ func (m *Machine) Level() level.Level {
 	return m.level
 }
 
-// LevelHolders returns the level that every host on record which is not expelled can follow, and the hosts that can
-// follow no more than it. Without hosts the level is 0.
+// LevelHolders returns the highest level that all hosts on record can follow, and the hosts that can follow no higher
+// level. Expelled hosts do not count. Without hosts the level is 0.
 func (m *Machine) LevelHolders() (lowest level.Level, holders []Host) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -5,16 +5,16 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The limits of the machine. They are part of what every replica must agree on, so they are
-// constants; a host may be configured to refuse earlier, never later.
+// The limits of the machine. All replicas must agree on them, so they are constants; a host may be configured to
+// refuse earlier, never later.
 const (
 	// MaxNodes is how many nodes a cluster has at the most.
 	MaxNodes = 100_000
-	// MaxDropping is how many dropped nodes may wait for the data shards to clear them. A drop beyond
-	// it is refused until some are cleared.
+	// MaxDropping is how many dropped nodes may wait for the data shards to clear them. Further drops are refused
+	// until some are cleared.
 	MaxDropping = 10_000
-	// MaxPath is the longest path as it is shown, in bytes; MaxParts is how many parts it has at the
-	// most, MaxPart the longest of them, in bytes.
+	// MaxPath is the longest path in its shown form, in bytes; MaxParts is the most parts of a path, MaxPart the
+	// longest part, in bytes.
 	MaxPath  = 1024
 	MaxParts = 32
 	MaxPart  = 255
@@ -34,7 +34,7 @@ const (
 	MaxMessage = 1024
 )
 
-// The bounds of a node's config, and what stands for a field that is not set.
+// The bounds of a node's config, and the defaults of fields that are not set.
 const (
 	MinSelfCheckPeriodMillis     = 500
 	MaxSelfCheckPeriodMillis     = 10_000

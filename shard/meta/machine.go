@@ -13,33 +13,33 @@ import (
 
 // Machine is the state machine of the meta shard.
 //
-// Apply and Restore are called by the log, never at the same time. The reads may be called from any
-// goroutine; they hold the read lock for one lookup or one page.
+// The log calls Apply and Restore, never at the same time. Reads may be called from any goroutine; a read holds the
+// read lock for one lookup or one page.
 type Machine struct {
-	mu sync.RWMutex // guards content; held for one command at a time
+	mu sync.RWMutex // guards content; Apply holds mu for one command at a time
 	content
 
-	// What Apply is at.
+	// The state of Apply.
 	out *Effects
 	op  int32
-	at  level.Level // the level that counts for all of the batch
-	// stamp is that of the batch.
+	at  level.Level // the level for the whole batch
+	// stamp is the stamp of the batch.
 	stamp clock.Stamp
 }
 
-// content is all that a machine holds.
+// content is the whole state of a machine.
 type content struct {
-	// version grows by one with every command that changes anything, and with nothing else. The answers that are kept,
-	// and the time, do not count.
+	// version grows by one with every command that changes anything, and only with commands. Kept answers and the
+	// time do not count as changes.
 	version  uint64
 	lastNode shard.NodeID // the highest id ever given to a node
-	level    level.Level  // of the cluster, and of this machine
+	level    level.Level  // of the cluster, and so of the machine
 
 	// byPath and byID hold the same values.
 	byPath   index[string, Node]
 	byID     index[shard.NodeID, Node]
 	dropping index[shard.NodeID, Dropped]
-	hosts    index[shard.HostID, Host] // that have registered; empty once there is a topology
+	hosts    index[shard.HostID, Host] // the registered hosts; empty once there is a topology
 	topology *topology                 // nil until the hosts are founded
 	rights   *rights.Book              // never nil
 	routing  Routing
@@ -66,7 +66,7 @@ func newHosts() index[shard.HostID, Host] {
 	return index[shard.HostID, Host]{key: func(h *Host) shard.HostID { return h.ID }}
 }
 
-// Apply carries out the commands of a batch in order and appends what they bring about to out.
+// Apply applies the commands of a batch in order and appends their effects to out.
 func (m *Machine) Apply(b *Batch, out *Effects) {
 	m.out, m.at = out, m.level
 	m.advance(b.Stamp)
@@ -129,7 +129,7 @@ func (m *Machine) emit(k EffectKind) *Effect {
 	return &m.out.List[len(m.out.List)-1]
 }
 
-// accept answers the current command: it holds, and changed nothing.
+// accept answers the current command with success: it changed nothing.
 func (m *Machine) accept(flags EffectFlags) *Effect {
 	e := m.emit(EffectResult)
 	e.Flags = flags
@@ -150,7 +150,7 @@ func (m *Machine) refuse(s protocol.Status, format string, args ...any) *Effect 
 	return e
 }
 
-// assert stops the replica rather than let it go on in a state that must not be.
+// assert stops the replica, because a replica must not go on in an impossible state.
 func assert(ok bool, what string) {
 	if !ok {
 		panic("meta: broken invariant: " + what)

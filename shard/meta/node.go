@@ -5,15 +5,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Node is a coordination node. It is a plain value; the next change makes another one.
+// Node is a coordination node. It is a plain value; the next change makes a new value.
 type Node struct {
 	ID      shard.NodeID
 	Path    string
-	Config  Config // as it was set; Config.Effective fills in the rest
-	Version uint64 // of the config: 1 when created, grows by one with each change
+	Config  Config // as set; Config.Effective fills in the defaults
+	Version uint64 // of the config: 1 at the creation, grows by one with each change
 	Timing  Timing
-	// Timed is the machine's version with which the effective grace or self-check period last changed:
-	// who goes by that version or a later one goes by what Config says now.
+	// Timed is the machine's version of the last change of the effective grace or self-check period. A host at the
+	// version or a later version goes by the present Config.
 	Timed uint64
 }
 
@@ -116,7 +116,7 @@ func (m *Machine) graceConfirmed(c *Command) {
 		m.refuse(protocol.StatusPreconditionFailed,
 			"the config of %s has version %d; no host can have seen %d", shown(n.Path), n.Version, c.Expected)
 	case c.Expected < n.Timing.Since:
-		// The hosts were asked about an older change. What they said does not hold for this one.
+		// The hosts were asked about an older change. Their answers do not hold for the present change.
 		m.refuse(protocol.StatusPreconditionFailed,
 			"the timing of %s changed with version %d; version %d does not settle it",
 			shown(n.Path), n.Timing.Since, c.Expected)

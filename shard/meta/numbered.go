@@ -13,43 +13,43 @@ import (
 // NumbersLevel is the level from which commands may be numbered, and their answers are kept.
 var NumbersLevel = max(level.Of(level.MetaRecord, "State.NextAnswer"), level.Of(level.MetaRecord, "State.Answers"))
 
-// ClientID names a client for the numbers of its commands. It is 128 random bits, drawn when the client starts: a
-// client that does not know those of another one cannot ask for its answers.
+// ClientID names a client for the numbers of its commands. The id is 128 random bits, drawn when the client starts:
+// without knowing the id of a client, no other client can ask for its answers.
 type ClientID [16]byte
 
-// Numbered makes a command one that is carried out once, however often it is sent. The zero value is that of a command
-// without a number.
+// Numbered makes sure that a command is applied at most once, however often the client sends the command. The zero
+// value is for a command without a number.
 type Numbered struct {
 	Client ClientID
-	// Number is the client's own: it gives each command another one, and keeps it when it sends the command again.
+	// Number is the client's own: each command has a new number, and keeps the number when it is sent again.
 	Number uint64
-	// Since is a NextAnswer that the client knew before it sent the command the first time. It stays the same too. If
-	// the command was carried out, its answer has that place or a later one; so where all answers from that place on
-	// are kept and this one is not among them, the command was not carried out.
+	// Since is a NextAnswer that the client knew before it sent the command for the first time, and stays the same on
+	// repetitions. The answer of an applied command has the place Since or a later place. So if all answers from
+	// Since on are kept and the command's answer is missing, the command was not applied.
 	Since uint64
 }
 
-// Answer is what is kept of the answer to a numbered command: what its R carried.
+// Answer is the kept part of the answer to a numbered command, as its R had it.
 type Answer struct {
 	Client  ClientID
 	Number  uint64
 	Kind    CommandKind
 	Status  protocol.Status
 	Flags   EffectFlags // without FlagChanged
-	Node    Node        // its ID is 0 where R carried none
+	Node    Node        // its ID is 0 for an R without a node
 	Routing uint64
 	Host    shard.HostID
 	Message string
-	// Asked is the hash of what a change of a node asked for, 0 where it was asked below the level of the rule. Other
-	// commands have none: hosts add to them who asks, and when.
+	// Asked is the hash of the request to change a node, 0 below the level of the rule. All other commands have no
+	// hash, because hosts add the asking principal and the time to them.
 	Asked uint64
 }
 
-// numberOfOneRequest is the level from which the number of a change of a node belongs to what it asks for.
+// numberOfOneRequest is the level from which the number of a change of a node belongs to one request.
 var numberOfOneRequest = level.Of(level.MetaRule, "number-of-one-request")
 
-// askedOf returns the hash of what a change of a node asks for, which is not 0: its kind and its fields, in the form of
-// the level that brought the hash. A field that a later level brings is hashed where it is not zero.
+// askedOf returns the hash of the request to change a node, never 0. The hash is over the kind and the fields, in the
+// form of the level that brought the hash. A field of a later level is hashed only if it is not zero.
 func askedOf(c *Command) uint64 {
 	if c.Level < numberOfOneRequest || c.Kind > CmdNodeDrop {
 		return 0
@@ -62,26 +62,26 @@ func askedOf(c *Command) uint64 {
 	return max(xxhash.Sum64(form), 1)
 }
 
-// numberOf is what an answer is found by.
+// numberOf is the key of an answer.
 type numberOf struct {
 	client ClientID
 	number uint64
 }
 
-// answers are the answers to the latest numbered commands. Each has a place: they are counted from 1 on, over all
+// answers are the answers to the latest numbered commands. Each answer has a place, counted from 1 on, over all
 // clients.
 type answers struct {
 	next   uint64    // the place of the next answer
-	kept   []*Answer // the last ones, by place; what freeze returned is never written to
+	kept   []*Answer // the latest answers, by place; the list that freeze returned is never written to
 	places map[numberOf]uint64
 }
 
 func newAnswers() answers { return answers{next: 1, places: make(map[numberOf]uint64)} }
 
-// oldest returns the place from which on all answers are kept.
+// oldest returns the place of the oldest kept answer.
 func (a *answers) oldest() uint64 { return a.next - uint64(len(a.kept)) }
 
-// find returns the answer to a number, nil where none is kept.
+// find returns the kept answer to a number, or nil.
 func (a *answers) find(client ClientID, number uint64) *Answer {
 	place, ok := a.places[numberOf{client, number}]
 	if !ok {
@@ -90,7 +90,7 @@ func (a *answers) find(client ClientID, number uint64) *Answer {
 	return a.kept[place-a.oldest()]
 }
 
-// keep adds an answer, and forgets the oldest one where there are too many.
+// keep adds an answer, and forgets the oldest answer if there are too many.
 func (a *answers) keep(next *Answer) {
 	a.places[numberOf{next.Client, next.Number}] = a.next
 	a.next++
@@ -102,11 +102,11 @@ func (a *answers) keep(next *Answer) {
 	}
 }
 
-// freeze returns the answers as they are now.
+// freeze returns the present answers.
 func (a *answers) freeze() []*Answer { return a.kept[:len(a.kept):len(a.kept)] }
 
-// NextAnswer returns the place that the answer to the next numbered command gets, 0 where the cluster's level has no
-// numbers: what a client that sends one from now on says as Since.
+// NextAnswer returns the place of the answer to the next numbered command, 0 at a level without numbers. A client
+// that sends a new command from now on gives the place as Since.
 func (m *Machine) NextAnswer() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -116,7 +116,7 @@ func (m *Machine) NextAnswer() uint64 {
 	return m.answers.next
 }
 
-// numbered carries a numbered command out, or answers it as it was answered before.
+// numbered applies a numbered command, or answers a repetition with the earlier answer.
 func (m *Machine) numbered(c *Command) {
 	n := &c.Numbered
 	if n.Client == (ClientID{}) || n.Number == 0 {
@@ -137,7 +137,7 @@ func (m *Machine) numbered(c *Command) {
 	m.execute(c)
 	r := &m.out.List[first]
 	if r.Status == protocol.StatusOverloaded {
-		return // it is to be tried again, under the same number
+		return // the client tries again, under the same number
 	}
 	m.answers.keep(&Answer{
 		Client: n.Client, Number: n.Number, Kind: c.Kind,
@@ -146,7 +146,7 @@ func (m *Machine) numbered(c *Command) {
 	})
 }
 
-// repeat answers a command as it was answered before.
+// repeat answers a repetition with the earlier answer.
 func (m *Machine) repeat(c *Command, a *Answer) {
 	if c.Level >= numberOfOneRequest && (a.Kind != c.Kind || a.Asked != 0 && a.Asked != askedOf(c)) {
 		m.refuse(protocol.StatusNumberReused, "number %d of this client was that of another request, a %v; each "+

@@ -10,27 +10,27 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// What is numbered, in commands and snapshots. Both forms begin with a set of bits that says which parts follow, so
-// that a later level can add some. A build that finds a bit which it does not know, at or below the level, must not go
-// on.
+// The forms of numbers and their answers, in commands and snapshots. Both forms begin with a set of bits for the
+// parts that follow, so that a later level can add parts. A build that finds an unknown bit, at or below the level,
+// must not go on.
 
 const (
 	// bodyNumbered: client (16 bytes), number and since follow.
 	bodyNumbered = 1 << 0
 
-	// answerNode, answerRouting, answerMessage and answerHost: the R carried one.
+	// answerNode, answerRouting, answerMessage and answerHost: the R had the part.
 	answerNode    = 1 << 0
 	answerRouting = 1 << 1
 	answerMessage = 1 << 2
 	answerHost    = 1 << 3
-	// answerAsked: what was asked is known.
+	// answerAsked: the hash of the request is known.
 	answerAsked = 1 << 4
 )
 
-// errNewerPart is what is wrong with a set of bits that has one which is not known.
+// errNewerPart is the error for an unknown bit in a set of bits.
 var errNewerPart = errors.New("it has a part that this build does not know")
 
-// appendNumbered writes what commands of any kind may have.
+// appendNumbered writes the common part of commands of all kinds.
 func appendNumbered(dst []byte, n *Numbered) []byte {
 	if *n == (Numbered{}) {
 		return append(dst, 0)
@@ -66,8 +66,8 @@ func readClient(r *fieldReader) (id ClientID) {
 	return id
 }
 
-// appendAnswer writes an answer in the form of a level: the parts that it has, client, number, kind, status, flags, and
-// the parts.
+// appendAnswer writes an answer in the form of a level: the bits of its parts, client, number, kind, status, flags,
+// and the parts.
 func appendAnswer(dst []byte, a *Answer, at level.Level) []byte {
 	parts := uint64(0)
 	if a.Node.ID != 0 {
@@ -156,7 +156,7 @@ func (l *loader) readAnswers(r *fieldReader) error {
 	return nil
 }
 
-// takePlaces gives the answers that were read their places, the last one that before the next.
+// takePlaces gives the answers of a snapshot their places. The last answer gets the place before next.
 func (a *answers) takePlaces() error {
 	for i, one := range a.kept {
 		n := numberOf{one.Client, one.Number}

@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// ErrPath is what is wrong with every path that ParsePath refuses.
+// ErrPath is wrapped by every error of ParsePath.
 var ErrPath = errors.New("bad path")
 
-// ParsePath returns the path in the one form in which nodes are stored and shown: a slash before
-// each part and none at the end. "a/b", "/a/b" and "/a//b/" are the same path. An error is an
-// ErrPath that names the part and the rule it breaks.
+// ParsePath returns the path in the form in which nodes are stored and shown: a slash before each part, no slash at
+// the end. "a/b", "/a/b" and "/a//b/" are the same path. An error is an ErrPath with the part and the broken rule.
 func ParsePath(s string) (string, error) {
 	var b strings.Builder
 	parts := 0
@@ -38,8 +37,8 @@ func ParsePath(s string) (string, error) {
 	return b.String(), nil
 }
 
-// CheckPlace returns why rights cannot be given on a path: no node can be there or below. It is nil where one can be;
-// all nodes are below "/". Only requests for rights are refused by it: what a log has given stays given.
+// CheckPlace returns an error if rights cannot be given on a path, because no node can be at or below the path. All
+// nodes are below "/". CheckPlace only refuses requests for rights: rights in a log stay given.
 func CheckPlace(s string) error {
 	if s == "/" {
 		return nil
@@ -87,7 +86,7 @@ func quoted(s string) string {
 	return fmt.Sprintf("%+q", s)
 }
 
-// shown cuts a path, which needs no escapes, to what a message has room for.
+// shown cuts a path, which needs no escapes, to the room in a message.
 func shown(path string) string {
 	const most = 200
 	if len(path) > most {
@@ -96,9 +95,9 @@ func shown(path string) string {
 	return path
 }
 
-// ParsePrefix returns the prefix in the form in which Nodes compares it: a slash in front, empty parts dropped, and one
-// slash at the end if there was one. It is a prefix of bytes: "/prod" finds "/production" too, "/prod/" only what lies
-// below "/prod". A prefix that no path can have is no error; it finds nothing.
+// ParsePrefix returns the prefix in the form for comparing in Nodes: a slash in front, empty parts dropped, and one
+// slash at the end if s ends with a slash. A prefix is compared byte by byte: "/prod" finds "/production" too,
+// "/prod/" only finds paths below "/prod". An impossible prefix is no error; it finds nothing.
 func ParsePrefix(s string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(s, "/") {

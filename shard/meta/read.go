@@ -7,14 +7,15 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Version returns the number of commands that changed something so far. Two replicas of one version hold the same.
+// Version returns the number of commands that changed something so far. Two replicas of one version have equal
+// states.
 func (m *Machine) Version() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.version
 }
 
-// Node returns the node of the path, which must be in the form that ParsePath returns.
+// Node returns the node of the path. The path must have the form of ParsePath.
 func (m *Machine) Node(path string) (Node, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -28,7 +29,7 @@ func (m *Machine) NodeByID(id shard.NodeID) (Node, bool) {
 	return value(m.byID.get(id))
 }
 
-// NodeCount returns how many nodes there are.
+// NodeCount returns the number of nodes.
 func (m *Machine) NodeCount() int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -36,17 +37,17 @@ func (m *Machine) NodeCount() int {
 }
 
 // Nodes returns the nodes whose paths begin with prefix and come after the path after, by path, at most limit and at
-// most shard.MaxPage of them, and whether there are more. The prefix must be in the form that ParsePrefix returns. A
-// list is read in pages: after is empty for the first, and the last path of the page before for every other one.
+// most shard.MaxPage nodes, and whether there are more. The prefix must have the form of ParsePrefix. For the first
+// page of a list after is empty, for every further page after is the last path of the page before.
 //
-// Pages are not of one moment. A node that is there throughout is in exactly one of them.
+// Pages are not of one moment. A node that exists throughout is on exactly one page.
 func (m *Machine) Nodes(prefix, after string, limit int) (page []Node, more bool) {
 	m.mu.RLock()
 	from, found := m.byPath.search(max(prefix, after))
 	if found && after >= prefix {
 		from++
 	}
-	// The paths with the prefix stand together, and from is among them or right behind them.
+	// The paths with the prefix stand together, and from is in their midst or right behind them.
 	rest := m.byPath.entries[from:]
 	count := sort.Search(len(rest), func(i int) bool { return !strings.HasPrefix(rest[i].Path, prefix) })
 	entries, more := m.byPath.page(from, from+count, pageLimit(limit))
@@ -54,14 +55,14 @@ func (m *Machine) Nodes(prefix, after string, limit int) (page []Node, more bool
 	return values(entries), more
 }
 
-// Host returns a host, be it expelled.
+// Host returns a host, even an expelled host.
 func (m *Machine) Host(id shard.HostID) (Host, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.host(id)
 }
 
-// Hosts returns all hosts by id, those that are expelled included.
+// Hosts returns all hosts by id, with the expelled hosts.
 func (m *Machine) Hosts() []Host {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -78,7 +79,7 @@ func (m *Machine) Routing() Routing {
 // pageLimit bounds how long a read holds the lock.
 func pageLimit(limit int) int { return min(max(limit, 1), shard.MaxPage) }
 
-// value returns what is found, and whether it was.
+// value returns the found value, and whether there is a value.
 func value[V any](v *V) (V, bool) {
 	if v == nil {
 		var none V

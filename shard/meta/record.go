@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// The records of snapshots; some of their parts are parts of commands too. A record ends where its last
-// field ends, so records stand one behind the other.
+// The records of snapshots; some parts of records are parts of commands too. A record ends with its last field, so
+// records stand one behind the other.
 
-// maxSlotNumber is what the type of a slot can hold. That a slot exists is checked by those who use it.
+// maxSlotNumber is the largest value of the type of a slot. The users of a slot check whether the slot exists.
 const maxSlotNumber = math.MaxUint16
 
-// appendConfig writes a config in the form of a level, which is that of the command or of the snapshot.
+// appendConfig writes a config in the form of the level of a command or a snapshot.
 func appendConfig(dst []byte, c Config, at level.Level) []byte {
 	dst = binary.AppendUvarint(dst, c.SelfCheckPeriodMillis)
 	dst = binary.AppendUvarint(dst, c.SessionGracePeriodMillis)
@@ -33,7 +33,7 @@ func appendConfig(dst []byte, c Config, at level.Level) []byte {
 	return dst
 }
 
-// appendAsked writes how many numbers follow, none where nothing was asked for, and the numbers.
+// appendAsked writes the count of the numbers, 0 for an empty AskedConfig, and the numbers.
 func appendAsked(dst []byte, a *protocol.AskedConfig) []byte {
 	if *a == (protocol.AskedConfig{}) {
 		return append(dst, 0)
@@ -123,7 +123,7 @@ func readDropped(r *fieldReader) Dropped {
 	}
 }
 
-// appendHostForm writes what a host says of itself.
+// appendHostForm writes the fields that a host registers.
 func appendHostForm(dst []byte, h *Host) []byte {
 	dst = binary.AppendUvarint(dst, uint64(h.ID))
 	dst = appendText(dst, h.Name)

@@ -10,18 +10,19 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// nodeJump is by how much the counter of nodes jumps where a cluster is made of the state of another one.
+// nodeJump is by how much the counter of nodes jumps when a cluster is made from the state of an old cluster.
 const nodeJump = 1 << 20
 
-// Regeneration says which cluster is made of the state of another one: of a backup, or of what was left of it.
+// Regeneration says how a new cluster is made from the state of an old cluster: from a backup, or from the hosts that
+// are left after the loss of a majority.
 type Regeneration struct {
-	// Draw distinguishes it from all others that were made of that state.
+	// Draw distinguishes the new cluster from all other clusters made from the same state.
 	Draw [16]byte
-	// Cluster is its id; empty keeps that of the old one.
+	// Cluster is the new id; an empty id keeps the old id.
 	Cluster string
-	// Shards is how many data shards it has; 0 keeps those of the old one, and which slots each serves.
+	// Shards is the new number of data shards; 0 keeps the old data shards with their slots.
 	Shards int
-	// First is its first host. The id is given to it here.
+	// First is the first host of the new cluster. Regenerate gives the host its id.
 	First hosts.Founder
 	// Jump is by how much counters grow: shard.JumpOver.
 	Jump uint64
@@ -32,9 +33,9 @@ type Regeneration struct {
 	By, Why string
 }
 
-// Regenerate makes the machine of a new cluster from that of another one, which stays as it is. Nodes and their configs
-// stay; of hosts there is one. No version, id or revision is given a second time. Dropped nodes are cleared:
-// shard.Regenerate keeps none of them.
+// Regenerate makes the machine of a new cluster from the machine of an old cluster, which stays as it is. Nodes and
+// their configs stay; the new cluster has one host. No version, id or revision is given a second time. Dropped nodes
+// count as cleared, because shard.Regenerate keeps nothing of them.
 func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 	next, err := m.copied()
 	if err != nil {
@@ -68,10 +69,10 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 			return nil, fmt.Errorf("meta: drop the rights: %w", err)
 		}
 	}
-	return next.copied() // a machine that is read is checked
+	return next.copied() // a restored machine is checked
 }
 
-// copied returns a machine of what this one saves.
+// copied returns a copy of the machine, by way of a snapshot.
 func (m *Machine) copied() (*Machine, error) {
 	var file bytes.Buffer
 	s, err := m.PrepareSnapshot()
@@ -85,15 +86,15 @@ func (m *Machine) copied() (*Machine, error) {
 	return next, err
 }
 
-// raise lets all numbers jump that are given once. What is kept of versions jumps with them, so that nothing is older
-// than what anybody has seen. Answers to numbered commands are forgotten: commands that come again are refused.
+// raise lets all numbers jump that may be given only once. Kept versions jump too, so that no version is older than a
+// version that a client has seen. Answers to numbered commands are forgotten: repetitions are refused.
 func (m *Machine) raise(jump uint64) {
 	m.version += jump
 	m.lastNode += nodeJump
 	m.answers = answers{next: m.answers.next + jump, places: make(map[numberOf]uint64)}
 	m.routing.Version = m.version
 	for _, n := range m.byPath.entries {
-		n.Version += jump // a config of a version that was lost is not taken for the one of that version to come
+		n.Version += jump // so that a lost version of a config cannot be taken for a new version of the same number
 		n.Timing.Since += jump
 		n.Timed += jump
 	}
@@ -117,7 +118,7 @@ func (m *Machine) renewTopology(r *Regeneration) error {
 	return nil
 }
 
-// knownTopology returns the topology, or one of the hosts that have registered where they are not founded yet.
+// knownTopology returns the topology. If the hosts are not founded yet, it makes a topology of the registered hosts.
 func (m *Machine) knownTopology(at hosts.At) (*topology, error) {
 	if m.topology != nil || len(m.hosts.entries) == 0 {
 		return cmp.Or(m.topology, newTopology(m.routing.Cluster, m.routing.Shards)), nil

@@ -11,19 +11,19 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Request is what a command on hosts, replicas and steps asks for: one type for each kind of command. It is carried out
-// by package hosts or by package plan, whose pages have the rules.
+// Request is the request of a command on hosts, replicas and steps: one type for each kind of command. Package hosts
+// or package plan carries the request out; the rules are in the DESIGN.md of the package.
 type Request interface {
 	kind() CommandKind
-	// code writes the fields, or reads them.
+	// code writes the fields, or reads the fields.
 	code(c *form.Coder)
-	// apply carries the request out. The machine has a topology, but where the request founds it.
+	// apply carries the request out. The machine has a topology, except before HostsFound.
 	apply(m *Machine, at hosts.At) hosts.Answer
 }
 
-// Origin is who asks for a change of hosts, replicas or steps, and why.
+// Origin says who asks for a change of hosts, replicas or steps, and why.
 type Origin struct {
-	Wall uint64 // the wall clock of the host that proposes it, in milliseconds; for people
+	Wall uint64 // the wall clock of the proposing host, in milliseconds; for people
 	By   string // a principal, a host, or the governor
 	Why  string
 }
@@ -73,11 +73,11 @@ var requests = func() map[CommandKind]func() Request {
 	return kinds
 }()
 
-// anyLength is the limit of texts and lists on reading. The rules have tighter ones, and answer what breaks them; what
-// is in the log must be readable.
+// anyLength is the limit of texts and lists on reading. The rules have tighter limits, and refuse longer texts with
+// an answer; on reading, everything in the log must be readable.
 const anyLength = shard.MaxBatchBytes
 
-// appendRequest writes what a command asks for, and who asks.
+// appendRequest writes the origin and the request of a command.
 func appendRequest(dst []byte, c *Command) ([]byte, error) {
 	if c.Request == nil || c.Request.kind() != c.Kind {
 		return dst, fmt.Errorf("unknown kind %d", c.Kind)
@@ -90,7 +90,7 @@ func appendRequest(dst []byte, c *Command) ([]byte, error) {
 	return append(dst, w.Data()...), nil
 }
 
-// readRequest reads what appendRequest wrote.
+// readRequest reads the form of appendRequest.
 func readRequest(kind CommandKind, src []byte) (c Command, err error) {
 	c = Command{Kind: kind, Request: requests[kind]()}
 	r := form.Reader(src)
@@ -105,7 +105,7 @@ func (c *Command) code(f *form.Coder) {
 	c.Request.code(f)
 }
 
-// octet codes a small number of which every value is read: the rules judge it.
+// octet codes a small number. Every value can be read, because the rules judge the value.
 func octet[T ~uint8](c *form.Coder, p *T) { form.Small(c, p) }
 
 // fixed codes bytes of a fixed length.
@@ -137,7 +137,7 @@ func (m *Machine) request(c *Command) {
 	m.answerRequest(&a, before)
 }
 
-// answerRequest answers a command on the topology, and says what it changed there.
+// answerRequest answers a command on the topology, and reports its changes.
 func (m *Machine) answerRequest(a *hosts.Answer, before mark) {
 	after := m.topology.mark()
 	if a.Status != protocol.StatusSuccess {

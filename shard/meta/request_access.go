@@ -12,20 +12,20 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// What is asked about rights. Whether who asks may give them is for the host to say that proposes it: it names the
-// revision of the rights that it has looked at, and nothing is changed where they are others by then.
+// The requests about rights. The proposing host checks whether the asking principal may make the change. It names the
+// revision of the rights that it has checked; if the rights have changed since, the machine refuses the request.
 
 // RightsLevel is the level from which the machine keeps rights.
 var RightsLevel = level.Of(level.MetaRecord, "State.Rights")
 
-// Rights returns who may do what. It never changes.
+// Rights returns the book of all rights, which never changes.
 func (m *Machine) Rights() *rights.Book {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.rights
 }
 
-// Checked is the revision of the rights by which a change of them was found to be allowed; 0 for any.
+// Checked is the revision of the rights at which a change of rights was found to be allowed; 0 means any revision.
 type Checked uint64
 
 // AccessGrant gives a principal a role.
@@ -55,7 +55,7 @@ type AccessRevoke struct {
 	Checked   Checked
 	Principal rights.Principal
 	All       bool
-	Grant     kind.Grant // where it is not all
+	Grant     kind.Grant // unless All is set
 }
 
 func (*AccessRevoke) kind() CommandKind { return CmdAccessRevoke }
@@ -77,7 +77,7 @@ func (ar *AccessRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 	})
 }
 
-// AccessRoleSet makes a role, or gives it other rules.
+// AccessRoleSet makes a role, or replaces its rules.
 type AccessRoleSet struct {
 	Checked Checked
 	Name    string
@@ -115,7 +115,7 @@ func (ard *AccessRoleDelete) apply(m *Machine, at hosts.At) hosts.Answer {
 		func(b *rights.Book) (*rights.Book, error) { return b.DeleteRole(ard.Name) })
 }
 
-// AccessTokenCreate makes a token. Who asks has drawn its secret, of which Hash is the SHA-256.
+// AccessTokenCreate makes a token. The asking client has drawn the secret; Hash is the SHA-256 of the secret.
 type AccessTokenCreate struct {
 	Checked Checked
 	Name    string
@@ -159,7 +159,7 @@ func (atr *AccessTokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 		func(b *rights.Book) (*rights.Book, error) { return b.RevokeToken(atr.Name) })
 }
 
-// changeRights carries a change out, and writes down what it was.
+// changeRights makes a change of the rights, and notes the change in the history.
 func (m *Machine) changeRights(at hosts.At, checked Checked, what string,
 	change func(*rights.Book) (*rights.Book, error)) hosts.Answer {
 	if checked != 0 && uint64(checked) != m.rights.Revision() {

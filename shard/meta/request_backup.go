@@ -15,18 +15,18 @@ type SavePhase uint8
 // The phases.
 const (
 	SaveBegun   SavePhase = 1
-	SaveDone    SavePhase = 2 // the client has all of it
+	SaveDone    SavePhase = 2 // the client has the whole state
 	SaveGivenUp SavePhase = 3
 )
 
-// BackupNote writes down who saves the state of a shard for a backup, and what became of it. The one who saves it is
-// the origin.
+// BackupNote notes in the history that a client saves the state of a shard for a backup, and the outcome. The client
+// is the origin.
 type BackupNote struct {
-	Host        shard.HostID // from which it is saved
+	Host        shard.HostID // from which the client saves
 	Incarnation hosts.Incarnation
 	Shard       ShardID
 	Phase       SavePhase
-	Bytes       uint64 // that were handed over
+	Bytes       uint64 // handed over so far
 }
 
 func (*BackupNote) kind() CommandKind { return CmdBackupNote }
@@ -54,8 +54,8 @@ func (bn *BackupNote) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.NoteBackup(at, bn.Host, bn.Incarnation, what)
 }
 
-// ActNote writes down a change that was asked for through a host with a reason, and that leaves no trace in the history
-// by itself. Who asked for it and why is the origin.
+// ActNote notes a change in the history that a client made through a host, with a reason. ActNote is for changes
+// without any other trace in the history. The origin says who made the change, and why.
 type ActNote struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation

@@ -11,13 +11,14 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// What the governor proposes, who is the leader of this shard. Each says the term that it governs in.
+// The requests of the governor, which is the leader of the meta shard. Each request of a decision names the
+// governor's term.
 
-// HostFailed gives a host that was found silent or stuck the target Offline.
+// HostFailed gives a silent or stuck host the target Offline.
 type HostFailed struct {
 	Term   uint64
 	Host   shard.HostID
-	Epoch  uint64 // of the target that it had
+	Epoch  uint64 // of the host's target at the time of the decision
 	Reason hosts.Reason
 	Text   string
 }
@@ -34,7 +35,7 @@ func (hf *HostFailed) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Failed(at, hf.Term, hf.Host, hf.Epoch, hf.Reason, hf.Text)
 }
 
-// HostReach says that a host is brought to the target that it had.
+// HostReach says that a host has been brought to a target.
 type HostReach struct {
 	Term    uint64
 	Host    shard.HostID
@@ -53,7 +54,7 @@ func (r *HostReach) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Reach(at, r.Term, r.Host, r.Variant, r.Epoch)
 }
 
-// ReplicasKnown is the membership of a shard, as its leader has read it with a barrier.
+// ReplicasKnown is the membership of a shard, as the shard's leader has read it with a barrier.
 type ReplicasKnown struct {
 	Term    uint64
 	Shard   ShardID
@@ -75,7 +76,7 @@ func (r *ReplicasKnown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 }
 
-// ReplicaCleared is said by a host that has deleted a replica which is no member any more.
+// ReplicaCleared is the report of a host that has deleted a replica without membership.
 type ReplicaCleared struct {
 	Shard       ShardID
 	Replica     uint64
@@ -93,8 +94,8 @@ func (r *ReplicaCleared) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cleared(at, r.Shard, r.Replica, r.Incarnation)
 }
 
-// StepBegin opens a step. One that adds a replica gives it its id. The revision is that of the plan by which the step
-// was decided.
+// StepBegin opens a step. A step that adds a replica gives the replica its id. Revision is the revision of the plan
+// at the time of the decision.
 type StepBegin struct {
 	Term, Revision uint64
 	Proposal       plan.Proposal[governor.Action]
@@ -122,16 +123,16 @@ func (sb *StepBegin) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.stepAnswer(out)
 }
 
-// Report is what an executor says of a step.
+// Report is the report of an executor on a step.
 type Report uint8
 
-// The reports. Each is the method of that name of a plan.
+// The reports. Each report is a method of a plan with the same name.
 const (
-	ReportProgress Report = 1 + iota // it has reached Phase
+	ReportProgress Report = 1 + iota // the step has reached Phase
 	ReportRetry                      // an attempt failed, for Text; the step stays open
 	ReportFail                       // an attempt failed, for Text; the step is over
-	ReportDone                       // it has reached what it is for
-	ReportDrop                       // it is not wanted any more
+	ReportDone                       // the step has reached its goal
+	ReportDrop                       // the step is not wanted any more
 )
 
 // StepReport says how a step goes on.
@@ -172,7 +173,7 @@ func (r *StepReport) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.stepAnswer(out)
 }
 
-// stepAnswer is what an executor hears of what became of its act.
+// stepAnswer is the answer to an executor for the outcome of its act.
 func (m *Machine) stepAnswer(out plan.Outcome) hosts.Answer {
 	status := protocol.StatusPreconditionFailed
 	switch out {

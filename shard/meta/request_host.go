@@ -9,16 +9,16 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// What hosts say of themselves.
+// The requests of hosts about themselves.
 
-// HostsFound makes the records of the hosts that have registered, which are those that are named here.
+// HostsFound makes the records of the registered hosts. The founders must be exactly the registered hosts.
 type HostsFound struct {
 	Founders   []Founder
 	Generation hosts.Generation
 }
 
-// Founder is a host of the birth. Its incarnation is zero where it is not known: the record takes that of its first
-// boot.
+// Founder is a host of the birth. The incarnation is zero if it is not known: the record then takes the incarnation
+// of the host's first boot.
 type Founder struct {
 	ID          shard.HostID
 	Incarnation hosts.Incarnation
@@ -61,7 +61,8 @@ func (hf *HostsFound) apply(m *Machine, at hosts.At) hosts.Answer {
 	return hosts.Answer{}
 }
 
-// founders returns what is known of the hosts that are named, which must be all that have registered.
+// founders returns the registered hosts with the incarnations of the request. The request must name all of them, and
+// no other host.
 func (hf *HostsFound) founders(registered []*Host) ([]hosts.Founder, hosts.Answer) {
 	var list []hosts.Founder
 	for _, h := range registered {
@@ -103,13 +104,14 @@ func (hj *HostJoin) apply(m *Machine, at hosts.At) hosts.Answer {
 	j.Grace = MaxSessionGracePeriodMillis
 	a := m.topology.records.Join(at, j)
 	if a.Status == protocol.StatusSuccess && !a.Existed {
-		// It goes by nothing older: before it serves, leads or ends anything it takes a barrier, after its join.
+		// The host goes by no older version: it waits for a barrier after its join before it serves, leads or ends
+		// anything.
 		m.topology.seen.put(&HostSeen{ID: a.Host, Version: m.version})
 	}
 	return a
 }
 
-// HostBoot is said by a host whose process has started.
+// HostBoot is the report of a host whose process has started.
 type HostBoot struct{ hosts.Boot }
 
 func (*HostBoot) kind() CommandKind { return CmdHostBoot }
@@ -127,11 +129,11 @@ func (hb *HostBoot) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Boot(at, hb.Boot)
 }
 
-// HostReturn is said by a host that finds itself taken for failed, and is not.
+// HostReturn is the report of a host that finds itself taken for failed, although it is not.
 type HostReturn struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation
-	Epoch       uint64 // of the target that it found
+	Epoch       uint64 // of the target in the host's view
 }
 
 func (*HostReturn) kind() CommandKind { return CmdHostReturn }
@@ -145,7 +147,7 @@ func (r *HostReturn) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Return(at, r.Host, r.Incarnation, r.Epoch)
 }
 
-// HostShutdown is said by a host whose process is to stop.
+// HostShutdown is the report of a host whose process is about to stop.
 type HostShutdown struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation
@@ -163,7 +165,7 @@ func (hs *HostShutdown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Shutdown(at, hs.Host, hs.Incarnation, hs.Start)
 }
 
-// HostRename is said by a host that is reached elsewhere from now on.
+// HostRename is the report of a host with new addresses.
 type HostRename struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation

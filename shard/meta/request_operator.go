@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// What operators ask for. They name a living host by its name, or any by its id.
+// The requests of operators. They name a living host by its name, or any host by its id.
 
-// HostDrain gives a host the target Offline: what it leads and votes in is handed over.
+// HostDrain gives a host the target Offline: its leaderships and votes are handed over.
 type HostDrain struct{ Host string }
 
 func (*HostDrain) kind() CommandKind     { return CmdHostDrain }
@@ -46,7 +46,7 @@ func (hc *HostCordon) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Cordon(at, hc.Host, hc.On)
 }
 
-// HostAlter gives a host another failure domain.
+// HostAlter changes the failure domain of a host.
 type HostAlter struct {
 	Host   string
 	Domain hosts.Domain
@@ -63,7 +63,7 @@ func (ha *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Alter(at, ha.Host, ha.Domain)
 }
 
-// HostExpel makes a host leave for ever. One that is not offline needs force.
+// HostExpel makes a host leave for ever. A host that is not offline needs force.
 type HostExpel struct {
 	Host  string
 	Force bool
@@ -76,14 +76,14 @@ func (he *HostExpel) code(c *form.Coder) {
 	c.Flag(&he.Force)
 }
 
-// apply has the expulsion wait for the longest grace period that any node may have: the host may still hear of a longer
-// one than is in force now.
+// apply makes the expulsion wait for the longest grace period that any node may have, because the host may still
+// learn of a longer period than the present.
 func (he *HostExpel) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Expel(at, he.Host, he.Force, MaxSessionGracePeriodMillis)
 }
 
-// HostReplace makes a host take the place of one that is gone, which is expelled. Heard says that the leader that
-// proposes it hears the old one.
+// HostReplace gives a host the place of a host that is gone, and expels the old host. Heard says that the proposing
+// leader still hears the old host.
 type HostReplace struct {
 	Old, New string
 	Heard    bool
@@ -118,7 +118,7 @@ func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Transfer(at, st.Shard, st.Host)
 }
 
-// PolicySet puts another policy in the place of From.
+// PolicySet replaces the policy From by To.
 type PolicySet struct{ From, To hosts.Policy }
 
 func (*PolicySet) kind() CommandKind { return CmdPolicySet }
@@ -133,11 +133,11 @@ func (ps *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.SetPolicy(at, ps.From, ps.To)
 }
 
-// TokenCreate makes a join token. Who asks has drawn its id and its secret, of which Hash is the hash.
+// TokenCreate makes a join token. The asking client has drawn the id and the secret; Hash is the hash of the secret.
 type TokenCreate struct {
 	ID     string
 	Hash   [32]byte
-	Millis uint64 // for which it is good
+	Millis uint64 // how long the token is good
 }
 
 func (*TokenCreate) kind() CommandKind { return CmdTokenCreate }
@@ -161,7 +161,7 @@ func (r *TokenRevoke) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.RevokeToken(at, r.ID)
 }
 
-// StepCancel ends an open step. Its subject waits for Hold milliseconds at the least.
+// StepCancel ends an open step. The step's subject waits for Hold milliseconds at the least.
 type StepCancel struct {
 	Step plan.ID
 	Hold uint64
@@ -181,7 +181,7 @@ func (sc *StepCancel) apply(m *Machine, at hosts.At) hosts.Answer {
 	}
 }
 
-// StepForget ends the delay of a subject that has failed.
+// StepForget ends the delay of a subject after a failure.
 type StepForget struct{ Subject plan.Subject }
 
 func (*StepForget) kind() CommandKind     { return CmdStepForget }

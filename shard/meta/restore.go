@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	// ErrSnapshot is what is wrong with every snapshot that cannot be restored.
+	// ErrSnapshot is wrapped by every error of restoring a snapshot.
 	ErrSnapshot = errors.New("meta: bad snapshot")
 	// ErrSnapshotNewer is an ErrSnapshot: a newer host wrote it. Nothing is broken; run a newer program.
 	ErrSnapshotNewer = fmt.Errorf("%w: %w", ErrSnapshot, shard.ErrNewerFormat)
 )
 
-// Restore replaces the content by that of a saved snapshot. It reads no further than the snapshot's
-// end. On an error, which is an ErrSnapshot, the machine is what it was.
+// Restore replaces the content by a saved snapshot, and reads no further than the end of the snapshot. An error is an
+// ErrSnapshot, and leaves the machine as it was.
 func (m *Machine) Restore(r io.Reader) error {
 	l := loader{r: r, content: newContent(), seen: newSeen()}
 	if err := l.load(); err != nil {
@@ -34,8 +34,8 @@ func (m *Machine) Restore(r io.Reader) error {
 	return nil
 }
 
-// loader builds the content of a snapshot. What it lets through is what a machine could have come to by
-// itself, for a machine's own assertions would stop the host much later and with less to say.
+// loader builds the content of a snapshot. It accepts only a content that a machine could have reached by itself,
+// because a machine's own assertions would stop the host much later and with less to say.
 type loader struct {
 	content
 	r       io.Reader
@@ -187,7 +187,7 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
 	}
 }
 
-// readRecords reads the records of one block and puts them, in their order, into the index.
+// readRecords reads the records of one block and puts them, in order, into the index.
 func readRecords[K string | shard.NodeID | shard.HostID, V any](
 	r *fieldReader, x *index[K, V], name string, read func(*fieldReader) V, check func(*V) error,
 ) error {
@@ -208,7 +208,7 @@ func readRecords[K string | shard.NodeID | shard.HostID, V any](
 	return nil
 }
 
-// finish compares the counts of the end block with what was read, and what was read with itself.
+// finish compares the counts of the end block with the content, and the parts of the content with each other.
 func (l *loader) finish(r *fieldReader) error {
 	type count struct {
 		name string

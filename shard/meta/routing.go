@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Routing is the slot table: which data shard serves which slot. The zero value, with version 0, is
-// that of a cluster that is not born yet. Its lists never change; do not write to them.
+// Routing is the slot table: the data shard of each slot. The zero value, with version 0, is the table of a cluster
+// before its birth. The lists of a table never change; do not write to them.
 type Routing struct {
 	Version uint64 // grows by one with each change of the table
 	Cluster string // the id of the cluster, given at its birth
 	Shards  []ShardID
-	// Ranges cover all slots in order; two that meet are of different shards.
+	// Ranges cover all slots in order; two neighbours are of different shards.
 	Ranges []SlotRange
 }
 
@@ -23,7 +23,7 @@ type SlotRange struct {
 	Shard       ShardID
 }
 
-// slotTable is the table with one place for each slot: the form in which it is easy to change.
+// slotTable is the table with one place for each slot, a form that is easy to change.
 type slotTable [shard.Slots]ShardID
 
 func (r Routing) table() *slotTable {
@@ -40,7 +40,7 @@ func (t *slotTable) fill(g SlotRange) {
 	}
 }
 
-// ranges returns the table in the one form in which it is kept, so that equal tables have equal ranges.
+// ranges returns the table as ranges. A table has exactly one list of ranges, so that equal tables have equal ranges.
 func (t *slotTable) ranges() []SlotRange {
 	var list []SlotRange
 	for i, id := range t {
@@ -53,8 +53,8 @@ func (t *slotTable) ranges() []SlotRange {
 	return list
 }
 
-// BirthRanges returns the table at the birth of a cluster: each data shard gets one range, in the order of the list. No
-// two ranges differ in length by more than one slot.
+// BirthRanges returns the table at the birth of a cluster: each data shard gets one range, in the order of the list.
+// No two ranges differ in length by more than one slot.
 func BirthRanges(shards []ShardID) []SlotRange {
 	var t slotTable
 	for i, id := range shards {
@@ -117,7 +117,7 @@ func (m *Machine) slotsAssign(c *Command) {
 	t := m.routing.table()
 	slots := t[c.First : c.Last+1]
 	if allOf(slots, c.To) {
-		// It is so already: this is the same command once more, whose version is no longer the table's.
+		// The command is a repetition, and the version of the table has grown since.
 		m.accept(FlagExisted).Routing = m.routing.Version
 		return
 	}
@@ -142,7 +142,7 @@ func allOf(slots []ShardID, id ShardID) bool {
 	return !slices.ContainsFunc(slots, func(s ShardID) bool { return s != id })
 }
 
-// setRouting puts a new table in force, which answers the command.
+// setRouting puts a new table in force and answers the command.
 func (m *Machine) setRouting(r Routing) {
 	m.routing = r
 	m.change(0).Routing = r.Version

@@ -17,22 +17,22 @@ import (
 // A snapshot is a head and blocks, all numbers of fixed size little endian:
 //
 //	head   magic (8 bytes), format (4 bytes), CRC32C of both
-//	block  kind (1 byte), length of the payload (4 bytes), payload, CRC32C of all that
+//	block  kind (1 byte), length of the payload (4 bytes), payload, CRC32C of all three
 //
-// A payload is fields or records (record.go), or a piece of the form of another package. The kinds come in the order of
-// their numbers, and the end last; of all but counters and slot table there may be many blocks. The end block counts
-// what came before it. The head keeps its form in every format, so that an old host can say that a snapshot is too new
-// for it.
+// A payload is fields or records (record.go), or a piece of the form of another package. The kinds come in the order
+// of their numbers, and the end comes last. Counters, slot table and end have one block, all other kinds may have
+// many. The end block has the counts of the records. The head keeps its form in every format, so that an old host can
+// report a snapshot as too new.
 const (
 	snapshotMagic = "SBX-META"
-	// snapshotFormat is 3 since the counters and the hosts carry a level. A field that a later level brings stands in
-	// the records of clusters of that level only, and needs no other format.
+	// snapshotFormat is 3 since the counters and the hosts have a level. A field of a later level stands only in the
+	// records of clusters of the level, and needs no new format.
 	snapshotFormat    = 3
 	formatBeforeLevel = 2
 	headBytes         = len(snapshotMagic) + 8
 
 	blockHeadBytes = 5
-	// blockTarget is the size at which a block of records is closed; maxBlock what a reader accepts.
+	// blockTarget is the size at which a block of records is closed; maxBlock is the largest block for a reader.
 	blockTarget = 64 << 10
 	maxBlock    = 1 << 20
 )
@@ -48,17 +48,17 @@ const (
 	blockEnd      blockKind = 6
 	blockAnswers  blockKind = 7 // from NumbersLevel on
 
-	// From TopologyLevel on, where the hosts are founded: the records of hosts and the plan in pieces, and what hosts
-	// have seen.
+	// From TopologyLevel on, once the hosts are founded: the records of hosts and the plan in pieces, and the
+	// versions that hosts have seen.
 	blockTopology blockKind = 8
 	blockPlan     blockKind = 9
 	blockSeen     blockKind = 10
 
-	// From RightsLevel on, where something was said about rights: who may do what, in pieces.
+	// From RightsLevel on, after the first change of rights: the book of rights, in pieces.
 	blockRights blockKind = 11
 )
 
-// place returns where in a snapshot blocks of the kind stand: the end stands behind those that came later than it.
+// place returns the place of blocks of the kind in a snapshot: the end stands behind kinds of higher numbers.
 func (k blockKind) place() int {
 	if k == blockEnd {
 		return math.MaxInt
@@ -68,7 +68,7 @@ func (k blockKind) place() int {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frozen is the content at one moment. It never changes.
+// frozen is the content at one moment, and never changes.
 type frozen struct {
 	version  uint64
 	lastNode shard.NodeID
@@ -96,7 +96,7 @@ func (m *Machine) freeze() *frozen {
 	}
 }
 
-// PrepareSnapshot fixes the state as it is now.
+// PrepareSnapshot fixes the present state.
 func (m *Machine) PrepareSnapshot() (shard.Snapshot, error) {
 	return &snapshot{m.freeze()}, nil
 }
@@ -212,7 +212,7 @@ func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, record func([
 	return nil
 }
 
-// blockWriter writes one block at a time: what stands in buf between open and close.
+// blockWriter writes one block at a time: the content of buf between open and close.
 type blockWriter struct {
 	w    io.Writer
 	stop <-chan struct{}

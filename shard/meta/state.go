@@ -11,31 +11,32 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and
-// for looking into what is on disk. Lists are sorted, so that equal machines give equal states.
+// State is everything that a machine holds, written out plainly: for comparing replicas, for tests, and for tools
+// that inspect files on disk. Lists are sorted, so that equal machines give equal states.
 type State struct {
 	Version  uint64
 	LastNode shard.NodeID
 	Level    level.Level
 	Term     uint64
-	Now      uint64 // the time of the shard in milliseconds, and what it was when the term began
+	Now      uint64 // the time of the shard in milliseconds, and the time when the term began
 	TimeBase uint64
 	Routing  Routing
-	Hosts    []Host    // that have registered, by id
+	Hosts    []Host    // the registered hosts, by id
 	Nodes    []Node    // by path
 	Dropping []Dropped // by id
-	// NextAnswer is the place of the answer to the next numbered command. Answers are those before it that are kept.
+	// NextAnswer is the place of the answer to the next numbered command. Answers are the kept answers before
+	// NextAnswer.
 	NextAnswer uint64
 	Answers    []Answer
 	// Records, Plan and Seen are nil until the hosts are founded; Hosts is empty from then on.
 	Records *hosts.Records
 	Plan    *plan.Plan[governor.Action]
 	Seen    []HostSeen // by id
-	// Rights is who may do what, nil until something was said about it.
+	// Rights is the book of rights, nil before the first change of rights.
 	Rights *rights.Book
 }
 
-// State writes out all that the machine holds. It does not keep Apply waiting.
+// State writes out the whole state of the machine, and does not keep Apply waiting.
 func (m *Machine) State() State {
 	f := m.freeze()
 	s := State{
@@ -51,11 +52,11 @@ func (m *Machine) State() State {
 	return s
 }
 
-// Digest returns a number that is equal for machines with equal states, and as good as never for others.
-// It does not keep Apply waiting.
+// Digest returns a number that is equal for machines with equal states, and almost never equal for different states.
+// Digest does not keep Apply waiting.
 func (m *Machine) Digest() uint64 { return m.BeginDigest()() }
 
-// BeginDigest fixes the state as it is now, and returns what computes its digest beside Apply.
+// BeginDigest fixes the present state, and returns a function that computes the digest beside Apply.
 func (m *Machine) BeginDigest() (sum func() uint64) { return m.freeze().digest }
 
 func (f *frozen) digest() uint64 {

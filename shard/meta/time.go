@@ -16,12 +16,12 @@ func (m *Machine) advance(s clock.Stamp) {
 	m.clock.Advance(s)
 }
 
-// isUntimed reports whether a command goes by the time of the shard and stands in a batch that says nothing of it. What
-// would begin at such a moment could have begun long before.
+// isUntimed reports whether a command that depends on the time of the shard stands in a batch without a stamp.
+// Without a stamp the time of the shard may be old, so that a delay would begin too early.
 func (m *Machine) isUntimed(c *Command) bool { return c.Request != nil && m.stamp.Term == 0 }
 
-// isLate reports whether a command was proposed by a leader that is over, or has not begun. It would take the time of
-// the shard for that at which it was proposed.
+// isLate reports whether a command comes from a leader whose term is over, or has not begun. The time of the shard is
+// not the time of the command's proposal then.
 func (m *Machine) isLate(c *Command) bool {
 	return m.stamp.Term != 0 && m.stamp.Term != m.clock.Term && c.Kind != CmdLead && c.Level >= StampLevel
 }
@@ -34,7 +34,7 @@ func (m *Machine) lead(c *Command) {
 	m.accept(0)
 }
 
-// Clock returns the time of the shard as its log has moved it.
+// Clock returns the time of the shard, as moved by its log.
 func (m *Machine) Clock() clock.Clock {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

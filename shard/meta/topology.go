@@ -10,23 +10,23 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// TopologyLevel is the level from which the machine has the records of hosts and their plan, and the commands on them.
+// TopologyLevel is the level from which the machine has the records of hosts, their plan, and the commands on both.
 var TopologyLevel = max(level.Of(level.MetaRecord, "State.Records"), level.Of(level.MetaRecord, "State.Plan"),
 	level.Of(level.MetaRecord, "State.Seen"))
 
-// planConfig is one for all machines, so that equal plans are equal to the last pointer.
+// planConfig is one config for all machines, so that equal plans are equal to the last pointer.
 var planConfig = governor.Config()
 
-// topology is who belongs to the cluster and what is being changed about it. A machine has none until hosts-found has
-// made it from the list of registered hosts, which is empty from then on.
+// topology is the hosts of the cluster and the changes under way. A machine has no topology until hosts-found has
+// made a topology from the list of registered hosts; the list is empty from then on.
 type topology struct {
 	records *hosts.Records
 	plan    *plan.Plan[governor.Action]
-	// seen has the hosts that count and have said which version of the machine they go by.
+	// seen has the counting hosts that have reported the version of the machine they go by.
 	seen index[shard.HostID, HostSeen]
 }
 
-// HostSeen is the newest version of the machine that a host has said it goes by.
+// HostSeen is the newest version of the machine that a host has reported to go by.
 type HostSeen struct {
 	ID      shard.HostID
 	Version uint64
@@ -50,13 +50,13 @@ func (t *topology) clone() *topology {
 	return c
 }
 
-// counts reports whether a host counts among those that must follow the level and go by a change of periods: until its
-// expulsion is final it may still believe something.
+// counts reports whether a host must follow the level and every change of periods. A host counts until its expulsion
+// is final, because until then the host may still act on an old state.
 func (t *topology) counts(h *hosts.Host) bool {
 	return h != nil && h.Current.Variant != protocol.HostExpelled
 }
 
-// forgetSeen drops what hosts have said that do not count any more.
+// forgetSeen drops the reports of hosts that do not count any more.
 func (t *topology) forgetSeen() {
 	for i := 0; i < len(t.seen.entries); {
 		if id := t.seen.entries[i].ID; t.counts(t.records.Host(id)) {
@@ -67,7 +67,7 @@ func (t *topology) forgetSeen() {
 	}
 }
 
-// host is what readers see of a host that has a record.
+// host is the record of a host for readers.
 func (t *topology) host(h *hosts.Host) Host {
 	shown := Host{ID: h.ID, Name: h.Name, RaftAddress: h.Addresses.Raft, ClientAddress: h.Addresses.Client,
 		AdminAddress: h.Addresses.Admin, Version: h.Version, Level: h.Level, Current: h.Current.Variant,
@@ -78,7 +78,7 @@ func (t *topology) host(h *hosts.Host) Host {
 	return shown
 }
 
-// Topology is the hosts, their replicas and the steps at one moment. It never changes.
+// Topology is the hosts, their replicas and the steps at one moment, and never changes.
 type Topology struct {
 	Records *hosts.Records
 	Plan    *plan.Plan[governor.Action]
@@ -86,8 +86,8 @@ type Topology struct {
 	Version uint64 // of the machine
 }
 
-// Topology returns the hosts, their replicas and the steps as they are now; ok is false where the hosts are not
-// founded. It costs the lists of hosts, shards and steps, not what is in them.
+// Topology returns the present hosts, their replicas and the steps; ok is false before the hosts are founded. The
+// cost is the lists of hosts, shards and steps, not their content.
 func (m *Machine) Topology() (t Topology, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -98,14 +98,15 @@ func (m *Machine) Topology() (t Topology, ok bool) {
 		Version: m.version}, true
 }
 
-// Founded reports whether the hosts have records: then those are all there are, and none registers any more.
+// Founded reports whether the hosts have records: from then on all hosts have records, and hosts no longer register.
 func (m *Machine) Founded() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.topology != nil
 }
 
-// HostRecord returns the record of a host, which never changes; nil where hosts are not founded, or none has the id.
+// HostRecord returns the record of a host, which never changes; nil before the hosts are founded, or for an unknown
+// id.
 func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -115,7 +116,7 @@ func (m *Machine) HostRecord(id shard.HostID) *hosts.Host {
 	return m.topology.records.Host(id)
 }
 
-// RecordsRevision returns that of the records of hosts, 0 where the hosts are not founded.
+// RecordsRevision returns the revision of the records of hosts, 0 before the hosts are founded.
 func (m *Machine) RecordsRevision() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -125,7 +126,7 @@ func (m *Machine) RecordsRevision() uint64 {
 	return m.topology.records.Revision()
 }
 
-// Generation returns the one that the cluster is in, all zero where the hosts are not founded.
+// Generation returns the generation of the cluster, all zero before the hosts are founded.
 func (m *Machine) Generation() hosts.Generation {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -135,8 +136,8 @@ func (m *Machine) Generation() hosts.Generation {
 	return m.topology.records.Generation()
 }
 
-// HostsOf returns the hosts that have a replica of a shard by its membership, in the order of the replicas. It is nil
-// where the hosts are not founded.
+// HostsOf returns the hosts with a replica of a shard by its membership, in the order of the replicas. The list is
+// nil before the hosts are founded.
 func (m *Machine) HostsOf(id ShardID) []shard.HostID {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/signalbox/signalbox/shard/rights"
 )
 
-// What a snapshot has of the topology. Records and plan have forms of their own, which are cut into blocks.
+// The part of a snapshot for the topology. Records and plan have forms of their own, which are cut into blocks.
 
 // maxPieces is how many bytes the form of the records or of the plan may take: a reader holds it in memory.
 const maxPieces = 64 << 20
@@ -44,7 +44,7 @@ func savePieces(b *blockWriter, kind blockKind, src []byte) error {
 	return nil
 }
 
-// appendCounts counts what save writes, all 0 where the hosts are not founded.
+// appendCounts counts the parts that save writes, all 0 before the hosts are founded.
 func (t *topology) appendCounts(dst []byte) []byte {
 	if t == nil {
 		return append(dst, 0)
@@ -52,7 +52,7 @@ func (t *topology) appendCounts(dst []byte) []byte {
 	return binary.AppendUvarint(append(dst, 1), uint64(len(t.seen.entries)))
 }
 
-// appendDigested appends all that replicas must agree on.
+// appendDigested appends everything that replicas must agree on.
 func (t *topology) appendDigested(dst []byte) []byte {
 	if t == nil {
 		return dst
@@ -74,7 +74,7 @@ func readSeen(r *fieldReader) HostSeen {
 	return HostSeen{ID: shard.HostID(r.number("host id")), Version: r.number("seen")}
 }
 
-// pieces are the parts that were read so far of what is cut into blocks.
+// pieces are the forms that come in several blocks, as far as they were read.
 type pieces struct{ records, plan, rights []byte }
 
 // readPiece takes a piece of a form.
@@ -88,7 +88,7 @@ func readPiece(dst []byte, r *fieldReader) ([]byte, error) {
 	return append(dst, piece...), nil
 }
 
-// readTopologyCounts reads what appendCounts wrote, and makes the topology of the pieces.
+// readTopologyCounts reads the form of appendCounts, and makes the topology from the pieces.
 func (l *loader) readTopologyCounts(r *fieldReader) error {
 	founded := r.upTo("founded", 1) == 1
 	if r.err != nil {
@@ -107,7 +107,7 @@ func (l *loader) readTopologyCounts(r *fieldReader) error {
 	return l.completeTopology()
 }
 
-// completeTopology makes the topology of what was read, and checks what needs all of it.
+// completeTopology makes the topology from the pieces, and makes the checks that need the whole topology.
 func (l *loader) completeTopology() error {
 	records, err := hosts.Load(l.pieces.records)
 	if err != nil {
@@ -138,8 +138,8 @@ func (l *loader) completeTopology() error {
 	return nil
 }
 
-// canonical returns the records and the plan as they are after they were saved and loaded: equal ones are equal to the
-// last list.
+// canonical returns the records and the plan as they are after saving and loading: equal records and plans are then
+// equal to the last list.
 func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
 	if t == nil {
 		return nil, nil
@@ -151,7 +151,7 @@ func (t *topology) canonical() (*hosts.Records, *plan.Plan[governor.Action]) {
 	return records, steps
 }
 
-// completeRights makes the rights of what was read.
+// completeRights makes the rights from the pieces.
 func (l *loader) completeRights() (err error) {
 	if len(l.pieces.rights) > 0 {
 		l.rights, err = rights.Load(l.pieces.rights)
@@ -159,7 +159,7 @@ func (l *loader) completeRights() (err error) {
 	return err
 }
 
-// canonicalRights returns the rights as they are after they were saved and loaded; nil where nothing was said of them.
+// canonicalRights returns the rights as they are after saving and loading; nil before the first change of rights.
 func canonicalRights(b *rights.Book) *rights.Book {
 	if b.Revision() == 0 {
 		return nil

@@ -1,18 +1,20 @@
 package meta
 
-// Upkeep is what no client asks for: hosts say it of themselves, or of the data shards that they lead, and the leader
-// of this shard proposes it. What a host says may be lost on its way, come late, or come twice. So each says what is
-// true from every host and at every time, and none but the first of a leader carries a term. Each is a batch, or some
-// together are one. No host has more than a few under way, so that the log has room for what clients ask for; and of
-// that there is no more under way at a time than leaves room for upkeep.
+// Upkeep is the work that no client asks for: hosts report about themselves, or about the data shards that they lead,
+// and the leader of the meta shard proposes the reports. A report may be lost on its way, come late, or come twice.
+// So a command either says what is true from every host and at every time, or names the term, the epoch, the version
+// or the start of the process that it is about. A command is a batch, or some commands together are a batch. No host
+// has more than a few batches under way, so that the log has room for clients; and clients have at most so many
+// batches under way as to leave room for upkeep.
 
 // upkeep is a command that hosts propose by themselves.
 type upkeep struct {
-	// run carries it out. It must answer once. It is nil for requests, which carry themselves out.
+	// run applies the command. Every run must answer once. The field is nil for requests, which have their own apply.
 	run func(m *Machine, c *Command)
 
-	// For people; DESIGN.md shows them. proposed says who proposes it and when, late why one that comes late or twice
-	// does no harm, lost what becomes of it where it is lost, or the log has no room, work what bounds what one does.
+	// The texts are for people; DESIGN.md shows them. proposed says which host proposes the command, and when. late
+	// says why a command that comes late or twice is harmless. lost says what follows if the command is lost, or the
+	// log has no room. work says what bounds the work of one command.
 	proposed, late, lost, work string
 }
 
@@ -21,7 +23,7 @@ const (
 	oneEntry   = "one entry of a list"
 )
 
-// upkeeps are all of them, by kind.
+// upkeeps are all rows, by kind.
 var upkeeps = [256]upkeep{
 	CmdGraceConfirmed: {
 		run:      (*Machine).graceConfirmed,

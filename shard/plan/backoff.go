@@ -6,16 +6,18 @@ import (
 	"slices"
 )
 
-// Backoff is what a plan remembers of a subject that failed, or whose step was cancelled, while no step of it is open.
+// Backoff is the memory of a plan of a subject that failed, or whose step was cancelled, while the subject has no
+// open step.
 type Backoff struct {
 	Subject   Subject
-	Failures  uint32 // since its last success
+	Failures  uint32 // since the last success
 	LastError string
-	// Since is the shard time at which its last step ended, Until the one before which no step of it begins.
+	// Since is the shard time at the end of the subject's last step. No step of the subject begins before Until.
 	Since, Until uint64
 }
 
-// delay is the back-off after so many failures. It depends on nothing else, so every replica has the same.
+// delay is the back-off after a number of failures. It depends on nothing else, so that every replica has the same
+// delay.
 func (c *Config[P]) delay(failures uint32) uint64 {
 	doublings := failures - 1
 	if c.Delay > c.MaxDelay>>doublings {
@@ -24,8 +26,8 @@ func (c *Config[P]) delay(failures uint32) uint64 {
 	return c.Delay << doublings
 }
 
-// after returns the shard time at which a delay that begins now is over. Shard time is cut to milliseconds: one more
-// makes sure that no delay is shorter than asked.
+// after returns the shard time at the end of a delay that begins now. Shard time is cut to milliseconds, so one
+// millisecond more makes sure that no delay is shorter than asked.
 func after(now, delay uint64) uint64 {
 	if delay >= math.MaxUint64-now {
 		return math.MaxUint64
@@ -33,7 +35,7 @@ func after(now, delay uint64) uint64 {
 	return now + delay + 1
 }
 
-// Backoff returns what is remembered of a subject that has no open step, nil where that is nothing.
+// Backoff returns the back-off of a subject without an open step, or nil.
 func (p *Plan[P]) Backoff(subject Subject) *Backoff {
 	if i, found := p.backoffOf(subject); found {
 		return &p.backoffs[i]
@@ -41,12 +43,12 @@ func (p *Plan[P]) Backoff(subject Subject) *Backoff {
 	return nil
 }
 
-// Backoffs are the subjects that failed and have no open step, by name. They are the plan's own: to be read, until the
-// next act.
+// Backoffs are the subjects with failures and without an open step, by name. The list is the plan's own: callers may
+// read it until the next act.
 func (p *Plan[P]) Backoffs() []Backoff { return p.backoffs }
 
-// Forget drops what is remembered of a subject, by order of an operator: it need not wait any longer. A step of it that
-// is open and waits goes on at once.
+// Forget ends the delay of a subject by order of an operator. A back-off is removed with its failures; an open step
+// that waits goes on at once.
 func (p *Plan[P]) Forget(subject Subject) Outcome {
 	for i := range p.steps {
 		if s := &p.steps[i]; s.Subject == subject && s.NotBefore > 0 {
@@ -69,7 +71,7 @@ func (p *Plan[P]) backoffOf(subject Subject) (int, bool) {
 	})
 }
 
-// takeBackoff removes what is remembered of a subject and returns it, all zero where that is nothing.
+// takeBackoff removes and returns the back-off of a subject, all zero if there is none.
 func (p *Plan[P]) takeBackoff(subject Subject) Backoff {
 	i, found := p.backoffOf(subject)
 	if !found {
@@ -80,7 +82,7 @@ func (p *Plan[P]) takeBackoff(subject Subject) Backoff {
 	return b
 }
 
-// putBackoff remembers a subject of which nothing is remembered. Where there is no room, the subject whose delay ends
+// putBackoff adds the back-off of a subject without a back-off. If there is no room, the subject whose delay ends
 // first is forgotten.
 func (p *Plan[P]) putBackoff(b Backoff) {
 	i, found := p.backoffOf(b.Subject)

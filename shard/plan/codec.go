@@ -9,11 +9,12 @@ import (
 // ErrForm is wrapped where bytes are not the form of a plan, a proposal or an act.
 var ErrForm = errors.New("plan: bad form")
 
-// ErrNewer is wrapped where a record has a field that this build does not know: a replica must not go on without it.
+// ErrNewer is wrapped if a record has a field that the build does not know: a replica must not go on without the
+// field.
 var ErrNewer = errors.New("plan: a newer build wrote a field of a record")
 
-// Append appends the form of the plan: a record for what is counted, the number of its steps and their records, the
-// number of its back-offs and theirs. Equal plans have equal bytes.
+// Append appends the form of the plan: a record for the counters, the number of its steps and the records of the
+// steps, the number of its back-offs and the records of the back-offs. Equal plans have equal bytes.
 func (p *Plan[P]) Append(dst []byte) []byte {
 	dst = (&record{id: uint64(p.last), revision: p.revision}).append(dst)
 	dst = binary.AppendUvarint(dst, uint64(len(p.steps)))
@@ -32,7 +33,7 @@ func (p *Plan[P]) Append(dst []byte) []byte {
 // Size is how many bytes the form of the plan takes.
 func (p *Plan[P]) Size() int { return len(p.Append(nil)) }
 
-// Read makes a plan of its form. Everything that the package relies on is checked.
+// Read makes a plan from its form, and checks everything that the package relies on.
 func Read[P any](cfg *Config[P], src []byte) (*Plan[P], error) {
 	p := New(cfg)
 	in := input{src: src}
@@ -64,25 +65,25 @@ func Read[P any](cfg *Config[P], src []byte) (*Plan[P], error) {
 	return p, nil
 }
 
-// AppendProposal appends the form of a proposal, for the command that begins it.
+// AppendProposal appends the form of a proposal, for the command that begins the step.
 func (c *Config[P]) AppendProposal(dst []byte, pr *Proposal[P]) []byte {
 	return c.stepRecord(&Step[P]{Proposal: *pr}).append(dst)
 }
 
-// ReadProposal reads what AppendProposal wrote, and returns what stands behind it.
+// ReadProposal reads the form of AppendProposal, and returns the bytes behind.
 func (c *Config[P]) ReadProposal(src []byte) (Proposal[P], []byte, error) {
 	in := input{src: src}
 	s := readStep(c, &in, proposalFields)
 	return s.Proposal, in.src, in.err
 }
 
-// Append appends the form of an act, for the command that reports it.
+// Append appends the form of an act, for the command that reports the act.
 func (a Act) Append(dst []byte) []byte {
 	r := record{id: uint64(a.Step), phase: uint64(a.Phase), failures: uint64(a.Failures), term: a.Term}
 	return r.append(dst)
 }
 
-// ReadAct reads what Act.Append wrote, and returns what stands behind it.
+// ReadAct reads the form of Act.Append, and returns the bytes behind.
 func ReadAct(src []byte) (Act, []byte, error) {
 	in := input{src: src}
 	r := in.record(actFields)

@@ -3,20 +3,20 @@ package plan
 // Advice says what an executor does next about a step.
 type Advice uint8
 
-// What an executor does next.
+// The kinds of advice.
 const (
-	Leave   Advice = iota + 1 // the step is over: drop all that was begun for it
-	Wait                      // it is not the time, or not the turn: look again later
-	Perform                   // do what the step asks for in its phase
-	Report                    // report the phase that was reached, with Plan.Progress
-	Finish                    // report that the step has reached what it is for, with Plan.Done
+	Leave   Advice = iota + 1 // the step is over: drop all work begun for the step
+	Wait                      // the time of the step has not come: look again later
+	Perform                   // do the work of the step in its phase
+	Report                    // report the reached phase, with Plan.Progress
+	Finish                    // report that the step has reached its goal, with Plan.Done
 	Drop                      // report that the step is not wanted any more, with Plan.Drop
 )
 
-// Assess says what an executor does next about the step of an id, and for Report the phase. It is the whole memory that
-// an executor needs: one that has just begun, at a leader that has just been elected, assesses like one that has run
-// all along. It reports only what can be seen. So a step whose executor died between an act and its report is reported
-// by the next one, which sees what the act has done.
+// Assess returns the advice to an executor about the step of an id, and for Report the phase. An executor needs no
+// memory beside Assess: a new executor, at a newly elected leader, assesses like an executor that has run all along.
+// Reports name only visible facts. So if an executor died between an act and its report, the next executor sees the
+// effect of the act, and reports the step.
 func (pl *Planner[S, O, P]) Assess(v View[S, O, P], id ID) (Advice, Phase) {
 	s := v.Plan.Step(id)
 	if s == nil {
@@ -44,21 +44,21 @@ func (pl *Planner[S, O, P]) Assess(v View[S, O, P], id ID) (Advice, Phase) {
 // Planned is one step of a dry run.
 type Planned[P any] struct {
 	Proposal[P]
-	Rule string // empty for a step that was open already
-	ID   ID     // of a step that was open already
-	At   uint64 // the shard time at which it would begin: steps take no time, back-offs and delays do
+	Rule string // empty for a step that was open before
+	ID   ID     // of a step that was open before
+	At   uint64 // the shard time at which the step would begin: steps take no time, back-offs and delays do
 }
 
-// Forecast is what a dry run comes to.
+// Forecast is the result of a dry run.
 type Forecast[P any] struct {
 	Steps   []Planned[P]
-	Reasons []Reason // why nothing moves at the end; none where all is as it should be
-	Cut     bool     // the bound was reached before that
+	Reasons []Reason // why nothing moves at the end; empty if all is as it should be
+	Cut     bool     // the dry run reached its bound before the end
 }
 
-// DryRun plays on a copy what the planner would do if every step did what its model says: first the steps that are
-// open, then one decision after another, until nothing moves. Where only time can move something, time passes. It stops
-// after so many steps and passages of time. The plan is left as it is.
+// DryRun plays on a copy the decisions of the planner as if every step did what its model says: first the open steps,
+// then one decision after another, until nothing moves. If only time can move something, time passes. DryRun ends
+// after a number of steps and passages of time. The plan itself is left as it is.
 func (pl *Planner[S, O, P]) DryRun(v View[S, O, P], most int) Forecast[P] {
 	v.Plan = v.Plan.Clone()
 	var f Forecast[P]
@@ -94,8 +94,8 @@ func (pl *Planner[S, O, P]) DryRun(v View[S, O, P], most int) Forecast[P] {
 	return f
 }
 
-// Due returns the step that the planner comes to by itself, where nothing is done and nothing happens but that time
-// passes, at the most so many times: at once, or when it is time. It returns nil where there is none. Nothing is
+// Due returns the step that the planner comes to by itself, at once or after some time, if nothing happens but the
+// passage of time. Due lets time pass a number of times at most, and returns nil if no step comes. Nothing is
 // changed.
 func (pl *Planner[S, O, P]) Due(v View[S, O, P], most int) *Planned[P] {
 	for range most {
@@ -110,7 +110,7 @@ func (pl *Planner[S, O, P]) Due(v View[S, O, P], most int) *Planned[P] {
 	return nil
 }
 
-// sleep lets time pass until that alone may change a decision, and reports whether it can.
+// sleep lets time pass until time alone may change a decision, and reports whether time can.
 func (pl *Planner[S, O, P]) sleep(v *View[S, O, P], d *Decision[P]) bool {
 	if d.Wake <= v.Now {
 		return false

@@ -7,15 +7,18 @@ import (
 	"slices"
 )
 
-// Config is what plans of one sort have in common. It is the same on every replica, and is not part of the state.
+// Config is the common part of plans of one sort. The config is the same on every replica, and is not part of the
+// state.
 type Config[P any] struct {
 	// Open is how many steps may be open at once. Two that are open never share a subject.
 	Open int
-	// Delay is the back-off after a first failure, in milliseconds; it doubles with each further one up to MaxDelay.
+	// Delay is the back-off after a first failure, in milliseconds; it doubles with each further failure up to
+	// MaxDelay.
 	Delay, MaxDelay uint64
-	// Attempts is how many failures a step may have and stay open. With one more it is over, so that others can go on.
+	// Attempts is how many failures a step may have and stay open. With one failure more the step is over, so that
+	// other steps can go on.
 	Attempts uint32
-	// Append encodes a payload, Read decodes it. Equal payloads have equal bytes.
+	// Append encodes a payload, Read decodes a payload. Equal payloads have equal bytes.
 	Append func(dst []byte, payload P) []byte
 	Read   func(src []byte) (payload P, err error)
 }
@@ -33,17 +36,17 @@ func (c *Config[P]) Validate() error {
 	return nil
 }
 
-// Plan holds the open steps, and what is remembered of those before: the ids that were given, and the subjects that
-// failed. It is part of a replicated state: the machine that applies the log owns it and calls its methods.
+// Plan holds the open steps, and the memory of earlier steps: the last id, and the subjects with failures. A plan is
+// part of a replicated state: the machine that applies the log owns the plan and calls its methods.
 type Plan[P any] struct {
 	cfg      *Config[P]
 	last     ID
 	revision uint64
 	steps    []Step[P] // by id
-	backoffs []Backoff // by subject; none of a subject that has an open step
+	backoffs []Backoff // by subject; none for a subject with an open step
 }
 
-// New returns a plan in which nothing has happened. It panics where the config is not valid.
+// New returns an empty plan. New panics if the config is not valid.
 func New[P any](cfg *Config[P]) *Plan[P] {
 	if err := cfg.Validate(); err != nil {
 		panic(err)
@@ -51,12 +54,12 @@ func New[P any](cfg *Config[P]) *Plan[P] {
 	return &Plan[P]{cfg: cfg}
 }
 
-// Renewed returns a plan without steps, whose numbers begin above those that this one gives in the time of a jump.
+// Renewed returns a plan without steps. Its numbers begin above all numbers that p gives in the time of a jump.
 func (p *Plan[P]) Renewed(jump uint64) *Plan[P] {
 	return &Plan[P]{cfg: p.cfg, last: p.last + ID(jump), revision: p.revision + jump}
 }
 
-// Configure gives the plan another config. What is open stays open, be it more than the config allows.
+// Configure gives the plan a new config. Open steps stay open, even if they are more than the config allows.
 func (p *Plan[P]) Configure(cfg *Config[P]) {
 	if err := cfg.Validate(); err != nil {
 		panic(err)
@@ -74,13 +77,13 @@ func (p *Plan[P]) Clone() *Plan[P] {
 // Revision grows with every change of the plan.
 func (p *Plan[P]) Revision() uint64 { return p.revision }
 
-// Last is the last id that was given.
+// Last is the last given id.
 func (p *Plan[P]) Last() ID { return p.last }
 
 // Steps are the open steps by id. They are the plan's own: to be read, until the next act.
 func (p *Plan[P]) Steps() []Step[P] { return p.steps }
 
-// Step returns the open step of that id, nil where it is over or was never begun.
+// Step returns the open step of the id, or nil if the step is over or was never begun.
 func (p *Plan[P]) Step(id ID) *Step[P] {
 	if i := slices.IndexFunc(p.steps, func(s Step[P]) bool { return s.ID == id }); i >= 0 {
 		return &p.steps[i]
@@ -88,8 +91,8 @@ func (p *Plan[P]) Step(id ID) *Step[P] {
 	return nil
 }
 
-// Begin opens a step. The term is that of the leader who proposes it; the revision is that of the plan by which it was
-// proposed, so that a proposal takes effect once, and never in a plan that has moved on.
+// Begin opens a step. The term is the term of the proposing leader; the revision is the revision of the plan at the
+// decision, so that a proposal takes effect once, and never in a plan that has moved on.
 func (p *Plan[P]) Begin(at Moment, term, revision uint64, pr Proposal[P]) (ID, Outcome) {
 	switch {
 	case term != at.Term:
@@ -115,7 +118,7 @@ func (p *Plan[P]) Begin(at Moment, term, revision uint64, pr Proposal[P]) (ID, O
 	return p.last, Applied
 }
 
-// fits checks a proposal against what no state can change.
+// fits checks a proposal against the rules that depend on no state.
 func (p *Plan[P]) fits(pr *Proposal[P]) bool {
 	for i := -1; i < len(pr.With); i++ {
 		if n := len(pr.subject(i)); n == 0 || n > MaxSubject {
@@ -125,7 +128,7 @@ func (p *Plan[P]) fits(pr *Proposal[P]) bool {
 	return pr.Kind != 0 && len(pr.With) <= MaxWith && len(p.cfg.Append(nil, pr.Payload)) <= MaxPayload
 }
 
-// admits says whether the plan takes a proposal now. Where an open step is in its way, it is returned.
+// admits says whether the plan takes a proposal now. If an open step is in the way, admits returns the step.
 func (p *Plan[P]) admits(pr *Proposal[P], now uint64) (Outcome, *Step[P]) {
 	var superseded *Step[P]
 	if pr.Supersedes != 0 {
@@ -152,7 +155,7 @@ func (p *Plan[P]) admits(pr *Proposal[P], now uint64) (Outcome, *Step[P]) {
 	return Applied, nil
 }
 
-// find returns the step that an act names, where it is still as the executor read it.
+// find returns the step of an act, if the step is still as the executor read it.
 func (p *Plan[P]) find(at Moment, a Act) (*Step[P], Outcome) {
 	if a.Term != at.Term {
 		return nil, OtherTerm
@@ -183,8 +186,8 @@ func (p *Plan[P]) Progress(at Moment, a Act, to Phase) Outcome {
 	return Applied
 }
 
-// Retry records that an attempt failed and that the step is to be tried again. It stays open, keeps what it occupies,
-// and waits. A step that has failed more often than Config.Attempts is over, as by Fail.
+// Retry records a failed attempt of a step that will be tried again. The step stays open, keeps its subjects, and
+// waits. A step that has failed more often than Config.Attempts is over, as by Fail.
 func (p *Plan[P]) Retry(at Moment, a Act, why string) Outcome {
 	return p.fail(at, a, why, p.cfg.Attempts)
 }
@@ -194,7 +197,7 @@ func (p *Plan[P]) Fail(at Moment, a Act, why string) Outcome {
 	return p.fail(at, a, why, 0)
 }
 
-// fail records a failure, and ends a step that has more of them than allowed.
+// fail records a failure, and ends a step with more failures than allowed.
 func (p *Plan[P]) fail(at Moment, a Act, why string, allowed uint32) Outcome {
 	s, out := p.find(at, a)
 	if out != Applied {
@@ -212,7 +215,7 @@ func (p *Plan[P]) fail(at Moment, a Act, why string, allowed uint32) Outcome {
 	return Applied
 }
 
-// Done ends a step that has reached what it is for. The failures of its subject are forgotten.
+// Done ends a step that has reached its goal. The failures of its subject are forgotten.
 func (p *Plan[P]) Done(at Moment, a Act) Outcome {
 	s, out := p.find(at, a)
 	if out != Applied {
@@ -223,7 +226,7 @@ func (p *Plan[P]) Done(at Moment, a Act) Outcome {
 	return Applied
 }
 
-// Drop ends a step that is not wanted any more, or no longer allowed: no failure, and no success either.
+// Drop ends a step that is no longer wanted or allowed: no failure, and no success either.
 func (p *Plan[P]) Drop(at Moment, a Act) Outcome {
 	s, out := p.find(at, a)
 	if out == Applied {
@@ -232,9 +235,9 @@ func (p *Plan[P]) Drop(at Moment, a Act) Outcome {
 	return out
 }
 
-// Cancel ends a step in whatever phase it is, by order of an operator, who names it by its id alone. Its subject waits
-// for the given milliseconds at the least, because the rules would propose the same at once. An executor may be in the
-// middle of an act: what that leaves is for the rules to see.
+// Cancel ends a step in any phase, by order of an operator, who names the step by its id alone. The step's subject
+// waits for hold milliseconds at the least, because the rules would propose an equal step at once. An executor may be
+// in the middle of an act, and the rules must handle its effects.
 func (p *Plan[P]) Cancel(now uint64, id ID, why string, hold uint64) Outcome {
 	s := p.Step(id)
 	switch {
@@ -251,7 +254,7 @@ func (p *Plan[P]) Cancel(now uint64, id ID, why string, hold uint64) Outcome {
 	return Applied
 }
 
-// remove takes an open step out. Its failures, and a delay that is not over, stay with its subject.
+// remove removes an open step. Its failures, and a delay that is not over, stay with its subject.
 func (p *Plan[P]) remove(id ID, now uint64) {
 	i := slices.IndexFunc(p.steps, func(s Step[P]) bool { return s.ID == id })
 	s := &p.steps[i]

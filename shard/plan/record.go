@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// record is the form of everything that the package writes: a length, a set of bits for the fields that are there, and
-// those in the order of their bits. A field that is zero is not there. Later builds add fields at the end.
+// record is the form of everything that the package writes: a length, a set of bits for the present fields, and the
+// fields in the order of their bits. A zero field is absent. Later builds add fields at the end.
 type record struct {
 	id, kind            uint64
 	subject             string
@@ -21,8 +21,8 @@ type record struct {
 	notBefore, revision uint64
 }
 
-// field is one field of a record: a number, a text or a list of texts, and the most that it may be: its value, its
-// length, its entries.
+// field is one field of a record: a number, a text or a list of texts, with a limit for its value, its length or its
+// entries.
 type field struct {
 	number *uint64
 	text   *string
@@ -30,7 +30,7 @@ type field struct {
 	most   uint64
 }
 
-// The fields that each thing has, as bits.
+// The fields of each thing, as bits.
 const (
 	planFields     = 1<<0 | 1<<13
 	proposalFields = 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<5
@@ -89,8 +89,8 @@ func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// input reads from bytes that were not checked. The first thing that is wrong stays in err, and all that is read after
-// it is zero. What it allocates is bounded by the bytes that are there. It takes no form but the one that is written.
+// input reads from unchecked bytes. The first error stays in err, and all later reads return zero. The allocated
+// memory is bounded by the length of the bytes. Only the form of Append is accepted.
 type input struct {
 	src []byte
 	err error
@@ -125,7 +125,7 @@ func (in *input) text(most uint64) string {
 	return s
 }
 
-// record reads a record that may have the given fields. It is all zero where it is wrong.
+// record reads a record of the given fields. A wrong record is all zero.
 func (in *input) record(may uint64) (r record) {
 	body := input{src: []byte(in.text(math.MaxInt)), err: in.err}
 	bits := body.number(math.MaxUint64)

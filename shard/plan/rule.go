@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// View is what rules decide by.
+// View is the input of rules.
 type View[S, O, P any] struct {
-	State S // replicated: the same for every leader
-	Seen  O // what this leader observes: facts that are in no log
+	State S // replicated: equal for every leader
+	Seen  O // the observations of the present leader: facts that are in no log
 	Plan  *Plan[P]
 	Now   uint64 // shard time in milliseconds
 }
@@ -16,18 +16,18 @@ type View[S, O, P any] struct {
 // Rule is one reason to change something. The order of the rules is their priority.
 type Rule[S, O, P any] struct {
 	Name string
-	// Find is a pure function: equal views have equal findings. It may read the plan, to see what is open.
+	// Find is a pure function: equal views have equal findings. Find may read the plan, to see the open steps.
 	Find func(v View[S, O, P]) Finding[P]
 }
 
-// Finding is what a rule says. The zero value says that the rule has nothing to do with the view.
+// Finding is the result of a rule. The zero value says that the rule has nothing to do with the view.
 type Finding[P any] struct {
-	// Steps are those that the rule wants, the best first. The first that the plan admits is taken, so that a subject
-	// that waits does not hold up the others.
+	// Steps are the steps that the rule wants, the best first. The planner takes the first step that the plan admits,
+	// so that a waiting subject does not hold up the others.
 	Steps []Proposal[P]
-	// Reasons say what the rule would do and why it cannot.
+	// Reasons say what the rule would do, and why it cannot.
 	Reasons []Reason
-	// Hold keeps all rules after this one from being asked, where it has no step that the plan admits.
+	// Hold keeps the planner from asking all later rules, if the plan admits no step of the rule.
 	Hold bool
 }
 
@@ -38,60 +38,60 @@ type Code string
 const (
 	CodeOpen     Code = "step-open"     // a step is under way
 	CodeWaiting  Code = "step-waiting"  // a step is open, has failed, and waits
-	CodeOccupied Code = "occupied"      // a step is wanted, and another one has its subject or the last place
+	CodeOccupied Code = "occupied"      // a step is wanted, and an open step has its subject or the last place
 	CodeBackoff  Code = "backoff"       // a step is wanted, and its subject has failed and waits
-	CodeRefused  Code = "beyond-limits" // a step is wanted that no plan takes, or that supersedes one that is over
+	CodeRefused  Code = "beyond-limits" // a step is wanted that no plan takes, or that supersedes a step that is over
 )
 
 // Reason says why something does not move.
 type Reason struct {
-	Rule     string // the rule that says it; empty for open steps
+	Rule     string // the rule of the reason; empty for open steps
 	Code     Code
 	Subjects []Subject
 	Text     string
-	// Since is the shard time since when it holds, Until the one at which it ends by itself; 0 is unknown.
+	// Since is the shard time since which the reason holds, Until the time at which it ends by itself; 0 is unknown.
 	Since, Until uint64
 }
 
-// Decision is what is to be done next, or why that is nothing.
+// Decision is the next step, or the reasons against any step.
 type Decision[P any] struct {
-	// Step is what to begin, nil for nothing; Rule wants it, and Revision is what Begin needs.
+	// Step is the step to begin, or nil; Rule is the rule that wants the step, Revision the argument of Begin.
 	Step     *Proposal[P]
 	Rule     string
 	Revision uint64
-	// Reasons come from what is open, and from every rule that was asked, in their order. Without a step and without
-	// reasons all is as it should be.
+	// Reasons come from the open steps, and from every asked rule, in the order of the rules. Without a step and
+	// without reasons all is as it should be.
 	Reasons []Reason
-	// Wake is the shard time at which time alone may change the decision; 0 where it cannot.
+	// Wake is the shard time at which time alone may change the decision, or 0.
 	Wake uint64
 }
 
-// Type says how one kind of step is judged. All of it is pure.
+// Type says how one kind of step is judged. All its functions are pure.
 type Type[S, O, P any] struct {
 	Kind Kind
 	Name string
 	// Describe says in words what a step does, for reasons. Nil says the name of the kind, and the subject.
 	Describe func(v View[S, O, P], pr *Proposal[P]) string
-	// Reached says from what can be seen how far a step has come, and whether it has reached what it is for. Executors
-	// report nothing else.
+	// Reached says from visible facts how far a step has come, and whether it has reached its goal. Executors report
+	// nothing else.
 	Reached func(v View[S, O, P], s *Step[P]) (to Phase, done bool)
-	// Judge says whether an executor may act for a step that has not reached what it is for: Perform, Wait, or Drop
-	// where it is not wanted any more or no longer allowed. Nil says Perform. A rule must not propose what Judge drops.
+	// Judge says whether an executor may act for a step on the way to its goal: Perform, Wait, or Drop for a step
+	// that is no longer wanted or allowed. Nil says Perform. A rule must not propose a step that Judge drops.
 	Judge func(v View[S, O, P], s *Step[P]) Advice
 	// Model returns the state and the observations after the step, for dry runs. It changes nothing in place.
 	Model func(v View[S, O, P], s *Step[P]) (S, O)
 }
 
-// Planner is an ordered list of rules, and the kinds of steps that they propose.
+// Planner is an ordered list of rules, and the kinds of steps that the rules propose.
 type Planner[S, O, P any] struct {
 	Rules []Rule[S, O, P]
 	Types []Type[S, O, P]
-	// Pass returns the state and the observations after so many milliseconds in which nothing was done, for dry runs.
-	// It changes nothing in place; nil leaves both as they are.
+	// Pass returns the state and the observations after some milliseconds without any act, for dry runs. Pass changes
+	// nothing in place; nil leaves both as they are.
 	Pass func(v View[S, O, P], millis uint64) (S, O)
 }
 
-// Next returns the first step of the first rule that has one which the plan admits, and otherwise all reasons.
+// Next returns the first admitted step of the first rule that has one, and otherwise all reasons.
 func (pl *Planner[S, O, P]) Next(v View[S, O, P]) Decision[P] {
 	d := Decision[P]{Revision: v.Plan.Revision()}
 	for i := range v.Plan.steps {
@@ -151,7 +151,7 @@ func (pl *Planner[S, O, P]) blocked(v View[S, O, P], pr *Proposal[P]) (r Reason,
 	return r, false
 }
 
-// open returns what stands for an open step among the reasons.
+// open returns the reason for an open step.
 func (pl *Planner[S, O, P]) open(v View[S, O, P], s *Step[P]) Reason {
 	r := Reason{Code: CodeOpen, Subjects: subjects(&s.Proposal), Since: s.Entered}
 	r.Text = fmt.Sprintf("step %d, %s, is in phase %d%s", s.ID, pl.name(v, &s.Proposal), s.Phase,
@@ -177,8 +177,8 @@ func subjects[P any](pr *Proposal[P]) []Subject {
 	return append([]Subject{pr.Subject}, pr.With...)
 }
 
-// kind returns how a kind of step is judged. A step of a kind that the planner does not have is a mistake of the
-// program: it stops there.
+// kind returns how a kind of step is judged. A step of a kind without a type is a mistake of the program: kind
+// panics.
 func (pl *Planner[S, O, P]) kind(k Kind) *Type[S, O, P] {
 	i := slices.IndexFunc(pl.Types, func(t Type[S, O, P]) bool { return t.Kind == k })
 	if i < 0 {
@@ -187,7 +187,7 @@ func (pl *Planner[S, O, P]) kind(k Kind) *Type[S, O, P] {
 	return &pl.Types[i]
 }
 
-// name says a step in words: what kind, of what.
+// name describes a step in words, by its kind and its subject.
 func (pl *Planner[S, O, P]) name(v View[S, O, P], pr *Proposal[P]) string {
 	kind := pl.kind(pr.Kind)
 	if kind.Describe != nil {

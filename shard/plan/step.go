@@ -5,12 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of what a plan holds. They are part of what every replica agrees on.
+// The limits of a plan. All replicas must agree on them.
 const (
 	// MaxSteps is how many steps are open at the most, whatever Config.Open says.
 	MaxSteps = 64
-	// MaxBackoffs is how many subjects a plan remembers failures of. Beyond it the one whose delay ends first is
-	// forgotten.
+	// MaxBackoffs is how many subjects with failures a plan remembers. If there are more, the subject whose delay
+	// ends first is forgotten.
 	MaxBackoffs = 256
 	// MaxSubject is the longest subject, in bytes; MaxWith is how many other subjects a step occupies at the most.
 	MaxSubject = 128
@@ -21,27 +21,27 @@ const (
 	MaxText = 256
 )
 
-// ID numbers the steps of one plan. It grows, and is never given twice.
+// ID numbers the steps of one plan. The id grows, and is never given twice.
 type ID uint64
 
-// Kind numbers a kind of step. Zero is none.
+// Kind numbers a kind of step. Zero is no kind.
 type Kind uint8
 
-// Phase is how far a step has come: 0 at first, then what Type.Reached says. It only grows.
+// Phase is how far a step has come: 0 at first, then the result of Type.Reached. The phase only grows.
 type Phase uint32
 
-// Subject names what a step is about, in the user's words: "shard/3", "host/b".
+// Subject names the thing that a step changes, in the user's words: "shard/3", "host/b".
 type Subject string
 
-// Proposal is a step that a rule wants, before it is begun.
+// Proposal is a step of a rule, before the step begins.
 type Proposal[P any] struct {
 	Kind    Kind
 	Subject Subject
-	// With are further subjects that no other step may have meanwhile. Their failures are not counted.
+	// With are further subjects that no other step may have meanwhile. Failures are not counted for them.
 	With    []Subject
 	Payload P
-	// Supersedes is an open step that this one takes the place of; 0 is none. What that step has done until then
-	// stays, and is for the rules to see.
+	// Supersedes is an open step whose place the new step takes, or 0. The effects of the superseded step stay, and
+	// the rules must handle them.
 	Supersedes ID
 }
 
@@ -60,7 +60,7 @@ func (pr *Proposal[P]) conflicts(other *Proposal[P]) bool {
 	return false
 }
 
-// subject is the subject for -1, and what stands at i of With for all others.
+// subject is the step's own subject for -1, and the entry i of With for every other i.
 func (pr *Proposal[P]) subject(i int) Subject {
 	if i < 0 {
 		return pr.Subject
@@ -68,33 +68,34 @@ func (pr *Proposal[P]) subject(i int) Subject {
 	return pr.With[i]
 }
 
-// Step is the record of a step that was begun and is not over.
+// Step is the record of an open step: a step that has begun and is not over.
 type Step[P any] struct {
 	ID ID
 	Proposal[P]
 	Phase Phase
-	// Term is that of the leader under which the record last changed. An executor of a later term cannot know how far
-	// the one before it came.
+	// Term is the term of the leader at the last change of the record. An executor of a later term cannot know the
+	// progress of the executor before.
 	Term uint64
-	// Started is the shard time at which it was begun, Entered the one at which it came to its phase.
+	// Started is the shard time at the beginning of the step, Entered at the beginning of its phase.
 	Started, Entered uint64
-	// Failures counts the attempts that failed since the subject's last success, those of earlier steps included.
+	// Failures counts the failed attempts since the subject's last success, with the failures of earlier steps.
 	Failures  uint32
 	LastError string
 	// NotBefore is the shard time before which no executor may act for the step again.
 	NotBefore uint64
 }
 
-// Act names a step as an executor read it. What it asks for is done where the step is still so: a compare-and-set.
+// Act names a step as an executor read it. The act takes effect only if the step is still the same: a
+// compare-and-set.
 type Act struct {
 	Step     ID
 	Phase    Phase
 	Failures uint32
-	// Term is that of the leader whose executor it is.
+	// Term is the term of the executor's leader.
 	Term uint64
 }
 
-// Act returns what an executor of that term names the step by.
+// Act returns the name of the step for an executor of the term.
 func (s *Step[P]) Act(term uint64) Act {
 	return Act{Step: s.ID, Phase: s.Phase, Failures: s.Failures, Term: term}
 }
@@ -102,7 +103,7 @@ func (s *Step[P]) Act(term uint64) Act {
 // Moment is what the machine's clock says: shard time in milliseconds, and the term of the leader.
 type Moment struct{ Now, Term uint64 }
 
-// Outcome says what became of an act. All but Applied changed nothing.
+// Outcome is the outcome of an act. Every outcome except Applied changed nothing.
 type Outcome uint8
 
 // The outcomes of acts.
@@ -111,11 +112,11 @@ const (
 	OtherTerm         // the act is of a leader that is over
 	Unknown           // no step has had the id
 	Over              // the step is over
-	Moved             // the step has another phase or other failures by now: the act came late, or twice
+	Moved             // the step has a new phase or new failures by now: the act came late, or twice
 	Replanned         // the plan has changed since the step was proposed
 	Occupied          // an open step has one of the subjects, or as many are open as may be
 	Waits             // the subject has failed and waits
-	Unfit             // the act asks for what no plan takes
+	Unfit             // the act asks for something that no plan takes
 )
 
 var outcomes = [...]string{Applied: "applied", OtherTerm: "of another term", Unknown: "unknown step",

@@ -15,16 +15,16 @@ type Audit struct {
 	Number uint64 // of the act in this process, from 1 on
 	Verb   kind.Verb
 	At     uint64 // moment
-	Wall   uint64 // the same by the wall clock
-	Epoch  uint64 // the last that had opened
-	Member uint64 // of VerbKick and VerbFailed: its ID
-	Name   string // of VerbKick: the member's, for people; who gave up is the author
+	Wall   uint64 // At by the wall clock
+	Epoch  uint64 // the last epoch opened before the act
+	Member uint64 // of VerbKick and VerbFailed: the ID of the member
+	Name   string // of VerbKick: the member's name, for people; the author of VerbFailed is the member that gave up
 	By     kind.By
 }
 
 func (a *Audit) size() int { return actBytes + len(a.Name) + len(a.By.Author) + len(a.By.Reason) }
 
-// remember writes an act down.
+// remember records an act.
 func (p *Process) remember(at At, a Audit) {
 	a.At, a.Wall, a.Epoch = clock.Moment(at.Now), at.Wall, p.epoch
 	a.Number = p.lastActNumber() + 1
@@ -56,7 +56,7 @@ func checkAct(spec *kind.Spec, by *kind.By) Answer {
 	return Answer{}
 }
 
-// Alter gives the process another spec. The round goes on; what is due in it is due by the new one.
+// Alter gives the process a new spec. The round goes on, and later deadlines of the round follow the new spec.
 func (p *Process) Alter(at At, spec kind.Spec, by kind.By) Answer {
 	if a := checkAct(&spec, &by); a.Status != protocol.StatusSuccess {
 		return a
@@ -74,7 +74,7 @@ func (p *Process) Alter(at At, spec kind.Spec, by kind.By) Answer {
 	return Answer{}
 }
 
-// Act carries an operator's command out, and writes down who did it and why.
+// Act carries an operator's command out, and records author and reason.
 func (p *Process) Act(at At, act kind.Act) Answer {
 	if a := checkAct(nil, &act.By); a.Status != protocol.StatusSuccess {
 		return a

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// change lets the next epoch open when nothing has changed for the delay.
+// change lets the next epoch open after the delay without another change.
 func (p *Process) change(at At) { p.openIn(at, field.MillisOf(p.spec.OpenDelay)) }
 
 // openIn lets the next epoch open after a delay from now, or earlier where the longest delay since the first change
@@ -22,15 +22,16 @@ func (p *Process) openIn(at At, delay uint64) {
 	p.changeHead(at)
 }
 
-// endRound ends the round of an epoch: from now on its messages are refused. Its open exchanges end, and its members
-// are notified, when the next epoch is to open, so that this costs the same with one member and with all.
+// endRound ends the round of an epoch: from now on the round's messages are refused. Its open exchanges end, and its
+// members are notified, only when the next epoch is to open, so that endRound costs the same with one member and with
+// all.
 func (p *Process) endRound(at At) {
 	if p.state != kind.Forming {
 		p.setState(at, kind.Forming)
 	}
 }
 
-// isCompleted reports whether the round of the last epoch was completed, whatever came after that.
+// isCompleted reports whether the round of the last epoch was completed, whatever followed.
 func (p *Process) isCompleted() bool { return p.epoch != 0 && p.lastResult() == p.epoch }
 
 // Due is carried out when the time of NextDue has come.
@@ -45,11 +46,11 @@ func (p *Process) Due(at At) {
 	p.due, at.Out.Changed = p.nextDue(), true
 }
 
-// NextDue is the shard time at which time alone may change something; false where it never does.
+// NextDue is the shard time at which time alone may change something; false for never.
 func (p *Process) NextDue() (uint64, bool) { return p.due, p.due != 0 }
 
-// turn goes from one epoch to the next. Where members have come and gone, and those that are there are those of the
-// round, the round goes on. Where there are too few, or none that may coordinate, the old epoch ends all the same.
+// turn goes from one epoch to the next. Where members have come and gone, and the present members are the members of
+// the round, the round goes on. With too few members, or without a candidate, the old epoch ends all the same.
 func (p *Process) turn(at At) {
 	p.changed, p.opens = 0, 0
 	p.changeHead(at)
@@ -62,12 +63,12 @@ func (p *Process) turn(at At) {
 	}
 }
 
-// unchanged reports whether the members are those of the epoch.
+// unchanged reports whether the members are the members of the epoch.
 func (p *Process) unchanged() bool {
 	return slices.EqualFunc(p.members, p.view, func(m *Member, id uint64) bool { return m.ID == id })
 }
 
-// lacks returns what an epoch cannot open without, "" where it can.
+// lacks returns the reason why an epoch cannot open, "" where an epoch can.
 func (p *Process) lacks() string {
 	switch {
 	case len(p.members) == 0:
@@ -80,7 +81,7 @@ func (p *Process) lacks() string {
 	return ""
 }
 
-// candidate is who coordinates the next epoch: of those that may, the member that joined first.
+// candidate is the coordinator of the next epoch: of all candidates, the member that joined first.
 func (p *Process) candidate() *Member {
 	for _, m := range p.members {
 		if m.Candidate {
@@ -90,8 +91,8 @@ func (p *Process) candidate() *Member {
 	return nil
 }
 
-// close ends the epoch. Senders get the end of their open exchanges first; then each member loses what it need not
-// handle any more, and gets the cancellation of a round that was not completed.
+// close ends the epoch. Senders first get the end of their open exchanges. Then each member loses the items that need
+// no handling any more, and gets the cancellation of a round that was not completed.
 func (p *Process) close(at At) {
 	if len(p.view) == 0 {
 		return
@@ -127,7 +128,7 @@ func (p *Process) open(at At) {
 	for k, m := range p.members {
 		p.view[k] = m.ID
 		if m.ID > before {
-			p.changeMember(at, m) // its row says that it is of an epoch
+			p.changeMember(at, m) // the member's row says that the member is of an epoch
 		}
 		p.put(at, m, item{kind: kind.ItemPrepare, epoch: epoch})
 	}
@@ -141,7 +142,7 @@ func (p *Process) dueBy(when uint64) {
 	}
 }
 
-// nextDue is when time alone changes something.
+// nextDue is the time at which time alone changes something.
 func (p *Process) nextDue() uint64 {
 	due := p.opens
 	at := func(when uint64, ok bool) {
@@ -157,7 +158,8 @@ func (p *Process) nextDue() uint64 {
 	return due
 }
 
-// prepareBy is when members that are not prepared are late, replyBy when those are that have not replied.
+// prepareBy is the time from which unprepared members are late, replyBy the time from which members without a reply are
+// late.
 func (p *Process) prepareBy() (uint64, bool) {
 	d := field.MillisOf(p.spec.ReplyTimeout)
 	return p.opened + d, p.state == kind.Preparing && d != 0 && !p.late
@@ -168,7 +170,7 @@ func (p *Process) replyBy(e *Exchange) (uint64, bool) {
 	return e.sent + d, p.state == kind.Running && d != 0 && !e.late && e.outcome == kind.OutcomeOpen
 }
 
-// checkTimeouts does what is set for members that have not answered in time.
+// checkTimeouts does what the spec says about members that have not answered in time.
 func (p *Process) checkTimeouts(at At) {
 	if by, ok := p.prepareBy(); ok && at.Now >= by {
 		p.late = true
@@ -184,8 +186,8 @@ func (p *Process) checkTimeouts(at At) {
 	}
 }
 
-// checkExchange ends an exchange whose sender waits no longer, or does what is set for those that have not replied.
-// Where they are put out the round has ended, and so has the time that other exchanges have.
+// checkExchange ends an exchange whose sender waits no longer, or does what the spec says about members without a
+// reply. A kick of such members ends the round, and so the time of all other exchanges.
 func (p *Process) checkExchange(at At, e *Exchange) {
 	if d := field.MillisOf(p.spec.ReplyTimeout); d != 0 && !e.late && at.Now >= e.sent+d {
 		e.late = true
@@ -208,7 +210,7 @@ func (p *Process) isUnprepared(m *Member, _ int) bool { return m.Prepared != p.e
 
 func (e *Exchange) waitsFor(_ *Member, seat int) bool { return e.waiting.has(seat) }
 
-// kickSilent puts members of the epoch out that have not answered.
+// kickSilent kicks members of the epoch that have not answered.
 func (p *Process) kickSilent(at At, why string, silent func(*Member, int) bool) {
 	for seat, id := range p.view {
 		if m := p.Member(id); m != nil && silent(m, seat) {

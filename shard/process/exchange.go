@@ -11,44 +11,45 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Exchange is a request to some members of an epoch, and their replies. All inboxes share it, and so its payload.
+// Exchange is a request to some members of an epoch, and their replies. All inboxes share the exchange, and so its
+// payload.
 type Exchange struct {
 	id, epoch, from uint64
 	payload         []byte
 	sent            uint64 // moment
-	deadline        uint64 // when the sender waits no longer, 0 for never
-	late            bool   // that replies are late was reported
-	waiting         set    // the seats of those that have not replied; empty when it has ended
+	deadline        uint64 // time from which the sender waits no longer, 0 for never
+	late            bool   // the lateness of replies was reported
+	waiting         set    // the seats of members without a reply; empty after the end
 	replies         []Reply
 	outcome         kind.Outcome
-	missing         int      // how many have not replied
-	missed          []uint64 // when it has ended: the first of them
+	missing         int      // the number of members without a reply
+	missed          []uint64 // after the end: the first members without a reply
 
-	refs int // items that refer to it
+	refs int // items that refer to the exchange
 	held int // bytes
 }
 
-// Reply is what a member answered to a request.
+// Reply is the answer of a member to a request.
 type Reply struct {
 	From uint64
-	// Failed says that the member could not do what it was asked; Data is a text that says why.
+	// Failed says that the member could not serve the request; Data is a text with the cause.
 	Failed bool
 	Data   []byte
 }
 
 func (r *Reply) size() int { return replyBytes + len(r.Data) }
 
-// Request is what a member sends.
+// Request is a request of a member.
 type Request struct {
 	Epoch    uint64
 	Audience kind.Audience
-	To       []uint64 // of ToMembers: their IDs, in any order
+	To       []uint64 // of ToMembers: the IDs, in any order
 	Payload  []byte
-	// Timeout is for how long the sender waits for replies, in milliseconds; 0 is until the round ends.
+	// Timeout is how long the sender waits for replies, in milliseconds; 0 is until the round ends.
 	Timeout uint64
 }
 
-// Send begins an exchange: the request goes into the inboxes of all members that it is for, or into none.
+// Send begins an exchange: the request goes into the inboxes of the whole audience, or into no inbox.
 func (p *Process) Send(at At, m *Member, r Request) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -80,7 +81,7 @@ func (p *Process) Send(at At, m *Member, r Request) Answer {
 	return Answer{Exchange: e.id}
 }
 
-// takesPart refuses messages of a member that is not of the epoch, or of an epoch that is not running.
+// takesPart refuses messages of a member outside of the epoch, or of an epoch that is not running.
 func (p *Process) takesPart(m *Member, epoch uint64) Answer {
 	_, of := p.seat(m.ID)
 	switch {
@@ -102,7 +103,7 @@ func (p *Process) fenced(epoch uint64) Answer {
 	return a
 }
 
-// audience returns the seats of the members that a request is for.
+// audience returns the seats of the members that get a request.
 func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 	to := newSet(len(p.view))
 	for _, id := range r.To {
@@ -124,7 +125,7 @@ func (p *Process) audience(m *Member, r *Request) (set, Answer) {
 	return to, Answer{}
 }
 
-// room refuses an exchange that there is no room for. Its sender alone is affected.
+// room refuses an exchange without room in the process. The refusal affects the sender alone.
 func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	switch {
 	case m.open >= MaxOpen:
@@ -148,8 +149,8 @@ func (p *Process) room(at At, m *Member, e *Exchange, payload int) Answer {
 	return Answer{}
 }
 
-// begin puts an exchange on record, and its request into inboxes. While a round runs its members are the first of all:
-// none of them has left, and those that joined later stand behind them. So a seat is a place among the members.
+// begin puts an exchange on record, and the request into inboxes. While a round runs, its members are the first of all
+// members: no member of the round has left, and later members stand behind. So a seat is a place among the members.
 func (p *Process) begin(at At, m *Member, e *Exchange, r *Request) {
 	p.lastExchange++
 	e.id = p.lastExchange
@@ -180,8 +181,8 @@ type Answering struct {
 	Data            []byte
 }
 
-// Reply answers a request. Replies may come in any order. One that the process has no room for counts as a failure that
-// says so.
+// Reply answers a request. Replies may come in any order. A reply without room in the process counts as a failure with
+// that cause.
 func (p *Process) Reply(at At, m *Member, r Answering) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -208,7 +209,7 @@ func (p *Process) Reply(at At, m *Member, r Answering) Answer {
 	return p.record(at, e, seat, Reply{From: m.ID, Failed: r.Failed, Data: slices.Clone(r.Data)})
 }
 
-// noRoom is the reply of a member whose own reply the process has no room for.
+// noRoom is the reply of a member whose own reply has no room in the process.
 var noRoom = []byte("the process has no room for the reply")
 
 func (p *Process) record(at At, e *Exchange, seat int, r Reply) (a Answer) {
@@ -235,7 +236,7 @@ func (e *Exchange) repliedBy(id uint64) bool {
 	return slices.ContainsFunc(e.replies, func(r Reply) bool { return r.From == id })
 }
 
-// exchange returns the one of an ID, nil where it is not known any more.
+// exchange returns the exchange of an ID, nil for an unknown exchange.
 func (p *Process) exchange(id uint64) *Exchange {
 	if k, ok := p.exchangePlace(id); ok {
 		return p.exchanges[k]
@@ -247,7 +248,7 @@ func (p *Process) exchangePlace(id uint64) (int, bool) {
 	return slices.BinarySearchFunc(p.exchanges, id, func(e *Exchange, id uint64) int { return cmp.Compare(e.id, id) })
 }
 
-// endExchange ends an exchange: its sender gets the replies, where it is a member still.
+// endExchange ends an exchange: the sender, if still a member, gets the replies.
 func (p *Process) endExchange(at At, e *Exchange, o kind.Outcome) {
 	before := e.held
 	e.outcome = o
@@ -267,7 +268,7 @@ func (p *Process) endExchange(at At, e *Exchange, o kind.Outcome) {
 	p.forget(at, e)
 }
 
-// endExchanges ends all that are open: their epoch is over, or its round complete.
+// endExchanges ends all open exchanges, because their epoch is over, or its round complete.
 func (p *Process) endExchanges(at At) {
 	for _, e := range slices.Clone(p.exchanges) {
 		if e.outcome == kind.OutcomeOpen {
@@ -276,7 +277,7 @@ func (p *Process) endExchanges(at At) {
 	}
 }
 
-// forget takes an exchange off the record that has ended and that no item refers to.
+// forget removes an exchange from the record, if the exchange has ended and no item refers to it.
 func (p *Process) forget(at At, e *Exchange) {
 	if e.outcome == kind.OutcomeOpen || e.refs > 0 {
 		return
@@ -293,7 +294,7 @@ func (p *Process) hold(at At, n int) {
 	p.grow(at, n)
 }
 
-// parts is how many parts the replies have, part one of them.
+// parts is the number of parts of the replies, part one of them.
 func (e *Exchange) parts() int {
 	n := 1
 	e.cut(func(int) bool { n++; return true })

@@ -7,43 +7,43 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
-// inbox has what a member has to handle and has not acknowledged, in order.
+// inbox has the items of a member that the member has not acknowledged, in order.
 type inbox struct {
 	lastSeq, acked uint64
 	items          []item
-	shared         bool // a frozen member has these items too: they stay as they are, the next stand behind them
+	shared         bool // a frozen member has these items too: the items stay unchanged, new items stand behind
 	unread         int  // requests
-	unreadBytes    int  // of their payloads
-	open           int  // its exchanges that are open, or whose end it has not acknowledged
+	unreadBytes    int  // of the unread payloads
+	open           int  // the member's exchanges that are open or have an unacknowledged end
 	listed         bool
 }
 
-// item is one thing to handle. What it is about is in the exchange, or in the process.
+// item is one thing to handle. The content of the item is in the exchange, or in the process.
 type item struct {
 	seq      uint64 // of the last part
 	epoch    uint64
 	exchange *Exchange // of ItemRequest and ItemEnd
 	kind     kind.ItemKind
-	parts    uint16 // of ItemEnd: each has a seq. All others have one
+	parts    uint16 // of ItemEnd: each part has a seq. All other items have one part
 }
 
 // firstSeq is the seq of the first part.
 func (i *item) firstSeq() uint64 { return i.seq - uint64(i.parts) + 1 }
 
-// Delivery is an item, or a part of one, as a member gets it. It shares its bytes with the process, which never changes
-// them.
+// Delivery is an item, or a part of an item, in the form for a member. The bytes are shared with the process, which
+// never changes the bytes.
 type Delivery struct {
 	Seq   uint64
 	Kind  kind.ItemKind
 	Epoch uint64
-	// Of ItemPrepare: how many members the epoch has, and who coordinates it.
+	// Of ItemPrepare: the number of the epoch's members, and the ID of the coordinator.
 	Members     int
 	Coordinator uint64
-	// Of ItemRequest and ItemEnd. From is who sent the request.
+	// Of ItemRequest and ItemEnd. From is the sender of the request.
 	Exchange, From uint64
 	Payload        []byte // of ItemRequest and ItemComplete
-	// Of ItemEnd: why the exchange ended, replies in the order in which they came, and in the last part how many are
-	// missing, of which the first MaxMissed have their IDs.
+	// Of ItemEnd: why the exchange ended, replies in the order of arrival, and in the last part the number of missing
+	// replies, and the IDs of the first MaxMissed missing members.
 	Outcome kind.Outcome
 	Replies []Reply
 	Last    bool
@@ -51,7 +51,7 @@ type Delivery struct {
 	Missed  []uint64
 }
 
-// size is near what it takes on a connection.
+// size is near the size of the delivery on a connection.
 func (d *Delivery) size() int {
 	n := itemBytes + len(d.Payload) + wordBytes*len(d.Missed)
 	for k := range d.Replies {
@@ -60,8 +60,8 @@ func (d *Delivery) size() int {
 	return n
 }
 
-// Inbox appends what a member has to handle behind a seq: as much as fits into so many bytes, and at least one item
-// where there is any.
+// Inbox appends the items of a member behind a seq: as much as fits into so many bytes, and at least one item where
+// there is any.
 func (p *Process) Inbox(m *Member, after uint64, most int, dst []Delivery) []Delivery {
 	had := len(dst)
 	for k := range m.items {
@@ -121,7 +121,7 @@ func (p *Process) put(at At, m *Member, i item) {
 	m.list(at)
 }
 
-// list reports that there is something to read in the inbox.
+// list reports that the inbox has news to read.
 func (m *Member) list(at At) {
 	if !m.listed {
 		m.listed = true
@@ -129,7 +129,7 @@ func (m *Member) list(at At) {
 	}
 }
 
-// refer counts what an item in the inbox refers to.
+// refer counts the references of an item in the inbox.
 func (p *Process) refer(m *Member, i *item) {
 	if i.exchange != nil {
 		i.exchange.refs++
@@ -141,7 +141,7 @@ func (p *Process) refer(m *Member, i *item) {
 	}
 }
 
-// release takes back what refer counted. An exchange that has ended, and that no inbox has an item of, is forgotten.
+// release takes back the counts of refer. An ended exchange without an item in any inbox is forgotten.
 func (p *Process) release(at At, m *Member, i *item) {
 	at.Out.Grown -= itemBytes
 	if i.kind == kind.ItemRequest {
@@ -158,14 +158,14 @@ func (p *Process) release(at At, m *Member, i *item) {
 	}
 }
 
-// releaseItems releases the first items of an inbox. The caller takes them out.
+// releaseItems releases the first items of an inbox. The caller then removes the items.
 func (p *Process) releaseItems(at At, m *Member, n int) {
 	for k := range m.items[:n] {
 		p.release(at, m, &m.items[k])
 	}
 }
 
-// Ack frees what a member has handled, up to a seq. It may be given any number of times.
+// Ack frees the handled items of a member, up to a seq. It may be given any number of times.
 func (p *Process) Ack(at At, m *Member, seq uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -194,10 +194,10 @@ func (p *Process) ackTo(at At, m *Member, seq uint64) {
 	}
 }
 
-// keptItems is for how many items an empty inbox keeps its place.
+// keptItems is the number of places that an empty inbox keeps.
 const keptItems = 8
 
-// keepItems makes a part of the items all of them, which stand at the end, or were moved to the beginning.
+// keepItems makes a part of the items the whole list. The part is the end of the list, or was moved to the beginning.
 func (m *Member) keepItems(items []item) {
 	switch {
 	case len(items) == 0 && (m.shared || cap(m.items) > keptItems):
@@ -212,8 +212,9 @@ func (m *Member) keepItems(items []item) {
 	m.shared = false
 }
 
-// dropItems takes out of an inbox what a member need not handle any more when its epoch is over: all but the ends of
-// its exchanges, and the completion of a round. A cancellation that it has not acknowledged is one with the next one.
+// dropItems removes the items of an inbox that need no handling after the end of their epoch: all but the ends of the
+// member's exchanges, and the completion of a round. An unacknowledged cancellation is dropped too, because a later
+// cancellation or completion replaces it.
 func (p *Process) dropItems(at At, m *Member) {
 	at.Caller.Touch(m)
 	kept := m.items[:0]
@@ -231,7 +232,7 @@ func (p *Process) dropItems(at At, m *Member) {
 	m.keepItems(kept)
 }
 
-// find returns the seq of the member's item of a kind and an epoch, 0 where it has none.
+// find returns the seq of the member's item of a kind and an epoch, 0 for no item.
 func (m *Member) find(k kind.ItemKind, epoch uint64) uint64 {
 	for n := range m.items {
 		if i := &m.items[n]; i.kind == k && i.epoch == epoch {

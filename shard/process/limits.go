@@ -4,17 +4,17 @@ package process
 // must agree on the limits, so the limits are constants. A command beyond a limit is refused before the command has any
 // effect.
 const (
-	// MaxUnread is how many requests wait in an inbox that are not acknowledged.
+	// MaxUnread is how many unacknowledged requests wait in an inbox.
 	MaxUnread = 256
-	// MaxUnreadBytes is how many bytes these requests have.
+	// MaxUnreadBytes is how many bytes the unacknowledged requests of an inbox have.
 	MaxUnreadBytes = 4 << 20
-	// MaxRequests is how many wait in all inboxes together, so that the end of a round is one short command.
+	// MaxRequests is how many requests wait in all inboxes together, so that the end of a round is one short command.
 	MaxRequests = 100_000
-	// MaxOpen is how many exchanges a member has that are open, or whose end it has not acknowledged.
+	// MaxOpen is how many exchanges of a member are open, or have an end that the member has not acknowledged.
 	MaxOpen = 256
 	// MaxExchanges is how many exchanges a process keeps.
 	MaxExchanges = 2048
-	// MaxHeld is how many bytes these exchanges have together.
+	// MaxHeld is how many bytes the exchanges of a process have together.
 	MaxHeld = 8 << 20
 	// MaxAudit is how many acts a process remembers.
 	MaxAudit = 64

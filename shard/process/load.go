@@ -9,13 +9,13 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// maxItems is above what an inbox has: requests, ends of exchanges, and a few more of the last rounds.
+// maxItems is above the number of items in an inbox: requests, ends of exchanges, and a few items of the last rounds.
 const maxItems = MaxUnread + MaxOpen + 8
 
-// end is above every number that is given: a counter that starts anew would give one twice.
+// end is above every number that is given: a counter that starts anew would give a number twice.
 const end = 1 << 60
 
-// check holds what was read against what the rest of the package relies on: no bytes, however wrong, make a process
+// check compares loaded values with the assumptions of the rest of the package: no bytes, however wrong, make a process
 // that breaks later.
 func (p *Process) check(c *form.Coder) {
 	wrong := p.spec.Check()
@@ -92,7 +92,7 @@ func ascending[T any](list []T, number func(T) uint64) bool {
 	return true
 }
 
-// count makes what follows from what was read, but for what members bring.
+// count computes derived values from loaded values, but for the values of members.
 func (p *Process) count() {
 	p.size = Bytes
 	for _, e := range p.exchanges {
@@ -111,7 +111,7 @@ func (p *Process) count() {
 	p.size += p.held
 }
 
-// check holds a member that was read against itself.
+// check compares the values of a loaded member with one another.
 func (m *Member) check(c *form.Coder) {
 	c.Must(m.Name != "" && form.FitText(kind.MaxText, m.Name) && m.Joined != 0 && m.Joined < end, "the member is none")
 	c.Must(m.acked <= m.lastSeq && m.lastSeq < end, "more is acknowledged than there was")
@@ -126,7 +126,7 @@ func (m *Member) check(c *form.Coder) {
 	c.Must(m.Completed <= m.Prepared, "a round was completed that was not prepared")
 }
 
-// Attach puts a member back that had joined when the process was saved. The order does not matter.
+// Attach puts back a member that had joined when the process was saved. The order does not matter.
 func (p *Process) Attach(m *Member) error {
 	k, there := p.place(m.ID)
 	switch {
@@ -152,7 +152,7 @@ func (p *Process) Attach(m *Member) error {
 	return nil
 }
 
-// attachItem gives an item the exchange of the process, and counts it.
+// attachItem gives an item the exchange of the process, and counts the item.
 func (p *Process) attachItem(m *Member, i *item) error {
 	_, of := p.seat(m.ID)
 	ok := i.epoch <= p.epoch
@@ -183,7 +183,7 @@ func (p *Process) attachItem(m *Member, i *item) error {
 	return nil
 }
 
-// Attached ends what Load began, when every member is back.
+// Attached ends the loading, after every member is back.
 func (p *Process) Attached() error {
 	if p.state != kind.Forming && p.state != kind.Complete {
 		for k, id := range p.view {

@@ -10,24 +10,24 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Member is a session that has joined. It belongs to the caller, who keeps one in its place for as long as it has
-// joined, sets ID and Ref, and changes nothing else.
+// Member is a joined session. The caller owns the member, keeps it in one place as long as it has joined, sets ID and
+// Ref, and changes nothing else.
 type Member struct {
-	ID         uint64 // of the caller: the order of joining. It is never given twice
+	ID         uint64 // of the caller: the order of joining, never given twice
 	Name       string
 	Attributes string
-	Candidate  bool   // it may coordinate
+	Candidate  bool   // the member may coordinate
 	Joined     uint64 // moment
-	Prepared   uint64 // the last epoch for which it is prepared
-	Completed  uint64 // the last epoch whose completion it has handled
-	// Ref is of the caller, for finding the session. It is not saved.
+	Prepared   uint64 // the last epoch that the member is prepared for
+	Completed  uint64 // the last epoch whose completion the member has handled
+	// Ref is of the caller, for finding the session. Ref is not saved.
 	Ref uint64
 
 	inbox
 }
 
-// Join lets a session take part from the next epoch on. One that has joined already may change its attributes and
-// whether it is a candidate, which opens no epoch.
+// Join lets a session take part from the next epoch on. A joined session may change its attributes and its candidacy,
+// and opens no epoch by the change.
 func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
 	if j.Name == "" || !form.FitText(kind.MaxText, j.Name) || len(j.Attributes) > kind.MaxAttributes {
 		return refuse(protocol.StatusBadRequest, "a member has a name of 1 to %d bytes, and %d of attributes",
@@ -63,7 +63,7 @@ func (p *Process) Join(at At, m *Member, j kind.Joining) Answer {
 	return Answer{}
 }
 
-// setCandidate makes a member a candidate, or no candidate. An epoch that has no other reason not to open may open now.
+// setCandidate makes a member a candidate, or no candidate. An epoch that only lacked a candidate may open now.
 func (p *Process) setCandidate(at At, m *Member, candidate bool) {
 	if m.Candidate == candidate {
 		return
@@ -74,7 +74,7 @@ func (p *Process) setCandidate(at At, m *Member, candidate bool) {
 	}
 }
 
-// Leave ends a member's part: it left, or its session ended. The caller forgets it.
+// Leave ends a member's part: the member left, or its session ended. The caller forgets the member.
 func (p *Process) Leave(at At, m *Member) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -83,7 +83,7 @@ func (p *Process) Leave(at At, m *Member) Answer {
 	return Answer{}
 }
 
-// Gone is the answer to commands of a member that is none any more, or never was.
+// Gone is the answer to commands of a session that is no longer a member, or never was.
 func (p *Process) Gone(id uint64) Answer {
 	for k := len(p.audit) - 1; k >= 0; k-- {
 		if a := &p.audit[k]; a.Verb == kind.VerbKick && a.Member == id {
@@ -101,7 +101,7 @@ func (p *Process) joined(m *Member) Answer {
 	return Answer{}
 }
 
-// remove takes a member out. An epoch that it is of has lost its view: no message of it is accepted any more.
+// remove takes a member out. An epoch of the member has lost its view: no message of the epoch is accepted any more.
 func (p *Process) remove(at At, m *Member) {
 	at.Caller.Touch(m)
 	k, _ := p.place(m.ID)
@@ -127,7 +127,8 @@ func (p *Process) remove(at At, m *Member) {
 	p.change(at)
 }
 
-// Acked is up to which seq the member has acknowledged its inbox: what is pushed over a new connection begins there.
+// Acked is the seq up to which the member has acknowledged its inbox. Pushes over a new connection begin behind that
+// seq.
 func (m *Member) Acked() uint64 { return m.acked }
 
 // LastSeq is the last seq that the inbox has had.
@@ -150,7 +151,7 @@ func (m *Member) Describe() string {
 	return text
 }
 
-// Size is what the member counts for in a quota of bytes.
+// Size is the size of the member in a quota of bytes.
 func (m *Member) Size() int {
 	return MemberBytes + len(m.Name) + len(m.Attributes) + len(m.items)*itemBytes
 }

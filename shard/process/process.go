@@ -11,86 +11,86 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Process is one coordination process. Its exported methods that take an At are its commands.
+// Process is one coordination process. The exported methods with an At are its commands.
 type Process struct {
 	spec    kind.Spec
 	members []*Member // by ID
 
-	epoch       uint64 // the last that was opened, 0 before the first
+	epoch       uint64 // the last epoch, 0 before the first
 	state       kind.Phase
-	since       uint64 // moment from which the state is this
+	since       uint64 // moment from which the process is in the state
 	opened      uint64 // moment at which the epoch opened
-	coordinator uint64 // its ID; it may have left
-	// view has the IDs of the epoch's members, in order. It is empty when the epoch has ended. No view is changed: each
-	// epoch has a slice of its own.
+	coordinator uint64 // the coordinator's ID; the coordinator may have left
+	// view has the IDs of the epoch's members, in order. It is empty after the end of the epoch. No view is changed:
+	// each epoch has a slice of its own.
 	view []uint64
-	late bool // that members are not prepared was reported
+	late bool // the lateness of unprepared members was reported
 
-	changed uint64 // moment of the first change that no epoch has yet, 0 for none
-	opens   uint64 // when the next epoch opens, 0 where it does not
+	changed uint64 // moment of the first change without an epoch yet, 0 for none
+	opens   uint64 // time when the next epoch opens, 0 for no time
 
 	exchanges    []*Exchange // by ID
 	lastExchange uint64
 	results      []*Result // the oldest first
 	audit        []Audit
-	due          uint64 // when time alone changes something, 0 for never
+	due          uint64 // time when time alone changes something, 0 for never
 	revisions    revisions
 
-	// What follows from the rest.
+	// Derived from the fields above.
 	prepared, completed int // of the view
 	requests            int // in all inboxes
 	held                int // bytes of the exchanges
 	size                int
 }
 
-// Caller is what a process needs of its caller during a command.
+// Caller is the part of a process's caller that the process needs during a command.
 type Caller interface {
-	// NextOrder returns a number that is above every one that it, and the ID of any member, ever was.
+	// NextOrder returns a number above every earlier result and above the ID of every member, past and present.
 	NextOrder() uint64
-	// Touch is called before anything of a member changes that is saved.
+	// Touch is called before the first change of a saved field of a member.
 	Touch(m *Member)
-	// MayGrow is asked before a command that brings more bytes changes anything. What follows from it by the rules is
-	// not asked about, and replies are not: the limits bound them.
+	// MayGrow is called before the first change of a command that brings more bytes. It is not called for the
+	// consequences of the command by the rules, nor for replies, because the limits bound both.
 	MayGrow(bytes int) bool
 }
 
-// At is when, and for whom, a command is carried out.
+// At is the time and the caller of a command.
 type At struct {
 	Now uint64 // shard time in milliseconds
-	// Wall is the wall clock of a host, in milliseconds since 1970, 0 where it is not known. It is written down for
-	// people, and decides nothing.
+	// Wall is the wall clock of a host, in milliseconds since 1970, 0 for an unknown time. It is recorded for people,
+	// and decides nothing.
 	Wall uint64
-	// Revision is what the changes of this command are known by.
+	// Revision is the revision of the changes of the command.
 	Revision uint64
 	Caller   Caller
-	// Out gets what the command caused.
+	// Out gets the effects of the command.
 	Out *Effects
 }
 
-// Effects is what commands caused. A caller reuses it.
+// Effects are the effects of commands. A caller reuses the value.
 type Effects struct {
-	// Changed is set where anything that is saved changed.
+	// Changed is set after a change of any saved field.
 	Changed bool
 	// Rows are the rows of views that changed or are gone.
 	Rows []uint64
-	// Inbox are the members that have something new in their inboxes, or room for what stands there behind what they
-	// have acknowledged, each once.
+	// Inbox are the members, each once, with new items in their inboxes, or with an acknowledgement that makes room for
+	// the pushes of later items.
 	Inbox []*Member
-	// Removed are those that were put out: they are members no more, and the caller forgets them.
+	// Removed are the kicked members: they are no longer members, and the caller forgets them.
 	Removed []Removal
 	Events  []Event
-	// Grown is how many bytes the process and its members count for more than before. It leaves out what a member that
-	// has joined or that is gone counts for as such, Member.Size.
+	// Grown is the growth of the process and its members in bytes. It leaves out the size (Member.Size) of a member
+	// that has joined or is gone.
 	Grown int
 }
 
-// Removal is a member that was put out, by whom and why.
+// Removal is a kicked member, with author and reason of the kick.
 type Removal struct {
 	*Member
 	By kind.By
 }
 
-// Text says that to the member.
+// Text explains the removal to the member.
 func (r *Removal) Text() string {
 	text := "kicked"
 	if r.By.Author != "" {
@@ -102,7 +102,7 @@ func (r *Removal) Text() string {
 	return text + "; join again"
 }
 
-// Reset empties it for the next command.
+// Reset empties the effects for the next command.
 func (e *Effects) Reset() {
 	for _, m := range e.Inbox {
 		m.listed = false
@@ -114,7 +114,7 @@ func (e *Effects) Reset() {
 	}
 }
 
-// EventKind says what an event is about.
+// EventKind is the kind of an event.
 type EventKind uint8
 
 // The kinds of events.
@@ -124,25 +124,25 @@ const (
 	EventComplete                       // the round is complete
 	EventCancelled                      // an epoch ended before its round was complete
 	EventFailed                         // a member gave the round up
-	EventKicked                         // a member was put out
+	EventKicked                         // a member was kicked
 	EventLate                           // members have not answered within the reply timeout
 )
 
-// Event is something that a command caused, for pushes, metrics and logs.
+// Event is an effect of a command for pushes, metrics and logs.
 type Event struct {
 	Kind     EventKind
 	Epoch    uint64
-	Exchange uint64 // of EventLate, 0 where members are not prepared
+	Exchange uint64 // of EventLate, 0 for unprepared members
 	Member   uint64 // of EventKicked and EventFailed
-	Text     string // why
+	Text     string // the cause
 }
 
 // Answer is the result of a command.
 type Answer struct {
 	Status protocol.Status
-	// Text says what was wrong where it was refused.
+	// Text says why the command was refused.
 	Text string
-	// Exchange is the one that a request began, Epoch the last one that was opened, where the command is fenced.
+	// Exchange is the exchange that a request began, Epoch the last epoch, after a fenced command.
 	Exchange, Epoch uint64
 }
 
@@ -165,42 +165,42 @@ func New(at At, spec kind.Spec, by kind.By) (*Process, Answer) {
 	return p, Answer{}
 }
 
-// Spec returns what the process was made or altered with.
+// Spec returns the spec of the process.
 func (p *Process) Spec() kind.Spec { return p.spec }
 
-// Epoch is the last epoch that was opened, 0 before the first. It is the fencing token of its round.
+// Epoch is the last epoch, 0 before the first. It is the fencing token of its round.
 func (p *Process) Epoch() uint64 { return p.epoch }
 
-// Phase is how the last epoch is.
+// Phase is the state of the last epoch.
 func (p *Process) Phase() kind.Phase { return p.state }
 
-// Since is the moment from which the state is this.
+// Since is the moment from which the process is in its state.
 func (p *Process) Since() uint64 { return p.since }
 
-// Requests is how many requests there are in all inboxes that are not acknowledged.
+// Requests is the number of unacknowledged requests in all inboxes.
 func (p *Process) Requests() int { return p.requests }
 
 // Coordinator is the ID of the epoch's coordinator, which may have left.
 func (p *Process) Coordinator() uint64 { return p.coordinator }
 
-// Members returns the members in the order in which they joined. They are for reading.
+// Members returns the members in the order of joining, for reading.
 func (p *Process) Members() []*Member { return p.members }
 
-// View returns the IDs of the members of an epoch; false where that epoch is over.
+// View returns the IDs of the members of an epoch; false for an epoch that is over.
 func (p *Process) View(epoch uint64) ([]uint64, bool) {
 	return p.view, epoch == p.epoch && p.state != kind.Forming
 }
 
-// Results returns the results that are kept, the oldest first. They are for reading.
+// Results returns the kept results, the oldest first, for reading.
 func (p *Process) Results() []*Result { return p.results }
 
-// Audit returns what operators did, and rounds that failed, the oldest first.
+// Audit returns the acts of operators, and failed rounds, the oldest first.
 func (p *Process) Audit() []Audit { return p.audit }
 
-// Size is what the process counts for in a quota of bytes, without its members.
+// Size is the size of the process in a quota of bytes, without its members.
 func (p *Process) Size() int { return p.size }
 
-// Member returns the member of an ID, nil where there is none.
+// Member returns the member of an ID, nil for none.
 func (p *Process) Member(id uint64) *Member {
 	if k, ok := p.place(id); ok {
 		return p.members[k]
@@ -212,7 +212,7 @@ func (p *Process) place(id uint64) (int, bool) {
 	return slices.BinarySearchFunc(p.members, id, func(m *Member, id uint64) int { return cmp.Compare(m.ID, id) })
 }
 
-// seat returns the place of a member in the view; false where it is not of the epoch.
+// seat returns the place of a member in the view; false for a member outside of the epoch.
 func (p *Process) seat(id uint64) (int, bool) { return slices.BinarySearch(p.view, id) }
 
 // Deletable says whether the process may be deleted: with force, or when it has no members.

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// This file has what readers see of a process, in the types of package protocol/process. A view is as seen at the start
-// of the shard's time: moments have no ages, and the time that is left is the shard time of the end.
+// This file has the records of a process for readers, in the types of package protocol/process. A view is as seen at
+// the start of the shard's time: moments have no ages, and a time left is the shard time of the end.
 
 // Head returns the head of all of the process.
 func (p *Process) Head() kind.Head {
@@ -22,7 +22,7 @@ func (p *Process) Head() kind.Head {
 	return h
 }
 
-// Record returns the act as readers see it.
+// Record returns the act as readers see the act.
 func (a *Audit) Record() kind.PastAct {
 	return kind.PastAct{
 		Number: a.Number, Verb: a.Verb, At: field.At(a.At, a.Wall), Epoch: a.Epoch, MemberID: a.Member, Member: a.Name,
@@ -30,8 +30,8 @@ func (a *Audit) Record() kind.PastAct {
 	}
 }
 
-// MemberRecord returns a member as watches see it: without what changes with every message. The session is the one that
-// has joined.
+// MemberRecord returns a member as watches see the member: without the fields that change with every message. The
+// session is the member's.
 func (p *Process) MemberRecord(m *Member, session uint64) kind.MemberState {
 	return kind.MemberState{
 		Peer: kind.Peer{
@@ -41,7 +41,7 @@ func (p *Process) MemberRecord(m *Member, session uint64) kind.MemberState {
 	}
 }
 
-// Record returns the result as readers see it, with its payload or without.
+// Record returns the result as readers see the result, with its payload or without.
 func (r *Result) Record(payload bool) kind.ResultRow {
 	row := kind.ResultRow{Result: kind.Result{Epoch: r.Epoch, Size: len(r.Payload), At: field.At(r.At, r.Wall)}}
 	if payload {
@@ -50,7 +50,7 @@ func (r *Result) Record(payload bool) kind.ResultRow {
 	return row
 }
 
-// Record returns the reason as readers see it at a time.
+// Record returns the reason as readers see the reason at a time.
 func (re *Reason) Record(now uint64) kind.StopReason {
 	out := kind.StopReason{
 		Code: re.Code, Text: form.Cut(re.Describe(now), kind.MaxReason), Blocked: re.Blocked, Epoch: re.Epoch,
@@ -63,7 +63,7 @@ func (re *Reason) Record(now uint64) kind.StopReason {
 	return out
 }
 
-// Summary returns the process as lists show it, without name and revision.
+// Summary returns the process as lists show the process, without name and revision.
 func (p *Process) Summary() kind.SummaryRow {
 	out := kind.SummaryRow{Since: field.At(p.since, 0), Summary: kind.Summary{
 		Epoch: p.epoch, Phase: p.state, Members: len(p.members), Prepared: p.prepared, LastResult: p.lastResult(),

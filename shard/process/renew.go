@@ -7,19 +7,20 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Renewal says how a process goes on in a cluster that is made of the state of another one: of a backup, or of what was
-// left of it.
+// Renewal says how a process goes on in a new cluster that is made from the state of an old cluster: from a backup, or
+// from the remains.
 type Renewal struct {
-	// Jump is by how much the counter of exchanges grows, over all numbers that may have been given after that state.
+	// Jump is added to the counter of exchanges, to pass all numbers that the old cluster may have given after the
+	// state.
 	Jump uint64
-	// Revision is that of all parts from now on: who watches reads all of them anew.
+	// Revision is the revision of all parts in the new cluster, so that watchers read all parts anew.
 	Revision uint64
-	// Now is the shard time there, and Later by how much that is later than it was here.
+	// Now is the shard time in the new cluster, and Later the difference to the shard time in the old cluster.
 	Now, Later uint64
 }
 
-// Renewed returns what the process is saved as there, and changes nothing. Its members are gone, and with them the
-// round: the next epoch opens when members have joined. Results and acts stay.
+// Renewed returns the saved form of the process for the new cluster, and changes nothing. The members are gone, and
+// with the members the round: the next epoch opens after members have joined. Results and acts stay.
 func (p *Process) Renewed(n Renewal) []byte {
 	next, err := Load(p.Save(nil))
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Result is what a coordinator left when it completed a round.
+// Result is the result of a round, from its coordinator.
 type Result struct {
 	Epoch   uint64
 	At      uint64 // moment
-	Wall    uint64 // the same by the wall clock
+	Wall    uint64 // At by the wall clock
 	Payload []byte
 }
 
 func (r *Result) size() int { return resultBytes + len(r.Payload) }
 
-// Prepared confirms that a member is prepared for the epoch, and has handled all that stood before that in its inbox.
-// When all are prepared the coordinator is asked to coordinate. It may be given any number of times.
+// Prepared confirms that a member is prepared for the epoch, and has handled all earlier items of its inbox. After the
+// last member the coordinator is asked to coordinate. It may be given any number of times.
 func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -45,7 +45,7 @@ func (p *Process) Prepared(at At, m *Member, epoch uint64) Answer {
 	return Answer{}
 }
 
-// Complete ends the round of the epoch well, and keeps its result. Exchanges that are open end as cancelled before.
+// Complete ends the round of the epoch well, and keeps its result. Open exchanges end as cancelled before.
 func (p *Process) Complete(at At, m *Member, epoch uint64, result []byte) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -84,7 +84,7 @@ func (p *Process) keepResult(at At, r *Result) {
 	p.cutResults(at)
 }
 
-// cutResults drops the oldest results. The last one stays: inboxes may have it.
+// cutResults drops the oldest results. The last result stays, because inboxes may refer to it.
 func (p *Process) cutResults(at At) {
 	n := max(0, len(p.results)-p.spec.KeepResults)
 	for _, r := range p.results[:n] {
@@ -94,7 +94,7 @@ func (p *Process) cutResults(at At) {
 	p.results = slices.Delete(p.results, 0, n)
 }
 
-// lastResult is the last epoch that was completed.
+// lastResult is the last completed epoch.
 func (p *Process) lastResult() uint64 {
 	if n := len(p.results); n > 0 {
 		return p.results[n-1].Epoch
@@ -102,8 +102,8 @@ func (p *Process) lastResult() uint64 {
 	return 0
 }
 
-// Completed confirms that a member has handled the completion of an epoch, and all that stood before that in its inbox.
-// The next epoch may have opened meanwhile. It may be given any number of times.
+// Completed confirms that a member has handled the completion of an epoch, and all earlier items of its inbox. The next
+// epoch may have opened meanwhile. It may be given any number of times.
 func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {
 		return a
@@ -125,7 +125,7 @@ func (p *Process) Completed(at At, m *Member, epoch uint64) Answer {
 	return Answer{}
 }
 
-// Fail gives the round up: the coordinator cannot go on, or a member cannot prepare. Another epoch opens, after the
+// Fail gives the round up: the coordinator cannot go on, or a member cannot prepare. The next epoch opens after the
 // longest delay, so that a round that fails again and again costs little.
 func (p *Process) Fail(at At, m *Member, epoch uint64, text string) Answer {
 	if a := p.joined(m); a.Status != protocol.StatusSuccess {

@@ -8,10 +8,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// formNumber is what saved bytes and forms of commands begin with.
+// formNumber is the first number of saved bytes and of forms of commands.
 const formNumber = 1
 
-// ErrForm is in errors about bytes that no process was saved as, ErrNewerForm in those about bytes of a later form.
+// ErrForm is in errors about bytes that are not a saved process, ErrNewerForm in errors about bytes of a later form.
 var (
 	ErrForm      = form.Err
 	ErrNewerForm = form.ErrNewer
@@ -24,8 +24,8 @@ func (p *Process) Save(dst []byte) []byte {
 	return c.Data()
 }
 
-// Load makes a process from what was saved. It has no members yet: each one that it had is put back with Attach, and
-// then Attached is called, before anything else is done.
+// Load makes a process from saved bytes. The process has no members yet: the caller puts each former member back with
+// Attach, and then calls Attached, before any command.
 func Load(src []byte) (*Process, error) {
 	if err := form.Newer(src, formNumber); err != nil {
 		return nil, fmt.Errorf("process: load: %w", err)
@@ -102,7 +102,7 @@ func (m *Member) Save(dst []byte) []byte {
 	return c.Data()
 }
 
-// Load makes the member what was saved; it keeps its ID and its Ref.
+// Load replaces the member by a saved member; ID and Ref stay.
 func (m *Member) Load(src []byte) error {
 	if err := form.Newer(src, formNumber); err != nil {
 		return fmt.Errorf("process: load member: %w", err)
@@ -129,8 +129,8 @@ func (m *Member) code(c *form.Coder) {
 	form.List(c, &m.items, maxItems, func(i *item) { i.code(c) })
 }
 
-// code codes an item. Where it refers to an exchange, what is read has a new one with the ID alone, in whose place
-// Attach puts the one of the process.
+// code codes an item. After reading, an item that refers to an exchange has a new exchange with only the ID. Attach
+// replaces the new exchange by the exchange of the process.
 func (i *item) code(c *form.Coder) {
 	parts := uint64(i.parts)
 	c.Numbers(&i.seq, &i.epoch, &parts)
@@ -151,11 +151,11 @@ func (i *item) code(c *form.Coder) {
 	}
 }
 
-// What follows fixes what is saved of a process and of a member as it is now, in little work, so that it can be encoded
-// while they change: payloads, replies and the items of an inbox are shared, not copied.
+// The functions below fix the saved part of a process and of a member at one moment, with little work. The fixed copy
+// can be encoded during later changes: payloads, replies and the items of an inbox are shared, not copied.
 
-// Freeze returns the process as it is now, without its members. Nothing may be done with it but Save, which may run
-// beside commands of the process. The work grows with how many exchanges there are, and with nothing that they hold.
+// Freeze returns the process of this moment, without its members. The copy is for Save only, which may run beside
+// commands of the process. The work grows with the number of exchanges, but not with their content.
 func (p *Process) Freeze() *Process {
 	f := *p
 	f.members = nil
@@ -170,8 +170,8 @@ func (p *Process) Freeze() *Process {
 	return &f
 }
 
-// Freeze returns the member as it is now. Nothing may be done with it but Save, which may run beside commands of its
-// process. It is called by who may give such commands: the member notes that its items are shared.
+// Freeze returns the member of this moment. The copy is for Save only, which may run beside commands of the process.
+// Freeze itself must not run beside commands, because the member notes that its items are shared.
 func (m *Member) Freeze() *Member {
 	m.shared = true
 	f := *m

@@ -2,14 +2,14 @@ package process
 
 import "fmt"
 
-// A watch sees a view of a process: a head, and rows that are known by a number. Each view is known to have changed at
-// a revision. Readers take what has changed since the revision that they know.
+// A watch sees a view of a process: a head, and rows with numbers. Each view has the revision of its last change.
+// Readers ask for the changes since a known revision.
 //
-// The views are: "", all of the process, whose rows are its members and, without their payloads, its results; and
-// "results", which has no head, and whose rows are the results. What changes the second one changes the first.
+// The views are: "", the whole process, whose rows are its members and, without their payloads, its results; and
+// "results", which has no head, and whose rows are the results. A change of the second view changes the first view too.
 
-// What a row is about stands in the lowest bit of its number. The rest is the ID of a member or the epoch of a result:
-// no two of them are equal.
+// The lowest bit of a row's number says what the row is about. The rest is the ID of a member or the epoch of a result:
+// no two of these numbers are equal.
 const (
 	RowOfMember uint64 = 0
 	RowOfResult uint64 = 1
@@ -21,7 +21,7 @@ const (
 func memberRow(id uint64) uint64    { return id<<RowBits | RowOfMember }
 func resultRow(epoch uint64) uint64 { return epoch<<RowBits | RowOfResult }
 
-// revisions are those of the last changes.
+// revisions are the revisions of the last changes.
 type revisions struct {
 	whole, head, results, spec uint64
 }
@@ -72,7 +72,7 @@ func (p *Process) Describe() string {
 	return text + fmt.Sprintf("; %d acts", len(p.audit))
 }
 
-// Result returns the result of an epoch, nil where it is not kept.
+// Result returns the result of an epoch, nil for a result that is not kept.
 func (p *Process) Result(epoch uint64) *Result {
 	for _, r := range p.results {
 		if r.Epoch == epoch {
@@ -82,8 +82,7 @@ func (p *Process) Result(epoch uint64) *Result {
 	return nil
 }
 
-// NextRow returns the first row behind a number, of all of the process or of the results alone; false where there is
-// none.
+// NextRow returns the first row behind a number, of the whole process or of the results alone; false for no row.
 func (p *Process) NextRow(results bool, after uint64) (row uint64, ok bool) {
 	if k, _ := p.place(after>>RowBits + 1); !results && k < len(p.members) {
 		row, ok = memberRow(p.members[k].ID), true

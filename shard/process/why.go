@@ -8,28 +8,28 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Reason is why a round does not move.
+// Reason is a reason why a round does not move.
 type Reason struct {
 	Code    string // a kind.Reason
 	Blocked bool
 	Epoch   uint64
-	// Exchange is the one that waits for replies, From is its sender, or the coordinator.
+	// Exchange is the exchange that waits for replies. From is the sender of its request, or the coordinator.
 	Exchange uint64
 	From     Named
-	// Waiting of Of members are waited for; Members are the first of them.
+	// Waiting of Of members are waited for; Members are the first of the waited-for members.
 	Waiting, Of int
 	Members     []Named
-	Since       uint64 // moment from which this holds
-	Until       uint64 // shard time at which time alone ends it, 0 where it does not
+	Since       uint64 // moment from which the reason holds
+	Until       uint64 // shard time at which time alone ends the reason, 0 for never
 	Late        bool   // the reply timeout has passed
-	Text        string // what made the epoch before end, where that is known
+	Text        string // the cause of the last epoch's end, if known
 }
 
 // Named is a member in a reason.
 type Named struct {
 	ID     uint64
 	Name   string
-	Unread int // items that it has not acknowledged
+	Unread int // unacknowledged items of the member
 }
 
 // String returns the member as people read it.
@@ -61,7 +61,7 @@ func (re *Reason) Describe(now uint64) string {
 	return s
 }
 
-// What returns the reason as people read it, without since when.
+// What returns the reason as people read it, without the time since when.
 func (re *Reason) What() string {
 	switch re.Code {
 	case kind.ReasonNoMembers:
@@ -105,8 +105,8 @@ func (p *Process) named(id uint64) Named {
 	return Named{ID: id, Name: m.Name, Unread: len(m.items)}
 }
 
-// Why returns why the round does not move: what the next epoch waits for, and whom the round waits for. It is for
-// reading, and looks at every member.
+// Why returns the reasons why the round does not move: the needs of the next epoch, and the members that the round
+// waits for. Why is for reading, and looks at every member.
 func (p *Process) Why() []Reason {
 	var list []Reason
 	switch {
@@ -137,7 +137,7 @@ func (p *Process) Why() []Reason {
 	return list
 }
 
-// whyRunning appends the exchanges that wait for replies, and the coordinator where it has none of them.
+// whyRunning appends the exchanges that wait for replies, and the coordinator if no exchange of the coordinator waits.
 func (p *Process) whyRunning(list []Reason) []Reason {
 	asks := false
 	for _, e := range p.exchanges {
@@ -162,7 +162,7 @@ func (p *Process) whyRunning(list []Reason) []Reason {
 	})
 }
 
-// nameThose counts the members of the epoch that a reason waits for, and names the first of them.
+// nameThose counts the members of the epoch that a reason waits for, and names the first members.
 func (p *Process) nameThose(re Reason, waited func(*Member, int) bool) Reason {
 	re.Epoch, re.Of = p.epoch, len(p.view)
 	for seat, id := range p.view {
@@ -177,7 +177,7 @@ func (p *Process) nameThose(re Reason, waited func(*Member, int) bool) Reason {
 	return re
 }
 
-// lastAct returns what ended the last epoch, where an act did.
+// lastAct returns the act that ended the last epoch, if an act did.
 func (p *Process) lastAct() string {
 	if len(p.audit) == 0 {
 		return ""

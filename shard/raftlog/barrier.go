@@ -204,7 +204,11 @@ func (l *Log) Barrier(done func(error)) error {
 // A request that it gives up stays with the engine, which may still use it. For one that was made while the shard is
 // being stopped the engine may never have a result.
 func (l *Log) askMajority(limit time.Duration, abandon <-chan struct{}) error {
-	request, err := l.host.engine.ReadIndex(l.shardID, l.host.config.BarrierTimeout)
+	var request *dragonboat.RequestState
+	err := l.reads.begin(func() (err error) {
+		request, err = l.host.engine.ReadIndex(l.shardID, l.host.config.BarrierTimeout)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,18 @@ func (l *Log) Membership(ctx context.Context) (shard.Membership, error) {
 
 // membership returns the replicas that were removed, too.
 func (l *Log) membership(ctx context.Context) (m shard.Membership, removed map[uint64]struct{}, err error) {
+	ctx, cancel := context.WithTimeout(ctx, l.host.config.BarrierTimeout)
+	defer cancel()
+	leave, err := l.reads.enter(ctx)
+	if err != nil {
+		return m, nil, fmt.Errorf("raftlog: shard %d: read the membership: %w", l.shardID, readError(err))
+	}
+	defer leave()
+	return l.readMembership(ctx)
+}
+
+// readMembership is membership for a caller that has entered the gate of reads.
+func (l *Log) readMembership(ctx context.Context) (m shard.Membership, removed map[uint64]struct{}, err error) {
 	if l.isClosed() {
 		return m, nil, shard.ErrLogClosed
 	}
@@ -58,7 +70,8 @@ func readError(err error) error {
 
 // memberChange is a change of a shard's members.
 type memberChange struct {
-	name string // what is done, for errors
+	name    string // what is done, for errors
+	removes uint64 // the replica that is removed; 0: none is
 	// allowed returns why the rules do not allow it, nil where they do.
 	allowed func(m *shard.Membership, removed map[uint64]struct{}) error
 	request func(timeout time.Duration) (*dragonboat.RequestState, error)
@@ -114,7 +127,8 @@ func (l *Log) Remove(ctx context.Context, replica, change uint64) error {
 		return l.host.engine.RequestDeleteReplica(l.shardID, replica, change, timeout)
 	}
 	err := l.change(ctx, change, memberChange{
-		name: fmt.Sprint("remove ", replica),
+		name:    fmt.Sprint("remove ", replica),
+		removes: replica,
 		allowed: func(m *shard.Membership, _ map[uint64]struct{}) error {
 			p := m.Member(replica)
 			switch {
@@ -163,6 +177,10 @@ func voters(m *shard.Membership) (n int) {
 }
 
 // change makes a change of the members on the membership of a number.
+//
+// Where the change leaves one voter, no read may wait for the other voter's confirmation when the change is applied: no
+// replica would confirm that read any more, and while a read waits the engine sends learners no heartbeats. So the gate
+// of reads is held meanwhile, and the read of the membership behind it confirms all reads that the engine has.
 func (l *Log) change(ctx context.Context, number uint64, c memberChange) error {
 	fail := func(err error) error { return fmt.Errorf("raftlog: shard %d: %s: %w", l.shardID, c.name, err) }
 	if !l.changing.TryLock() {
@@ -173,6 +191,17 @@ func (l *Log) change(ctx context.Context, number uint64, c memberChange) error {
 		return fail(shard.ErrNotLeader)
 	}
 	m, removed, err := l.membership(ctx)
+	if p := m.Member(c.removes); err == nil && p != nil && p.Voter && voters(&m) == 2 {
+		release, err := l.holdReads(ctx)
+		if err != nil {
+			return fail(err)
+		}
+		defer release()
+		m, removed, err = l.readMembership(ctx)
+		if err != nil {
+			return fail(err)
+		}
+	}
 	if err != nil {
 		return fail(err)
 	}

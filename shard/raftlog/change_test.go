@@ -376,3 +376,45 @@ func TestAReplicaIsJoinedOnce(t *testing.T) {
 	}
 	refused(t, withoutTransport(one.config), ErrDamaged)
 }
+
+// TestAShardThatShrankToOneVoterGrowsAgain removes the last voter but one while both hosts read, and has the host that
+// was removed come back. While a read waits for the host that was removed, the leader sends learners no heartbeats, and
+// would never send again what was lost on the way to a learner.
+func TestAShardThatShrankToOneVoterGrowsAgain(t *testing.T) {
+	all := newComers(t, 1, 2, nil)
+	all[0].open()
+	leader := leaderOf(t, all[:1])
+	leader.mustPropose(0, 10)
+	for round := range uint64(5) {
+		replica := transport.FirstJoined + round
+		addLearner(t, all[:1], all[1], replica)
+		time.Sleep(50 * time.Millisecond) // the leader's first messages, before the learner is there, are lost
+		all[1].joinAs(replica)
+		eventually(t, "a learner that serves", func() bool { return all[1].barrier() == nil })
+		promote(t, all[:1], replica)
+		reading, stop := sync.WaitGroup{}, make(chan struct{})
+		for _, m := range all {
+			for range 8 {
+				reading.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						default:
+							_ = m.barrier()
+						}
+					}
+				})
+			}
+		}
+		removeReplica(t, all, replica)
+		if err := leader.barrier(); err != nil {
+			t.Error(err)
+		}
+		close(stop)
+		if err := all[1].host.Discard(t.Context(), testShard, replica); err != nil { // it ends the barriers there
+			t.Fatal(err)
+		}
+		reading.Wait()
+	}
+}

@@ -17,8 +17,8 @@ import (
 )
 
 // A snapshot is a file of the engine: length of the head (8 bytes), head, zeros up to a KiB; blocks of 2 MiB, each with
-// its CRC32 (4); the length of all blocks (8); 8 bytes that are always the same. The engine reads it when it starts the
-// shard. A block with a wrong checksum stops the process then, and the engine does not check the head.
+// its CRC32 (4); the length of all blocks (8); 8 constant bytes. The engine reads the snapshot when the engine starts
+// the shard. A block with a wrong checksum then stops the process, and the engine does not check the head.
 const (
 	snapshotSuffix   = ".gbsnap"
 	snapshotHead     = 1 << 10
@@ -29,8 +29,8 @@ const (
 	snapshotEnd      = "\x3F\x5B\xCB\xF1\xFA\xBA\x81\x9F"
 )
 
-// isSnapshot reports whether a file is a complete snapshot: its directory has the same name then, and a longer one
-// while the snapshot is being made.
+// isSnapshot reports whether a file is a complete snapshot. The directory of a complete snapshot has the name of the
+// file, and a longer name while the snapshot is being made.
 func isSnapshot(path string) bool {
 	name, ok := strings.CutSuffix(filepath.Base(path), snapshotSuffix)
 	return ok && filepath.Base(filepath.Dir(path)) == name
@@ -57,8 +57,8 @@ func verifySnapshot(disk vfs.FS, path string) error {
 	return verifySnapshotMetadata(disk, path, info.Size(), sum)
 }
 
-// verifySnapshotMetadata checks that a snapshot is the one that its metadata describes: its index, which is in the name
-// of its directory, its size, and its checksum. A snapshot that another host sent has no metadata.
+// verifySnapshotMetadata checks that a snapshot matches its metadata: the index, which is in the name of the directory,
+// the size, and the checksum. A snapshot from another host has no metadata.
 func verifySnapshotMetadata(disk vfs.FS, path string, size int64, sum []byte) error {
 	text, err := readFlagFile(disk, filepath.Join(filepath.Dir(path), snapshotMetadata))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,8 +83,8 @@ func verifySnapshotMetadata(disk vfs.FS, path string, size int64, sum []byte) er
 	return nil
 }
 
-// damageInSnapshot returns where the first block begins that is not what was written, -1 where there is none, and the
-// checksum of all blocks.
+// damageInSnapshot returns the place of the first damaged block, -1 for a snapshot without damage, and the checksum of
+// all blocks.
 func damageInSnapshot(r io.Reader, size int64) (at int, sum []byte, err error) {
 	blocks := int(size) - snapshotHead - snapshotTail
 	if blocks < 0 {
@@ -117,7 +117,7 @@ func damageInSnapshot(r io.Reader, size int64) (at int, sum []byte, err error) {
 	}
 	sum = binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(sums))
 	if !bytes.Equal(sum, head.PayloadChecksum) {
-		return snapshotHead, nil, nil // the blocks are whole, but not those of one snapshot
+		return snapshotHead, nil, nil // each block is whole, but the blocks belong to different snapshots
 	}
 	if binary.LittleEndian.Uint64(tail) != uint64(blocks) || string(tail[8:]) != snapshotEnd {
 		return snapshotHead + blocks, nil, nil
@@ -125,9 +125,9 @@ func damageInSnapshot(r io.Reader, size int64) (at int, sum []byte, err error) {
 	return -1, sum, nil
 }
 
-// decodeSnapshotHead decodes the head and compares it with the checksum in it, which was computed while that field was
-// empty. The head may hold nothing that decoding drops, and nothing but zeros may follow it: the engine would stop the
-// process.
+// decodeSnapshotHead decodes the head and compares the head with the checksum in it, which was computed while the field
+// of the checksum was empty. The head may hold nothing that decoding drops, and nothing but zeros may follow the head:
+// otherwise the engine would stop the process.
 func decodeSnapshotHead(b []byte) (head raftpb.SnapshotHeader, ok bool) {
 	size := binary.LittleEndian.Uint64(b)
 	if size > snapshotHead-8 {
@@ -148,7 +148,7 @@ func decodeSnapshotHead(b []byte) (head raftpb.SnapshotHeader, ok bool) {
 	return head, ok
 }
 
-// decode decodes what the engine encoded. Bytes that the engine did not write may make its decoder panic.
+// decode decodes a message of the engine. Bytes that the engine did not write may make the engine's decoder panic.
 func decode(into interface{ Unmarshal([]byte) error }, text []byte) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -158,11 +158,11 @@ func decode(into interface{ Unmarshal([]byte) error }, text []byte) (err error) 
 	return into.Unmarshal(text)
 }
 
-// flagSum is the size of the checksum that begins a flag file: half of an MD5 of the rest. The engine keeps in flag
-// files what it knows of a directory, and panics without their name where the checksum is wrong.
+// flagSum is the size of the checksum at the beginning of a flag file: half of an MD5 of the rest. In flag files the
+// engine keeps facts about a directory. Over a wrong checksum the engine panics without the name of the file.
 const flagSum = 8
 
-// flagNames are those in the data directory and, once a snapshot is complete, in its directory.
+// flagNames are the names of flag files in the data directory and in the directory of a complete snapshot.
 var flagNames = map[string]bool{
 	"dragonboat.ds": true, "NODEHOST.ID": true, snapshotMetadata: true, "dragonboat.snapshot.message": true,
 }
@@ -178,7 +178,7 @@ func verifyFlagFile(disk vfs.FS, path string) error {
 	return err
 }
 
-// readFlagFile returns what is behind the checksum of a flag file, which it compares.
+// readFlagFile returns the content behind the checksum of a flag file, after a comparison with the checksum.
 func readFlagFile(disk vfs.FS, path string) ([]byte, error) {
 	text, err := readFile(disk, path)
 	if err != nil {

@@ -17,24 +17,24 @@ import (
 
 // Defaults of a Config. DESIGN.md has the figures behind them.
 const (
-	// DefaultTick is the unit that elections and heartbeats are counted in. Every tick wakes an idle host: 50 ms take
-	// half of the processor time of 20 ms, and elections are as long.
+	// DefaultTick is the unit of elections and heartbeats. Every tick wakes an idle host: 50 ms take half of the
+	// processor time of 20 ms, and elections are as long.
 	DefaultTick = 50 * time.Millisecond
-	// DefaultHeartbeatTicks lets every heartbeat but one in fifteen be lost before anything happens.
+	// DefaultHeartbeatTicks lets all heartbeats but one in six be lost before a follower reacts.
 	DefaultHeartbeatTicks = 1
 	// DefaultProposalTimeout is several elections long.
 	DefaultProposalTimeout = 2 * time.Second
-	// DefaultBarrierTimeout lets a barrier outlast the election that it meets.
+	// DefaultBarrierTimeout lets a barrier outlast an election.
 	DefaultBarrierTimeout = 2 * time.Second
-	// DefaultMaxInFlight is far above what one proposer with few batches in flight needs.
+	// DefaultMaxInFlight is far above the need of one proposer with few batches in flight.
 	DefaultMaxInFlight = 256
-	// DefaultMaxInFlightBytes bounds what a shard's unfinished batches hold in memory.
+	// DefaultMaxInFlightBytes bounds the memory of a shard's unfinished batches.
 	DefaultMaxInFlightBytes = 64 << 20
 	// DefaultSnapshotEntries counts batches: at a hundred operations each, five million.
 	DefaultSnapshotEntries = 50_000
-	// DefaultKeepEntries is what a host may miss in a restart without being sent a snapshot.
+	// DefaultKeepEntries is how many batches a host may miss in a restart without a snapshot from the leader.
 	DefaultKeepEntries = 10_000
-	// DefaultSnapshotBytes and DefaultKeepBytes bound what a small state takes on the disk.
+	// DefaultSnapshotBytes and DefaultKeepBytes bound the room of a small state on the disk.
 	DefaultSnapshotBytes = 64 << 20
 	DefaultKeepBytes     = 16 << 20
 	// DefaultWorkers steps all shards of a host in one goroutine.
@@ -43,11 +43,11 @@ const (
 
 // Limits of a Config.
 const (
-	// MaxFounders is how many hosts a cluster may begin with.
+	// MaxFounders is the most hosts that a cluster may begin with.
 	MaxFounders = 31
 	MaxHostID   = math.MaxUint32
 	MaxWorkers  = 16
-	// MinSecretBytes is the shortest secret: from a recorded handshake a shorter one could be guessed.
+	// MinSecretBytes is the shortest secret: a shorter secret could be guessed from a recorded handshake.
 	MinSecretBytes = 16
 	// MaxBatchBytes is the largest batch that can be proposed.
 	MaxBatchBytes = transport.MaxBatchBytes
@@ -59,93 +59,94 @@ const (
 // ErrConfig is returned wrapped by Validate and Open for an invalid config.
 var ErrConfig = errors.New("raftlog: bad config")
 
-// Config is what a host needs to take part in its shards' logs. Host, Incarnation and DataDir have no default.
+// Config is everything that a host needs for its part in the logs of its shards. Host, Incarnation and DataDir have no
+// default.
 type Config struct {
-	// Host is this host's id, 1 to MaxHostID. It never changes and is never given to another host.
+	// Host is this host's id, 1 to MaxHostID. The id never changes and is never given to another host.
 	Host shard.HostID
-	// Incarnation was drawn when DataDir was made. A host with another one is another host.
+	// Incarnation was drawn when DataDir was made. A host with a different incarnation is a different host.
 	Incarnation hosts.Incarnation
-	// DataDir holds the log and the snapshots. It is made if it does not exist, and belongs to this incarnation and
-	// this machine's host name from then on.
+	// DataDir holds the log and the snapshots. Open makes a missing directory. From then on the directory belongs to
+	// this incarnation and to this machine's host name.
 	DataDir string
-	// Files is the file system that DataDir is on; nil: that of the operating system.
+	// Files is the file system of DataDir; nil is the file system of the operating system.
 	Files *Files
-	// Used says that a host was opened on DataDir before: without its record the directory is damaged.
+	// Used says that a host was opened on DataDir before: a directory without a record is then damaged.
 	Used bool
-	// LogEnd is up to where the log was durable when that was last noted outside of DataDir's log: a log that ends
-	// before is damaged.
+	// LogEnd is the durable end of the log, as last noted outside of DataDir's log: a log with an earlier end is
+	// damaged.
 	LogEnd wal.End
-	// Confirmed is what other hosts had confirmed when that was last noted.
+	// Confirmed are the confirmations of other hosts, as last noted.
 	Confirmed []Confirmed
-	// Founders are the hosts that the cluster began with, by id, below transport.FirstJoined. They are part of the
-	// replicated log. A host that is not among them has joined later. Default: this host alone.
+	// Founders are the hosts that the cluster began with, by id, below transport.FirstJoined. The founders are part of
+	// the replicated log. A host that is not a founder has joined later. Default: this host alone.
 	Founders map[shard.HostID]hosts.Incarnation
-	// Deployment is derived from the cluster's id: hosts of different deployments refuse each other's
-	// messages, which keeps mistakes apart but no attackers. Not zero where there are other hosts.
+	// Deployment is derived from the cluster's id: hosts of different deployments refuse each other's messages, as a
+	// guard against mistakes, not against attackers. Not zero in a cluster of several hosts.
 	Deployment uint64
 
-	// Transport is how other hosts are reached; it has the identity of this one, and is closed after the host. Where it
-	// is nil, no other host is reached, now or later.
+	// Transport reaches the other hosts. The transport has the identity of this host, and is closed after the host. A
+	// host without a transport reaches no host, now or later.
 	Transport *transport.Transport
 
-	// Tick, ElectionTicks, HeartbeatTicks: a leader sends heartbeats every HeartbeatTicks, a follower that received
-	// none for ElectionTicks to twice as many tries to become the leader, and a leader that no majority answered for
-	// ElectionTicks steps down. The same on all hosts.
+	// Tick, ElectionTicks, HeartbeatTicks: a leader sends heartbeats every HeartbeatTicks; a follower without a
+	// heartbeat for ElectionTicks to twice as many tries to become the leader; and a leader without answers of a
+	// majority for ElectionTicks steps down. All hosts have the same values.
 	Tick           time.Duration
 	ElectionTicks  int
 	HeartbeatTicks int
 
 	// ProposalTimeout ends a batch that is not applied by then as shard.OutcomeUnknown.
 	ProposalTimeout time.Duration
-	// BarrierTimeout ends a barrier with shard.ErrNoQuorum. It is noticed up to a third later.
+	// BarrierTimeout ends a barrier with shard.ErrNoQuorum, up to a third later.
 	BarrierTimeout time.Duration
-	// MaxInFlight and MaxInFlightBytes bound the batches of one shard whose outcome is not known yet.
-	// Beyond them Propose returns shard.ErrLogBusy.
+	// MaxInFlight and MaxInFlightBytes bound the batches of one shard with an unknown outcome. Beyond the bounds
+	// Propose returns shard.ErrLogBusy.
 	MaxInFlight      int
 	MaxInFlightBytes int
 
-	// SnapshotEntries and SnapshotBytes are after how many batches, and after how many bytes of them, a replica saves a
-	// snapshot and drops the log before it; where the last snapshot has more bytes, after as many. They bound what a
-	// restart must apply again, and what the log needs on disk.
+	// SnapshotEntries and SnapshotBytes say after how many batches, and after how many bytes of batches, a replica
+	// saves a snapshot and drops the log before the snapshot; after a larger last snapshot, its size counts instead of
+	// SnapshotBytes. Both bound how much a restart must apply again, and the room of the log on the disk.
 	SnapshotEntries int
 	SnapshotBytes   int64
-	// KeepEntries and KeepBytes are how many batches before a snapshot, and how many bytes of them, stay in the log for
-	// followers that lag: whichever is less.
+	// KeepEntries and KeepBytes are how many batches before a snapshot, and how many bytes of batches, stay in the log
+	// for followers that lag: whichever is less.
 	KeepEntries int
 	KeepBytes   int64
 
-	// Workers is how many goroutines step the shards. All shards of one stand still while it syncs; workers that save
-	// at the same time share a sync. It is fixed when the data directory is first used.
+	// Workers is how many goroutines step the shards. While a worker syncs, all shards of the worker stand still;
+	// workers that save at the same time share a sync. The number is fixed when the data directory is first used.
 	Workers int
 
-	// Room, if set, returns why the disk has no room for so many bytes more of what can be done without: a snapshot,
-	// which is given up or not taken then. It is called now and then while one is saved.
+	// Room, if set, returns why the disk has no room for so many more bytes of an optional file: of a snapshot, which
+	// the host then gives up or refuses. Room is called regularly during the saving of a snapshot.
 	Room func(bytes uint64) error
-	// Full, if set, returns why this host is to take no more of the log from others, and is not to lead where another
-	// one can: its disk is nearly full. It is called for every message.
+	// Full, if set, returns why this host is to refuse further parts of the log from other hosts, and is not to lead
+	// where another host can: the disk is nearly full. Full is called for every message.
 	Full func() error
 
 	// Synced is called, if set, with the duration of each sync of a log file. It must not block.
 	Synced func(time.Duration)
 
-	// Transfers is notified, if set, of the snapshots that hosts send each other.
+	// Transfers is notified, if set, of the snapshots between hosts.
 	Transfers Transfers
-	// Relieve, if set, gives back what is held of the disk's room, for what must be written. It must not block.
+	// Relieve, if set, frees the host's reserve of disk room, for mandatory writes. It must not block.
 	Relieve func()
-	// Damaged is called, if set, with a file that is missing when the engine needs it, and where the disk has no room
-	// for what must be written (NoRoom), and with an ErrSetBack where a leader knows that this host has confirmed more
-	// than it has. The engine stops the process as soon as Damaged returns, and names no file.
+	// Damaged is called, if set, when the engine needs a missing file, when the disk has no room for a mandatory write
+	// (NoRoom), and with an ErrSetBack when a leader knows of more confirmed entries than this host has. The engine
+	// stops the process as soon as Damaged returns, and names no file.
 	Damaged func(error)
 
 	// Metrics makes the engine write its own series (about eight a shard) to the default set of
 	// github.com/VictoriaMetrics/metrics.
 	Metrics bool
-	// Logger gets all messages. The engine has one logger per process: with several hosts in one process it is that of
+	// Logger gets all messages. The engine has one logger per process: with several hosts in one process, the logger of
 	// the host opened last. Default slog.Default().
 	Logger *slog.Logger
 }
 
-// Validate returns an error that says what is wrong with the config, if something is. It reads no files.
+// Validate returns an error that describes the first mistake in the config. It reads no files.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	bad := func(format string, args ...any) error {
@@ -249,13 +250,13 @@ func setDefault[T comparable](field *T, value T) {
 // founderIDs returns the founders' ids, smallest first.
 func (c Config) founderIDs() []shard.HostID { return slices.Sorted(maps.Keys(c.Founders)) }
 
-// target is what the engine has instead of an address of this host.
+// target is the name of this host for the engine, in the place of an address.
 func (c Config) target() transport.Target {
 	return transport.Target{Host: c.Host, Incarnation: c.Incarnation}
 }
 
 // ElectionTicks returns the default number of ticks after which a follower without a leader stands for election, at the
-// earliest: 300 ms, and never under six ticks, from as many of which each follower draws.
+// earliest: 300 ms, and never under six ticks. Each follower draws its own delay, from that number to twice the number.
 func ElectionTicks(tick time.Duration) int {
 	const least = 300 * time.Millisecond
 	return max(6, int((least+tick-1)/tick))

@@ -16,18 +16,18 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Confirmed is how far another host is known to have a shard's log on its disk: a term that it has answered in or led
-// in, and an entry that is committed. A replica never goes back behind either, whatever is elected. What it had beyond
-// that may have been overwritten.
+// Confirmed is how far another host is known to have a shard's log on its disk: a term that the host has answered or
+// led in, and a committed entry. A replica never goes back behind either, whichever leader is elected. Entries beyond
+// the committed entry may have been overwritten.
 type Confirmed struct {
 	Host shard.HostID
 	transport.Position
 }
 
-// confirmations is what other hosts have confirmed to this one: to a leader by their answers, to a follower by the
-// commit position of their heartbeats, and to both by the term of a vote that was asked for or answered: in that term
-// the host votes no second time. The engine sends all of these only when what they stand for is on the sender's disk;
-// Replicate, which it sends before, does not count.
+// confirmations are the confirmations of other hosts to this host. Hosts confirm to a leader by their answers, to a
+// follower by the commit position of their heartbeats, and to both by the term of a request for a vote or of a vote: in
+// that term the host votes no second time. The engine sends all of these messages only after the confirmed facts are on
+// the sender's disk. The engine sends a Replicate earlier, so a Replicate does not count.
 type confirmations struct {
 	mu  sync.Mutex
 	all map[followerKey]transport.Position // guarded by mu; of the newest replica of the host
@@ -41,7 +41,8 @@ func newConfirmations(list []Confirmed) *confirmations {
 	return c
 }
 
-// note takes over what messages of a host confirm. Applied returns up to where this host has applied a shard's log.
+// note records the confirmations in messages of a host. Applied returns the last entry of a shard's log that this host
+// has applied.
 func (c *confirmations) note(from shard.HostID, messages []raftpb.Message, applied func(shardID uint64) uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +62,7 @@ func (c *confirmations) note(from shard.HostID, messages []raftpb.Message, appli
 	}
 }
 
-// raise takes over what one position adds to what is known. The lock is held.
+// raise adds one position to the known confirmations. The lock is held.
 func (c *confirmations) raise(host shard.HostID, p transport.Position) {
 	key := followerKey{shard: p.Shard, host: host}
 	known := c.all[key]
@@ -76,7 +77,7 @@ func (c *confirmations) raise(host shard.HostID, p transport.Position) {
 	}
 }
 
-// of returns what a host has confirmed.
+// of returns the confirmations of a host.
 func (c *confirmations) of(host shard.HostID) (list []transport.Position) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +89,7 @@ func (c *confirmations) of(host shard.HostID) (list []transport.Position) {
 	return list
 }
 
-// Confirmed returns what other hosts have confirmed, by host and shard.
+// Confirmed returns the confirmations of other hosts, by host and shard.
 func (h *Host) Confirmed() (list []Confirmed) {
 	h.confirmations.mu.Lock()
 	all := maps.Clone(h.confirmations.all)
@@ -102,11 +103,11 @@ func (h *Host) Confirmed() (list []Confirmed) {
 	return list
 }
 
-// LogEnd returns up to where the log is durable, also once the host is closed.
+// LogEnd returns the durable end of the log, also after the host is closed.
 func (h *Host) LogEnd() wal.End { return h.store.Load().End() }
 
-// Positions implements transport.Replicas. The records are read last: a replica whose data is being deleted has been
-// discarded there before. Of each shard the newest replica counts, whose id is the largest.
+// Positions implements transport.Replicas. The records are read last: by then the records list a replica as discarded
+// whose data is being deleted. Of each shard the newest replica counts, with the largest id.
 func (h *Host) Positions() (list []transport.Position) {
 	newest := make(map[uint64]transport.Position)
 	for _, p := range h.store.Load().Positions() {
@@ -125,8 +126,8 @@ func (h *Host) Positions() (list []transport.Position) {
 	return slices.Collect(maps.Values(newest))
 }
 
-// Behind implements transport.Replicas. A host that says a later replica of a shard than it has confirmed for has
-// discarded the earlier one.
+// Behind implements transport.Replicas. A host that names a later replica of a shard than the host has confirmed for
+// has discarded the earlier replica.
 func (h *Host) Behind(host shard.HostID) func([]transport.Position) error {
 	confirmed := h.confirmations.of(host)
 	return func(list []transport.Position) error {
@@ -153,7 +154,7 @@ func (h *Host) Behind(host shard.HostID) func([]transport.Position) error {
 	}
 }
 
-// appliedOf returns up to where this host has applied a shard's log, 0 where the shard does not run here.
+// appliedOf returns the last applied entry of a shard's log, 0 for a shard that does not run on the host.
 func (h *Host) appliedOf(shardID uint64) uint64 {
 	if l := h.log(shardID); l != nil {
 		return l.Applied()
@@ -161,8 +162,9 @@ func (h *Host) appliedOf(shardID uint64) uint64 {
 	return 0
 }
 
-// checkSetBack reports that this host lacks what a leader knows it to have confirmed. The engine would stop the process
-// for such a heartbeat, so it gets one that confirms nothing.
+// checkSetBack reports that the host lacks confirmed entries. A heartbeat has the last entry that the leader knows as
+// confirmed by the host. Over an entry behind the end of the log the engine would stop the process, so checkSetBack
+// makes the heartbeat confirm nothing.
 func (h *Host) checkSetBack(from shard.HostID, m *raftpb.Message) {
 	last := h.store.Load().Last(m.ShardID, m.To)
 	if m.Commit <= last {

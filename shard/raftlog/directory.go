@@ -19,15 +19,15 @@ import (
 const (
 	lockFile   = "host.lock"
 	recordFile = "host.json"
-	// recordFormat is that of the record and of all that the directory holds. Formats 2 and 3 had the log in the
-	// engine's own store, format 4 addresses in the log. 5: the log has hosts by their incarnations.
+	// recordFormat is the format of the record and of everything in the directory. Formats 2 and 3 had the log in the
+	// engine's own store, format 4 addresses in the log. 5: the log names hosts by their incarnations.
 	recordFormat = 5
-	// oldestFormat is the oldest that has had a record. What is older than recordFormat cannot be read any more.
+	// oldestFormat is the oldest format with a record. This version cannot read formats older than recordFormat.
 	oldestFormat = 2
 )
 
-// directoryRecord says which host a data directory belongs to. The engine checks some of it too, but only after it has
-// made files, and without saying what it found.
+// directoryRecord names the host of a data directory. The engine checks a part of the record too, but only after the
+// engine has made files, and without naming the differences.
 type directoryRecord struct {
 	Format      int                                `json:"format"`
 	Host        shard.HostID                       `json:"host"`
@@ -45,14 +45,14 @@ func recordOf(c Config, hostname string) directoryRecord {
 	}
 }
 
-// directoryLock is this process's lock on a data directory. The engine's own lock does not exclude a second host of the
-// same process.
+// directoryLock is the process's lock on a data directory. The engine's own lock does not exclude a second host of the
+// process.
 type directoryLock struct {
 	file io.Closer
 	used bool // a host was open on the directory before
 }
 
-// claimDirectory makes the data directory if there is none, locks it, and refuses the directory of another host.
+// claimDirectory makes a missing data directory, locks the directory, and refuses the directory of another host.
 func claimDirectory(c Config, disk *disk) (*directoryLock, error) {
 	if err := makeDirectory(disk, c.DataDir); err != nil {
 		return nil, fmt.Errorf("raftlog: make the data directory: %w", err)
@@ -86,11 +86,11 @@ func lockDirectory(dir string) (io.Closer, error) {
 	return file, nil
 }
 
-// makeDirectory makes a directory, and those above it that are missing, so that a power failure leaves them.
+// makeDirectory makes a directory and the missing parents, safe from a power failure.
 func makeDirectory(disk vfs.FS, dir string) error {
 	above := filepath.Dir(dir)
 	if _, err := disk.Stat(dir); err == nil {
-		_ = syncDirectory(disk, above) // who made it may have been killed; what is not ours may be closed to us
+		_ = syncDirectory(disk, above) // the maker may have been killed; a foreign directory may refuse
 		return nil
 	}
 	if above != dir {
@@ -106,7 +106,7 @@ func makeDirectory(disk vfs.FS, dir string) error {
 
 func (d *directoryLock) release() { d.file.Close() }
 
-// checkDirectory compares the record with the config, and reports whether there is one.
+// checkDirectory compares the record with the config, and reports whether the directory has a record.
 func checkDirectory(c Config, disk vfs.FS) (used bool, err error) {
 	hostname, err := os.Hostname()
 	if err != nil {
@@ -129,13 +129,13 @@ func checkDirectory(c Config, disk vfs.FS) (used bool, err error) {
 	return true, found.compare(recordOf(c, hostname), c.DataDir)
 }
 
-// engineDirectory is where the engine keeps what is below a data directory: the log and the snapshots.
+// engineDirectory is the directory of the engine below a data directory: the log and the snapshots.
 func (d directoryRecord) engineDirectory(dir string) string {
-	const unnamed = 1 // what the engine has for no deployment
+	const unnamed = 1 // the name of the engine for no deployment
 	return filepath.Join(dir, d.Hostname, fmt.Sprintf("%020d", max(d.Deployment, unnamed)))
 }
 
-// checkFormat returns an error where a directory has another format than this version.
+// checkFormat returns an error for a directory in a different format than recordFormat.
 func (d directoryRecord) checkFormat(dir string) error {
 	switch {
 	case d.Format >= oldestFormat && d.Format < recordFormat:
@@ -149,7 +149,7 @@ func (d directoryRecord) checkFormat(dir string) error {
 	}
 }
 
-// compare returns an error where a directory with this record is not that of a host whose record is want.
+// compare returns an error for a directory whose record does not fit the host with the record want.
 func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	if err := d.checkFormat(dir); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (d directoryRecord) compare(want directoryRecord, dir string) error {
 	return nil
 }
 
-// record writes the record of the directory, once the engine has accepted it, unless there is one.
+// record writes a missing record of the directory, after the engine has accepted the directory.
 func (d *directoryLock) record(c Config, disk vfs.FS) error {
 	path := filepath.Join(c.DataDir, recordFile)
 	if _, err := disk.Stat(path); err == nil {

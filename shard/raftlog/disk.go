@@ -17,27 +17,27 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// disk is the file system of a host. The log store has it as it is; for what the engine keeps beside the log it
-// completes two things: a power failure leaves no half of a file that the engine expects to be whole (wholefile.go),
-// and a snapshot that is missing is named.
+// disk is the file system of a host. The log store uses the file system unchanged. For the files that the engine keeps
+// beside the log, disk adds two things: a power failure leaves no half of a file that the engine expects to be whole
+// (wholefile.go), and the error of a missing snapshot names the snapshot.
 type disk struct {
 	Files
-	// damaged, where set, is called with a snapshot that is missing when the engine needs it. The engine removes no
-	// snapshot that a record of the log still refers to, so another program has removed it.
+	// damaged, where set, is called when the engine needs a missing snapshot. The engine removes no snapshot that a
+	// record of the log still refers to, so another program has removed the snapshot.
 	damaged func(error)
-	// full is the first error of the disk that said that it has no room, and that the engine cannot go on from.
+	// full is the first error of the disk about missing room that the engine cannot go on from.
 	full atomic.Pointer[error]
 }
 
-// Files is a file system that data directories are on.
+// Files is the file system of a data directory.
 type Files struct {
 	vfs.FS
-	// OpenData opens a file of the log for writing, as wal.Disk has it.
+	// OpenData opens a file of the log for writing, as wal.Disk describes.
 	OpenData func(name string) (direct.File, error)
-	// LockDirectory locks a directory against all other hosts until the lock is closed. It returns ErrDirectoryInUse,
-	// wrapped, where another host has the lock.
+	// LockDirectory locks a directory against all other hosts until the lock is closed. While a host has the lock, the
+	// error wraps ErrDirectoryInUse.
 	LockDirectory func(dir string) (io.Closer, error)
-	// SegmentBytes is the size that files of the log grow to; 0: that of the store.
+	// SegmentBytes is the size that files of the log grow to; 0 is the size of the store.
 	SegmentBytes int64
 }
 
@@ -48,7 +48,7 @@ func systemFiles() Files {
 
 func systemDisk() *disk { return &disk{Files: systemFiles()} }
 
-// disk is that of the config's file system.
+// disk is the disk of the config's file system.
 func (c Config) disk() *disk {
 	if c.Files == nil {
 		return systemDisk()
@@ -56,7 +56,7 @@ func (c Config) disk() *disk {
 	return &disk{Files: *c.Files}
 }
 
-// store returns what opens the log store of a host.
+// store returns a factory, which opens the log store of a host.
 func (d *disk) store(c Config) *storeFactory {
 	return &storeFactory{disk: d.FS, Factory: logdb.Factory{
 		Disk: wal.Disk{FS: d.FS, OpenData: d.OpenData}, SegmentBytes: d.SegmentBytes,
@@ -72,7 +72,7 @@ func (d *disk) store(c Config) *storeFactory {
 	}}
 }
 
-// storeFactory opens the log store for the engine, and keeps what the engine hides: the store, and the error.
+// storeFactory opens the log store for the engine, and keeps the store and the error, because the engine hides both.
 type storeFactory struct {
 	logdb.Factory
 	disk vfs.FS
@@ -97,8 +97,8 @@ func (s *storeFactory) Create(_ config.NodeHostConfig, _ config.LogDBCallback, d
 	return s.db, nil
 }
 
-// findSnapshots checks that the snapshots that the log names are in the directory of the engine, which stops the
-// process for one that is not, once it needs it.
+// findSnapshots checks that the snapshots in the log are in the directory of the engine. The engine would stop the
+// process as soon as the engine needs a missing snapshot.
 func (s *storeFactory) findSnapshots(dir string) error {
 	for _, r := range s.db.Replicas() {
 		path, there, err := namedSnapshot(s.disk, dir, &r)
@@ -125,8 +125,8 @@ func (d *disk) Create(name string) (vfs.File, error) {
 	return d.watched(name, file, err)
 }
 
-// snapshotPiece is how many bytes of a snapshot are given to the disk at a time: a sync of the log would wait for all
-// of them.
+// snapshotPiece is how many bytes of a snapshot the disk gets at a time: a sync of the log would wait for all bytes of
+// a piece.
 const snapshotPiece = 128 << 10
 
 // piecewise is a file that is written in pieces, however much the engine writes at once.

@@ -2,9 +2,9 @@
 //
 // A process opens one Host, which holds the log and the snapshots of all its shards in one data directory and reaches
 // the other hosts through a transport. Start starts this host's replica of a shard and returns its end of the log; Join
-// does so for a replica that was added later.
+// does the same for a replica that was added later.
 //
-// DESIGN.md says how it works, what was decided and what it costs.
+// DESIGN.md explains how the log works, the decisions, and their price.
 //
 // Caveats:
 //
@@ -20,6 +20,6 @@
 //   - The engine has one logger in a process, see Config.Logger.
 //   - It needs flock(2), and so a Unix.
 //
-// Start reading at host.go and log.go. What reaches the state machine is in machine.go, what goes between hosts in
-// package transport, and what the disk holds in packages logdb and wal.
+// Start reading at host.go and log.go. The way to the state machine is in machine.go, the messages between hosts are in
+// package transport, and the files on the disk in packages logdb and wal.
 package raftlog

@@ -5,14 +5,15 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// The engine keeps the entries that are not applied yet in a slice, and makes a new one whenever that has become empty:
-// with room for 512, which are 40 KiB, after every batch where one batch comes at a time. That is nine tenths of all
-// memory that a host allocates, and a fifth of the processor time of a batch. It can be set by a file in the working
-// directory only, which is no place for a host to write to. So these two variables of the engine are set here, if they
-// have the values of the version that this was read in. `make engine` says whether another version still has them.
+// The engine keeps unapplied entries in a slice, and makes a new slice whenever the slice has become empty: with room
+// for 512 entries, which are 40 KiB, after every batch where one batch comes at a time. These slices are nine tenths of
+// all memory that a host allocates, and cost a fifth of the processor time of a batch. The engine's only setting for
+// the room is a file in the working directory, which is no place for a host to write to. So this file sets two
+// variables of the engine, if the variables have the values of the version whose source was read. "make engine" says
+// whether a later version still has the variables.
 const (
-	foundRoom, entriesRoom = 512, 4 // of a new slice: two batches are under way, and more of them make the slice grow
-	foundFree, entriesFree = 96, 1  // with less room than that in it a slice is replaced
+	foundRoom, entriesRoom = 512, 4 // of a new slice: two batches are under way, and more batches make the slice grow
+	foundFree, entriesFree = 96, 1  // a slice with less free room is replaced
 )
 
 // entrySliceSize is the engine's room of a new slice.
@@ -25,13 +26,13 @@ var entrySliceSize uint64
 //go:linkname minEntrySliceSize github.com/lni/dragonboat/v4/internal/raft.minEntrySliceSize
 var minEntrySliceSize uint64
 
-// entrySlicesSet: the engine had the values that are replaced.
+// entrySlicesSet: the engine had the expected values.
 var entrySlicesSet bool
 
 func init() { entrySlicesSet = setEntrySlices(&entrySliceSize, &minEntrySliceSize) }
 
-// setEntrySlices sets the two variables, unless they have other values than those that are expected: another version
-// may use them in another way, or the user of the engine has set them.
+// setEntrySlices sets the two variables, unless the variables have unexpected values: a later version may use the
+// variables differently, or the user of the engine has set them.
 func setEntrySlices(room, free *uint64) bool {
 	if *room != foundRoom || *free != foundFree {
 		return false

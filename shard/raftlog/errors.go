@@ -9,38 +9,38 @@ import (
 )
 
 var (
-	// ErrHostClosed is returned by Start on a host that was closed.
+	// ErrHostClosed is returned by Start on a closed host.
 	ErrHostClosed = errors.New("raftlog: the host is closed")
-	// ErrShardStarted is returned by Start for a shard that runs on this host already.
+	// ErrShardStarted is returned by Start for a shard that already runs on the host.
 	ErrShardStarted = errors.New("raftlog: the shard is running on this host")
-	// ErrOtherReplica is returned by Join where this host has another replica of the shard, which must be discarded
-	// first, or had one with the id, which is never taken again.
+	// ErrOtherReplica is returned by Join where the host has another replica of the shard, to be discarded first, or
+	// had a replica with the id before. A discarded replica never comes back.
 	ErrOtherReplica = errors.New("raftlog: the host has another replica of the shard")
 
-	// ErrDirectoryInUse is returned by Open when another open host has the data directory.
+	// ErrDirectoryInUse is returned by Open while an open host has the data directory.
 	ErrDirectoryInUse = errors.New("raftlog: the data directory is in use by another process")
-	// ErrOtherHost is returned by Open for a data directory that another host filled.
+	// ErrOtherHost is returned by Open for the data directory of another host.
 	ErrOtherHost = errors.New("raftlog: the data directory belongs to another host")
 	// ErrOtherDeployment is returned by Open for a data directory of another cluster.
 	ErrOtherDeployment = errors.New("raftlog: the data directory belongs to another cluster")
-	// ErrOtherIncarnation is returned by Open for a data directory of the same host id that was made at another time.
+	// ErrOtherIncarnation is returned by Open for a data directory of the host id, but of a different incarnation.
 	ErrOtherIncarnation = errors.New("raftlog: the data directory belongs to another incarnation of the host")
-	// ErrFoundersChanged is returned by Open when the founders are not those that the data directory was filled with.
+	// ErrFoundersChanged is returned by Open when the founders differ from the founders in the data directory.
 	ErrFoundersChanged = errors.New("raftlog: the hosts that the cluster began with changed")
-	// ErrHostnameChanged is returned by Open when the machine has another host name than before.
+	// ErrHostnameChanged is returned by Open when the machine has a new host name.
 	ErrHostnameChanged = errors.New("raftlog: the machine's host name changed")
-	// ErrWorkersChanged is returned by Open when Config.Workers is not what it was.
+	// ErrWorkersChanged is returned by Open when Config.Workers has changed.
 	ErrWorkersChanged = errors.New("raftlog: the number of workers changed")
-	// ErrFormat is returned by Open for a data directory that this version cannot read.
+	// ErrFormat is returned by Open for a data directory in a format unknown to the program.
 	ErrFormat = errors.New("raftlog: the data directory has a format that this version does not know")
 )
 
-// ErrSetBack is what Config.Damaged is called with where this host lacks what it has confirmed to another one.
+// ErrSetBack is the error for Config.Damaged on a host that lacks entries confirmed to another host.
 var ErrSetBack = errors.New("raftlog: the data directory is an older copy")
 
-// engineOpenErrors are the engine's reasons for refusing a data directory. Its package does not export the values, so
-// they are known by their text. claimDirectory refuses most of these directories first, with a better error; these
-// remain where its record is lost.
+// engineOpenErrors are the engine's reasons for refusing a data directory. The engine's package does not export the
+// values, so the text identifies a reason. claimDirectory refuses most bad directories first, with a better error; the
+// engine's refusals matter for a directory that has lost its record.
 var engineOpenErrors = []struct {
 	text string
 	err  error
@@ -61,7 +61,7 @@ var engineOpenErrors = []struct {
 	{silentPanic, ErrDamaged, repairAdvice},
 }
 
-// explainOpen turns an error of the engine into one that says what to do.
+// explainOpen turns an error of the engine into an error with advice.
 func explainOpen(c Config, err error) error {
 	if d, ok := errors.AsType[*wal.DamageError](err); ok {
 		err = damageOf(d)
@@ -77,10 +77,10 @@ func explainOpen(c Config, err error) error {
 	return fmt.Errorf("raftlog: open host %d in %s: %w", c.Host, c.DataDir, err)
 }
 
-// ErrDamaged is returned by Open for a data directory in which a file is not what was written.
+// ErrDamaged is returned by Open for a data directory with a changed or missing file.
 var ErrDamaged = errors.New("raftlog: a file of the data directory is damaged")
 
-// moveAdvice is what to do with a directory that another version filled.
+// moveAdvice is the advice for a directory of another version.
 const moveAdvice = "use the version that filled it; see \"Upgrading\" in docs/operating.md"
 
 const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
@@ -88,11 +88,11 @@ const repairAdvice = "what it holds cannot be trusted; see \"Failure and repair\
 // damage is an ErrDamaged that names the file.
 type damage struct {
 	file  string
-	at    int   // -1: it is missing
-	cause error // the error of the reader, if there is one
+	at    int   // -1: the file is missing
+	cause error // the error of the reader, or nil
 }
 
-// missingFile is the damage of a file that is not there.
+// missingFile is the damage of a missing file.
 func missingFile(name string) error { return &damage{file: name, at: -1} }
 
 func damagedFile(name string, at int, cause error) error { return &damage{name, at, cause} }
@@ -117,5 +117,5 @@ func (d *damage) Error() string {
 	return text
 }
 
-// Is makes it an ErrDamaged.
+// Is makes a damage an ErrDamaged.
 func (d *damage) Is(target error) bool { return target == ErrDamaged }

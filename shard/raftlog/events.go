@@ -34,16 +34,16 @@ func newEvents(h *Host) *events {
 	return &events{host: h, transfers: transfers, wake: make(chan struct{}, 1), changed: make(map[uint64]bool)}
 }
 
-// LeaderUpdated is called by the engine for every change of leadership that it learns of. The log shows it at once, and
-// run notifies its state machine.
+// LeaderUpdated is called by the engine for every change of leadership that the engine learns of. The log shows the
+// change at once, and run notifies the state machine.
 func (e *events) LeaderUpdated(info raftio.LeaderInfo) {
 	if l := e.host.log(info.ShardID); l != nil && l.replica.Replica == info.ReplicaID {
 		l.setLeader(info)
 	}
 }
 
-// MembershipChanged is called by the engine when a replica has applied a change of its shard's members, with locks of
-// the engine held: run looks what has changed.
+// MembershipChanged is called by the engine when a replica has applied a change of its shard's members. The engine
+// holds locks during the call, so run reads the change later.
 func (e *events) MembershipChanged(info raftio.NodeInfo) {
 	e.mu.Lock()
 	e.changed[info.ShardID] = true
@@ -51,7 +51,7 @@ func (e *events) MembershipChanged(info raftio.NodeInfo) {
 	e.signal()
 }
 
-// notify has the state machine of a log notified of a change of leadership.
+// notify queues a change of leadership for the state machine of a log.
 func (e *events) notify(l *Log, leadership shard.Leadership) {
 	e.mu.Lock()
 	e.queue = append(e.queue, event{log: l, leadership: leadership})
@@ -66,7 +66,7 @@ func (e *events) signal() {
 	}
 }
 
-// run hands the events on until stop is closed.
+// run delivers the events until stop is closed.
 func (e *events) run(stop <-chan struct{}) {
 	var events []event
 	for {
@@ -90,17 +90,17 @@ func (e *events) run(stop <-chan struct{}) {
 	}
 }
 
-// Transfers is notified of the snapshots that hosts send each other. Its methods must not block.
+// Transfers is notified of the snapshots between hosts. The methods must not block.
 type Transfers interface {
 	// SnapshotSent: another host has received a whole snapshot.
 	SnapshotSent(shardID uint64)
-	// SnapshotNotSent: a snapshot did not reach another host. The engine sends it again.
+	// SnapshotNotSent: a snapshot did not reach another host. The engine sends the snapshot again.
 	SnapshotNotSent(shardID uint64)
 	// SnapshotReceived: this host has received a whole snapshot.
 	SnapshotReceived(shardID uint64)
 }
 
-// SendSnapshotCompleted is called by the engine, as are the next two.
+// SendSnapshotCompleted is called by the engine, like the next two methods.
 func (e *events) SendSnapshotCompleted(i raftio.SnapshotInfo) { e.transfers.SnapshotSent(i.ShardID) }
 
 // SendSnapshotAborted implements raftio.ISystemEventListener.
@@ -114,14 +114,14 @@ func (e *events) SnapshotReceived(i raftio.SnapshotInfo) {
 	e.transfers.SnapshotReceived(i.ShardID)
 }
 
-// noTransfers is for a host whose owner does not want to know of snapshots between hosts.
+// noTransfers is for a host whose owner does not ask for news of snapshots between hosts.
 type noTransfers struct{}
 
 func (noTransfers) SnapshotSent(uint64)     {}
 func (noTransfers) SnapshotNotSent(uint64)  {}
 func (noTransfers) SnapshotReceived(uint64) {}
 
-// otherEvents are those of which nothing is made.
+// otherEvents are the events without any use here.
 type otherEvents struct{}
 
 func (otherEvents) NodeHostShuttingDown()                       {}

@@ -12,12 +12,12 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// followers records what other hosts answer to this one where it leads. The engine knows it too, but does not export
-// it.
+// followers records the answers of other hosts to the leader on this host. The engine knows the answers too, but does
+// not export them.
 type followers struct {
 	mu  sync.Mutex
 	all map[followerKey]follower // guarded by mu
-	// full is how many of them say that their disks are nearly full.
+	// full counts the followers whose disks are nearly full, by their own messages.
 	full atomic.Int64
 }
 
@@ -28,11 +28,11 @@ type followerKey struct {
 
 // follower is how far a host has the log, by its own answers.
 type follower struct {
-	term    uint64 // of those answers
-	replica uint64 // the newest of the host
+	term    uint64 // of the answers
+	replica uint64 // the newest replica of the host
 	index   uint64
 	heard   time.Time
-	full    bool // its disk is nearly full
+	full    bool // the disk of the host is nearly full
 }
 
 func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
@@ -56,7 +56,8 @@ func (f *followers) note(from shard.HostID, messages []raftpb.Message) {
 			continue
 		}
 		if m.Term > known.term || m.From > known.replica {
-			// What it had in an earlier term may have been overwritten, and what an earlier replica had was deleted.
+			// The entries of an earlier term may have been overwritten, and the entries of an earlier replica were
+			// deleted.
 			known = follower{term: m.Term, replica: m.From}
 		}
 		if m.Type == raftpb.ReplicateResp && !m.Reject {
@@ -78,7 +79,7 @@ func asOne(yes bool) int64 {
 	return 0
 }
 
-// of returns what is known of a host in a shard in that term.
+// of returns the answers of a host in a shard and a term.
 func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,9 +89,9 @@ func (f *followers) of(shardID, term uint64, host shard.HostID) follower {
 	return follower{}
 }
 
-// Follower returns up to which index another host has acknowledged the log since this one leads, and whether it could
-// lead in its place: it has answered within an election timeout, and its disk has room. Both are zero where this host
-// does not lead.
+// Follower returns the last index that a follower has acknowledged in the term of this leader, and whether the follower
+// could lead instead: the follower has answered within an election timeout, and its disk has room. Both are zero where
+// this host does not lead.
 func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {
@@ -100,8 +101,7 @@ func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 	return known.index, !known.full && !known.heard.IsZero() && time.Since(known.heard) <= l.host.config.election()
 }
 
-// Progress returns how far the other members are, those that this host knows of. It is empty where this host does not
-// lead.
+// Progress returns the progress of the known followers. The list is empty where the host does not lead.
 func (l *Log) Progress() (all []shard.Progress) {
 	leadership := l.leadership.Load()
 	if leadership.Leader != l.host.config.Host {
@@ -125,7 +125,7 @@ func (l *Log) Progress() (all []shard.Progress) {
 	return all
 }
 
-// triedSince is from when on this host, which leads, sends to a replica.
+// triedSince is the time since when the leader on this host sends to a replica.
 func (l *Log) triedSince(replica uint64) time.Time {
 	l.leaderMu.Lock()
 	defer l.leaderMu.Unlock()
@@ -138,5 +138,5 @@ func (l *Log) triedSince(replica uint64) time.Time {
 // Applied returns the index of the last entry that the state machine of this host has applied.
 func (l *Log) Applied() uint64 { return l.machine.applied.Load() }
 
-// Replica returns the id of the replica that the log is of.
+// Replica returns the id of the log's replica.
 func (l *Log) Replica() uint64 { return l.replica.Replica }

@@ -131,7 +131,7 @@ func saysFull(m *raftpb.Message) (full, says bool) {
 }
 
 // Received implements transport.Replicas: it notes what other hosts confirm, reads the marks in their messages, and
-// removes those.
+// removes those. Reads of other hosts are not taken while the last voter but one is being removed.
 func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 	h.followers.note(from, messages)
 	h.confirmations.note(from, messages, h.appliedOf)
@@ -145,6 +145,10 @@ func (h *Host) Received(from shard.HostID, messages []raftpb.Message) {
 			m.Reject = false
 		case raftpb.HeartbeatResp:
 			m.Reject = false
+		case raftpb.ReadIndex:
+			if l := h.log(m.ShardID); l != nil && l.reads.isHeld() {
+				m.Type = raftpb.NoOP // the host asks again
+			}
 		}
 	}
 }

@@ -2,28 +2,28 @@ package raftlog
 
 import "sync"
 
-// entryBytes is about what an entry takes in the log beside its data.
+// entryBytes is about the room of an entry in the log beside its data.
 const entryBytes = 32
 
-// extent is a part of the log, counted in entries and in bytes. It is reached when either of the two is.
+// extent is a length of log in entries and in bytes. An extent is over when either number is reached.
 type extent struct {
 	entries uint64
 	bytes   uint64
 }
 
-// point is a place in the log: how many bytes the replica has applied up to it is counted since its start.
+// point is a place in the log, with the number of bytes that the replica has applied up to the place since its start.
 type point struct {
 	index uint64
 	bytes uint64
 }
 
-// isBehind reports whether the extent lies between a point and a later one.
+// isBehind reports whether the extent fits between a point and a later point.
 func (e extent) isBehind(from, to point) bool {
 	return to.index-from.index >= e.entries || to.bytes-from.bytes >= e.bytes
 }
 
-// growth counts by how much a replica's log has grown since its last snapshot, and says when the next one is due: after
-// the extent that the config gives, but not before the log is as large as the last snapshot, so that writing snapshots
+// growth counts how much a replica's log has grown since its last snapshot, and says when the next snapshot is due:
+// after the extent in the config, but not before the log is as large as the last snapshot, so that writing snapshots
 // never costs more than writing the log.
 type growth struct {
 	every extent // between two snapshots
@@ -34,21 +34,22 @@ type growth struct {
 	started  bool // an entry was applied since the start, or since the last restored snapshot
 	last     point
 	saved    point   // of the last snapshot
-	prepared point   // of the one that is being saved
-	written  point   // of the one that was written last: the engine may give it up after that
-	wrote    uint64  // how large that one is
-	behind   []point // past points, the oldest first, a few for each extent that is kept
+	prepared point   // of the snapshot under way
+	written  point   // of the snapshot written last, which the engine may still give up
+	wrote    uint64  // the size of the snapshot written last
+	behind   []point // past points, the oldest first, a few for each kept extent
 	size     uint64  // of the last snapshot
 }
 
-// pointsKept is how many points there are for an extent that is kept: what is kept is longer by one part of so many.
+// pointsKept is the number of points for a kept extent: the kept log is longer than the extent by at most one part of
+// so many.
 const pointsKept = 8
 
 func newGrowth(every, keep extent) *growth {
 	return &growth{every: every, keep: keep, due: make(chan struct{}, 1)}
 }
 
-// add counts entries that were applied: the first and the last one's index, and their bytes.
+// add counts applied entries: the index of the first and of the last entry, and the bytes of all.
 func (g *growth) add(first, last uint64, bytes int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,15 +75,15 @@ func (g *growth) add(first, last uint64, bytes int) {
 
 func (g *growth) isDue() bool { return g.interval().isBehind(g.saved, g.last) }
 
-// interval is what lies between two snapshots.
+// interval is the extent between two snapshots.
 func (g *growth) interval() extent {
 	return extent{g.every.entries, max(g.every.bytes, g.size)}
 }
 
-// outruns reports whether the log grows faster than the snapshot that is being saved, of which so many bytes are
-// written. That is to be whole when the log has grown by half of the entries or an eighth of the bytes that lie between
-// two snapshots since it was prepared: the log must not be much longer because snapshots are saved slowly, and the next
-// one not be due before this one is there. The size is taken to be that of the last one, and a quarter more.
+// outruns reports whether the log grows faster than the snapshot under way, of which so many bytes are written. The
+// snapshot should be whole by the time the log has grown, since the preparation, by half of the entries or an eighth of
+// the bytes between two snapshots: slow saving must not make the log much longer, and the next snapshot must not be due
+// before this snapshot is whole. The estimate of the size is the size of the last snapshot and a quarter more.
 func (g *growth) outruns(written uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -91,7 +92,7 @@ func (g *growth) outruns(written uint64) bool {
 		size = g.prepared.bytes - g.saved.bytes
 	}
 	if written >= size {
-		return true // nothing is known of what is left
+		return true // the length of the rest is unknown
 	}
 	most := g.interval()
 	grown := max(float64(g.last.index-g.prepared.index)*2/float64(most.entries),
@@ -99,64 +100,65 @@ func (g *growth) outruns(written uint64) bool {
 	return grown > float64(written)/float64(size)
 }
 
-// check reports whether a snapshot is due: who was woken may find that one has been saved meanwhile.
+// check reports whether a snapshot is due: a woken caller may find that a snapshot has been saved meanwhile.
 func (g *growth) check() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.isDue()
 }
 
-// sinceSnapshot is how many bytes the log has behind the last snapshot.
+// sinceSnapshot is the length of the log behind the last snapshot in bytes.
 func (g *growth) sinceSnapshot() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.last.bytes - g.saved.bytes
 }
 
-// snapshotBytes is how large the last snapshot was.
+// snapshotBytes is the size of the last snapshot.
 func (g *growth) snapshotBytes() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.size
 }
 
-// prepare notes that a snapshot is made of what is applied now.
+// prepare notes that a snapshot of the state applied so far is being made.
 func (g *growth) prepare() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.prepared = g.last
 }
 
-// write notes that the snapshot that was prepared is written, and how large it is.
+// write notes that the prepared snapshot is written, with its size.
 func (g *growth) write(size uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.written, g.wrote = g.prepared, size
 }
 
-// save notes that the snapshot that was written is saved: the log before it may go.
+// save notes that the written snapshot is saved: the log before the snapshot may go.
 func (g *growth) save() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.saved, g.size = g.written, g.wrote
 }
 
-// givenUp reports whether the snapshot that was written last was not saved.
+// givenUp reports whether the snapshot written last was not saved.
 func (g *growth) givenUp() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.written.index > g.saved.index
 }
 
-// restore notes that the state is that of a snapshot now. The next entry says of which place.
+// restore notes that the state comes from a snapshot now. The place of the snapshot in the log is known with the next
+// entry.
 func (g *growth) restore(size uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started, g.saved, g.written, g.size = false, g.last, g.last, size
 }
 
-// compactTo returns the index up to which the log may go once there is a snapshot of what is applied; false where
-// nothing is to go.
+// compactTo returns the index up to which the log may go once a snapshot has the state applied so far; false where no
+// part of the log may go.
 func (g *growth) compactTo() (uint64, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,7 +168,7 @@ func (g *growth) compactTo() (uint64, bool) {
 	return g.behind[0].index, g.behind[0].index > 0
 }
 
-// signal wakes who waits on a channel with one place.
+// signal wakes the reader of a channel with one place.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -16,7 +16,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Host is the replicas of one process: the logs of all its shards. Its methods may be called from any goroutine.
+// Host has the replicas of a process, and so the logs of all shards. Any goroutine may call the methods.
 type Host struct {
 	config   Config
 	engine   *dragonboat.NodeHost
@@ -29,11 +29,12 @@ type Host struct {
 	confirmations *confirmations
 	sendings      sendings
 	saves         *saves
-	// own is the transport of a host that was given none.
+	// own is the transport of a host without a transport in the config.
 	own *transport.Transport
 
-	// lifecycle has a token while Start, Join or Discard runs, which is taken before mu. It is no mutex because these
-	// wait for the engine, and the time of a bubble of testing/synctest stands still while one waits for a mutex.
+	// lifecycle has a token while Start, Join or Discard runs. The token is taken before mu. It is no mutex because the
+	// three wait for the engine, and the time of a bubble of testing/synctest stands still while a goroutine waits for
+	// a mutex.
 	lifecycle chan struct{}
 	closed    bool // guarded by lifecycle
 
@@ -47,8 +48,8 @@ type Host struct {
 	running sync.WaitGroup
 }
 
-// Open claims the data directory of a config, and connects to other hosts through its transport. No shard runs before
-// Start or Join.
+// Open claims the data directory of a config, and connects to other hosts through the transport of the config. No shard
+// runs before Start or Join.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
 	if err := config.Validate(); err != nil {
@@ -101,11 +102,11 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 		err = store.err
 	}
 	if err == nil && h.engine == nil {
-		// The engine swallows a panic of its own whose value is no error.
+		// The engine swallows its own panic if the value is no error.
 		err = errors.New(lastEnginePanic())
 	}
 	if full := disk.full.Load(); err != nil && full != nil {
-		err = *full // the engine may have said something else of it
+		err = *full // the engine may have named another cause
 	}
 	if err != nil {
 		return nil, explainOpen(c, err)
@@ -121,7 +122,7 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 	return h, nil
 }
 
-// register makes the log of a shard known, so that it gets every event of leadership.
+// register makes the log of a shard known, so that the log gets every event of leadership.
 func (h *Host) register(shardID uint64, record replicaRecord, founders map[uint64]transport.Target,
 	target shard.StateMachine) (*Log, error) {
 	if h.closed {
@@ -137,10 +138,10 @@ func (h *Host) register(shardID uint64, record replicaRecord, founders map[uint6
 	return l, nil
 }
 
-// log returns the open log of a shard, nil where there is none. It is called for every message.
+// log returns the open log of a shard, nil for none. It is called for every message.
 func (h *Host) log(shardID uint64) *Log { return (*h.logs.Load())[shardID] }
 
-// setLog replaces the log of a shard; nil: there is none. The lock is held.
+// setLog replaces the log of a shard; nil stands for none. The lock is held.
 func (h *Host) setLog(shardID uint64, l *Log) {
 	next := maps.Clone(*h.logs.Load())
 	next[shardID] = l
@@ -165,13 +166,13 @@ func (h *Host) forget(l *Log) {
 	}
 }
 
-// change begins a change of which replicas run, one after the other. The function that it returns ends it.
+// change begins a change of the running replicas, one change after the other. The returned function ends the change.
 func (h *Host) change() (end func()) {
 	h.lifecycle <- struct{}{}
 	return func() { <-h.lifecycle }
 }
 
-// Close closes every log and then the host. It waits as Log.Close does.
+// Close closes every log and then the host. Close waits as Log.Close does.
 func (h *Host) Close() error {
 	if h.ending.Swap(true) {
 		<-h.ended

@@ -18,28 +18,28 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// State is what a shard begins with where its log is imported.
+// State is the beginning of a shard with an imported log.
 type State struct {
 	// Replica is the id of the only member, transport.FirstJoined or above.
 	Replica uint64
-	// Machine has the state. It is only saved.
+	// Machine has the state. Import only saves the machine.
 	Machine Saver
 }
 
-// Saver is what a state is saved of.
+// Saver can fix its state for saving.
 type Saver interface {
 	// PrepareSnapshot fixes the state as it is now.
 	PrepareSnapshot() (shard.Snapshot, error)
 }
 
-// exportPause is waited for between two attempts to have the engine export a snapshot.
+// exportPause is the pause between two attempts to make the engine export a snapshot.
 const exportPause = 10 * time.Millisecond
 
 // Import fills the data directory of a host that was never opened: each shard has the host as its only member, and
-// begins with a state. What it has made is not to be used where it fails.
+// begins with a state. After a failure the files of Import are not to be used.
 //
-// The engine takes states only as snapshots that an engine has exported. So shards of one member each are run beside
-// the directory, whose state machines are those that are to be saved, and are removed again.
+// The engine imports states only as snapshots that an engine has exported. So Import runs shards with one member beside
+// the directory, with the machines to save as their state machines, and removes the shards in the end.
 func Import(ctx context.Context, config Config, states map[uint64]State) (err error) {
 	config = config.withDefaults()
 	if err := config.Validate(); err != nil {
@@ -59,12 +59,12 @@ func Import(ctx context.Context, config Config, states map[uint64]State) (err er
 	return nil
 }
 
-// exportDirectory is where the snapshot of a shard is exported to.
+// exportDirectory is the directory for the exported snapshot of a shard.
 func exportDirectory(scratch string, shardID uint64) string {
 	return filepath.Join(scratch, fmt.Sprint("shard-", shardID))
 }
 
-// exportStates runs the shards of a host of their own, until all snapshots are exported.
+// exportStates runs the shards on a host of their own, until all snapshots are exported.
 func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) (err error) {
 	host, err := Open(Config{
 		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: filepath.Join(scratch, "engine"), Logger: config.Logger,
@@ -89,8 +89,8 @@ func exportStates(ctx context.Context, scratch string, config Config, states map
 	return nil
 }
 
-// export has the engine export a snapshot of a shard that has applied an entry, and returns how far it had applied.
-// That needs no leader. The engine refuses while it saves a snapshot for itself, or has only just started.
+// export makes the engine export a snapshot of a shard that has applied an entry, and returns the last applied entry.
+// An export needs no leader. The engine refuses while it saves a snapshot of its own, or has only just started.
 func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uint64) (uint64, error) {
 	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
 	if l := h.log(shardID); l != nil {
@@ -117,8 +117,8 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 	}
 }
 
-// hasMembers reports whether the replica knows its members, without which the engine exports nothing, and ends the
-// process where it is asked to.
+// hasMembers reports whether the replica knows its members. Before that the engine exports nothing, and a request for
+// an export ends the process.
 func (h *Host) hasMembers(shardID uint64) bool {
 	for _, info := range h.engine.GetNodeHostInfo(dragonboat.DefaultNodeHostInfoOption).ShardInfoList {
 		if info.ShardID == shardID {
@@ -135,7 +135,7 @@ func clearDirectory(disk vfs.FS, dir string) error {
 	return disk.MkdirAll(dir, 0o750)
 }
 
-// importStates imports what was exported into the directory of a host.
+// importStates imports the exported states into the directory of a host.
 func importStates(scratch string, config Config, states map[uint64]State) error {
 	disk := config.disk()
 	lock, err := claimDirectory(config, disk)
@@ -170,7 +170,7 @@ func importStates(scratch string, config Config, states map[uint64]State) error 
 	return lock.record(config, disk.FS)
 }
 
-// exported is a state machine that is saved, and to which nothing is done.
+// exported is a state machine for saving only.
 type exported struct{ Saver }
 
 // Apply implements shard.StateMachine.

@@ -13,34 +13,34 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Inspection is what Inspect has found in a data directory.
+// Inspection is the result of Inspect for a data directory.
 type Inspection struct {
 	// Hostname is the name of the machine that the directory was filled on.
 	Hostname string
-	// Replicas are what the log has, by shard. There are none where the log is damaged.
+	// Replicas are the contents of the log, by shard; empty for a damaged log.
 	Replicas []ReplicaContent
-	// Problems are why a host would not open on the directory, or end when it starts a replica.
+	// Problems are the reasons why a host would refuse to open the directory, or end when the host starts a replica.
 	Problems []Problem
 }
 
-// ReplicaContent is what the log has of a replica.
+// ReplicaContent is the content of the log for a replica.
 type ReplicaContent struct {
 	Shard        uint64
 	Replica      uint64
 	Term, Commit uint64
-	// First and Last are the entries after the snapshot; there are none where Last is less than First.
+	// First and Last are the entries after the snapshot; without any entry Last is less than First.
 	First, Last uint64
-	Snapshot    uint64 // the last entry of the newest snapshot, 0: there is none
+	Snapshot    uint64 // the last entry of the newest snapshot, 0 for no snapshot
 }
 
-// Problem is a file that is damaged, missing or of another version.
+// Problem is a damaged or missing file, or a file of another version.
 type Problem struct {
 	File string
 	Err  error
 }
 
-// Inspect reads what a host that was opened before has left in its data directory, and changes nothing. No host may
-// run on the directory. An error says that it could not be read.
+// Inspect reads the data directory of a host that was opened before, and changes nothing. No host may run on the
+// directory. An error says that the directory could not be read.
 func Inspect(dir string) (*Inspection, error) {
 	i := new(Inspection)
 	path := filepath.Join(dir, recordFile)
@@ -70,7 +70,7 @@ func Inspect(dir string) (*Inspection, error) {
 
 func (i *Inspection) add(file string, err error) { i.Problems = append(i.Problems, Problem{file, err}) }
 
-// readFiles verifies what the engine keeps beside the log.
+// readFiles verifies the files that the engine keeps beside the log.
 func (i *Inspection) readFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -83,7 +83,7 @@ func (i *Inspection) readFiles(dir string) error {
 	})
 }
 
-// readLog reads the log in the directory of the engine, and looks for the snapshots that it names.
+// readLog reads the log in the directory of the engine, and looks for the snapshots that the log names.
 func (i *Inspection) readLog(dir string) error {
 	found, err := logdb.Inspect(vfs.Default, dir)
 	if err != nil {
@@ -111,7 +111,7 @@ func (i *Inspection) readLog(dir string) error {
 }
 
 // namedSnapshot returns the file of the snapshot that the log names for a replica, in the directory of the engine, and
-// whether it is there. Where the log names none nothing is missing.
+// whether the file exists. Where the log names no snapshot, nothing is missing.
 func namedSnapshot(disk vfs.FS, dir string, r *logdb.ReplicaReport) (path string, there bool, err error) {
 	if r.Snapshot == 0 {
 		return "", true, nil

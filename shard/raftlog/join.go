@@ -12,19 +12,20 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// Start starts this host's replica of a shard, or starts it again: the one that has joined, or that of the shard's
-// birth. The founders are the hosts that a new shard begins with, all of the config where none is named. They count
-// when the shard is new on this host, and must then be the same on all of them. Start returns before the replica has
-// read its snapshot and its log. It fails with shard.ErrNotMember where the host has no replica of the shard.
+// Start starts this host's replica of a shard, or starts the replica again: a replica that has joined, or the replica
+// of the shard's birth. The founders are the hosts that a new shard begins with; without any, all founders of the
+// config. The founders count only for a shard that is new on the host, and must then be equal on all founders. Start
+// returns before the replica has read its snapshot and its log. It fails with shard.ErrNotMember where the host has no
+// replica of the shard.
 //
-// The state machine must be empty. It gets the shard's entries until the log is closed.
+// The state machine must be empty. The machine gets the shard's entries until the log is closed.
 func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shard.HostID) (shard.Log, error) {
 	defer h.change()()
 	record := h.replica(shardID)
 	if record.Replica == 0 {
 		return nil, fmt.Errorf("raftlog: start shard %d on host %d: %w", shardID, h.config.Host, shard.ErrNotMember)
 	}
-	if record.Replica >= transport.FirstJoined { // it has joined, or its log was imported
+	if record.Replica >= transport.FirstJoined { // the replica has joined, or its log was imported
 		return h.start(shardID, target, record, nil)
 	}
 	initial, err := h.initialMembers(founders)
@@ -34,8 +35,8 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shar
 	return h.start(shardID, target, record, initial)
 }
 
-// Join starts a replica of a shard that its leader has added on this host, or starts it again. From then on it is the
-// host's replica of the shard, also after a restart of the host, until it is discarded.
+// Join starts a replica of a shard that the leader has added on this host, or starts the replica again. From then on
+// the replica is the host's replica of the shard, also after a restart of the host, until the replica is discarded.
 func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.Log, error) {
 	defer h.change()()
 	record, err := h.replica(shardID).join(replica)
@@ -48,7 +49,7 @@ func (h *Host) Join(shardID, replica uint64, target shard.StateMachine) (shard.L
 	return h.start(shardID, target, record, nil)
 }
 
-// initialMembers are the founders of a shard, all of the config where none is named.
+// initialMembers are the founders of a shard; without any, all founders of the config.
 func (h *Host) initialMembers(founders []shard.HostID) (map[uint64]transport.Target, error) {
 	if len(founders) == 0 {
 		founders = h.config.founderIDs()
@@ -67,8 +68,8 @@ func (h *Host) initialMembers(founders []shard.HostID) (map[uint64]transport.Tar
 	return initial, nil
 }
 
-// start starts a replica. One that is new begins with its initial members, or gets the log from the others. The
-// token of lifecycle is taken.
+// start starts a replica. A new replica begins with its initial members, or gets the log from the leader. The caller
+// has the token of lifecycle.
 func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRecord,
 	initial map[uint64]transport.Target) (shard.Log, error) {
 	known := h.engine.HasNodeInfo(shardID, record.Replica)
@@ -95,10 +96,10 @@ func (h *Host) start(shardID uint64, target shard.StateMachine, record replicaRe
 	return l, nil
 }
 
-// restartPause is how long a shard has no replica on a host between two of them. Every worker of the engine looks
-// through the replicas once in 200 ms. One that was about to take up a replica while that was stopped does so although
-// the replica is closed; if it then finds the next one before it has put the first away, the engine ends the process.
-// What a worker does between its look and taking up needs no disk and no lock that is held for long.
+// restartPause is how long a shard has no replica on a host between two replicas. Every worker of the engine looks
+// through the replicas once in 200 ms. A worker may have found a replica just before it was stopped: the worker then
+// takes up the closed replica. If the worker finds the next replica before it has put the closed replica away, the
+// engine ends the process. Between the look and the taking up a worker needs no disk and no lock that is held for long.
 const restartPause = 500 * time.Millisecond
 
 // awaitWorkers gives the workers of the engine the time to put away the replica of a shard that was stopped before.
@@ -109,8 +110,8 @@ func (h *Host) awaitWorkers(shardID uint64) {
 	time.Sleep(restartPause - time.Since(stopped))
 }
 
-// Discard deletes the data of a replica that was removed from its shard, and stops it before where it runs. It is never
-// started again. Discard can be repeated, also by a process that was started after the one that began it was killed.
+// Discard deletes the data of a replica that was removed from its shard, and first stops a running replica. The replica
+// never starts again. Discard can be repeated, also by a new process after the death of the process that began.
 func (h *Host) Discard(ctx context.Context, shardID, replica uint64) error {
 	defer h.change()()
 	if err := h.discard(ctx, shardID, replica); err != nil {
@@ -140,7 +141,7 @@ func (h *Host) discard(ctx context.Context, shardID, replica uint64) error {
 	return h.engine.SyncRemoveData(ctx, shardID, replica)
 }
 
-// removeBeside removes the data of a replica while another one of the shard runs.
+// removeBeside removes the data of a replica while another replica of the shard runs.
 func (h *Host) removeBeside(shardID, replica uint64) error {
 	err := h.engine.RemoveData(shardID, replica)
 	if errors.Is(err, dragonboat.ErrShardNotStopped) {

@@ -34,6 +34,7 @@ type Log struct {
 	leadership atomic.Pointer[shard.Leadership]
 	changed    announcement // of leadership
 	changing   sync.Mutex   // held while a change of members is under way
+	reads      readGate
 	proposals  proposals
 	forwards   *forwards
 	barriers   *barriers
@@ -63,6 +64,7 @@ func newLog(h *Host, shardID uint64, replica replicaRecord, founders map[uint64]
 		replica: replica,
 		session: h.engine.GetNoOPSession(shardID),
 		since:   make(map[uint64]time.Time),
+		reads:   newReadGate(),
 		stop:    make(chan struct{}),
 		ended:   make(chan struct{}),
 		lost:    time.Now(),

@@ -10,16 +10,15 @@ import (
 	"github.com/lni/dragonboat/v4/logger"
 )
 
-// The engine has one logger per process, which can be set once. The one that it is given writes to the logger in
-// engineLog.
+// The engine has one logger per process, which can be set once. The engine's logger writes to the logger in engineLog.
 var (
 	engineLog      atomic.Pointer[slog.Logger]
 	engineLogOnce  sync.Once
 	enginePanicked atomic.Pointer[string]
 )
 
-// routeEngineLog sends what the engine logs to a logger. Where the program has given the engine a
-// logger of its own, that one stays.
+// routeEngineLog sends the messages of the engine to a logger. A logger that the program has given the engine before
+// stays.
 func routeEngineLog(to *slog.Logger) {
 	engineLog.Store(to)
 	engineLogOnce.Do(func() {
@@ -28,7 +27,7 @@ func routeEngineLog(to *slog.Logger) {
 	})
 }
 
-// lastEnginePanic is the text of the engine's last panic, for errors that have none.
+// lastEnginePanic is the text of the engine's last panic, for errors without a text.
 func lastEnginePanic() string {
 	if text := enginePanicked.Load(); text != nil {
 		return *text
@@ -36,14 +35,14 @@ func lastEnginePanic() string {
 	return silentPanic
 }
 
-// silentPanic stands for a panic of the engine without a text. While a host is opened it means that a file of the
-// engine is damaged.
+// silentPanic stands for a panic of the engine without a text. During the opening of a host such a panic means that a
+// file of the engine is damaged.
 const silentPanic = "the engine gave up without saying why"
 
 // engineLogger is the engine's logger for one of its packages.
 //
 // The engine logs every step of an election as a warning and every compaction as information. Operators would have to
-// learn to ignore that, so both go one level down.
+// learn to ignore such messages, so both go one level down.
 type engineLogger struct {
 	part string
 }

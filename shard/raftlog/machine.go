@@ -26,7 +26,7 @@ type machine struct {
 	saves   *saves
 	room    func() error // returns why the disk has no room for more of a snapshot
 
-	// newest returns the index of the newest snapshot in the log, false where that is not known.
+	// newest returns the index of the newest snapshot in the log, false for an unknown index.
 	newest func() (index uint64, known bool)
 
 	entries []shard.Entry // reused by Update
@@ -36,21 +36,21 @@ type machine struct {
 	prepared *preparedSnapshot // prepared and not discarded yet
 
 	saveFailures atomic.Uint64
-	hurried      atomic.Int32 // so many wait for a snapshot, which is saved without pauses meanwhile
+	hurried      atomic.Int32 // waiters for a snapshot, which is saved without pauses meanwhile
 	restored     atomic.Bool  // the target is not older than the newest snapshot
 
 	closed chan struct{} // closed when the engine makes no more calls
 }
 
-// preparedSnapshot is what the engine holds between preparing a snapshot and saving it. Snapshots are distinguished by
-// their pointers: those of a state machine may be of a type whose values cannot be compared.
+// preparedSnapshot is a snapshot between its preparation and its saving. Pointers distinguish the snapshots, because
+// the type of a state machine's snapshots may have incomparable values.
 type preparedSnapshot struct {
 	shard.Snapshot
-	superseded atomic.Bool // one of another host has arrived: the replica waits for this one only to end
+	superseded atomic.Bool // a snapshot of another host has arrived, and waits for the end of saving
 }
 
-// errAssertion is the error of an assertion about what the engine hands over. It stops the process: the replica would
-// go on with a state that is not that of its log.
+// errAssertion is the error of an assertion about the calls of the engine. It stops the process: the replica would go
+// on with a state that does not belong to its log.
 var errAssertion = errors.New("assertion failed")
 
 func newMachine(
@@ -63,8 +63,8 @@ func newMachine(
 	}
 }
 
-// Update applies entries. An error stops the process: a replica that cannot apply what the others applied must not
-// serve its state.
+// Update applies entries. An error stops the process: a replica that cannot apply what the other replicas applied must
+// not serve its state.
 func (m *machine) Update(committed []statemachine.Entry) ([]statemachine.Entry, error) {
 	entries, last, bytes := m.entries[:0], m.applied.Load(), 0
 	for i := range committed {
@@ -117,9 +117,9 @@ func (m *machine) PrepareSnapshot() (any, error) {
 	return p, nil
 }
 
-// SaveSnapshot writes a prepared snapshot. One that cannot be written, as on a full disk, is given up until the next is
-// due: the log stays, so nothing is lost, but it grows meanwhile. The snapshot must be the one that was prepared last:
-// the engine writes the index of that one into the log.
+// SaveSnapshot writes a prepared snapshot. A failed snapshot, as on a full disk, is given up until the next snapshot is
+// due: the log stays, so nothing is lost, but the log grows meanwhile. The snapshot must be the snapshot prepared last,
+// because the engine writes the index of the last preparation into the log.
 func (m *machine) SaveSnapshot(
 	prepared any, w io.Writer, _ statemachine.ISnapshotFileCollection, stop <-chan struct{},
 ) error {
@@ -146,11 +146,11 @@ func (m *machine) SaveSnapshot(
 	return statemachine.ErrSnapshotAborted
 }
 
-// maxSave is how long pauses draw out the saving of a snapshot: while it is under way, what changes is kept in its old
-// form too, and one that another host sends may have to wait for it.
+// maxSave bounds how long pauses draw out the saving of a snapshot. During the saving the machine keeps changed things
+// in their old form too, and a snapshot from another host may have to wait for the end.
 const maxSave = 5 * time.Minute
 
-// hurry returns what reports whether a snapshot that is being saved is saved without pauses.
+// hurry returns a function that reports whether the snapshot under way is to be saved without pauses.
 func (m *machine) hurry(s *snapshotWriter) func() bool {
 	end := time.Now().Add(maxSave)
 	return func() bool {
@@ -158,7 +158,7 @@ func (m *machine) hurry(s *snapshotWriter) func() bool {
 	}
 }
 
-// supersede has the snapshot given up that is being saved: the engine restores no other one before it ends.
+// supersede gives the snapshot under way up: the engine restores no other snapshot before the end of the saving.
 func (m *machine) supersede() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -168,7 +168,7 @@ func (m *machine) supersede() {
 }
 
 // RecoverFromSnapshot replaces the state. An error stops the process, unless the shard is being closed. The snapshot
-// must not be older than what is applied, and the state machine must read all of it.
+// must not be older than the applied state, and the state machine must read all of the snapshot.
 func (m *machine) RecoverFromSnapshot(r io.Reader, _ []statemachine.SnapshotFile, stop <-chan struct{}) error {
 	m.restored.Store(false)
 	reader := &stoppableReader{r: r, stop: stop}
@@ -219,14 +219,14 @@ func (m *machine) discard() {
 	}
 }
 
-// stoppableReader ends a Restore early when its shard is closed. It does not read past the end: the engine's reader
-// would return zeros there.
+// stoppableReader ends a Restore early when the shard is closed. It does not read past the end, because the engine's
+// reader would return zeros there.
 type stoppableReader struct {
 	r    io.Reader
 	stop <-chan struct{}
 	end  bool
 
-	bytes uint64 // that were read
+	bytes uint64 // bytes read so far
 }
 
 func (s *stoppableReader) Read(p []byte) (int, error) {
@@ -244,11 +244,11 @@ func (s *stoppableReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// roomStep is after how many bytes of a snapshot the room for more is looked at.
+// roomStep is how many bytes of a snapshot are written between two checks of the room.
 const roomStep = 1 << 20
 
-// snapshotWriter counts what is written of a snapshot, and ends it before it takes the room of the log. It pauses, so
-// that those who wait for the log and for the machine notice little of it.
+// snapshotWriter counts the written bytes of a snapshot, and ends the snapshot before the snapshot takes the room of
+// the log. The writer pauses, so that users of the log and of the machine notice little.
 type snapshotWriter struct {
 	w          io.Writer
 	room       func() error
@@ -256,7 +256,7 @@ type snapshotWriter struct {
 	stop       <-chan struct{}
 	superseded *atomic.Bool
 	bytes      uint64
-	next       uint64 // where the room is looked at next
+	next       uint64 // byte of the next check of the room
 }
 
 func (s *snapshotWriter) Write(p []byte) (int, error) {

@@ -10,16 +10,16 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// The engine stops the process for most errors of the disk. Of a snapshot that it saves it takes one error for a reason
-// to give the snapshot up, statemachine.ErrSnapshotAborted: that is what it gets where there is no room for any file of
-// such a snapshot. Where it cannot do without what it writes, the owner of the host hears of it first (Config.Damaged),
-// and can end the process so that it is started again.
+// The engine stops the process for most errors of the disk. During the saving of a snapshot the engine takes one error
+// for a reason to give the snapshot up, statemachine.ErrSnapshotAborted: the engine gets that error where the disk has
+// no room for a file of the snapshot. Where the engine cannot do without the file, the owner of the host is notified
+// first (Config.Damaged), and can end the process so that a supervisor starts it again.
 
-// NoRoom reports whether an error says that the disk has no room for what must be written: a host that is started
-// again once there is room goes on as before.
+// NoRoom reports whether an error says that the disk has no room for a mandatory write: a host that is started again
+// after the disk got room goes on as before.
 func NoRoom(err error) bool { return wal.NoRoom(err) }
 
-// savedSuffix is that of the directory in which the engine saves a snapshot of its own.
+// savedSuffix is the suffix of the directory in which the engine saves a snapshot of its own.
 const savedSuffix = ".generating"
 
 // noRoom notes that the engine is about to fail for want of room.
@@ -30,7 +30,7 @@ func (d *disk) noRoom(err error) {
 	}
 }
 
-// explain makes the error of a file what the engine is to have. Other errors stay as they are.
+// explain turns the error of a file into the right error for the engine. Other errors stay unchanged.
 func (d *disk) explain(name string, err error) error {
 	switch {
 	case !NoRoom(err):
@@ -42,7 +42,7 @@ func (d *disk) explain(name string, err error) error {
 	return err
 }
 
-// givenUp is why a snapshot is given up. The engine does not look into an error that wraps two.
+// givenUp is the reason for giving up a snapshot. The engine does not look into an error that wraps two errors.
 type givenUp struct{ error }
 
 // Is implements errors.Is.

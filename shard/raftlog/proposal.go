@@ -16,7 +16,7 @@ import (
 // ErrBatchTooLarge is returned by Propose and Forward for a batch of more than MaxBatchBytes.
 var ErrBatchTooLarge = errors.New("raftlog: the batch is too large")
 
-// proposals are the batches of one log whose outcome is not delivered yet, oldest first.
+// proposals are the batches of one log without a delivered outcome, oldest first.
 type proposals struct {
 	mu     sync.Mutex // keeps the queue in the order of the engine
 	closed bool       // guarded by mu
@@ -27,16 +27,16 @@ type proposals struct {
 }
 
 type proposal struct {
-	request  *dragonboat.RequestState // nil where the outcome is known
+	request  *dragonboat.RequestState // nil for a known outcome
 	outcome  shard.Outcome
-	term     uint64 // in which this host led when it proposed the batch
+	term     uint64 // term in which this host led at the proposal of the batch
 	deadline time.Time
 	size     int
 	done     func(shard.Outcome)
 }
 
-// Propose hands a batch to the engine, which copies it. A host that does not lead proposes nothing: the engine would
-// forward the batch to the leader, and its outcome would stay unknown when it is lost.
+// Propose hands a batch to the engine, which copies the batch. A host that does not lead proposes nothing: the engine
+// would forward the batch to the leader, and the outcome of a batch lost on the way would stay unknown.
 func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
 	if len(batch) > MaxBatchBytes {
 		return l.tooLarge(batch)
@@ -66,7 +66,7 @@ func (l *Log) Propose(batch []byte, done func(shard.Outcome)) error {
 	}
 	q.count.Add(1)
 	q.bytes.Add(int64(p.size))
-	q.queue <- p // there is room for as many as may be in flight
+	q.queue <- p // the queue has room for as many batches as may be in flight
 	return nil
 }
 
@@ -82,8 +82,8 @@ func (p *proposals) close() {
 	close(p.queue)
 }
 
-// deliverOutcomes calls the callbacks of proposals with their outcomes, in the order of proposing, which is also that
-// of applying. It returns when the queue is closed and empty.
+// deliverOutcomes calls the callbacks of proposals with their outcomes, in the order of proposing, which is also the
+// order of applying. It returns when the queue is closed and empty.
 func (l *Log) deliverOutcomes() {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
@@ -99,8 +99,8 @@ func (l *Log) deliverOutcomes() {
 }
 
 // awaitOutcome waits for the engine's result, but not for ever: the engine counts time in ticks, which stand still
-// while its worker waits for the disk. It waits one more election timeout once this host no longer leads: the next
-// leader soon commits the batch if it has it, and otherwise the engine never has a result.
+// while its worker waits for the disk. After the loss of the leadership awaitOutcome waits one more election timeout:
+// if the next leader has the batch, the leader soon commits the batch, and otherwise the engine never has a result.
 func (l *Log) awaitOutcome(p proposal, timer *time.Timer) shard.Outcome {
 	mine := shard.Leadership{Leader: l.host.config.Host, Term: p.term}
 	deposed := false
@@ -139,7 +139,7 @@ type forwards struct {
 	session *client.Session
 
 	mu      sync.Mutex
-	closed  bool        // guarded by mu, as are those below
+	closed  bool        // guarded by mu, as are pending and bytes
 	pending []forwarded // oldest first
 	bytes   int
 }
@@ -155,7 +155,8 @@ func newForwards(shardID uint64) *forwards {
 	}}
 }
 
-// Forward hands a batch to the engine, which appends it to the log here or sends it to the leader that this host knows.
+// Forward hands a batch to the engine. The engine appends the batch to the log here or sends the batch to the known
+// leader.
 func (l *Log) Forward(batch []byte) error {
 	if len(batch) > MaxBatchBytes {
 		return l.tooLarge(batch)
@@ -172,7 +173,7 @@ func (l *Log) Forward(batch []byte) error {
 	}
 	request, err := l.host.engine.Propose(f.session, batch, c.ProposalTimeout)
 	if errors.Is(err, dragonboat.ErrShardNotReady) {
-		return nil // the batch is lost, as Forward may
+		return nil // the batch is lost, as Forward may lose batches
 	}
 	if err != nil {
 		return fmt.Errorf("raftlog: shard %d: forward: %w", l.shardID, logError(err))
@@ -182,8 +183,8 @@ func (l *Log) Forward(batch []byte) error {
 	return nil
 }
 
-// reap removes the batches that are applied, lost or too old. No goroutine waits for them, so the next call of Forward
-// does this.
+// reap removes the batches that are applied, lost or too old. No goroutine waits for forwarded batches, so the next
+// call of Forward removes the finished batches.
 func (f *forwards) reap() {
 	done := 0
 reaping:

@@ -6,9 +6,9 @@ import (
 	_ "unsafe" // for go:linkname
 )
 
-// Each worker of the engine looks every 200 ms whether shards were added or removed, though each such change wakes all
-// workers (setCCIReady): five wake-ups a second and worker for nothing. The interval is set here as the slices of
-// entries are (entryslices.go), if the engine has the value that was expected.
+// Each worker of the engine looks every 200 ms for added or removed shards, though each such change wakes all workers
+// (setCCIReady): five needless wake-ups a second and worker. The interval is set here as the slices of entries are
+// (entryslices.go), if the engine has the expected value.
 const (
 	foundReload = 200 * time.Millisecond
 	reloadEvery = time.Second
@@ -19,12 +19,12 @@ const (
 //go:linkname nodeReloadInterval github.com/lni/dragonboat/v4.nodeReloadInterval
 var nodeReloadInterval time.Duration
 
-// reloadSet: the engine had the value that is replaced.
+// reloadSet: the engine had the expected value.
 var reloadSet bool
 
 func init() { reloadSet = setReload(&nodeReloadInterval) }
 
-// setReload sets the interval, unless the engine has another value than the expected one.
+// setReload sets the interval, unless the engine has an unexpected value.
 func setReload(interval *time.Duration) bool {
 	if *interval != foundReload {
 		return false

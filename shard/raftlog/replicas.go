@@ -16,20 +16,19 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// replicaRecord is which replica of a shard this host has. A shard without a record has the replica of its birth, if
-// this host is a founder: its id is that of the host.
+// replicaRecord names the host's replica of a shard. A founder without a record has the replica of the shard's birth:
+// the id of the replica is the id of the host.
 type replicaRecord struct {
-	// Replica is zero where the host has none any more. One from transport.FirstJoined on that has not joined was
-	// imported.
+	// Replica is zero for a host without a replica of the shard. A replica from transport.FirstJoined on that has not
+	// joined was imported.
 	Replica uint64 `json:"replica"`
-	// Joined is set for one that was added as a learner.
+	// Joined is set for a replica that was added as a learner.
 	Joined bool `json:"joined,omitempty"`
-	// Discarded are those that the host had before. The engine takes none of them again.
+	// Discarded are the earlier replicas of the host. The engine takes none of the ids again.
 	Discarded []uint64 `json:"discarded,omitempty"`
 }
 
-// replicas are the records of a host, in a file that has them all. A record is durable before the engine does what it
-// says.
+// replicas are the records of a host, in one file. A record is durable before the engine acts on the record.
 type replicas struct {
 	disk vfs.FS
 	path string
@@ -38,12 +37,12 @@ type replicas struct {
 	byShard map[uint64]replicaRecord // guarded by mu
 }
 
-// replicasFile holds the records, and behind them a line with their checksum.
+// replicasFile holds the records, and behind the records a line with their checksum.
 const replicasFile = "replicas.json"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// loadReplicas reads the records of a directory. A directory that was not used before gets an empty file.
+// loadReplicas reads the records of a directory. A new directory gets an empty file.
 func loadReplicas(disk vfs.FS, dir string, used bool) (*replicas, error) {
 	r := &replicas{disk: disk, path: filepath.Join(dir, replicasFile), byShard: make(map[uint64]replicaRecord)}
 	text, err := readFile(disk, r.path)
@@ -88,7 +87,7 @@ func (r *replicas) of(shardID uint64) (replicaRecord, bool) {
 	return record, found
 }
 
-// every returns the records of all shards that have one.
+// every returns the records of all shards with a record.
 func (r *replicas) every() map[uint64]replicaRecord {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +107,7 @@ func (r *replicas) set(shardID uint64, record replicaRecord) error {
 	return nil
 }
 
-// replica returns which replica of a shard this host has; its id is zero where there is none.
+// replica returns the record of the host's replica of a shard; the id is zero for no replica.
 func (h *Host) replica(shardID uint64) replicaRecord {
 	if record, found := h.replicas.of(shardID); found {
 		return record
@@ -119,8 +118,8 @@ func (h *Host) replica(shardID uint64) replicaRecord {
 	return replicaRecord{}
 }
 
-// Replica returns the id of this host's replica of a shard, and whether it joined the shard. The id is zero where the
-// host has none: that of a birth counts as had before the shard is started for the first time.
+// Replica returns the id of this host's replica of a shard, and whether the replica joined the shard. The id is zero
+// for a host without a replica; the replica of a birth counts even before the shard is started for the first time.
 func (h *Host) Replica(shardID uint64) (replica uint64, joined bool) {
 	record := h.replica(shardID)
 	return record.Replica, record.Joined
@@ -139,7 +138,7 @@ func (r replicaRecord) join(replica uint64) (replicaRecord, error) {
 	return replicaRecord{Replica: replica, Joined: true, Discarded: r.Discarded}, nil
 }
 
-// discard returns the record once a replica is not to be started any more.
+// discard returns the record after a replica is discarded, never to start again.
 func (r replicaRecord) discard(replica uint64) replicaRecord {
 	next := replicaRecord{Replica: r.Replica, Joined: r.Joined, Discarded: r.Discarded}
 	if r.Replica == replica {

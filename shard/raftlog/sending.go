@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// sendings are the snapshots that this host sends to others.
+// sendings are the snapshots from this host to other hosts.
 type sendings struct {
 	mu  sync.Mutex
 	all map[followerKey]sending // guarded by mu
@@ -16,12 +16,12 @@ type sendings struct {
 
 // sending is a snapshot on its way.
 type sending struct {
-	began, last time.Time // its first and last chunk
-	bytes       uint64    // that were sent
+	began, last time.Time // the times of the first and of the last chunk
+	bytes       uint64    // sent so far
 	percent     uint64
 }
 
-// sendingPause is after how long without a chunk a snapshot is not on its way any more.
+// sendingPause is how long a snapshot counts as on its way after the last chunk.
 const sendingPause = 10 * time.Second
 
 // Sent implements transport.Replicas.
@@ -42,8 +42,8 @@ func (h *Host) Sent(to shard.HostID, chunk *raftpb.Chunk) {
 	s.all[key] = one
 }
 
-// sendingTo returns how much of a snapshot a host was sent, in percent, and how fast, in bytes a second; zero where
-// none is on its way.
+// sendingTo returns the sent part of a snapshot to a host, in percent, and the rate, in bytes a second; zero without a
+// snapshot on its way.
 func (h *Host) sendingTo(shardID uint64, to shard.HostID) (percent, rate uint64) {
 	s := &h.sendings
 	s.mu.Lock()

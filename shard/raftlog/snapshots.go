@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// snapshotTimeout ends the wait for a snapshot, which a large state or a slow disk makes long.
+	// snapshotTimeout ends the wait for a snapshot. A large state or a slow disk makes the wait long.
 	snapshotTimeout = time.Hour
-	// snapshotPause is waited for after a snapshot that could not be saved.
+	// snapshotPause is the pause after a snapshot that could not be saved.
 	snapshotPause = 10 * time.Second
-	// busyPause is waited for where the engine was busy, or had only just started.
+	// busyPause is the pause after the engine was busy, or had only just started.
 	busyPause = 100 * time.Millisecond
 )
 
-// errNothingNew is why no snapshot was saved where there is nothing to save.
+// errNothingNew is the reason for no snapshot where the last snapshot has everything.
 var errNothingNew = errors.New("raftlog: nothing was applied since the last snapshot")
 
-// takeSnapshots saves a snapshot whenever one is due, until the log is closed. The engine's own count of entries is
-// switched off: it knows no bytes.
+// takeSnapshots saves a snapshot whenever a snapshot is due, until the log is closed. The engine's own count of entries
+// is switched off, because the engine does not count bytes.
 func (l *Log) takeSnapshots() {
 	for {
 		select {
@@ -44,21 +44,21 @@ func (l *Log) takeSnapshots() {
 	}
 }
 
-// maxSaves is how many shards of a host save snapshots that are due at the same time. They pause, and those that other
-// hosts send need workers of the engine too.
+// maxSaves is how many shards of a host save due snapshots at the same time. Savers pause, and the engine also needs
+// workers for snapshots from other hosts.
 const maxSaves = snapshotWorkers / 2
 
-// saves are what the shards of a host know of each other when they save snapshots. Any goroutine may use it.
+// saves is shared by all shards of a host for saving snapshots. Any goroutine may use it.
 type saves struct {
 	applied atomic.Uint64 // entries, by all shards
-	waiting atomic.Int32  // shards that may not begin
+	waiting atomic.Int32  // shards that must wait for a place
 	places  chan struct{}
 }
 
 func newSaves() *saves { return &saves{places: make(chan struct{}, maxSaves)} }
 
-// begin waits until a snapshot may be saved, and returns false where the log is closed first. Those that are being
-// saved hurry meanwhile.
+// begin waits until a snapshot may be saved, and returns false where the log is closed first. The snapshots under way
+// hurry meanwhile.
 func (s *saves) begin(stop <-chan struct{}) bool {
 	s.waiting.Add(1)
 	defer s.waiting.Add(-1)
@@ -72,7 +72,7 @@ func (s *saves) begin(stop <-chan struct{}) bool {
 
 func (s *saves) end() { <-s.places }
 
-// takeSnapshot saves a snapshot that is due, and returns after which time another one may be tried.
+// takeSnapshot saves a due snapshot, and returns the pause before the next try.
 func (l *Log) takeSnapshot() time.Duration {
 	err := l.saveSnapshot(compaction(l.machine.growth.compactTo()))
 	switch {
@@ -95,7 +95,8 @@ func (l *Log) wait(d time.Duration) bool {
 	}
 }
 
-// compaction is what the engine is to drop of the log behind a snapshot: what stands before an index, or nothing.
+// compaction says which part of the log the engine is to drop behind a snapshot: the entries before an index, or
+// nothing.
 func compaction(index uint64, compact bool) dragonboat.SnapshotOption {
 	o := dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
 	if compact {
@@ -106,10 +107,10 @@ func compaction(index uint64, compact bool) dragonboat.SnapshotOption {
 	return o
 }
 
-// dropAll drops all that the snapshot has.
+// dropAll drops all entries that the snapshot has.
 var dropAll = dragonboat.SnapshotOption{OverrideCompactionOverhead: true}
 
-// saveSnapshot has the engine save a snapshot, and waits for that.
+// saveSnapshot makes the engine save a snapshot, and waits for the end.
 func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
 	request, err := l.host.engine.RequestSnapshot(l.shardID, o, snapshotTimeout)
 	if err != nil {
@@ -131,11 +132,11 @@ func (l *Log) saveSnapshot(o dragonboat.SnapshotOption) error {
 	}
 }
 
-// errSnapshot is why no snapshot was saved where the machine has logged more.
+// errSnapshot is the reason for no snapshot where the machine has logged the details.
 var errSnapshot = errors.New("raftlog: no snapshot was saved")
 
-// Shrink saves a snapshot of every shard of which anything was applied since the last one, and drops all of the log
-// that the snapshots have, so that a disk that is nearly full gets room. Hosts that lag are sent snapshots then.
+// Shrink saves a snapshot of every shard with an entry since its last snapshot, and drops all entries that the
+// snapshots have, so that a nearly full disk gets room. Lagging hosts then need snapshots.
 func (h *Host) Shrink() error {
 	var failed error
 	for _, l := range h.logsByShard() {
@@ -149,7 +150,7 @@ func (h *Host) Shrink() error {
 	return failed
 }
 
-// shrink saves a snapshot without pauses, after the one that is being saved.
+// shrink saves a snapshot without pauses, after the end of the snapshot under way.
 func (l *Log) shrink() error {
 	l.machine.hurried.Add(1)
 	defer l.machine.hurried.Add(-1)
@@ -161,8 +162,8 @@ func (l *Log) shrink() error {
 	}
 }
 
-// ShrinkBytes is how much room Shrink takes, at most: that of the largest snapshot, which has what the one before had
-// and all of the log since, and of the log that is written meanwhile.
+// ShrinkBytes is the most room that Shrink takes: the room of the largest new snapshot, at most as large as the last
+// snapshot and all of the log since, and of the log that is written meanwhile.
 func (h *Host) ShrinkBytes() uint64 {
 	largest := uint64(0)
 	for _, l := range h.logsByShard() {

@@ -2,32 +2,32 @@ package raftlog
 
 import "github.com/signalbox/signalbox/shard"
 
-// ShardStatus is how one shard's replica on this host is doing.
+// ShardStatus is the state of a shard's replica on the host.
 type ShardStatus struct {
 	ShardID uint64
-	Replica uint64 // the id of this host's
+	Replica uint64 // the id of this host's replica
 	shard.Leadership
 
-	// AppliedIndex is that of the last batch that the state machine has applied, or of the snapshot
-	// that it was restored from.
+	// AppliedIndex is the index of the last applied batch, or of the snapshot that restored the state machine.
 	AppliedIndex uint64
-	// FirstIndex and LastIndex are what this host's disk holds of the log.
+	// FirstIndex and LastIndex are the ends of the log on the host's disk.
 	FirstIndex, LastIndex uint64
-	// SnapshotIndex is that of the newest snapshot on this host's disk; zero: none.
+	// SnapshotIndex is the index of the newest snapshot on the host's disk; zero for no snapshot.
 	SnapshotIndex uint64
 	// SnapshotFailures counts snapshots that could not be saved since the replica was started.
 	SnapshotFailures uint64
 
-	// Proposals and ProposalBytes are the batches whose outcome is not known yet.
+	// Proposals and ProposalBytes are the batches with an unknown outcome.
 	Proposals     int
 	ProposalBytes int64
-	// Barriers wait for a round; BarrierRounds have begun since the replica was started.
+	// Barriers is how many barriers wait for a round; BarrierRounds is how many rounds have begun since the replica was
+	// started.
 	Barriers      int
 	BarrierRounds uint64
 }
 
 // Lag is how many entries of the log the state machine has not applied. The log's own entries, one for each election,
-// count as not applied until a batch follows, so a small constant lag is none.
+// count as not applied until a batch follows, so a small constant lag means nothing.
 func (s ShardStatus) Lag() uint64 { return s.LastIndex - min(s.LastIndex, s.AppliedIndex) }
 
 // Status returns the status of all shards that run on this host, smallest id first.
@@ -53,7 +53,7 @@ func (l *Log) status() ShardStatus {
 	}
 	if reader, err := l.host.engine.GetLogReader(l.shardID); err == nil {
 		first, last := reader.GetRange()
-		// What is applied was saved before; the engine's reader learns of it a moment after that.
+		// Applied entries were saved before; the engine's reader sees an entry a moment after the saving.
 		s.FirstIndex, s.LastIndex = first, max(last, s.AppliedIndex)
 	}
 	s.SnapshotIndex, _ = l.newestSnapshot()
@@ -63,8 +63,8 @@ func (l *Log) status() ShardStatus {
 	return s
 }
 
-// newestSnapshot returns the index of the newest snapshot on this host's disk, zero where there is none. It is not
-// known while the shard is being closed.
+// newestSnapshot returns the index of the newest snapshot on the host's disk, zero for no snapshot. The index is
+// unknown while the shard is being closed.
 func (l *Log) newestSnapshot() (index uint64, known bool) {
 	reader, err := l.host.engine.GetLogReader(l.shardID)
 	if err != nil {

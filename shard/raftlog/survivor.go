@@ -12,19 +12,19 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Remnant is how far a host that is stopped has come with a shard.
+// Remnant is the progress of a stopped host with a shard.
 type Remnant struct {
 	Shard uint64
-	// Term and Index are those of the last entry that it has. Of two hosts of one shard the one with the higher term,
-	// or with the same term and the higher index, has all that the other one has that was ever committed.
+	// Term and Index are the term and the index of the host's last entry. Of two hosts of one shard, the host with the
+	// higher term, or with an equal term and the higher index, has every committed entry that the other host has.
 	Term, Index uint64
 }
 
-// ReadRemnants applies all that a stopped host has, whether or not it knows it to be committed, to state machines. It
-// works on a copy below a directory that is made for it and removed again, and changes nothing of what the host has. So
-// what was committed and reached this host is there, although the host had not learned that it was.
+// ReadRemnants applies all entries of a stopped host, known as committed or not, to state machines. It works on a copy
+// below a directory that ReadRemnants makes and removes again, and changes nothing in the host's directory. So every
+// committed entry that has reached the host is applied, even where the host had not learned of the commit.
 //
-// The machine of each shard is asked for once, and nothing changes it after ReadRemnants has returned.
+// ReadRemnants asks for the machine of each shard once, and nothing changes the machine after the return.
 func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 	machine func(shardID uint64) shard.StateMachine) (list []Remnant, err error) {
 	if err := clearDirectory(systemDisk(), scratch); err != nil {
@@ -45,7 +45,7 @@ func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 	return list, nil
 }
 
-// copyDirectory copies a data directory that no process uses, and returns what opens the copy.
+// copyDirectory copies a data directory that no process uses, and returns the config for opening the copy.
 func copyDirectory(dir, copied string) (c Config, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if err != nil {
@@ -71,7 +71,7 @@ func copyDirectory(dir, copied string) (c Config, err error) {
 	return c, os.CopyFS(copied, os.DirFS(dir))
 }
 
-// commitAll makes all that is in the log of a copy committed.
+// commitAll makes all entries in the log of a copy committed.
 func commitAll(c Config) (list []Remnant, err error) {
 	text, err := os.ReadFile(filepath.Join(c.DataDir, recordFile))
 	var record directoryRecord
@@ -92,7 +92,7 @@ func commitAll(c Config) (list []Remnant, err error) {
 	return list, errors.Join(err, db.Close())
 }
 
-// applyAll runs the replicas of a copy, each by itself, until they have applied everything.
+// applyAll runs the replicas of a copy, each by itself, until the replicas have applied everything.
 func applyAll(ctx context.Context, c Config, scratch string, list []Remnant,
 	machine func(shardID uint64) shard.StateMachine) (read []Remnant, err error) {
 	host, err := Open(c)
@@ -102,7 +102,7 @@ func applyAll(ctx context.Context, c Config, scratch string, list []Remnant,
 	defer func() { err = errors.Join(err, host.Close()) }()
 	for _, r := range list {
 		if replica, _ := host.Replica(r.Shard); replica == 0 {
-			continue // one that was removed, and not discarded yet
+			continue // a removed replica that is not discarded yet
 		}
 		if _, err := host.Start(r.Shard, unled{machine(r.Shard)}); err != nil {
 			return nil, err

@@ -6,15 +6,16 @@ import (
 	"github.com/lni/dragonboat/v4/config"
 )
 
-// The limits of the engine. They are a safety net: the bounds of Config are reached first unless a majority is stuck.
+// The limits of the engine. The limits are a safety net: the bounds of Config are reached first unless a majority is
+// stuck.
 const (
-	// maxUnappliedBytes is what a replica's entries may hold in memory before the engine refuses more.
+	// maxUnappliedBytes is the most memory of a replica's entries before the engine refuses further entries.
 	maxUnappliedBytes = 256 << 20
-	// maxQueuedBytes is what may wait to be sent to one host, or to be handled by one shard. More is dropped, and Raft
-	// repeats it.
+	// maxQueuedBytes is the longest queue of messages to one host, or for one shard. Further messages are dropped, and
+	// Raft repeats the messages.
 	maxQueuedBytes = 128 << 20
 
-	// snapshotWorkers may save or restore snapshots at the same time.
+	// snapshotWorkers is how many snapshots are saved or restored at the same time.
 	snapshotWorkers = 8
 	closeWorkers    = 4
 	maxApplyWorkers = 16
@@ -23,7 +24,8 @@ const (
 // engineConfig is the config of the engine, one per host.
 func (c Config) engineConfig(events *events, transport config.TransportFactory,
 	disk *disk, store config.LogDBFactory) config.NodeHostConfig {
-	// Of the settings of the engine's own store the engine needs one for any store: a multiple of the workers.
+	// Of the settings of the engine's own store the engine needs the number of shards for any store: a multiple of the
+	// workers.
 	own := config.GetTinyMemLogDBConfig()
 	own.Shards = uint64(c.Workers)
 	return config.NodeHostConfig{
@@ -57,12 +59,12 @@ func (c Config) replicaConfig(shardID uint64, r replicaRecord) config.Config {
 	return config.Config{
 		ShardID:   shardID,
 		ReplicaID: r.Replica,
-		// One that joined is a learner to the engine whenever it starts, also once it votes: it then finds its
-		// promotion in its log or its snapshot. Otherwise it would stop the process where its log has that it was
-		// added.
+		// A replica that joined starts as a learner for the engine every time, even after its promotion: the engine
+		// then finds the promotion in the log or in the snapshot. Otherwise the engine would stop the process over the
+		// entry in the log that added the replica.
 		IsNonVoting: r.Joined,
-		// A leader that lost its majority must notice, and a host that comes back must not depose a
-		// leader that works. Both need the other one.
+		// A leader without its majority must notice the loss, and a host that comes back must not depose a working
+		// leader. The two settings work only together.
 		CheckQuorum:         true,
 		PreVote:             true,
 		OrderedConfigChange: true,

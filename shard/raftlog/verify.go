@@ -7,11 +7,12 @@ import (
 	"github.com/lni/vfs"
 )
 
-// verifyFiles verifies what the engine keeps beside the log: snapshots and flag files. It would stop the process where
-// one is damaged, when it needs it. An error is an ErrDamaged that names the file. The log verifies itself.
+// verifyFiles verifies the files that the engine keeps beside the log: snapshots and flag files. The engine would stop
+// the process as soon as the engine needs a damaged file. An error is an ErrDamaged that names the file. The log
+// verifies itself.
 //
-// It also syncs the directories. A process that was killed may have given files names that it had not synced, and this
-// one relies on them from now on.
+// verifyFiles also syncs the directories. A killed process may have left new names of files without a sync, and this
+// process relies on the names from now on.
 func verifyFiles(disk vfs.FS, dir string) error {
 	if err := verifyBelow(disk, dir); err != nil {
 		return fmt.Errorf("raftlog: look through the data directory: %w", err)
@@ -19,7 +20,7 @@ func verifyFiles(disk vfs.FS, dir string) error {
 	return nil
 }
 
-// verifyBelow verifies the files below a directory up to the first that is damaged, and syncs the directories.
+// verifyBelow verifies the files below a directory up to the first damaged file, and syncs the directories.
 func verifyBelow(disk vfs.FS, dir string) error {
 	names, err := disk.List(dir)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
 )
 
-// view is what this host knows of a shard's membership. It is replaced, never written to.
+// view is this host's knowledge of a shard's membership. A view is replaced, never written to.
 //
 // The engine exports the voters that its replica has applied, and nothing of learners. Learners and removed replicas
-// are known where the whole membership was read (Log.Membership), which the leader's host does again and again.
+// are known only from reads of the whole membership (Log.Membership), which the leader's host repeats regularly.
 type view struct {
 	transport.Route
-	change uint64 // numbers the membership that the voters are of
+	change uint64 // numbers the membership of the voters
 	voters []uint64
 }
 
-// newView is that of a replica of which nothing else is known. The founders are the voters of a shard that is new.
+// newView is the view of a replica before any news. The founders are the voters of a new shard.
 func newView(replica uint64, founders map[uint64]transport.Target) *view {
 	return &view{
 		Route:  transport.Route{Replica: replica, Members: founders},
@@ -28,8 +28,8 @@ func newView(replica uint64, founders map[uint64]transport.Target) *view {
 	}
 }
 
-// hostOf returns the host of a replica, zero where it is not known. The ids of a birth are those of their hosts. Of
-// this host only the replica that runs counts: an earlier one may be named as the leader of an earlier term.
+// hostOf returns the host of a replica, zero for an unknown replica. The id of a replica of a birth is the id of its
+// host. Of this host only the running replica counts: an earlier replica may be named as the leader of an earlier term.
 func (v *view) hostOf(replica uint64, self shard.HostID) shard.HostID {
 	host := v.Members[replica].Host
 	if _, known := v.Members[replica]; !known && replica < transport.FirstJoined {
@@ -41,7 +41,7 @@ func (v *view) hostOf(replica uint64, self shard.HostID) shard.HostID {
 	return host
 }
 
-// voterOn returns the replica with which a host votes, zero where it does not.
+// voterOn returns the voting replica of a host, zero for a host without a vote.
 func (v *view) voterOn(host shard.HostID) uint64 {
 	for _, replica := range v.voters {
 		if v.Members[replica].Host == host {
@@ -60,8 +60,8 @@ func (v *view) votingHosts() []shard.HostID {
 	return all
 }
 
-// withVoters returns the view with the voters of a membership. A voter that is one no more was removed: the engine
-// makes no learner of it.
+// withVoters returns the view with the voters of a membership. A former voter was removed, because the engine turns no
+// voter into a learner.
 func (v *view) withVoters(change uint64, voters map[uint64]transport.Target) *view {
 	if change < v.change {
 		return v
@@ -107,7 +107,7 @@ func (h *Host) Route(shardID uint64) *transport.Route {
 	return nil
 }
 
-// refreshVoters takes over what the engine exports of the memberships of some shards.
+// refreshVoters updates the views of some shards with the memberships that the engine exports.
 func (h *Host) refreshVoters(shards map[uint64]bool) {
 	info := h.engine.GetNodeHostInfo(dragonboat.NodeHostInfoOption{SkipLogInfo: true})
 	if info == nil {
@@ -139,7 +139,7 @@ func parseTargets(texts map[uint64]string) (map[uint64]transport.Target, error) 
 	return targets, nil
 }
 
-// updateView replaces the view. Where it was not known yet which host leads, it may be now.
+// updateView replaces the view. The new view may name the host of a leader that was unknown before.
 func (l *Log) updateView(next func(*view) *view) {
 	l.leaderMu.Lock()
 	defer l.leaderMu.Unlock()

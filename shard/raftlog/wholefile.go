@@ -8,20 +8,20 @@ import (
 	"github.com/lni/vfs"
 )
 
-// wholeNames are the files that the engine makes in a new directory, and which it takes for damaged for ever where a
-// power failure left half of one. Here they have another name until they are complete.
+// wholeNames are files that the engine makes in a new directory. A power failure that leaves half of a file would make
+// the engine take the file for damaged for ever. So the files have a temporary name until they are complete.
 var wholeNames = map[string]bool{"dragonboat.ds": true, "NODEHOST.ID": true}
 
 const wholeSuffix = ".new"
 
 func isWhole(name string) bool { return wholeNames[filepath.Base(name)] }
 
-// wholeFile gets its final name when it is closed, if it was synced after the last write.
+// wholeFile gets its final name at its close, if the file was synced after the last write.
 type wholeFile struct {
 	vfs.File
 	fs       vfs.FS
 	name     string
-	complete bool // it was synced, and not written since
+	complete bool // synced, and not written since
 }
 
 func createWhole(fs vfs.FS, name string) (vfs.File, error) {
@@ -67,7 +67,7 @@ func readFile(fs vfs.FS, name string) ([]byte, error) {
 	return text, errors.Join(err, file.Close())
 }
 
-// writeDurably writes a file so that a power failure leaves either all of it or none.
+// writeDurably writes a file so that a power failure leaves either all of the file or nothing.
 func writeDurably(fs vfs.FS, name string, text []byte) error {
 	file, err := createWhole(fs, name)
 	if err != nil {

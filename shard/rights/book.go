@@ -12,13 +12,13 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rights"
 )
 
-// Book is the roles and principals of a cluster at one moment. It never changes: what changes something returns another
-// book, which shares with this one what stays. Any goroutine may read it.
+// Book has the roles and principals of a cluster at one moment, and never changes. A change returns a new book, which
+// shares the unchanged parts with the old. Any goroutine may read a book.
 type Book struct {
 	revision uint64
-	roles    []*Role   // that were made, by name
+	roles    []*Role   // made by operators, by name
 	records  []*Record // by kind and name
-	tokens   []*Record // those of tokens, by hash
+	tokens   []*Record // the records of tokens, by hash
 	bytes    int
 }
 
@@ -43,13 +43,13 @@ func badRequest(err error) error { return &Refusal{protocol.StatusBadRequest, er
 // Revision grows by one with each change.
 func (b *Book) Revision() uint64 { return b.revision }
 
-// Roles returns the roles that were made, by name. They are to be read.
+// Roles returns the roles made by operators, by name. Callers must not write to the list.
 func (b *Book) Roles() []*Role { return b.roles }
 
-// Records returns the principals by kind and name. They are to be read.
+// Records returns the principals by kind and name. Callers must not write to the list.
 func (b *Book) Records() []*Record { return b.records }
 
-// Role returns a role of a name, be it one that there always is; nil where there is none.
+// Role returns the role of a name, predefined or made, or nil.
 func (b *Book) Role(name string) *Role {
 	if r := kind.Predefined(name); r != nil {
 		return r
@@ -64,7 +64,7 @@ func (b *Book) roleIndex(name string) (int, bool) {
 	return slices.BinarySearchFunc(b.roles, name, func(r *Role, name string) int { return cmp.Compare(r.Name, name) })
 }
 
-// Record returns what is kept of a principal, nil where nothing is.
+// Record returns the record of a principal, or nil.
 func (b *Book) Record(p Principal) *Record {
 	if i, found := b.index(p); found {
 		return b.records[i]
@@ -76,7 +76,8 @@ func (b *Book) index(p Principal) (int, bool) {
 	return slices.BinarySearchFunc(b.records, p, func(r *Record, p Principal) int { return r.Compare(p) })
 }
 
-// TokenOf returns the token of a secret, nil where there is none, or it is over at that time of the wall clock.
+// TokenOf returns the token of a secret, or nil if the secret is unknown or the token is over at the time of the wall
+// clock.
 func (b *Book) TokenOf(secret []byte, wall uint64) *Record {
 	i, found := b.hashIndex(sha256.Sum256(secret))
 	if !found || len(secret) == 0 {
@@ -88,7 +89,7 @@ func (b *Book) TokenOf(secret []byte, wall uint64) *Record {
 	return nil
 }
 
-// Over reports whether a token is over at that time of the wall clock.
+// Over reports whether a token is over at the time of the wall clock.
 func (r *Record) Over(wall uint64) bool { return r.Expires != 0 && wall >= r.Expires }
 
 func (b *Book) hashIndex(hash [32]byte) (int, bool) {
@@ -97,10 +98,10 @@ func (b *Book) hashIndex(hash [32]byte) (int, bool) {
 	})
 }
 
-// Decided reports whether it was said what anonymous clients may do. Until then that is for each host to say.
+// Decided reports whether the rights of anonymous clients were ever set. Until then each host decides by itself.
 func (b *Book) Decided() bool { return b.Record(Principal{Kind: Anonymous}) != nil }
 
-// Set returns what a client may do that is all of these principals. Those of which nothing is kept give nothing.
+// Set returns the rights of a client with all the principals. A principal without a record gives nothing.
 func (b *Book) Set(who ...Principal) *Set {
 	var list []Origin
 	for _, p := range who {
@@ -111,7 +112,7 @@ func (b *Book) Set(who ...Principal) *Set {
 	return compile(list)
 }
 
-// origins appends the rules that a principal has.
+// origins appends the rules of a principal.
 func (b *Book) origins(list []Origin, r *Record) []Origin {
 	for _, g := range r.Grants {
 		for _, rule := range b.RulesOf(g) {
@@ -121,7 +122,7 @@ func (b *Book) origins(list []Origin, r *Record) []Origin {
 	return list
 }
 
-// RulesOf returns the rules that a grant gives.
+// RulesOf returns the rules of a grant.
 func (b *Book) RulesOf(g Grant) (rules []Rule) {
 	role := b.Role(g.Role)
 	if role == nil {
@@ -135,8 +136,8 @@ func (b *Book) RulesOf(g Grant) (rules []Rule) {
 	return rules
 }
 
-// below returns what a rule allows where the rule is granted below a path, for objects of a name; ok is false if the
-// rule allows nothing there.
+// below returns the rule as granted below a path, for objects of a name; ok is false if the rule allows nothing
+// there.
 func below(r Rule, path, object string) (_ Rule, ok bool) {
 	switch {
 	case path == "/":
@@ -156,7 +157,7 @@ func below(r Rule, path, object string) (_ Rule, ok bool) {
 	return r, r.Rights != 0
 }
 
-// Holders returns which principals may do something, by kind and name, with the rule that decides for each.
+// Holders returns the principals that have a right, by kind and name, with the deciding rule for each.
 func (b *Book) Holders(path, object string, need protocol.Right) (list []Origin) {
 	for _, r := range b.records {
 		if o, ok := b.Set(r.Principal).Decide(path, object, need); ok {
@@ -173,6 +174,6 @@ const (
 	MaxCertificates = 10_000
 	// MaxRoles is how many roles may be made.
 	MaxRoles = 1_000
-	// MaxBytes is how much all roles and principals may take together in the form in which they are saved.
+	// MaxBytes is the most bytes of all roles and principals together, in their saved form.
 	MaxBytes = 16 << 20
 )

@@ -8,10 +8,10 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rights"
 )
 
-// The changes of a book. Each returns the book after it; where nothing is to be changed that is the same one. An error
-// is a Refusal.
+// The changes of a book. Each change returns the next book, or the same book if nothing changes. An error is a
+// Refusal.
 
-// SetRole makes a role, or gives it other rules.
+// SetRole makes a role, or replaces its rules.
 func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 	next := &Role{Name: name, Rules: rules}
 	if err := next.Check(); err != nil {
@@ -41,7 +41,7 @@ func (b *Book) SetRole(name string, rules []Rule) (*Book, error) {
 	return c, nil
 }
 
-// DeleteRole removes a role that is granted nowhere.
+// DeleteRole removes a role without grants.
 func (b *Book) DeleteRole(name string) (*Book, error) {
 	if kind.Predefined(name) != nil {
 		return b, refuse(protocol.StatusBadRequest, "the role %s is always there", name)
@@ -66,7 +66,7 @@ func (b *Book) DeleteRole(name string) (*Book, error) {
 	return c, nil
 }
 
-// CreateToken makes a token. Who asks has drawn its secret, of which hash is the SHA-256.
+// CreateToken makes a token. The asking client has drawn the secret; hash is the SHA-256 of the secret.
 func (b *Book) CreateToken(name string, hash [32]byte, expires uint64, grants []Grant, wall uint64, by string) (*Book,
 	error) {
 	r := &Record{Principal: Principal{Kind: Token, Name: name}, Hash: hash, Expires: expires, Created: wall, By: by,
@@ -98,7 +98,7 @@ func (b *Book) CreateToken(name string, hash [32]byte, expires uint64, grants []
 	return b.put(r)
 }
 
-// check returns what is wrong with the form of a record.
+// check returns an error if the form of a record is wrong.
 func (r *Record) check() error {
 	if err := r.Principal.Check(); err != nil {
 		return err
@@ -174,8 +174,8 @@ func (b *Book) certificates() (n int) {
 	return last - first
 }
 
-// Revoke takes a role from a principal, or all of them where the grant is nil. A token without roles stays; a
-// certificate without any is forgotten; of anonymous clients it is then said that they may do nothing.
+// Revoke takes a role from a principal, or, for a nil grant, all roles. A token without roles stays; a certificate
+// without roles is forgotten; anonymous clients without roles stay on record, as allowed nothing.
 func (b *Book) Revoke(p Principal, g *Grant, wall uint64, by string) (*Book, error) {
 	if err := p.Check(); err != nil {
 		return b, badRequest(err)
@@ -201,8 +201,7 @@ func (b *Book) Revoke(p Principal, g *Grant, wall uint64, by string) (*Book, err
 	return b.put(&next)
 }
 
-// Closed returns the book without any token and any grant, by which anonymous clients may do nothing either. Roles
-// stay.
+// Closed returns the book without any token and any grant: anonymous clients may do nothing either. Roles stay.
 func (b *Book) Closed(wall uint64, by string) (*Book, error) {
 	c := &Book{revision: b.revision, roles: b.roles}
 	for _, r := range c.roles {
@@ -220,7 +219,7 @@ func (b *Book) RevokeToken(name string) (*Book, error) {
 	return b.remove(r)
 }
 
-// put returns the book with a record that is new, or in the place of the one before.
+// put returns the book with a record, new or in the place of the old record.
 func (b *Book) put(r *Record) (*Book, error) {
 	i, found := b.index(r.Principal)
 	before := 0
@@ -239,7 +238,7 @@ func (b *Book) put(r *Record) (*Book, error) {
 	return c, nil
 }
 
-// place returns a copy of a list with an entry at a place, new or in place of the one that is there.
+// place returns a copy of a list with an entry at a place, new or in the place of the old entry.
 func place(list []*Record, at int, found bool, r *Record) []*Record {
 	list = slices.Clone(list)
 	if found {
@@ -249,7 +248,7 @@ func place(list []*Record, at int, found bool, r *Record) []*Record {
 	return slices.Insert(list, at, r)
 }
 
-// remove returns the book without a record of it.
+// remove returns the book without a record.
 func (b *Book) remove(r *Record) (*Book, error) {
 	c, err := b.change(-r.size())
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rights"
 )
 
-// Who may change what: who may give rights below a path gives there no more than it has. Each returns a Refusal, nil
-// where the change is allowed.
+// The rights to change rights. A principal with the right admin below a path gives there no more rights than its own.
+// Each check returns a Refusal, or nil if the change is allowed.
 
-// MayGrant reports why who has a set may not grant a role so.
+// MayGrant returns why a client with a set may not make a grant, or nil.
 func (b *Book) MayGrant(by *Set, g Grant) error {
 	if err := mayChange(by, g.Path); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (b *Book) MayGrant(by *Set, g Grant) error {
 	return nil
 }
 
-// mayChange reports why who has a set may not give or take rights below a path.
+// mayChange returns why a client with a set may not give or take rights below a path, or nil.
 func mayChange(by *Set, path string) error {
 	if err := kind.CheckPath(path); err != nil {
 		return badRequest(err)
@@ -33,7 +33,7 @@ func mayChange(by *Set, path string) error {
 	return nil
 }
 
-// MayCreate reports why who has a set may not make a token with these grants.
+// MayCreate returns why a client with a set may not make a token with the grants, or nil.
 func (b *Book) MayCreate(by *Set, grants []Grant) error {
 	if len(grants) == 0 {
 		return mayChange(by, "/")
@@ -46,8 +46,8 @@ func (b *Book) MayCreate(by *Set, grants []Grant) error {
 	return nil
 }
 
-// MayRevoke reports why who has a set may not take a grant from a principal, or all of them, or end a token, where the
-// grant is nil.
+// MayRevoke returns why a client with a set may not take a grant from a principal, or nil. A nil grant stands for all
+// grants, or for ending a token.
 func (b *Book) MayRevoke(by *Set, p Principal, g *Grant) error {
 	if g != nil {
 		return mayChange(by, g.Path)
@@ -64,8 +64,8 @@ func (b *Book) MayRevoke(by *Set, p Principal, g *Grant) error {
 	return nil
 }
 
-// MaySetRole reports why who has a set may not give a role these rules, or delete it, where there are none: each
-// principal that has the role anywhere gets or loses something.
+// MaySetRole returns why a client with a set may not give a role its rules, or nil. Without rules the question is to
+// delete the role. All principals with the role get or lose rights, so the set must cover the new rules and the old.
 func (b *Book) MaySetRole(by *Set, name string, rules []Rule) error {
 	if err := mayChange(by, "/"); err != nil {
 		return err
@@ -82,8 +82,8 @@ func (b *Book) MaySetRole(by *Set, name string, rules []Rule) error {
 	return nil
 }
 
-// Shown reports whether who has a set may see what is kept of a principal: it may give rights where the principal has
-// some.
+// Shown reports whether a client with a set may see the record of a principal: the client may give rights on a path
+// of the principal's grants.
 func (b *Book) Shown(to *Set, r *Record) bool {
 	if to.Administers("/") {
 		return true

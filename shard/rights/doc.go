@@ -1,10 +1,10 @@
-// Package rights says who may do what in a cluster: the rules, and what the meta shard keeps of them.
+// Package rights has the rights of clients in a cluster: the rules, and the record of all rights in the meta shard.
 //
-// A rule allows some rights below a path, and perhaps only with objects whose names begin with a text. Rules only
-// allow: what a client may do is all that some rule of its allows, and nothing takes away from it. A role is a list of
-// rules under a name. A principal is who clients are: the owner of a token, of a certificate, or anybody. It is granted
-// roles, each below a path.
+// A rule allows some rights below a path, and perhaps only on objects whose names begin with a text. Rules only
+// allow: a client may do everything that some rule of its principals allows, and nothing takes rights away. A role is
+// a list of rules under a name. A principal is an identity of clients: the owner of a token, the owner of a
+// certificate, or every client, known or not. A principal is granted roles, each below a path.
 //
-// Start with Book, which is all of it at one moment and never changes, and with Set, which is what one client may do,
-// made for being asked at every request.
+// Start with Book, the whole record at one moment, which never changes, and with Set, the rights of one client, made
+// for a question at every request.
 package rights

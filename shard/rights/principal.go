@@ -8,7 +8,7 @@ import (
 
 // The types below are aliases: package protocol/rights declares them once, for hosts and clients.
 type (
-	// Principal names who clients are.
+	// Principal names an identity of clients.
 	Principal = kind.Identity
 	Rule      = kind.Rule
 	Grant     = kind.Grant
@@ -23,7 +23,7 @@ const (
 	Anonymous  = kind.Anonymous
 )
 
-// Record is what is kept of a principal. It never changes.
+// Record is the record of a principal, and never changes.
 type Record struct {
 	Principal
 	// Hash is the SHA-256 of the secret of a token; zero for the other kinds.
@@ -31,13 +31,13 @@ type Record struct {
 	// Expires is the wall clock in milliseconds from which on the token lets in no more; 0 for never. Hosts go by their
 	// own clocks.
 	Expires uint64
-	// Created is the wall clock when the record was made, By who made it.
+	// Created is the wall clock at the making of the record, By the author.
 	Created uint64
 	By      string
 	Grants  []Grant
 }
 
-// View returns the record as people see it.
+// View returns the record for people.
 func (r *Record) View() kind.Principal {
 	p := kind.Principal{Name: r.Principal.String(), Created: time.UnixMilli(int64(r.Created)), By: r.By,
 		Grants: r.Grants}
@@ -47,7 +47,7 @@ func (r *Record) View() kind.Principal {
 	return p
 }
 
-// size is about how many bytes the record takes when it is saved.
+// size is about the length of the record in its saved form.
 func (r *Record) size() int {
 	n := len(r.Name) + len(r.By) + 64
 	for _, g := range r.Grants {
@@ -56,7 +56,7 @@ func (r *Record) size() int {
 	return n
 }
 
-// sizeOf is about how many bytes a role takes when it is saved.
+// sizeOf is about the length of a role in its saved form.
 func sizeOf(r *Role) int {
 	n := len(r.Name) + 8
 	for _, rule := range r.Rules {

@@ -10,10 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// formNumber is what saved bytes begin with.
+// formNumber is the first number of saved bytes.
 const formNumber = 1
 
-// maxRecords is how many principals there are at the most.
+// maxRecords is the most principals of a book.
 const maxRecords = MaxTokens + MaxCertificates + 1
 
 // Save appends the book. Equal books have equal bytes.
@@ -23,7 +23,7 @@ func (b *Book) Save(dst []byte) []byte {
 	return c.Data()
 }
 
-// Load makes a book of what was saved.
+// Load makes a book from saved bytes.
 func Load(src []byte) (*Book, error) {
 	b := &Book{}
 	if err := form.Newer(src, formNumber); err != nil {
@@ -68,7 +68,7 @@ func (r *Record) code(c *form.Coder) {
 	form.List(c, &r.Grants, kind.MaxGrants, func(g *Grant) { c.Fields(g.Fields) })
 }
 
-// complete makes what is not saved, and checks what the changes see to.
+// complete makes the derived parts of a book, and checks the rules that changes keep.
 func (b *Book) complete() error {
 	for i, r := range b.roles {
 		if err := r.Check(); err != nil {

@@ -8,26 +8,26 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Set is what one client may do. It never changes, and any goroutine may ask it. The zero value allows nothing.
+// Set has the rights of one client. A set never changes, and any goroutine may ask it. The zero value allows nothing.
 type Set struct {
 	rules []compiled
 	all   protocol.Right // of all rules together
 }
 
-// compiled is a rule as it is searched for.
+// compiled is a rule in its form for searching.
 type compiled struct {
-	path   string // without the slash at its end: empty for that of all nodes
+	path   string // without the slash at its end: empty for the path of all nodes
 	object string
 	rights protocol.Right
 	from   Origin
 }
 
-// Origin is where a rule of a set comes from.
+// Origin is the source of a rule of a set.
 type Origin struct {
-	// Principal is who has it, Role the role that was granted, with the path and the beginning of names of the grant.
+	// Principal is the holder of the rule. Grant has the role, with the path and the beginning of names of the grant.
 	Principal Principal
 	Grant     Grant
-	// Rule is the rule as it counts.
+	// Rule is the rule in its effective form.
 	Rule Rule
 }
 
@@ -53,16 +53,16 @@ func compile(list []Origin) *Set {
 	return s
 }
 
-// Equal reports whether two sets allow by the same rules.
+// Equal reports whether two sets have equal rules.
 func (s *Set) Equal(other *Set) bool {
 	return slices.EqualFunc(s.rules, other.rules, func(a, b compiled) bool {
 		return a.path == b.path && a.object == b.object && a.rights == b.rights
 	})
 }
 
-// Allows reports whether one of the rights that are needed holds for an object in the node of a path, which has the
-// form in which paths are kept. Without an object it asks for the node as a whole, without a path whether some rule
-// gives the right anywhere. It allocates nothing.
+// Allows reports whether one of the needed rights holds for an object in the node of a path. The path has the form of
+// stored paths. Without an object the question is about the node as a whole, without a path about any place. Allows
+// allocates nothing.
 func (s *Set) Allows(path, object string, need protocol.Right) bool {
 	if path == "" {
 		return s.all&need != 0
@@ -70,7 +70,7 @@ func (s *Set) Allows(path, object string, need protocol.Right) bool {
 	return s.all&need != 0 && s.find(path, object, need) >= 0
 }
 
-// Decide is Allows with the rule that decides: the one of the shortest path.
+// Decide is Allows with the deciding rule: the rule with the shortest path.
 func (s *Set) Decide(path, object string, need protocol.Right) (o Origin, allowed bool) {
 	at := s.find(path, object, need)
 	if at < 0 {
@@ -79,8 +79,8 @@ func (s *Set) Decide(path, object string, need protocol.Right) (o Origin, allowe
 	return s.rules[at].from, true
 }
 
-// find returns the place of a rule that allows it, below zero where none does. It looks at the rules of each path from
-// the root to the node, so that its work grows with the parts of the path, and hardly with the number of rules.
+// find returns the place of an allowing rule, or a number below zero. It looks at the rules of each path from the
+// root to the node, so that the work grows with the parts of the path, and hardly with the number of rules.
 func (s *Set) find(path, object string, need protocol.Right) int {
 	path = strings.TrimSuffix(path, "/")
 	for end := 0; end <= len(path); end++ {
@@ -97,7 +97,7 @@ func (s *Set) find(path, object string, need protocol.Right) int {
 	return -1
 }
 
-// first returns the place of the first rule of a path, or of what stands behind it.
+// first returns the place of the first rule of a path, or of the first rule behind the path.
 func (s *Set) first(path string) int {
 	low, high := 0, len(s.rules)
 	for low < high {
@@ -111,8 +111,8 @@ func (s *Set) first(path string) int {
 	return low
 }
 
-// inPart are the rights that reach the node itself also where they are bound to the names of objects in it: to describe
-// the node, to list what is allowed, to have a session.
+// inPart are the rights that reach the node itself even if a rule is bound to names of objects: to describe the node,
+// to list the allowed objects, to have a session.
 const inPart = protocol.RightSee | protocol.RightAcquire | protocol.RightWrite
 
 // gives returns the rights that the rule gives for an object, or for the node as a whole.
@@ -128,10 +128,10 @@ func (c *compiled) gives(object string) protocol.Right {
 	return 0
 }
 
-// Covers reports whether all that a rule allows is allowed by the set.
+// Covers reports whether the set allows everything that a rule allows.
 func (s *Set) Covers(r Rule) bool { return s.upon(r.Path, r.Object)&r.Rights == r.Rights }
 
-// upon returns the rights that hold for all objects below a path whose names begin with a text.
+// upon returns the rights that hold for all objects below a path with names that begin with a text.
 func (s *Set) upon(path, object string) (rights protocol.Right) {
 	path = strings.TrimSuffix(path, "/")
 	for i := range s.rules {

@@ -12,13 +12,13 @@ import (
 
 // Audit is an act that was carried out.
 type Audit struct {
-	Number uint64 // grows by one with each
+	Number uint64 // grows by one with each act
 	Since  uint64 // moment
-	Wall   uint64 // the same by the wall clock
+	Wall   uint64 // Since by the wall clock
 	kind.Act
 }
 
-// Act carries an operator's command out, and writes down who did it and why.
+// Act carries an operator's command out, and records author and reason.
 func (r *Rollout) Act(at At, act kind.Act) Answer {
 	if !form.FitText(kind.MaxText, act.By.Author, act.By.Reason) {
 		return refuse(protocol.StatusBadRequest, "author or reason is too long")
@@ -78,7 +78,7 @@ func (r *Rollout) choose(list []string) ([]*Location, Answer) {
 	return chosen, Answer{}
 }
 
-// remember writes an act down.
+// remember records an act.
 func (r *Rollout) remember(at At, act kind.Act) {
 	if len(r.audit) >= MaxAudit {
 		r.audit = append(r.audit[:0], r.audit[1:]...)
@@ -110,8 +110,8 @@ func (r *Rollout) resume(at At) {
 	}
 }
 
-// promote does not wait: it gives locations a version without regard to delays, gates and instances. Without a seq that
-// is what each would get next; one that has nothing to get counts as having reached its target.
+// promote gives locations a version at once, without regard to delays, gates and instances. Without a seq each location
+// gets its next version; for a location without a next version, the target counts as reached.
 func (r *Rollout) promote(at At, act *kind.Act, chosen []*Location) Answer {
 	if act.Seq != 0 {
 		if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
@@ -142,7 +142,7 @@ func (r *Rollout) promote(at At, act *kind.Act, chosen []*Location) Answer {
 	return Answer{}
 }
 
-// upcoming is the newest version that a location could be given if no delay were left, 0 for none.
+// upcoming is the newest version that a location could get if no delay were left, 0 for none.
 func (r *Rollout) upcoming(l *Location) uint64 {
 	const end = 1 << 62
 	return r.newest(l, end)
@@ -162,7 +162,7 @@ func (r *Rollout) usable(seq uint64) Answer {
 	return Answer{}
 }
 
-// abort gives up every target that is not reached, and halts. No target changes: what goes back is a roll-back.
+// abort gives up every unreached target, and halts. No target changes: only a roll-back goes back.
 func (r *Rollout) abort(at At, act *kind.Act) {
 	for _, l := range r.locations {
 		if l.Back != 0 {
@@ -176,7 +176,8 @@ func (r *Rollout) abort(at At, act *kind.Act) {
 	r.halt(at, Stop{Reason: kind.HaltedAborted, By: act.By.Author, Why: act.By.Reason})
 }
 
-// rollBack takes locations back to a version. They get none of the versions above it by themselves that there are now.
+// rollBack takes locations back to a version. By themselves the locations get no version above it that exists at the
+// time of the act.
 func (r *Rollout) rollBack(at At, act *kind.Act, chosen []*Location) Answer {
 	if a := r.usable(act.Seq); a.Status != protocol.StatusSuccess {
 		return a
@@ -203,7 +204,7 @@ func (r *Rollout) rollBack(at At, act *kind.Act, chosen []*Location) Answer {
 	return Answer{}
 }
 
-// bypass takes locations out of the order, or back into it. What they have they keep.
+// bypass takes locations out of the order, or back into the order. The locations keep their targets.
 func (r *Rollout) bypass(at At, act *kind.Act, chosen []*Location) Answer {
 	if len(act.Locations) == 0 {
 		return refuse(protocol.StatusBadRequest, "say which location")
@@ -241,7 +242,7 @@ func (r *Rollout) withdraw(at At, act *kind.Act) Answer {
 	return Answer{}
 }
 
-// retry gives locations that are in trouble the same version again, and ends a halt.
+// retry gives locations in trouble the same version again, and ends a halt.
 func (r *Rollout) retry(at At, act *kind.Act, chosen []*Location) {
 	for _, l := range chosen {
 		t := l.Target()

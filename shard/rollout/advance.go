@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// run lets everything move that can, where the command may have made something move or time has.
+// run moves everything that can move, if the command may have made something move or time has.
 func (r *Rollout) run(at At, moves bool) {
 	if !moves && (r.due == 0 || at.Now < r.due) {
 		return
@@ -21,13 +21,13 @@ func (r *Rollout) run(at At, moves bool) {
 // Due is carried out when the time of NextDue has come.
 func (r *Rollout) Due(at At) { r.run(at, false) }
 
-// NextDue is the shard time at which time alone changes something; false where it never does.
+// NextDue is the shard time at which time alone changes something; false for never.
 func (r *Rollout) NextDue() (uint64, bool) { return r.due, r.due != 0 }
 
-// advance is where locations get targets by themselves. It goes through them once, in their order: what one of them
-// gets moves none before it.
+// advance is the place where locations get targets by themselves. It goes through the locations once, in their order: a
+// new target of one location moves no earlier location.
 //
-// What is a fact is noted while the rollout stands still too, and only then moves anything.
+// Facts are noted even while the rollout stands still, and afterwards move the rollout.
 func (r *Rollout) advance(at At) {
 	for _, l := range r.locations {
 		r.noteReached(at, l)
@@ -43,7 +43,7 @@ func (r *Rollout) advance(at At) {
 	r.ask(at)
 }
 
-// noteReached writes down that a location has reached its target.
+// noteReached records that a location has reached its target.
 func (r *Rollout) noteReached(at At, l *Location) {
 	t := l.Target()
 	if t == nil || t.Reached != 0 || t.Abandoned != 0 || !l.satisfied() || !l.gatesPassed() || r.failing(l, at.Now) {
@@ -60,7 +60,7 @@ func (r *Rollout) setReached(at At, l *Location) {
 	at.event(Event{Kind: EventReached, Location: l.Spec.Name, Seq: t.Seq, Generation: t.Generation})
 }
 
-// step gives one location its next target, if the location is ready and a version is there.
+// step gives one location its next target, if the location is ready and a version exists.
 func (r *Rollout) step(at At, l *Location) {
 	if l.Bypassed {
 		return
@@ -91,7 +91,7 @@ func (r *Rollout) step(at At, l *Location) {
 	r.checkDeadlines(at, l)
 }
 
-// ready reports whether a location may get another target: the location had no target and an instance waits; or the
+// ready reports whether a location may get a new target: the location has no target and an instance waits; or the
 // target was given up, or is about to be; or the location has reached the target, and has as many leaders now as the
 // spec requires.
 func (r *Rollout) ready(l *Location, failing bool) bool {
@@ -103,8 +103,8 @@ func (r *Rollout) ready(l *Location, failing bool) bool {
 }
 
 // reelect gives a target up because instances cannot use the target, and assigns version seq instead. Without another
-// version (0), without a source that could give one, or too soon after the last reelection, reelect does nothing. It
-// reports whether the location has another target, or the rollout halts.
+// version (0), without a source that could make a version, or too soon after the last reelection, reelect does nothing.
+// It reports whether the location has a new target, or the rollout halts.
 func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
 	askable := r.rules.Versions == kind.Asked && r.source(l) == nil
 	if seq == 0 && !askable || !l.reelectedLongAgo(&r.rules.Reelect, at.Now) {
@@ -124,8 +124,8 @@ func (r *Rollout) reelect(at At, l *Location, seq uint64) bool {
 	return true
 }
 
-// reelectedLongAgo reports whether the interval between two choices is over, mayReelect whether there may be another
-// one now.
+// reelectedLongAgo reports whether the interval between two choices is over, mayReelect whether a further choice is
+// possible now.
 func (l *Location) reelectedLongAgo(rules *kind.Reelect, now uint64) bool {
 	return l.Reelected == 0 || clock.Over(l.Reelected, field.MillisOf(rules.Interval), now)
 }
@@ -134,8 +134,8 @@ func (l *Location) mayReelect(rules *kind.Reelect, now uint64) bool {
 	return l.reelectedLongAgo(rules, now) && l.Reelections < uint64(rules.Most)
 }
 
-// waitsToGoBack reports whether a location that goes back waits for the one before it, and until when, where only time
-// is missing.
+// waitsToGoBack reports whether a location that goes back waits for the location before, and the end of the wait, where
+// only time is missing.
 func (r *Rollout) waitsToGoBack(l *Location, now uint64) (waits bool, until uint64) {
 	before := r.source(l)
 	switch {
@@ -157,7 +157,7 @@ func (r *Rollout) waitsToGoBack(l *Location, now uint64) (waits bool, until uint
 	return false, 0
 }
 
-// pending is when the progress of a location's target began to count; false where there is nothing to reach.
+// pending is the moment when the progress of a location's target began to count; false without an unreached target.
 func (r *Rollout) pending(l *Location) (since uint64, ok bool) {
 	t := l.Target()
 	if t == nil || t.Reached != 0 || t.Abandoned != 0 || l.Bypassed || l.Back != 0 {
@@ -166,7 +166,7 @@ func (r *Rollout) pending(l *Location) (since uint64, ok bool) {
 	return max(t.Assigned, r.resumed), true
 }
 
-// checkDeadlines reports a target that is not reached for too long, and halts where the spec says so.
+// checkDeadlines reports a target that is unreached for too long, and halts where the spec says so.
 func (r *Rollout) checkDeadlines(at At, l *Location) {
 	since, ok := r.pending(l)
 	if !ok {
@@ -189,7 +189,7 @@ func (r *Rollout) halt(at At, s Stop) {
 	at.event(Event{Kind: EventHalted, Location: s.Location, Halt: s.Reason})
 }
 
-// nextDue is when time alone changes something, after everything has moved that can move now.
+// nextDue is the next time at which time alone changes something, after all present moves.
 func (r *Rollout) nextDue(now uint64) uint64 {
 	if r.stopped() {
 		return 0

@@ -6,8 +6,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Alter gives the rollout another spec. It never touches targets. A location that is left out is gone with its history,
-// and its delay passes to the one behind it.
+// Alter gives the rollout a new spec. It never touches targets. A location that the new spec leaves out is gone with
+// its history, and the next location inherits its delay.
 func (r *Rollout) Alter(at At, spec kind.Spec, by kind.By) Answer {
 	if wrong := spec.Check(); wrong != "" {
 		return refuse(protocol.StatusBadRequest, "%s", wrong)
@@ -24,7 +24,7 @@ func (r *Rollout) Alter(at At, spec kind.Spec, by kind.By) Answer {
 	return Answer{}
 }
 
-// apply takes a spec over.
+// apply puts a spec in force.
 func (r *Rollout) apply(at At, spec kind.Spec) {
 	if now := r.Spec(); !now.Equal(&spec) {
 		r.specRevision = at.Revision
@@ -67,7 +67,7 @@ func (r *Rollout) apply(at At, spec kind.Spec) {
 	r.changeHead(at)
 }
 
-// forget takes a location that is gone out of the versions that were given up there.
+// forget removes a location that is gone from the lists of locations that gave versions up.
 func (r *Rollout) forget(at At, l *Location) {
 	for _, v := range r.versions {
 		r.setAbandoned(at, v, l, false)

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Describe writes the rollout out in words, without its instances: all that is saved but for payloads, of which it has
-// the lengths.
+// Describe writes the rollout out in words, without its instances: all saved fields, but only the lengths of payloads.
 func (r *Rollout) Describe() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%+v\nseq %d generation %d location %d ticket %d act %d fence %d\n", r.rules, r.lastSeq,

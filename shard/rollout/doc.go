@@ -1,11 +1,12 @@
-// Package rollout has the rules of one staged rollout: versions of something reach locations in a given order, each
-// with a delay behind the one before it, and only when the instances of the one before have reached them.
+// Package rollout has the rules of one staged rollout: versions of something reach locations in a given order. Each
+// location has a delay behind the location before, and waits until the instances of the location before have reached
+// the version.
 //
-// Start with Rollout.advance (advance.go): it is the one place where a location gets a target by itself. Everything
-// else either changes what it decides by (instances that join, report and leave: instance.go; versions: version.go;
+// Start with Rollout.advance (advance.go): the only place where a location gets a target by itself. Everything else
+// either changes the base of these decisions (instances that join, report and leave: instance.go; versions: version.go;
 // gates: gate.go; the source: source.go) or is an operator's act (act.go). DESIGN.md has the exact semantics.
 //
-// The package is pure: no clock, no I/O, no randomness, no goroutine, and nothing that depends on the order of a map.
-// It knows nothing of sessions, of the log or of where it is kept. The time is an argument; who calls owns the
-// instances, one per session that has joined, and passes them in.
+// The package is pure: no clock, no I/O, no randomness, no goroutine, and no result that depends on the order of a map.
+// The package knows neither sessions nor the log nor the place of the rollout. The time is an argument. The caller owns
+// the instances, one per joined session, and passes instances in.
 package rollout

@@ -7,8 +7,8 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// Rehearsal is a copy of a rollout for a dry run: it says who would get what when. One instance stands for all of each
-// location. Its methods are called from one goroutine; the rollout may go on meanwhile.
+// Rehearsal is a copy of a rollout for a dry run: it computes when each location would get which version. One instance
+// stands for all instances of a location. One goroutine calls the methods; the rollout may go on meanwhile.
 type Rehearsal struct {
 	*Rollout
 	now      uint64
@@ -31,8 +31,8 @@ func (r *Rollout) Rehearse(now uint64) *Rehearsal {
 	return d
 }
 
-// bare returns a rollout that shares nothing with this one that is ever changed, without payloads and acts, and that no
-// instance has joined. It is made while the shard stands still.
+// bare returns a copy without payloads, acts and instances. The copy shares nothing changeable with the rollout. It is
+// made while the shard stands still.
 func (r *Rollout) bare() *Rollout {
 	c := *r
 	c.byName, c.audit, c.payloads, c.sources = make(map[string]*Instance), nil, 0, slices.Clone(r.sources)
@@ -51,7 +51,7 @@ func (r *Rollout) bare() *Rollout {
 	return &c
 }
 
-// place lets an instance stand for those of a location.
+// place lets an instance stand for the instances of a location.
 func (re *Rehearsal) place(mirror, l *Location) {
 	i := &Instance{ID: uint64(len(re.stand) + 1), Name: l.Spec.Name, Location: l.Spec.Name, location: l.ID}
 	if l.Counts.Leaders > 0 {
@@ -67,7 +67,7 @@ func (re *Rehearsal) place(mirror, l *Location) {
 	re.stand = append(re.stand, i)
 }
 
-// at is when the next command of the rehearsal is carried out.
+// at is the time of the rehearsal's next command.
 func (re *Rehearsal) at() At {
 	re.revision++
 	re.out.Reset()
@@ -81,17 +81,17 @@ func (re *Rehearsal) Publish() Answer {
 	return a
 }
 
-// Act goes on as if an operator did this now.
+// Act goes on as if an operator did the act now.
 func (re *Rehearsal) Act(act kind.Act) Answer {
 	a := re.Rollout.Act(re.at(), act)
 	re.collect()
 	return a
 }
 
-// Run returns who gets which version when, if every leader reaches each target after a time in milliseconds, every
-// gate passes then, and nothing else happens. The steps count from the start of the shard's time, as all views do. A
-// location without live leaders stays without, and nothing moves in a rollout that is paused or has halted. The
-// rehearsal is of no use afterwards.
+// Run returns the steps of the rollout, if every leader reaches each target after a time in milliseconds, every gate
+// passes then, and nothing else happens. The steps count from the start of the shard's time, as all views do. A
+// location without live leaders stays without, and nothing moves in a paused or halted rollout. The rehearsal is of no
+// use afterwards.
 func (re *Rehearsal) Run(takes uint64) []kind.Step {
 	re.takes = takes
 	re.run(re.at(), true)
@@ -112,7 +112,7 @@ func (re *Rehearsal) Run(takes uint64) []kind.Step {
 	return re.steps[:min(len(re.steps), kind.MaxPlanned)]
 }
 
-// collect takes the new targets over as steps.
+// collect appends the new targets as steps.
 func (re *Rehearsal) collect() {
 	for _, e := range re.out.Events {
 		if e.Kind == EventAssigned {
@@ -123,7 +123,7 @@ func (re *Rehearsal) collect() {
 	re.out.Reset()
 }
 
-// waits returns the target that an instance has not reached yet, nil where it has.
+// waits returns the target that an instance has not reached yet, nil after the instance has.
 func (re *Rehearsal) waits(i *Instance) *Row {
 	t := re.byID(i.location).Target()
 	if i.Role != Leader || t == nil || i.Generation == t.Generation || t.Abandoned != 0 {
@@ -132,7 +132,7 @@ func (re *Rehearsal) waits(i *Instance) *Row {
 	return t
 }
 
-// nextReport is when the next instance has reached its target, 0 where none is on the way.
+// nextReport is the time when the next instance has reached its target, 0 without an instance on the way.
 func (re *Rehearsal) nextReport() uint64 {
 	next := uint64(0)
 	for _, i := range re.stand {

@@ -5,10 +5,10 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// This file has what a location knows of its instances without looking at them: counts, and in order the instances
-// that may make the location give its target up.
+// This file has a location's knowledge of its instances without a look at all instances: counts, and an ordered list of
+// the instances that may make the location give its target up.
 
-// take counts what an instance says in (+1) or out (-1), where it is about the present target.
+// take counts the report of an instance in (+1) or out (-1), if the report is about the present target.
 func (l *Location) take(i *Instance, n int) {
 	t := l.Target()
 	if t == nil || i.Generation != t.Generation {
@@ -32,8 +32,8 @@ func (l *Location) take(i *Instance, n int) {
 	}
 }
 
-// evidence is what decisions about a location rest on, as far as instances change it. Reports that leave it as it is
-// move nothing.
+// evidence is the base of decisions about a location, as far as instances change the base. Reports that leave the
+// evidence unchanged move nothing.
 type evidence struct {
 	satisfied, anyReached bool
 	explicit, suspects    [roles]int
@@ -46,9 +46,9 @@ func (l *Location) evidence() evidence {
 	}
 }
 
-// signals returns how many instances say that the target is of no use, but counts no further than one more than may
-// fail; and when time alone makes it one more (0 is never). Errors of followers count only while no live leader has
-// reached the target: so one broken newcomer cannot move a healthy location, and a location of followers heals.
+// signals returns how many instances say that the target is of no use, up to one more than may fail; and the time at
+// which time alone adds one instance (0 is never). Errors of followers count only while no live leader has reached the
+// target: so one broken newcomer cannot move a healthy location, and a location of followers heals.
 func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
 	limit := int(l.Spec.MaxFailing) + 1
 	for role := Leader; ; role-- {
@@ -70,7 +70,7 @@ func (r *Rollout) signals(l *Location, now uint64) (count int, ripens uint64) {
 	return count, ripens
 }
 
-// failing reports whether the target is to be given up because instances cannot use it.
+// failing reports whether the target is to be given up because instances cannot use the target.
 func (r *Rollout) failing(l *Location, now uint64) bool {
 	t := l.Target()
 	if t == nil || t.Abandoned != 0 {
@@ -80,7 +80,7 @@ func (r *Rollout) failing(l *Location, now uint64) bool {
 	return n > int(l.Spec.MaxFailing)
 }
 
-// suspects is a heap of instances, those that received the target first in front.
+// suspects is a heap of instances, the earliest receiver of the target in front.
 type suspects []*Instance
 
 func (s suspects) before(a, b *Instance) bool {
@@ -139,8 +139,8 @@ func (s suspects) down(k int) {
 	}
 }
 
-// overdue counts those at and below a place that received the target more than a time ago, up to a limit, and says when
-// the next one has. It looks at twice the limit at the most.
+// overdue counts the instances at and below a place that received the target more than a time ago, up to a limit, and
+// returns the time when the next instance has. It looks at most at twice the limit.
 func (s suspects) overdue(k int, now, after uint64, limit int) (count int, next uint64) {
 	if k >= len(s) || limit == 0 {
 		return 0, 0

@@ -7,7 +7,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Gate is what must be passed before a target counts as reached.
+// Gate must pass before a target counts as reached.
 type Gate struct {
 	Name     string
 	Verdict  kind.Result
@@ -80,7 +80,7 @@ func (l *Location) gatesPassed() bool {
 	return true
 }
 
-// setGates makes the gates those of the spec. Gates that stay keep their kind.Results.
+// setGates makes the gates the gates of the spec. Gates that stay keep their verdicts.
 func (l *Location) setGates() {
 	var list []Gate
 	for _, name := range l.Spec.Gates {

@@ -9,8 +9,8 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Role says whether an instance counts. A starting instance is a follower: it gets the target of its location and holds
-// nothing up. It becomes a leader when it has the data and can serve.
+// Role says whether an instance counts. A starting instance is a follower: the follower gets the target of its
+// location, and nothing waits for a follower. An instance with the data becomes a leader when it can serve.
 type Role uint8
 
 // The roles.
@@ -25,43 +25,43 @@ var roleNames = [roles]string{Follower: "follower", Leader: "leader"}
 // String returns the role as people read it.
 func (ro Role) String() string { return roleNames[ro] }
 
-// signal says what an instance's failure may lead to.
+// signal is the possible consequence of an instance's failure.
 type signal uint8
 
 const (
 	signalNone  signal = iota
-	signalCode         // it failed with a listed code
-	signalTries        // it failed more often than it may
+	signalCode         // the instance failed with a listed code
+	signalTries        // the instance failed more often than it may
 	signals
 )
 
-// Instance is one instance of a location: what a session that has joined says of itself. It belongs to the caller, who
-// keeps one in its place for as long as it has joined, sets ID, and changes nothing else.
+// Instance is one instance of a location: the report of a joined session about itself. The caller owns the instance,
+// keeps it in one place as long as it has joined, sets ID, and changes nothing else.
 type Instance struct {
 	ID         uint64 // of the caller, never given twice
 	Name       string
 	Location   string
 	Attributes string
 	Role       Role
-	// What it reported last: the version in use, and how it is getting on with the target of a generation.
+	// The last report: the version in use, and the progress with the target of a generation.
 	Current    uint64
 	Generation uint64
 	Status     kind.Status
 	Code, Text string
 	Attempts   uint64
-	Since      uint64 // moment from which status and generation are these
-	// Sent is the generation that it is known to have received, Received the moment of that.
+	Since      uint64 // moment from which status and generation are unchanged
+	// Sent is the generation that the instance is known to have received, Received the moment of receipt.
 	Sent, Received uint64
-	// Revision is that of its last change.
+	// Revision is the revision of the last change.
 	Revision uint64
 
-	live     bool   // it has joined, and not left
+	live     bool   // the instance has joined, and not left
 	location uint64 // id; the location may be gone
 	signal   signal
-	place    int // among the suspects of its location, where it is one
+	place    int // among the suspects of its location, for a suspect
 }
 
-// Report is what an instance says.
+// Report is the report of an instance.
 type Report struct {
 	Current    uint64
 	Generation uint64
@@ -70,7 +70,7 @@ type Report struct {
 	Attempts   uint64
 }
 
-// LocationID is the id of the location that it joined last, which may be gone; 0 where it has not joined.
+// LocationID is the id of the location that the instance joined last, which may be gone; 0 before the first join.
 func (i *Instance) LocationID() uint64 { return i.location }
 
 func (i *Instance) report() Report {
@@ -80,8 +80,8 @@ func (i *Instance) report() Report {
 	}
 }
 
-// Join lets an instance take part, as a follower. One that has joined already joins again, maybe under another name or
-// in another location.
+// Join lets an instance take part, as a follower. A joined instance may join again, under another name or in another
+// location.
 func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) Answer {
 	if name == "" || !form.FitText(kind.MaxText, name) || len(attributes) > kind.MaxAttributes {
 		return refuse(protocol.StatusBadRequest, "an instance has a name of 1 to %d bytes, and %d of attributes",
@@ -122,7 +122,7 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 	if r.joined(i) {
 		r.uncount(at, i)
 		delete(r.byName, i.Name)
-		r.changeInstance(at, i) // it goes from the rows of its location
+		r.changeInstance(at, i) // the instance leaves the rows of its location
 	}
 	*i = now
 	r.byName[name] = i
@@ -132,7 +132,7 @@ func (r *Rollout) Join(at At, i *Instance, name, location, attributes string) An
 	return Answer{}
 }
 
-// Leave ends an instance's part: it left, or its session ended.
+// Leave ends an instance's part: the instance left, or its session ended.
 func (r *Rollout) Leave(at At, i *Instance) Answer {
 	if !r.joined(i) {
 		return notJoined()
@@ -165,7 +165,7 @@ func (r *Rollout) SetRole(at At, i *Instance, role Role) Answer {
 	return Answer{}
 }
 
-// Report writes down what an instance says of itself.
+// Report records the report of an instance.
 func (r *Rollout) Report(at At, i *Instance, report Report) Answer {
 	a := r.checkReport(at, i, &report)
 	if a.Status != protocol.StatusSuccess {
@@ -175,8 +175,8 @@ func (r *Rollout) Report(at At, i *Instance, report Report) Answer {
 	return Answer{}
 }
 
-// Ask is the document's GetTargetState: it reports, and is answered the target. A leader that asks in a location that
-// is ready for its next version makes the source be asked at once.
+// Ask is the document's GetTargetState: a report with the target as its answer. When a leader asks in a location that
+// is ready for its next version, the source is asked at once.
 func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 	a := r.checkReport(at, i, &report)
 	if a.Status != protocol.StatusSuccess {
@@ -190,15 +190,15 @@ func (r *Rollout) Ask(at At, i *Instance, report Report) (Answer, Target) {
 	}
 	t := r.TargetOf(l, at.Now)
 	if t.Generation > i.Sent {
-		// Nothing rests on it yet: what the instance has reported is about an earlier generation.
+		// No decision depends on the target yet: the last report of the instance is about an earlier generation.
 		i.Sent, i.Received = t.Generation, clock.Moment(at.Now)
 		r.changeInstance(at, i)
 	}
 	return Answer{Seq: t.Seq, Generation: t.Generation}, t
 }
 
-// ChangesNothing reports whether a report, or an Ask, may be answered without being carried out: it says what is known
-// already, and time has changed nothing since.
+// ChangesNothing reports whether a report, or an Ask, may be answered without a command: its content is known already,
+// and time has changed nothing since.
 func (r *Rollout) ChangesNothing(now uint64, i *Instance, report *Report, ask bool) bool {
 	if !r.joined(i) || i.report() != *report || r.due != 0 && now >= r.due {
 		return false
@@ -214,7 +214,7 @@ func (r *Rollout) ChangesNothing(now uint64, i *Instance, report *Report, ask bo
 	return (t == nil || t.Generation <= i.Sent) && !(r.asksSource(i, l) && r.wants(now))
 }
 
-// asksSource reports whether the instance's asking makes the source be asked.
+// asksSource reports whether an Ask of the instance makes the shard ask the source.
 func (r *Rollout) asksSource(i *Instance, l *Location) bool {
 	return r.rules.Versions == kind.Asked && l == r.entry() && (i.Role == Leader || l.Target() == nil)
 }
@@ -225,7 +225,7 @@ func notJoined() Answer {
 	return refuse(protocol.StatusNotFound, "the instance has not joined, or its session is over: join again")
 }
 
-// takesPart refuses what an instance says that has not joined, or whose location was removed.
+// takesPart refuses commands of an instance that has not joined, or whose location was removed.
 func (r *Rollout) takesPart(i *Instance) Answer {
 	if !r.joined(i) {
 		return notJoined()
@@ -265,7 +265,7 @@ func (r *Rollout) checkReport(at At, i *Instance, report *Report) Answer {
 	return Answer{}
 }
 
-// record takes a report over, and says whether it may make something move.
+// record records a report, and says whether the report may make something move.
 func (r *Rollout) record(at At, i *Instance, report *Report) (moves bool) {
 	l := r.byID(i.location)
 	if i.report() == *report {
@@ -311,7 +311,7 @@ func (r *Rollout) changeInstance(at At, i *Instance) {
 	at.changeRow(instanceRow(i))
 }
 
-// count and uncount add an instance to its location and take it out, where the location is there still.
+// count and uncount add an instance to its location and remove it, if the location still exists.
 func (r *Rollout) count(at At, i *Instance)   { r.recount(at, i, +1) }
 func (r *Rollout) uncount(at At, i *Instance) { r.recount(at, i, -1) }
 

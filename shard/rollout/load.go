@@ -9,7 +9,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// check holds what was read against what the rest of the package relies on: no bytes, however wrong, make a rollout
+// check compares loaded values with the assumptions of the rest of the package: no bytes, however wrong, make a rollout
 // that breaks later.
 func (r *Rollout) check(c *form.Coder) {
 	spec := r.Spec()
@@ -80,7 +80,7 @@ func (i *Instance) Save(dst []byte) []byte {
 	return c.Data()
 }
 
-// Load makes the instance what was saved; it keeps its ID.
+// Load replaces the instance by a saved instance; the ID stays.
 func (i *Instance) Load(src []byte) error {
 	if err := form.Newer(src, formNumber); err != nil {
 		return fmt.Errorf("rollout: load instance: %w", err)
@@ -98,7 +98,7 @@ func (i *Instance) Load(src []byte) error {
 	return nil
 }
 
-// Attach puts an instance back that had joined when the rollout was saved. The order does not matter.
+// Attach puts back an instance that had joined when the rollout was saved. The order does not matter.
 func (r *Rollout) Attach(i *Instance) error {
 	l := r.byID(i.location)
 	switch {

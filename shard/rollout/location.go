@@ -7,46 +7,45 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Location is one place that versions reach. Its exported fields are for reading.
+// Location is one place for versions. The exported fields are for reading.
 type Location struct {
-	ID   uint64 // never given twice: a location that is removed and added again is another one
+	ID   uint64 // never given twice: a location that is removed and added again has a new ID
 	Spec kind.Location
-	// Inherited is the delay of locations that were before it and have been removed; it adds to its own.
+	// Inherited is the delay of removed locations that stood before the location; it adds to the location's own delay.
 	Inherited uint64
-	// History has the targets of the past and the present one, which is the last.
+	// History has the past targets, and last the present target.
 	History  []Row
 	Gates    []Gate // of the present target, in the order of the spec
 	Bypassed bool
-	// Back is the version that it goes back to as soon as those before it have; 0 is none.
+	// Back is the version that the location goes back to as soon as the locations before have; 0 is none.
 	Back uint64
-	// Bar keeps it, after a roll-back, from the versions that there were.
+	// Bar keeps the location, after a roll-back, from the versions of that time.
 	Bar Bar
-	// Reelections counts targets that were given up in a row, Reelected is the moment of the last.
+	// Reelections counts the targets given up in a row, Reelected is the moment of the last reelection.
 	Reelections uint64
 	Reelected   uint64
-	// Stuck is set where the target is not reached for longer than the progress deadline.
+	// Stuck is set after the progress deadline of an unreached target.
 	Stuck bool
-	// Revision is that of the last change of anything here, TargetRevision that of the last new target.
+	// Revision is the revision of the last change here, TargetRevision the revision of the last new target.
 	Revision, TargetRevision uint64
 
-	// What follows from the instances. Only instances whose sessions live are counted, and what they say only where it
-	// is about the present target.
+	// Derived from the instances. Only instances with live sessions count, and only reports about the present target.
 	Counts kind.Counts
 
 	index    int
 	explicit [roles]int      // instances that failed with a listed code
-	suspects [roles]suspects // instances that failed often enough, by when they received the target
+	suspects [roles]suspects // instances that failed often enough, in the order of receipt of the target
 }
 
 // Row is one target in a location's history. Times are moments; 0 is never.
 type Row struct {
 	Seq, Generation              uint64
 	Assigned, Reached, Abandoned uint64
-	// The same by the wall clock, as far as it is known.
+	// The times by the wall clock, as far as known.
 	AssignedWall, ReachedWall, AbandonedWall uint64
-	Cause                                    kind.Cause // why it was assigned
-	Waived                                   bool       // an operator said that it counts as reached
-	Note                                     string     // who or what assigned it, or gave it up
+	Cause                                    kind.Cause // cause of the assignment
+	Waived                                   bool       // an operator said that the target counts as reached
+	Note                                     string     // who or what assigned the target, or gave it up
 }
 
 // Bar keeps a location from the versions above one seq and up to another.
@@ -54,7 +53,7 @@ type Bar struct{ Above, UpTo uint64 }
 
 func (b Bar) bars(seq uint64) bool { return seq > b.Above && seq <= b.UpTo }
 
-// Target returns the present target, nil where there has been none.
+// Target returns the present target, nil before the first.
 func (l *Location) Target() *Row {
 	if len(l.History) == 0 {
 		return nil
@@ -62,7 +61,7 @@ func (l *Location) Target() *Row {
 	return &l.History[len(l.History)-1]
 }
 
-// present is the seq of the target, 0 where there is none.
+// present is the seq of the target, 0 without a target.
 func (l *Location) present() uint64 {
 	if t := l.Target(); t != nil {
 		return t.Seq
@@ -70,14 +69,14 @@ func (l *Location) present() uint64 {
 	return 0
 }
 
-// Place is where it stands in the order, from 0 on.
+// Place is the location's place in the order, from 0 on.
 func (l *Location) Place() int { return l.index }
 
 // Delay is how old a version must be in the location before.
 func (l *Location) Delay() uint64 { return field.MillisOf(l.Spec.Delay) + l.Inherited }
 
 // satisfied reports whether as many leaders have reached the target as the spec requires. A location without live
-// leaders is not: there is no evidence.
+// leaders is not satisfied, because there is no evidence.
 func (l *Location) satisfied() bool {
 	required := max(1, l.Counts.Leaders)
 	if l.Spec.Require > 0 {
@@ -86,8 +85,8 @@ func (l *Location) satisfied() bool {
 	return l.Counts.Reached >= required
 }
 
-// source returns the nearest earlier location that is not bypassed: l takes its versions from there. Without one it
-// returns nil, and l takes published versions directly.
+// source returns the nearest earlier location that is not bypassed: location l takes its versions from the source.
+// Without a source, l takes published versions directly.
 func (r *Rollout) source(l *Location) *Location {
 	for k := l.index - 1; k >= 0; k-- {
 		if !r.locations[k].Bypassed {
@@ -97,7 +96,7 @@ func (r *Rollout) source(l *Location) *Location {
 	return nil
 }
 
-// delay is how old a version must be in the location that this one follows: the sum of the delays between.
+// delay is how old a version must be in the source of the location: the sum of the delays between.
 func (r *Rollout) delay(l *Location) uint64 {
 	sum := l.Delay()
 	for k := l.index - 1; k >= 0 && r.locations[k].Bypassed; k-- {
@@ -116,8 +115,8 @@ func (r *Rollout) entry() *Location {
 	return nil
 }
 
-// candidates returns the newest row of the location before whose delay is over, and the oldest whose delay is not: what
-// a location may be given now and what next. Both have a version that it may be given by itself.
+// candidates returns the newest row of the location before whose delay is over, and the oldest row whose delay is not:
+// the version that a location may get now, and the next version. The location may get both versions by itself.
 func (r *Rollout) candidates(l, before *Location, now uint64) (ripe, next *Row) {
 	delay := r.delay(l)
 	for k := len(before.History) - 1; k >= 0; k-- {
@@ -151,8 +150,8 @@ func (r *Rollout) begun(row *Row) uint64 {
 	return row.Reached
 }
 
-// fits reports whether a location may be given a version by itself: it is newer than the present one, is kept, was not
-// withdrawn, was not given up up to here, and the location was not rolled back from it.
+// fits reports whether a location may get a version by itself: the version is newer than the present version, is kept,
+// was not withdrawn, was not given up in the location or before, and the location was not rolled back from the version.
 func (r *Rollout) fits(l *Location, seq uint64) bool {
 	if seq <= l.present() || l.Bar.bars(seq) {
 		return false
@@ -161,7 +160,7 @@ func (r *Rollout) fits(l *Location, seq uint64) bool {
 	return v != nil && !v.Withdrawn && !r.abandonedUpTo(v, l)
 }
 
-// newest returns the version that a location is to be given by itself, 0 where there is none.
+// newest returns the version that a location is to get by itself, 0 for none.
 func (r *Rollout) newest(l *Location, now uint64) uint64 {
 	if before := r.source(l); before != nil {
 		if ripe, _ := r.candidates(l, before, now); ripe != nil {
@@ -180,7 +179,7 @@ func (r *Rollout) newest(l *Location, now uint64) uint64 {
 // assign gives a location a target, under a generation of its own.
 func (r *Rollout) assign(at At, l *Location, seq uint64, cause kind.Cause, note string) {
 	if v := r.Version(seq); cause >= kind.CausePromote && v != nil {
-		r.setAbandoned(at, v, l, false) // who gives it again has seen to it
+		r.setAbandoned(at, v, l, false) // an operator's act gives the version again
 	}
 	r.generation++
 	r.makeRoom(l, r.rules.KeepVersions-1, at.Now)
@@ -205,8 +204,8 @@ func (r *Rollout) assign(at At, l *Location, seq uint64, cause kind.Cause, note 
 	})
 }
 
-// makeRoom drops the oldest rows that the next location does not wait for, until there are no more than are kept. The
-// present target stays: more are kept than the next location waits for.
+// makeRoom drops the oldest rows that the next location does not wait for, down to the number of kept rows. The present
+// target stays, because the rollout keeps more rows than the next location waits for.
 func (r *Rollout) makeRoom(l *Location, keep int, now uint64) {
 	for len(l.History) > keep {
 		var ripe, next *Row

@@ -76,7 +76,7 @@ func (r *Rollout) VersionView(v *Version) kind.Version {
 	return out
 }
 
-// TargetView returns what the instances of a location are to bring into use.
+// TargetView returns the target for the instances of a location.
 func (r *Rollout) TargetView(l *Location) (out protocol.RolloutTarget) {
 	t := l.Target()
 	if t == nil {

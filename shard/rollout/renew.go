@@ -6,19 +6,19 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Renewal says how a rollout goes on in a cluster that is made of the state of another one: of a backup, or of what was
-// left of it.
+// Renewal says how a rollout goes on in a new cluster that is made from the state of an old cluster: from a backup, or
+// from the remains.
 type Renewal struct {
-	// Jump is by how much counters grow, over all numbers that may have been given after that state.
+	// Jump is added to counters, to pass all numbers that the old cluster may have given after the state.
 	Jump uint64
-	// Revision is that of all parts from now on: who watches reads all of them anew.
+	// Revision is the revision of all parts in the new cluster, so that watchers read all parts anew.
 	Revision uint64
-	// Now is the shard time there, and Later by how much that is later than it was here.
+	// Now is the shard time in the new cluster, and Later the difference to the shard time in the old cluster.
 	Now, Later uint64
 }
 
-// Renewed returns what the rollout is saved as there, and changes nothing. Instances and sources are gone, and with
-// them the question that was open to one. Locations keep their targets, reached or not, and versions stay.
+// Renewed returns the saved form of the rollout for the new cluster, and changes nothing. Instances and sources are
+// gone, and with the sources an open question. Locations keep their targets, reached or not, and versions stay.
 func (r *Rollout) Renewed(n Renewal) []byte {
 	next, err := Load(r.Save(nil))
 	if err != nil {
@@ -34,11 +34,12 @@ func (r *Rollout) Renewed(n Renewal) []byte {
 		l.Revision, l.TargetRevision = n.Revision, n.Revision
 	}
 	next.sources, next.ticket, next.asked = nil, Ticket{}, 0
-	next.due = clock.Moment(n.Now) // what goes by instances that are gone is looked at at once
+	next.due = clock.Moment(n.Now) // decisions that depended on lost instances are due at once
 	return next.Save(nil)
 }
 
-// raise lets the counters jump, but that of locations, which have names outside of their rollout.
+// raise lets the counters jump, except the counter of locations: outside of the rollout a location is known by its
+// name.
 func (r *Rollout) raise(jump uint64) {
 	r.lastSeq += jump
 	r.generation += jump
@@ -46,7 +47,7 @@ func (r *Rollout) raise(jump uint64) {
 	r.lastAct += jump
 }
 
-// move moves all moments, of which 0 is none.
+// move moves all moments; 0 is no moment.
 func (r *Rollout) move(later uint64) {
 	moments := []*uint64{&r.paused.Since, &r.halted.Since, &r.resumed, &r.asked}
 	for k := range r.audit {

@@ -9,9 +9,9 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Rollout is one rollout. Its exported methods that take an At are its commands.
+// Rollout is one rollout. The exported methods with an At are its commands.
 type Rollout struct {
-	rules     kind.Spec   // without its locations
+	rules     kind.Spec   // without locations
 	locations []*Location // in the order of the spec
 	versions  []*Version  // by seq
 
@@ -22,63 +22,64 @@ type Rollout struct {
 	resumed        uint64 // moment of the last resume
 	sources        []Source
 	ticket         Ticket
-	asked          uint64 // moment at which the source was asked last
-	declined       string // what the source said when it had no version
+	asked          uint64 // moment of the last question to the source
+	declined       string // the last words of the source without a version
 	audit          []Audit
-	due            uint64 // when time alone changes something; 0 is never
-	fence          uint64 // the highest fencing token that a version was published under
+	due            uint64 // time when time alone changes something; 0 is never
+	fence          uint64 // the highest fencing token of a published version
 
 	// The revisions of the last change: of the head, of the spec, of the ticket.
 	headRevision, specRevision, ticketRevision uint64
 
-	// What follows from the rest.
+	// Derived from the fields above.
 	byName   map[string]*Instance
 	payloads int
 	size     int
 }
 
-// At is when a command is carried out.
+// At is the time of a command.
 type At struct {
 	Now uint64 // shard time in milliseconds
-	// Wall is the wall clock of a host, in milliseconds since 1970, 0 where it is not known. It is written down for
-	// people, and decides nothing.
+	// Wall is the wall clock of a host, in milliseconds since 1970, 0 for an unknown time. It is recorded for people,
+	// and decides nothing.
 	Wall uint64
-	// Revision is what the changes of this command are known by.
+	// Revision is the revision of the changes of the command.
 	Revision uint64
-	// KeepVerdicts: a pending verdict takes back none. Commands of earlier levels took it for a verdict like others.
+	// KeepVerdicts: a pending verdict takes back no verdict. In commands of earlier levels a pending verdict replaces a
+	// verdict.
 	KeepVerdicts bool
-	// Out gets what the command caused.
+	// Out gets the effects of the command.
 	Out *Effects
-	// Room, if it is not nil, is asked before a command that brings more bytes changes anything.
+	// Room, if not nil, is asked before the first change of a command that brings more bytes.
 	Room Room
 }
 
-// Room says whether there is room in a quota for so many bytes more.
+// Room says whether a quota has room for so many more bytes.
 type Room interface {
 	MayGrow(bytes int) bool
 }
 
-// mayGrow asks for room for what a command brings itself. What follows from it by the rules is not asked about: the
-// limits bound it.
+// mayGrow asks for room for the bytes of a command itself. The consequences of the command by the rules need no
+// question, because the limits bound the consequences.
 func (at At) mayGrow(bytes int) bool { return bytes <= 0 || at.Room == nil || at.Room.MayGrow(bytes) }
 
 func noRoom() Answer {
 	return refuse(protocol.StatusQuotaExceeded, "there is no room for it in a quota")
 }
 
-// Effects is what commands caused. A caller reuses it.
+// Effects are the effects of commands. A caller reuses the value.
 type Effects struct {
-	// Changed is set where anything that is saved changed.
+	// Changed is set after a change of any saved field.
 	Changed bool
 	Events  []Event
 	// Rows are the rows of views that changed or are gone.
 	Rows []ViewRow
 }
 
-// Reset empties it for the next command.
+// Reset empties the effects for the next command.
 func (e *Effects) Reset() { e.Changed, e.Events, e.Rows = false, e.Events[:0], e.Rows[:0] }
 
-// EventKind says what an event is about.
+// EventKind is the kind of an event.
 type EventKind uint8
 
 // The kinds of events.
@@ -87,12 +88,12 @@ const (
 	EventReached                            // a location has reached its target
 	EventUnreached                          // a gate that had passed no longer does
 	EventAbandoned                          // a target was given up
-	EventStuck                              // a target is not reached for longer than the progress deadline
+	EventStuck                              // a target is unreached after the progress deadline
 	EventHalted                             // the rollout halts
 	EventVersionWanted                      // the source ID is asked for a version under the ticket Seq
 )
 
-// Event is something that a command caused, for pushes, metrics and logs.
+// Event is an effect of a command for pushes, metrics and logs.
 type Event struct {
 	Kind       EventKind
 	Location   string
@@ -106,11 +107,11 @@ type Event struct {
 // Answer is the result of a command.
 type Answer struct {
 	Status protocol.Status
-	// Text says what was wrong where it was refused.
+	// Text says why the command was refused.
 	Text string
-	// Seq, Generation and Ticket are what the command gave or is about.
+	// Seq, Generation and Ticket are the numbers that the command gave or is about.
 	Seq, Generation, Ticket uint64
-	// Number is what the caller answers, where it is one number.
+	// Number is the answer of the caller, where the answer is one number.
 	Number uint64
 	// Holder is the instance that has the name already.
 	Holder *Instance
@@ -120,11 +121,11 @@ func refuse(status protocol.Status, format string, args ...any) Answer {
 	return Answer{Status: status, Text: fmt.Sprintf(format, args...)}
 }
 
-// Stop is why a rollout stands still: an operator paused it, or it halted.
+// Stop is why a rollout stands still: an operator paused the rollout, or the rollout halted.
 type Stop struct {
-	Since  uint64 // moment; 0 where it does not
+	Since  uint64 // moment; 0 for a rollout that does not stand still
 	Reason kind.HaltReason
-	// Location is where it halted by itself.
+	// Location is the location that made the rollout halt.
 	Location string
 	By, Why  string
 }
@@ -144,7 +145,7 @@ func New(at At, spec kind.Spec, by kind.By) (*Rollout, Answer) {
 	return r, Answer{}
 }
 
-// Spec returns what the rollout was made or altered with.
+// Spec returns the spec of the rollout.
 func (r *Rollout) Spec() kind.Spec {
 	s := r.rules
 	for _, l := range r.locations {
@@ -153,31 +154,31 @@ func (r *Rollout) Spec() kind.Spec {
 	return s.Clone()
 }
 
-// Locations returns the locations in their order. They are for reading.
+// Locations returns the locations in their order, for reading.
 func (r *Rollout) Locations() []*Location { return r.locations }
 
-// Audit returns what operators did, the oldest first.
+// Audit returns the acts of operators, the oldest first.
 func (r *Rollout) Audit() []Audit { return r.audit }
 
-// Paused and Halted return why the rollout stands still; their Since is 0 where it does not.
+// Paused and Halted return why the rollout stands still; their Since is 0 for a rollout that moves.
 func (r *Rollout) Paused() Stop { return r.paused }
 
 // Halted returns why the rollout halted.
 func (r *Rollout) Halted() Stop { return r.halted }
 
-// LastSeq is the number of the newest version there ever was.
+// LastSeq is the number of the newest version, kept or not.
 func (r *Rollout) LastSeq() uint64 { return r.lastSeq }
 
-// Generation is the last one that was given to a target.
+// Generation is the last generation given to a target.
 func (r *Rollout) Generation() uint64 { return r.generation }
 
-// Instances is how many have joined.
+// Instances is the number of joined instances.
 func (r *Rollout) Instances() int { return len(r.byName) }
 
-// Instance returns the one of that name, nil where none has joined.
+// Instance returns the instance of a name, nil for none.
 func (r *Rollout) Instance(name string) *Instance { return r.byName[name] }
 
-// Find returns the location of that name, nil where there is none.
+// Find returns the location of a name, nil for none.
 func (r *Rollout) Find(name string) *Location {
 	for _, l := range r.locations {
 		if l.Spec.Name == name {
@@ -187,7 +188,7 @@ func (r *Rollout) Find(name string) *Location {
 	return nil
 }
 
-// LocationOf returns the location of an instance, nil where it is gone.
+// LocationOf returns the location of an instance, nil for a location that is gone.
 func (r *Rollout) LocationOf(i *Instance) *Location { return r.byID(i.location) }
 
 func (r *Rollout) byID(id uint64) *Location {
@@ -230,7 +231,7 @@ func (r *Rollout) changeLocation(at At, l *Location) {
 	}
 }
 
-// changeTicket marks the question to the source, and who could be asked, as changed.
+// changeTicket marks the question to the source, and the list of sources, as changed.
 func (r *Rollout) changeTicket(at At, t Ticket) {
 	if r.ticket != t {
 		r.ticket, r.ticketRevision = t, at.Revision

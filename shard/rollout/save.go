@@ -7,10 +7,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// formNumber is what saved bytes begin with.
+// formNumber is the first number of saved bytes.
 const formNumber = 1
 
-// ErrForm is in errors about bytes that no rollout was saved as, ErrNewerForm in those about bytes of a later form.
+// ErrForm is in errors about bytes that are not a saved rollout, ErrNewerForm in errors about bytes of a later form.
 var (
 	ErrForm      = form.Err
 	ErrNewerForm = form.ErrNewer
@@ -23,8 +23,8 @@ func (r *Rollout) Save(dst []byte) []byte {
 	return c.Data()
 }
 
-// Load makes a rollout from what was saved. No instance has joined it yet: each one that had is put back with Attach,
-// before anything else is done.
+// Load makes a rollout from saved bytes. The rollout has no instances yet: the caller puts each former instance back
+// with Attach, before any command.
 func Load(src []byte) (*Rollout, error) {
 	r := &Rollout{byName: make(map[string]*Instance)}
 	if err := form.Newer(src, formNumber); err != nil {

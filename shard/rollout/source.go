@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Source is a session that makes versions when it is asked: the document's generate_timestamp.
+// Source is a session that makes a version after a question: the document's generate_timestamp.
 type Source struct {
 	ID   uint64 // of the caller, never given twice
 	Name string
@@ -18,15 +18,15 @@ type Source struct {
 
 // Ticket is a question to a source. At most one is open.
 type Ticket struct {
-	Number uint64 // never given twice; 0 where none is open
+	Number uint64 // never given twice; 0 without an open question
 	Source uint64
 	Opened uint64 // moment
 }
 
-// Sources returns those that can be asked, in the order in which they came. They are for reading.
+// Sources returns the sources in the order of arrival, for reading.
 func (r *Rollout) Sources() []Source { return r.sources }
 
-// Ticket returns the open question; its Number is 0 where there is none.
+// Ticket returns the open question; its Number is 0 without a question.
 func (r *Rollout) Ticket() Ticket { return r.ticket }
 
 // AddSource gives a session the role of source.
@@ -48,8 +48,8 @@ func (r *Rollout) AddSource(at At, s Source) Answer {
 	return Answer{}
 }
 
-// RemoveSource takes the role back: the session ended it, or is over. A question that it has not answered is void, and
-// the next source is asked.
+// RemoveSource takes the role back: the session gave the role up, or is over. An unanswered question to the source is
+// void, and the next source is asked.
 func (r *Rollout) RemoveSource(at At, id uint64) Answer {
 	k := r.sourceIndex(id)
 	if k < 0 {
@@ -102,8 +102,8 @@ func (r *Rollout) checkTicket(source, ticket uint64) Answer {
 	return Answer{}
 }
 
-// wants reports whether a source is to be asked for a version: the first location is ready for another one, and has
-// none that it may be given.
+// wants reports whether a source is to be asked for a version: the first location is ready for a new version, and no
+// version fits.
 func (r *Rollout) wants(now uint64) bool {
 	l := r.entry()
 	if r.rules.Versions != kind.Asked || l == nil || l.Back != 0 || r.stopped() || r.ticket.Number != 0 ||

@@ -2,17 +2,17 @@ package rollout
 
 import kind "github.com/signalbox/signalbox/protocol/rollout"
 
-// Target is what an instance is to bring into use: the answer of the document's GetTargetState.
+// Target is the version for an instance to bring into use: the answer of the document's GetTargetState.
 type Target struct {
-	Generation uint64 // 0: the location has none yet
+	Generation uint64 // 0: the location has no target yet
 	Seq        uint64
 	Label      string
 	Payload    []byte // not to be changed
-	// NextIn is in how many milliseconds there may be the next one, as far as time decides it; 0 is not known.
+	// NextIn is the time until the next possible target in milliseconds, as far as time decides; 0 for an unknown time.
 	NextIn uint64
 }
 
-// TargetOf returns what the instances of a location are to have.
+// TargetOf returns the target for the instances of a location.
 func (r *Rollout) TargetOf(l *Location, now uint64) Target {
 	var out Target
 	if t := l.Target(); t != nil {
@@ -29,7 +29,7 @@ func (r *Rollout) TargetOf(l *Location, now uint64) Target {
 	return out
 }
 
-// resize counts again what the rollout takes in a quota of bytes.
+// resize counts the size of the rollout in a quota of bytes again.
 func (r *Rollout) resize() {
 	n := Bytes + len(r.paused.By) + len(r.paused.Why) + len(r.halted.By) + len(r.halted.Why) +
 		len(r.halted.Location) + len(r.declined)
@@ -59,7 +59,7 @@ func (r *Rollout) resize() {
 	r.size = n
 }
 
-// specSize is what a spec takes in a quota of bytes.
+// specSize is the size of a spec in a quota of bytes.
 func specSize(s *kind.Spec) (n int) {
 	for _, code := range s.Reelect.Codes {
 		n += wordBytes + len(code)
@@ -78,12 +78,12 @@ func locationSize(ls *kind.Location) int {
 	return n
 }
 
-// size is what a version takes, but for where it was given up.
+// size is the size of a version, without the list of locations that gave the version up.
 func (v *Version) size() int {
 	return versionBytes + len(v.Payload) + len(v.Label) + len(v.Author) + len(v.Reason)
 }
 
-// actSize is what an act takes in a quota of bytes when it is written down.
+// actSize is the size of a recorded act in a quota of bytes.
 func actSize(a *kind.Act) int {
 	n := actBytes + len(a.By.Author) + len(a.By.Reason)
 	for _, name := range a.Locations {
@@ -92,10 +92,10 @@ func actSize(a *kind.Act) int {
 	return n
 }
 
-// Size is what the rollout takes in a quota of bytes, without its instances.
+// Size is the size of the rollout in a quota of bytes, without its instances.
 func (r *Rollout) Size() int { return r.size }
 
-// Size is what the instance takes in a quota of bytes.
+// Size is the size of the instance in a quota of bytes.
 func (i *Instance) Size() int {
 	return InstanceBytes + len(i.Name) + len(i.Location) + len(i.Attributes) + len(i.Code) + len(i.Text)
 }

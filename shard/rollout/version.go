@@ -10,7 +10,7 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// Version is what locations are given. Its seq is the document's timestamp.
+// Version is a version for locations. Its seq is the document's timestamp.
 type Version struct {
 	Seq       uint64
 	Payload   []byte
@@ -18,10 +18,10 @@ type Version struct {
 	Author    string
 	Reason    string
 	Published uint64 // moment
-	Wall      uint64 // the same by the wall clock
+	Wall      uint64 // Published by the wall clock
 	Withdrawn bool
-	// Abandoned are the locations, by id, in which it was given up: neither they nor any location behind them gets it
-	// by itself.
+	// Abandoned are the locations, by id, that gave the version up: neither these locations nor any later location gets
+	// the version by itself.
 	Abandoned []uint64
 	Revision  uint64
 }
@@ -127,7 +127,7 @@ func (r *Rollout) needed(now uint64) []bool {
 	return list
 }
 
-// Version returns a version, nil where it is not kept.
+// Version returns a version, nil for a version that is not kept.
 func (r *Rollout) Version(seq uint64) *Version {
 	if k, ok := r.indexOf(seq); ok {
 		return r.versions[k]
@@ -135,7 +135,7 @@ func (r *Rollout) Version(seq uint64) *Version {
 	return nil
 }
 
-// Versions returns those that are kept, the oldest first. They are for reading.
+// Versions returns the kept versions, the oldest first, for reading.
 func (r *Rollout) Versions() []*Version { return r.versions }
 
 func (r *Rollout) indexOf(seq uint64) (int, bool) {
@@ -147,7 +147,7 @@ func (r *Rollout) changeVersion(at At, v *Version) {
 	at.changeRow(versionRow(v.Seq))
 }
 
-// abandonedUpTo reports whether the version was given up in the location or in one before it.
+// abandonedUpTo reports whether the location or an earlier location gave the version up.
 func (r *Rollout) abandonedUpTo(v *Version, l *Location) bool {
 	for _, id := range v.Abandoned {
 		if at := r.byID(id); at != nil && at.index <= l.index {
@@ -157,7 +157,7 @@ func (r *Rollout) abandonedUpTo(v *Version, l *Location) bool {
 	return false
 }
 
-// setAbandoned writes down whether the version is given up in the location.
+// setAbandoned records whether the location gives the version up.
 func (r *Rollout) setAbandoned(at At, v *Version, l *Location, abandoned bool) {
 	k := slices.Index(v.Abandoned, l.ID)
 	switch {

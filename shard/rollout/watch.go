@@ -2,14 +2,14 @@ package rollout
 
 import "slices"
 
-// A watch sees a view of a rollout: its head, and rows that are known by a number. Each is known to have changed at a
-// revision. Readers take what has changed since the revision that they know.
+// A watch sees a view of a rollout: a head, and rows with numbers. Head and rows have the revision of their last
+// change. Readers ask for the changes since a known revision.
 //
 // The views are: "", the whole rollout, whose rows are its locations and versions; "location/NAME", for the instances
-// of a location, which has a head alone, the target; "instances/NAME", whose head has the counts of a location, and
-// whose rows are its instances; "source", which has a head alone, the question that is open to the source.
+// of a location, which has only a head, the target; "instances/NAME", whose head has the counts of a location, and
+// whose rows are its instances; "source", which has only a head, the open question to the source.
 
-// What a row is about stands in the lowest bits of its number.
+// The lowest bits of a row's number say what the row is about.
 const (
 	RowOfLocation uint64 = 0
 	RowOfVersion  uint64 = 1
@@ -25,7 +25,7 @@ func InstanceRow(id uint64) uint64 { return id<<RowBits | RowOfInstance }
 // ViewRow is a row of a view.
 type ViewRow struct {
 	ID uint64
-	// Location is that of an instance, by id.
+	// Location is the location of an instance, by id.
 	Location uint64
 }
 

@@ -10,24 +10,24 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// Reason is why something does not move.
+// Reason is a reason why a rollout does not move.
 type Reason struct {
 	Code     string
 	Location string // "" for the whole rollout
 	Blocked  bool
-	Seq      uint64 // the version that it is about
-	// Waiting of Of leaders have not reached the target; Named are the first of them.
+	Seq      uint64 // the version of the reason
+	// Waiting of Of leaders have not reached the target; Named are the first of the leaders.
 	Waiting, Of int
 	Named       []Laggard
 	Gate        Gate
 	For         uint64 // milliseconds since the gate was judged
-	Since       uint64 // moment, 0 where it is not known
-	Until       uint64 // shard time at which time alone ends it, 0 where it does not
+	Since       uint64 // moment, 0 for an unknown moment
+	Until       uint64 // shard time at which time alone ends the reason, 0 for never
 	By, Text    string
 }
 
-// Stands reports whether an operator may have to do something about it: neither time nor the instances that there are
-// can do away with it, or they have not for too long.
+// Stands reports whether an operator may have to act: neither time nor the present instances can end the reason, or
+// neither has for too long.
 func (re *Reason) Stands() bool {
 	return re.Blocked || re.Code == kind.ReasonHalted || re.Code == kind.ReasonPaused || re.Code == kind.ReasonStuck
 }
@@ -36,21 +36,21 @@ func (re *Reason) Stands() bool {
 type Laggard struct {
 	Name       string
 	Generation uint64 // of the target
-	Heard      bool   // it has reported that generation
+	Heard      bool   // the instance has reported the generation
 	Status     kind.Status
 	Code       string
 	Attempts   uint64
-	For        uint64 // milliseconds in this status
-	Foreign    bool   // it uses a version that is not known here
+	For        uint64 // milliseconds in the status
+	Foreign    bool   // the instance uses an unknown version
 	ID         uint64 // of the instance
-	// Session is that of the instance. The caller of Why sets it, and where it knows that no connection carries the
-	// session, Detached, and for how many milliseconds.
+	// Session is the session of the instance. The caller of Why sets Session. Where the caller knows that the session
+	// has no connection, it also sets Detached, and the time in milliseconds.
 	Session     uint64
 	Detached    bool
 	DetachedFor uint64
 }
 
-// String returns it as people read it.
+// String returns the laggard as people read it.
 func (la Laggard) String() string {
 	detached := ""
 	if la.Detached {
@@ -133,7 +133,7 @@ func (re Reason) String() string {
 	return string(re.Code)
 }
 
-// checker says who judged a gate, or has taken it up.
+// checker names the checker of a gate, with verdict or without.
 func (re *Reason) checker() string {
 	g := &re.Gate
 	if g.Since == 0 {
@@ -146,7 +146,7 @@ func (re *Reason) checker() string {
 	return s
 }
 
-// Phase returns how the rollout is as a whole.
+// Phase returns the state of the rollout as a whole.
 func (r *Rollout) Phase(now uint64) kind.Phase {
 	switch {
 	case r.halted.Since != 0:
@@ -172,9 +172,9 @@ func (r *Rollout) Phase(now uint64) kind.Phase {
 	return phase
 }
 
-// Why returns why the rollout does not move, in the order of the locations. With the instances of a location it names
-// those that others wait for, as far as they are among the first MaxLooked; how long they have been as they are counts
-// up to a time of its own, which may be an estimate that is later than now.
+// Why returns the reasons why the rollout does not move, in the order of the locations. With the instances of a
+// location Why names the instances that others wait for, among the first MaxLooked. The age of an instance's state
+// counts up to the time until, which may be an estimate later than now.
 func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Instance]) []Reason {
 	var list []Reason
 	if h := r.halted; h.Since != 0 {
@@ -196,7 +196,7 @@ func (r *Rollout) Why(now, until uint64, instances func(*Location) iter.Seq[*Ins
 	return list
 }
 
-// whyLocation appends why a location does not move.
+// whyLocation appends the reasons why a location does not move.
 func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []Reason {
 	t := l.Target()
 	reason := func(code string, blocked bool) *Reason {
@@ -239,7 +239,7 @@ func (r *Rollout) whyLocation(list []Reason, l *Location, now, until uint64) []R
 	return list
 }
 
-// whyReady appends what a location that is ready for another version waits for.
+// whyReady appends the need of a location that is ready for a new version.
 func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool, ripe, next uint64) []Reason {
 	re := Reason{Location: l.Spec.Name, Seq: l.present()}
 	t := l.Target()
@@ -266,7 +266,7 @@ func (r *Rollout) whyReady(list []Reason, l *Location, now uint64, failing bool,
 	return append(list, re)
 }
 
-// whyUnreached appends what a location lacks to have reached its target.
+// whyUnreached appends the needs of a location for reaching its target.
 func (l *Location) whyUnreached(list []Reason, until uint64) []Reason {
 	t := l.Target()
 	re := Reason{Location: l.Spec.Name, Seq: t.Seq, Since: t.Assigned}
@@ -308,7 +308,7 @@ func (r *Rollout) nameLaggards(list []Reason, until uint64, instances func(*Loca
 	}
 }
 
-// reached reports whether the instance says that it has reached the target.
+// reached reports whether the instance has reported the target as reached.
 func (i *Instance) reached(t *Row) bool {
 	return i.Generation == t.Generation && i.Status == kind.OK && i.Current == t.Seq
 }

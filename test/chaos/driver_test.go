@@ -244,7 +244,12 @@ func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
 				length = max(length, f.At+f.For+calmTime)
 			}
 			var r *Result
-			for range 4 { // what others do meanwhile is a matter of luck
+			noticed := func() bool {
+				return slices.ContainsFunc(r.Found, func(f history.Finding) bool {
+					return slices.Contains(m.rules, f.Rule)
+				})
+			}
+			for range 4 { // what others do meanwhile, and what a busy machine adds to it, is a matter of luck
 				r = play(t, Config{
 					Acts: fixed(t, length, m.faults...), Drivers: []Driver{d}, finalTimeout: 3 * time.Second,
 					assign: func(a *Assignment) {
@@ -254,14 +259,14 @@ func TestMistakesInAClientOfAnotherLanguageAreFound(t *testing.T) {
 						}
 					},
 				})
-				if len(r.Found) > 0 {
+				for _, f := range r.Found {
+					t.Log(f)
+				}
+				if noticed() {
 					break
 				}
 			}
-			for _, f := range r.Found {
-				t.Log(f)
-			}
-			if !slices.ContainsFunc(r.Found, func(f history.Finding) bool { return slices.Contains(m.rules, f.Rule) }) {
+			if !noticed() {
 				t.Fatalf("nothing that was found is of the rules %v: %v", m.rules, r.Found)
 			}
 			_ = os.RemoveAll(filepath.Dir(r.History))

@@ -11,14 +11,14 @@ import (
 	"github.com/signalbox/signalbox/client"
 )
 
-// Scheme is that of the targets.
+// Scheme is the scheme of the targets.
 const Scheme = "signalbox"
 
 // Option adjusts a resolver.
 type Option func(*builder)
 
-// ServiceConfig gives all connections a service config, as JSON. One that a connection was made with by
-// grpc.WithDefaultServiceConfig is used only without it.
+// ServiceConfig gives all connections a service config, as JSON. A config from grpc.WithDefaultServiceConfig is used
+// only for connections without ServiceConfig.
 func ServiceConfig(json string) Option {
 	return func(b *builder) { b.serviceConfig = json }
 }
@@ -26,7 +26,7 @@ func ServiceConfig(json string) Option {
 // RoundRobin spreads the calls over all endpoints.
 func RoundRobin() Option { return ServiceConfig(`{"loadBalancingConfig": [{"round_robin": {}}]}`) }
 
-// New returns a resolver, for grpc.WithResolvers. The client stays the caller's: it is closed after the
+// New returns a resolver, for grpc.WithResolvers. The client stays the caller's: the caller closes it after the
 // connections.
 func New(c *client.Client, options ...Option) resolver.Builder {
 	b := &builder{client: c}
@@ -44,7 +44,7 @@ type builder struct {
 // Scheme implements resolver.Builder.
 func (b *builder) Scheme() string { return Scheme }
 
-// Build implements resolver.Builder: it begins to follow the endpoints of a target.
+// Build implements resolver.Builder: Build begins to follow the endpoints of a target.
 func (b *builder) Build(
 	target resolver.Target, to resolver.ClientConn, _ resolver.BuildOptions,
 ) (resolver.Resolver, error) {

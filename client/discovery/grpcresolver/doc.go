@@ -1,5 +1,5 @@
-// Package grpcresolver lets gRPC clients call what is registered with package discovery: a target names a node
-// and a list of endpoints in it, and the connections follow who comes and who goes.
+// Package grpcresolver lets gRPC clients call services that are registered with package discovery: a target names a
+// node and a list of endpoints in the node, and the connections follow the endpoints as they come and go.
 //
 //	c, err := client.Open(ctx, "10.0.0.1:7420,10.0.0.2:7420,10.0.0.3:7420")
 //	...
@@ -7,7 +7,7 @@
 //		grpc.WithResolvers(grpcresolver.New(c, grpcresolver.RoundRobin())),
 //		grpc.WithTransportCredentials(credentials))
 //
-// The service registers itself, in a session that is renewed where it should expire:
+// The service registers itself, in a session that is renewed after an expiry:
 //
 //	s, err := c.Session(ctx, "/prod/jobs", client.Renew())
 //	...
@@ -15,24 +15,25 @@
 //	...
 //	defer r.Close(ctx) // before grpc.Server.GracefulStop, so that callers go elsewhere first
 //
-// It is a module of its own, so that programs without gRPC do not depend on it:
+// The package is a module of its own, so that programs without gRPC do not depend on gRPC:
 //
 //	go get github.com/signalbox/signalbox/client/discovery/grpcresolver
 //
 // # Targets
 //
-// signalbox:///prod/jobs/endpoints is the list "endpoints" in the node /prod/jobs: the last part is the name, all
-// before it the path. A slash in the name is written as %2F. The authority, between the second and the third
-// slash, is empty: the client that the resolver was made with knows the cluster.
+// signalbox:///prod/jobs/endpoints is the list "endpoints" in the node /prod/jobs: the last part is the name,
+// everything before the name is the path. A slash in the name is written as %2F. The authority, between the second and
+// the third slash, is empty, because the client of the resolver knows the cluster.
 //
 // # Which endpoint is called
 //
-// That is up to gRPC's balancer: its default, pick_first, keeps to one address as long as it can be reached;
-// RoundRobin spreads the calls. Balancers that look at metadata find it with EndpointOf.
+// The balancer of gRPC decides: its default, pick_first, keeps to one address as long as the address can be reached;
+// RoundRobin spreads the calls. A balancer that looks at metadata gets the metadata by EndpointOf.
 //
 // # Caveats
 //
 // While no endpoint is registered calls fail at once with UNAVAILABLE, unless they are made with grpc.WaitForReady.
-// The same holds while the node does not exist; it is asked for again every second. A process that dies is listed
-// until its session's timeout has passed: gRPC notices the lost connection sooner, and goes elsewhere.
+// Calls fail in the same way while the node does not exist; the resolver asks for the node again every second. A
+// process that dies is listed until its session's timeout has passed: gRPC notices the lost connection sooner, and
+// goes elsewhere.
 package grpcresolver

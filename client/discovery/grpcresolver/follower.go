@@ -14,11 +14,10 @@ import (
 	"github.com/signalbox/signalbox/client/discovery"
 )
 
-// askAgain is the pause before a list that could not be followed, because its node does not exist, is asked for
-// again.
+// askAgain is the pause before a list that could not be followed, because the node does not exist, is asked for again.
 const askAgain = time.Second
 
-// follower gives one connection the endpoints that are there.
+// follower gives one connection the registered endpoints.
 type follower struct {
 	client     *client.Client
 	path, name string
@@ -37,7 +36,7 @@ func (f *follower) run(ctx context.Context) {
 			return
 		}
 		if errors.Is(err, client.ErrNodeNotFound) && f.listed {
-			f.show(nil) // there are no endpoints where there is no node; gRPC would keep the last list for all that
+			f.show(nil) // a missing node has no endpoints; without an update gRPC would keep the last list
 		}
 		f.to.ReportError(err)
 		if errors.Is(err, client.ErrClosed) {
@@ -51,14 +50,14 @@ func (f *follower) run(ctx context.Context) {
 	}
 }
 
-// show gives the connection a list. Where it is refused, because it is empty, there is nothing to do: calls
-// fail or wait until the next one.
+// show gives the connection a list. gRPC refuses an empty list, and then calls fail or wait until the next list, so
+// the error of a refusal needs no handling.
 func (f *follower) show(list []discovery.Endpoint) {
 	f.listed = len(list) > 0
 	_ = f.to.UpdateState(state(list, f.config))
 }
 
-// state is a list as gRPC takes it. An address that was registered twice is one.
+// state is a list in the form of gRPC. An address that was registered twice counts once.
 func state(list []discovery.Endpoint, config *serviceconfig.ParseResult) resolver.State {
 	s := resolver.State{ServiceConfig: config, Addresses: []resolver.Address{}, Endpoints: []resolver.Endpoint{}}
 	known := make(map[string]bool, len(list))
@@ -75,7 +74,7 @@ func state(list []discovery.Endpoint, config *serviceconfig.ParseResult) resolve
 	return s
 }
 
-// ResolveNow implements resolver.Resolver. A list that is followed is always the newest.
+// ResolveNow implements resolver.Resolver. A followed list is always the newest.
 func (f *follower) ResolveNow(resolver.ResolveNowOptions) {}
 
 // Close implements resolver.Resolver.
@@ -84,13 +83,13 @@ func (f *follower) Close() {
 	<-f.done
 }
 
-// endpointKey is that of the attribute.
+// endpointKey is the key of the attribute.
 type endpointKey struct{}
 
-// published is what was registered, as an attribute: gRPC compares attributes.
+// published is a registered endpoint, as an attribute: gRPC compares attributes.
 type published struct{ discovery.Endpoint }
 
-// Equal reports whether two registrations say the same. Which registration it is makes no difference.
+// Equal reports whether two registrations have equal endpoints. The identity of the registration makes no difference.
 func (p published) Equal(other any) bool {
 	o, ok := other.(published)
 	return ok && p.Address == o.Address && maps.Equal(p.Metadata, o.Metadata)
@@ -100,8 +99,8 @@ func attributesOf(e discovery.Endpoint) *attributes.Attributes {
 	return attributes.New(endpointKey{}, published{e})
 }
 
-// EndpointOf returns what was registered, with its metadata, for balancers. ok is false where this resolver has
-// not made the endpoint.
+// EndpointOf returns the registered endpoint, with its metadata, for balancers. ok is false if this resolver has not
+// made the endpoint.
 func EndpointOf(e resolver.Endpoint) (endpoint discovery.Endpoint, ok bool) {
 	p, ok := e.Attributes.Value(endpointKey{}).(published)
 	return p.Endpoint, ok

@@ -16,12 +16,12 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// openStagger is how long Open waits for one host before it tries the next one beside it.
+// openStagger is how long Open waits for one host before Open tries the next host too.
 const openStagger = 200 * time.Millisecond
 
 var errOtherCluster = errors.New("it belongs to another cluster")
 
-// State is what has become of a connection.
+// State is the new state of a connection.
 type State string
 
 // The states of a connection.
@@ -31,10 +31,10 @@ const (
 	Failed State = "failed" // it was not made
 )
 
-// Config is what a Cluster is made with.
+// Config is the config of a Cluster.
 type Config struct {
 	conn.Config
-	// Connections is how many there are to each host at the most.
+	// Connections is the largest number of connections to each host.
 	Connections int
 	// ConnectionChanged is called with no lock held.
 	ConnectionChanged func(state State, hostID uint64, address string, why error)
@@ -42,26 +42,26 @@ type Config struct {
 	TokenExpiring func(hostID uint64, address, token string, left time.Duration)
 }
 
-// Cluster is the hosts that the client knows, and what it knows of the routing.
+// Cluster is the client's knowledge of the hosts and of the routing.
 type Cluster struct {
 	config               Config
 	scope                *scope.Scope
 	dialer               *conn.Dialer
 	routes               atomic.Pointer[routes]
 	stripe               atomic.Uint32
-	home                 uint32 // which host to read from
+	home                 uint32 // chooses the host to read from
 	leaders, connections news
-	// numbers are those of changes of nodes.
+	// numbers are the numbers of changes of nodes.
 	numbers numbers
 
-	mu         sync.Mutex // guards what follows; a host's lock is taken under it
+	mu         sync.Mutex // guards the fields below; a host's lock is taken under mu
 	id         string     // empty until a host was met
-	hosts      []*Host    // those with an id, and those that were given to New and have not been met
+	hosts      []*Host    // all with an id, and the addresses given to New and not met
 	refreshing chan struct{}
 	refreshed  scope.Instant
 	failure    error // of the latest refresh
-	reconnects bool  // a goroutine makes a connection, as the last one was lost
-	// terms are the latest ones of shards in which it is known who leads.
+	reconnects bool  // a goroutine makes a connection, as the last connection was lost
+	// terms are the latest terms of shards in which the client knows the leader.
 	terms map[uint64]uint64
 }
 
@@ -81,8 +81,8 @@ func New(config Config, addresses []string) *Cluster {
 	return c
 }
 
-// Open tries the hosts in random order, the next one when the one before has failed or is slow, and asks the
-// first that answers for the routing.
+// Open tries the hosts in random order, the next host when the host before has failed or is slow, and asks the first
+// host that answers for the routing.
 func (c *Cluster) Open(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.config.Timeout,
 		fmt.Errorf("no host has answered within %v", c.config.Timeout))
@@ -131,7 +131,7 @@ func (c *Cluster) askFirst(ctx context.Context, h *Host) error {
 	}
 }
 
-// Scope returns what bounds the cluster's client.
+// Scope returns the scope of the cluster's client.
 func (c *Cluster) Scope() *scope.Scope { return c.scope }
 
 // NextStripe returns the number of the connection to a host that a request or a session uses.
@@ -144,8 +144,8 @@ func (c *Cluster) Hosts() []*Host {
 	return slices.Clone(c.hosts)
 }
 
-// host returns the host of an id, and notes an address of it. An address that is new is tried first, unless
-// the host is reached by another one now. The lock is held.
+// host returns the host of an id, and notes an address of the host. A new address is tried first, unless the host is
+// connected over another address now. The lock is held.
 func (c *Cluster) host(id uint64, address string) *Host {
 	for _, h := range c.hosts {
 		if h.id != id {
@@ -176,7 +176,7 @@ func (c *Cluster) host(id uint64, address string) *Host {
 	return h
 }
 
-// meet notes which host answered at an address of h, and returns it.
+// meet notes which host answered at an address of h, and returns the host.
 func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +192,7 @@ func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) 
 		return h, nil
 	}
 	if h.id != 0 {
-		h.removeAddress(address) // another host has taken it over
+		h.removeAddress(address) // another host has taken the address over
 	}
 	for _, other := range c.hosts {
 		if other.id == w.HostID {
@@ -210,7 +210,7 @@ func (c *Cluster) meet(h *Host, address string, w *conn.Welcome) (*Host, error) 
 	return h, nil
 }
 
-// merge makes a host whose id was not known another name of the one that it turned out to be.
+// merge makes a host without a known id another name of the host that answered.
 func (c *Cluster) merge(h, into *Host) {
 	if h.id != 0 {
 		return
@@ -221,7 +221,7 @@ func (c *Cluster) merge(h, into *Host) {
 	c.hosts = slices.DeleteFunc(c.hosts, func(other *Host) bool { return other == h })
 }
 
-// Moved notes what a host said of a shard's leader.
+// Moved notes the leader of a shard, as a host reports it.
 func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 	r := c.routes.Load()
 	switch {

@@ -14,22 +14,22 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// dialWait is how long a request waits for a connection that is being made before it tries another host. The making
-// goes on.
+// dialWait is how long a request waits for a connection in the making before the request tries another host. The
+// making goes on.
 const dialWait = time.Second
 
-// errDialWait: there is no connection yet, and one is still being made.
+// errDialWait: there is no connection yet, and a connection is still being made.
 var errDialWait = errors.New("there is no connection yet")
 
-// stripe is one of the connections to a host. Those who need it wait for one goroutine, which makes it. Another one
-// begins beside that where the host does not take the connection: after packets that were lost, the system asks the
-// host again only after pauses that double.
+// stripe is a numbered connection to a host. All callers that need the connection wait for the goroutine that makes
+// it. If the host does not take the connection, a second try begins beside the first: after lost packets the system
+// asks the host again only after pauses that double.
 type stripe struct {
 	conn     *conn.Conn
 	dialing  *dialing
 	failures int
 	failedAt scope.Instant // of the latest failure
-	retryAt  scope.Instant // it is not dialled before
+	retryAt  scope.Instant // no dial before
 	err      error         // of the latest failure
 }
 
@@ -44,17 +44,17 @@ type dialing struct {
 
 // Haste is how urgently a connection is needed.
 type Haste struct {
-	// Patience is how long to wait at the most: for a connection that is being made, and for a host that could not be
-	// reached before it is dialled again.
+	// Patience is how long to wait at the most: for a connection in the making, and for a host that could not be
+	// reached before the host is dialled again.
 	Patience time.Duration
-	// Connected, where set, is closed when there is a connection to any host: that is not waited past.
+	// Connected, if set, is closed when there is a connection to any host: then the wait ends.
 	Connected <-chan struct{}
 }
 
-// Leisure is the haste of all but what is lost without a connection.
+// Leisure is the haste of all requests but those that are lost without a connection.
 var Leisure = Haste{Patience: dialWait}
 
-// connIn is Conn for who is in haste.
+// connIn is Conn for a caller in haste.
 func (h *Host) connIn(ctx context.Context, number int, haste Haste) (*conn.Conn, error) {
 	h.mu.Lock()
 	if h.mergedTo != nil {
@@ -93,13 +93,13 @@ func (h *Host) connIn(ctx context.Context, number int, haste Haste) (*conn.Conn,
 		return nil, context.Cause(ctx)
 	}
 	if to := h.Up(); to != nil {
-		return to, nil // another one has come meanwhile
+		return to, nil // another connection has come meanwhile
 	}
 	return nil, &failure.Transport{Address: h.Address(), Err: errDialWait}
 }
 
-// mayDial reports whether the host may be dialled again. What a host asked for that goes away is kept to by everybody.
-// The lock is held.
+// mayDial reports whether the host may be dialled again. A host that goes away may ask for a pause, and every caller
+// keeps to the pause. The lock is held.
 func (s *stripe) mayDial(now scope.Instant, patience time.Duration) bool {
 	return now >= s.retryAt || s.failures > 0 && now >= s.failedAt.Add(patience)
 }
@@ -139,8 +139,8 @@ func (h *Host) dial(d *dialing, number int, addresses []string) {
 	}
 }
 
-// dialled notes what has become of a dial. It returns failed where that leaves the stripe without a connection, and
-// without another dial.
+// dialled records the outcome of a dial. failed says that the stripe is left without a connection, and without another
+// dial.
 func (h *Host) dialled(d *dialing, number int) (id uint64, failed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -158,8 +158,8 @@ func (h *Host) dialled(d *dialing, number int) (id uint64, failed bool) {
 	return h.id, failed
 }
 
-// use puts a connection to use and returns the one that is to be used: another one was there before where one host is
-// met at two addresses.
+// use puts a connection to use and returns the connection to be used: an earlier connection if one host was met at two
+// addresses.
 func (h *Host) use(made *conn.Conn, number int) *conn.Conn {
 	h.mu.Lock()
 	s := &h.stripes[number%len(h.stripes)]
@@ -170,7 +170,7 @@ func (h *Host) use(made *conn.Conn, number int) *conn.Conn {
 	}
 	s.conn, s.err, s.failures, s.retryAt = made, nil, 0, 0
 	h.unreachable.Store(false)
-	running := made.Run(h) // before any other goroutine can get hold of it
+	running := made.Run(h) // before another goroutine can use the connection
 	h.mu.Unlock()
 	h.cluster.config.ConnectionChanged(Up, made.Welcome().HostID, made.Address(), nil)
 	if !running {

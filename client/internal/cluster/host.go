@@ -18,26 +18,26 @@ import (
 type Host struct {
 	cluster *Cluster
 
-	// id is 0 until a host was met at one of the addresses. It is written under the cluster's lock and
-	// this host's, and read under either.
+	// id is 0 until a host was met at an address. Writes hold the cluster's lock and the host's lock, reads hold
+	// either.
 	id uint64
 	// unreachable: the latest try to reach the host has failed.
 	unreachable atomic.Bool
 
-	mu        sync.Mutex // guards what follows
-	addresses []string   // the one that worked last is first
+	mu        sync.Mutex // guards the fields below
+	addresses []string   // the address that worked last is first
 	stripes   []stripe
-	mergedTo  *Host // the host that this one turned out to be
+	mergedTo  *Host // the host that this host turned out to be
 }
 
 func newHost(c *Cluster, id uint64, addresses ...string) *Host {
 	return &Host{cluster: c, id: id, addresses: addresses, stripes: make([]stripe, c.config.Connections)}
 }
 
-// HostOf returns the host that a connection of a cluster is to.
+// HostOf returns the host at the other end of a connection of a cluster.
 func HostOf(c *conn.Conn) *Host { return c.Owner().(*Host) }
 
-// ID returns the id of the host, 0 where it was not met.
+// ID returns the id of the host, 0 before the host was met.
 func (h *Host) ID() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -54,13 +54,13 @@ func (h *Host) Address() string {
 	return h.addresses[0]
 }
 
-// Conn returns a connection to the host, and makes one where there is none. The error is a *failure.Transport, or
-// what the host refused the connection with, or the context's cause.
+// Conn returns a connection to the host, and makes the connection if the host has none. The error is a
+// *failure.Transport, or the host's refusal of the connection, or the context's cause.
 func (h *Host) Conn(ctx context.Context, number int) (*conn.Conn, error) {
 	return h.connIn(ctx, number, Leisure)
 }
 
-// Up returns a connection that is up, nil where there is none.
+// Up returns a connection that is up, nil for none.
 func (h *Host) Up() *conn.Conn {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +94,7 @@ func (h *Host) ConnectionLost(lost *conn.Conn, why error) {
 	}
 }
 
-// GoingAway implements conn.Owner: the client does not come back to the host before it may.
+// GoingAway implements conn.Owner: the client does not come back to the host before the pause that the host asks for.
 func (h *Host) GoingAway(from *conn.Conn, why error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,7 +121,7 @@ func (h *Host) RoutingChanged(from *conn.Conn, m *protocol.RoutingChanged) {
 	}
 }
 
-// addAddress puts an address in front of the others, because the host answered at it.
+// addAddress puts an address in front of the others, because the host answered there.
 func (h *Host) addAddress(address string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

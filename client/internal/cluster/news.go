@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// news reports to many goroutines at once that something has happened.
+// news reports an event to many goroutines at once.
 type news struct {
 	next atomic.Pointer[chan struct{}]
 }
@@ -18,7 +18,7 @@ func (n *news) init() {
 	n.next.Store(&next)
 }
 
-// wait returns what is closed when it happens next.
+// wait returns a channel that is closed at the next event.
 func (n *news) wait() <-chan struct{} { return *n.next.Load() }
 
 func (n *news) report() {
@@ -26,13 +26,13 @@ func (n *news) report() {
 	close(*n.next.Swap(&next))
 }
 
-// Leaders returns what is closed once it becomes known who leads a shard in a new term.
+// Leaders returns a channel that is closed once the leader of a shard in a new term becomes known.
 func (c *Cluster) Leaders() <-chan struct{} { return c.leaders.wait() }
 
-// Connected returns what is closed once there is another connection, to any host.
+// Connected returns a channel that is closed once a new connection is made, to any host.
 func (c *Cluster) Connected() <-chan struct{} { return c.connections.wait() }
 
-// led learns who leads a shard, unless that was so in an earlier term only.
+// led learns which host leads a shard, unless the report is about an earlier term.
 func (c *Cluster) led(m *protocol.RoutingChanged, from *conn.Conn) {
 	c.mu.Lock()
 	if m.Term <= c.terms[m.ShardID] {
@@ -45,7 +45,7 @@ func (c *Cluster) led(m *protocol.RoutingChanged, from *conn.Conn) {
 	moved := protocol.Moved{ShardID: m.ShardID}
 	if known {
 		moved.LeaderHostID = m.LeaderHostID
-	} // else the host is asked where it is
+	} // else Moved asks for the routing
 	c.Moved(&moved, from)
 	c.leaders.report()
 }

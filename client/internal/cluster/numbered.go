@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// numbers are what makes the client's changes of nodes ones that are carried out once.
+// numbers number the client's changes of nodes, so that each change is carried out once.
 type numbers struct {
 	client [protocol.MaxClientIDBytes]byte
 	last   atomic.Uint64
@@ -22,7 +22,7 @@ func (n *numbers) init() {
 	_, _ = rand.Read(n.client[:]) // it never fails
 }
 
-// learn notes what a host said.
+// learn notes the number that a host said.
 func (n *numbers) learn(since uint64) {
 	for {
 		known := n.since.Load()
@@ -32,7 +32,7 @@ func (n *numbers) learn(since uint64) {
 	}
 }
 
-// next numbers a request that no host can have carried out yet, where the cluster has numbers.
+// next numbers a request that no host can have carried out yet, if the cluster has numbers.
 func (n *numbers) next() protocol.Numbered {
 	since := n.since.Load()
 	if since == 0 {
@@ -41,10 +41,10 @@ func (n *numbers) next() protocol.Numbered {
 	return protocol.Numbered{Client: n.client[:], Number: n.last.Add(1), Since: since}
 }
 
-// DoNumbered carries out a request that changes nodes: once, however often it has to be sent, where the cluster has
-// numbers. numbered is the request's own, which is filled in here; read returns what the answer says of later ones.
-// doubt says that the cluster has none, and that an earlier try may have been carried out than the one that was
-// answered.
+// DoNumbered carries out a request that changes nodes: once, however often the request has to be sent, if the cluster
+// has numbers. numbered is a field of the request, filled in here; read returns the number in the answer that later
+// requests go by. doubt says that the cluster has no numbers, and that a try before the answered try may have been
+// carried out.
 func (c *Cluster) DoNumbered(
 	ctx context.Context, t Target, m protocol.RequestMessage, numbered *protocol.Numbered,
 	read func(a *protocol.Answer) (since uint64),

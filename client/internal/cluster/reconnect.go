@@ -6,11 +6,11 @@ import (
 	"github.com/signalbox/signalbox/client/internal/retry"
 )
 
-// reconnecting is how long a client waits that has no connection left, and is asked for nothing, before it makes one.
+// reconnecting is how long a client that has no connection left, and is asked for nothing, waits before making one.
 var reconnecting = retry.Backoff{First: time.Second, Most: 10 * time.Second}
 
-// reconnect makes a connection in the background where the last one was lost. Over a connection the client hears of
-// hosts that come and go; without one for long it may know none that is still there.
+// reconnect makes a connection in the background after the last connection was lost. Over a connection the client
+// hears of hosts that come and go; after a long time without a connection the known hosts may all be gone.
 func (c *Cluster) reconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *Cluster) connected() bool {
 	return false
 }
 
-// untilConnected asks all hosts for the routing, again and again, until one answers.
+// untilConnected asks all hosts for the routing, again and again, until a host answers.
 func (c *Cluster) untilConnected() {
 	ctx := c.scope.Context()
 	for failures := 0; ; failures++ {
@@ -47,6 +47,6 @@ func (c *Cluster) untilConnected() {
 		if over {
 			return
 		}
-		_ = c.refresh(ctx, nil, nil) // the next look shows whether that has made a connection
+		_ = c.refresh(ctx, nil, nil) // the next look shows whether a connection was made
 	}
 }

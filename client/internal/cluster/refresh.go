@@ -14,7 +14,7 @@ import (
 const (
 	// askTimeout bounds one question for the routing.
 	askTimeout = time.Second
-	// refreshGap is how long an answer about the routing is believed by those who ask again.
+	// refreshGap is how long an answer about the routing is believed by callers that ask again.
 	refreshGap = 10 * time.Millisecond
 	// longAgo is before every refreshGap.
 	longAgo = scope.Instant(-1 << 62)
@@ -33,8 +33,8 @@ func (c *Cluster) refreshSoon(from *conn.Conn) {
 // Refresh asks any host for the routing.
 func (c *Cluster) Refresh(ctx context.Context) error { return c.refresh(ctx, nil, nil) }
 
-// refresh asks for the routing: the host of a connection, or else any other than the one to avoid. Many that ask at
-// the same time share one question.
+// refresh asks for the routing: the host of a connection, or else some host other than avoid. Callers that ask
+// together share one question.
 func (c *Cluster) refresh(ctx context.Context, from *conn.Conn, avoid *Host) error {
 	c.mu.Lock()
 	if c.scope.Now() < c.refreshed.Add(refreshGap) {
@@ -68,7 +68,7 @@ func (c *Cluster) refresh(ctx context.Context, from *conn.Conn, avoid *Host) err
 	return c.failure
 }
 
-// ask asks one host after the other, until one answers.
+// ask asks one host after the other, until a host answers.
 func (c *Cluster) ask(ctx context.Context, from *conn.Conn, avoid *Host) error {
 	var errs []error
 	if from != nil && !from.IsDown() {
@@ -102,11 +102,12 @@ func (c *Cluster) ask(ctx context.Context, from *conn.Conn, avoid *Host) error {
 func (c *Cluster) askOver(ctx context.Context, to *conn.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	// The version that is known is not sent, because leaders change without a new version.
+	// The known version is not sent, because leaders change without a new version.
 	return to.RoundTrip(ctx, &protocol.Routing{}, func(a *protocol.Answer) { c.learn(&a.Routing) })
 }
 
-// learn makes an answer about the routing the present one. One of an older version comes from a host that lags.
+// learn makes an answer about the routing the present routing. An answer of an older version comes from a host that
+// lags.
 func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Do carries a request out that may be sent again at will: until a host answers for good, or the context
-// ends. read copies what is wanted out of the answer, on the goroutine that reads the connection.
+// Do carries out a request that may be sent again at will: until a host answers for good, or the context ends. read
+// copies the wanted parts out of the answer, on the goroutine that reads the connection.
 func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
 	if err := c.scope.Usable(); err != nil {
 		return err
@@ -19,7 +19,7 @@ func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, r
 	return c.Repeat(ctx, t, func(to *conn.Conn) error { return to.RoundTrip(ctx, m, read) })
 }
 
-// DoOnce is Do for a request that must not be carried out twice. It fails where a try may have been.
+// DoOnce is Do for a request that must not be carried out twice. It fails if a try may have been carried out.
 func (c *Cluster) DoOnce(
 	ctx context.Context, t Target, m protocol.RequestMessage, read func(a *protocol.Answer),
 ) error {
@@ -74,7 +74,7 @@ func (c *Cluster) RepeatBy(ctx context.Context, r *retry.Retries, t Target, try 
 	}
 }
 
-// Redirect learns from a failure where to go instead. It returns what ends every request.
+// Redirect learns from a failure where to go instead. An error of Redirect ends every request.
 func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *Host) error {
 	if cause := context.Cause(c.scope.Context()); cause != nil {
 		return cause
@@ -83,8 +83,8 @@ func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *H
 	case protocol.StatusMoved:
 		c.Moved(failure.MovedTo(err), from)
 	case protocol.StatusUnavailable:
-		// Another host is asked: a leader that is cut off from the others does not know that it leads no more.
-		_ = c.refresh(ctx, nil, h) // the next try shows whether that has helped
+		// Another host is asked: a leader that is cut off from the other hosts does not know of the new leader.
+		_ = c.refresh(ctx, nil, h) // the next try shows whether the answer has helped
 	default:
 		if failure.IsTransport(err) {
 			_ = c.refresh(ctx, nil, h)

@@ -6,7 +6,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// routes is where things are: an immutable picture, replaced by a newer one.
+// routes is the routing: the place of every shard. The routing is immutable, and replaced by a newer routing.
 type routes struct {
 	version uint64
 	meta    uint64 // id of the meta shard
@@ -17,11 +17,11 @@ type routes struct {
 // shardRoute is the hosts of one shard.
 type shardRoute struct {
 	id       uint64
-	leader   *Host // nil where it is not known
+	leader   *Host // nil if unknown
 	replicas []*Host
 }
 
-// noShard stands in slots for a slot that the routing says nothing of.
+// noShard stands in slots for a slot without a shard in the routing.
 const noShard = 1<<16 - 1
 
 var noRoutes = func() *routes {
@@ -32,7 +32,7 @@ var noRoutes = func() *routes {
 	return r
 }()
 
-// of returns the shard of a slot, nil where it is not known.
+// of returns the shard of a slot, nil if unknown.
 func (r *routes) of(slot uint16) *shardRoute {
 	i := r.slots[slot%protocol.Slots]
 	if int(i) >= len(r.shards) {
@@ -41,7 +41,7 @@ func (r *routes) of(slot uint16) *shardRoute {
 	return &r.shards[i]
 }
 
-// shard returns the shard of an id, nil where it is not known.
+// shard returns the shard of an id, nil if unknown.
 func (r *routes) shard(id uint64) *shardRoute {
 	for i := range r.shards {
 		if r.shards[i].id == id {
@@ -61,7 +61,7 @@ func (r *routes) withLeader(shard uint64, leader *Host) *routes {
 	return &next
 }
 
-// leaderOf returns the leader of a shard, nil where it is not known.
+// leaderOf returns the leader of a shard, nil if unknown.
 func (s *shardRoute) leaderOf() *Host {
 	if s == nil {
 		return nil
@@ -81,7 +81,7 @@ func (c *Cluster) DataShards() []uint64 {
 	return ids
 }
 
-// ShardAt returns the id of a slot's shard; ok is false where it is not known.
+// ShardAt returns the id of a slot's shard; ok is false if the shard is not known.
 func (c *Cluster) ShardAt(slot uint16) (id uint64, ok bool) {
 	if s := c.routes.Load().of(slot); s != nil {
 		return s.id, true

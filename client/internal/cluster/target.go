@@ -7,14 +7,14 @@ import (
 	"github.com/signalbox/signalbox/client/internal/conn"
 )
 
-// Target chooses the host for a request. tried is the host of the try before, nil before the first; it
-// returns nil where any host will do, or none is known.
+// Target chooses the host for a request. tried is the host of the try before, nil before the first try. A target
+// returns nil if any host will do, or no host is known.
 type Target func(r *routes, tried *Host) *Host
 
 // AnyHost lets every host answer.
 func AnyHost(*routes, *Host) *Host { return nil }
 
-// MetaLeader is for what changes nodes.
+// MetaLeader is for changes of nodes.
 func MetaLeader(r *routes, _ *Host) *Host { return r.shard(r.meta).leaderOf() }
 
 // DataLeader is some host that leads a data shard.
@@ -43,20 +43,20 @@ func ShardLeader(id uint64) Target {
 	return func(r *routes, _ *Host) *Host { return r.shard(id).leaderOf() }
 }
 
-// ReplicaAt is some host that holds a slot's shard, another one from try to try.
+// ReplicaAt is some host that holds a slot's shard, another host from try to try.
 func ReplicaAt(slot uint16) Target {
 	return func(r *routes, tried *Host) *Host { return r.of(slot).replicaFrom(rand.Uint32(), tried) }
 }
 
-// HomeOf is the host that holds a slot's shard and that the client keeps to for its reads, as long as it is reachable:
-// what it has read there it does not miss in its next read, and requests to one host share system calls. Each client
-// has a home of its own, so that many spread over all hosts.
+// HomeOf is the host of a slot's shard that the client reads from, as long as the host is reachable: the next read
+// does not miss what the read before has seen, and requests to one host share system calls. Each client has a home of
+// its own, so that the clients spread over all hosts.
 func (c *Cluster) HomeOf(slot uint16) Target {
 	return func(r *routes, tried *Host) *Host { return r.of(slot).replicaFrom(c.home, tried) }
 }
 
-// NearLeader is the leader of a slot's shard, which has what its clients changed a moment ago, and another
-// host that holds the shard where the leader did not answer.
+// NearLeader is the leader of a slot's shard, because the leader has the latest changes of the client, or another host
+// that holds the shard if the leader did not answer.
 func NearLeader(slot uint16) Target {
 	return func(r *routes, tried *Host) *Host { return r.of(slot).near(tried) }
 }
@@ -73,8 +73,8 @@ func (s *shardRoute) near(tried *Host) *Host {
 	return s.replicaFrom(rand.Uint32(), tried)
 }
 
-// replicaFrom is the first host in a ring that holds the shard, is another than the one that was tried, and was
-// reachable at the latest try, if there is any.
+// replicaFrom is the first host in a ring that holds the shard, was not tried, and was reachable at the latest try, if
+// any.
 func (s *shardRoute) replicaFrom(from uint32, tried *Host) *Host {
 	if s == nil || len(s.replicas) == 0 {
 		return nil
@@ -88,15 +88,15 @@ func (s *shardRoute) replicaFrom(from uint32, tried *Host) *Host {
 	return s.replicas[from%n]
 }
 
-// Host returns the target's host as far as it is known, nil where it is not.
+// Host returns the target's host, nil if the host is not known.
 func (c *Cluster) Host(t Target) *Host { return t(c.routes.Load(), nil) }
 
-// Connect returns a connection to the target's host, or to some host where the target has none.
+// Connect returns a connection to the target's host, or to some host if the target has none.
 func (c *Cluster) Connect(ctx context.Context, t Target, stripe int, tried *Host) (*conn.Conn, *Host, error) {
 	return c.ConnectIn(ctx, Leisure, t, stripe, tried)
 }
 
-// ConnectIn is Connect for who is in haste.
+// ConnectIn is Connect for a caller in haste.
 func (c *Cluster) ConnectIn(
 	ctx context.Context, haste Haste, t Target, stripe int, tried *Host,
 ) (*conn.Conn, *Host, error) {
@@ -108,7 +108,7 @@ func (c *Cluster) ConnectIn(
 	return to, h, err
 }
 
-// some is a random host, one that is connected if there is any.
+// some is a random host, with a connection if any host has a connection.
 func (c *Cluster) some(tried *Host) *Host {
 	var found, connected *Host
 	n, m := 0, 0

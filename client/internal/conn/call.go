@@ -9,7 +9,7 @@ import (
 
 // call is a request that has one answer.
 type call struct {
-	// read copies what is wanted out of an answer that is a success.
+	// read copies the wanted parts out of an answer that is a success.
 	read   func(a *protocol.Answer)
 	done   chan struct{} // holds one
 	result protocol.Result
@@ -38,7 +38,7 @@ func (c *call) Lost(_ *Conn, err error) {
 	c.done <- struct{}{}
 }
 
-// RoundTrip sends a request and waits for its answer. read gets an answer that is a success, on the goroutine that
+// RoundTrip sends a request and waits for the answer. read gets an answer that is a success, on the goroutine that
 // reads the connection. The error is a *failure.Transport, a *protocol.Error, or the cause of the context's end; with
 // the last, read is never called after RoundTrip has returned.
 func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read func(a *protocol.Answer)) error {
@@ -58,7 +58,7 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 	c.Do(work, r.done)
 	select {
 	case <-r.done:
-		// The goroutine that reads has finished with it, so it may be used again.
+		// The goroutine that reads has finished with the call, so the call may be used again.
 		err, result := r.err, r.result
 		r.read, r.err = nil, nil
 		pool.Put(r)
@@ -78,12 +78,13 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 // onBehalf is the key of an address in a context.
 type onBehalf struct{}
 
-// OnBehalf has hosts that can note it note that a gateway sends the requests of a context for a client at an address.
+// OnBehalf has hosts note, if they can, that a gateway sends the requests of a context for a client at an address.
 func OnBehalf(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, onBehalf{}, address[:min(len(address), protocol.MaxBehalfBytes)])
 }
 
-// introduce puts before the next request for whom it is, where the host can note that. The lock is held.
+// introduce puts an ON_BEHALF before the next request, with the address of the client that asks, if the host can note
+// the address. The lock is held.
 func (c *Conn) introduce(address string) {
 	if c.welcome.requests.Allows(protocol.KindOnBehalf) {
 		_, _ = c.post(unheard{}, &protocol.OnBehalf{RequestID: c.lastID + 2, Address: protocol.View(address)})

@@ -14,44 +14,46 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Handler gets what belongs to one request. It is called by the goroutine that reads the connection, with no lock of
-// the connection held: it must not block.
+// Handler gets the messages that belong to one request. The goroutine that reads the connection calls the handler,
+// with no lock of the connection held: the handler must not block.
 type Handler interface {
-	// Answered gets the answer to the request and every push with its id. It must copy what it keeps.
+	// Answered gets the answer to the request and every push with the id of the request. It must copy everything it
+	// keeps.
 	Answered(from *Conn, a *protocol.Answer)
-	// Lost says that the connection is down, with a *failure.Transport. Nothing comes after it.
+	// Lost says that the connection is down, with a *failure.Transport. No message follows.
 	Lost(from *Conn, err error)
 }
 
-// Session gets what a host pushes about a session, from the goroutine that reads the connection.
+// Session gets the pushes of a host about a session, from the goroutine that reads the connection.
 type Session interface {
-	// Detached: the session is no longer attached or bound over the connection, which is up.
+	// Detached: the session is no longer attached or bound over the connection, and the connection is up.
 	Detached(from *Conn, result *protocol.Result)
 	Ended(reason protocol.EndReason)
 	HoldingLost(push *protocol.HoldingLost)
-	// Inbox gets what is good for the call only.
+	// Inbox gets a push that is good for the call only.
 	Inbox(from *Conn, push *protocol.Inbox)
 	// ConnectionLost says that the connection is down, with a *failure.Transport.
 	ConnectionLost(from *Conn, err error)
 }
 
-// Owner made the connection, and gets what is about the host and not about a request or a session.
+// Owner made the connection, and gets the pushes about the host, which belong to no request and no session.
 type Owner interface {
-	// RoutingChanged gets what is good for the call only.
+	// RoutingChanged gets a push that is good for the call only.
 	RoutingChanged(from *Conn, push *protocol.RoutingChanged)
 	GoingAway(from *Conn, why error)
-	// TokenExpiring says after which time the host closes the connection, because the token of that name expires.
+	// TokenExpiring says after which time the host closes the connection, because the named token expires.
 	TokenExpiring(from *Conn, token string, left time.Duration)
-	// ConnectionLost says that the connection is down, before its requests and sessions hear of it.
+	// ConnectionLost says that the connection is down, before requests and sessions hear of the loss.
 	ConnectionLost(from *Conn, why error)
 }
 
-// Conn is one connection to a host, from its welcome to its end. It is never repaired; its owner makes another one.
+// Conn is one connection to a host, from its welcome to its end. A connection is never repaired; the owner makes
+// another.
 //
-// One goroutine reads it and one writes it. Requests are encoded by those who send them, into one buffer that is
-// written in one go, so that many requests share a system call. A request that is alone is written by its sender,
-// which saves the way over another goroutine, and its answer is read by the same (see readToken). Where the latest
-// answers came together it is left to the writer: those who got them are about to send too.
+// One goroutine reads and one goroutine writes. Senders encode their requests themselves, into one buffer that is
+// written in one go, so that many requests share a system call. The sender of a request that is alone writes the
+// request, which saves the way over another goroutine, and reads the answer too (see readToken). If the latest answers
+// came together, the request is left to the writer, because the callers with these answers are about to send too.
 type Conn struct {
 	dialer  *Dialer
 	owner   Owner
@@ -59,28 +61,29 @@ type Conn struct {
 	address string
 	conn    net.Conn
 	pinger  pinger
-	wake    chan struct{} // there is something to write; holds one
+	wake    chan struct{} // gets a token when there is something to write; holds one
 	down    chan struct{} // closed when the connection is down
-	// buffers: a small write does not wait for the host, if the host has read what was written before.
+	// buffers: a small write does not wait for the host, if the host has read all earlier writes.
 	buffers bool
 
-	// For the holder of the read token, which comes with the lock.
+	// For the holder of the read token. The token changes holders under the lock, so the fields need no lock of their
+	// own.
 	from    *frames
 	decoder *protocol.AnswerDecoder
 	brought int // how many messages the latest read has brought so far
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	encoder  *protocol.Encoder
-	out      *bytebufferpool.ByteBuffer // what is to be written next
-	spare    *bytebufferpool.ByteBuffer // nil while it is being written
+	out      *bytebufferpool.ByteBuffer // the next write
+	spare    *bytebufferpool.ByteBuffer // nil while a buffer is being written
 	lastID   uint64
 	handlers map[uint64]Handler
-	open     int           // requests that are not answered
+	open     int           // requests without an answer
 	together bool          // the latest answer did not come by itself: other callers are about to send too
-	held     []heldRequest // that the host would refuse, because too many are open
+	held     []heldRequest // the host would refuse them, because too many are open
 	sessions map[uint64]Session
 	unhook   func() bool // from the end of the client
-	err      error       // what brought the connection down
+	err      error       // why the connection is down
 	token    readToken
 }
 
@@ -93,12 +96,12 @@ type heldRequest struct {
 // Address returns the address that was dialled.
 func (c *Conn) Address() string { return c.address }
 
-// Owner returns what Run was called with.
+// Owner returns the owner that Run was called with.
 func (c *Conn) Owner() Owner { return c.owner }
 
-// Send sends a request. The handler gets what comes of it, unless Send fails: with a *failure.Transport if the
-// connection is down, with ErrUnsupported if the host does not know the request, with ErrBadRequest if the request is
-// too large for it.
+// Send sends a request. The handler gets the answer and the pushes, unless Send fails: with a *failure.Transport if
+// the connection is down, with ErrUnsupported if the host does not know the request, with ErrBadRequest if the request
+// is too large for the host.
 func (c *Conn) Send(h Handler, m protocol.RequestMessage) (id uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,15 +111,15 @@ func (c *Conn) Send(h Handler, m protocol.RequestMessage) (id uint64, err error)
 	return id, err
 }
 
-// Work is what SendAwaited leaves to the caller that waits for the answer.
+// Work is the work that SendAwaited leaves to the caller that waits for the answer.
 type Work struct{ write, read bool }
 
-// SendAwaited is Send for a caller that waits for the answer, and calls Do before it does.
+// SendAwaited is Send for a caller that waits for the answer, and calls Do before the wait.
 func (c *Conn) SendAwaited(h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
 	return c.sendAwaited("", h, m)
 }
 
-// sendAwaited is SendAwaited for a client at an address, where there is one.
+// sendAwaited is SendAwaited for a client at an address, or without an address.
 func (c *Conn) sendAwaited(address string, h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +129,7 @@ func (c *Conn) sendAwaited(address string, h Handler, m protocol.RequestMessage)
 	if id, err = c.post(h, m); err != nil {
 		return 0, Work{}, err
 	}
-	// Everything before was answered, so the host has read it.
+	// Every earlier request was answered, so the host has read all earlier writes.
 	if c.buffers && c.open == 1 && !c.together && len(c.held) == 0 && len(c.out.B) <= smallWrite {
 		c.token.alone = id
 		return id, Work{write: true, read: c.borrow()}, nil
@@ -135,7 +138,7 @@ func (c *Conn) sendAwaited(address string, h Handler, m protocol.RequestMessage)
 	return id, Work{}, nil
 }
 
-// Do does what SendAwaited left to the caller, with no lock held. There is something in the channel when the caller
+// Do does the work that SendAwaited left to the caller, with no lock held. The channel has a token when the caller
 // need not wait any more.
 func (c *Conn) Do(w Work, answered <-chan struct{}) {
 	if w.write {
@@ -177,8 +180,8 @@ func (c *Conn) post(h Handler, m protocol.RequestMessage) (id uint64, err error)
 	return id, nil
 }
 
-// room is how many requests may be open before one of a kind is held back. What keeps sessions alive goes ahead of
-// the rest.
+// room is how many requests may be open before a request of a kind is held back. Requests that keep sessions alive go
+// ahead of the rest.
 func (c *Conn) room(k protocol.Kind) int {
 	limit := int(min(c.welcome.limits.RequestsInFlight, math.MaxInt32))
 	switch k {
@@ -202,15 +205,15 @@ func (c *Conn) wakeWriter() {
 	}
 }
 
-// Forget lets what still comes for a request be dropped.
+// Forget lets further messages for a request be dropped.
 func (c *Conn) Forget(id uint64) {
 	c.mu.Lock()
 	delete(c.handlers, id)
 	c.mu.Unlock()
 }
 
-// StopWatch ends a watch that has no reader any more. A WATCH that is still held back is never sent: a WATCH_STOP,
-// which is not held back, would come before it and stop nothing.
+// StopWatch ends a watch that has no reader any more. A WATCH that is still held back is never sent: a WATCH_STOP is
+// not held back, so it would arrive before the WATCH and stop nothing.
 func (c *Conn) StopWatch(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,14 +227,14 @@ func (c *Conn) StopWatch(id uint64) {
 	}
 }
 
-// awaits reports whether something is still to come for a request.
+// awaits reports whether a message is still to come for a request.
 func (c *Conn) awaits(id uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.handlers[id] != nil
 }
 
-// AddSession lets pushes about a session reach it. It returns false where the connection is down.
+// AddSession lets pushes about a session reach the session. It returns false if the connection is down.
 func (c *Conn) AddSession(id uint64, s Session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,7 +254,7 @@ func (c *Conn) RemoveSession(id uint64, s Session) {
 	c.mu.Unlock()
 }
 
-// session returns the session of an id, nil where the connection does not have it.
+// session returns the session of an id, nil if the connection does not have the session.
 func (c *Conn) session(id uint64) Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,7 +271,7 @@ func (c *Conn) IsDown() bool {
 	}
 }
 
-// Fail brings the connection down and reports that to all that rely on it.
+// Fail brings the connection down and reports the loss to everything that relies on the connection.
 func (c *Conn) Fail(why error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -295,5 +298,5 @@ func (c *Conn) Fail(why error) {
 	}
 }
 
-// Discard closes a connection that does not run, whatever the closing says.
+// Discard closes a connection that does not run. An error of the closing does not matter.
 func (c *Conn) Discard() { _ = c.conn.Close() }

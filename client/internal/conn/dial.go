@@ -18,9 +18,9 @@ import (
 
 const (
 	helloID = 1
-	// openMax is how many requests of a connection may be unanswered where the host does not say.
+	// openMax is how many requests of a connection may be unanswered if the host does not say.
 	openMax = 1024
-	// smallWrite is what every connection's buffer has room for while nothing is in it.
+	// smallWrite is the size of a write for which every connection's empty buffer has room.
 	smallWrite = 2 << 10
 	// keptBuffer is the largest buffer that a connection keeps while it has no use for it.
 	keptBuffer = 64 << 10
@@ -45,8 +45,8 @@ type Config struct {
 // Dialer makes the connections of one client.
 type Dialer struct {
 	config Config
-	// calls are the client's own, because the channels in them may be those of a synctest bubble, which nothing
-	// outside may touch.
+	// calls belong to one client, because the channels in them may be channels of a synctest bubble, and nothing
+	// outside may touch the channels of a bubble.
 	calls sync.Pool
 }
 
@@ -57,8 +57,9 @@ func NewDialer(config Config) *Dialer {
 	return d
 }
 
-// Dial makes a connection to an address: the connection itself, TLS where it is wanted, HELLO and WELCOME. It does not
-// run yet: Run or Discard comes next. taken is called once the host has taken the connection itself.
+// Dial makes a connection to an address: the connection itself, TLS if the config has TLS, HELLO and WELCOME. The
+// connection does not run yet: Run or Discard comes next. taken is called once the host has taken the connection
+// itself.
 func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.config.Timeout,
 		fmt.Errorf("no connection within %v", d.config.Timeout))
@@ -68,14 +69,14 @@ func (d *Dialer) Dial(ctx context.Context, address string, taken func()) (*Conn,
 		return nil, causeOr(ctx, err)
 	}
 	taken()
-	// Whatever the handshake waits for, it ends with the context.
+	// Every step of the handshake ends with the context.
 	release := context.AfterFunc(ctx, func() { _ = bare.SetDeadline(time.Unix(1, 0)) })
 	c, err := d.greet(ctx, bare, address)
 	if !release() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		_ = bare.Close() // it is given up
+		_ = bare.Close() // the connection is given up
 		return nil, causeOr(ctx, err)
 	}
 	return c, nil
@@ -136,9 +137,9 @@ type Welcome struct {
 	Cluster string
 	// Generation counts how often the cluster was restored or recovered.
 	Generation uint64
-	// Since is for numbered requests; 0 where the cluster has no numbers yet.
+	// Since is for numbered requests; 0 if the cluster has no numbers yet.
 	Since uint64
-	// KnownAs is the name of the token or certificate that let the client in; empty of an anonymous one.
+	// KnownAs is the name of the token or certificate that let the client in; empty for an anonymous client.
 	KnownAs string
 
 	limits       protocol.Limits
@@ -188,7 +189,7 @@ func readWelcome(from *frames) (w Welcome, err error) {
 	return w, nil
 }
 
-// Run starts the goroutines of the connection. It returns false where the client has ended: then the caller calls Fail.
+// Run starts the goroutines of the connection. It returns false if the client has ended: then the caller calls Fail.
 func (c *Conn) Run(owner Owner) bool {
 	s := c.dialer.config.Scope
 	c.owner = owner
@@ -200,7 +201,7 @@ func (c *Conn) Run(owner Owner) bool {
 	return s.Go(c.write) && s.Go(c.read)
 }
 
-// tlsFor names the host that the certificate must be for, where the config does not.
+// tlsFor names the host that the certificate must be for, if the config does not.
 func tlsFor(config *tls.Config, address string) *tls.Config {
 	if config.ServerName != "" {
 		return config
@@ -213,7 +214,7 @@ func tlsFor(config *tls.Config, address string) *tls.Config {
 	return config
 }
 
-// Millis is what a host says in milliseconds. What does not fit is for ever, or nearly.
+// Millis converts the milliseconds of a host. A number that does not fit is for ever, or nearly.
 func Millis(n uint64) time.Duration {
 	const most = uint64(1<<63-1) / uint64(time.Millisecond)
 	return time.Duration(min(n, most)) * time.Millisecond

@@ -6,13 +6,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// frames cuts what a connection sends into frames.
+// frames cuts the bytes of a connection into frames.
 type frames struct {
 	from  io.Reader
 	limit int // the longest payload
 	buf   []byte
-	start int // of what has not been returned yet
-	end   int // of what has been read
+	start int // of the bytes that have not been returned yet
+	end   int // of the bytes that have been read
 }
 
 const readBuffer = 16 << 10
@@ -25,7 +25,7 @@ func newFrames(from io.Reader) *frames {
 	}
 }
 
-// empty says that next has to read.
+// empty reports whether next has to read.
 func (f *frames) empty() bool { return f.start == f.end }
 
 // next returns the payload of the next frame, which is good until the next call.

@@ -7,13 +7,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// write sends what is in the buffer whenever it is woken, until the connection is down.
+// write sends the content of the buffer after every wake-up, until the connection is down.
 func (c *Conn) write() {
 	for {
 		select {
 		case <-c.wake:
 			// Callers whose answers came together send their next requests together: let them, before one of the
-			// requests is written alone. Where no other goroutine is ready this costs next to nothing.
+			// requests is written alone. If no other goroutine is ready this costs next to nothing.
 			runtime.Gosched()
 			c.flush()
 		case <-c.down:
@@ -22,7 +22,7 @@ func (c *Conn) write() {
 	}
 }
 
-// flush writes all that is in the buffer, at once. Where another goroutine is writing it leaves that to the writer.
+// flush writes the whole buffer, at once. If another goroutine is writing, flush leaves the buffer to the writer.
 func (c *Conn) flush() {
 	c.mu.Lock()
 	full, next := c.out, c.spare
@@ -48,7 +48,7 @@ func (c *Conn) flush() {
 	}
 }
 
-// read hands on what the host sends, until the connection is down.
+// read hands on the messages of the host, until the connection is down.
 func (c *Conn) read() {
 	for {
 		if err := c.readNext(); err != nil {
@@ -60,12 +60,12 @@ func (c *Conn) read() {
 		}
 		if c.lend() {
 			if !c.awaitToken() {
-				return // a caller may have it still
+				return // a caller may still hold the token
 			}
 			continue
 		}
-		// Callers that were just answered go on before the connection is read again: what they send next may be
-		// answered by then, and is not waited for.
+		// Callers that were just answered go on before the connection is read again: by then their next requests may
+		// be answered, and are not waited for.
 		runtime.Gosched()
 	}
 }
@@ -115,7 +115,7 @@ func (c *Conn) deliver(a *protocol.Answer) {
 	}
 }
 
-// admit sends what was held back and fits now. The lock is held.
+// admit sends the requests that were held back and fit now. The lock is held.
 func (c *Conn) admit() {
 	for len(c.held) > 0 && c.open < c.room(0) {
 		c.out.B = append(c.out.B, c.held[0].frame...)
@@ -126,7 +126,7 @@ func (c *Conn) admit() {
 	}
 }
 
-// moreFollows reports whether the request id of a message stays in use after it.
+// moreFollows reports whether the request id of a message stays in use after the message.
 func moreFollows(a *protocol.Answer) bool {
 	switch a.Kind {
 	case protocol.KindAcquire.Answer():

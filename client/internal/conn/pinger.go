@@ -17,19 +17,19 @@ var errSilent = errors.New("the host did not answer a ping")
 // pinger keeps a connection, and all sessions that are attached over it, alive, and brings the connection down when an
 // answer is too long in coming.
 //
-// There is one ping for all sessions, every third of the smallest of their timeouts. A ping that is answered renews
-// the leases from the moment at which it was sent. The fields are guarded by the connection's lock, but for vouched.
+// A ping serves all sessions, and pings go out every third of the smallest timeout. An answered ping renews the leases
+// from the moment at which the ping was sent. The connection's lock guards the fields, except for vouched.
 type pinger struct {
 	conn    *Conn
 	vouched atomic.Int64 // the scope.Instant at which the latest answered ping was sent
 
-	idle     time.Duration // the interval where no session asks for a shorter one
+	idle     time.Duration // the interval if no session asks for a shorter one
 	timeouts map[time.Duration]int
 	smallest time.Duration // of the timeouts; 0 for none
-	pace     time.Duration // from ping to ping at the most, where it is asked for; 0 for none
+	pace     time.Duration // from ping to ping at the most, if it is asked for; 0 for none
 	timer    *time.Timer
-	sent     scope.Instant // when the latest ping was sent, or HELLO, which counts for one
-	waiting  bool          // for its answer
+	sent     scope.Instant // when the latest ping was sent, or HELLO, which counts as a ping
+	waiting  bool          // for the answer
 	stopped  bool
 }
 
@@ -61,7 +61,7 @@ func (p *pinger) stop() {
 // LastVouched is the moment at which the latest answered ping was sent.
 func (c *Conn) LastVouched() scope.Instant { return scope.Instant(c.pinger.vouched.Load()) }
 
-// AddTimeout makes pings frequent enough for a session of that timeout.
+// AddTimeout makes pings frequent enough for a session with the timeout.
 func (c *Conn) AddTimeout(timeout time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +73,8 @@ func (c *Conn) AddTimeout(timeout time.Duration) {
 	}
 }
 
-// PingEvery makes pings that frequent, whatever the timeouts ask for. It leaves as it is how long the host may take to
-// answer one.
+// PingEvery makes pings as frequent as the pace, whatever the timeouts ask for. The time that the host may take to
+// answer a ping stays as it is.
 func (c *Conn) PingEvery(pace time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *Conn) RemoveTimeout(timeout time.Duration) {
 	}
 }
 
-// interval is the time from ping to ping where no pace is asked for. The connection's lock is held, here and below.
+// interval is the time from ping to ping without a pace. The connection's lock is held, here and below.
 func (p *pinger) interval() time.Duration {
 	if p.smallest > 0 && p.smallest/3 < p.idle {
 		return max(p.smallest/3, time.Millisecond)
@@ -109,8 +109,8 @@ func (p *pinger) interval() time.Duration {
 	return p.idle
 }
 
-// due is when there is something to do next. An answer may take three quarters of the interval: a third of a timeout
-// and a quarter of it leave enough of a lease to attach elsewhere.
+// due is when there is something to do next. An answer may take three quarters of the interval: a third and a quarter
+// of a timeout leave enough of a lease to attach elsewhere.
 func (p *pinger) due() scope.Instant {
 	if p.waiting {
 		return p.sent.Add(p.interval() * 3 / 4)
@@ -127,7 +127,7 @@ func (p *pinger) arm() {
 	}
 }
 
-// ping sends a ping, or brings the connection down over one that was not answered, if the time for that has come.
+// ping sends a ping when the next ping is due, or brings the connection down when the answer to the latest is overdue.
 func (p *pinger) ping() {
 	c := p.conn
 	c.mu.Lock()
@@ -155,7 +155,7 @@ type pong struct {
 // Answered implements Handler.
 func (po *pong) Answered(from *Conn, a *protocol.Answer) {
 	if a.Result.Status != protocol.StatusSuccess {
-		return // it vouches for no session; if that does not change, the connection is brought down
+		return // the ping vouches for no session; if all pings fail so, the connection is brought down
 	}
 	p := po.pinger
 	p.vouched.Store(int64(po.sent))

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// readToken says who reads a connection. It is guarded by the lock of the connection, but for the ticker.
+// readToken is the right to read a connection. The lock of the connection guards the token, except for the ticker.
 //
-// The connection's own goroutine, the reader, holds it as long as anything is awaited. When the answer to the only
-// request is there it lends the token: a caller whose request is alone again reads its answer by itself, as a program
-// with a bare connection would. Waking one goroutine from another costs about as much as the whole way to a host of the
-// same machine and back.
+// The connection's own goroutine, the reader, holds the token as long as anything is awaited. After the answer to the
+// only request the reader lends the token: a caller whose next request is alone again reads the answer by itself, as a
+// program with a bare connection would. Waking one goroutine from another costs about as much as the whole way to a
+// host of the same machine and back.
 //
-// A caller that reads does not see the end of its context, and while no goroutine holds the token what a host pushes
-// lies unread. So neither lasts: the reader checks the token every lendTime, takes it if no caller has used it since,
-// and has a caller that has waited as long give it back.
+// A caller that reads does not see the end of its context, and pushes lie unread while no goroutine holds the token.
+// So neither state lasts: the reader checks the token every lendTime, takes the token if no caller has used it since,
+// and recalls the token from a caller that has waited as long.
 type readToken struct {
 	holder        tokenHolder
-	alone         uint64        // the latest request that was alone when it was sent
-	answeredAlone bool          // the latest answer was to that
+	alone         uint64        // the latest request that was alone when sent
+	answeredAlone bool          // the latest answer was to alone
 	lent          uint64        // how often a caller has got the token
 	checked       uint64        // lent when the reader checked the token
-	recalled      bool          // a caller is to give it back
+	recalled      bool          // a caller is to give the token back
 	returned      chan struct{} // the reader has its token again; holds one
 	ticker        *time.Ticker  // of the reader, while the token is lent
 }
@@ -32,11 +32,11 @@ type tokenHolder uint8
 const (
 	reader   tokenHolder = iota // the reader reads, or is about to
 	noHolder                    // the next caller whose request is alone will get the token
-	caller                      // a caller reads, until it has its answer
+	caller                      // a caller reads, until its answer is there
 )
 
-// lendTime is how often the reader checks a token that it has lent. Twice that is the longest time for which the end
-// of a caller's context, or a push that no caller waits for, may go unnoticed.
+// lendTime is how often the reader checks a token that is lent. Twice the time is the longest for which the end of a
+// caller's context, or a push that no caller waits for, may go unnoticed.
 const lendTime = 2 * time.Millisecond
 
 func newReadToken() readToken {
@@ -45,8 +45,8 @@ func newReadToken() readToken {
 	return t
 }
 
-// readFor reads for a caller that holds the token, until there is something in its channel, or the reader wants the
-// token back.
+// readFor reads for a caller that holds the token, until the caller's channel has a token, or the reader wants the
+// read token back.
 func (c *Conn) readFor(answered <-chan struct{}) {
 	for len(answered) == 0 {
 		if err := c.readNext(); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -60,7 +60,7 @@ func (c *Conn) readFor(answered <-chan struct{}) {
 	defer c.mu.Unlock()
 	if c.token.recalled {
 		c.token.recalled = false
-		_ = c.conn.SetReadDeadline(time.Time{}) // of a connection that is closed it does not matter
+		_ = c.conn.SetReadDeadline(time.Time{}) // after a close the deadline does not matter
 	} else if c.idle() {
 		c.token.holder = noHolder
 		return
@@ -105,7 +105,7 @@ func (c *Conn) recall() {
 	}
 }
 
-// awaitToken waits until the reader has its token again. It returns false where the connection is down.
+// awaitToken waits until the reader has its token again. It returns false if the connection is down.
 func (c *Conn) awaitToken() bool {
 	t := &c.token
 	t.ticker.Reset(lendTime)
@@ -125,7 +125,7 @@ func (c *Conn) awaitToken() bool {
 			return true
 		} else if unused && t.holder == caller && !t.recalled {
 			t.recalled = true
-			_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // a connection that is closed cannot be read either
+			_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // a closed connection cannot be read either
 		}
 		t.checked = t.lent
 		c.mu.Unlock()

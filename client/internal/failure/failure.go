@@ -9,14 +9,14 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Error names what was tried, and on what.
+// Error names the operation that was tried, and the subject of the operation.
 type Error struct {
 	pkg, operation, subject string
 	cause                   error
 }
 
-// Of names a package, an operation and its subject, which may be empty, in front of an error. What a recipe calls has
-// often said the same already; it is not said twice. Nil stays nil.
+// Of puts a package, an operation and its subject, which may be empty, in front of an error. If the error of a package
+// below names the operation and the subject already, they are not repeated. Nil stays nil.
 func Of(pkg, operation, subject string, cause error) error {
 	if cause == nil {
 		return nil
@@ -27,7 +27,7 @@ func Of(pkg, operation, subject string, cause error) error {
 	return &Error{pkg: pkg, operation: operation, subject: subject, cause: cause}
 }
 
-// Error says it in one line.
+// Error returns the error in one line.
 func (e *Error) Error() string {
 	text := e.pkg + ": " + e.operation
 	if e.subject != "" {
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// What the client says by itself. Package client exports these errors and says what each means.
+// Errors that the client itself reports. Package client exports these errors and says what each means.
 var (
 	ErrNodeNotFound = errors.New("there is no such node")
 	ErrNotAcquired  = errors.New("not acquired in time")
@@ -51,8 +51,8 @@ var (
 	ErrNotLetIn     = errors.New("hosts do not let the client in")
 )
 
-// Transport is a connection that could not be made, or that was lost. What was under way over it has an unknown
-// outcome.
+// Transport is a connection that could not be made, or that was lost. Requests that were under way over the connection
+// have an unknown outcome.
 type Transport struct {
 	Address string
 	Err     error
@@ -64,10 +64,10 @@ func (t *Transport) Error() string { return "host " + t.Address + ": " + t.Err.E
 // Unwrap returns the cause.
 func (t *Transport) Unwrap() error { return t.Err }
 
-// Is makes a lost connection one of the ways in which a cluster is not available.
+// Is makes a lost connection an ErrUnavailable: the cluster could not be asked.
 func (t *Transport) Is(target error) bool { return target == protocol.ErrUnavailable }
 
-// Entry is why a host lets no connection of the client in, whatever it would ask for.
+// Entry is why a host lets no connection of the client in, whatever requests would follow.
 type Entry struct {
 	Address string
 	Err     error
@@ -79,7 +79,7 @@ func (e *Entry) Error() string { return "host " + e.Address + ": " + e.Err.Error
 // Unwrap returns the cause.
 func (e *Entry) Unwrap() error { return e.Err }
 
-// Is reports whether the host does not know the client, which differs from a known one that may not do something.
+// Is reports whether the host does not know the client. A known client without some right is another case.
 func (e *Entry) Is(target error) bool {
 	return target == ErrNotLetIn && Status(e.Err) == protocol.StatusUnauthorized
 }
@@ -87,13 +87,13 @@ func (e *Entry) Is(target error) bool {
 // IsTransport reports whether a request may be sent again over another connection because of the error.
 func IsTransport(err error) bool {
 	if err == nil {
-		return false // at once: what errors.As is given is allocated
+		return false // at once, because errors.As allocates
 	}
 	var t *Transport
 	return errors.As(err, &t)
 }
 
-// answer returns the host's answer that an error carries, nil where it carries none.
+// answer returns the host's answer in an error, nil if the error has no answer.
 func answer(err error) *protocol.Error {
 	var e *protocol.Error
 	if errors.As(err, &e) {
@@ -102,7 +102,7 @@ func answer(err error) *protocol.Error {
 	return nil
 }
 
-// Status returns the status that an error carries: that of success where it is no host's answer.
+// Status returns the status in an error: the status of success if the error is no host's answer.
 func Status(err error) protocol.Status {
 	if err == nil {
 		return protocol.StatusSuccess
@@ -113,7 +113,8 @@ func Status(err error) protocol.Status {
 	return protocol.StatusSuccess
 }
 
-// Refusal returns the status of a host's answer, and that of success for a lost connection, whatever its cause carries.
+// Refusal returns the status of a host's answer, and the status of success for a lost connection, whatever the cause
+// of the loss.
 func Refusal(err error) protocol.Status {
 	if IsTransport(err) {
 		return protocol.StatusSuccess
@@ -129,7 +130,7 @@ func Wait(err error) time.Duration {
 	return 0
 }
 
-// Since returns what a host said for numbered requests, 0 where it did not.
+// Since returns the number that a host gave for numbered requests, 0 for no number.
 func Since(err error) uint64 {
 	if err == nil {
 		return 0
@@ -140,7 +141,7 @@ func Since(err error) uint64 {
 	return 0
 }
 
-// MovedTo returns where a host said to go instead.
+// MovedTo returns the host to go to instead, as a host has said.
 func MovedTo(err error) *protocol.Moved {
 	if e := answer(err); e != nil {
 		return &e.Moved
@@ -148,7 +149,7 @@ func MovedTo(err error) *protocol.Moved {
 	return &protocol.Moved{}
 }
 
-// Message returns what a host said for people.
+// Message returns the message of a host for people.
 func Message(err error) string {
 	if e := answer(err); e != nil {
 		return e.Message
@@ -156,7 +157,7 @@ func Message(err error) string {
 	return ""
 }
 
-// BadRequest is a refusal of the client's own.
+// BadRequest is a refusal by the client itself.
 func BadRequest(message string) error {
 	return &protocol.Error{Status: protocol.StatusBadRequest, Message: message}
 }
@@ -187,7 +188,7 @@ func Overtaken(err error) error {
 	return err
 }
 
-// Lost is the cause with which a lease ends that others ended.
+// Lost is the cause of the end of a lease that was not ended by its own session.
 func Lost(reason protocol.AbortReason) error {
 	if reason == protocol.AbortDeleted {
 		return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeleted)

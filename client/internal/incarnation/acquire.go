@@ -19,9 +19,9 @@ type Request struct {
 	Count     uint64
 	Data      []byte
 	Ephemeral bool
-	// Timeout bounds the waiting in the queue where it is not Forever; with 0 the acquire does not wait.
+	// Timeout bounds the waiting in the queue unless it is Forever; with 0 the acquire does not wait.
 	Timeout time.Duration
-	// NamedLimit is that which the caller expects; 0 for none.
+	// NamedLimit is the limit that the caller expects; 0 for none.
 	NamedLimit uint64
 	// OnQueued is called with the order id of an acquire that waits; nil for no call.
 	OnQueued func(order uint64)
@@ -30,7 +30,7 @@ type Request struct {
 // Forever is the Timeout of an acquire that waits for as long as its session lasts.
 const Forever = time.Duration(math.MinInt64)
 
-// millis is the timeout as the host counts it: a fraction of a millisecond is a whole one.
+// millis is the timeout as the host counts it: a fraction of a millisecond counts as a whole millisecond.
 func (r *Request) millis() uint64 {
 	if r.Timeout == Forever {
 		return protocol.Forever
@@ -38,10 +38,10 @@ func (r *Request) millis() uint64 {
 	return uint64((r.Timeout + time.Millisecond - 1) / time.Millisecond)
 }
 
-// Acquire acquires a semaphore. The lease is nil where it was not granted; the error is then nil, or says more.
+// Acquire acquires a semaphore. The lease is nil if the acquire was not granted; the error is then nil, or says more.
 func (in *Incarnation) Acquire(ctx context.Context, name string, r *Request) (*Lease, error) {
 	if r.Timeout > 0 {
-		// The host counts the timeout, if it can be reached, and does not begin anew.
+		// The host counts the timeout, if the host can be reached, and does not begin anew.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, r.Timeout+queueSlack, failure.ErrNotAcquired)
 		defer cancel()
@@ -91,7 +91,7 @@ func (m *mutation) useAcquire(count uint64, data []byte, ephemeral bool, timeout
 	a.Count, a.Data, a.Ephemeral, a.TimeoutMillis = count, data, ephemeral, timeoutMillis
 }
 
-// outcome is what an acquire returns once it is known. The lock is held.
+// outcome is the result of an acquire, once the result is known. The lock is held.
 func (in *Incarnation) outcome(m *mutation) (*Lease, error) {
 	switch {
 	case m.phase == ended && errors.Is(m.err, failure.ErrNotAcquired):
@@ -108,7 +108,7 @@ func (in *Incarnation) outcome(m *mutation) (*Lease, error) {
 	return m.lease, nil
 }
 
-// wait waits for the outcome of an acquire that is queued, and sends it again where its host does not report it.
+// wait waits for the outcome of a queued acquire, and sends the acquire again if the host will not report the outcome.
 func (in *Incarnation) wait(ctx context.Context, m *mutation) error {
 	for {
 		switch m.at() {
@@ -131,7 +131,7 @@ func (in *Incarnation) wait(ctx context.Context, m *mutation) error {
 	}
 }
 
-// sendWaiting sends an acquire that waits again, under its number, so that its outcome is reported.
+// sendWaiting sends a waiting acquire again, under its number, so that a host reports the outcome.
 func (in *Incarnation) sendWaiting(ctx context.Context, m *mutation) error {
 	q, err := in.begin(ctx, m.queue.name)
 	if err != nil {
@@ -153,7 +153,7 @@ func (in *Incarnation) acquireAnswered(m *mutation, a *protocol.AcquireAnswer) {
 	q := m.queue
 	m.limit = a.SemaphoreLimit
 	if old := q.waiting; old != nil && old != m {
-		// Whatever the newer acquire got, the older one has no place in the host's queue any more.
+		// Whatever the newer acquire got, the older acquire has no place in the host's queue any more.
 		in.endAcquire(old, failure.Aborted(protocol.AbortReplaced))
 	}
 	switch a.Outcome {
@@ -165,14 +165,15 @@ func (in *Incarnation) acquireAnswered(m *mutation, a *protocol.AcquireAnswer) {
 	default:
 		err := failure.ErrNotAcquired
 		if m.waited && m.acquire.TimeoutMillis == protocol.Forever {
-			// It cannot have timed out, so it was overtaken while the client was not connected.
+			// An acquire without a timeout cannot have timed out, so it was overtaken while the client was not
+			// connected.
 			err = failure.Aborted(protocol.AbortUnknown)
 		}
 		in.endAcquire(m, err)
 	}
 }
 
-// grant makes an acquire that waited an owner.
+// grant makes a waiting acquire an owner.
 func (in *Incarnation) grant(m *mutation, order uint64) {
 	if m.phase == queued || m.phase == unobserved {
 		in.own(m, order)
@@ -180,7 +181,7 @@ func (in *Incarnation) grant(m *mutation, order uint64) {
 	}
 }
 
-// own makes the lease of an acquire that owns, or changes the one that is there.
+// own makes the lease of an acquire that owns, or changes the existing lease.
 func (in *Incarnation) own(m *mutation, order uint64) {
 	q := m.queue
 	if q.waiting == m {
@@ -219,7 +220,7 @@ func (in *Incarnation) endAcquire(m *mutation, err error) {
 	m.wakeUp()
 }
 
-// unobserve notes that the outcome of an acquire that waits will not be reported any more.
+// unobserve notes that the outcome of a waiting acquire will not be reported any more.
 func (in *Incarnation) unobserve(m *mutation) {
 	if m.phase == queued {
 		m.conn.Forget(m.id)

@@ -18,15 +18,15 @@ var (
 	errSlow = errors.New("the host is slow to answer")
 )
 
-// ErrGone is what a session is detached by whose connection was lost before it was used.
+// ErrGone is why a session is detached if the connection was lost before the session was used.
 var ErrGone = errGone
 
-// tryTimeout bounds one try to attach or to bind, so that a host that does not answer leaves time for others.
+// tryTimeout bounds one try to attach or to bind, so that a host that does not answer leaves time for other hosts.
 func (in *Incarnation) tryTimeout() time.Duration { return max(in.timeout/8, minTryTimeout) }
 
-// haste is how urgently a session that is detached needs a connection. What is left of its lease holds many tries, so
-// that it is attached again though hosts can be reached shortly before its end only. Nothing waits longer than until
-// there is a connection.
+// haste is how urgently a detached session needs a connection. The rest of the lease holds many tries, so that the
+// session is attached again even if hosts can be reached only shortly before the end of the lease. No pause lasts
+// longer than until there is a connection.
 func (in *Incarnation) haste() cluster.Haste {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -77,8 +77,8 @@ func (in *Incarnation) attachUntilDone() {
 	}
 }
 
-// pauseAfter waits before the next try of what the session needs. It returns false where there is none, because the
-// session or the client has ended.
+// pauseAfter waits before the next try of an action that the session needs. It returns false if no try may follow,
+// because the session or the client has ended.
 func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h *cluster.Host) bool {
 	ctx, cancel := in.ctx, context.CancelFunc(func() {})
 	if r.Patience > 0 {
@@ -90,13 +90,13 @@ func (in *Incarnation) pauseAfter(r *retry.Retries, err error, to *conn.Conn, h 
 		return false
 	}
 	if failure.Status(err).Retry() == protocol.RetryNever {
-		// What a host refuses now it may allow before the session ends: a token can come back.
+		// The host may allow later what it refuses now, before the session ends: a token can come back.
 		err = &failure.Transport{Address: addressOf(h), Err: err}
 	}
 	return r.Again(in.ctx, in.group.scope.Context(), err) == nil
 }
 
-// slowly is the error of a try that a host did not answer in time.
+// slowly converts the error of a try that a host did not answer in time.
 func slowly(err error, h *cluster.Host) error {
 	if errors.Is(err, errSlow) {
 		return &failure.Transport{Address: addressOf(h), Err: errSlow}
@@ -111,7 +111,7 @@ func addressOf(h *cluster.Host) string {
 	return h.Address()
 }
 
-// attach attaches the session over a connection to the leader of its home shard.
+// attach attaches the session over a connection to the leader of the session's home shard.
 func (in *Incarnation) attach(
 	ctx context.Context, haste cluster.Haste, tried *cluster.Host,
 ) (*conn.Conn, *cluster.Host, error) {
@@ -145,8 +145,8 @@ func attachFailure(err error) (reason Reason, final bool) {
 	return Unknown, false
 }
 
-// binding is what allows a session to act over a connection that it is not attached over. Many that need it at the
-// same time share one SESSION_BIND.
+// binding lets a session act over a connection other than its home. Goroutines that need the connection together share
+// one SESSION_BIND.
 type binding struct {
 	done chan struct{}
 	err  error
@@ -163,8 +163,8 @@ func (in *Incarnation) connTo(
 	return to, h, in.bind(ctx, to)
 }
 
-// bind makes sure that the session may act over a connection. While the session is detached it binds to nothing new: a
-// host that serves it proves nothing about its lease, and the attach comes first.
+// bind makes sure that the session may act over a connection. While the session is detached it binds to no new
+// connection: a host that serves the session proves nothing about the lease, and the attach comes first.
 func (in *Incarnation) bind(ctx context.Context, to *conn.Conn) error {
 	in.mu.Lock()
 	for in.cause == nil && in.home == nil && in.bound[to] == nil {
@@ -222,7 +222,7 @@ func (in *Incarnation) bind(ctx context.Context, to *conn.Conn) error {
 	}
 }
 
-// askToBind asks the host. A binding that fails is forgotten, so that the next that needs it tries again.
+// askToBind asks the host. A failed binding is forgotten, so that the next caller tries again.
 func (in *Incarnation) askToBind(to *conn.Conn, b *binding) {
 	ctx, cancel := context.WithTimeoutCause(in.ctx, in.tryTimeout(), errSlow)
 	defer cancel()

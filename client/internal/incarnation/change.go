@@ -16,7 +16,7 @@ func (in *Incarnation) Create(ctx context.Context, name string, limit uint64, da
 	})
 }
 
-// Update replaces the data of a semaphore. An order id or a revision that is not 0 guards it.
+// Update replaces the data of a semaphore. An order id or a revision other than 0 guards the update.
 func (in *Incarnation) Update(ctx context.Context, name string, data []byte, order, revision uint64) error {
 	return in.change(ctx, name, func(m *mutation) {
 		u := &protocol.SemaphoreUpdate{
@@ -27,7 +27,7 @@ func (in *Incarnation) Update(ctx context.Context, name string, data []byte, ord
 	})
 }
 
-// Resize gives a semaphore another limit. A revision that is not 0 guards it.
+// Resize gives a semaphore a new limit. A revision other than 0 guards the change.
 func (in *Incarnation) Resize(ctx context.Context, name string, limit, revision uint64) error {
 	return in.change(ctx, name, func(m *mutation) {
 		r := &protocol.SemaphoreResize{
@@ -37,7 +37,7 @@ func (in *Incarnation) Resize(ctx context.Context, name string, limit, revision 
 	})
 }
 
-// Delete deletes a semaphore, with force though it is in use.
+// Delete deletes a semaphore, with force even a semaphore in use.
 func (in *Incarnation) Delete(ctx context.Context, name string, force bool) error {
 	return in.change(ctx, name, func(m *mutation) {
 		d := &protocol.SemaphoreDelete{NodeID: in.nodeID, Name: protocol.View(m.queue.name), Force: force}
@@ -45,9 +45,9 @@ func (in *Incarnation) Delete(ctx context.Context, name string, force bool) erro
 	})
 }
 
-// Mutate carries a change of an object of any kind out, once. numbers are those within the message. read copies what is
-// wanted out of the answer of a success, on the goroutine that reads the connection; it is not called after Mutate has
-// returned.
+// Mutate carries out a change of an object of any kind, once. numbers are the numbers within the message. read copies
+// the wanted parts out of the answer of a success, on the goroutine that reads the connection; read is not called
+// after Mutate has returned.
 func (in *Incarnation) Mutate(
 	ctx context.Context, name string, message protocol.RequestMessage, numbers *protocol.Mutation,
 	read func(a *protocol.Answer),
@@ -55,8 +55,8 @@ func (in *Incarnation) Mutate(
 	return in.change(ctx, name, func(m *mutation) { m.message, m.numbers, m.read = message, numbers, read })
 }
 
-// MutateBeside is Mutate for a change that may be under way beside others of the same object, in any order. Where it is
-// impatient a host that is overloaded has refused it.
+// MutateBeside is Mutate for a change that may be under way beside other changes of the object, in any order. An
+// impatient change is refused by a host that is overloaded, and is not sent again.
 func (in *Incarnation) MutateBeside(
 	ctx context.Context, name string, message protocol.RequestMessage, numbers *protocol.Mutation,
 	read func(a *protocol.Answer), impatient bool,
@@ -66,7 +66,7 @@ func (in *Incarnation) MutateBeside(
 	})
 }
 
-// change sends a mutation that needs no undoing: where it is given up, it has taken effect or not.
+// change sends a mutation that needs no undoing: a change that is given up has taken effect or not.
 func (in *Incarnation) change(ctx context.Context, name string, use func(m *mutation)) error {
 	q, err := in.begin(ctx, name)
 	if err != nil {
@@ -96,7 +96,7 @@ func (in *Incarnation) changeIn(ctx context.Context, q *keyQueue, use func(m *mu
 	return err
 }
 
-// finishAnswered is finish, once what was sent is answered, or can be no more.
+// finishAnswered is finish, as soon as the mutation is answered, or cannot be answered any more.
 func (in *Incarnation) finishAnswered(m *mutation) {
 	m.awaitAnswer()
 	in.mu.Lock()

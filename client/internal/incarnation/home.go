@@ -8,8 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// attachedOver makes a connection the home, once the answer to an attach that was sent at a moment is there. It
-// runs on the goroutine that reads the connection.
+// attachedOver makes a connection the home, once the attach is answered; sentAt is when the attach was sent. It runs
+// on the goroutine that reads the connection.
 func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt scope.Instant, lease *protocol.Lease) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -33,7 +33,8 @@ func (in *Incarnation) attachedOver(to *conn.Conn, sequence uint64, sentAt scope
 	in.owner.Attached(in)
 }
 
-// removeHome detaches the session from its home, and keeps what the home's pings have brought it. The lock is held.
+// removeHome detaches the session from its home, and keeps the time for which the home's pings have vouched. The lock
+// is held.
 func (in *Incarnation) removeHome() {
 	in.sent = in.base()
 	if in.timeout > 0 {
@@ -61,7 +62,7 @@ func (in *Incarnation) Detached(from *conn.Conn, result *protocol.Result) {
 	case result.Status == protocol.StatusTimeout:
 		if in.alive() {
 			in.end(Expired, result.Message)
-			in.stopAfterTimeout() // the host's word is that its end is under way, not that it will come
+			in.stopAfterTimeout() // the host says that the end is under way, not that the end will come
 		}
 		return
 	}
@@ -72,8 +73,8 @@ func (in *Incarnation) Detached(from *conn.Conn, result *protocol.Result) {
 	in.removeConn(from, result.Err())
 }
 
-// removeConn detaches the session from a connection: what waits there has to be asked for again, elsewhere. The lock
-// is held.
+// removeConn detaches the session from a connection: acquires that wait there have to be sent again over the next
+// connection. The lock is held.
 func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 	if in.cause != nil {
 		return
@@ -107,8 +108,8 @@ func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 	}
 }
 
-// unknownAt handles a host that does not know the session over a connection. It returns false where that has
-// happened too often.
+// unknownAt handles a host that does not know the session over a connection. It returns false if a host has said so
+// too often.
 func (in *Incarnation) unknownAt(from *conn.Conn, r *retry.Retries) bool {
 	if !r.Unknown() {
 		return false
@@ -143,12 +144,12 @@ func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if p.Reason == protocol.AbortNodeDropped && p.NodeID == in.nodeID {
-		in.end(NodeDropped, "") // its home will say so too
+		in.end(NodeDropped, "") // the home will say so too
 		return
 	}
 	q := in.queues[string(p.Name)]
 	if q == nil || p.NodeID != in.nodeID || !p.ObjectKind.IsSemaphore() {
-		return // what the session is to other objects is no lease: their packages watch them
+		return // a part in another object is no lease: the package of the kind watches the object
 	}
 	cause := failure.Lost(p.Reason)
 	if q.lease != nil && q.lease.order == p.OrderID {

@@ -12,33 +12,33 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// InboxReader gets what comes into the inbox of a member. Its methods are called by goroutines that read connections,
-// with no lock held: they must not block.
+// InboxReader gets the items of a member's inbox. The methods are called by goroutines that read connections, with no
+// lock held: they must not block.
 type InboxReader interface {
-	// Received returns the last seq that it has.
+	// Received returns the last seq that the reader has.
 	Received() uint64
-	// Take gets items, which are good for the call only. Those of before may be among them.
+	// Take gets items, which are good for the call only. Items of earlier calls may be among them.
 	Take(items *protocol.Items)
-	// Removed is called once, when a host says that the member is none any more.
+	// Removed is called once, when a host says that the member is a member no more.
 	Removed(why error)
 }
 
-// Inbox is that of one member of a process, which the session is. It is opened at the leader of the process's shard,
-// and again wherever that ends. While it is open it has no goroutine.
+// Inbox is the inbox of one member of a process; the session is the member. The inbox is opened at the leader of the
+// process's shard, and opened again whenever the opening has ended. An open inbox has no goroutine.
 type Inbox struct {
 	in     *Incarnation
 	name   string
 	reader InboxReader
 
 	// Guarded by the lock of the incarnation.
-	member  uint64     // 0 until it is opened
-	conn    *conn.Conn // over which it is open, or being opened; nil for none
-	opening bool       // a goroutine opens it
+	member  uint64     // 0 until the first Open
+	conn    *conn.Conn // of the opening, done or under way; nil for none
+	opening bool       // a goroutine opens the inbox
 	opened  scope.Instant
 	short   int // openings in a row that did not last
 }
 
-// AddInbox makes the inbox of a name. It returns nil where there is one: a session is one member of a process.
+// AddInbox makes the inbox of a name. It returns nil if the name has an inbox: a session is one member of a process.
 func (in *Incarnation) AddInbox(name string, reader InboxReader) *Inbox {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -61,14 +61,14 @@ func (i *Inbox) Open(member uint64) {
 	i.reopen()
 }
 
-// Close ends the inbox. What is on its way may reach the reader yet.
+// Close ends the inbox. Items on their way may still reach the reader.
 func (i *Inbox) Close() {
 	i.in.mu.Lock()
 	defer i.in.mu.Unlock()
 	i.remove()
 }
 
-// remove is Close with the lock held, here and below. It returns false where that has happened before.
+// remove is Close with the lock held, here and below. It returns false if the inbox was removed before.
 func (i *Inbox) remove() bool {
 	if i.in.inboxes[i.name] != i {
 		return false
@@ -126,7 +126,7 @@ func (i *Inbox) openUntilDone() {
 	}
 }
 
-// sleep waits for a time. It returns false where the incarnation has ended.
+// sleep waits for a time. It returns false if the incarnation has ended.
 func (in *Incarnation) sleep(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -189,7 +189,7 @@ func (in *Incarnation) Inbox(from *conn.Conn, p *protocol.Inbox) {
 	}
 }
 
-// removed ends the inbox of a member that is none any more.
+// removed ends the inbox of a member that is a member no more.
 func (i *Inbox) removed(why error) {
 	i.in.mu.Lock()
 	was := i.remove()

@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// minMargin is the least time that a client gives up before its session may end.
+	// minMargin is the least time by which a client gives up a session before the session may end.
 	minMargin = 10 * time.Millisecond
 	// minTryTimeout is the least time that a host gets to answer one try to attach.
 	minTryTimeout = 50 * time.Millisecond
 )
 
-// Group is what the incarnations of one client share.
+// Group has the state that the incarnations of one client share.
 type Group struct {
 	scope       *scope.Scope
 	cluster     *cluster.Cluster
 	dialTimeout time.Duration
 	stops       stopQueue
-	// mutations are the client's own, because the channels in them may be those of a synctest bubble, which nothing
-	// outside may touch.
+	// mutations belong to one client, because the channels in them may be channels of a synctest bubble, and nothing
+	// outside may touch the channels of a bubble.
 	mutations sync.Pool
 }
 
@@ -37,25 +37,25 @@ func NewGroup(s *scope.Scope, c *cluster.Cluster, dialTimeout time.Duration) *Gr
 	return g
 }
 
-// Owner is the session of the user. Its methods are called with the lock of the incarnation held, but for AttachFailed
-// and OtherLimit.
+// Owner is the session of the user. The methods are called with the lock of the incarnation held, except for
+// AttachFailed and OtherLimit.
 type Owner interface {
 	Attached(in *Incarnation)
 	Detached(in *Incarnation, why error)
 	AttachFailed(in *Incarnation, why error)
-	// EndError is what everything of an incarnation that ends fails with.
+	// EndError is the error of everything that fails because the incarnation ends.
 	EndError(id uint64, reason Reason, detail string) error
 	Ended(in *Incarnation, reason Reason, cause error)
-	// NewLease returns a lease, and what contains it for the user: what Lease.User returns.
+	// NewLease returns a lease, and the value around it that the user gets and that Lease.User returns.
 	NewLease() (l *Lease, user any)
-	// OtherLimit: an acquire that named a limit found another one.
+	// OtherLimit: an acquire that named a limit found another limit.
 	OtherLimit(name string, named, limit uint64)
 }
 
-// Reason says what ended an incarnation.
+// Reason is why an incarnation ended.
 type Reason int
 
-// The reasons, in the order of client.EndReason, which says what each means.
+// The reasons, in the order of client.EndReason, where the meaning of each reason stands.
 const (
 	Unknown Reason = iota
 	Silence
@@ -66,8 +66,8 @@ const (
 	Closed
 )
 
-// Incarnation is one session at its hosts. Locks are taken in this order: that of an incarnation, that of its owner or
-// of a connection, that of the scope.
+// Incarnation is one session at its hosts. Locks are taken in this order: the lock of an incarnation, the lock of its
+// owner or of a connection, the lock of the scope.
 type Incarnation struct {
 	group   *Group
 	owner   Owner
@@ -78,23 +78,23 @@ type Incarnation struct {
 	grace   time.Duration
 	stripe  int
 	born    scope.Instant
-	ctx     context.Context // ends with the incarnation, with its cause
+	ctx     context.Context // ends with the incarnation, with cause
 	cancel  context.CancelCauseFunc
 
-	mu       sync.Mutex    // guards what follows
+	mu       sync.Mutex    // guards the fields below
 	cause    error         // of the end; nil before
 	sequence uint64        // of the latest attach
-	home     *conn.Conn    // that the session is attached over; nil while it is detached
-	returned chan struct{} // closed once it has a home again; nil while no call waits
+	home     *conn.Conn    // has the session attached; nil while detached
+	returned chan struct{} // closed once home is set again; nil while no call waits
 	last     *conn.Conn    // the home before
-	// The lease counts from sent, when the latest SESSION_START or SESSION_ATTACH that was answered was
-	// sent. A ping counts for a session that was attached when it was sent, so after since.
+	// The lease counts from sent, the moment of sending of the latest SESSION_START or SESSION_ATTACH that was
+	// answered. A ping counts only if it was sent after since, because the session was attached then.
 	sent, since scope.Instant
 	timer       *time.Timer
 	bound       map[*conn.Conn]*binding
-	attaching   bool // it is being attached again
-	verifying   bool // its leases are being verified
-	gaps        int  // how often something about its leases may have been missed
+	attaching   bool // a goroutine attaches the session again
+	verifying   bool // a goroutine verifies the leases
+	gaps        int  // how often news of the leases may have been missed
 
 	numbers numbers
 	room    chan struct{} // closed when a number may be given again
@@ -112,19 +112,19 @@ func (in *Incarnation) NodeID() uint64 { return in.nodeID }
 // Context returns a context that ends with the incarnation, with its cause.
 func (in *Incarnation) Context() context.Context { return in.ctx }
 
-// Err returns nil while the session can be counted on, by the clock of this moment, and the cause of its end after
-// that.
+// Err returns nil while the session can be counted on, by the clock of this moment, and the cause of the session's end
+// afterwards.
 func (in *Incarnation) Err() error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.alive() // ends it if it is time
+	in.alive() // ends the session if the deadline has passed
 	return in.cause
 }
 
 // Age returns how long ago the incarnation began.
 func (in *Incarnation) Age() time.Duration { return in.group.scope.Now().Sub(in.born) }
 
-// Begin has the incarnation used by its owner, if accept, which is called with the lock held, returns no error. ended
+// Begin hands the incarnation to its owner, unless accept returns an error. accept is called with the lock held; ended
 // is why the incarnation is over already, nil if it is not.
 func (in *Incarnation) Begin(accept func(ended error, attached bool) error) error {
 	in.mu.Lock()
@@ -141,13 +141,13 @@ func (in *Incarnation) Begin(accept func(ended error, attached bool) error) erro
 	return nil
 }
 
-// margin is how long before its end a client gives a lease up: for clocks that run at different speeds, and
-// for the time between reading the clock and acting.
+// margin is how long before the end of a lease the client gives the lease up: for clocks that run at different speeds,
+// and for the time between reading the clock and acting.
 func margin(timeout time.Duration) time.Duration {
 	return min(max(timeout/10, minMargin), timeout/2)
 }
 
-// base is the moment that the lease counts from. The lock is held, here and below.
+// base is the moment from which the lease counts. The lock is held, here and below.
 func (in *Incarnation) base() scope.Instant {
 	if in.home != nil {
 		if v := in.home.LastVouched(); v > in.since {
@@ -162,7 +162,7 @@ func (in *Incarnation) deadline() scope.Instant {
 	return in.base().Add(in.timeout - margin(in.timeout))
 }
 
-// alive reports whether the session can be counted on, by the clock of this moment, and ends it if not.
+// alive reports whether the session can be counted on, by the clock of this moment, and ends the session if not.
 func (in *Incarnation) alive() bool {
 	if in.cause != nil {
 		return false
@@ -193,7 +193,7 @@ func (in *Incarnation) checkDeadline() {
 	}
 }
 
-// End ends the incarnation. It returns false where it was over already.
+// End ends the incarnation. It returns false if the incarnation was over already.
 func (in *Incarnation) End(reason Reason, detail string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -202,14 +202,15 @@ func (in *Incarnation) End(reason Reason, detail string) bool {
 	return !over
 }
 
-// end is End with the lock held. A host that ends a session whose lease has run out by the client's clock ends nothing
-// that the client believes in: a process that stood still may read the host's word before its own timer runs.
+// end is End with the lock held. If the lease has run out by the client's clock, the reason is Silence and not
+// Expired: a process that stood still may read the host's message before its own timer runs, but the client did not
+// count on the session any more.
 func (in *Incarnation) end(reason Reason, detail string) {
 	if in.cause != nil || reason == Expired && !in.alive() {
 		return
 	}
 	in.cause = in.owner.EndError(in.id, reason, detail)
-	// When the end of a lease is seen, that of the session is seen too.
+	// A goroutine that sees the end of a lease must see the end of the session too, so the session ends first.
 	in.cancel(in.cause)
 	in.owner.Ended(in, reason, in.cause)
 	for _, q := range in.queues {
@@ -238,7 +239,7 @@ func (in *Incarnation) end(reason Reason, detail string) {
 	}
 }
 
-// slot returns the slot of one of the session's semaphores.
+// slot returns the slot of a semaphore in the session's node.
 func (in *Incarnation) slot(name string) uint16 {
 	return protocol.SemaphoreSlot(in.nodeID, protocol.View(name))
 }

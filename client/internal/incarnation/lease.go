@@ -6,11 +6,11 @@ import (
 	"github.com/signalbox/signalbox/client/internal/failure"
 )
 
-// Lease is what a session owns of a semaphore, from the acquire that was granted to the moment at which it
-// is released or lost.
+// Lease is the part of a semaphore that a session owns, from the acquire that was granted to the moment at which the
+// lease is released or lost.
 type Lease struct {
 	in    *Incarnation
-	user  any // what contains it
+	user  any // contains the lease
 	name  string
 	order uint64
 
@@ -19,7 +19,7 @@ type Lease struct {
 	count     uint64
 	data      []byte
 	ephemeral bool
-	cause     error // why it is over; nil while it is held
+	cause     error // why the lease is over; nil while it is held
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 }
@@ -27,7 +27,7 @@ type Lease struct {
 // Incarnation returns the session that owns.
 func (l *Lease) Incarnation() *Incarnation { return l.in }
 
-// User returns what contains the lease for the user.
+// User returns the value that contains the lease for the user.
 func (l *Lease) User() any { return l.user }
 
 // Name returns the name of the semaphore.
@@ -50,7 +50,7 @@ func (l *Lease) Request() (Request, error) {
 	return Request{Count: l.count, Data: l.data, Ephemeral: l.ephemeral}, l.err()
 }
 
-// Context returns a context that ends when the lease does, with the same cause.
+// Context returns a context that ends when the lease does, with the cause of the lease's end.
 func (l *Lease) Context() context.Context {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *Lease) Context() context.Context {
 	return l.ctx
 }
 
-// Err returns nil while the lease is held, by the clock of this moment, and the cause of its end after that.
+// Err returns nil while the lease is held, by the clock of this moment, and the cause of the lease's end afterwards.
 func (l *Lease) Err() error {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
@@ -72,12 +72,12 @@ func (l *Lease) Err() error {
 
 // err is Err with the lock held.
 func (l *Lease) err() error {
-	l.in.alive() // ends the leases if it is time
+	l.in.alive() // ends the leases if the deadline has passed
 	return l.cause
 }
 
-// End ends the lease for its user, with failure.ErrReleased. It returns why the lease was over before, nil where it was
-// held; then the caller releases it at its host.
+// End ends the lease for its user, with failure.ErrReleased. It returns why the lease was over before, or nil if the
+// lease was held; then the caller releases the lease at its host.
 func (l *Lease) End() (cause error) {
 	l.in.mu.Lock()
 	defer l.in.mu.Unlock()
@@ -87,8 +87,8 @@ func (l *Lease) End() (cause error) {
 	return cause
 }
 
-// Fenced ends the lease, because a host has answered that the session does not own under its order id. It returns the
-// cause of the end.
+// Fenced ends the lease, because a host has answered that the session does not own under the lease's order id. Fenced
+// returns the cause of the end.
 func (l *Lease) Fenced() error {
 	in := l.in
 	in.mu.Lock()

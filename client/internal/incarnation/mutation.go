@@ -11,51 +11,52 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// phase says where a mutation is.
+// phase is the progress of a mutation.
 type phase uint8
 
 const (
-	idle       phase = iota // nothing of it is under way
-	sent                    // it was sent, and is not answered
-	answered                // it was answered, for good or with a reason to send it again
+	idle       phase = iota // no try is under way
+	sent                    // sent, and not answered
+	answered                // answered, for good or with a reason to send again
 	broken                  // the connection was lost before the answer
 	queued                  // an acquire that waits at the host
-	unobserved              // an acquire that waits, and whose outcome is not reported unless it is sent again
+	unobserved              // an acquire that waits; hosts report the outcome only if it is sent again
 	owned                   // an acquire that became, or changed, a lease
-	ended                   // an acquire that waited and whose outcome is known and not a lease
+	ended                   // an acquire that waited, and did not become a lease
 )
 
-// mutation is a change of one object by a session, and all of its tries. It is sent under one number until
-// it has an answer, so that it takes effect once.
+// mutation is a change of one object by a session, with all tries. Every try has the same number, until a host has
+// answered, so that the change takes effect once.
 //
-// The goroutine that sends it owns it, but for the fields that are marked as guarded by the lock of the
-// incarnation: those are set by the goroutines that read connections too.
+// The goroutine that sends the mutation owns it, except for the fields guarded by the lock of the incarnation:
+// goroutines that read connections set these fields too.
 type mutation struct {
 	in      *Incarnation
 	queue   *keyQueue
-	message protocol.RequestMessage // acquire, release, or one of its own
-	// impatient: it is not sent again to a host that is overloaded.
+	message protocol.RequestMessage // acquire, release, or a message of the caller
+	// impatient: the mutation is not sent again to a host that is overloaded.
 	impatient bool
 	numbers   *protocol.Mutation // of the message
-	wake      chan struct{}      // something has happened to it; holds one
+	wake      chan struct{}      // gets a token when something has happened; holds one
 	acquire   protocol.Acquire
 	release   protocol.Release
 
-	// read copies what is wanted out of the answer of a success; nil for nothing. Guarded as what follows is.
+	// read copies the wanted parts out of the answer of a success; nil for nothing. The lock of the incarnation guards
+	// read, as it guards the fields below.
 	read func(a *protocol.Answer)
 
 	// Guarded by the lock of the incarnation.
 	phase    phase
-	conn     *conn.Conn // that it was sent over
+	conn     *conn.Conn // of the latest try
 	id       uint64
 	tries    int // set by the goroutine that sends
 	result   protocol.Result
-	err      error  // of a broken one; of an ended one what it ends with
-	doubt    bool   // some try may have been carried out though it was not answered
-	waited   bool   // it was queued once
-	changes  bool   // when it was sent first there was a lease
+	err      error  // why the connection broke, or why the acquire ended
+	doubt    bool   // some try may have been carried out without an answer
+	waited   bool   // the acquire was queued once
+	changes  bool   // there was a lease at the first try
 	order    uint64 // of an acquire that owns or waits
-	limit    uint64 // of an acquire: what the semaphore has; 0 where the host does not say
+	limit    uint64 // of an acquire: the semaphore's limit; 0 if the host does not say
 	lease    *Lease // of an acquire that owns
 	released bool
 }
@@ -66,8 +67,8 @@ func (in *Incarnation) mutation(q *keyQueue) *mutation {
 	return m
 }
 
-// recycle gives a mutation back. One that was not simply answered may be known to a connection yet, and is left to
-// the garbage collector.
+// recycle gives a mutation back to the pool. After more than one try, or without a plain answer, a connection may
+// still know the mutation, so it is left to the garbage collector.
 func (m *mutation) recycle() {
 	if m.tries != 1 || m.waited || m.phase == sent || m.phase == broken {
 		return
@@ -88,19 +89,19 @@ func (m *mutation) wakeUp() {
 	}
 }
 
-// at returns where the mutation is.
+// at returns the phase of the mutation.
 func (m *mutation) at() phase {
 	m.in.mu.Lock()
 	defer m.in.mu.Unlock()
 	return m.phase
 }
 
-// sendUntilAnswered sends the mutation until it is answered for good. It returns nil for a success, the host's
-// refusal, or why it was given up: the context's cause, or that of the end of the session. After those two the outcome
-// may be open: the caller, whose place in the queue it is, must resolve it.
+// sendUntilAnswered sends the mutation until it is answered for good. The result is nil for a success, the host's
+// refusal, or why the sending was given up: the cause of the context, or the cause of the session's end. After the
+// last two the outcome may be open: the caller, who has the place in the queue, must resolve the outcome.
 //
-// The first try, which is nearly always the only one, has little on the stack: where many wait, what each of them
-// touches is not in the cache any more when it goes on.
+// The first try, nearly always the only try, has little on the stack: if many goroutines wait, the stack of each has
+// left the cache by the time the goroutine goes on.
 func (m *mutation) sendUntilAnswered(ctx context.Context) error {
 	to, h, err := m.sendOnce(ctx, nil)
 	if err == nil {
@@ -109,7 +110,7 @@ func (m *mutation) sendUntilAnswered(ctx context.Context) error {
 	return m.sendAgain(ctx, to, h, err)
 }
 
-// sendAgain is what sendUntilAnswered does after a first try that failed.
+// sendAgain is the rest of sendUntilAnswered after a first try that failed.
 func (m *mutation) sendAgain(ctx context.Context, to *conn.Conn, h *cluster.Host, err error) error {
 	var refused error
 	first := true
@@ -132,7 +133,7 @@ func (m *mutation) sendAgain(ctx context.Context, to *conn.Conn, h *cluster.Host
 	return cmp.Or(err, refused)
 }
 
-// isDoubtful reports whether some try may have been carried out though it was not answered.
+// isDoubtful reports whether some try may have been carried out without an answer.
 func (m *mutation) isDoubtful() bool {
 	m.in.mu.Lock()
 	defer m.in.mu.Unlock()
@@ -170,7 +171,7 @@ func (in *Incarnation) repeat(
 	}
 }
 
-// sendOnce sends the mutation once and waits for the answer. If it is under way already it only waits.
+// sendOnce sends the mutation once and waits for the answer. If a try is under way already, sendOnce only waits.
 func (m *mutation) sendOnce(ctx context.Context, tried *cluster.Host) (*conn.Conn, *cluster.Host, error) {
 	in := m.in
 	if m.tries > 0 && m.at() == sent {
@@ -188,8 +189,8 @@ func (m *mutation) sendOnce(ctx context.Context, tried *cluster.Host) (*conn.Con
 	return to, h, m.await(ctx)
 }
 
-// send gives the mutation its number, if it has none, and sends it; the caller does the work that is left.
-// Numbers are given and sent under one lock, so that they arrive in order.
+// send numbers the mutation, if it has no number, and sends it; the caller does the remaining work. Numbers are given
+// and sent under a single lock, so that mutations arrive in order.
 func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err error) {
 	in := m.in
 	in.mu.Lock()
@@ -223,7 +224,7 @@ func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err er
 	return w, err
 }
 
-// await waits until the mutation that was sent has an answer, or its connection is lost.
+// await waits until the mutation has an answer, or the connection is lost.
 func (m *mutation) await(ctx context.Context) error {
 	in := m.in
 	for {
@@ -238,7 +239,7 @@ func (m *mutation) await(ctx context.Context) error {
 		phase, err, result := m.phase, m.err, m.result
 		in.mu.Unlock()
 		switch phase {
-		case sent: // what woke it belongs to an earlier try
+		case sent: // the token in wake belongs to an earlier try
 		case broken:
 			return err
 		default:
@@ -247,7 +248,7 @@ func (m *mutation) await(ctx context.Context) error {
 	}
 }
 
-// awaitAnswer waits for the answer to what was sent, for as long as its connection is up.
+// awaitAnswer waits for the answer to a sent mutation, for as long as the connection is up.
 func (m *mutation) awaitAnswer() {
 	for m.at() == sent {
 		select {
@@ -258,8 +259,8 @@ func (m *mutation) awaitAnswer() {
 	}
 }
 
-// leavesAsItWas reports whether a result leaves a mutation as it was. A host that does not know the session over a
-// connection has not read the mutation.
+// leavesAsItWas reports whether a result decides nothing about a mutation, so that the mutation may be sent again. A
+// host that does not know the session over a connection has not read the mutation.
 func leavesAsItWas(s protocol.Status) bool {
 	return s.Retry() != protocol.RetryNever || s == protocol.StatusBadSession
 }
@@ -267,8 +268,8 @@ func leavesAsItWas(s protocol.Status) bool {
 // refused reports whether the host has answered with a failure for good. The lock is held.
 func (m *mutation) refused() bool { return m.phase == answered && !leavesAsItWas(m.result.Status) }
 
-// Answered implements conn.Handler. State changes here, in the order of what the host sends, and before the goroutine
-// that waits is woken: so a loss that comes later finds the lease.
+// Answered implements conn.Handler. State changes here, in the order of the host's messages, and before the waiting
+// goroutine is woken: so a loss that comes later finds the lease.
 func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 	in := m.in
 	in.mu.Lock()
@@ -332,8 +333,8 @@ func (m *mutation) Lost(from *conn.Conn, err error) {
 	}
 }
 
-// dropNumber gives the number up of a mutation that is known not to have been carried out, or whose outcome does not
-// matter any more. The lock is held.
+// dropNumber gives up the number of a mutation that was certainly not carried out, or whose outcome does not matter
+// any more. The lock is held.
 func (m *mutation) dropNumber() {
 	if m.numbers.Number != 0 {
 		m.in.numberDone(m.numbers.Number)

@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// notice is a one-shot watch, from its description to the one change that it reports.
+// notice is a one-shot watch, from the description to the report of the first change.
 type notice struct {
 	in      *Incarnation
 	read    func(a *protocol.SemaphoreDescribeAnswer)
@@ -18,7 +18,7 @@ type notice struct {
 	// Guarded by the lock of the incarnation.
 	conn      *conn.Conn
 	id        uint64
-	armed     bool // it was left at the host
+	armed     bool // the host has the watch
 	abandoned bool // no caller waits for the description
 	notified  bool
 }

@@ -1,15 +1,15 @@
 package incarnation
 
-// unansweredMax is how many mutations of a session may be unanswered, or answered out of order. A shard keeps no more
-// answers for a session than a little above it.
+// unansweredMax is how many mutations of a session may be unanswered, or answered out of order. A shard keeps only a
+// few more answers than unansweredMax for a session.
 const unansweredMax = 1000
 
-// numbers are those of a session's mutations. They grow with each mutation, and say up to which one all
-// are answered.
+// numbers are the numbers of a session's mutations. They grow with each mutation, and say up to which number all
+// mutations are answered.
 type numbers struct {
-	last  uint64              // the highest that was given
+	last  uint64              // the highest number given
 	low   uint64              // all up to here are answered
-	early map[uint64]struct{} // those above low that are answered
+	early map[uint64]struct{} // answered numbers above low
 }
 
 // next returns a new number.
@@ -40,13 +40,13 @@ func (n *numbers) answered(number uint64) {
 	}
 }
 
-// acknowledged is up to which number all are answered, as a mutation of a number says it. In one that was
-// answered already, and is sent again, it stays below the number itself.
+// acknowledged is the number up to which all mutations are answered, as a mutation with a number reports it. A
+// mutation that was answered already, and is sent again, reports less than its own number.
 func (n *numbers) acknowledged(number uint64) uint64 {
 	return min(n.low, number-1)
 }
 
-// full reports whether so many are unanswered that a shard could run out of room for the answers.
+// full reports whether so many mutations are unanswered that a shard could run out of room for the answers.
 func (n *numbers) full() bool { return n.last-n.low >= unansweredMax }
 
 // numberDone notes that a number will not be used again. The lock is held, here and below.

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// keyQueue is what a session does with one object. At most one mutation of it is under way; others wait for
-// their places here, first come, first served. It is guarded by the lock of its incarnation.
+// keyQueue orders the mutations of one object by a session. At most one mutation of a queue is under way; others wait
+// for their places, first come, first served. The lock of the incarnation guards a queue.
 type keyQueue struct {
 	name   string
 	busy   bool
-	places []chan struct{} // of the mutations that wait; each is closed when its mutation may begin
+	places []chan struct{} // of the mutations that wait; closed when the mutation may begin
 
 	waiting *mutation // the acquire that is queued at the host
-	lease   *Lease    // what the session owns
-	// early is a loss that came before the answer to the acquire that it is about.
+	lease   *Lease    // the lease of the session
+	// early is a loss that was reported before the answer to the acquire of the lost lease.
 	early earlyLoss
 }
 
@@ -23,7 +23,7 @@ type earlyLoss struct {
 	cause error
 }
 
-// begin waits until a mutation of the semaphore may be sent. After it the caller calls finish.
+// begin waits until a mutation of the semaphore may be sent. After the mutation the caller calls finish.
 func (in *Incarnation) begin(ctx context.Context, name string) (*keyQueue, error) {
 	in.mu.Lock()
 	if in.cause != nil {
@@ -83,14 +83,14 @@ func (in *Incarnation) beginNext(q *keyQueue) {
 	in.dropIfEmpty(q)
 }
 
-// dropIfEmpty forgets a queue in which nothing is.
+// dropIfEmpty forgets a queue that has nothing in it.
 func (in *Incarnation) dropIfEmpty(q *keyQueue) {
 	if !q.busy && q.waiting == nil && q.lease == nil && in.queues[q.name] == q {
 		delete(in.queues, q.name)
 	}
 }
 
-// removeLease ends the lease, where there is one.
+// removeLease ends the lease, if the queue has a lease.
 func (q *keyQueue) removeLease(cause error) {
 	if q.lease != nil {
 		q.lease.lose(cause)

@@ -11,7 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Params say what session to start.
+// Params are the parameters of a new session.
 type Params struct {
 	Path        string // of the node
 	Description string
@@ -27,8 +27,8 @@ func (g *Group) Start(ctx context.Context, owner Owner, p Params) (in *Incarnati
 	return in, err
 }
 
-// startOver starts a session over a connection. Where the answer does not come, another one is started; the one
-// that may have come into being ends by its own timeout.
+// startOver starts a session over a connection. If the answer does not come, the caller starts another session; the
+// session that may have come into being ends by its own timeout.
 func (g *Group) startOver(ctx context.Context, to *conn.Conn, owner Owner, p Params) (*Incarnation, error) {
 	key := make([]byte, protocol.MaxKeyBytes)
 	_, _ = rand.Read(key) // never fails
@@ -89,7 +89,7 @@ func (s *start) Answered(from *conn.Conn, a *protocol.Answer) {
 // Lost implements conn.Handler.
 func (s *start) Lost(_ *conn.Conn, err error) { s.done <- err }
 
-// abandon has a session stopped whose caller does not wait any more, when it turns out to have been started.
+// abandon gives the caller's wait up. If the session turns out to have been started, it is stopped.
 func (s *start) abandon(to *conn.Conn) {
 	s.in.mu.Lock()
 	s.abandoned = true
@@ -100,7 +100,8 @@ func (s *start) abandon(to *conn.Conn) {
 	}
 }
 
-// undo stops the session, however long that takes: at its host it lives for as long as the connection does.
+// undo stops the session, however long the stopping takes: at its host the session lives for as long as the
+// connection.
 func (s *start) undo(to *conn.Conn) {
 	in := s.in
 	in.End(Closed, "")

@@ -12,9 +12,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Stop ends a session that is over for its user at its host. It ends with the context, when the session has ended by
-// itself unless something renewed it, or when a host says that it is over: not earlier, because a try that is not
-// answered may have attached the session once more, over a connection that the pings of others keep alive.
+// Stop ends a session at its host, after the session is over for its user. Stop returns when the context ends, when
+// the session has ended by its timeout unless something renewed the session, or when a host says that the session is
+// over. Stop returns no earlier, because a try without an answer may have attached the session once more, over a
+// connection that the pings of other sessions keep alive.
 func (in *Incarnation) Stop(ctx context.Context) error {
 	if in.timeout > 0 {
 		in.mu.Lock()
@@ -45,16 +46,16 @@ func (in *Incarnation) Stop(ctx context.Context) error {
 	}
 }
 
-// StopLater has the session ended in the background, however long that takes: at its host it lives for as long as its
-// connection does, whose pings are those of other sessions. The incarnation is over.
+// StopLater ends the session at its host in the background, however long the ending takes: there the session lives for
+// as long as the connection does, because the connection's pings are for all sessions. The incarnation is over.
 func (in *Incarnation) StopLater() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.group.stops.add(&stop{in: in, to: in.last, due: in.group.scope.Now()})
 }
 
-// stopAfterTimeout has a session ended that the client gave up by its own clock, once it may be given away anyhow, so
-// that no other session waits for it through a grace period. The lock is held.
+// stopAfterTimeout ends a session that the client gave up by its own clock. The host is asked once it may give the
+// leases away anyhow, so that no other session waits through a grace period. The lock is held.
 func (in *Incarnation) stopAfterTimeout() {
 	in.group.stops.add(&stop{in: in, to: in.last, due: in.base().Add(in.timeout)})
 }
@@ -62,20 +63,20 @@ func (in *Incarnation) stopAfterTimeout() {
 // stop is the ending of a session at its host, from try to try.
 type stop struct {
 	in       *Incarnation
-	to       *conn.Conn // to be tried first; nil: the session is attached elsewhere before
+	to       *conn.Conn // to be tried first; nil: attach before
 	tried    *cluster.Host
 	retries  retry.Retries
 	unknowns int
-	due      scope.Instant // not earlier
+	due      scope.Instant // no try earlier
 }
 
-// needless says that the session ends without a request, because its connection is lost.
+// needless reports whether the session ends without a request, because its connection is lost.
 func (s *stop) needless() bool {
 	return s.in.timeout == 0 && (s.to == nil || s.to.IsDown())
 }
 
-// try asks once for the end of the session. It returns over where the session has ended, or where there is no use in
-// trying again: err says why. Otherwise err is what the try failed with; nil asks for another one at once.
+// try asks once for the end of the session. over says that the session has ended, or that further tries are useless:
+// err says why. Otherwise err is the failure of the try; nil asks for another try at once.
 func (s *stop) try(ctx context.Context) (over bool, err error) {
 	in, to := s.in, s.to
 	var h *cluster.Host
@@ -98,11 +99,11 @@ func (s *stop) try(ctx context.Context) (over bool, err error) {
 		return false, err
 	}
 	s.unknowns++
-	return s.unknowns > 1, nil // it is another client's
+	return s.unknowns > 1, nil // another client has taken the session
 }
 
-// tryOnce makes one try, of a bounded time. It returns whether another one is needed, and whether a host has answered
-// this one with more than that it cannot at the moment.
+// tryOnce makes one try, of a bounded time. again says that a further try is needed, answered that a host has answered
+// more than that the host cannot answer now.
 func (s *stop) tryOnce(ctx context.Context) (again, answered bool) {
 	if s.needless() {
 		return false, true

@@ -10,20 +10,20 @@ import (
 // stopsAtOnce is how many sessions are ended at their hosts at a time.
 const stopsAtOnce = 64
 
-// stopQueue has the sessions of a client that no caller waits for and that are still to be ended at their hosts: given
-// up by the client's own clock, or closed while the cluster was unreachable. One goroutine ends all of them, however
-// many and however long that takes: while no host answers it tries one of them, again and again, and then many at a
-// time.
+// stopQueue has the sessions of a client that are still to be ended at their hosts and that no caller waits for:
+// sessions given up by the client's own clock, or closed while the cluster was unreachable. One goroutine ends all of
+// them, however many and however long the ending takes: while no host answers the goroutine tries one session, again
+// and again, and then many at a time.
 type stopQueue struct {
 	group *Group
-	wake  chan struct{} // there is another one; holds one
+	wake  chan struct{} // a session was added; holds one
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	waiting []*stop
 	running bool
 }
 
-// add has a session ended at its host. The lock of its incarnation is held.
+// add has a session ended at its host. The lock of the incarnation is held.
 func (q *stopQueue) add(s *stop) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -37,7 +37,7 @@ func (q *stopQueue) add(s *stop) {
 	}
 }
 
-// run ends when nothing waits, or with the client.
+// run ends when the queue is empty, or with the client.
 func (q *stopQueue) run() {
 	ctx := q.group.scope.Context()
 	many, failures := stopsAtOnce, 0
@@ -61,7 +61,7 @@ func (q *stopQueue) run() {
 	}
 }
 
-// pause waits, or until there is another session where that matters.
+// pause waits; with orMore a session that is added ends the wait.
 func (q *stopQueue) pause(wait time.Duration, orMore bool) {
 	more := q.wake
 	if !orMore {
@@ -76,8 +76,8 @@ func (q *stopQueue) pause(wait time.Duration, orMore bool) {
 	}
 }
 
-// pop removes those from the queue that are due, so many at most. Where none is, next is the time until one will be. It
-// returns false, and the next add starts another goroutine, where nothing is left.
+// pop removes due sessions from the queue, at most many. If no session is due, next is the time until the first is. If
+// the queue is empty, left is false, and the next add starts another goroutine.
 func (q *stopQueue) pop(many int) (due []*stop, next time.Duration, left bool) {
 	now := q.group.scope.Now()
 	q.mu.Lock()
@@ -102,8 +102,8 @@ func (q *stopQueue) pop(many int) (due []*stop, next time.Duration, left bool) {
 	return due, next, true
 }
 
-// tryAll tries to end sessions, and puts back those that are not over. It reports whether a host that could has
-// answered any of them.
+// tryAll tries to end sessions, and puts back the sessions that are not over. It reports whether a host that was able
+// to answer has answered a try.
 func (q *stopQueue) tryAll(due []*stop) (anyAnswered bool) {
 	again := make([]bool, len(due))
 	answered := make([]bool, len(due))

@@ -8,10 +8,11 @@ import (
 )
 
 // An acquire that is given up must leave nothing behind: no place in the host's queue, and no owner that the client
-// does not know. While its outcome is open no other mutation of its queue begins; then a release under the next number
-// undoes it. The number makes sure that a copy of the acquire that is still on its way can take effect no more.
+// does not know. While the outcome is open no other mutation of the queue begins; then a release under the next number
+// undoes the acquire. Because of that number a copy of the acquire that is still on its way cannot take effect any
+// more.
 
-// abandonAcquire ends an acquire that was given up, or refused, and lets the next mutation of its queue begin once the
+// abandonAcquire ends an acquire that was given up, or refused, and lets the next mutation of the queue begin once the
 // outcome is known.
 func (in *Incarnation) abandonAcquire(m *mutation) {
 	in.mu.Lock()
@@ -19,7 +20,7 @@ func (in *Incarnation) abandonAcquire(m *mutation) {
 	switch {
 	case in.cause != nil: // the end of the session undoes everything
 	case m.refused():
-		// If it waited before, it does so no more.
+		// A refused acquire that waited before waits no more.
 		if m.waited {
 			in.endAcquire(m, m.result.Err())
 		}
@@ -33,7 +34,7 @@ func (in *Incarnation) abandonAcquire(m *mutation) {
 	in.beginNext(m.queue)
 }
 
-// undo reverses an acquire whose outcome is open. No other mutation of its queue is under way.
+// undo reverses an acquire whose outcome is open. No other mutation of the queue is under way.
 func (in *Incarnation) undo(m *mutation) {
 	defer in.finish(m.queue)
 	in.mu.Lock()
@@ -43,7 +44,7 @@ func (in *Incarnation) undo(m *mutation) {
 	}
 	in.mu.Unlock()
 	if before != 0 {
-		// The session owns the semaphore anyhow. What is open is only how much of it.
+		// The session owns the semaphore anyhow. Only the count is open.
 		if m.sendUntilAnswered(in.ctx) != nil {
 			return
 		}
@@ -65,13 +66,13 @@ func (in *Incarnation) undo(m *mutation) {
 	in.mu.Unlock()
 }
 
-// withdraw removes an acquire that was given up while it waited from the host's queue, or gives back what it was
+// withdraw removes an acquire that was given up while waiting from the host's queue, or gives back the part that was
 // granted meanwhile.
 func (in *Incarnation) withdraw(m *mutation) {
 	in.group.scope.Go(func() {
 		q, err := in.begin(in.ctx, m.queue.name)
 		if err != nil {
-			return // the end of the session does it
+			return // the end of the session removes the acquire
 		}
 		defer in.finish(q)
 		in.mu.Lock()
@@ -88,11 +89,11 @@ func (in *Incarnation) withdraw(m *mutation) {
 	})
 }
 
-// Release gives back what the session has of a semaphore: under an order id, or whatever it is where that
-// is 0. It goes on in the background where the context ends.
+// Release gives back the session's part of a semaphore: the part under an order id, or any part if order is 0. If the
+// context ends, the release goes on in the background.
 func (in *Incarnation) Release(ctx context.Context, name string, order uint64) (released bool, err error) {
 	if ctx.Err() != nil {
-		// It is not tried in the foreground, but it is done, unless the end of the session does it.
+		// The release is not tried in the foreground, but it is done, unless the end of the session does it.
 		in.releaseLater(name, order)
 		return false, context.Cause(ctx)
 	}
@@ -114,7 +115,7 @@ func (in *Incarnation) Release(ctx context.Context, name string, order uint64) (
 	if in.ctx.Err() == nil && !refused {
 		background := in.group.scope.Go(func() {
 			defer in.finish(q)
-			_ = r.sendRelease(in.ctx) // no caller waits for it any more
+			_ = r.sendRelease(in.ctx) // no caller waits any more
 		})
 		if background {
 			return false, err
@@ -138,10 +139,10 @@ func (in *Incarnation) release(q *keyQueue, order uint64) *mutation {
 	return r
 }
 
-// sendRelease releases what the session has under an order id, or whatever it has where that is 0. It ends
-// when the host has answered, or the session has ended. No other mutation of the queue is under way.
+// sendRelease releases the session's part under an order id, or any part if order is 0. It ends when the host has
+// answered, or the session has ended. No other mutation of the queue is under way.
 func (in *Incarnation) sendRelease(q *keyQueue, order uint64) {
-	_ = in.release(q, order).sendRelease(in.ctx) // no caller waits for it
+	_ = in.release(q, order).sendRelease(in.ctx) // no caller waits for the result
 }
 
 // sendRelease sends a release until it is answered. A host that does not know the owner has ended the lease.
@@ -157,7 +158,7 @@ func (m *mutation) sendRelease(ctx context.Context) error {
 	return err
 }
 
-// releaseAnswered records that the session has nothing of the semaphore any more. The lock is held.
+// releaseAnswered records that the session has no part of the semaphore any more. The lock is held.
 func (in *Incarnation) releaseAnswered(q *keyQueue) {
 	if q.waiting != nil {
 		in.endAcquire(q.waiting, failure.Aborted(protocol.AbortReleased))

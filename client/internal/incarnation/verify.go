@@ -8,9 +8,10 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A lease can be lost without its session: when its semaphore is deleted by force. The host pushes that to the owner,
-// but not while it has no connection. So after each gap a session asks each shard what it holds there, and sends the
-// acquire of what is missing again, under its number: that is answered from the state.
+// A lease can be lost without its session, by a forced deletion of the semaphore. The host pushes the loss to the
+// owner, but not while the owner has no connection. So after each gap a session asks each shard which parts the
+// session holds. If a lease is missing in the answer, the session sends the acquire of the lease again, under the old
+// number: a host answers it from the state.
 
 // unverified is a lease that may have been lost in a gap.
 type unverified struct {
@@ -19,7 +20,7 @@ type unverified struct {
 	number uint64
 }
 
-// verifyLeases starts to verify the leases, where there are any. The lock is held.
+// verifyLeases starts to verify the leases, if there are any. The lock is held.
 func (in *Incarnation) verifyLeases() {
 	if in.verifying || in.cause != nil {
 		return
@@ -32,7 +33,7 @@ func (in *Incarnation) verifyLeases() {
 	}
 }
 
-// verifyUntilDone runs until no gap is left in what is known of the leases.
+// verifyUntilDone runs until all leases were verified after the latest gap.
 func (in *Incarnation) verifyUntilDone() {
 	var r retry.Retries
 	for {
@@ -54,7 +55,7 @@ func (in *Incarnation) verifyUntilDone() {
 	}
 }
 
-// verifyAll makes sure of all leases that are older than the call. The error says why it could not.
+// verifyAll verifies all leases that are older than the call. The error says why a lease could not be verified.
 func (in *Incarnation) verifyAll() error {
 	type shard struct {
 		id    uint64
@@ -80,7 +81,7 @@ func (in *Incarnation) verifyAll() error {
 				return err
 			}
 		}
-		// Where the host does not say, each lease is asked for.
+		// If the host does not say, each lease is asked for.
 		for _, u := range leases {
 			if held[u.name] != u.lease.order {
 				if err := in.verify(u); err != nil {
@@ -92,7 +93,8 @@ func (in *Incarnation) verifyAll() error {
 	return nil
 }
 
-// heldAt asks the leader of a shard what the session owns there: order ids by name. name is of a semaphore there.
+// heldAt asks the leader of a shard for the session's parts of semaphores in the shard: order ids by name. name is a
+// semaphore of the shard.
 func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, error) {
 	to, _, err := in.connTo(in.ctx, in.slot(name), nil)
 	if err != nil {
@@ -117,7 +119,7 @@ func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, err
 	}
 }
 
-// verify sends the acquire of a lease again. It is a repetition, so it changes nothing.
+// verify sends the acquire of a lease again. A repetition changes nothing.
 func (in *Incarnation) verify(u unverified) error {
 	q, err := in.begin(in.ctx, u.name)
 	if err != nil {
@@ -128,7 +130,7 @@ func (in *Incarnation) verify(u unverified) error {
 	l := u.lease
 	if q.lease != l || l.cause != nil || l.number != u.number {
 		in.mu.Unlock()
-		return nil // it was changed since, so the host was asked
+		return nil // a later acquire changed the lease, so a host was asked
 	}
 	m := in.mutation(q)
 	m.useAcquire(l.count, l.data, l.ephemeral, 0)
@@ -157,7 +159,7 @@ func (in *Incarnation) verify(u unverified) error {
 		return nil
 	}
 	if phase == owned || phase == queued {
-		// The host did not know the acquire, and carried it out as a new one.
+		// The host did not know the acquire, and carried it out as a new acquire.
 		in.sendRelease(q, order)
 	}
 	in.loseLease(q, l, nil)

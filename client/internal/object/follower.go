@@ -12,27 +12,28 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Follower has the newest view of a part of an object, and ends the work on what a view showed once a newer one shows
-// something else.
+// Follower has the newest view of a part of an object, and ends the work on the content of a view once a newer view
+// has other content.
 type Follower struct {
-	superseded error // with which work ends
+	superseded error // the cause with which work ends
 	cancel     context.CancelFunc
 	done       chan struct{} // closed when the goroutine that follows has ended
-	wake       chan struct{} // there may be something new; holds one
+	wake       chan struct{} // a new view may be there; holds one
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	view *view.View
 	err  error
 	work *work
 }
 
-// work is what is done about a view.
+// work is the work on the content of a view.
 type work struct {
-	same func(v *view.View) bool // a view does not change what it is about
+	same func(v *view.View) bool // the view still has the content
 	end  context.CancelCauseFunc
 }
 
-// Follow follows a part of the object, until Stop. Work on what a newer view does not show ends with superseded.
+// Follow follows a part of the object, until Stop. Work on content that a newer view does not have ends with
+// superseded.
 func (o *Object) Follow(ctx context.Context, kind protocol.ObjectKind, part string, superseded error) *Follower {
 	f := &Follower{superseded: superseded, done: make(chan struct{}), wake: make(chan struct{}, 1)}
 	ctx, f.cancel = context.WithCancel(ctx)
@@ -57,7 +58,7 @@ func (f *Follower) show(v *view.View, err error) {
 	f.WakeUp()
 }
 
-// WakeUp has the loop of Next look again.
+// WakeUp makes the loop of Next look again.
 func (f *Follower) WakeUp() {
 	select {
 	case f.wake <- struct{}{}:
@@ -71,8 +72,8 @@ func (f *Follower) Stop() {
 	<-f.done
 }
 
-// Next waits for a view that it has not returned, for a WakeUp, or until a time has passed, if it is not negative. It
-// returns the newest view, nil where there is none yet.
+// Next waits for a new view, for a WakeUp, or until atMost has passed, if atMost is not negative. It returns the
+// newest view, nil if no view has come so far.
 func (f *Follower) Next(ctx context.Context, atMost time.Duration) (*view.View, error) {
 	var timeout <-chan time.Time
 	if atMost >= 0 {
@@ -91,7 +92,8 @@ func (f *Follower) Next(ctx context.Context, atMost time.Duration) (*view.View, 
 	return f.view, f.err
 }
 
-// Begin returns a context for work on what a view shows. It ends with ctx, by end, and when a view is not the same.
+// Begin returns a context for work on the content of a view. The context ends with ctx, by end, and with the first
+// view that is not the same.
 func (f *Follower) Begin(
 	ctx context.Context, same func(v *view.View) bool,
 ) (worked context.Context, end context.CancelCauseFunc) {
@@ -106,7 +108,7 @@ func (f *Follower) Begin(
 	return worked, end
 }
 
-// Within returns a context that ends with another one too, with its cause.
+// Within returns a context that ends with the other context too, with the cause of the other.
 func Within(ctx, other context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(other, func() { cancel(context.Cause(other)) })
@@ -116,7 +118,7 @@ func Within(ctx, other context.Context) (context.Context, func()) {
 	}
 }
 
-// Head reads the head of a view. It stays as it is where there is none.
+// Head reads the head of a view. If the view has no head, into stays as it is.
 func Head(v *view.View, into field.Value) error {
 	if !v.Exists || len(v.Data) == 0 {
 		return nil

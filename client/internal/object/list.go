@@ -12,16 +12,16 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Pages is the list of one shard: message asks for the next page, and read returns what is in a page and where the next
-// one begins, empty where it is the last.
+// Pages is the list of one shard: Message asks for the next page, and Read returns the items of a page, and makes
+// Message ask for the page after; more is false for the last page.
 type Pages[T any] struct {
 	Message protocol.RequestMessage
 	Shard   uint64
 	Read    func(a *protocol.Answer) (page []T, more bool)
 }
 
-// List lists the objects of a kind in the node of that path, in the order of their names: shard makes the list of one
-// shard. Pages are not one moment.
+// List lists the objects of a kind in the node of a path, in the order of their names: shard makes the list of one
+// shard. The pages show different moments.
 func List[T any](
 	ctx context.Context, c *client.Client, path string, shard func(node, shard uint64) Pages[T], name func(T) string,
 ) iter.Seq2[T, error] {
@@ -68,7 +68,7 @@ func (p Pages[T]) all(ctx context.Context, c *cluster.Cluster) iter.Seq2[T, erro
 	}
 }
 
-// shardList is the list of one shard, and its first item that was not taken.
+// shardList is the list of one shard, with the first item that was not taken.
 type shardList[T any] struct {
 	first T
 	err   error
@@ -86,7 +86,8 @@ func newShardList[T any](all iter.Seq2[T, error]) *shardList[T] {
 
 func (l *shardList[T]) advance() { l.first, l.err, l.more = l.next() }
 
-// merge makes one list in the order of names out of those of shards, which are in that order.
+// merge merges the lists of shards into one list in the order of names. The lists of the shards are in the order of
+// names.
 func merge[T any](lists []*shardList[T], name func(T) string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {

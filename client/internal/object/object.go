@@ -13,19 +13,19 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Object is a name in a node, which need not exist. It is safe for use by many goroutines.
+// Object is a name in a node; the object need not exist. It is safe for use by many goroutines.
 type Object struct {
 	Name    string
 	Node    door.Node
-	Session door.Session // nil where it is used without one
+	Session door.Session // nil for use without a session
 }
 
-// Of returns the object of that name in the node of that path, for use without a session.
+// Of returns the object of a name in the node of a path, for use without a session.
 func Of(c *client.Client, path, name string) Object {
 	return Object{Name: name, Node: door.OfNode(c.Node(path))}
 }
 
-// In returns the object of that name in the session's node.
+// In returns the object of a name in the session's node.
 func In(s *client.Session, name string) Object {
 	session := door.OfSession(s)
 	return Object{Name: name, Node: session.Node(), Session: session}
@@ -37,7 +37,7 @@ type Key struct {
 	Name []byte
 }
 
-// Slot is where the object is.
+// Slot is the slot of the object.
 func (k Key) Slot() uint16 { return protocol.SemaphoreSlot(k.Node, k.Name) }
 
 // KeyOf names an object of a session's node.
@@ -45,10 +45,10 @@ func KeyOf(in *incarnation.Incarnation, name string) Key {
 	return Key{in.NodeID(), protocol.View(name)}
 }
 
-// Mutation makes a request that changes the object, and returns the numbers within it.
+// Mutation makes a request that changes the object, and returns the numbers within the request.
 type Mutation func(Key) (protocol.RequestMessage, *protocol.Mutation)
 
-// Change carries a change out: by the session, where there is one. read copies what is wanted out of the answer.
+// Change carries out a change: by the session, if there is one. read copies the wanted parts out of the answer.
 func (o *Object) Change(
 	ctx context.Context, operation client.OperationKind, message Mutation, read func(a *protocol.Answer),
 ) error {
@@ -65,7 +65,7 @@ func (o *Object) Change(
 	})
 }
 
-// Mutate carries a change out by an incarnation.
+// Mutate carries out a change by an incarnation.
 func Mutate(
 	ctx context.Context, in *incarnation.Incarnation, name string, message Mutation, read func(a *protocol.Answer),
 ) error {
@@ -73,8 +73,8 @@ func Mutate(
 	return in.Mutate(ctx, name, m, numbers, read)
 }
 
-// Alter changes a spec from what it is to what change makes of it, once more where another operator was faster. read
-// returns the spec in force and its revision, put makes another one that in force, where that is still of the revision.
+// Alter changes a spec by the function change, and once more if another operator was faster. read returns the spec in
+// force and its revision, put puts a new spec in force if the spec in force still has the revision.
 func Alter[S any](
 	read func() (spec S, revision uint64, err error), change func(spec *S) error,
 	put func(spec *S, revision uint64) error,
@@ -91,13 +91,13 @@ func Alter[S any](
 			return err
 		}
 		if _, now, readErr := read(); readErr != nil || now == revision {
-			return err // it was not another operator
+			return err // no other operator was faster
 		}
 	}
 }
 
-// Read carries a request out that changes nothing, at the leader of the object's shard where that can be reached: it
-// has what this client and others have changed a moment ago.
+// Read carries out a request that changes nothing, at the leader of the object's shard if the leader can be reached:
+// the leader has the latest changes of all clients.
 func (o *Object) Read(
 	ctx context.Context, operation client.OperationKind, message func(Key) protocol.RequestMessage,
 	read func(a *protocol.Answer),
@@ -108,7 +108,7 @@ func (o *Object) Read(
 	})
 }
 
-// Views returns the views of a part of the object, the present one first. They end with an error.
+// Views returns the views of a part of the object, the present view first. The loop ends with an error.
 func (o *Object) Views(ctx context.Context, kind protocol.ObjectKind, part string) iter.Seq2[*view.View, error] {
 	return func(yield func(*view.View, error) bool) {
 		id, err := o.Node.ID(ctx)
@@ -120,7 +120,7 @@ func (o *Object) Views(ctx context.Context, kind protocol.ObjectKind, part strin
 	}
 }
 
-// WithErrors returns a loop whose error is what of makes of it.
+// WithErrors returns a loop whose errors are converted by of.
 func WithErrors[T any](all iter.Seq2[T, error], of func(error) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for item, err := range all {

@@ -11,23 +11,23 @@ import (
 	"github.com/signalbox/signalbox/protocol/field"
 )
 
-// Clock is the time of a shard at which something was read.
+// Clock is the time of a shard at which a record was read.
 type Clock uint64
 
-// Moment is one of the shard, and of the wall clock.
+// Moment is a moment by the time of the shard, and by the wall clock.
 func (c Clock) Moment(at, wallMillis uint64) client.Moment {
 	return field.At(at, wallMillis).Seen(uint64(c))
 }
 
-// Until is how long it is to a time of the shard, 0 where that has come.
+// Until is the time until a time of the shard, 0 for a time that has come.
 func (c Clock) Until(at uint64) time.Duration { return conn.Millis(at - min(at, uint64(c))) }
 
-// Millis is a time as hosts count it: a fraction of a millisecond is a whole one.
+// Millis is a time as hosts count times: a fraction of a millisecond counts as a whole millisecond.
 func Millis(d time.Duration) uint64 {
 	return uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
 }
 
-// Cut makes a text one as hosts take it, of so many bytes at the most.
+// Cut makes a text fit for hosts: valid UTF-8, of so many bytes at the most.
 func Cut(text string, most int) string {
 	text = strings.ToValidUTF8(text, "?")
 	for end := most; len(text) > end; end-- {
@@ -53,7 +53,7 @@ func Read[M any, P Record[M]](list []M, record []byte, now uint64) ([]M, error) 
 	return append(list, m), nil
 }
 
-// ReadRows appends the values of rows, each of which is one record.
+// ReadRows appends the values of rows. Each row is one record.
 func ReadRows[M any, P Record[M]](list []M, rows *protocol.Rows, now uint64) (_ []M, err error) {
 	for row := range rows.All() {
 		if list, err = Read[M, P](list, row.Body, now); err != nil {
@@ -63,7 +63,7 @@ func ReadRows[M any, P Record[M]](list []M, rows *protocol.Rows, now uint64) (_ 
 	return list, nil
 }
 
-// Records reads rows, each of which is one record, as the records look at a time of the shard.
+// Records reads rows, as their records look at a time of the shard. Each row is one record.
 func Records[M any, P Record[M]](rows *protocol.Rows, now Clock, add func(id uint64, m *M)) error {
 	for row := range rows.All() {
 		var m M

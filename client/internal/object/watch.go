@@ -11,19 +11,20 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// watchGap is at least between two states of a Watch: each is read, and an object can change often.
+// watchGap is the least time between two states of a Watch: every state is read, and an object can change often.
 const watchGap = 100 * time.Millisecond
 
 // States reads states of an object.
 type States[S any] struct {
-	// Read reads the state that there is, with reasons, and its revision. A strict one has all that was shown before.
+	// Read reads the present state, with reasons, and the revision of the state. A strict read has everything that was
+	// shown before.
 	Read func(ctx context.Context, options ...client.Consistency) (s *S, revision uint64, err error)
-	// None is that of an object that does not exist.
+	// None is the state of an object that does not exist.
 	None func(revision uint64) *S
 }
 
-// Watch returns the states of an object: the present one first, and then the newest whenever it has changed, and at
-// least so often; 0 leaves that out.
+// Watch returns the states of an object: the present state first, and then the newest state whenever the object has
+// changed, and at least once in the time every; with 0 only changes count.
 func Watch[S any](
 	ctx context.Context, o *Object, kind protocol.ObjectKind, every time.Duration, states States[S],
 ) iter.Seq2[*S, error] {
@@ -53,7 +54,7 @@ func Watch[S any](
 	}
 }
 
-// of reads the state that a view shows, or a newer one.
+// of reads the state of a view, or a newer state.
 func (st *States[S]) of(ctx context.Context, v *view.View) (*S, error) {
 	if !v.Exists {
 		return st.None(v.Revision), nil

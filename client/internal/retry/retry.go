@@ -14,35 +14,35 @@ import (
 )
 
 const (
-	// movesAtOnce is how often in a row a request follows a host's word to another host without a pause.
+	// movesAtOnce is how often in a row a request moves to the host that another host names, without a pause.
 	movesAtOnce = 4
-	// unknownTries is how often a request is sent again after a host said that it does not know the session over the
+	// unknownTries is how often a request is sent again after a host said that the session is unknown over the
 	// connection, though the session goes on.
 	unknownTries = 8
-	// spread is within which time those come who have waited for a leader.
+	// spread is the time over which requests that have waited for a leader are spread.
 	spread = 50 * time.Millisecond
 )
 
 // Backoff is a random fraction of a time that doubles with each failure, from First to Most.
 type Backoff struct{ First, Most time.Duration }
 
-// Requests is the backoff of what is asked of hosts.
+// Requests is the backoff of requests to hosts.
 var Requests = Backoff{First: 25 * time.Millisecond, Most: time.Second}
 
-// Pause returns how long to wait after so many failures before this one.
+// Pause returns how long to wait after so many failures before the latest failure.
 func (b Backoff) Pause(failures int) time.Duration {
 	return rand.N(min(b.First<<min(failures, 10), b.Most)) + 1
 }
 
-// Retries decides what becomes of a request that was not carried out, from try to try. The zero value is ready.
+// Retries decides about a request that was not carried out, from try to try. The zero value is ready.
 type Retries struct {
-	// Leaders, where set, is closed when it has become known who leads a shard, since before the try that failed: a
+	// Leaders, if set, is closed when the leader of a shard has become known, since before the try that failed: a
 	// pause then ends soon.
 	Leaders <-chan struct{}
-	// Connected, where set, is closed when there is another connection, since before the try that failed: a pause then
-	// ends at once.
+	// Connected, if set, is closed when a new connection was made, since before the try that failed: a pause then ends
+	// at once.
 	Connected <-chan struct{}
-	// Patience, where set, is the longest pause after a failure to reach a host.
+	// Patience, if set, is the longest pause after a failure to reach a host.
 	Patience time.Duration
 
 	tries    int
@@ -51,8 +51,8 @@ type Retries struct {
 	last     error
 }
 
-// Again waits until the request may be sent again, after an error. It returns nil then, and otherwise what
-// the request ends with: the error where it is final, or why one of the contexts ended.
+// Again waits until the request may be sent again, after an error. It returns nil then, and otherwise the error with
+// which the request ends: the given error if it is final, or why a context ended.
 func (r *Retries) Again(ctx, other context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return r.ended(cause, err)
@@ -89,7 +89,8 @@ func (r *Retries) Again(ctx, other context.Context, err error) error {
 	}
 }
 
-// Delay is how long to wait after an error before the request may be sent again. final: it may not.
+// Delay is how long to wait after an error before the request may be sent again. final says that the request may not
+// be sent again.
 func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 	status := failure.Status(err)
 	if failure.IsTransport(err) {
@@ -119,7 +120,7 @@ func (r *Retries) Delay(err error) (wait time.Duration, final bool) {
 	return wait, false
 }
 
-// next is the pause before the next try: none before the second one.
+// next is the pause before the next try, atLeast or longer. The second try waits for no more than atLeast.
 func (r *Retries) next(atLeast time.Duration) time.Duration {
 	r.tries++
 	if r.tries == 1 {
@@ -128,8 +129,8 @@ func (r *Retries) next(atLeast time.Duration) time.Duration {
 	return max(atLeast, Requests.Pause(r.tries-2))
 }
 
-// Unknown counts an answer of a host that does not know the session over the connection. It returns false where that
-// has happened too often.
+// Unknown counts an answer of a host that does not know the session over the connection. It returns false after too
+// many of these answers.
 func (r *Retries) Unknown() bool {
 	r.unknowns++
 	return r.unknowns <= unknownTries
@@ -146,7 +147,7 @@ func (r *Retries) ended(cause, last error) error {
 	return fmt.Errorf("%w, after: %w", cause, last)
 }
 
-// counterKey is where a context has the counter of its operation's retries.
+// counterKey is the key of the counter of an operation's retries in a context.
 type counterKey struct{}
 
 // WithCounter returns a context whose retries are counted in n, by the goroutine that retries.

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Compile compiles each block, as the module in a directory sees the packages that they speak of. What is
-// declared or imported and not used is no error.
+// Compile compiles each block, with the packages as the module in a directory sees them. A declaration or an import
+// without a use is no error: a page shows only a part of a program, and the rest of the program would use both.
 func Compile(dir string, all []*Snippet) error {
 	fset := token.NewFileSet()
 	var files []*ast.File
@@ -52,12 +52,13 @@ func Compile(dir string, all []*Snippet) error {
 				failures = append(failures, err)
 			}
 		}}
-		_, _ = config.Check("snippet", fset, []*ast.File{f}, nil) // Error has them all
+		_, _ = config.Check("snippet", fset, []*ast.File{f}, nil) // Error has all errors
 	}
 	return errors.Join(failures...)
 }
 
-// exportsOf returns where the compiled packages are, and all that they import.
+// exportsOf returns the files of the compiled packages, and of all packages that they import: the go command compiles
+// missing packages for the answer.
 func exportsOf(dir string, packages map[string]bool) (map[string]string, error) {
 	args := []string{"list", "-export", "-deps", "-f", "{{.ImportPath}}={{.Export}}"}
 	for p := range packages {

@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// between stands behind what each of the blocks prints.
+// between stands behind the output of each block and separates the outputs.
 const between = "\x00"
 
-// stage is the program around the blocks that are run: each has a node, a client and two sessions of its own.
+// stage is the program around the blocks that are run. Every block has a node, a client and two sessions of its own,
+// on a common cluster in memory.
 const stage = `
 func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -46,7 +47,8 @@ func must(err error) {
 }
 `
 
-// Run runs the blocks, in the module in a directory, and compares what they print with what they say.
+// Run runs the blocks, in the module in a directory, and compares the output of each block with the block's Output
+// comment. All blocks are one program, so that a single cluster is started.
 func Run(dir string, all []*Snippet) error {
 	scratch, err := os.MkdirTemp("", "snippets-")
 	if err != nil {
@@ -79,7 +81,7 @@ func Run(dir string, all []*Snippet) error {
 	return errors.Join(failures...)
 }
 
-// Test runs the tests in each block, which are files of tests.
+// Test runs the tests in each block. Every block is a whole file of tests.
 func Test(dir string, all []*Snippet) error {
 	scratch, err := os.MkdirTemp("", "snippets-")
 	if err != nil {
@@ -101,7 +103,7 @@ func Test(dir string, all []*Snippet) error {
 	return errors.Join(failures...)
 }
 
-// joined is one program of all blocks.
+// joined is a program of all blocks. Compile errors name the page and the line of the block.
 func joined(all []*Snippet) string {
 	names := []string{"client", "context", "fmt", "servertest", "time"}
 	for _, s := range all {

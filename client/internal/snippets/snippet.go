@@ -1,13 +1,13 @@
-// Package snippets holds the Go code in Markdown pages to what it says: each block must compile, and what a
-// block that is run prints must be what it says under "// Output:".
+// Package snippets keeps the Go code in Markdown pages true: each block must compile, and a block that is run must
+// print the lines under "// Output:".
 //
 // A block is a file, or the body of a function that is given a context, a client and two sessions and returns an
-// error. A comment on the line above the fence says what else is to be done with it:
+// error. A comment on the line above the fence adds a mode to the block:
 //
-//	<!-- go: test -->         it is a file of tests, with a package clause, and they pass
-//	<!-- go: run -->          it is run, on a cluster in memory, and its output compared
-//	<!-- go: module DIR -->   it is compiled by the tests of another module of this repository
-//	<!-- go: apart -->        it needs a module that this repository does not, and is not compiled
+//	<!-- go: test -->         the block is a file of tests, with a package clause, and the tests pass
+//	<!-- go: run -->          the block is run, on a cluster in memory, and its output compared
+//	<!-- go: module DIR -->   the block is compiled by the tests of another module of this repository
+//	<!-- go: apart -->        the block needs a module that this repository does not, and is not compiled
 package snippets
 
 import (
@@ -19,9 +19,9 @@ import (
 // Snippet is one block of Go code.
 type Snippet struct {
 	Page string
-	Line int // of its first line of code
+	Line int // of the first line of code
 	Text string
-	// Mode is the word behind "go:" in the comment, Arg what follows it.
+	// Mode is the word behind "go:" in the comment, Arg the rest of the comment.
 	Mode, Arg string
 }
 
@@ -63,7 +63,8 @@ func read(page, text string) (found []*Snippet) {
 	return found
 }
 
-// wants is what the block says that it prints, and whether it says so.
+// wants is the expected output of the block: the comment behind "// Output:". ok is false for a block without the
+// comment.
 func (s *Snippet) wants() (output string, ok bool) {
 	_, comment, ok := strings.Cut(s.Text, "// Output:\n")
 	var lines []string

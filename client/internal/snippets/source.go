@@ -10,7 +10,7 @@ import (
 
 const module = "github.com/signalbox/signalbox/"
 
-// packages are those that a block may speak of without importing them.
+// packages are the packages that a block may use without an import.
 var packages = map[string]string{
 	"admin":        module + "client/admin",
 	"assign":       module + "client/assign",
@@ -41,7 +41,7 @@ var packages = map[string]string{
 	"tls":          "crypto/tls",
 }
 
-// around are names that a block may use and that are the business of its reader.
+// around are names that a block may use, and that a reader would declare in the program around the block.
 const around = `
 var (
 	token       string
@@ -56,14 +56,15 @@ func export(ctx context.Context) error             { return nil }
 func apply(value []byte)                           {}
 `
 
-// aroundGRPC is what stands around a block that speaks of gRPC.
+// aroundGRPC is the code around a block with gRPC.
 const aroundGRPC = `
 var credentials gcredentials.TransportCredentials
 `
 
 var qualifier = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.[A-Z]`)
 
-// needs are the packages that a block speaks of.
+// needs are the packages that a block uses: every package whose name stands before a dot and a capital letter, unless
+// the block declares a variable of the name.
 func (s *Snippet) needs() []string {
 	found := make(map[string]bool)
 	for _, m := range qualifier.FindAllStringSubmatch(s.Text, -1) {
@@ -74,7 +75,8 @@ func (s *Snippet) needs() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// file makes a whole file of a block.
+// file makes a whole file of a block. Errors of the compiler name the page and the line, because of the line
+// directive.
 func (s *Snippet) file() string {
 	if s.Mode == "test" {
 		return s.Text
@@ -102,8 +104,8 @@ func (s *Snippet) file() string {
 	return b.String()
 }
 
-// signature is that of the function that a block is the body of. Its own block is inside, so that it may use the
-// names of the parameters anew.
+// signature is the signature of the function around a block. The block has braces of its own inside of the function,
+// so that it may declare the names of the parameters anew.
 func signature(name string) string {
 	return "func " + name + "(ctx context.Context, c *client.Client, s, other *client.Session) error {\n"
 }

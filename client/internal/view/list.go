@@ -6,22 +6,22 @@ import (
 	"slices"
 )
 
-// List is what an object has many of, owners or rows, ordered by their ids. It never changes: a change makes another
-// one, which shares all but the few pieces that differ. So a view of many owners costs nothing to keep, a change of one
+// List is the owners or the rows of an object, ordered by their ids. A List never changes: a change makes a new List,
+// which shares all but the few pieces that differ. So a view of many owners costs nothing to keep, a change of one
 // owner costs as much as one piece, and two lists are compared by the pieces that differ.
 type List[T any, P element[T]] struct {
 	pieces []*piece[T, P]
 	count  int
 }
 
-// element is what a pointer to an element of a list can do.
+// element is the method set of a pointer to an element of a list.
 type element[T any] interface {
 	*T
 	id() uint64
 	equal(*T) bool
 }
 
-// Owners are the owners of a semaphore by order id, Rows those of an object of another kind.
+// Owners are the owners of a semaphore by order id, Rows the rows of an object of another kind.
 type (
 	Owners = List[Owner, *Owner]
 	Rows   = List[Row, *Row]
@@ -30,7 +30,7 @@ type (
 // piece is a run of elements, never empty and never changed.
 type piece[T any, P element[T]] struct{ list []T }
 
-// maxPiece is the most elements in a piece. Neighbours that fit into half of it together become one.
+// maxPiece is the most elements in a piece. Neighbours that together fit into half of it become one piece.
 const maxPiece = 128
 
 func (p *piece[T, P]) last() uint64 { return P(&p.list[len(p.list)-1]).id() }
@@ -55,10 +55,10 @@ func (l *List[T, P]) add(list []T) {
 	}
 }
 
-// Len returns how many there are.
+// Len returns the number of elements.
 func (l List[T, P]) Len() int { return l.count }
 
-// First returns the one with the lowest id: of owners the one that joined first.
+// First returns the element with the lowest id: of owners the owner that joined first.
 func (l List[T, P]) First() (first T, ok bool) {
 	if l.count == 0 {
 		return first, false
@@ -66,7 +66,7 @@ func (l List[T, P]) First() (first T, ok bool) {
 	return l.pieces[0].list[0], true
 }
 
-// All returns all of them in order.
+// All returns all elements in order.
 func (l List[T, P]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for _, p := range l.pieces {
@@ -79,7 +79,7 @@ func (l List[T, P]) All() iter.Seq[T] {
 	}
 }
 
-// Find returns the one of an id.
+// Find returns the element of an id.
 func (l List[T, P]) Find(id uint64) (found T, ok bool) {
 	i, _ := slices.BinarySearchFunc(l.pieces, id, func(p *piece[T, P], id uint64) int {
 		return cmp.Compare(p.last(), id)
@@ -95,14 +95,14 @@ func (l List[T, P]) Find(id uint64) (found T, ok bool) {
 	return list[j], true
 }
 
-// edit is an element that came or changed, or one that is gone.
+// edit is an element that came or changed, or that is gone.
 type edit[T any, P element[T]] struct {
 	id   uint64
 	is   T
 	gone bool
 }
 
-// with returns the list after some have gone and some have come, or changed.
+// with returns the list after some elements have gone and some have come, or changed.
 func (l List[T, P]) with(gone []uint64, came []T) List[T, P] {
 	edits := make([]edit[T, P], 0, len(gone)+len(came))
 	for _, id := range gone {
@@ -111,7 +111,7 @@ func (l List[T, P]) with(gone []uint64, came []T) List[T, P] {
 	for i := range came {
 		edits = append(edits, edit[T, P]{id: P(&came[i]).id(), is: came[i]})
 	}
-	// What is gone and came too has come: the sort keeps that order.
+	// An element that is both gone and came has come: the sort keeps the two edits in order.
 	slices.SortStableFunc(edits, func(a, b edit[T, P]) int { return cmp.Compare(a.id, b.id) })
 	next := List[T, P]{pieces: make([]*piece[T, P], 0, len(l.pieces)+1+len(came)/maxPiece)}
 	for i, p := range l.pieces {
@@ -139,7 +139,7 @@ func (l List[T, P]) with(gone []uint64, came []T) List[T, P] {
 	return next
 }
 
-// put appends a piece, or joins it with the one before where both are small.
+// put appends a piece, or joins the piece with the last piece if both are small.
 func (l *List[T, P]) put(p *piece[T, P]) {
 	l.count += len(p.list)
 	if n := len(l.pieces); n > 0 {
@@ -151,7 +151,7 @@ func (l *List[T, P]) put(p *piece[T, P]) {
 	l.pieces = append(l.pieces, p)
 }
 
-// with returns the elements of a piece after edits, which are in order.
+// with returns the elements of a piece after edits. The edits are in order.
 func (p *piece[T, P]) with(edits []edit[T, P]) []T {
 	out := make([]T, 0, len(p.list)+len(edits))
 	rest := p.list
@@ -172,10 +172,10 @@ func (p *piece[T, P]) with(edits []edit[T, P]) []T {
 	return append(out, rest...)
 }
 
-// Difference calls back for everything in which two lists differ, in order: one of the two is nil where it is in one of
-// them only. It passes over what they share.
+// Difference calls back for every element in which two lists differ, in order: before or after is nil for an element
+// of one list only. Difference passes over pieces that the lists share.
 func Difference[T any, P element[T]](a, b List[T, P], f func(before, after *T)) {
-	i, j, x, y := 0, 0, 0, 0 // pieces, and places in them
+	i, j, x, y := 0, 0, 0, 0 // pieces, and places within
 	id := func(p *piece[T, P], at int) uint64 { return P(&p.list[at]).id() }
 	for i < len(a.pieces) || j < len(b.pieces) {
 		switch {

@@ -13,22 +13,22 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Key is what a watch at a host is for. Loops of the same key share one watch.
+// Key is the subject of a watch at a host. Loops of one key share one watch.
 type Key struct {
 	Node         uint64
 	Name         string
-	Data, Owners bool // what is wanted of a semaphore
-	// Kind is that of the object, 0 for a semaphore, and View the part of it that is wanted, empty for the whole.
+	Data, Owners bool // the wanted parts of a semaphore
+	// Kind is the kind of the object, 0 for a semaphore, and View the wanted part of the object, empty for the whole.
 	Kind protocol.ObjectKind
 	View string
 }
 
-// Watches are those of one client. They are safe for use by many goroutines.
+// Watches are the watches of one client. They are safe for use by many goroutines.
 type Watches struct {
 	scope   *scope.Scope
 	cluster *cluster.Cluster
 
-	mu     sync.Mutex // guards what follows, and how many readers a sharedWatch has
+	mu     sync.Mutex // guards the fields below, and how many readers a sharedWatch has
 	shared map[Key]*sharedWatch
 }
 
@@ -37,8 +37,8 @@ func NewWatches(s *scope.Scope, c *cluster.Cluster) *Watches {
 	return &Watches{scope: s, cluster: c, shared: make(map[Key]*sharedWatch)}
 }
 
-// Views returns the views of what a key names: the present one first, and then the newest whenever it has changed. The
-// loop ends with an error.
+// Views returns the views of a key: the present view first, and then the newest view whenever the view has changed.
+// The loop ends with an error.
 func (w *Watches) Views(ctx context.Context, key Key) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
 		s, err := w.join(key)
@@ -58,7 +58,7 @@ func (w *Watches) Views(ctx context.Context, key Key) iter.Seq2[*View, error] {
 	}
 }
 
-// join returns the watch of a key, which ends when all that joined have left.
+// join returns the watch of a key. The watch ends when all loops that joined have left.
 func (w *Watches) join(key Key) (*sharedWatch, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,39 +88,39 @@ func (w *Watches) leave(s *sharedWatch) {
 	}
 }
 
-// remove keeps others from joining the watch. The lock is held.
+// remove keeps further loops from joining the watch. The lock is held.
 func (w *Watches) remove(s *sharedWatch) {
 	if w.shared[s.key] == s {
 		delete(w.shared, s.key)
 	}
 }
 
-// sharedWatch is a watch at some host, which is opened again at another one when it breaks off, and the view that it
-// has led to. It runs while it has readers.
+// sharedWatch is a watch at some host, opened again at another host when the stream breaks off, and the view that the
+// watch has led to. It runs while it has readers.
 type sharedWatch struct {
 	watches *Watches
 	key     Key
 	ctx     context.Context // ends when the last reader has left
 	stop    context.CancelFunc
 	wake    chan struct{} // the stream is over; holds one
-	count   int           // of those that joined; guarded by the lock of the watches
+	count   int           // of the loops that joined; guarded by the lock of the watches
 	retries retry.Retries // of the goroutine of run
 
-	mu      sync.Mutex // guards what follows
-	view    *View      // nil before the first is whole
-	version uint64     // grows with each view that differs from the one before
+	mu      sync.Mutex // guards the fields below
+	view    *View      // nil before the first view is whole
+	version uint64     // grows with each view that differs from the view before
 	draft   draft
 	current *stream
-	ended   error // what the latest stream ended with
-	err     error // why nothing more will come
+	ended   error // why the latest stream ended
+	err     error // why no further view comes
 	readers map[*reader]struct{}
 }
 
-// errBehind: a host sent a change that does not follow on what was sent before.
+// errBehind: a host sent a change that does not follow on the changes before.
 var errBehind = errors.New("a change is missing")
 
-// run opens a stream, and another one when it is over, until the last reader has left or the watch has failed for
-// good.
+// run opens a stream, and a new stream when the stream is over, until the last reader has left or the watch has failed
+// for good.
 func (s *sharedWatch) run() {
 	w := s.watches
 	where := cluster.ReplicaAt(protocol.SemaphoreSlot(s.key.Node, protocol.View(s.key.Name)))
@@ -134,8 +134,8 @@ func (s *sharedWatch) run() {
 	s.wakeReaders()
 }
 
-// follow opens a stream over a connection and returns why it is over. After one that has lasted, the next one begins
-// without a pause.
+// follow opens a stream over a connection and returns why the stream is over. After a stream that has lasted, the next
+// stream begins without a pause.
 func (s *sharedWatch) follow(to *conn.Conn) error {
 	st := &stream{watch: s}
 	s.mu.Lock()
@@ -179,7 +179,7 @@ func (s *sharedWatch) request() *protocol.Watch {
 	return m
 }
 
-// show makes a view the present one. The lock is held, here and below.
+// show makes a view the present view. The lock is held, here and below.
 func (s *sharedWatch) show(v *View) {
 	old := s.view
 	if old != nil && !old.Exists && v.Exists && v.birth == old.birth {
@@ -203,8 +203,8 @@ func (s *sharedWatch) wakeReaders() {
 
 // reader is one loop over the views of a watch.
 type reader struct {
-	wake chan struct{} // there may be something new; holds one
-	seen uint64        // the version that the loop was given last
+	wake chan struct{} // a new view may be there; holds one
+	seen uint64        // the latest version that the loop was given
 }
 
 func (s *sharedWatch) addReader() *reader {
@@ -221,7 +221,7 @@ func (s *sharedWatch) removeReader(r *reader) {
 	delete(s.readers, r)
 }
 
-// next returns the newest view that the reader has not seen, or waits for it.
+// next returns the newest view, after waiting if the reader has seen it.
 func (s *sharedWatch) next(ctx context.Context, r *reader) (*View, error) {
 	for {
 		if ctx.Err() != nil {

@@ -6,13 +6,13 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// errOtherKind: the host passed over the kind that was asked for, and watches a semaphore.
+// errOtherKind: the host passed over the kind in the request, and watches a semaphore.
 var errOtherKind = &protocol.Error{
 	Status:  protocol.StatusUnsupported,
 	Message: "the host does not know kinds of objects, and watches a semaphore of that name",
 }
 
-// stream is one watch at one host. What comes for one that is not the current one of its sharedWatch is dropped.
+// stream is one watch at one host. Messages for a stream other than the current stream of its sharedWatch are dropped.
 type stream struct{ watch *sharedWatch }
 
 // Answered implements conn.Handler.
@@ -67,7 +67,7 @@ func (s *stream) Lost(_ *conn.Conn, err error) {
 	}
 }
 
-// end is the end of the stream, if there is a reason for one. The lock is held.
+// end ends the stream, if there is an error. The lock is held.
 func (s *stream) end(err error) {
 	if err == nil {
 		return

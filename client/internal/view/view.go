@@ -7,21 +7,21 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// View is a semaphore, or a view of an object of another kind, at one moment. It never changes once it is shown.
+// View is a semaphore, or a view of an object of another kind, at one moment. A View never changes once it is shown.
 type View struct {
 	Exists    bool
 	Revision  uint64
 	Ephemeral bool   // of a semaphore
 	Limit     uint64 // of a semaphore
-	Data      []byte // of another kind it is the head
+	Data      []byte // the head for objects of another kind
 	Owners    Owners
 	Rows      Rows
 
-	birth uint64 // differs from that of an object of the same name before it
-	whole uint64 // how many snapshots there were, this one among them
+	birth uint64 // differs from the birth of an earlier object of the name
+	whole uint64 // the number of snapshots up to the view
 }
 
-// Owner is a session that owns some of a semaphore. Its data is shared and must not be changed.
+// Owner is a session that owns some of a semaphore. The data is shared and must not be changed.
 type Owner struct {
 	OrderID   uint64
 	SessionID uint64
@@ -35,7 +35,7 @@ func (o *Owner) equal(p *Owner) bool {
 
 func (o *Owner) id() uint64 { return o.OrderID }
 
-// Row is a row of an object of another kind than semaphores. Its body is shared and must not be changed.
+// Row is a row of an object of another kind than semaphores. The body is shared and must not be changed.
 type Row struct {
 	ID   uint64
 	Body []byte
@@ -45,14 +45,14 @@ func (r *Row) id() uint64 { return r.ID }
 
 func (r *Row) equal(s *Row) bool { return r.ID == s.ID && bytes.Equal(r.Body, s.Body) }
 
-// IsAnother reports whether the view is of another object than the one of the same name before.
+// IsAnother reports whether the view is of another object than the view before, though both objects have one name.
 func (v *View) IsAnother(before *View) bool { return v.birth != before.birth }
 
-// IsWhole reports whether the view rests on a later snapshot than one before. What happened between the two is not
-// known then: the object may have been deleted, and one of its name made.
+// IsWhole reports whether the view rests on a later snapshot than the view before. Then the changes between the two
+// views are not known: the object may have been deleted, and a new object of the name made.
 func (v *View) IsWhole(before *View) bool { return v.whole != before.whole }
 
-// looksLike reports whether nothing that a user can see has changed, but for the revision.
+// looksLike reports whether a user would see no change between the views, apart from the revision.
 func (v *View) looksLike(w *View) bool {
 	if v.Exists != w.Exists || v.birth != w.birth || v.Ephemeral != w.Ephemeral || v.Limit != w.Limit ||
 		!bytes.Equal(v.Data, w.Data) || v.Owners.count != w.Owners.count || v.Rows.count != w.Rows.count {
@@ -64,8 +64,8 @@ func (v *View) looksLike(w *View) bool {
 	return same
 }
 
-// after returns the view that a delta leads to: this one where it has it all already, and nil where something
-// between the two is missing.
+// after returns the view after a delta: the view itself if it has all changes of the delta already, and nil if changes
+// before the delta are missing.
 func (v *View) after(p *protocol.WatchDelta) *View {
 	switch {
 	case p.To <= v.Revision:
@@ -112,14 +112,14 @@ func (v *View) after(p *protocol.WatchDelta) *View {
 	return &next
 }
 
-// draft is a snapshot of which pages are missing.
+// draft is a snapshot with missing pages.
 type draft struct {
 	view   View
 	owners []Owner
 	rows   []Row
 }
 
-// page adds a page. It returns the view that is whole with it, or nil.
+// page adds a page. It returns the view if the page completes the view, or nil.
 func (d *draft) page(p *protocol.WatchSnapshot) *View {
 	if p.First {
 		*d = draft{view: View{

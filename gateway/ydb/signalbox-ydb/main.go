@@ -23,7 +23,7 @@ import (
 // version is set by releases with -ldflags "-X main.version=v1.2.3".
 var version = "devel"
 
-// What sysexits.h calls these two.
+// The exit codes, as in sysexits.h.
 const (
 	exitUsage  = 64
 	exitFailed = 69
@@ -124,9 +124,9 @@ func main() {
 	}
 }
 
-// processors is how many processors the gateway uses of those that it may use: as many as were asked for, or else half
-// of them. Programs and hosts often share its machine, and work that one processor does wakes no other one for each
-// part.
+// processors is how many of the available processors the gateway uses: as many as requested, or else half of them.
+// Programs and hosts often share the machine, and work on a single processor does not wake a second processor for
+// every part.
 func processors(asked, available int) int {
 	if asked > 0 {
 		return asked
@@ -134,7 +134,7 @@ func processors(asked, available int) int {
 	return max(1, available/2)
 }
 
-// serve runs a gateway until the context ends, and drains it then.
+// serve runs a gateway until the context ends, and drains the gateway then.
 func serve(ctx context.Context, o options, log *slog.Logger) error {
 	config, err := configOf(o, log)
 	if err != nil {
@@ -182,7 +182,7 @@ func serve(ctx context.Context, o options, log *slog.Logger) error {
 	return nil
 }
 
-// publish has the cluster keep the gateway in its list, if it is asked for.
+// publish has the cluster keep the gateway in its list, if requested.
 func publish(o options, g *ydb.Gateway) error {
 	if o.publish == "" {
 		return nil
@@ -204,7 +204,7 @@ func publish(o options, g *ydb.Gateway) error {
 	return nil
 }
 
-// serveMetrics serves what operators and orchestrators ask.
+// serveMetrics serves the pages for operators and orchestrators.
 func serveMetrics(address string, g *ydb.Gateway, failed chan<- error) (*http.Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })

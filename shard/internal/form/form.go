@@ -1,5 +1,5 @@
-// Package form is how the rules of a kind of objects are saved: fields one after the other, with exactly one form for
-// each value. Start with Coder.
+// Package form is the saved form of the rules of a kind of objects: fields one after the other, with exactly one form
+// for each value. Start with Coder.
 package form
 
 import (
@@ -12,14 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// Err is in errors about bytes that nothing was saved as, ErrNewer in those about bytes of a later form.
+// Err is in errors about bytes that are no saved form, ErrNewer in errors about bytes of a later form.
 var (
 	Err      = errors.New("these bytes were never saved")
 	ErrNewer = errors.New("saved in a form that this build does not know")
 )
 
-// Coder writes fields, or reads them into the same places: so one function per thing says both forms, and they cannot
-// differ. What is read has exactly one form: written again it has the same bytes.
+// Coder writes fields, or reads fields into the same places. So one function for each type has both directions, and
+// the two cannot differ. Readable bytes have exactly one form: a value that was read and is written again has the
+// same bytes.
 type Coder struct {
 	data    []byte // written so far, or not yet read
 	reading bool
@@ -32,10 +33,11 @@ func Writer(dst []byte) *Coder { return &Coder{data: dst} }
 // Reader returns a coder that reads bytes.
 func Reader(src []byte) *Coder { return &Coder{data: src, reading: true} }
 
-// Reading says whether the coder reads. A writer must leave what it writes alone: others may be reading it.
+// Reading says whether the coder reads. A writer must not change the values that it writes, because other goroutines
+// may be reading them.
 func (c *Coder) Reading() bool { return c.reading }
 
-// Data returns what was written so far.
+// Data returns the bytes written so far.
 func (c *Coder) Data() []byte { return c.data }
 
 // Sound reports whether nothing was wrong yet.
@@ -49,21 +51,21 @@ func (c *Coder) Fail(format string, args ...any) {
 	c.data = nil
 }
 
-// Must is for reading: what does not hold makes the bytes unsound.
+// Must is for reading: a condition that does not hold makes the bytes unsound.
 func (c *Coder) Must(holds bool, format string, args ...any) {
 	if c.reading && !holds {
 		c.Fail(format, args...)
 	}
 }
 
-// Form codes the number of the form, with which saved bytes begin. One that has more fields gets the next number.
+// Form codes the number of the form, at the beginning of saved bytes. A form with more fields gets the next number.
 func (c *Coder) Form(number uint64) {
 	v := number
 	c.Number(&v)
 	c.Must(v == number, "the form is %d", v)
 }
 
-// Newer returns ErrNewer for bytes of a later form than this number.
+// Newer returns ErrNewer for bytes of a later form than the number.
 func Newer(src []byte, number byte) error {
 	if len(src) > 0 && src[0] > number {
 		return ErrNewer
@@ -85,7 +87,7 @@ func (c *Coder) Number(p *uint64) {
 	*p, c.data = v, c.data[n:]
 }
 
-// Numbers are coded one after the other.
+// Numbers codes numbers one after the other.
 func (c *Coder) Numbers(list ...*uint64) {
 	for _, p := range list {
 		c.Number(p)
@@ -115,7 +117,7 @@ func (c *Coder) Text(p *string, limit int) {
 	*p = string(c.cut(limit))
 }
 
-// Bytes codes bytes. Those that are read are a copy.
+// Bytes codes bytes. A reader copies the bytes.
 func (c *Coder) Bytes(p *[]byte, limit int) {
 	if !c.reading {
 		c.data = binary.AppendUvarint(c.data, uint64(len(*p)))
@@ -150,7 +152,7 @@ func (c *Coder) Fixed(p []byte) {
 	}
 }
 
-// Small codes a small number of which every value is read: the rules judge it.
+// Small codes a small number. Every value can be read, because the rules judge the value.
 func Small[T ~uint8 | ~uint16](c *Coder, p *T) {
 	v := uint64(*p)
 	c.Number(&v)
@@ -160,7 +162,7 @@ func Small[T ~uint8 | ~uint16](c *Coder, p *T) {
 	}
 }
 
-// Enum codes a small number that is below an end.
+// Enum codes a small number below an end.
 func Enum[T ~uint8](c *Coder, p *T, end T) {
 	v := uint64(*p)
 	c.Number(&v)

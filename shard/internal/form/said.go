@@ -9,7 +9,7 @@ import (
 // Fields codes the listing of a value of a room below protocol.
 func (c *Coder) Fields(fields func(field.Coder)) { fields((*said)(c)) }
 
-// Append appends a value that was said, behind the number of the form. It is read with Parse.
+// Append appends a value of clients or operators, behind the number of the form. Parse reads the value again.
 func Append(dst []byte, number uint64, v field.Value) []byte {
 	c := Writer(dst)
 	c.Form(number)
@@ -17,7 +17,7 @@ func Append(dst []byte, number uint64, v field.Value) []byte {
 	return c.Data()
 }
 
-// Parse reads what Append has appended, which must be all of src. The operation begins the text of an error.
+// Parse reads the form of Append, which must be all of src. The operation begins the text of an error.
 func Parse(src []byte, number uint64, operation string, v field.Value) error {
 	c := Reader(src)
 	c.Form(number)
@@ -25,18 +25,18 @@ func Parse(src []byte, number uint64, operation string, v field.Value) error {
 	return c.Finish(operation)
 }
 
-// said is the Coder as the field.Coder of values that clients and operators say. A log has no names and no records:
-// the fields of a record follow one another.
+// said is the Coder as the field.Coder of values from clients and operators. A log has no names and no records: the
+// fields of a record follow one another.
 type said Coder
 
-// Text implements field.Coder, as do the methods that follow.
+// Text implements field.Coder, as do the methods below.
 func (s *said) Text(_ string, v *string, most int) { (*Coder)(s).Text(v, most) }
 
 func (s *said) Bytes(_ string, v *[]byte, most int) { (*Coder)(s).Bytes(v, most) }
 
 func (s *said) Number(_ string, v *uint64) { (*Coder)(s).Number(v) }
 
-// number writes a number that another type holds, or reads the number.
+// number writes a number of a field of any type, or reads the number.
 func (s *said) number(n uint64) uint64 {
 	(*Coder)(s).Number(&n)
 	return n

@@ -13,17 +13,18 @@ import (
 // kindChange is the one kind of records: a change of a replica.
 const kindChange wal.Kind = 1
 
-// change is what one record does to a replica, in the order of the fields. What is nil or empty stays as it was.
+// change is the content of one record for a replica, in the order of the fields. A nil or empty field leaves the
+// replica's field unchanged.
 type change struct {
-	cleared   bool   // the replica has nothing of what was before
+	cleared   bool   // everything older of the replica is gone
 	bootstrap []byte // encoded
 	state     pb.State
 	snapshot  []byte // encoded
-	// installed: the snapshot came from another host, and the log begins after it.
+	// installed: the snapshot came from another host, and the log begins after the snapshot.
 	installed bool
-	// entries follow one another. They replace all entries from the first of them on.
+	// entries follow one another. They replace all entries from their first index on.
 	entries []pb.Entry
-	// rewritten: the entries were written before. They stand beside those that were written since.
+	// rewritten: the entries were written before. They stand beside the entries written since.
 	rewritten bool
 }
 
@@ -39,7 +40,7 @@ const (
 )
 
 // A change is: flags (1 byte); bootstrap: length, bytes; state: term, vote, commit; snapshot: length, bytes; entries:
-// index of the first, number, and of each length and bytes. All numbers are varints.
+// index of the first, number, and for each entry length and bytes. All numbers are varints.
 
 // appendTo encodes a change.
 func (c *change) appendTo(b []byte) []byte {
@@ -91,21 +92,21 @@ func appendEntry(b []byte, e *pb.Entry) []byte {
 	b = binary.AppendUvarint(b, uint64(size))
 	start := len(b)
 	b = slices.Grow(b, size)[:start+size]
-	n, _ := e.MarshalTo(b[start:]) // it never fails
+	n, _ := e.MarshalTo(b[start:]) // MarshalTo never fails
 	return b[:start+n]
 }
 
-// read is a change as it stands in a record, whose entries are not decoded yet.
+// read is a change in a record. The entries are still encoded.
 type read struct {
 	change
 	first, count uint64 // of the entries
 	encoded      []byte // the entries
 }
 
-// errForm is returned for a record whose sums are right and whose form is not: another version wrote it.
+// errForm is returned for a record with right sums and a wrong form: another version wrote the record.
 var errForm = errors.New("logdb: a record of the log has a form that this version does not know")
 
-// readChange decodes a record. The parts are those of b.
+// readChange decodes a record. The slices of the result are parts of b.
 func readChange(b []byte) (r read, err error) {
 	f := fields{rest: b}
 	flags := f.bytes(1)[0]
@@ -149,7 +150,7 @@ func (r *read) decode() ([]pb.Entry, error) {
 	return entries, nil
 }
 
-// fields reads the fields of a record. Once one is missing it is bad and reads zeros.
+// fields reads the fields of a record. After a missing field the reader is bad and reads zeros.
 type fields struct {
 	rest []byte
 	bad  bool

@@ -4,16 +4,15 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// LastEntry is the last that the store has of a replica: the last entry, or where there is none the last entry that the
-// snapshot has.
+// LastEntry is the last entry of a replica in the store. Without entries it is the last entry in the snapshot.
 type LastEntry struct {
 	wal.Key
 	Term, Index uint64
 }
 
-// CommitAll makes all entries of every replica committed, and returns the last of each. No majority has agreed to those
-// at the end: the store must not be used by a host of the same cluster any more. It must not be called while the engine
-// uses the store.
+// CommitAll makes all entries of every replica committed, and returns the last entry of each replica. No majority has
+// agreed to the entries at the end, so hosts of the cluster must not use the store any more. CommitAll must not be
+// called while the engine uses the store.
 func (db *DB) CommitAll() (list []LastEntry, err error) {
 	for _, r := range db.Replicas() {
 		last := LastEntry{Key: r.Key, Index: r.Last}
@@ -28,7 +27,7 @@ func (db *DB) CommitAll() (list []LastEntry, err error) {
 	return list, nil
 }
 
-// commitTo makes the entries up to an index committed, and returns the term of that.
+// commitTo makes the entries up to an index committed, and returns the term of the entry at the index.
 func (r *replica) commitTo(index uint64) (term uint64, err error) {
 	term = r.snapshot.Term
 	if index > r.snapshot.Index {

@@ -15,30 +15,30 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Factory opens the store. What embeds it and has Create is a config.LogDBFactory.
+// Factory opens the store. A type that embeds the factory and has Create is a config.LogDBFactory.
 type Factory struct {
 	Disk wal.Disk
-	// SegmentBytes is the size that the log's files grow to, wal.DefaultSegmentBytes where it is 0.
+	// SegmentBytes is the size that the log's files grow to; 0 stands for wal.DefaultSegmentBytes.
 	SegmentBytes int64
-	// RecentBytes is how much of the log is kept in memory, DefaultRecentBytes where it is 0.
+	// RecentBytes is how much of the log is kept in memory; 0 stands for DefaultRecentBytes.
 	RecentBytes int64
-	// Existing refuses a directory without a log: it had one before. Least is wal.Options.Least.
+	// Existing refuses a directory without a log, because the directory had a log before. Least is wal.Options.Least.
 	Existing bool
 	Least    wal.End
 	// Synced is called, if set, with the duration of each write and sync. It must not block.
 	Synced func(time.Duration)
-	// Full is that of wal.Options.
+	// Full is the Full of wal.Options.
 	Full func(err error, last bool)
 }
 
 const (
 	// DefaultRecentBytes is how much of its log a host keeps in memory.
 	DefaultRecentBytes = 16 << 20
-	// storeName is what the engine knows the store by. It refuses a directory of another one.
+	// storeName is the engine's name for the store. The engine refuses the directory of a store with another name.
 	storeName = "signalbox-wal"
-	// binaryFormat is the version of what is stored. The engine refuses a directory of another one.
+	// binaryFormat is the version of the stored form. The engine refuses a directory of another version.
 	binaryFormat = 1000
-	// logDir is the directory of the log in that of the engine.
+	// logDir is the directory of the log in the directory of the engine.
 	logDir = "log"
 )
 
@@ -66,8 +66,8 @@ func (f *Factory) Open(dir string) (*DB, error) {
 	return db, nil
 }
 
-// forget removes what was replayed and is not needed: replicas that were removed, and entries before the snapshot,
-// which the engine does not read after a start.
+// forget removes the parts of a replayed log without use: removed replicas, and entries before the snapshot, which the
+// engine does not read after a start.
 func (db *DB) forget() {
 	for _, r := range db.all() {
 		if r.forget() {
@@ -78,7 +78,7 @@ func (db *DB) forget() {
 	}
 }
 
-// DB is the log store of a host. It implements raftio.ILogDB. The engine's workers use it at the same time.
+// DB is the log store of a host. It implements raftio.ILogDB. The engine's workers use the store at the same time.
 type DB struct {
 	dir    string   // empty while a log is inspected
 	log    *wal.Log // nil while a log is inspected
@@ -112,7 +112,7 @@ func (o owner) Rewrite(segment uint64) error {
 	return nil
 }
 
-// replica returns what the store has of a replica, which it makes where there is nothing.
+// replica returns the content of the store for a replica, and makes an empty replica where the store has nothing.
 func (db *DB) replica(key wal.Key) *replica {
 	if r := db.existing(key.Shard, key.Replica); r != nil {
 		return r
@@ -127,14 +127,14 @@ func (db *DB) replica(key wal.Key) *replica {
 	return r
 }
 
-// existing returns what the store has of a replica, nil where there is nothing.
+// existing returns the content of the store for a replica, or nil.
 func (db *DB) existing(shardID, replicaID uint64) *replica {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	return db.replicas[wal.Key{Shard: shardID, Replica: replicaID}]
 }
 
-// need is wal.Log.Need. Of a log that is inspected nothing is needed.
+// need is wal.Log.Need. An inspected log needs nothing.
 func (db *DB) need(segment uint64, bytes int64) {
 	if db.log != nil {
 		db.log.Need(segment, bytes)
@@ -150,10 +150,10 @@ func (db *DB) all() (all []*replica) {
 	return all
 }
 
-// SegmentBytes is how large the file of the log is that is written at the moment.
+// SegmentBytes is the size of the log file that is written at the moment.
 func (db *DB) SegmentBytes() int64 { return db.log.SegmentBytes() }
 
-// End is up to where the log is durable.
+// End is the durable end of the log.
 func (db *DB) End() wal.End { return db.log.End() }
 
 // Name implements raftio.ILogDB.
@@ -192,7 +192,7 @@ func (db *DB) SaveBootstrapInfo(shardID, replicaID uint64, bootstrap pb.Bootstra
 	return db.sync(db.replica(wal.Key{Shard: shardID, Replica: replicaID}).saveBootstrap(&bootstrap))
 }
 
-// sync makes what was appended durable.
+// sync makes the appended records durable.
 func (db *DB) sync(at wal.Place, err error) error {
 	if err != nil || at.Bytes == 0 {
 		return err
@@ -228,14 +228,16 @@ func (db *DB) SaveRaftState(updates []pb.Update, _ uint64) error {
 		}
 	}
 	if last.Bytes > 0 && slices.ContainsFunc(updates, replicates) {
-		// The engine has given the goroutines that send to other hosts what they are to replicate. They wait for this
-		// one's processor, so the messages would leave when another thread has woken, or after the sync.
+		// The engine has handed messages to the goroutines that send to other hosts. Those goroutines wait for the
+		// processor of this goroutine, so without Gosched the messages would leave only after another thread has woken,
+		// or after the sync.
 		runtime.Gosched()
 	}
 	return db.sync(last, nil)
 }
 
-// replicates reports whether other hosts are sent entries of an update. Raft lets them save it before this one has.
+// replicates reports whether other hosts get entries of an update. In Raft other hosts may save entries before this
+// host has.
 func replicates(u pb.Update) bool {
 	return slices.ContainsFunc(u.Messages, func(m pb.Message) bool { return m.Type == pb.Replicate })
 }
@@ -259,7 +261,7 @@ func (db *DB) SaveSnapshots(updates []pb.Update) error {
 	return db.sync(last, nil)
 }
 
-// GetSnapshot implements raftio.ILogDB. It returns an empty snapshot where there is none.
+// GetSnapshot implements raftio.ILogDB. It returns an empty snapshot for a replica without a snapshot.
 func (db *DB) GetSnapshot(shardID, replicaID uint64) (snapshot pb.Snapshot, err error) {
 	r := db.existing(shardID, replicaID)
 	if r == nil {
@@ -271,15 +273,15 @@ func (db *DB) GetSnapshot(shardID, replicaID uint64) (snapshot pb.Snapshot, err 
 	if text == nil {
 		return snapshot, nil
 	}
-	err = snapshot.Unmarshal(text) // the engine counts references in what it gets
+	err = snapshot.Unmarshal(text) // the engine counts references in its copy
 	if path, below := PathBelow(db.dir, snapshot.Filepath); below {
 		snapshot.Filepath = path
 	}
 	return snapshot, err
 }
 
-// PathBelow returns where a file is that the log of the directory names, and whether it names one below it. The log has
-// the path as it was when that was written; the directory may have been moved or copied since.
+// PathBelow returns the present path of a file that the log of the directory names, and whether the file is below the
+// directory. The log has the path at the time of writing; the directory may have been moved or copied since.
 func PathBelow(dir, written string) (path string, below bool) {
 	_, inside, below := strings.Cut(written, filepath.Base(dir)+string(filepath.Separator))
 	return filepath.Join(dir, inside), below
@@ -312,7 +314,7 @@ func (db *DB) RemoveEntriesTo(shardID, replicaID, index uint64) error {
 	return nil
 }
 
-// CompactEntriesTo implements raftio.ILogDB. What was removed is known already.
+// CompactEntriesTo implements raftio.ILogDB. The log knows the removed entries already.
 func (db *DB) CompactEntriesTo(_, _, _ uint64) (<-chan struct{}, error) { return db.log.Reclaim(), nil }
 
 // RemoveNodeData implements raftio.ILogDB.
@@ -330,7 +332,7 @@ func (db *DB) RemoveNodeData(shardID, replicaID uint64) error {
 	return nil
 }
 
-// ImportSnapshot implements raftio.ILogDB. Nothing else is left of the replica.
+// ImportSnapshot implements raftio.ILogDB. Everything else of the replica is removed.
 func (db *DB) ImportSnapshot(snapshot pb.Snapshot, replicaID uint64) error {
 	if snapshot.Type == pb.UnknownStateMachine {
 		return fmt.Errorf("logdb: import a snapshot of shard %d: it is of no known type", snapshot.ShardID)

@@ -7,32 +7,32 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// Report is what Inspect has found in the log of a host.
+// Report is the result of Inspect for the log of a host.
 type Report struct {
 	wal.Report
-	// Replicas are those that the log has, by shard. There are none where the log is damaged.
+	// Replicas are the replicas in the log, by shard; empty for a damaged log.
 	Replicas []ReplicaReport
 }
 
-// ReplicaReport is what the log has of a replica.
+// ReplicaReport is the content of the log for a replica.
 type ReplicaReport struct {
 	wal.Key
 	Term, Vote, Commit uint64
-	// First and Last are the entries that follow one another after the snapshot; none where Last is less than First.
+	// First and Last are the contiguous entries after the snapshot; without entries Last is less than First.
 	First, Last uint64
-	// Snapshot is the last entry of the newest snapshot, 0 where there is none, and SnapshotFile its file when it was
-	// saved.
+	// Snapshot is the last entry in the newest snapshot, 0 without a snapshot, and SnapshotFile the file of the
+	// snapshot at the time of its saving.
 	Snapshot     uint64
 	SnapshotFile string
 }
 
-// Position is how far a replica is: its term, and its last entry or the last that its snapshot has.
+// Position is the progress of a replica: its term, and its last entry or the last entry in its snapshot.
 type Position struct {
 	wal.Key
 	Term, Last uint64
 }
 
-// Positions returns how far each replica is, in no order. What it returns was appended and may not be durable yet.
+// Positions returns the progress of each replica, in no order. The entries are appended, and may not be durable yet.
 func (db *DB) Positions() (list []Position) {
 	for _, r := range db.all() {
 		list = append(list, r.position())
@@ -48,7 +48,7 @@ func (db *DB) Last(shardID, replicaID uint64) uint64 {
 	return 0
 }
 
-// Inspect reads the log below a directory, and changes nothing. It returns an error only where it cannot read.
+// Inspect reads the log below a directory, and changes nothing. An error says that Inspect could not read.
 func Inspect(disk wal.FS, dir string) (*Report, error) {
 	db := &DB{replicas: make(map[wal.Key]*replica)}
 	found, err := wal.Inspect(disk, filepath.Join(dir, logDir), owner{db}.Replay)
@@ -64,7 +64,8 @@ func Inspect(disk wal.FS, dir string) (*Report, error) {
 	return r, nil
 }
 
-// Replicas returns what the store has of each replica, by shard. It must not be called while the engine uses the store.
+// Replicas returns the content of the store for each replica, by shard. It must not be called while the engine uses the
+// store.
 func (db *DB) Replicas() (reports []ReplicaReport) {
 	for _, r := range db.all() {
 		reports = append(reports, r.report())

@@ -5,24 +5,24 @@ import (
 	"sync"
 )
 
-// recent keeps the records with entries in memory that were saved last, of all replicas of a host: the engine reads
-// their entries again when it sends them to replicas that lag a little. The records stand one behind the other in a
-// ring of bytes, which the collector of garbage need not look into.
+// recent keeps the latest records with entries in memory, of all replicas of a host, because the engine reads the
+// entries again for replicas that lag a little. The records stand one behind the other in a ring of bytes, so that the
+// garbage collector need not look into the records.
 type recent struct {
-	limit int64 // how long the ring is; no record of more than a quarter is kept
+	limit int64 // length of the ring; a record of more than a quarter is not kept
 
 	mu   sync.Mutex
 	ring []byte
-	next uint64 // how many bytes the ring has taken, where the next record begins
+	next uint64 // how many bytes the ring has taken; the next record begins there
 }
 
-// kept is a record in the ring. The zero value is of a record that was not kept.
+// kept is a record in the ring. The zero value is a record outside of the ring.
 type kept struct {
-	at    uint64 // what next was
+	at    uint64 // value of next before the record
 	bytes uint32
 }
 
-// add keeps a record in place of the oldest ones.
+// add keeps a record in the place of the oldest records.
 func (r *recent) add(record []byte) kept {
 	n := len(record)
 	if int64(n) > r.limit/4 {
@@ -43,7 +43,7 @@ func (r *recent) add(record []byte) kept {
 	return k
 }
 
-// record returns a copy of a record, nil if the ring does not have it any more.
+// record returns a copy of a record, nil for a record that the ring has overwritten.
 func (r *recent) record(k kept) []byte {
 	if k.bytes == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// lock is a mutex for what waits for the disk: an append may, at the end of a segment. Other than with a sync.Mutex the
-// time of a bubble of testing/synctest goes on while a goroutine waits for the lock.
+// lock is a mutex for goroutines that may wait for the disk, as an append at the end of a segment does. While a
+// goroutine waits for the lock, the time of a bubble of testing/synctest goes on, unlike with a sync.Mutex.
 type lock chan struct{}
 
 func newLock() lock { return make(lock, 1) }
@@ -19,40 +19,41 @@ func newLock() lock { return make(lock, 1) }
 // Lock waits until no other goroutine has the lock.
 func (l lock) Lock() { l <- struct{}{} }
 
-// Unlock gives the lock to a goroutine that waits.
+// Unlock gives the lock to a waiting goroutine.
 func (l lock) Unlock() { <-l }
 
-// replica is what the store has of one replica. Its entries are in the log, and the last of all replicas in memory.
+// replica is the content of the store for one replica. The entries are in the log, and the latest entries of all
+// replicas also in memory.
 type replica struct {
 	db  *DB
 	key wal.Key
 
 	// The lock is held while a change is appended to the log, so the log has the changes in the order of the memory.
 	mu        lock
-	bootstrap []byte // encoded, nil where there is none
+	bootstrap []byte // encoded, or nil
 	state     pb.State
-	logged    pb.State // the last that the log has; its commit position may be an earlier one
+	logged    pb.State // the last state in the log, possibly with an earlier commit position
 	snapshot  pb.Snapshot
 	entries   runs
 
-	// last is the last entry, or where there is none the last that the snapshot has. It is read without the lock.
+	// last is the last entry, or without entries the last entry in the snapshot. It is read without the lock.
 	last atomic.Uint64
 
-	// where the log has the last of each
+	// where the log has the latest of each kind
 	bootstrapAt, stateAt, snapshotAt use
 	encoding                         []byte // memory for records
 }
 
-// use is a part of a segment that is needed.
+// use is the needed part of a segment.
 type use struct {
 	segment uint64
 	bytes   int64
 }
 
-// stateBytes is about what a state takes in the log.
+// stateBytes is about the room of a state in the log.
 const stateBytes = 32
 
-// move says that something is needed at another place from now on.
+// move notes the new place of a needed part.
 func (r *replica) move(u *use, at wal.Place, bytes int) {
 	if u.bytes > 0 {
 		r.db.need(u.segment, -u.bytes)
@@ -63,12 +64,12 @@ func (r *replica) move(u *use, at wal.Place, bytes int) {
 	}
 }
 
-// count is called by runs for the place of a run that changes.
+// count is called by runs for the place of a changed run.
 func (r *replica) count(changed run, runs int) {
 	r.db.need(changed.place.Segment, int64(runs)*int64(changed.place.Bytes))
 }
 
-// append adds a change to the log, and does it. The lock is held.
+// append appends a change to the log, and then applies the change. The lock is held.
 func (r *replica) append(c change) (wal.Place, error) {
 	r.encoding = c.appendTo(r.encoding[:0])
 	at, err := r.db.log.Append(r.key, kindChange, r.encoding)
@@ -87,11 +88,11 @@ func (r *replica) append(c change) (wal.Place, error) {
 		r.encoding = nil
 	}
 	err = r.do(done, at, recent)
-	r.db.need(at.Segment, -int64(at.Bytes)) // what is needed of the record is counted now
+	r.db.need(at.Segment, -int64(at.Bytes)) // the needed parts of the record are counted now
 	return at, err
 }
 
-// do does a change that is in the log. The lock is held.
+// do applies a change that is in the log. The lock is held.
 func (r *replica) do(c read, at wal.Place, recent kept) error {
 	if c.cleared {
 		r.clear()
@@ -152,7 +153,7 @@ func (r *replica) clear() {
 	r.bootstrap, r.state, r.logged, r.snapshot = nil, pb.State{}, pb.State{}, pb.Snapshot{}
 }
 
-// forget removes the entries before the snapshot, and reports whether nothing is left at all.
+// forget removes the entries before the snapshot, and reports whether the replica is empty.
 func (r *replica) forget() (empty bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,10 +163,10 @@ func (r *replica) forget() (empty bool) {
 	return r.bootstrap == nil && pb.IsEmptyState(r.state) && pb.IsEmptySnapshot(r.snapshot) && len(r.entries) == 0
 }
 
-// raftState returns the state for an engine that has a snapshot of an index, and the entries from there on. Its commit
-// position is never before the snapshot nor after the last entry: the engine would stop the process. That of the log
-// may be before the snapshot, because it is written only with something that must be durable; one after the last entry
-// is that of entries that were lost with a record that was not durable.
+// raftState returns the state for an engine with a snapshot of an index, and the entries from there on. The commit
+// position in the result is never before the snapshot nor after the last entry: the engine would stop the process. The
+// commit position in the log may be before the snapshot, because it is written only together with a change that must be
+// durable. It may be after the last entry where entries were lost with a record that was not durable.
 func (r *replica) raftState(snapshotIndex uint64) (raftio.RaftState, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +184,7 @@ func (r *replica) raftState(snapshotIndex uint64) (raftio.RaftState, error) {
 	return raftio.RaftState{State: state, FirstIndex: first, EntryCount: count}, nil
 }
 
-// iterate appends the entries from low to high, without high, until they have more than a number of bytes.
+// iterate appends the entries from low to high, without high, until the entries have more than a number of bytes.
 func (r *replica) iterate(entries []pb.Entry, size, low, high, most uint64) ([]pb.Entry, uint64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -207,8 +208,8 @@ func (r *replica) iterate(entries []pb.Entry, size, low, high, most uint64) ([]p
 	return entries, size, nil
 }
 
-// load returns the entries of the record that a run is in. There may be more of them than the run has. The lock is
-// held, so the record is not removed meanwhile.
+// load returns the entries of a run's record. The record may have more entries than the run. The lock is held, so the
+// record is not removed meanwhile.
 func (r *replica) load(found run) ([]pb.Entry, error) {
 	data := r.db.recent.record(found.recent)
 	if data == nil {
@@ -228,15 +229,15 @@ func (r *replica) load(found run) ([]pb.Entry, error) {
 	return entries, err
 }
 
-// removeTo removes the entries up to an index. That is not written to the log: when it is replayed, the entries before
-// the snapshot are not kept.
+// removeTo removes the entries up to an index. The removal is not written to the log, because a replay does not keep
+// the entries before the snapshot.
 func (r *replica) removeTo(index uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.entries.cut(0, index, r.count)
 }
 
-// rewrite appends again what is needed of a segment and of those before it.
+// rewrite appends the needed parts of a segment and of all earlier segments again.
 func (r *replica) rewrite(segment uint64) error {
 	from := uint64(0)
 	for {
@@ -251,8 +252,8 @@ func (r *replica) rewrite(segment uint64) error {
 	}
 }
 
-// rewriteSome appends one record, unless nothing is left to be rewritten. Entries are looked for from an index on, and
-// those before the next one that is returned were rewritten.
+// rewriteSome appends one record, unless every part is rewritten. The search for entries begins at an index, and the
+// entries before the returned index are rewritten.
 func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -284,7 +285,7 @@ func (r *replica) rewriteSome(segment, from uint64) (at wal.Place, next uint64, 
 	return at, next, err
 }
 
-// head is a change that brings all but the entries. The lock is held.
+// head is a change with everything but the entries. The lock is held.
 func (r *replica) head() change {
 	c := change{bootstrap: r.bootstrap, state: r.state}
 	if !pb.IsEmptySnapshot(r.snapshot) {

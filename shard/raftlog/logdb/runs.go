@@ -8,23 +8,23 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// run is entries that follow one another and stand in one record.
+// run is a sequence of contiguous entries in one record.
 type run struct {
 	first, last uint64
 	place       wal.Place
-	recent      kept // the same record in memory
+	recent      kept // the record in memory
 }
 
-// runs says where a replica's entries are, in the order of their indices. They overlap nowhere. Where the engine leaves
-// a gap, there is one.
+// runs are the places of a replica's entries, in the order of the indices. Runs do not overlap. A gap between entries
+// of the engine is a gap between runs.
 type runs []run
 
-// from returns the place, in the slice, of the first run that does not end before an index.
+// from returns the position, in the slice, of the first run that does not end before an index.
 func (r runs) from(index uint64) int {
 	return sort.Search(len(r), func(i int) bool { return r[i].last >= index })
 }
 
-// at returns the run that has an index.
+// at returns the run with an index.
 func (r runs) at(index uint64) (run, bool) {
 	i := r.from(index)
 	if i == len(r) || r[i].first > index {
@@ -33,7 +33,7 @@ func (r runs) at(index uint64) (run, bool) {
 	return r[i], true
 }
 
-// extent returns the first entry that is not before an index, and how many follow one another from there on.
+// extent returns the first entry at or after an index, and the number of contiguous entries from there on.
 func (r runs) extent(index uint64) (first, count uint64) {
 	i := r.from(index)
 	if i == len(r) {
@@ -50,8 +50,8 @@ func (r runs) extent(index uint64) (first, count uint64) {
 	return first, end - first + 1
 }
 
-// cut removes the entries from first to last. Use is called with each place, and by how many runs more or fewer have
-// it.
+// cut removes the entries from first to last. For each place cut calls use, with the change in the number of runs at
+// the place.
 func (r *runs) cut(first, last uint64, use func(gone run, runs int)) {
 	i := r.from(first)
 	end := i
@@ -77,10 +77,10 @@ func (r *runs) cut(first, last uint64, use func(gone run, runs int)) {
 // cutFrom removes the entries from an index on.
 func (r *runs) cutFrom(index uint64, use func(run, int)) { r.cut(index, math.MaxUint64, use) }
 
-// put adds a run where no other has its indices.
+// put adds a run where no run has its indices.
 func (r *runs) put(added run) { *r = slices.Insert(*r, r.from(added.first), added) }
 
-// oldest returns the first run, from an entry on, that is in a segment or in one before it.
+// oldest returns the first run, from an entry on, in a segment or in an earlier segment.
 func (r runs) oldest(from, segment uint64) (int, bool) {
 	for i := r.from(from); i < len(r); i++ {
 		if r[i].place.Segment <= segment {

@@ -7,12 +7,12 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
-// recordBytes is how long a record with several entries is, about. To read one of them the whole record is read.
+// recordBytes is about the length of a record with several entries. A reader of one entry reads the whole record.
 const recordBytes = 256 << 10
 
-// save saves what an update of the engine has for a replica, and reports whether that must be durable before the call
-// returns: a term, a vote, entries or a snapshot. A commit position alone is not even written. It goes into the log
-// with the next change, because Raft can lose it.
+// save saves the content of an engine's update for a replica, and reports whether the content must be durable before
+// the call returns: a term, a vote, entries or a snapshot. A commit position alone is not even written. It goes into
+// the log with the next change, because Raft can lose a commit position.
 func (r *replica) save(u *pb.Update) (at wal.Place, durable bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +41,7 @@ func (r *replica) save(u *pb.Update) (at wal.Place, durable bool, err error) {
 	return at, false, nil
 }
 
-// checkUpdate refuses what the engine never does: a snapshot after the entries that are saved with it.
+// checkUpdate refuses an update that the engine never makes: a snapshot after the entries of the update.
 func checkUpdate(u *pb.Update) error {
 	if n := len(u.EntriesToSave); n > 0 && u.Snapshot.Index > u.EntriesToSave[n-1].Index {
 		return fmt.Errorf("logdb: shard %d has a snapshot of %d, and entries up to %d are saved with it", u.ShardID,
@@ -62,8 +62,8 @@ func recordEntries(entries []pb.Entry) int {
 	return len(entries)
 }
 
-// saveSnapshot saves a snapshot that this replica has made, and with it the latest state: the log never has the one
-// without the other.
+// saveSnapshot saves a snapshot of this replica's own state, together with the latest state of Raft: the log never has
+// one without the other.
 func (r *replica) saveSnapshot(snapshot *pb.Snapshot) (at wal.Place, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,14 +73,14 @@ func (r *replica) saveSnapshot(snapshot *pb.Snapshot) (at wal.Place, err error) 
 	return r.append(change{state: r.state, snapshot: pb.MustMarshal(snapshot)})
 }
 
-// saveBootstrap saves how the replica began.
+// saveBootstrap saves the beginning of the replica.
 func (r *replica) saveBootstrap(bootstrap *pb.Bootstrap) (wal.Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.append(change{bootstrap: pb.MustMarshal(bootstrap)})
 }
 
-// replace replaces all that the replica has by an imported snapshot.
+// replace replaces everything of the replica by an imported snapshot.
 func (r *replica) replace(snapshot *pb.Snapshot) (wal.Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *replica) replace(snapshot *pb.Snapshot) (wal.Place, error) {
 	})
 }
 
-// remove removes all that the replica has.
+// remove removes everything of the replica.
 func (r *replica) remove() (wal.Place, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// bufferLeast is the memory that records are gathered in between two syncs.
+	// bufferLeast is the memory for records between two syncs.
 	bufferLeast = 256 << 10
-	// bufferKept is the memory that is kept for that. A larger buffer is given back after it was written.
+	// bufferKept is the largest memory that is kept for the next buffer. A larger buffer is given back after the write.
 	bufferKept = 4 << 20
 )
 
-// buffer is what is to be written to the current segment: whole sectors, the first of which may have been written in
-// part. It is written again with what comes after it. A crash in between leaves of each sector the old or the new
-// content, and both begin with all that was written before.
+// buffer has the coming bytes of the current segment: whole sectors, the first of which may have been written in part
+// before. The first sector is written again, with the records behind its old end. A crash during the write leaves of
+// each sector the old or the new content, and both begin with everything written before.
 type buffer struct {
 	memory []byte // aligned
-	start  int64  // its offset in the segment
+	start  int64  // offset of the memory in the segment
 	used   int
-	kept   int // how much of it was written before
+	kept   int // how many of the used bytes were written before
 }
 
 func (b *buffer) end() int64 { return b.start + int64(b.used) }
@@ -37,8 +37,8 @@ func (b *buffer) room(n int) {
 	b.memory = memory
 }
 
-// fits reports whether a record, and after it the seal, fits in the current segment. The first record of a segment
-// does, however long it is. The lock is held.
+// fits reports whether a record, and after the record the seal, fits in the current segment. The first record of a
+// segment always fits. The lock is held.
 func (l *Log) fits(size int) bool {
 	end := l.pending.end()
 	return !l.sealing && (end == firstRecord || end+int64(size)+sealBytes <= l.current().capacity)
@@ -58,7 +58,7 @@ func (l *Log) put(key Key, kind Kind, data []byte) Place {
 	return Place{Segment: l.current().number, Offset: uint32(at), Bytes: uint32(size)}
 }
 
-// flush writes what is pending and syncs it. The lock is held, except meanwhile, and l.writing is the caller's.
+// flush writes and syncs the pending records. The lock is held, except meanwhile, and the caller has set l.writing.
 func (l *Log) flush() {
 	out := l.pending
 	if out.used == out.kept {
@@ -82,7 +82,7 @@ func (l *Log) flush() {
 	l.synced = out.end()
 }
 
-// rest is the buffer after this one. It begins with the last sector, where that is not full.
+// rest is the next buffer. It begins with the last sector of this buffer, where the sector is not full.
 func (b *buffer) rest(memory []byte) buffer {
 	full := direct.Down(b.used)
 	rest := buffer{memory: memory, start: b.start + int64(full)}
@@ -101,7 +101,7 @@ func (b *buffer) write(s *segment) error {
 	return s.file.SyncData()
 }
 
-// rotate goes on to the next segment, or waits for the goroutine that writes. The lock is held, except meanwhile.
+// rotate goes on to the next segment, or waits for the writing goroutine. The lock is held, except meanwhile.
 func (l *Log) rotate() {
 	if l.writing {
 		l.changed.Wait()
@@ -113,7 +113,7 @@ func (l *Log) rotate() {
 	l.changed.Broadcast()
 }
 
-// advance seals the current segment, which is durable before anything is written to the next one. The lock is held,
+// advance seals the current segment, which is durable before the first write to the next segment. The lock is held,
 // except meanwhile.
 func (l *Log) advance() {
 	if !l.awaitNext() {
@@ -139,7 +139,7 @@ func (l *Log) advance() {
 	signal(l.reclaim)
 }
 
-// signal wakes the goroutine that waits on a channel, now or when it comes to it.
+// signal wakes the reader of a channel, now or at its next read.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -13,7 +13,7 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// FS is what a log needs of a file system: a part of vfs.FS.
+// FS is a log's part of a file system: a part of vfs.FS.
 type FS interface {
 	MkdirAll(dir string, perm os.FileMode) error
 	List(dir string) ([]string, error)
@@ -26,14 +26,14 @@ type FS interface {
 	GetDiskUsage(dir string) (vfs.DiskUsage, error)
 }
 
-// Disk is where a log is kept.
+// Disk is the place of a log.
 type Disk struct {
 	FS
-	// OpenData opens a file, which need not exist, for writing in whole sectors from memory that is aligned to them.
+	// OpenData opens a file, which need not exist, for writing in whole sectors from memory that is aligned to sectors.
 	OpenData func(name string) (direct.File, error)
 }
 
-// SystemDisk is the disk of the operating system, written past its cache where the file system can do that.
+// SystemDisk is the disk of the operating system, written past the cache where the file system allows.
 func SystemDisk() Disk { return Disk{FS: freeing.FS{FS: vfs.Default}, OpenData: direct.Open} }
 
 // syncDirectory makes the names in a directory durable.
@@ -45,10 +45,10 @@ func (d Disk) syncDirectory(dir string) error {
 	return errors.Join(directory.Sync(), directory.Close())
 }
 
-// NoRoom reports whether an error says that a disk, or what a user may have of it, is full.
+// NoRoom reports whether an error says that a disk, or the quota of a user, is full.
 func NoRoom(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
-// readFile reads a file into memory that is used again where it is large enough.
+// readFile reads a file into memory. The caller's memory is used again where it is large enough.
 func readFile(disk FS, name string, memory []byte) (data []byte, err error) {
 	file, err := disk.Open(name)
 	if err != nil {
@@ -66,7 +66,7 @@ func readFile(disk FS, name string, memory []byte) (data []byte, err error) {
 	return data, readAt(file, data, 0)
 }
 
-// readAt fills b. A file that ends before is an error.
+// readAt fills b. A shorter file is an error.
 func readAt(file io.ReaderAt, b []byte, at int64) error {
 	n, err := file.ReadAt(b, at)
 	if n == len(b) {
@@ -78,17 +78,17 @@ func readAt(file io.ReaderAt, b []byte, at int64) error {
 	return err
 }
 
-// ErrDamaged is returned where a file of a log is not what was written, or is missing.
+// ErrDamaged is returned where a file of a log is missing or not as it was written.
 var ErrDamaged = errors.New("wal: the log is damaged")
 
-// DamageError says which file of a log is damaged. It is an ErrDamaged.
+// DamageError names the damaged file of a log. It is an ErrDamaged.
 type DamageError struct {
 	File    string
-	Offset  int64 // from where on the file is not what was written
+	Offset  int64 // the first byte that may not be as it was written
 	Missing bool
 }
 
-// Advice is what to do about a damaged log.
+// Advice is the advice for a damaged log.
 const Advice = "what it holds cannot be trusted; see \"Failure and repair\" in docs/operating.md"
 
 // Error implements error.
@@ -99,7 +99,7 @@ func (d *DamageError) Error() string {
 	return fmt.Sprintf("wal: %s is damaged from byte %d on: %s", d.File, d.Offset, Advice)
 }
 
-// Is makes it an ErrDamaged.
+// Is makes a DamageError an ErrDamaged.
 func (d *DamageError) Is(target error) bool { return target == ErrDamaged }
 
 func damagedAt(file string, offset int64) error { return &DamageError{File: file, Offset: offset} }
@@ -110,7 +110,7 @@ const (
 	segmentSuffix = ".wal"
 	// partialName is the file that becomes the next segment.
 	partialName = "next.partial"
-	// reuseName is a segment that is not needed any more, and becomes the next one.
+	// reuseName is a segment without use, which becomes the next segment.
 	reuseName = "reuse.partial"
 )
 

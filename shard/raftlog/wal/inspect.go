@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// Report is what Inspect has found in a directory.
+// Report is the result of Inspect for a directory.
 type Report struct {
 	Segments []SegmentReport
-	// Damage is what is wrong, in the order of the segments. Each is a DamageError.
+	// Damage is the list of damages, in the order of the segments. Each is a DamageError.
 	Damage []error
-	// Partial are files that are no segments yet, or no more. Start removes them.
+	// Partial are files that are not yet segments, or no longer. Start removes such files.
 	Partial []string
 }
 
-// SegmentReport is what Inspect has found in a segment.
+// SegmentReport is the result of Inspect for a segment.
 type SegmentReport struct {
 	File    string
 	Number  uint64
 	Bytes   int64 // of the file
 	Records int
-	End     int64 // of the records that are whole
+	End     int64 // of the whole records
 	Sealed  bool
 }
 
-// Visit is called with each record that is whole, oldest first. It must not keep data.
+// Visit is called with each whole record, oldest first. It must not keep data.
 type Visit func(at Place, key Key, kind Kind, data []byte) error
 
-// Inspect reads all segments of a directory that had a log, and changes nothing. It returns an error only where it
-// cannot read, and that of visit.
+// Inspect reads all segments of a directory that had a log, and changes nothing. An error says that Inspect could not
+// read, or is the error of visit.
 func Inspect(disk FS, dir string, visit Visit) (*Report, error) {
 	r := new(Report)
 	numbers, err := listSegments(disk, dir)
@@ -58,7 +58,7 @@ func Inspect(disk FS, dir string, visit Visit) (*Report, error) {
 	return r, nil
 }
 
-// damage keeps an error that is damage, and returns any other.
+// damage keeps an error of damage, and returns any other error.
 func (r *Report) damage(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		r.Damage = append(r.Damage, err)
@@ -103,7 +103,7 @@ func (r *Report) readAll(disk FS, dir string, numbers []uint64, visit Visit) err
 	return nil
 }
 
-// compare compares a segment with the one before it.
+// compare compares a segment with the segment before.
 func (r *Report) compare(dir string, last, m *image, before, c content) {
 	if m.log != last.log {
 		r.Damage = append(r.Damage, damagedAt(m.path, 0))

@@ -9,29 +9,30 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Options say where a log is and how large its files become.
+// Options are the place of a log and the sizes of its files.
 type Options struct {
 	Dir  string
 	Disk Disk
-	// SegmentBytes is the size that segments grow to. DefaultSegmentBytes where it is 0.
+	// SegmentBytes is the size that segments grow to; 0 stands for DefaultSegmentBytes.
 	SegmentBytes int64
-	// Existing refuses a directory without a log: it had one before.
+	// Existing refuses a directory without a log, because the directory had a log before.
 	Existing bool
-	// Least is up to where the log was durable when that was last noted elsewhere. A log that ends before is damaged.
+	// Least is the durable end of the log, as last noted elsewhere. A log with an earlier end is damaged.
 	Least End
 	// Synced is called, if set, with the duration of each write and sync of records. It must not block.
 	Synced func(time.Duration)
-	// Full is called, if set, when the disk has no room for what is to be written, and may make some. It is called
-	// again with last set before the log gives up: its users get the error next. The log is locked then.
+	// Full is called, if set, when the disk has no room for a write, and may make room. It is called again with last
+	// set before the log gives up: afterwards the users of the log get the error. During the last call the log is
+	// locked.
 	Full func(err error, last bool)
 }
 
-// DefaultSegmentBytes is the size that segments grow to. Of a log and the reserve beside it about five segments are not
-// needed at any time, so with larger ones a small log takes much of the disk, and with smaller ones the log goes on to
-// the next one more often, for which a few small files are synced.
+// DefaultSegmentBytes is the size that segments grow to. At any time about five segments of a log and of its reserve
+// are without needed records. So with larger segments a small log takes much of the disk. With smaller segments the log
+// goes on to the next segment more often, and each time syncs a few small files.
 const DefaultSegmentBytes = 16 << 20
 
-// roomPatience is how long the log waits for room before it fails, roomPause between two tries.
+// roomPatience is how long the log waits for room before the log fails, roomPause the pause between two tries.
 const (
 	roomPatience = time.Second
 	roomPause    = 20 * time.Millisecond
@@ -50,23 +51,24 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Owner is what knows the meaning of a log's records.
+// Owner knows the meaning of a log's records.
 type Owner interface {
-	// Replay is called by Start for each record, oldest first, from one goroutine. It must not keep data. It declares
-	// with Need what of the record is needed.
+	// Replay is called by Start for each record, oldest first, from one goroutine. It must not keep data. With Need it
+	// declares the needed part of the record.
 	Replay(at Place, key Key, kind Kind, data []byte) error
-	// Rewrite appends again what is needed of a segment and of those before it, so that it is needed no more. It is
-	// called from a goroutine of the log, while other goroutines append. What is replayed from any later segment on,
-	// including what was rewritten, must be the same as what is replayed from the beginning.
+	// Rewrite appends the needed records of a segment and of all earlier segments again, so that the segments are no
+	// longer needed. It is called from a goroutine of the log, while other goroutines append. A replay from any later
+	// segment on, including the rewritten records, must give the same result as a replay from the beginning.
 	Rewrite(segment uint64) error
 }
 
-// ErrClosed is returned by calls on a log that was closed.
+// ErrClosed is returned by calls on a closed log.
 var ErrClosed = errors.New("wal: the log is closed")
 
 // Log is a write-ahead log of one process. Its methods may be called from any goroutine, after Start.
 //
-// An error of a write or a sync is kept: what is on the disk after it is not known, so all later calls return it.
+// An error of a write or a sync is kept: the content of the disk is unknown afterwards, so all later calls return the
+// error.
 type Log struct {
 	options Options
 	owner   Owner
@@ -75,26 +77,27 @@ type Log struct {
 	mu      sync.Mutex
 	changed sync.Cond // err, writing or next have changed
 	err     error
-	// writing: a goroutine writes to the current segment, or goes on to the next one. It alone uses the segment's file.
+	// writing: a goroutine writes to the current segment, or goes on to the next segment. Only that goroutine uses the
+	// segment's file.
 	writing bool
-	sealing bool // nothing can be appended to the current segment any more
+	sealing bool // nothing more can be appended to the current segment
 	pending buffer
 	spare   []byte // memory for the next buffer
 	synced  int64  // how much of the current segment is durable
 
-	segments []*segment // oldest first; the last one is the current one
-	next     *segment   // the one after it, once it is made
-	first    uint64     // the first segment that is needed, as far as the log on the disk says
+	segments []*segment // oldest first; the last is the current segment
+	next     *segment   // the next segment, once it is made
+	first    uint64     // the first needed segment, as far as the log on the disk says
 	needed   int64      // bytes, of all segments
 
 	hurry    bool          // an append waits for the next segment
 	busy     bool          // the next segment is being made
-	reusable bool          // there is a segment to be used again
+	reusable bool          // a segment is ready for another use
 	pause    time.Duration // between two steps of filling a segment
 
 	make      chan struct{}   // a next segment is wanted
-	reclaim   chan struct{}   // segments may not be needed any more
-	reclaims  []chan struct{} // to be closed when that was looked into; guarded by mu
+	reclaim   chan struct{}   // segments may have become unneeded
+	reclaims  []chan struct{} // to be closed after the next look at the segments; guarded by mu
 	making    worker
 	removing  worker
 	closeOnce sync.Once
@@ -107,7 +110,7 @@ type worker struct {
 	ended sync.WaitGroup
 }
 
-// run starts it. It does something whenever it is woken, until it is stopped.
+// run starts the worker. The worker calls do after every wake-up, until the worker is stopped.
 func (w *worker) run(wake <-chan struct{}, do func()) {
 	w.stop = make(chan struct{})
 	w.ended.Go(func() {
@@ -122,7 +125,7 @@ func (w *worker) run(wake <-chan struct{}, do func()) {
 	})
 }
 
-// stopping reports whether it is to end soon.
+// stopping reports whether the worker is to end soon.
 func (w *worker) stopping() bool {
 	select {
 	case <-w.stop:
@@ -139,7 +142,7 @@ func (w *worker) end() {
 	}
 }
 
-// Open makes the directory of a log if there is none. Nothing is read before Start.
+// Open makes the missing directory of a log. Nothing is read before Start.
 func Open(options Options) (*Log, error) {
 	l := &Log{
 		options: options.withDefaults(), pause: fillPause,
@@ -152,20 +155,20 @@ func Open(options Options) (*Log, error) {
 	return l, nil
 }
 
-// current is the segment that is written. The lock is held.
+// current is the segment for new records. The lock is held.
 func (l *Log) current() *segment { return l.segments[len(l.segments)-1] }
 
-// SegmentBytes is how large the segment is that is written at the moment.
+// SegmentBytes is the size of the segment for new records.
 func (l *Log) SegmentBytes() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.current().capacity
 }
 
-// Append adds a record, which is durable once a Sync of its place has returned. The data are copied. Records that are
-// appended one after the other stand in that order. All bytes of the record are needed until the owner, who has said by
-// then which are, takes them back with Need: its segment may be sealed, and be the oldest, before the owner comes to
-// say so. Rewrite waits for an owner who is about to.
+// Append adds a record, which is durable once a Sync of its place has returned. The data are copied. Records are in the
+// log in the order of the calls. In the beginning all bytes of the record are needed. The owner first declares with
+// Need its own needed bytes, and then takes the bytes of the record back: otherwise the record's segment could be
+// sealed, and become the oldest, before the owner had declared its need. Rewrite waits for an owner between the two.
 func (l *Log) Append(key Key, kind Kind, data []byte) (Place, error) {
 	if len(data) > maxRecord {
 		return Place{}, fmt.Errorf("wal: a record of %d bytes is too long", len(data))
@@ -191,8 +194,8 @@ func (l *Log) append(key Key, kind Kind, data []byte) (Place, error) {
 	return l.put(key, kind, data), nil
 }
 
-// Sync returns when the record of a place, and all that was appended before it, is durable. Those who wait at the same
-// time share a write and a sync, which one of them does.
+// Sync returns when the record of a place, and every record appended before, is durable. Callers that wait at the same
+// time share a write and a sync by one of the callers.
 func (l *Log) Sync(at Place) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -234,8 +237,9 @@ func (l *Log) fail(err error) {
 	l.changed.Broadcast()
 }
 
-// insist does what takes room on the disk, and again for a moment where that has none: what holds room for the log may
-// give it back meanwhile. What is done again must not depend on how far it came before.
+// insist runs a function that takes room on the disk, and for a moment runs the function again while the disk has no
+// room: a holder of room for the log may give the room back meanwhile. A repetition must not depend on the progress of
+// the run before.
 func (l *Log) insist(do func() error) error {
 	err := do()
 	for until := time.Now().Add(roomPatience); NoRoom(err) && time.Now().Before(until); {
@@ -246,7 +250,7 @@ func (l *Log) insist(do func() error) error {
 	return err
 }
 
-// Need says that so many bytes more of a segment are needed, or fewer if it is negative.
+// Need adds a number of bytes, which may be negative, to the needed bytes of a segment.
 func (l *Log) Need(segment uint64, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -266,7 +270,7 @@ func (l *Log) need(segment uint64, bytes int64) {
 // segment returns a segment by its number. The lock is held.
 func (l *Log) segment(number uint64) *segment { return l.segments[number-l.segments[0].number] }
 
-// Read returns the data of a record, in the memory of b where there is room. The segment must be needed until it
+// Read returns the data of a record, in the memory of b where b is large enough. The segment must be needed until Read
 // returns.
 func (l *Log) Read(at Place, b []byte) ([]byte, error) {
 	s, err := l.readable(at)
@@ -287,7 +291,7 @@ func (l *Log) Read(at Place, b []byte) ([]byte, error) {
 	return data, nil
 }
 
-// readable returns the segment of a place, open for reading. What was not written yet is written first.
+// readable returns the segment of a place, open for reading, after a write of pending records.
 func (l *Log) readable(at Place) (*segment, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -305,24 +309,24 @@ func (l *Log) readable(at Place) (*segment, error) {
 	return s, nil
 }
 
-// End is up to where a log is durable.
+// End is a durable end of a log.
 type End = hosts.LogEnd
 
-// End returns up to where the log is durable. Once the log is closed that is the end of all that it ever holds.
+// End returns the durable end of the log. Of a closed log it is the final end.
 func (l *Log) End() End {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return End{Segment: l.current().number, Offset: l.synced}
 }
 
-// Size says how large a log is.
+// Size is the size of a log.
 type Size struct {
 	Segments int
 	Disk     int64 // bytes
 	Needed   int64 // bytes
 }
 
-// Size returns how large the log is.
+// Size returns the size of the log.
 func (l *Log) Size() Size {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -339,7 +343,7 @@ func (l *Log) Size() Size {
 	return size
 }
 
-// Close makes durable what was appended, and marks it as such. It returns the error that the log has kept, if any.
+// Close makes all records durable, and marks the end. It returns the kept error of the log, if any.
 func (l *Log) Close() error {
 	l.closeOnce.Do(func() { l.closeErr = l.close() })
 	return l.closeErr
@@ -347,9 +351,9 @@ func (l *Log) Close() error {
 
 func (l *Log) close() error {
 	if l.owner == nil {
-		return nil // it was never started
+		return nil // the log was never started
 	}
-	l.removing.end() // before the other one: it may wait for a segment to be made
+	l.removing.end() // before making ends: removing may wait for a new segment
 	l.mu.Lock()
 	err := l.mark()
 	l.fail(ErrClosed)
@@ -369,7 +373,7 @@ func (l *Log) close() error {
 	return err
 }
 
-// mark makes all durable, and then a mark that says so. The lock is held.
+// mark makes everything durable, and then a mark that says so. The lock is held.
 func (l *Log) mark() error {
 	for range 2 {
 		at, err := l.append(Key{}, kindMark, nil)

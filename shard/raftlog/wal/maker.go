@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// capacityLeast is the size of the first segment, which is written in a few milliseconds. Each one after it is
-	// capacityGrowth times as large, up to Options.SegmentBytes.
+	// capacityLeast is the size of the first segment, which is written in a few milliseconds. Each later segment is
+	// capacityGrowth times as large as the segment before, up to Options.SegmentBytes.
 	capacityLeast  = 1 << 20
 	capacityGrowth = 4
-	// makeAfter is how much must have been written to a segment before the next one is made: an idle host does not pay
-	// for it.
+	// makeAfter is how much must have been written to a segment before the next segment is made, so that an idle host
+	// does not pay for a next segment.
 	makeAfter = 64 << 10
 	// fillStep is written and synced at a time, with fillPause between two steps, so that the log's own syncs find the
 	// disk free, and everything else a processor.
 	fillStep  = 256 << 10
 	fillPause = 2 * time.Millisecond
-	// roomFor is how many such segments must fit on the disk for one to be filled.
+	// roomFor is how many new segments must fit on the disk before one segment is filled.
 	roomFor = 16
 )
 
-// To sync a file that grows, the file system must write its journal too, which takes about as long again. So the next
-// segment is written full of zeros before it is needed, or is one that was needed once: its records are not valid in
-// another segment. Where there is little room on the disk, or no time, it is only a header, and grows.
+// A sync of a growing file makes the file system write its journal too, which takes about as long again. So the next
+// segment is written full of zeros in advance, or is a former segment, whose records are not valid in another segment.
+// With little room on the disk, or no time, the next segment is only a header, and grows.
 
-// makeNext makes the next segment, if there is none.
+// makeNext makes a missing next segment.
 func (l *Log) makeNext() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *Log) makeNext() {
 	l.changed.Broadcast()
 }
 
-// nextHeader is the header of the segment after the current one. The lock is held.
+// nextHeader is the header of the segment after the current segment. The lock is held.
 func (l *Log) nextHeader() header {
 	now := l.current()
 	capacity := max(capacityLeast, capacityGrowth*now.capacity)
@@ -65,14 +65,14 @@ func (l *Log) nextHeader() header {
 	}
 }
 
-// hurried reports whether an append waits for the segment that is being made, or the log is being closed.
+// hurried reports whether an append waits for the new segment, or the log is being closed.
 func (l *Log) hurried() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hurry || l.err != nil
 }
 
-// awaitNext waits until the next segment is there, and reports whether it is. The lock is held, except meanwhile.
+// awaitNext waits for the next segment, and reports whether the segment is made. The lock is held, except meanwhile.
 func (l *Log) awaitNext() bool {
 	for l.next == nil && l.err == nil {
 		l.hurry = true
@@ -82,10 +82,10 @@ func (l *Log) awaitNext() bool {
 	return l.err == nil
 }
 
-// errSync is the error of a sync of the directory, after which its names cannot be relied on.
+// errSync is the error of a sync of the directory. Afterwards the names of the directory are unreliable.
 var errSync = errors.New("sync the directory")
 
-// makeSegment makes a segment. It has its name once it is whole.
+// makeSegment makes a segment. The segment gets its name once it is whole.
 func (l *Log) makeSegment(h header, hurried func() bool) (*segment, error) {
 	partial := filepath.Join(l.options.Dir, partialName)
 	file, err := l.reused(partial, &h)
@@ -107,7 +107,7 @@ func (l *Log) makeSegment(h header, hurried func() bool) (*segment, error) {
 	return s, nil
 }
 
-// name writes the header of a segment, and gives it its name.
+// name writes the header of a segment, and then gives the file the segment's name.
 func (l *Log) name(s *segment, partial string) error {
 	sector := direct.Memory(firstRecord)
 	s.header.put(sector)
@@ -126,7 +126,7 @@ func (l *Log) name(s *segment, partial string) error {
 	return nil
 }
 
-// reused opens a segment that is to be used again, nil where there is none.
+// reused opens a segment for another use, nil for none.
 func (l *Log) reused(partial string, h *header) (direct.File, error) {
 	l.mu.Lock()
 	there := l.reusable && h.capacity == l.options.SegmentBytes
@@ -142,7 +142,7 @@ func (l *Log) reused(partial string, h *header) (direct.File, error) {
 	return l.options.Disk.OpenData(partial)
 }
 
-// filled writes a file of zeros, nil where that does not succeed.
+// filled writes a file of zeros, nil after a failure.
 func (l *Log) filled(partial string, h *header, hurried func() bool) (direct.File, error) {
 	file, err := l.options.Disk.OpenData(partial)
 	if err != nil {

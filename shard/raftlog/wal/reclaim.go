@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 )
 
-// keepFactor bounds what a log takes on the disk: its sealed segments are at most so many times as large as what is
-// needed of the whole log. Where they are larger, what is needed of the oldest one is appended again, and its file
-// removed. So every byte that is written again frees one that is not needed, at the least.
+// keepFactor bounds the room of a log on the disk: its sealed segments are at most so many times as large as the needed
+// bytes of the whole log. Where the segments are larger, the needed records of the oldest segment are appended again,
+// and its file is removed. So every byte that is written again frees at least one unneeded byte.
 const keepFactor = 2
 
-// Reclaim removes segments that are not needed, or little of which is, in the background. The channel is closed when
-// that is done, or the log is closed.
+// Reclaim removes segments with no or few needed bytes, in the background. The channel is closed at the end of the
+// removal, or when the log is closed.
 func (l *Log) Reclaim() <-chan struct{} {
 	done := make(chan struct{})
 	l.mu.Lock()
@@ -22,7 +22,7 @@ func (l *Log) Reclaim() <-chan struct{} {
 	return done
 }
 
-// removeUnneeded removes segments while there is one to be removed.
+// removeUnneeded removes segments as long as a removal is due.
 func (l *Log) removeUnneeded() {
 	l.mu.Lock()
 	asked := l.reclaims
@@ -39,8 +39,8 @@ func closeAll(channels []chan struct{}) {
 	}
 }
 
-// removeOldest removes the oldest segment, unless it is worth keeping, and reports whether it did. Segments are removed
-// from the oldest on: what a later one has replaced can then never come back.
+// removeOldest removes the oldest segment, unless the segment is worth keeping, and reports a removal. Segments are
+// removed from the oldest on, so that a record which a later record has replaced can never come back.
 func (l *Log) removeOldest() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,8 +75,8 @@ func (l *Log) isDue(oldest *segment) bool {
 	return sealed > 0 && (oldest.needed == 0 || sealed > keepFactor*l.needed)
 }
 
-// noteFirst records that segments before a number are not needed, and makes that durable with all that was appended
-// before it: what replaces the content of those segments. The lock is held, except meanwhile.
+// noteFirst records that segments before a number are not needed. The note becomes durable together with all earlier
+// records, and so with the replacements for the content of those segments. The lock is held, except meanwhile.
 func (l *Log) noteFirst(number uint64) bool {
 	at, err := l.append(Key{}, kindFirst, binary.LittleEndian.AppendUint64(nil, number))
 	if err != nil || l.sync(at) != nil {
@@ -86,10 +86,10 @@ func (l *Log) noteFirst(number uint64) bool {
 	return true
 }
 
-// removeFile removes the oldest segment's file, or keeps it to be used again. Where that fails it is tried again later.
-// The lock is held, except meanwhile.
+// removeFile removes the oldest segment's file, or keeps the file for another use. After a failure the removal is tried
+// again later. The lock is held, except meanwhile.
 func (l *Log) removeFile(oldest *segment) bool {
-	_ = oldest.close() // it was open for reading only
+	_ = oldest.close() // the file was open for reading only
 	reuse := !l.reusable && l.next == nil && !l.busy && oldest.size() == l.options.SegmentBytes
 	l.mu.Unlock()
 	disk, kept := l.options.Disk, filepath.Join(l.options.Dir, reuseName)

@@ -5,10 +5,10 @@ import (
 	"hash/crc32"
 )
 
-// Key says which replica a record is about.
+// Key names the replica of a record.
 type Key struct{ Shard, Replica uint64 }
 
-// Kind says what a record holds. The owner of a log has the kinds from 1 to MaxKind.
+// Kind is the kind of a record's content. The owner of a log has the kinds from 1 to MaxKind.
 type Kind uint8
 
 // MaxKind is the last of the owner's kinds.
@@ -16,19 +16,20 @@ const MaxKind Kind = 0x7f
 
 // The log's own kinds.
 const (
-	// kindSeal is the last record of a segment. The next segment was there when it was written.
+	// kindSeal is the last record of a segment. The next segment existed at the time of the seal.
 	kindSeal Kind = 0x80 + iota
-	// kindMark holds nothing. It is written when a log is closed, so that all before it is known to be durable.
+	// kindMark holds nothing. It is written when a log is closed, so that everything before the mark is known to be
+	// durable.
 	kindMark
-	// kindFirst holds the number of the first segment that is still needed.
+	// kindFirst holds the number of the first needed segment.
 	kindFirst
 )
 
-// Place says where a record is in a log.
+// Place is the place of a record in a log.
 type Place struct {
 	Segment uint64
 	Offset  uint32
-	Bytes   uint32 // with its head and what it was filled up with
+	Bytes   uint32 // with the head and the filling zeros
 }
 
 func (p Place) end() int64 { return int64(p.Offset) + int64(p.Bytes) }
@@ -44,13 +45,13 @@ func (p Place) end() int64 { return int64(p.Offset) + int64(p.Bytes) }
 //	32  kind (1), zeros (3)
 //	36  offset of the record in the segment (4)
 //
-// So a head is valid only at the place that it was written to, in the segment that it was written to: neither what an
-// earlier use of a file has left in it nor a record that was moved is read as a record.
+// So a head is valid only at its original place in its original segment: neither the remains of an earlier use of a
+// file nor a moved record are read as records.
 const (
 	headBytes = 40
 	align     = 8
 	sealBytes = headBytes
-	// maxRecord is how long a record may be. It keeps offsets within 32 bits.
+	// maxRecord is the longest record. The limit keeps offsets within 32 bits.
 	maxRecord = 1 << 30
 )
 
@@ -85,7 +86,7 @@ func (h head) put(b []byte, at int64, seed uint32) {
 // headAt reads the head at the beginning of b, which is at an offset of the segment with the seed.
 func headAt(b []byte, at int64, seed uint32) (h head, ok bool) {
 	if len(b) < headBytes || binary.LittleEndian.Uint32(b[36:]) != uint32(at) || b[32] == 0 {
-		return head{}, false // most places are refused here, which is faster than a sum
+		return head{}, false // the first checks refuse most places, faster than a sum
 	}
 	if binary.LittleEndian.Uint32(b) != crc32.Update(seed, castagnoli, b[4:headBytes]) {
 		return head{}, false

@@ -2,7 +2,7 @@ package wal
 
 import "encoding/binary"
 
-// image is a segment as it is on the disk.
+// image is the content of a segment on the disk.
 type image struct {
 	header
 	path string
@@ -26,23 +26,23 @@ func readImage(disk FS, path string, number uint64, memory []byte) (*image, erro
 	return &image{header: h, path: path, seed: h.seed(), data: data}, nil
 }
 
-// content is what was found in a segment.
+// content is the result of reading a segment.
 type content struct {
 	records int
-	end     int64  // of the records that are whole
-	sealed  bool   // the last of them is a seal
-	first   uint64 // the first segment that is needed, as far as this one says
-	// stale is the end of the last valid head after the end of the records: what was written, and may be torn, after
-	// something that is not there.
+	end     int64  // of the whole records
+	sealed  bool   // the last whole record is a seal
+	first   uint64 // the first needed segment, as far as this segment says
+	// stale is the end of the last valid head after the end of the records: bytes that were written, and may be torn,
+	// behind missing bytes.
 	stale int64
 }
 
-// empty reports whether a segment has had no record.
+// empty reports whether a segment never had a record.
 func (c content) empty() bool { return c.records == 0 && c.stale == 0 }
 
-// read visits the owner's records of a segment. The records end where one is not whole. That is the end of what was
-// written, or what a power failure has torn, unless a later head says that all up to there was durable: then the file
-// was damaged.
+// read visits the owner's records of a segment. The first record that is not whole ends the records. That place is the
+// end of the writes, or was torn by a power failure, unless a later head says that everything up to there was durable:
+// then the file was damaged.
 func (i *image) read(visit func(at Place, h head, data []byte) error) (c content, err error) {
 	c = content{end: firstRecord, first: i.first}
 	for {
@@ -79,13 +79,13 @@ func (i *image) read(visit func(at Place, h head, data []byte) error) (c content
 	return c, nil
 }
 
-// checkChain checks the content of a segment against that of the one after it, which is nil where there is none.
+// checkChain checks the content of a segment against the content of the next segment, nil for none.
 func (i *image) checkChain(dir string, c content, next *content) error {
 	switch {
 	case c.sealed && next == nil:
 		return missing(segmentName(dir, i.number+1))
 	case !c.sealed && next != nil && !next.empty():
-		return damagedAt(i.path, c.end) // nothing is written to a segment before the one before it is sealed
+		return damagedAt(i.path, c.end) // nothing is written to a segment before the segment before is sealed
 	default:
 		return nil
 	}

@@ -15,14 +15,15 @@ import (
 
 // header is the first sector of a segment. It is durable before the file has the name of a segment.
 type header struct {
-	log      uint64 // the same in all segments of a log, and random
+	log      uint64 // random, and equal in all segments of a log
 	number   uint64 // of the segment
-	first    uint64 // the first segment that was needed when this one was made
+	first    uint64 // the first needed segment when this segment was made
 	capacity int64  // the segment ends there at the latest
 	filled   int64  // the file is not shorter
 }
 
-// A header is: "signalbx" (8 bytes), format (8), log, number, first, capacity, filled (8 each), CRC32C of all that (4).
+// A header is: "signalbx" (8 bytes), format (8), log, number, first, capacity, filled (8 each), CRC32C of everything
+// before (4).
 const (
 	headerMagic  = "signalbx"
 	headerFormat = 1
@@ -49,7 +50,7 @@ func headerOf(b []byte) (h header, ok bool) {
 	return header{log: at(0), number: at(1), first: at(2), capacity: int64(at(3)), filled: int64(at(4))}, true
 }
 
-// seed is what the sums of a segment's heads begin with.
+// seed is the beginning of the sums of a segment's heads.
 func (h header) seed() uint32 {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], h.log)
@@ -62,19 +63,19 @@ type segment struct {
 	header
 	path  string
 	chain uint32      // the seed
-	file  direct.File // open for writing: the current segment and the next one
+	file  direct.File // open for writing: the current segment and the next
 
 	// guarded by Log.mu
-	reader vfs.File // open for reading, once something was read
+	reader vfs.File // open for reading, after the first read
 	needed int64    // bytes
-	end    int64    // of its records, once it is sealed
+	end    int64    // of the records, once the segment is sealed
 }
 
 func newSegment(dir string, h header) *segment {
 	return &segment{header: h, path: segmentName(dir, h.number), chain: h.seed()}
 }
 
-// size is how much the segment takes on the disk.
+// size is the room of the segment on the disk.
 func (s *segment) size() int64 { return max(s.filled, s.end) }
 
 func (s *segment) close() (err error) {
@@ -105,7 +106,7 @@ func listSegments(disk FS, dir string) (numbers []uint64, err error) {
 	return numbers, nil
 }
 
-// checkGaps checks that no segment between others is missing.
+// checkGaps checks that no segment is missing between two segments.
 func checkGaps(dir string, numbers []uint64) error {
 	for i, number := range numbers {
 		if want := numbers[0] + uint64(i); number != want {

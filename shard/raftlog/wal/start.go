@@ -13,7 +13,8 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/internal/direct"
 )
 
-// Start replays the log and makes it ready for appends. An error is an ErrDamaged where a file is not what was written.
+// Start replays the log and makes the log ready for appends. The error for a file that is not as it was written is an
+// ErrDamaged.
 func (l *Log) Start(owner Owner) error {
 	l.owner = owner
 	if err := l.start(); err != nil {
@@ -52,8 +53,9 @@ func (l *Log) start() error {
 	return nil
 }
 
-// prepareDirectory removes what a process left that was killed while it made a segment. It makes the names of the
-// directory durable: this process relies on them, and the one before may have been killed before it synced them.
+// prepareDirectory removes the file of a process that was killed while the process made a segment. Then it makes the
+// names of the directory durable: this process relies on the names, and an earlier process may have been killed before
+// its sync.
 func (l *Log) prepareDirectory() error {
 	dir := l.options.Dir
 	for _, name := range []string{partialName, reuseName} {
@@ -71,7 +73,7 @@ func (l *Log) begin() error {
 		return missing(segmentName(l.options.Dir, 1))
 	}
 	var id [8]byte
-	_, _ = rand.Read(id[:]) // it never fails
+	_, _ = rand.Read(id[:]) // Read never fails
 	l.id, l.first = binary.LittleEndian.Uint64(id[:]), 1
 	h := header{log: l.id, number: 1, first: 1, capacity: min(capacityLeast, l.options.SegmentBytes)}
 	pause := l.pause
@@ -86,13 +88,13 @@ func (l *Log) begin() error {
 	return nil
 }
 
-// tail is where a log goes on: in the last segment that is not sealed.
+// tail is the place where a log goes on: in the last segment that is not sealed.
 type tail struct {
 	content
-	sector []byte // the last sector of what is whole
+	sector []byte // the last sector of the whole records
 }
 
-// replay reads all segments. The last one may be without records; then it is the next one.
+// replay reads all segments. A last segment without records becomes the next segment.
 func (l *Log) replay(numbers []uint64) (t tail, err error) {
 	var memory []byte
 	var last *image
@@ -132,7 +134,7 @@ func (l *Log) replay(numbers []uint64) (t tail, err error) {
 	return t, l.checkAll(last, t, numbers)
 }
 
-// checkAll checks that no segment is missing and none is too many.
+// checkAll checks that no segment is missing and no segment is too many.
 func (l *Log) checkAll(last *image, t tail, numbers []uint64) error {
 	count := len(l.segments)
 	if l.next != nil {
@@ -152,9 +154,9 @@ func (l *Log) checkAll(last *image, t tail, numbers []uint64) error {
 	}
 }
 
-// goOn opens the last segment for writing. What was torn at its end is overwritten where it could be taken for records
-// once something new stands before it. All that was read is made durable: the process that wrote it may have been
-// killed before it had synced it.
+// goOn opens the last segment for writing. Torn bytes at the end are overwritten where a reader could take the bytes
+// for records once new records stand before them. All read records are made durable, because the process that wrote
+// them may have been killed before its sync.
 func (l *Log) goOn(t tail) error {
 	s := l.current()
 	file, err := l.options.Disk.OpenData(s.path)
@@ -184,7 +186,8 @@ func (l *Log) goOn(t tail) error {
 	return errors.Join(l.syncSealed(), file.SyncData())
 }
 
-// syncSealed makes the segment before the current one durable. All before that were when the next one had a record.
+// syncSealed makes the segment before the current segment durable. All earlier segments were durable before the first
+// record of the segment after.
 func (l *Log) syncSealed() error {
 	if len(l.segments) < 2 {
 		return nil
@@ -196,5 +199,5 @@ func (l *Log) syncSealed() error {
 	return errors.Join(file.SyncData(), file.Close())
 }
 
-// isPartial reports whether a file is one that was not a segment when the log was closed or killed.
+// isPartial reports whether a file was not a segment when the log was closed or killed.
 func isPartial(name string) bool { return strings.HasSuffix(name, ".partial") }

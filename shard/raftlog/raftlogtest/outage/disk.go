@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Disk is what the files of a recorder are at one moment.
+// Disk is the state of a recorder's files at one moment.
 type Disk struct {
 	nodes []*node // by number; 0 is the root
 }
@@ -16,17 +16,17 @@ type Disk struct {
 type node struct {
 	directory bool
 
-	content []byte  // of a file: what is durable
-	writes  []write // and what is pending
+	content []byte  // of a file: the durable bytes
+	writes  []write // pending changes of a file
 
-	names   map[string]int // of a directory: the same two
+	names   map[string]int // of a directory: the durable names, and pending changes
 	renames []rename
 
 	durable int         // how many changes are durable
 	syncs   map[int]int // how many changes each sync under way covers
 }
 
-// write is a change of a file: bytes at a place or, where there are none, its length.
+// write is a change of a file: bytes at a place or, without bytes, a new length.
 type write struct {
 	at   int64
 	data []byte
@@ -39,7 +39,7 @@ type rename struct {
 	node     int // the node of the new name
 }
 
-// NewDisk returns a disk with one directory and those above it, all of them durable.
+// NewDisk returns a disk with one directory and its parents, all durable.
 func NewDisk(directory string) *Disk {
 	d := &Disk{nodes: []*node{newDirectory()}}
 	above := 0
@@ -58,7 +58,7 @@ func (d *Disk) add(n *node) int {
 	return len(d.nodes) - 1
 }
 
-// Clone returns a disk that shares nothing with this one that changes.
+// Clone returns a copy of the disk. The copy shares nothing changeable with the disk.
 func (d *Disk) Clone() *Disk {
 	c := &Disk{nodes: make([]*node, len(d.nodes))}
 	for i, n := range d.nodes {

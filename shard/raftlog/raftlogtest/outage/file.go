@@ -9,7 +9,7 @@ import (
 // recorded is a file, or a directory, whose changes are noted.
 type recorded struct {
 	vfs.File
-	data DataFile // the same, where it is a file that was opened for that
+	data DataFile // the file again, where OpenData opened the file
 	r    *Recorder
 	name string
 	node int

@@ -16,17 +16,17 @@ type Draw struct {
 	random             *rand.Rand
 }
 
-// how says which of the pending changes of a file or directory are there.
+// how says which of the pending changes of a file or directory are on an image.
 type how int
 
 const (
 	nothing how = iota
 	everything
-	beginning // the first ones, and a piece of the next
+	beginning // the first changes, and a piece of the next change
 	anything
 )
 
-// Extremes are the draws that are not random.
+// Extremes are the draws without chance.
 var Extremes = []Draw{
 	{files: nothing, directories: nothing},
 	{files: nothing, directories: everything},
@@ -34,7 +34,7 @@ var Extremes = []Draw{
 	{files: everything, directories: everything},
 }
 
-// RandomDraw leaves it to chance.
+// RandomDraw leaves the choice of the changes to chance.
 func RandomDraw(random *rand.Rand) Draw {
 	return Draw{
 		files:       []how{nothing, everything, beginning, anything, anything}[random.IntN(5)],
@@ -43,14 +43,14 @@ func RandomDraw(random *rand.Rand) Draw {
 	}
 }
 
-// Image returns what a machine may find after a power failure: a disk on which nothing is pending. It shares what it
-// can with this one, and is to be used before that goes on.
+// Image returns the disk that a machine may find after a power failure: a disk without pending changes. The image
+// shares content with the disk, and is to be used before the next change of the disk.
 func (d *Disk) Image(draw Draw) *Disk {
 	image := &Disk{nodes: make([]*node, len(d.nodes))}
 	d.draw(image, 0, draw)
 	for i, n := range image.nodes {
 		if n == nil {
-			image.nodes[i] = &node{} // it has no name
+			image.nodes[i] = &node{} // the file has no name
 		}
 	}
 	return image
@@ -66,7 +66,7 @@ func (d *Disk) draw(image *Disk, number int, draw Draw) {
 	}
 }
 
-// Draws returns how many different images extremes make at the most: one where nothing is pending.
+// Draws returns how many different images extremes make at the most: one image for a disk without pending changes.
 func (d *Disk) Draws() int {
 	if d.pending() == 0 {
 		return 1
@@ -106,7 +106,7 @@ func (n *node) image(draw Draw) *node {
 	return m
 }
 
-// some returns how many of the changes are there, from the first on.
+// some returns how many of the changes, from the first on, are on the image.
 func (draw Draw) some(h how, changes int) int {
 	switch h {
 	case everything:
@@ -140,7 +140,7 @@ func (draw Draw) tear(w write, content []byte) []byte {
 	return content
 }
 
-// latest returns what a directory's names are with all that is pending, nil for a file.
+// latest returns a directory's names after all pending changes, nil for a file.
 func (n *node) latest() map[string]int {
 	if !n.directory {
 		return nil
@@ -152,8 +152,8 @@ func (n *node) latest() map[string]int {
 	return names
 }
 
-// Put makes the files below a directory of the disk, with all that is pending, in another file system: below another
-// directory.
+// Put copies the files below a directory of the disk, with all pending changes, into a directory of another file
+// system.
 func (d *Disk) Put(from string, fs vfs.FS, to string) error {
 	n, ok := treeOf(d).find(from)
 	if !ok {

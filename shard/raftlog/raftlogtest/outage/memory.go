@@ -13,30 +13,30 @@ import (
 	"github.com/lni/vfs"
 )
 
-// Memory is a file system in memory that goes on as a disk does: of each change it knows whether a power failure would
-// leave it.
+// Memory is a file system in memory that behaves like a disk: for each change the file system knows whether a power
+// failure would leave the change.
 type Memory struct {
-	// Before, where set, is called before each change of a file or of a name, and during each sync, before anything of
-	// it is durable. Where it returns an error there is no change. No lock is held.
+	// Before, where set, is called before each change of a file or of a name, and during each sync, before the first
+	// change becomes durable. An error prevents the change. No lock is held.
 	Before func(Step) error
 
 	mu       sync.Mutex
 	disk     *Disk
 	live     *tree
-	contents map[int]*content // of files, with all that is pending
+	contents map[int]*content // of files, with all pending changes
 	syncs    int
 }
 
 // ErrSkipped is returned by Memory.Before for a sync that is reported and not done.
 var ErrSkipped = errors.New("outage: the sync is skipped")
 
-// Step is what is about to be done to a file system.
+// Step is the coming change or sync of a file system.
 type Step struct {
 	Kind StepKind
 	Name string // of the file, or of the directory whose names are synced
 }
 
-// StepKind says what a step does.
+// StepKind is the kind of a step.
 type StepKind int
 
 // The kinds of steps.
@@ -66,20 +66,21 @@ func memoryOf(d *Disk) *Memory {
 	return m
 }
 
-// AfterPowerFailure returns what a machine may find after a power failure in this moment.
+// AfterPowerFailure returns a file system that a machine may find after a power failure in this moment.
 func (m *Memory) AfterPowerFailure(draw Draw) *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return memoryOf(m.disk.Image(draw).Clone())
 }
 
-// AfterKill returns what the next process finds where this one is killed now: all of it, synced or not.
+// AfterKill returns the file system that the next process finds after a kill of this process now: all changes, synced
+// or not.
 func (m *Memory) AfterKill() *Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.disk.Clone()
 	for _, n := range c.nodes {
-		n.syncs = nil // those under way have not ended
+		n.syncs = nil // the syncs under way have not ended
 	}
 	return memoryOf(c)
 }
@@ -109,7 +110,7 @@ func (m *Memory) before(kind StepKind, name string) error {
 	return m.Before(Step{kind, name})
 }
 
-// change adds a change to those that are pending. The lock is held.
+// change adds a change to the pending changes. The lock is held.
 func (m *Memory) change(e event) { e.play(m.disk) }
 
 // rename changes a name of a directory. The lock is held.
@@ -146,7 +147,7 @@ func (m *Memory) above(name string) (directory int, base string, err error) {
 
 func notThere(name string) error { return &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist} }
 
-// open opens what there is.
+// open opens an existing file or directory.
 func (m *Memory) open(name string) (*memoryFile, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,7 +196,7 @@ func (m *Memory) Create(name string) (vfs.File, error) {
 func (m *Memory) Open(name string, _ ...vfs.OpenOption) (vfs.File, error) {
 	f, err := m.open(name)
 	if err != nil {
-		return nil, err // no file, and not a nil one
+		return nil, err // no file, instead of a nil file in an interface
 	}
 	return f, nil
 }
@@ -284,7 +285,7 @@ func (m *Memory) Remove(name string) error {
 func (m *Memory) RemoveAll(name string) error {
 	below, err := m.List(name)
 	if err != nil {
-		return nil // there is nothing
+		return nil // the name does not exist
 	}
 	for _, base := range below {
 		if err := m.RemoveAll(filepath.Join(name, base)); err != nil {
@@ -352,8 +353,7 @@ func (*Memory) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: size, TotalBytes: size}, nil
 }
 
-// sweep forgets the files and directories that no name leads to any more, durably. One that is open can still be read.
-// The lock is held.
+// sweep forgets the files and directories without a durable name. An open file can still be read. The lock is held.
 func (m *Memory) sweep() {
 	found := make([]bool, len(m.disk.nodes))
 	m.find(0, found)
@@ -366,7 +366,7 @@ func (m *Memory) sweep() {
 	}
 }
 
-// find marks what names lead to from a node.
+// find marks the nodes that names lead to from a node.
 func (m *Memory) find(i int, found []bool) {
 	if found[i] {
 		return

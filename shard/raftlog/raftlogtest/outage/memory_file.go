@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// content is that of a file as its readers see it. The lock of the file system guards it.
+// content is the content of a file as its readers see it. The lock of the file system guards the content.
 type content struct{ bytes []byte }
 
 // memoryFile is an open file or directory.

@@ -16,10 +16,10 @@ type DataFile interface {
 	SyncData() error
 }
 
-// Recorder is a file system that records what is done, and has another one do it.
+// Recorder is a file system that records changes, and makes another file system carry the changes out.
 type Recorder struct {
 	vfs.FS
-	// Forget, where set, makes the recorder leave out the sync of a file, which is a mistake that tests must find.
+	// Forget, where set, makes the recorder leave out the sync of a file, a mistake that tests must find.
 	Forget func(name string) bool
 
 	open   func(name string) (DataFile, error)
@@ -30,22 +30,22 @@ type Recorder struct {
 	syncs  int
 }
 
-// NewRecorder returns a recorder of what is done to a file system, in which open opens files for writing that need not
-// exist. Its files are those of a disk to begin with, all that is pending included.
+// NewRecorder returns a recorder of the changes of a file system. The function open opens files for writing, which need
+// not exist. In the beginning the files are the files of a disk, with all pending changes.
 func NewRecorder(fs vfs.FS, open func(name string) (DataFile, error), start *Disk) *Recorder {
 	r := &Recorder{FS: fs, open: open, start: start.Clone()}
 	r.live = treeOf(r.start)
 	return r
 }
 
-// Note adds what the user did to what was done.
+// Note adds a note of the user to the record of changes.
 func (r *Recorder) Note(value any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.note(note{value})
 }
 
-// Recording returns what was done so far.
+// Recording returns the record so far.
 func (r *Recorder) Recording() *Recording {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,8 @@ func (r *Recorder) Recording() *Recording {
 
 func (r *Recorder) note(e event) { r.events = append(r.events, e) }
 
-// existing returns the node with a name, which it adds where the recorder does not know it. The lock is held.
+// existing returns the node with a name. Where the recorder does not know the name, existing adds a node. The lock is
+// held.
 func (r *Recorder) existing(name string, directory bool) int {
 	if n, ok := r.live.find(name); ok {
 		return n
@@ -70,7 +71,7 @@ func (r *Recorder) addNode(name string, directory bool) int {
 	return n
 }
 
-// name gives a node a name, beside any other that it has.
+// name gives a node a name, beside any other name of the node.
 func (r *Recorder) name(name string, n int) {
 	dir, base := r.parent(name)
 	r.note(named{dir, rename{to: base, node: n}})
@@ -103,7 +104,7 @@ func (r *Recorder) Create(name string) (vfs.File, error) {
 	return &recorded{File: file, r: r, name: name, node: n}, nil
 }
 
-// OpenData opens a file for writing and notes what is done to it.
+// OpenData opens a file for writing and notes the changes of the file.
 func (r *Recorder) OpenData(name string) (DataFile, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

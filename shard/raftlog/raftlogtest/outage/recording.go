@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Recording is the events of a recorder, and the disk that they began with.
+// Recording is the events of a recorder, and the disk before the first event.
 type Recording struct {
 	start  *Disk
 	events []event
 }
 
-// Replay plays the events and calls visit after each one, with the disk as it was then, of which visit may draw images,
-// and with what the user noted, nil for other events. It ends when visit returns false.
+// Replay plays the events and calls visit after each event, with the disk at that time, so that visit may draw images,
+// and with the user's note, nil for other events. Replay ends when visit returns false.
 func (r *Recording) Replay(visit func(at int, d *Disk, note any) bool) {
 	d := r.start.Clone()
 	for i, e := range r.events {
@@ -27,10 +27,10 @@ func (r *Recording) Replay(visit func(at int, d *Disk, note any) bool) {
 	}
 }
 
-// Len returns how many events there are.
+// Len returns the number of events.
 func (r *Recording) Len() int { return len(r.events) }
 
-// event is one change of a recorder's files, or a sync of them. Playing it changes the disk.
+// event is one change of a recorder's files, or a sync of the files. Playing the event changes the disk.
 type event interface{ play(d *Disk) }
 
 type (
@@ -45,7 +45,7 @@ type (
 	}
 	syncing struct{ node, sync int }
 	synced  struct{ node, sync int }
-	// note is something that the user of a recorder did.
+	// note is a note of the recorder's user.
 	note struct{ value any }
 )
 
@@ -71,7 +71,7 @@ func (s syncing) play(d *Disk) { d.nodes[s.node].beginSync(s.sync) }
 func (s synced) play(d *Disk)  { d.nodes[s.node].endSync(s.sync) }
 func (note) play(*Disk)        {}
 
-// Describe lists the last events up to the one at a position, in a line each.
+// Describe lists the last events up to a position, with a line for each event.
 func (r *Recording) Describe(at, lines int) string {
 	names := make(map[int]string)
 	var all []string
