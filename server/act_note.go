@@ -66,24 +66,24 @@ func (h *Host) nameOfToken(ctx context.Context, token []byte) string {
 }
 
 const (
-	// nodesAtOnce is how many changes of nodes a host has put into the history one after the other, and nodeEvery after
-	// what time one more may be: a client that makes nodes all the time must not push everything else out.
+	// nodesAtOnce is how many changes of nodes a host adds to the history one after the other, and nodeEvery the time
+	// until one more is allowed, because a client that makes nodes all the time must not push out everything else.
 	nodesAtOnce = 64
 	nodeEvery   = 30 * time.Second
 )
 
-// nodeNotes has the history of the cluster say who has created, altered and dropped nodes through this host.
+// nodeNotes adds the nodes created, altered and dropped through this host to the history of the cluster.
 type nodeNotes struct {
 	host  *Host
 	queue chan Act
 
 	mu   sync.Mutex
-	next time.Time // from when on one more is allowed, less what nodesAtOnce allows
+	next time.Time // when one more is allowed, less the time for nodesAtOnce
 }
 
 func (n *nodeNotes) init(h *Host) { n.host, n.queue = h, make(chan Act, nodesAtOnce) }
 
-// add has a change put into the history. The caller may hold the lock of a connection, so add waits for nothing.
+// add queues a change for the history. The caller may hold the lock of a connection, so add never waits.
 func (n *nodeNotes) add(a Act) {
 	if !n.host.config.NotesNodes {
 		return

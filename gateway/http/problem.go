@@ -110,7 +110,7 @@ func problemOf(err error) *problem {
 	return refuse(protocol.StatusInternal, operation.Plain(err))
 }
 
-// readProblem is problemOf for a request that changes nothing: it may be sent again as it is.
+// readProblem is problemOf for a request without a change, so a caller may always send the request again.
 func readProblem(err error) *problem {
 	p := *problemOf(err)
 	if p.Status == protocol.StatusUnavailable.String() {
