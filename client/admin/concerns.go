@@ -192,8 +192,8 @@ func reasonOf(address string, err error) string {
 	return text
 }
 
-// belongs reports whether a host may belong to the cluster. A client asks a host that was expelled as long as the client
-// lasts, and the host has nothing to say of the cluster.
+// belongs reports whether a host may belong to the cluster. A client asks a host that was expelled as long as the
+// client lasts, and the host has nothing to say of the cluster.
 func (c *Cluster) belongs(id uint64) bool {
 	h := c.Host(id)
 	return id == 0 || h != nil && h.Current.State != Expelled

@@ -45,8 +45,8 @@ func TestClocksAndGenerationsThatDifferAreConcerns(t *testing.T) {
 	}
 }
 
-// TestWhyAHostDoesNotAnswerIsSaidOnce: the address stands beside the reason, and the words of the standard library around
-// the cause are left out.
+// TestWhyAHostDoesNotAnswerIsSaidOnce: the address stands beside the reason, and the words of the standard library
+// around the cause are left out.
 func TestWhyAHostDoesNotAnswerIsSaidOnce(t *testing.T) {
 	_, err := net.Dial("tcp", "127.0.0.1:1")
 	if err == nil {

@@ -202,8 +202,8 @@ func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values)
 	}
 }
 
-// publishLate shows a problem in a view without an answer in time. A route that is followed without polling waits for the
-// shard without an error, and a reader must not take the wait for an empty answer.
+// publishLate shows a problem in a view without an answer in time. A route that is followed without polling waits for
+// the shard without an error, and a reader must not take the wait for an empty answer.
 func (v *view) publishLate() {
 	v.mu.Lock()
 	read := v.text != nil
