@@ -115,7 +115,7 @@ generated: ## a client of the HTTP API that is generated from its OpenAPI docume
 
 screenshots: ## what every page of the console looks like, into bin/screenshots, and three of them into docs
 	mkdir -p bin/screenshots
-	$(GO) test ./gateway/http/console -run 'TestInABrowser|TestPictures' -count 1 -timeout 10m -args -browser -shots "$(CURDIR)/bin/screenshots"
+	$(GO) test ./gateway/http/console -run 'TestInABrowser|TestPictures' -count 1 -timeout 30m -args -browser -shots "$(CURDIR)/bin/screenshots"
 	cp bin/screenshots/overview-light-1400.png bin/screenshots/semaphore-dark-1400.png \
 		bin/screenshots/rollout-light-1400.png docs/console
 

@@ -213,7 +213,12 @@ func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeIn
 			m.After = slices.Clone(a.NodeList.Next)
 			return page, len(m.After) > 0
 		})
-		named(all, func(err error) error { return failed("list nodes under", prefix, err) })(yield)
+		named(all, func(err error) error {
+			if prefix == "" {
+				return failed("list nodes", "", err)
+			}
+			return failed("list nodes under", prefix, err)
+		})(yield)
 	}
 }
 

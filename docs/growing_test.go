@@ -130,7 +130,7 @@ func (p *operatingPage) replaces(d *desk, lost *terminal) *terminal {
 	again := d.open(commands[0])
 	again.await("is ready")
 	te := d.open(commands[1])
-	te.await("all is as it should be")
+	te.await("it has nothing to do")
 	te.awaitEnd("")
 	return again
 }

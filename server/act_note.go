@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -11,6 +12,7 @@ import (
 // Act is a client's change through a door of this host, such as the HTTP API, with its reason.
 type Act struct {
 	Token   []byte // the token of the client; empty for none
+	Name    string // the name of the token, where the name is known already
 	Address string // the address of the client
 	What    string // the client's change
 	Why     string // the reason for the change
@@ -26,7 +28,11 @@ func (h *Host) NoteAct(ctx context.Context, a Act) error {
 	if !h.governing.attendance.founded() {
 		return fmt.Errorf("server: note %s: the cluster has no history yet", a.What)
 	}
-	by := asker("", h.nameOfToken(ctx, a.Token), a.Address, true)
+	name := a.Name
+	if name == "" && len(a.Token) > 0 {
+		name = h.nameOfToken(ctx, a.Token)
+	}
+	by := asker("", name, a.Address, true)
 	for {
 		err := h.governing.attendance.say(ctx, protocol.HostSay{What: protocol.HostNotes, Asked: protocol.HostAsked{
 			By: []byte(by), What: []byte(entryText(a.What)), Reason: []byte(entryText(a.Why)),
@@ -57,4 +63,66 @@ func (h *Host) nameOfToken(ctx context.Context, token []byte) string {
 	case <-ctx.Done():
 	}
 	return e.name
+}
+
+const (
+	// nodesAtOnce is how many changes of nodes a host adds to the history one after the other, and nodeEvery the time
+	// until one more is allowed, because a client that makes nodes all the time must not push out everything else.
+	nodesAtOnce = 64
+	nodeEvery   = 30 * time.Second
+)
+
+// nodeNotes adds the nodes created, altered and dropped through this host to the history of the cluster.
+type nodeNotes struct {
+	host  *Host
+	queue chan Act
+
+	mu   sync.Mutex
+	next time.Time // when one more is allowed, less the time for nodesAtOnce
+}
+
+func (n *nodeNotes) init(h *Host) { n.host, n.queue = h, make(chan Act, nodesAtOnce) }
+
+// add queues a change for the history. The caller may hold the lock of a connection, so add never waits.
+func (n *nodeNotes) add(a Act) {
+	if !n.host.config.NotesNodes {
+		return
+	}
+	if n.admit(n.host.now()) {
+		select {
+		case n.queue <- a:
+			return
+		default:
+		}
+	}
+	n.host.log.Warn("the history gets no entry of a change of a node: there were too many", "what", a.What)
+}
+
+func (n *nodeNotes) admit(now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if earliest := now.Add(-(nodesAtOnce - 1) * nodeEvery); n.next.Before(earliest) {
+		n.next = earliest
+	}
+	if n.next.After(now) {
+		return false
+	}
+	n.next = n.next.Add(nodeEvery)
+	return true
+}
+
+// run puts changes into the history until the context ends.
+func (n *nodeNotes) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case a := <-n.queue:
+			within, cancel := context.WithTimeout(ctx, noteWithin)
+			if err := n.host.NoteAct(within, a); err != nil {
+				n.host.log.Warn("the history of the cluster has no entry of an act", "what", a.What, "error", err)
+			}
+			cancel()
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -98,5 +99,41 @@ func TestAnActIsNotedOnceTheLeaderIsReached(t *testing.T) {
 		}
 		want(t, "the entry", actsIn(recordsOf(c, 1))[0],
 			[3]string{"a client at 192.0.2.1:5", "session destroy: id 7", "a test"})
+	})
+}
+
+// TestChangesOfNodesAreInTheHistory, each once, with who made them; a node that was there already is not, and of very
+// many at once only the first are, so that everything else is kept.
+func TestChangesOfNodesAreInTheHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cluster := servertest.Start(t, servertest.Hosts(3), servertest.Config(func(c *server.Config) {
+			c.NotesNodes = true
+		}))
+		c, err := client.Open(t.Context(), cluster.Addresses(), client.WithDialer(cluster.Dial))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		create := func(path string) {
+			t.Helper()
+			if _, err := c.CreateNode(t.Context(), path, client.NodeConfig{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		create("/a")
+		create("/a")
+		if err := c.DropNode(t.Context(), "/a"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 100 {
+			create(fmt.Sprintf("/b%d", i))
+		}
+		time.Sleep(time.Second)
+		said := actsIn(recordsOf(cluster, 1))
+		want(t, "entries", len(said), 64)
+		for i, text := range []string{"create node /a", "drop node /a", "create node /b0"} {
+			want(t, "an entry", said[i][1], text)
+			want(t, "who made it", strings.HasPrefix(said[i][0], "a client at "), true)
+		}
 	})
 }

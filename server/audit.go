@@ -19,6 +19,7 @@ type act struct {
 	verb, object string
 	details      []any  // of the record, by name
 	from         string // the address of the client
+	node         bool   // of a node: the history of the cluster has the act too
 }
 
 // auditMessage is the message of the records, for searches in the log.
@@ -28,13 +29,14 @@ const auditMessage = "audit"
 func (c *conn) actOf(r *protocol.Request) *act {
 	switch r.Kind {
 	case protocol.KindNodeCreate:
-		return &act{verb: "create node", object: c.nodeText(r.NodeCreate.Path, 0),
+		return &act{verb: "create node", node: true, object: c.nodeText(r.NodeCreate.Path, 0),
 			details: configDetail(&r.NodeCreate.Config)}
 	case protocol.KindNodeAlter:
 		m := &r.NodeAlter
-		return &act{verb: "alter node", object: c.nodeText(m.Path, m.NodeID), details: configDetail(&m.Config)}
+		return &act{verb: "alter node", node: true, object: c.nodeText(m.Path, m.NodeID),
+			details: configDetail(&m.Config)}
 	case protocol.KindNodeDrop:
-		return &act{verb: "drop node", object: c.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
+		return &act{verb: "drop node", node: true, object: c.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
 	case protocol.KindSessionDestroy:
 		return &act{verb: "end session", object: shard.SessionID(r.SessionDestroy.SessionID).String()}
 	case protocol.KindBackupBegin:
@@ -242,4 +244,8 @@ func (c *conn) audit(a *act, outcome *protocol.Result) {
 		record = append(record, "unlogged", unlogged)
 	}
 	c.host.log.Log(context.Background(), level, auditMessage, record...)
+	if a.node && outcome.Status == protocol.StatusSuccess {
+		c.host.governing.nodes.add(Act{Name: c.name, Address: a.from, What: a.verb + " " + a.object,
+			Why: "no reason was asked for"})
+	}
 }

@@ -79,6 +79,8 @@ type Config struct {
 	Guard func() error
 	// Own returns the process's observations of the host for the list of concerns. May be nil.
 	Own func() concern.Own
+	// NotesNodes: the history of the cluster has the nodes created, altered and dropped through this host.
+	NotesNodes bool
 	// DigestInterval is the time between two checks of a shard for replicas that differ. Zero means ten minutes.
 	DigestInterval time.Duration
 	// Halt is called when the host cannot go on: its replica of a shard differs from the others, or would. Halt

@@ -23,6 +23,7 @@ type governing struct {
 	executor   *executor.Executor
 	agent      *executor.Agent
 	attendance attendance
+	nodes      nodeNotes
 
 	ctx     context.Context // ends with the host
 	cancel  context.CancelFunc
@@ -44,6 +45,7 @@ func (g *governing) init(h *Host) {
 	g.executor = executor.New(executor.Config{Self: h.config.ID, Meta: governorMeta{h.set}, Calls: calls,
 		Agent: g.agent, Log: h.log})
 	g.attendance.init(h)
+	g.nodes.init(h)
 }
 
 // start begins all of it. The replicas are open.
@@ -51,6 +53,9 @@ func (g *governing) start() {
 	g.running.Go(func() { g.agent.Run(g.ctx) })
 	g.running.Go(func() { g.executor.Run(g.ctx) })
 	g.running.Go(func() { g.attendance.run(g.ctx) })
+	if g.host.config.NotesNodes {
+		g.running.Go(func() { g.nodes.run(g.ctx) })
+	}
 }
 
 // close ends all of it.

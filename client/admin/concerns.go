@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +101,8 @@ func (a *Admin) concerns(ctx context.Context) (*Concerns, error) {
 	if !governed || slices.ContainsFunc(all, func(t hostAnswer) bool { return t.err != nil }) {
 		// The records are an extra: a list without the records is better than no list.
 		if records, err := a.Describe(ctx, Relaxed()); err == nil {
+			all = slices.DeleteFunc(all, func(t hostAnswer) bool { return t.err != nil && !records.belongs(t.id) })
+			c.Asked = len(all)
 			nameHosts(records, all)
 			if !governed {
 				c.addRecords(records, all)
@@ -138,8 +142,8 @@ func (c *Concerns) merge(all []hostAnswer) {
 	for i := range all {
 		t := &all[i]
 		if t.err != nil {
-			c.Unanswered = append(c.Unanswered, Unanswered{Host: t.name, Address: t.address, Reason: reasonOf(t.err),
-				Old: errors.Is(t.err, client.ErrUnsupported)})
+			c.Unanswered = append(c.Unanswered, Unanswered{Host: t.name, Address: t.address,
+				Reason: reasonOf(t.address, t.err), Old: errors.Is(t.err, client.ErrUnsupported)})
 			continue
 		}
 		c.Items = append(c.Items, t.items...)
@@ -172,12 +176,27 @@ func (c *Concerns) merge(all []hostAnswer) {
 	slices.SortFunc(c.Unanswered, func(a, b Unanswered) int { return strings.Compare(a.Address, b.Address) })
 }
 
-// reasonOf says why a host has not answered.
-func reasonOf(err error) string {
+// reasonOf says why a host has not answered. The text stands beside the address, so the address is left out.
+func reasonOf(address string, err error) string {
 	if errors.Is(err, client.ErrUnsupported) {
 		return "its version has no list of concerns"
 	}
-	return err.Error()
+	text := strings.TrimPrefix(err.Error(), "host "+address+": ")
+	if dial, ok := errors.AsType[*net.OpError](err); ok {
+		cause := dial.Err
+		if call, ok := errors.AsType[*os.SyscallError](cause); ok {
+			cause = call.Err
+		}
+		text = strings.Replace(text, dial.Error(), cause.Error(), 1)
+	}
+	return text
+}
+
+// belongs reports whether a host may belong to the cluster. A client asks a host that was expelled as long as the
+// client lasts, and the host has nothing to say of the cluster.
+func (c *Cluster) belongs(id uint64) bool {
+	h := c.Host(id)
+	return id == 0 || h != nil && h.Current.State != Expelled
 }
 
 // nameHosts gives each host without an answer its name on record.

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"errors"
+	"fmt"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -40,5 +42,28 @@ func TestClocksAndGenerationsThatDifferAreConcerns(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhyAHostDoesNotAnswerIsSaidOnce: the address stands beside the reason, and the words of the standard library
+// around the cause are left out.
+func TestWhyAHostDoesNotAnswerIsSaidOnce(t *testing.T) {
+	_, err := net.Dial("tcp", "127.0.0.1:1")
+	if err == nil {
+		t.Skip("something listens at 127.0.0.1:1")
+	}
+	const address = "127.0.0.1:1"
+	if got := reasonOf(address, fmt.Errorf("host %s: %w", address, err)); got != "connection refused" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestAHostThatWasExpelledIsNotMissed: a client that knew the host before asks for it as long as the client lasts.
+func TestAHostThatWasExpelledIsNotMissed(t *testing.T) {
+	c := &Cluster{Hosts: []Host{{ID: 1, Current: Standing{State: Online}}, {ID: 2, Current: Standing{State: Expelled}}}}
+	for id, want := range map[uint64]bool{0: true, 1: true, 2: false, 3: false} {
+		if got := c.belongs(id); got != want {
+			t.Errorf("host %d: %v", id, got)
+		}
 	}
 }

@@ -120,13 +120,13 @@ func TestWhatDoesNotGoWithADemonstration(t *testing.T) {
 		want string
 	}{
 		{[]string{"--demo", "--listen", "127.0.0.1:1"},
-			"--listen does not go with --demo, which sets up its three hosts itself"},
+			"--listen does not go with --demo, which sets up its three hosts itself; --demo-port gives them ports"},
 		{[]string{"--demo-port", "1"}, "--demo-port goes with --demo"},
 		{[]string{"--demo", "--demo-port", "65514"},
 			"--demo-port 65514: there are no such ports; give one to 65511, or 0 for any that are free"},
 	} {
 		code, _, err := command(nil, append([]string{"serve"}, c.args...)...)
-		if want := "signalbox: " + c.want + "; signalbox serve --help tells more\n"; code != cli.ExitUsage ||
+		if want := "signalbox: " + c.want + "; signalbox help serve tells more\n"; code != cli.ExitUsage ||
 			err != want {
 			t.Errorf("%v: code %d, %swant %s", c.args, code, err, want)
 		}

@@ -93,7 +93,8 @@ NO_COLOR is set.`,
   128+n stopped by signal n before it was done: 130 for SIGINT, 143 for SIGTERM
 
 lock, elect and barrier end with the code of the command that they run; their help tells
-how the two are told apart. rollout follow, gate and source and process run do not. Code 2 is left to the Go runtime: the program crashed.`,
+how the two are told apart. rollout follow, gate and source and process run do not. Code 2
+is left to the Go runtime: the program crashed.`,
 		},
 	}
 }

@@ -67,4 +67,7 @@ func TestWhoShowsTheLongestWaitOfAllNodesFirst(t *testing.T) {
 		t.Errorf("%s", d)
 	}
 	x.fails(cli.ExitUsage, "too much", "who", "a", "b")
+	if r := x.run("who", "nothing-begins-so"); r.code != 0 || !strings.Contains(r.err, "nobody waits; signalbox ") {
+		t.Errorf("where nobody waits: %d, %s", r.code, r.err)
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/raw"
+	"github.com/signalbox/signalbox/gateway/operation"
 	"github.com/signalbox/signalbox/protocol"
 )
 
@@ -131,7 +132,11 @@ func unknownToken(err error, token string) error {
 	if token != "" {
 		do = "use another token: this one is not known, was revoked, or has expired"
 	}
-	return refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized, err.Error(), do)
+	detail := operation.Plain(err)
+	if answer, ok := errors.AsType[*protocol.Error](err); ok && answer.Message != "" {
+		detail = answer.Message // without the host that said so
+	}
+	return refuseCode(http.StatusUnauthorized, protocol.StatusUnauthorized, detail, do)
 }
 
 // refusedNow forgets a caller whose token hosts accepted before and refuse now, and returns the answer: the request

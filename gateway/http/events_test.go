@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/server/servertest"
 )
 
 // TestAStreamShowsALockThatIsHandedOver from one owner to the next, one stream for all that it shows.
@@ -92,6 +93,23 @@ func TestAStreamShowsWhyThereIsNothingToSee(t *testing.T) {
 	st.node("/later")
 	if _, answer := e.next(); !strings.Contains(answer, `"path":"/later"`) {
 		t.Errorf("%s", answer)
+	}
+}
+
+// TestAStreamSaysThatNothingIsReadWithoutAMajority, of what is polled and of what is pushed, and a request to read is
+// not said to have an unknown outcome.
+func TestAStreamSaysThatNothingIsReadWithoutAMajority(t *testing.T) {
+	st := newStage(t, nil, servertest.Hosts(3))
+	st.node("/demo")
+	st.send(http.MethodGet, "/v1/nodes", "", nil)
+	st.cluster.Crash(2, false)
+	st.cluster.Crash(3, false)
+	for _, address := range []string{"/v1/cluster", "/v1/leader?node=/demo&name=leader"} {
+		_, answer := st.watch("", address).next()
+		if !strings.Contains(answer, `"signalbox_status":"UNAVAILABLE"`) || strings.Contains(answer, "outcome") ||
+			strings.Contains(answer, "context deadline") {
+			t.Errorf("%s: %s", address, answer)
+		}
 	}
 }
 

@@ -171,7 +171,11 @@ func (g *Gateway) serveRoute(of *route, w http.ResponseWriter, r *http.Request) 
 // refuse answers a refused request. A token that hosts have ceased to accept is forgotten, and a sign-in goes with
 // its token.
 func (g *Gateway) refuse(c *call, err error) {
-	p := problemOf(g.callers.refusedNow(c.caller, c.token, err))
+	err = g.callers.refusedNow(c.caller, c.token, err)
+	p := problemOf(err)
+	if c.r.Method != http.MethodPost {
+		p = readProblem(err)
+	}
 	if p.Code == http.StatusUnauthorized {
 		c.conn.Shown(false)
 		if c.byCookie {

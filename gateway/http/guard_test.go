@@ -89,7 +89,8 @@ func TestTheCookieStandsForTheToken(t *testing.T) {
 		known.open = c.Open
 		c.Open = known.check
 	})
-	if r := st.get("/v1/nodes"); r.code != http.StatusUnauthorized || r.header.Get("WWW-Authenticate") == "" {
+	if r := st.get("/v1/nodes"); r.code != http.StatusUnauthorized || r.header.Get("WWW-Authenticate") == "" ||
+		!strings.Contains(r.text, `"detail":"the token is not known"`) {
 		t.Errorf("without a token: %d %s", r.code, r.text)
 	}
 	if r := st.send("GET", "/v1/nodes", "", header("Authorization", "Bearer good")); r.code != http.StatusOK {

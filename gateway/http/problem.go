@@ -110,6 +110,15 @@ func problemOf(err error) *problem {
 	return refuse(protocol.StatusInternal, operation.Plain(err))
 }
 
+// readProblem is problemOf for a request without a change, so a caller may always send the request again.
+func readProblem(err error) *problem {
+	p := *problemOf(err)
+	if p.Status == protocol.StatusUnavailable.String() {
+		p.Do = "ask again; signalbox check, and GET /v1/concerns, say what is wrong"
+	}
+	return &p
+}
+
 // problemCode is the HTTP code of an error, 0 for nil.
 func problemCode(err error) int {
 	if err == nil {

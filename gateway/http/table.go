@@ -146,8 +146,16 @@ func (c *call) within(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // errTooLong is why a request is given up.
-var errTooLong = fmt.Errorf("the hosts of the cluster have not carried it out within %v: %w", callTimeout,
-	context.DeadlineExceeded)
+var errTooLong error = tooLong{}
+
+// tooLong is the end of the time of a request.
+type tooLong struct{}
+
+func (tooLong) Error() string {
+	return fmt.Sprintf("the hosts of the cluster have not carried it out within %v", callTimeout)
+}
+
+func (tooLong) Is(target error) bool { return target == context.DeadlineExceeded }
 
 // waiting is post for a route that may wait for other sessions: up to maxWait, and the route's own time before and
 // after. The function bounds both.

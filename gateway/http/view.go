@@ -33,7 +33,9 @@ func polling(ask func(context.Context, *call, any) (any, error)) follower {
 	return func(ctx context.Context, c *call, request any, publish publisher) error {
 		for {
 			began := time.Now()
-			answer, err := ask(ctx, c, request)
+			reading, cancel := c.within(ctx)
+			answer, err := ask(reading, c, request)
+			cancel()
 			if err != nil {
 				return err
 			}
@@ -180,6 +182,8 @@ func (vi *views) hide(v *view, s *eventStream) {
 
 // follow reads the view until the context ends. A problem with reading is shown in place of the answer.
 func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values) {
+	late := time.AfterFunc(callTimeout, v.publishLate)
+	defer late.Stop()
 	for {
 		request := reflect.New(of.request).Interface()
 		err := shape.DecodeQuery(query, request)
@@ -190,11 +194,22 @@ func (v *view) follow(ctx context.Context, c *call, of *route, query url.Values)
 			return
 		}
 		if err != nil {
-			v.publish(0, failure{problemOf(err)})
+			v.publish(0, failure{readProblem(err)})
 		}
 		if rest(ctx, retryPause) != nil {
 			return
 		}
+	}
+}
+
+// publishLate shows a problem in a view without an answer in time. A route that is followed without polling waits for
+// the shard without an error, and a reader must not take the wait for an empty answer.
+func (v *view) publishLate() {
+	v.mu.Lock()
+	read := v.text != nil
+	v.mu.Unlock()
+	if !read {
+		v.publish(0, failure{readProblem(errTooLong)})
 	}
 }
 

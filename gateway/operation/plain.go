@@ -26,6 +26,8 @@ func Plain(err error) string {
 	case !ok:
 	case errors.Is(err, client.ErrNodeNotFound), errors.Is(err, client.ErrSemaphoreNotFound):
 		text = strings.Replace(text, ": "+answer.Error(), "", 1)
+	case answer.Status == protocol.StatusSessionExpired && answer.Message == "":
+		text = strings.Replace(text, answer.Error(), "it is over, or there never was one", 1)
 	case answer.Message != "":
 		// It stays one line: a host does not write those of this program.
 		text = strings.ReplaceAll(text, answer.Message, strings.ReplaceAll(answer.Message, "\n", `\n`))
@@ -36,10 +38,10 @@ func Plain(err error) string {
 
 var (
 	// packageName finds the names of packages that an error, or an error in it, begins with.
-	packageName = regexp.MustCompile(`(^|: )(?:(?:admin|barrier|client|config|discovery|election|identity|` +
+	packageName = regexp.MustCompile(`(^|: )(?:(?:admin|backup|barrier|client|config|discovery|election|identity|` +
 		`join|lock|process|raftlog|rollout|server|transport): )+`)
 	// dialled finds what the standard library says of a connection. The address, or its name, stands before.
-	dialled = regexp.MustCompile(`: dial tcp(?: [^ ]+)?: (?:connect: )?`)
+	dialled = regexp.MustCompile(`: (?:dial|listen|read|write) tcp(?: [^ ]+)?: (?:(?:connect|bind|read|write): )?`)
 )
 
 // once leaves out what an error begins with, VERB SUBJECT, where the rest names the same subject. A name in quotes
@@ -54,6 +56,9 @@ func once(text string) string {
 	if strings.HasPrefix(subject, `"`) {
 		if _, inner, _ := strings.Cut(said, " "); strings.HasPrefix(inner, subject+":") {
 			return once(rest)
+		}
+		if strings.HasPrefix(rest, "describe node ") {
+			return rest // what is asked for first, and does not exist
 		}
 		return text
 	}

@@ -168,9 +168,10 @@ var Kinds = []Row{
 	{RolloutLate, Warning, Rollouts, "a location has not reached its target within the progress deadline", ofRollout,
 		rolloutDo + "signalbox rollout instances {node} {name} how they get on"},
 	{RoundMembers, Warning, Rounds, "members have kept a round waiting for longer than the reply timeout, or a minute",
-		ofProcess, processDo + "signalbox process kick puts one out"},
+		ofProcess, processDo + "signalbox process kick {node} {name} MEMBER puts one out"},
 	{RoundCoordinator, Warning, Rounds, "the coordinator of a round has stood still for over a minute: it neither " +
-		"completes the round nor waits for replies", ofProcess, processDo + "signalbox process kick puts it out"},
+		"completes the round nor waits for replies", ofProcess,
+		processDo + "signalbox process kick {node} {name} MEMBER puts it out"},
 	{RoundBlocked, Warning, Rounds, "a process has had members and no round for over a minute", ofProcess,
 		"members have to join, or one that may coordinate; signalbox process why {node} {name} says how many there " +
 			"are"},

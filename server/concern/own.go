@@ -2,9 +2,11 @@ package concern
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	kind "github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/server/replica"
 )
 
 // Own is the state of the host itself, as the input of AddOwn.
@@ -53,6 +55,12 @@ const (
 	soonOver = 14 * 24 * time.Hour
 )
 
+// whyNot returns why a host is not ready, without the package and the verdict around the cause, because the kind of the
+// concern says both.
+func whyNot(err error) string {
+	return strings.TrimSuffix(strings.TrimPrefix(err.Error(), "server: "), ": "+replica.ErrNotReady.Error())
+}
+
 // AddOwn adds the concerns about the host itself.
 func (l *List) AddOwn(o *Own) {
 	add := func(k kind.Kind, format string, args ...any) *kind.Concern {
@@ -60,7 +68,7 @@ func (l *List) AddOwn(o *Own) {
 		return &l.all[len(l.all)-1]
 	}
 	if o.NotReady != nil {
-		add(kind.NotReady, "%v", o.NotReady)
+		add(kind.NotReady, "%s", whyNot(o.NotReady))
 	}
 	switch {
 	case o.Refusal != nil:

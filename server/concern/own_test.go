@@ -8,6 +8,7 @@ import (
 	"time"
 
 	kind "github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/server/replica"
 )
 
 // TestWhatAHostSaysOfItself: each kind comes with its cause, and goes with it.
@@ -65,6 +66,17 @@ func TestWhatAHostSaysOfItself(t *testing.T) {
 		if got := look(); got != "[]" {
 			t.Errorf("%s after: %s", want, got)
 		}
+	}
+}
+
+// TestWhyAHostIsNotReadyIsSaidOnce, without the package that found it.
+func TestWhyAHostIsNotReadyIsSaidOnce(t *testing.T) {
+	o := Own{Name: "a", NotReady: fmt.Errorf("server: shard 1 has no leader: %w", replica.ErrNotReady)}
+	now := time.UnixMilli(1_700_000_000_000)
+	b := New(func(l *List) { l.AddOwn(&o) })
+	b.Read(now)
+	if list := b.Read(now.Add(time.Minute)); len(list) != 1 || list[0].Text != "shard 1 has no leader" {
+		t.Errorf("%+v", list)
 	}
 }
 

@@ -255,7 +255,7 @@ func (h *Host) coreConfig() server.Config {
 		PendingBytes: uint64(s.PendingLimit), PartialBytes: uint64(s.PartialLimit), WatchBytes: uint64(s.WatchMemory),
 		ShardObjects: uint64(s.ShardObjects), ShardBytes: uint64(s.ShardBytes),
 		PingInterval: s.PingInterval, Guard: h.disk.Guard, Own: h.own, Authority: h.authority,
-		Halt:     h.halt,
+		Halt: h.halt, NotesNodes: true,
 		LogSyncs: h.logSyncs, LogSnapshots: h.logSnapshots, Log: h.log,
 	}
 	if h.tokens != nil {

@@ -82,8 +82,8 @@ func unmet(c *shard.Command) string {
 	case shard.CmdSemaphoreDelete:
 		return "the semaphore is ephemeral, or it has owners or waiters and is deleted only by force"
 	case shard.CmdAcquire:
-		return "an ephemeral semaphore is acquired as one, a persistent one is not, and a node has no more than its " +
-			"limit of sessions and semaphores"
+		return "the semaphore is persistent and was asked for as an ephemeral one, or the other way round, or the " +
+			"node has as many semaphores as it may have"
 	case shard.CmdSessionCreate:
 		return "the node has as many sessions as it may have"
 	}

@@ -108,7 +108,7 @@ func newClusterWhy(f *cli.Frame) *cobra.Command {
 		Short: "What the governor does, and what it waits for",
 		Long: `Shows what is not well, as signalbox check does, the steps that are open, and what the
 governor waits for, such as "shard 3: d waits for its snapshot, 41 %" or the step that
-only waits for time. Where it shows nothing all is as it should be. Where no host
+only waits for time. Where it waits for nothing, it says so. Where no host
 governs it says which hosts answer and which do not, and ends with code 69.
 
 With --wait it waits for that, and until then says what it waits for, for how long that
@@ -159,7 +159,7 @@ func askWhy(ctx context.Context, f *cli.Frame, box *client.Client) error {
 }
 
 func showWhy(f *cli.Frame, why operation.WhyReport) error {
-	text := "all is as it should be"
+	text := "it has nothing to do"
 	switch {
 	case why.Why == nil:
 		text, why.Why = "no host governs the cluster", &admin.Why{}

@@ -277,7 +277,7 @@ func hostCells(s *Status) (rows [][]any) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		if h.Err != nil {
-			rows = append(rows, []any{operation.OrNothing(h.ID), "", h.Address, "no answer", "", "", "", "", ""})
+			rows = append(rows, []any{operation.OrNothing(h.ID), s.nameAt(h.Address), h.Address, "no answer", "", "", "", "", ""})
 			continue
 		}
 		var leads []string
@@ -291,10 +291,20 @@ func hostCells(s *Status) (rows [][]any) {
 	return rows
 }
 
+// nameAt is the name on record of a host without an answer, empty for an unknown address.
+func (s *Status) nameAt(address string) string {
+	for _, u := range s.Unasked {
+		if u.Address == address {
+			return u.Host
+		}
+	}
+	return ""
+}
+
 func silentCells(s *Status) (rows [][]any) {
 	for i := range s.Hosts {
 		if h := &s.Hosts[i]; h.Err != nil {
-			rows = append(rows, []any{h.Address, h.Err})
+			rows = append(rows, []any{h.Address, strings.TrimPrefix(operation.Plain(h.Err), "host "+h.Address+": ")})
 		}
 	}
 	for _, e := range s.Silent {

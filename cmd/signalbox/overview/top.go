@@ -31,7 +31,7 @@ func newTop(f *cli.Frame) *cobra.Command {
 		Use:   "top",
 		Short: "What the cluster is doing, live",
 		Long: `Shows what a cluster is doing, anew every --interval, until q is typed or it is
-interrupted:
+interrupted.
 
   requests     by kind: how many a second, and how long they took
   waits        acquires that had to wait in a queue, and for how long

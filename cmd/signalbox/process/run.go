@@ -50,7 +50,7 @@ func newRun(f *cli.Frame) *cobra.Command {
 		Use:   "run PATH NAME",
 		Short: "Take part as a member: run commands for what happens",
 		Long: `Takes part as a member of a process, which is created where it does not exist, and runs
-the commands that are given, by sh -c, for what happens:
+the commands that are given, by sh -c, for what happens.
 
   --on-prepare      an epoch opens. The round begins when all members have done this;
                     a status other than 0 gives the round up

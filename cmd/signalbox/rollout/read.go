@@ -52,7 +52,7 @@ clock as well.`,
   signalbox rollout history /prod dns man -o wide
 
   # how long did each version take to reach man?
-  signalbox rollout history /prod dns man -o json | jq '[.seq, .reached.time_ms - .assigned.time_ms]'`,
+  signalbox rollout history /prod dns man -o json | jq 'select(.reached.happened) | [.seq, .reached.time_ms - .assigned.time_ms]'`,
 	}, rollout.Of, func(ctx context.Context, r *rollout.Rollout, more []string) error {
 		state, err := r.Describe(ctx)
 		if err != nil {

@@ -83,7 +83,8 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 		case !on && f.Name == "demo-port":
 			err = errors.New("--demo-port goes with --demo")
 		case on && !demoFlags[f.Name] && err == nil:
-			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself", f.Name)
+			err = fmt.Errorf("--%s does not go with --demo, which sets up its three hosts itself; --demo-port gives "+
+				"them ports", f.Name)
 		}
 	})
 	last := port + (len(demoNames)-1)*demoPortStep + demoPorts[len(demoPorts)-1]
@@ -94,7 +95,7 @@ func checkDemoFlags(c *cobra.Command, on bool, port int) error {
 	if err == nil {
 		return nil
 	}
-	return cli.Errorf(cli.ExitUsage, "%w; %s --help tells more", err, c.CommandPath())
+	return cli.Errorf(cli.ExitUsage, "%w; signalbox help serve tells more", err)
 }
 
 // serve runs the hosts until a signal stops them.

@@ -47,6 +47,7 @@ func TestInABrowser(t *testing.T) {
 		{"a roll-back goes to the last version that all had", proposeTheWayBack},
 		{"a rollout is drawn as stages", drawStages},
 		{"what is left counts down", countDown},
+		{"what is lost is said at once", sayWhatIsLost},
 		{"pages fit every width and theme", fit},
 	} {
 		t.Run(c.name, func(t *testing.T) {

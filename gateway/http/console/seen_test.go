@@ -289,3 +289,24 @@ func countDown(t *testing.T, b *browser) {
 	b.await("first === 'in 19 min 10 s'")
 	b.await("/^in 19 min [0-9] s$/.test(time.textContent)")
 }
+
+// sayWhatIsLost: what does not exist is said once. Without a majority no page looks as if it were loading, and the
+// overview names what is lost.
+func sayWhatIsLost(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	b.visit(st.at("/rollout", "none"))
+	b.awaitText("There is no rollout of this name.")
+	b.evaluate("document.querySelector('nav a[href=\"/\"]').click()")
+	b.awaitText("All is well.")
+	b.evaluate("history.back()")
+	b.awaitText("There is no rollout of this name.")
+	b.await("!document.body.textContent.includes('Not shown')")
+	st.cluster.Crash(2, false)
+	st.cluster.Crash(3, false)
+	b.visit(st.url + "/locks")
+	b.awaitText("Unavailable")
+	b.visit(st.url + "/")
+	b.awaitText("host-3 has not said what it sees")
+	b.await("!document.querySelector('.bones')")
+	b.await("document.querySelector('link[rel=icon]').getAttribute('href') === '/bad.svg'")
+}

@@ -32,6 +32,11 @@ func (t *tooSlow) Is(target error) bool {
 	return target == errTooSlow || target == context.DeadlineExceeded
 }
 
+// Patience bounds a context by a part of the timeout.
+func Patience(ctx context.Context, part time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, part, &tooSlow{part.Round(100 * time.Millisecond)})
+}
+
 // Within bounds a context by the timeout.
 func (c *Connection) Within(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	timeout, err := c.Timeout()
@@ -105,7 +110,7 @@ func (c *Connection) notOpened(ctx context.Context, err error) error {
 		more = ", written HOST:PORT"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		more = ", and signalbox serve runs a host here"
-	case errors.Is(err, io.EOF):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
 		more = ", and clients go to those of --listen or --tls-listen"
 	}
 	return Errorf(ExitUnavailable, "%w; the endpoints are %s (%s): --endpoints gives others%s", err, Safe(given.Text),

@@ -22,12 +22,26 @@ func explain(err error) string {
 	if strings.Contains(text, "; ") {
 		return text // the text says already what to do
 	}
+	for _, m := range lists {
+		if strings.Contains(text, m.missing) {
+			return text + "; " + m.hint
+		}
+	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
 			return text + "; " + h.hint
 		}
 	}
 	return text
+}
+
+// lists say, for what does not exist, which command lists what does.
+var lists = []struct{ missing, hint string }{
+	{"there is no host ", "signalbox host list shows them"},
+	{"there is no shard ", "signalbox shard list shows them"},
+	{"no rollout of this name", "signalbox rollout list shows those that there are"},
+	{"no process of this name", "signalbox process list shows those that there are"},
+	{"there is no role ", "signalbox access role list shows those that were made"},
 }
 
 // hints say what to do about an error without advice of its own.

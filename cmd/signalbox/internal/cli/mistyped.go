@@ -12,9 +12,12 @@ import (
 func FlagError(c *cobra.Command, err error) error {
 	hint := c.CommandPath() + " --help lists the flags"
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	text, parser, _ := strings.Cut(err.Error(), " flag: ")
 	switch {
-	case strings.Contains(err.Error(), ": time: "):
-		hint = "write it like 500ms, 10s or 1m"
+	case strings.HasPrefix(parser, "time: "):
+		return Errorf(ExitUsage, "%s flag; write it like 500ms, 10s or 1m", text)
+	case strings.HasPrefix(parser, "strconv."):
+		return Errorf(ExitUsage, "%s flag; give a whole number", text)
 	case ok && unknown.GetSpecifiedName() == formatJSON && c.Flags().Lookup(outputFlag) != nil:
 		hint = "-o json prints JSON"
 	case ok:

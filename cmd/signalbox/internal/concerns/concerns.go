@@ -86,7 +86,7 @@ func (u Unanswered) String() string {
 // Patience returns a context with half of the time that is left, so that half remains for the next step.
 func Patience(ctx context.Context) (context.Context, context.CancelFunc) {
 	if end, ok := ctx.Deadline(); ok {
-		return context.WithTimeout(ctx, time.Until(end)/2)
+		return cli.Patience(ctx, time.Until(end)/2)
 	}
 	return context.WithCancel(ctx)
 }

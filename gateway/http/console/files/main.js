@@ -74,7 +74,7 @@ function disconnected(heard) {
 
 function head(page, given, answers) {
   return h("div", {}, h("h1", {}, page.heading?.(given, answers[0]) ?? page.title), h("p", { class: "lead" }, page.lead),
-    page.command && h("p", { class: "command" }, "The same: ", h("code", {}, page.command(given))));
+    page.command && h("p", { class: "command" }, h("span", {}, "The same: "), h("code", {}, page.command(given))));
 }
 
 /** Draws the states that every page has, or the page. What the token does not let see beside it is left out. */
@@ -82,14 +82,14 @@ function body(page, answers, local) {
   if (answers.length === 0) return page.draw([], local);
   const [first] = answers;
   if (first === undefined) {
-    return h("div", { class: "bones", role: "status", "aria-label": "Reading" }, [1, 2, 3, 4].map(() => h("span")));
+    return h("div", {}, page.above?.(local), h("div", { class: "bones", role: "status", "aria-label": "Reading" }, [1, 2, 3, 4].map(() => h("span"))));
   }
   if (first.problem) {
-    return note("bad", h("p", {}, h("b", {}, first.problem.title), ": ", first.problem.detail),
-      h("p", { class: "next" }, "What to do: ", first.problem.do));
+    return h("div", {}, page.above?.(local), note("bad", h("p", {}, h("b", {}, first.problem.title), ": ", first.problem.detail),
+      h("p", { class: "next" }, "What to do: ", first.problem.do)));
   }
-  const missing = answers.filter((one) => one?.problem);
-  return h("div", {}, page.draw(answers.map((one) => (one?.problem ? undefined : one)), local),
+  const missing = first.exists === false ? [] : answers.filter((one) => one?.problem); // the page says that there is none
+  return h("div", {}, page.above?.(local), page.draw(answers.map((one) => (one?.problem ? undefined : one)), local),
     missing.map((one) => note("", h("p", { class: "dim" }, `Not shown: ${one.problem.detail}`))));
 }
 

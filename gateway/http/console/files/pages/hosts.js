@@ -8,6 +8,9 @@ import { table } from "/table.js";
 export const gigabytes = (bytes) => (Number(bytes ?? 0) / 2 ** 30).toFixed(1);
 export const freeShare = ({ disk_free: free = 0, disk_total: total }) => Number(free) / Number(total);
 
+/** The hosts that belong to the cluster. One that was expelled is on record for a while, and counts for nothing. */
+export const members = (cluster) => (cluster.hosts ?? []).filter((one) => one.current?.state !== "expelled");
+
 function standing(host) {
   const state = host.current?.state ?? "unknown", wanted = host.target?.state ?? state;
   const kind = { online: host.alive === false ? "bad" : "good", offline: "warn", expelled: "bad" }[state] ?? "";
@@ -32,7 +35,7 @@ export function hostTable(cluster, all, local, acts) {
   ];
   if ((cluster.hosts ?? []).some((one) => one.domain)) columns.splice(2, 0, ["failure domain", (one) => one.domain ?? ""]);
   if (acts) columns.push(["", acts, "acts"]);
-  return table(cluster.hosts ?? [], columns, { empty: "No host is on record.", key: (one) => one.id, local, name: "hosts" });
+  return table(members(cluster), columns, { empty: "No host is on record.", key: (one) => one.id, local, name: "hosts" });
 }
 
 const acts = (one) => {

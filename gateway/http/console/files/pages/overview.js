@@ -5,18 +5,18 @@ import { badge, h, span } from "/dom.js";
 import { number, tile, tiles } from "/parts.js";
 import { plot, plotted, short } from "/plot.js";
 import { table } from "/table.js";
-import { freeShare, gigabytes, hostTable } from "/pages/hosts.js";
+import { freeShare, gigabytes, hostTable, members } from "/pages/hosts.js";
 
 /** The largest of what hosts have of something: each has the same shards, and some are behind. */
 const most = (hosts, name) => Math.max(0, ...(hosts?.items ?? []).map((one) => (one.shards ?? [])
   .reduce((all, shard) => all + Number(shard[name] ?? 0), 0)));
 
 function figures(cluster, hosts) {
-  const members = cluster.hosts ?? [], shards = cluster.shards ?? [];
-  const alive = members.filter((one) => one.alive).length, led = shards.filter((one) => one.leader).length;
+  const all = members(cluster), shards = cluster.shards ?? [];
+  const alive = all.filter((one) => one.alive).length, led = shards.filter((one) => one.leader).length;
   const spare = Math.min(...shards.map((one) => one.tolerated ?? 0));
   return tiles(
-    tile(`${alive} / ${members.length}`, "hosts are heard"), tile(`${led} / ${shards.length}`, "shards have a leader"),
+    tile(`${alive} / ${all.length}`, "hosts are heard"), tile(`${led} / ${shards.length}`, "shards have a leader"),
     tile(cluster.observed ? (spare < 0 ? "no majority" : String(spare)) : "not known", "hosts may fail"),
     tile(number(most(hosts, "sessions")), "sessions"), tile(number(most(hosts, "semaphores")), "semaphores"),
     tile(number(most(hosts, "waiters")), "waiting"));
@@ -47,11 +47,12 @@ function plots(title, load, words) {
 
 export const overview = {
   path: "/", nav: "Overview", title: "Overview", lead: "Is it well, what can it lose, and what does the governor wait for.",
-  command: () => "signalbox check && signalbox cluster why",
+  command: () => "signalbox check; signalbox cluster why",
   watch: () => ["/v1/cluster", "/v1/hosts", "/v1/why", "/v1/load", "/v1/load/all"],
+  above: (local) => concernTable(local.concerns, local), // also where nothing else of the page is known
   draw([cluster, hosts, why, load, whole], local) {
-    return h("div", {}, concernTable(local.concerns, local), figures(cluster, hosts), loads(hosts),
-      (cluster.hosts ?? []).length > 1 && plots("All hosts", whole,
+    return h("div", {}, figures(cluster, hosts), loads(hosts),
+      members(cluster).length > 1 && plots("All hosts", whole,
         "The requests of all of them together, and the times of the slowest."),
       plots("This host", load, "The one that serves this page."),
       h("h2", {}, "The governor"),
@@ -60,7 +61,7 @@ export const overview = {
         ["for", (one) => span(one.age_ms ?? one.since_ms ?? 0), "number"],
         ["next in", (one) => (one.wait_ms ?? one.left_ms ? span(one.wait_ms ?? one.left_ms) : ""), "number"],
         ["last error", (one) => one.last_error ?? ""],
-      ], { empty: "It waits for nothing: all is as it should be.", local, name: "governor" }),
+      ], { empty: "It waits for nothing.", local, name: "governor" }),
       h("h2", {}, "Hosts"), hostTable(cluster, hosts, local));
   },
 };

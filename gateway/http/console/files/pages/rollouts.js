@@ -3,7 +3,7 @@
 import { address } from "/api.js";
 import { badge, h, until } from "/dom.js";
 import { concernOf, hangs } from "/concerns.js";
-import { act, action, ago, asks, command, dim, done, inNode, named, number, phase, reason, reasons, row, tile, tiles, when } from "/parts.js";
+import { act, action, asks, command, dim, done, inNode, named, number, phase, reason, reasons, row, tile, tiles, when } from "/parts.js";
 import { matches, search, table } from "/table.js";
 
 export const rollouts = {
@@ -43,8 +43,8 @@ const gates = ({ node, name }, location) => (location.gates ?? []).map((gate) =>
 function progress(location) {
   const { target, leaders = 0, reached = 0 } = location;
   if (!target?.seq) return ["", null];
-  if (target.abandoned?.happened) return ["bad", [badge("given up", "bad"), " ", dim(ago(target.abandoned)), target.note && h("p", {}, target.note)]];
-  if (target.reached?.happened) return ["good", [badge(target.waived ? "waived" : "has it", "good"), " ", dim("for ", ago(target.reached))]];
+  if (target.abandoned?.happened) return ["bad", [badge("given up", "bad"), " ", dim(when(target.abandoned)), target.note && h("p", {}, target.note)]];
+  if (target.reached?.happened) return ["good", [badge(target.waived ? "waived" : "has it", "good"), " ", dim("for ", when(target.reached))]];
   const kind = location.failing || location.stuck ? "bad" : "warn";
   return [kind, [badge(`${number(reached)} of ${number(leaders)} have it`, kind), leaders > 0 && h("progress", {
     max: leaders, value: reached, "aria-label": `${location.name}: leaders that have it`,
