@@ -94,7 +94,7 @@ func (t *Transport) enroll(conn net.Conn, peer Peer, purpose purpose) *Refused {
 
 // serve serves a connection until it ends, and returns why it ended.
 func (t *Transport) serve(raw net.Conn) error {
-	conn := raw
+	conn, shown := raw, t.shown()
 	if t.config.TLS != nil {
 		secured := tls.Server(raw, t.config.TLS.Config())
 		if err := secure(t.ctx, secured); err != nil {
@@ -107,7 +107,11 @@ func (t *Transport) serve(raw net.Conn) error {
 	if err != nil {
 		return refuse(RefusedHandshake, "handshake: %w", err)
 	}
-	if g.purpose != purposeFrames {
+	switch g.purpose {
+	case purposeFrames:
+	case purposeCalls:
+		return t.newKeptAcceptor(conn, g, shown).serve()
+	default:
 		return t.serveCall(conn, g)
 	}
 	end := t.engineEnd()

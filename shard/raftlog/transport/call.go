@@ -36,9 +36,9 @@ type AnswerError struct{ Text string }
 // Error implements error.
 func (a *AnswerError) Error() string { return a.Text }
 
-// Call sends a request to a host of the address book, and returns what its Answer returned. Each call has a
-// connection of its own, so the engine's frames wait for none. After an error other than an *AnswerError or a
-// *Refused it is not known whether the request was answered. A host can call itself, too.
+// Call sends a request to a host of the address book, and returns what its Answer returned. Calls to a host share a
+// connection that is kept (kept.go), apart from those of the engine's frames. After an error other than an *AnswerError
+// or a *Refused it is not known whether the request was answered. A host can call itself, too.
 func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	if t.isSelf(to) {
 		return t.callSelf(ctx, request)
@@ -47,11 +47,37 @@ func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) (
 	if !known {
 		return nil, fmt.Errorf("call host %d: %w", to, ErrUnknownHost)
 	}
-	d, err := t.dial(ctx, h, purposeCall)
+	for {
+		k, makes := t.keptTo(h, len(request))
+		if k == nil {
+			return t.callAnew(ctx, h, makes, request)
+		}
+		answer, err := k.call(ctx, request)
+		if !errors.Is(err, errKeptOver) {
+			return answer, err
+		}
+	}
+}
+
+// callAnew makes a call over a new connection, which is kept for later calls where this call makes the kept one and the
+// other host keeps connections too.
+func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request []byte) ([]byte, error) {
+	purpose := purposeCall
+	if makes {
+		purpose = purposeCalls
+	}
+	shown := t.shown()
+	d, err := t.dial(ctx, to, purpose)
+	if makes && (err != nil || d.purpose != purposeCalls) {
+		t.keepNone(to.ID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("call %w", err)
 	}
-	return d.call(ctx, request)
+	if d.purpose != purposeCalls {
+		return d.call(ctx, request)
+	}
+	return t.keep(d, to, shown).call(ctx, request)
 }
 
 // callSelf answers a call of this host's own.
@@ -110,16 +136,26 @@ func (d *dialled) call(ctx context.Context, request []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", &d.peer, errors.Join(context.Cause(ctx), err))
 	}
-	if answer[0] == answerFailed {
-		return nil, &AnswerError{Text: string(answer[answerHead:])}
+	return readAnswer(answer)
+}
+
+// readAnswer returns the answer in a payload, which has a head.
+func readAnswer(payload []byte) ([]byte, error) {
+	if payload[0] == answerFailed {
+		return nil, &AnswerError{Text: string(payload[answerHead:])}
 	}
-	return answer[answerHead:], nil
+	return payload[answerHead:], nil
+}
+
+// appendCall appends a request with its head.
+func appendCall(ctx context.Context, payload, request []byte) []byte {
+	until, _ := ctx.Deadline()
+	payload = binary.BigEndian.AppendUint64(payload, uint64(max(time.Until(until).Milliseconds(), 0)))
+	return append(payload, request...)
 }
 
 func (d *dialled) exchange(ctx context.Context, request []byte) (answer []byte, err error) {
-	until, _ := ctx.Deadline()
-	payload := binary.BigEndian.AppendUint64(nil, uint64(max(time.Until(until).Milliseconds(), 0)))
-	if err := writeFrame(d.conn, d.out, frameCall, append(payload, request...)); err != nil {
+	if err := writeFrame(d.conn, d.out, frameCall, appendCall(ctx, nil, request)); err != nil {
 		return nil, err
 	}
 	_, answer, err = newFrameReader(d.conn, d.in, framesOfAnswer).next()
@@ -141,13 +177,18 @@ func (t *Transport) serveCall(conn net.Conn, g greeting) error {
 	if len(payload) < callHead {
 		return refuse(RefusedFrame, "%w: a call of %d bytes", errFrame, len(payload))
 	}
-	left := time.Duration(min(binary.BigEndian.Uint64(payload), uint64(maxCallTime.Milliseconds()))) * time.Millisecond
+	left := callTime(payload)
 	ctx, cancel := context.WithTimeout(t.ctx, left)
 	defer cancel()
 	if err := conn.SetWriteDeadline(time.Now().Add(left + writeTimeout)); err != nil {
 		return err
 	}
 	return writeFrame(conn, g.out, frameAnswer, t.answer(ctx, g.peer, payload[callHead:]))
+}
+
+// callTime returns for how long the caller waits, by the head of a request.
+func callTime(payload []byte) time.Duration {
+	return time.Duration(min(binary.BigEndian.Uint64(payload), uint64(maxCallTime.Milliseconds()))) * time.Millisecond
 }
 
 // answer returns the payload of the answer to a request.

@@ -27,6 +27,9 @@ const (
 	frameCall     = 4 // a request; helloKind is between them
 	frameAnswer   = 5 // an answer
 	frameTaken    = 6 // nothing: the answer to a chunk, when it has been handled
+	// The same as frameCall and frameAnswer on a kept connection, behind the number of the call.
+	frameKeptCall   = 7
+	frameKeptAnswer = 8
 )
 
 // frameRules are what may come over a connection.
@@ -40,6 +43,9 @@ var (
 	framesOfCall   = frameRules{[]byte{frameCall}, callHead + MaxCallBytes}
 	framesOfAnswer = frameRules{[]byte{frameAnswer}, answerHead + MaxCallBytes}
 	framesOfTaken  = frameRules{[]byte{frameTaken}, 0}
+
+	framesOfKeptCalls   = frameRules{[]byte{frameKeptCall}, keptHead + callHead + maxKeptBytes}
+	framesOfKeptAnswers = frameRules{[]byte{frameKeptAnswer}, keptHead + answerHead + MaxCallBytes}
 )
 
 const (
@@ -73,13 +79,18 @@ func frameSum(head, payload []byte) uint32 {
 
 // writeFrame writes a small frame.
 func writeFrame(conn io.Writer, mac *frameMAC, kind byte, payload []byte) error {
+	_, err := conn.Write(newFrame(mac, kind, payload))
+	return err
+}
+
+// newFrame returns the next frame of a connection.
+func newFrame(mac *frameMAC, kind byte, payload []byte) []byte {
 	frame := append(make([]byte, frameHeaderSize, frameHeaderSize+len(payload)+macSize), payload...)
 	sealFrame(frame, kind)
 	if mac != nil {
 		frame = mac.seal(frame, kind)
 	}
-	_, err := conn.Write(frame)
-	return err
+	return frame
 }
 
 // frameSource is what a frameReader needs of a net.Conn.

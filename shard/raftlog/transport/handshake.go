@@ -29,7 +29,8 @@ import (
 //	byte  4        handshakeVersion
 //	byte  5        1 where a secret is set, else 0
 //	byte  6        the purpose
-//	byte  7        1 where the host exchanges positions, else 0
+//	byte  7        of the engine's frames: 1 where the host exchanges positions; of calls: 2 where the host keeps the
+//	               connection for further calls; else 0
 //	bytes 8..15    deployment, big endian
 //	bytes 16..31   generation
 //	bytes 32..39   id of the host, big endian
@@ -56,9 +57,11 @@ const (
 	helloHead  = 8 // is checked before the rest is read
 	helloSize  = 104
 	helloNonce = 72
-	// helloPositions is the byte that says whether the host exchanges positions.
-	helloPositions = 7
-	proofSize      = sha256.Size
+	// helloOffer is the byte that says what else the host can do on a connection for that purpose.
+	helloOffer      = 7
+	offersPositions = 1
+	offersKept      = 2
+	proofSize       = sha256.Size
 
 	// helloSize2 is the size of a hello of version 2.
 	helloSize2 = 56
@@ -67,13 +70,16 @@ const (
 // ErrClients: at the address clients connect, not hosts.
 var ErrClients = errors.New("clients connect there, and hosts at another port")
 
-// purpose is what a connection is for.
-type purpose byte
+// purpose is the use of a connection: byte 6 of a hello, and above that byte 7 where this makes another use of it.
+type purpose uint16
 
 const (
 	purposeFrames  purpose = 1 // the engine's frames, from the dialer to the acceptor
-	purposeCall    purpose = 2 // a request, and the answer to it
-	purposeUnnamed purpose = 3 // the same, of a host that does not say which one it is
+	purposeCall    purpose = 2 // a request and its answer
+	purposeUnnamed purpose = 3 // a request and its answer, of a host that does not name itself
+	// purposeCalls is a connection for many calls. A host of a build that keeps no connections reads purposeCall, and
+	// answers a hello with that purpose; both hosts then treat the connection as one for a single call.
+	purposeCalls = offersKept<<8 | purposeCall
 )
 
 // errHandshake is the error of a handshake that would fail again.
@@ -85,7 +91,7 @@ type hello [helloSize]byte
 func newHello(self *Identity, secret []byte, purpose purpose) *hello {
 	var h hello
 	copy(h[:], frameMagic[:])
-	h[3], h[4], h[6] = helloKind, handshakeVersion, byte(purpose)
+	h[3], h[4], h[6], h[helloOffer] = helloKind, handshakeVersion, byte(purpose), byte(purpose>>8)
 	if len(secret) > 0 {
 		h[5] = 1
 	}
@@ -99,7 +105,12 @@ func newHello(self *Identity, secret []byte, purpose purpose) *hello {
 	return &h
 }
 
-func (h *hello) purpose() purpose { return purpose(h[6]) }
+func (h *hello) purpose() purpose {
+	if purpose(h[6]) == purposeCall && h[helloOffer] == offersKept {
+		return purposeCalls
+	}
+	return purpose(h[6])
+}
 
 // identity is who the sender of the hello says that it is.
 func (h *hello) identity() (i Identity) {
@@ -190,6 +201,9 @@ type greeting struct {
 // newGreeting is the greeting of a handshake in which both sides have sent a hello.
 func newGreeting(conn net.Conn, dialer, acceptor, theirs *hello) greeting {
 	g := greeting{purpose: dialer.purpose(), peer: Peer{Address: conn.RemoteAddr().String()}}
+	if g.purpose == purposeCalls && acceptor.purpose() != purposeCalls {
+		g.purpose = purposeCall
+	}
 	if secured, ok := conn.(*tls.Conn); ok {
 		g.peer.Certificate = secured.ConnectionState().PeerCertificates[0]
 	}

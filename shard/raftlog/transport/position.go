@@ -37,13 +37,13 @@ func (t *Transport) offer(h *hello, peer shard.HostID) *exchange {
 	if end == nil || h.purpose() != purposeFrames {
 		return nil
 	}
-	h[helloPositions] = 1
+	h[helloOffer] = offersPositions
 	return &exchange{replicas: end.replicas, behind: end.replicas.Behind(peer)}
 }
 
 // with is the exchange with a host that has sent that hello.
 func (e *exchange) with(theirs *hello) *exchange {
-	if theirs[helloPositions] != 1 {
+	if theirs[helloOffer] != offersPositions {
 		return nil
 	}
 	return e

@@ -158,11 +158,16 @@ func (s *sender) write(frame []byte, kind byte) error {
 	if s.out != nil {
 		frame = s.out.seal(frame, kind)
 	}
+	return writePieces(s.conn, frame)
+}
+
+// writePieces writes a frame whose pieces the other end reads in time.
+func writePieces(conn net.Conn, frame []byte) error {
 	for piece := range slices.Chunk(frame, pieceBytes) {
-		if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return err
 		}
-		if _, err := s.conn.Write(piece); err != nil {
+		if _, err := conn.Write(piece); err != nil {
 			return err
 		}
 	}

@@ -85,6 +85,7 @@ type Transport struct {
 	book     map[shard.HostID]Host  // replaced, never written to
 	accepted map[net.Conn]*accepted // those of other hosts
 	dialled  map[net.Conn]Host      // those to other hosts, with the entry that they were dialled by
+	kept     map[shard.HostID]*kept // connections for calls to other hosts; nil: a call is about to make one
 	engine   *engineEnd             // nil: none is there yet, or it is closed
 	closed   bool
 }
@@ -101,6 +102,7 @@ func Open(c Config) *Transport {
 	t := &Transport{
 		config: c, self: c.Identity, secret: c.Secret,
 		accepted: make(map[net.Conn]*accepted), dialled: make(map[net.Conn]Host),
+		kept: make(map[shard.HostID]*kept),
 	}
 	t.refusals = &refusals{config: &t.config}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
@@ -140,6 +142,7 @@ func (t *Transport) Identity() Identity {
 
 // Identify gives a host without an id the one that it has got. It must be called before an engine is there.
 func (t *Transport) Identify(self Identity) {
+	defer t.endKept()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.engine != nil {
@@ -150,6 +153,7 @@ func (t *Transport) Identify(self Identity) {
 
 // SetSecret gives a host that has joined the secret of its cluster. It must be called before an engine is there.
 func (t *Transport) SetSecret(secret []byte) {
+	defer t.endKept()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.engine != nil {

@@ -95,7 +95,7 @@ func (t *Transport) judgeAccepted(g *greeting) *Refused {
 	case g.purpose == purposeUnnamed:
 		g.peer.Identity = Identity{}
 		return nil
-	case g.purpose != purposeFrames && g.purpose != purposeCall, g.peer.Host == 0:
+	case g.purpose != purposeFrames && g.purpose != purposeCall && g.purpose != purposeCalls, g.peer.Host == 0:
 		return refusef(CodeNotNow, "purpose %d of host %d", g.purpose, g.peer.Host)
 	}
 	return t.judge(&g.peer)
