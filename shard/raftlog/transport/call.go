@@ -14,11 +14,11 @@ import (
 const (
 	// MaxCallBytes is the largest request, and the largest answer.
 	MaxCallBytes = 1 << 20
-	// maxCallTime is how long a call takes at most, also where the caller gives it more.
+	// maxCallTime is how long a call takes at most, also with a later deadline of the caller.
 	maxCallTime = time.Minute
 	// callHead comes before a request: how many milliseconds the caller waits.
 	callHead = 8
-	// answerHead comes before an answer: whether it is one, or the text of an error.
+	// answerHead comes before an answer or the text of an error, and says which of the two follows.
 	answerHead = 1
 )
 
@@ -30,15 +30,15 @@ const (
 // ErrCallTooLarge is returned for a request or an answer of more than MaxCallBytes.
 var ErrCallTooLarge = errors.New("transport: the request or the answer is too large")
 
-// AnswerError is what the other host's Answer returned as an error.
+// AnswerError is an error of Answer at the other host.
 type AnswerError struct{ Text string }
 
 // Error implements error.
 func (a *AnswerError) Error() string { return a.Text }
 
-// Call sends a request to a host of the address book, and returns what its Answer returned. Calls to a host share a
-// connection that is kept (kept.go), apart from those of the engine's frames. After an error other than an *AnswerError
-// or a *Refused it is not known whether the request was answered. A host can call itself, too.
+// Call sends a request to a host of the address book, and returns the result of Answer at that host. Calls to a host
+// share a kept connection (kept.go), apart from the connections of the engine's frames. After an error other than an
+// *AnswerError or a *Refused the outcome of the call is unknown. A host can call itself, too.
 func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	if t.isSelf(to) {
 		return t.callSelf(ctx, request)
@@ -59,8 +59,8 @@ func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) (
 	}
 }
 
-// callAnew makes a call over a new connection, which is kept for later calls where this call makes the kept one and the
-// other host keeps connections too.
+// callAnew makes a call over a new connection. If makes is true and the other host keeps connections, the connection is
+// kept for later calls.
 func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request []byte) ([]byte, error) {
 	purpose := purposeCall
 	if makes {
@@ -80,7 +80,7 @@ func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request [
 	return t.keep(d, to, shown).call(ctx, request)
 }
 
-// callSelf answers a call of this host's own.
+// callSelf answers a call of this host to itself.
 func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error) {
 	if t.config.Answer == nil {
 		return nil, errNoAnswer
@@ -92,8 +92,8 @@ func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error
 	return answer, nil
 }
 
-// CallUnnamed calls the host that listens at an address, without saying who this host is. The request is made when the
-// connection is there: of the peer that it is given nothing is proved but, with TLS, that an authority knows it.
+// CallUnnamed calls the host at an address without an identity. The function request makes the request after the
+// handshake. Nothing of the peer in the argument is proved, except, with TLS, the signature of an authority.
 func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	request func(Peer) ([]byte, error)) ([]byte, error) {
 	d, err := t.dialAddress(ctx, Host{Address: address}, purposeUnnamed)
@@ -108,10 +108,10 @@ func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	return d.call(ctx, made)
 }
 
-// identifyWithin is how long a host that is alive may take to say who it is.
+// identifyWithin is how long a live host may take for the handshake of IdentityAt.
 const identifyWithin = 700 * time.Millisecond
 
-// IdentityAt returns who listens at an address, by its own word: only TLS proves it.
+// IdentityAt returns the identity of the host at an address, by the word of that host: only TLS proves the identity.
 func (t *Transport) IdentityAt(ctx context.Context, address string) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyWithin)
 	defer cancel()
@@ -165,7 +165,7 @@ func (d *dialled) exchange(ctx context.Context, request []byte) (answer []byte, 
 	return answer, err
 }
 
-// errNoAnswer is the answer of a host that answers no calls.
+// errNoAnswer is the answer of a host without Config.Answer.
 var errNoAnswer = errors.New("this host answers no calls")
 
 // serveCall answers the only call of a connection.
@@ -186,7 +186,7 @@ func (t *Transport) serveCall(conn net.Conn, g greeting) error {
 	return writeFrame(conn, g.out, frameAnswer, t.answer(ctx, g.peer, payload[callHead:]))
 }
 
-// callTime returns for how long the caller waits, by the head of a request.
+// callTime returns how long the caller waits, by the head of a request.
 func callTime(payload []byte) time.Duration {
 	return time.Duration(min(binary.BigEndian.Uint64(payload), uint64(maxCallTime.Milliseconds()))) * time.Millisecond
 }

@@ -39,18 +39,18 @@ import (
 //	bytes 64..71   draw of the start, big endian
 //	bytes 72..103  random
 //
-// Where both hellos say so, the proof of the dialer, and the verdict of an acceptor that takes it, are followed by how
-// far their replicas are (position.go): each side has that before it judges.
+// If both hellos say so, the positions of replicas (position.go) follow the proof of the dialer and the good verdict of
+// an acceptor: each side has the positions before its verdict.
 //
 // A verdict is a code (1 byte), the length of a text (2 bytes), the text, and the MAC of these (32 bytes). The proof,
 // and the keys of verdicts and frames, are drawn from the secret with HKDF-SHA256, salted with both hellos. Without a
 // secret the same is done with an empty one, which proves nothing, and frames have no MAC.
 //
-// An unnamed host says nothing of itself in its hello, and is treated as if the cluster had no secret. It can make one
-// call, whose request has to prove what it claims: Peer.Transcript binds a proof to the connection.
+// An unnamed host sends a hello without an identity, and is treated as if the cluster had no secret. An unnamed host
+// can make one call, whose request has to prove its claims: Peer.Transcript binds a proof to the connection.
 const (
-	// handshakeVersion grows when hosts of the version before must not connect to those of this one. Version 1 had no
-	// handshake: a connection began with a frame. Version 2 knew hosts by their ids.
+	// handshakeVersion grows when hosts of the version before must not connect to hosts of this version. Version 1 had
+	// no handshake: a connection began with a frame. Version 2 had hosts with ids and without incarnations.
 	handshakeVersion = 3
 
 	helloKind  = 3
@@ -122,15 +122,15 @@ func (h *hello) identity() (i Identity) {
 	return i
 }
 
-// isHello reports whether these are the first bytes of a hello. It is checked before anything is answered.
+// isHello reports whether the first bytes are a hello's. The check comes before any answer.
 func (h *hello) isHello() bool { return [3]byte(h[:3]) == frameMagic && h[3] == helloKind }
 
-// isFrameOfClients reports whether these are the first bytes of what a host answers at the port of its clients: a frame
-// of the client protocol begins with its length, which is far below 65536 in such an answer.
+// isFrameOfClients reports whether the first bytes are an answer from the port of clients: a frame of the client
+// protocol begins with a length, far below 65536 in an answer.
 func (h *hello) isFrameOfClients() bool { return h[0] == 0 && h[1] == 0 && (h[2] != 0 || h[3] != 0) }
 
-// read reads the hello of the other side. Of another version than this one it reads the head, or all where it knows
-// how long it is: what is left unread could keep the answer from being read.
+// read reads the hello of the other side. Of a hello of another version read reads the head, or all of a known size:
+// unread bytes could keep the peer from reading the answer.
 func (h *hello) read(conn io.Reader) error {
 	if _, err := io.ReadFull(conn, h[:helloHead]); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (h *hello) read(conn io.Reader) error {
 var ErrOneSecret = errors.New("one of the two hosts has a secret of the cluster and the other has none: give all " +
 	"hosts the same")
 
-// compare returns an error where a host that sent theirs speaks otherwise than the one that sends h.
+// compare returns an error if the hosts of the two hellos do not understand each other.
 func (h *hello) compare(theirs *hello) error {
 	switch {
 	case !theirs.isHello() && [3]byte(theirs[:3]) == frameMagic:
@@ -168,7 +168,7 @@ func otherVersion(version byte) error {
 		handshakeVersion)
 }
 
-// handshakeKeys are what both sides draw from the secret and the hellos.
+// handshakeKeys are drawn from the secret and the hellos, at both sides.
 type handshakeKeys struct {
 	proof            []byte // that of the dialer
 	dialer, acceptor []byte // keys of their verdicts
@@ -191,7 +191,7 @@ func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err e
 	return keys, nil
 }
 
-// greeting is what a handshake has come to.
+// greeting is the result of a handshake.
 type greeting struct {
 	peer    Peer
 	purpose purpose
@@ -265,8 +265,7 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 	return g, g.setMACs(secret, keys.frames, keys.answers)
 }
 
-// greetAsAcceptor runs the handshake of the side that accepted. It enrolls the peer before that hears that it is
-// accepted.
+// greetAsAcceptor runs the handshake of the side that accepted, and enrolls the peer before a good verdict.
 func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 	enroll func(Peer, purpose) *Refused) (g greeting, err error) {
 	defer boundHandshake(ctx, conn)()

@@ -63,8 +63,8 @@ func (t *Transport) shown() *tls.Config {
 	return t.config.TLS.Config()
 }
 
-// keptTo returns the kept connection to a host that takes a request of a size. It returns nil where the call has to
-// dial, and whether the call makes the kept connection.
+// keptTo returns the kept connection to a host for a request of a size. With nil the call has to dial, and makes
+// reports whether the new connection is to be kept.
 func (t *Transport) keptTo(to Host, size int) (_ *kept, makes bool) {
 	if size > maxKeptBytes {
 		return nil, false
@@ -129,7 +129,7 @@ func (t *Transport) keep(d *dialled, to Host, shown *tls.Config) *kept {
 	return k
 }
 
-// endKept ends the kept connections in both directions: this host proves otherwise from now on who it is.
+// endKept ends the kept connections in both directions: the identity or the secret of this host changes.
 func (t *Transport) endKept() {
 	t.mu.Lock()
 	all := make([]*kept, 0, len(t.kept))
@@ -149,7 +149,7 @@ func (t *Transport) endKept() {
 	}
 }
 
-// state reports whether the connection takes no more calls, and whether it takes none for now.
+// state reports whether the connection takes no more calls, and whether the connection is full for now.
 func (k *kept) state() (over, full bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -211,7 +211,7 @@ func (k *kept) leave() {
 	k.closeIdle()
 }
 
-// retire has the connection take no more calls. The connection ends when the calls are over that are under way.
+// retire keeps further calls from the connection, which ends with the last call under way.
 func (k *kept) retire() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -219,7 +219,7 @@ func (k *kept) retire() {
 	k.closeIdle()
 }
 
-// closeIdle closes a connection that takes no more calls, and over which none is under way. The lock is held.
+// closeIdle closes a retired connection without calls under way. The lock is held.
 func (k *kept) closeIdle() {
 	if !k.over || k.callers > 0 || k.hungUp {
 		return
@@ -228,9 +228,9 @@ func (k *kept) closeIdle() {
 	close(k.idle)
 }
 
-// abandon gives up a call whose caller's context has ended. The call counts until it is answered: the other host may
-// still be at it. A connection over which nothing has arrived since a call that has had its full time may lead nowhere,
-// so the next call makes a new one.
+// abandon gives up a call after the end of the caller's context. The call counts until the answer, because the other
+// host may still be working on the call. If nothing has arrived between a call and its deadline, the connection may
+// lead nowhere, so the next call makes a new connection.
 func (k *kept) abandon(id, heard uint64, late bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -240,7 +240,7 @@ func (k *kept) abandon(id, heard uint64, late bool) {
 	k.over = k.over || late && k.heard == heard
 }
 
-// answer returns the answer to a call, errKeptOver where the other host has not carried the call out.
+// answer returns the answer to a call, errKeptOver if the other host has not carried the call out.
 func (k *kept) answer(payload []byte) ([]byte, error) {
 	if payload[0] == answerOver {
 		k.retire()
@@ -249,7 +249,7 @@ func (k *kept) answer(payload []byte) ([]byte, error) {
 	return readAnswer(payload)
 }
 
-// read passes answers to the callers until the connection ends, and returns why it ended.
+// read passes answers to the callers, and returns why the connection ended.
 func (k *kept) read() error {
 	frames := newFrameReader(k.conn, k.in, framesOfKeptAnswers)
 	frames.silence = 2 * keptFor // the ends of connections and of calls' contexts show that a host is away
