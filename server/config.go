@@ -49,6 +49,9 @@ type Config struct {
 	Replicas replica.Replicas
 	// Calls reaches other hosts, whose Host.Answer answers. Nil: none is reached.
 	Calls executor.Calls
+	// Leads is called when this host has begun to lead a shard, or leads a shard in a later term: Host.Led has the
+	// shards. The function must not block. May be nil.
+	Leads func()
 	// HostsChanged gets the records of all hosts, once there are any and whenever they have changed: from then on other
 	// hosts are reached, and let in, by them. It is called by one goroutine, and may wait for the disk. May be nil.
 	HostsChanged func(*hosts.Records)

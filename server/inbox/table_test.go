@@ -171,9 +171,9 @@ func TestItemsArePushedOnceInOrderBehindTheAnswer(t *testing.T) {
 	})
 }
 
-// TestMembersOfOneOrderIDAreToldApart by their sessions: slots move between shards, and two shards may give the same
+// TestMembersOfOneOrderIDAreDistinct by their sessions: slots move between shards, and two shards may give the same
 // order id.
-func TestMembersOfOneOrderIDAreToldApart(t *testing.T) {
+func TestMembersOfOneOrderIDAreDistinct(t *testing.T) {
 	play(t, func(t *testing.T, r *room) {
 		lines := []*line{{}, {}}
 		r.boxes.put(7, 1, 10)

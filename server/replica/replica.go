@@ -35,6 +35,7 @@ type Replica struct {
 	digests  digests
 
 	leadership atomic.Pointer[shard.Leadership]
+	announced  announced
 	applied    atomic.Uint64 // the index of the last entry
 	beats      atomic.Uint64 // how many were proposed
 

@@ -77,7 +77,11 @@ func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request [
 	if d.purpose != purposeCalls {
 		return d.call(ctx, request)
 	}
-	return t.keep(d, to, shown).call(ctx, request)
+	k := t.keep(d, to, shown)
+	if t.config.Kept != nil {
+		t.config.Kept(to.ID)
+	}
+	return k.call(ctx, request)
 }
 
 // callSelf answers a call of this host to itself.

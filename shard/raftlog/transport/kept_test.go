@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/internal/testcert"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
@@ -676,6 +677,33 @@ func TestTheFramesOfKeptConnectionsAreWhatTheyWere(t *testing.T) {
 	self := identityOf(two)
 	if h := newHello(&self, testSecret, purposeCalls); fmt.Sprintf("%x", h[:8]) != "5342580303010202" {
 		t.Errorf("the hello begins with %x", h[:8])
+	}
+}
+
+// TestTheOwnerKnowsOfEachKeptConnection before the answer to the first call, and of no connection for a single call.
+func TestTheOwnerKnowsOfEachKeptConnection(t *testing.T) {
+	var kept atomic.Int64
+	e := newEndpoint(t, answering(echo))
+	from := newDialer(t, e, func(c *Config) {
+		c.Kept = func(to shard.HostID) {
+			if to != 1 {
+				t.Errorf("a connection to host %d is kept", to)
+			}
+			kept.Add(1)
+		}
+	})
+	mustCall(t, from.Transport, strings.Repeat("x", maxKeptBytes+1))
+	for range 3 {
+		mustCall(t, from.Transport, "call")
+	}
+	if n := kept.Load(); n != 1 {
+		t.Errorf("%d kept connections were made, want 1", n)
+	}
+	from.SetSecret(testSecret)
+	from.SetSecret(nil)
+	mustCall(t, from.Transport, "after the end of the connection")
+	if n := kept.Load(); n != 2 {
+		t.Errorf("%d kept connections were made, want 2", n)
 	}
 }
 

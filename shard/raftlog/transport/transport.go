@@ -65,6 +65,9 @@ type Config struct {
 	// OneSecret is called, if set, with a dialled host if only one of the two hosts has a secret. The function must not
 	// block.
 	OneSecret func(Host)
+	// Kept is called, if set, with a host to which this host keeps a new connection for calls. The function must not
+	// block.
+	Kept func(shard.HostID)
 	// Refused is called, if set, for everything that is kept from the engine. The function must not block.
 	Refused func(Refusal)
 	Logger  *slog.Logger
