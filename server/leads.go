@@ -8,7 +8,8 @@ import (
 // Led is a shard under the lead of a host.
 type Led struct {
 	Shard uint64 `json:"shard"`
-	// Group numbers the groups of replicas of a shard; the first group is 0. Announcements of further groups are ignored.
+	// Group numbers the groups of replicas of a shard; the first group is 0. Announcements of further groups are
+	// ignored.
 	Group uint64 `json:"group,omitempty"`
 	Term  uint64 `json:"term"`
 }
