@@ -94,7 +94,7 @@ func (t *Transport) enroll(conn net.Conn, peer Peer, purpose purpose) *Refused {
 
 // serve serves a connection to its end, and returns why the connection ended.
 func (t *Transport) serve(raw net.Conn) error {
-	conn, shown := raw, t.shown()
+	conn, proof := raw, t.proof()
 	if t.config.TLS != nil {
 		secured := tls.Server(raw, t.config.TLS.Config())
 		if err := secure(t.ctx, secured); err != nil {
@@ -110,7 +110,7 @@ func (t *Transport) serve(raw net.Conn) error {
 	switch g.purpose {
 	case purposeFrames:
 	case purposeCalls:
-		return t.newKeptAcceptor(conn, g, shown).serve()
+		return t.newKeptAcceptor(conn, g, proof).serve()
 	default:
 		return t.serveCall(conn, g)
 	}

@@ -66,7 +66,7 @@ func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request [
 	if makes {
 		purpose = purposeCalls
 	}
-	shown := t.shown()
+	proof := t.proof()
 	d, err := t.dial(ctx, to, purpose)
 	if makes && (err != nil || d.purpose != purposeCalls) {
 		t.keepNone(to.ID)
@@ -77,7 +77,7 @@ func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request [
 	if d.purpose != purposeCalls {
 		return d.call(ctx, request)
 	}
-	k := t.keep(d, to, shown)
+	k := t.keep(d, to, proof)
 	if t.config.Kept != nil {
 		t.config.Kept(to.ID)
 	}

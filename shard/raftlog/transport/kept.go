@@ -39,7 +39,7 @@ var errKeptOver = errors.New("the other host ends the connection")
 type kept struct {
 	*dialled
 	to    Host
-	shown *tls.Config // by which the handshake of TLS was made, nil without TLS
+	proof proof // at the handshake
 
 	frames chan []byte   // payloads for the writer; has room for all calls
 	idle   chan struct{} // closed once no call needs the connection any more: the writer closes it
@@ -55,12 +55,21 @@ type kept struct {
 	hungUp  bool                     // idle is closed
 }
 
-// shown returns by what this host makes connections of TLS now. The value is another one after a change of the files.
-func (t *Transport) shown() *tls.Config {
-	if t.config.TLS == nil {
-		return nil
+// proof is by what a host proves its identity to peers. A kept connection that began with another proof takes no calls.
+type proof struct {
+	files   *tls.Config // another value after a change of the files; nil without TLS
+	changes uint64      // of the identity and the secret
+}
+
+// proof returns the current proof of this host.
+func (t *Transport) proof() (p proof) {
+	if t.config.TLS != nil {
+		p.files = t.config.TLS.Config()
 	}
-	return t.config.TLS.Config()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.changes = t.changes
+	return p
 }
 
 // keptTo returns the kept connection to a host for a request of a size. With nil the call has to dial, and makes
@@ -69,7 +78,7 @@ func (t *Transport) keptTo(to Host, size int) (_ *kept, makes bool) {
 	if size > maxKeptBytes {
 		return nil, false
 	}
-	shown := t.shown()
+	proof := t.proof()
 	t.mu.Lock()
 	k, known := t.kept[to.ID]
 	if k == nil {
@@ -78,7 +87,7 @@ func (t *Transport) keptTo(to Host, size int) (_ *kept, makes bool) {
 		return nil, !known
 	}
 	over, full := k.state()
-	if over = over || k.to != to || k.shown != shown; over {
+	if over = over || k.to != to || k.proof != proof; over {
 		t.kept[to.ID] = nil
 	}
 	t.mu.Unlock()
@@ -102,9 +111,9 @@ func (t *Transport) keepNone(to shard.HostID) {
 }
 
 // keep has later calls to a host made over a connection.
-func (t *Transport) keep(d *dialled, to Host, shown *tls.Config) *kept {
+func (t *Transport) keep(d *dialled, to Host, proof proof) *kept {
 	k := &kept{
-		dialled: d, to: to, shown: shown, frames: make(chan []byte, maxKeptCalls), idle: make(chan struct{}),
+		dialled: d, to: to, proof: proof, frames: make(chan []byte, maxKeptCalls), idle: make(chan struct{}),
 		ended: make(chan struct{}), pending: make(map[uint64]chan<- []byte),
 	}
 	t.mu.Lock()
@@ -127,26 +136,6 @@ func (t *Transport) keep(d *dialled, to Host, shown *tls.Config) *kept {
 		k.end(err)
 	})
 	return k
-}
-
-// endKept ends the kept connections in both directions: the identity or the secret of this host changes.
-func (t *Transport) endKept() {
-	t.mu.Lock()
-	all := make([]*kept, 0, len(t.kept))
-	for _, k := range t.kept {
-		if k != nil {
-			all = append(all, k)
-		}
-	}
-	for conn, a := range t.accepted {
-		if a.purpose == purposeCalls {
-			conn.Close()
-		}
-	}
-	t.mu.Unlock()
-	for _, k := range all {
-		k.close()
-	}
 }
 
 // state reports whether the connection takes no more calls, and whether the connection is full for now.

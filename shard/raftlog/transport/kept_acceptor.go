@@ -3,7 +3,6 @@ package transport
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"net"
 	"sync"
@@ -15,7 +14,7 @@ import (
 type keptAcceptor struct {
 	*Transport
 	conn  net.Conn
-	shown *tls.Config // by which the handshake of TLS was made, nil without TLS
+	proof proof // at the handshake
 	greeting
 
 	answers  chan []byte   // payloads for the writer; has room for all calls
@@ -24,8 +23,8 @@ type keptAcceptor struct {
 	running  sync.WaitGroup
 }
 
-func (t *Transport) newKeptAcceptor(conn net.Conn, g greeting, shown *tls.Config) *keptAcceptor {
-	return &keptAcceptor{Transport: t, conn: conn, shown: shown, greeting: g,
+func (t *Transport) newKeptAcceptor(conn net.Conn, g greeting, proof proof) *keptAcceptor {
+	return &keptAcceptor{Transport: t, conn: conn, proof: proof, greeting: g,
 		answers: make(chan []byte, maxKeptCalls), ended: make(chan struct{})}
 }
 
@@ -62,7 +61,7 @@ func (k *keptAcceptor) begin(payload []byte) error {
 		return refuse(RefusedFrame, "%w: %d calls at once", errFrame, n)
 	}
 	id, payload := binary.BigEndian.Uint64(payload), bytes.Clone(payload[keptHead:])
-	if k.shown != k.Transport.shown() {
+	if k.proof != k.Transport.proof() {
 		k.say(id, []byte{answerOver})
 		return nil
 	}

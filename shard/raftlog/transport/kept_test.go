@@ -476,13 +476,13 @@ func TestAChangeOfCertificatesEndsKeptConnections(t *testing.T) {
 		name string
 		of   *Transport
 	}{{"one", e.Transport}, {"two", from.Transport}} {
-		before := test.of.shown()
+		before := test.of.proof()
 		mustCall(t, from.Transport, "before")
 		if n := dials.Load(); n != int64(made+1) {
 			t.Errorf("%s: %d connections were made, want %d", test.name, n, made+1)
 		}
 		authority.SignAnew(t, files[test.name], &x509.Certificate{DNSNames: []string{test.name}})
-		eventually(t, "the changed files", func() bool { return test.of.shown() != before })
+		eventually(t, "the changed files", func() bool { return test.of.proof() != before })
 		mustCall(t, from.Transport, "after")
 		if n := dials.Load(); n != int64(made+2) {
 			t.Errorf("%s: %d connections were made, want %d", test.name, n, made+2)
@@ -510,7 +510,7 @@ func TestAHostWhoseCertificateCountsNoMoreCallsNoMore(t *testing.T) {
 	}))
 	from := newDialer(t, e, certified(t, authority.Sign(t, "two")))
 	mustCall(t, from.Transport, "first")
-	before := e.Transport.shown()
+	before := e.Transport.proof()
 	changed := next.Sign(t, "one")
 	for from, to := range map[string]string{changed.CAFile: files.CAFile, changed.CertFile: files.CertFile,
 		changed.KeyFile: files.KeyFile} {
@@ -518,7 +518,7 @@ func TestAHostWhoseCertificateCountsNoMoreCallsNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "the changed files", func() bool { return e.Transport.shown() != before })
+	eventually(t, "the changed files", func() bool { return e.Transport.proof() != before })
 	if got, err := from.Call(t.Context(), 1, []byte("second")); err == nil || calls.Load() != 1 {
 		t.Errorf("the call is answered %q, and %d were carried out", got, calls.Load())
 	}

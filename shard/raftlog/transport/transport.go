@@ -85,6 +85,7 @@ type Transport struct {
 	mu       sync.Mutex
 	self     Identity               // guarded by mu, as are the fields below
 	secret   []byte                 // replaced, never written to
+	changes  uint64                 // counts changes of self and secret
 	book     map[shard.HostID]Host  // replaced, never written to
 	accepted map[net.Conn]*accepted // connections from hosts
 	dialled  map[net.Conn]Host      // connections to hosts, with the entry of the book at the dial
@@ -145,24 +146,24 @@ func (t *Transport) Identity() Identity {
 
 // Identify sets the identity of a host that has got an id. An engine must not be there yet.
 func (t *Transport) Identify(self Identity) {
-	defer t.endKept()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.engine != nil {
 		panic("transport: a host is given another identity while its engine runs")
 	}
 	t.self = self
+	t.changes++
 }
 
 // SetSecret sets the secret of the cluster at a host that has joined. An engine must not be there yet.
 func (t *Transport) SetSecret(secret []byte) {
-	defer t.endKept()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.engine != nil {
 		panic("transport: a host is given another secret while its engine runs")
 	}
 	t.secret = secret
+	t.changes++
 }
 
 // credentials returns the identity of this host, and the secret that proves the identity.
