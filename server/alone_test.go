@@ -19,13 +19,20 @@ func openAlone(tb testing.TB) *Host {
 // openShards is openAlone with so many data shards, on logs that the test may put something around.
 func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log) shard.Log) *Host {
 	tb.Helper()
+	return openChanged(tb, shards, around, func(*Config) {})
+}
+
+// openChanged is openShards with changes of the config.
+func openChanged(tb testing.TB, shards int, around func(group uint64, l shard.Log) shard.Log,
+	change func(*Config)) *Host {
+	tb.Helper()
 	network, err := memlog.NewNetwork(memlog.Config{Seed: 1, Hosts: []shard.HostID{1}})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = network.Close() })
 	network.Start()
-	h, err := Open(Config{
+	config := Config{
 		ID: 1, Incarnation: hosts.Incarnation{1}, Start: hosts.Start{Number: 1}, Name: "host-1", Cluster: "test",
 		ClientAddress: "host-1:1", RaftAddress: "host-1:2",
 		Hosts: []shard.HostID{1}, Shards: shards,
@@ -33,7 +40,9 @@ func openShards(tb testing.TB, shards int, around func(group uint64, l shard.Log
 			l, err := network.Open(1, memlog.GroupID(group+1), sm)
 			return around(group, l), err
 		},
-	})
+	}
+	change(&config)
+	h, err := Open(config)
 	if err != nil {
 		tb.Fatal(err)
 	}

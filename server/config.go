@@ -50,6 +50,9 @@ type Config struct {
 	Replicas replica.Replicas
 	// Calls reaches other hosts, whose Host.Answer answers. Nil: no host is reached.
 	Calls executor.Calls
+	// Leads is called when this host has begun to lead a shard, or leads a shard in a later term: Host.Led has the
+	// shards. The function must not block. May be nil.
+	Leads func()
 	// HostsChanged gets the records of all hosts, once there are records and after every change: from then on hosts
 	// are reached, and let in, by their records. One goroutine calls HostsChanged, and may wait for the disk. May be
 	// nil.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -31,12 +32,16 @@ func (r *routes) announce() {
 // which has a new leader's work to do.
 func (r *routes) announceLeaders() {
 	h := r.host
-	news := r.heard(nil, replica.MetaShard, h.meta.Leader())
+	news := r.heard(nil, replica.MetaShard, h.meta.Known())
 	for _, rp := range h.replicas {
-		news = r.heard(news, rp.ID, rp.Leader())
+		news = r.heard(news, rp.ID, rp.Known())
 	}
 	if len(news) > 0 {
 		go r.push(news)
+	}
+	own := func(n protocol.RoutingChanged) bool { return n.LeaderHostID == uint64(h.config.ID) }
+	if h.config.Leads != nil && slices.ContainsFunc(news, own) {
+		h.config.Leads()
 	}
 }
 
@@ -89,12 +94,12 @@ func (c *conn) routing(id uint64, m *protocol.Routing) {
 		})
 	}
 	answer.Shards.Append(protocol.Shard{
-		ID: replica.MetaShard, LeaderHostID: uint64(h.meta.Leader().Leader),
+		ID: replica.MetaShard, LeaderHostID: uint64(h.meta.Known().Leader),
 		ReplicaHostIDs: h.hostsOf(replica.MetaShard),
 	})
 	for _, r := range h.replicas {
 		answer.Shards.Append(protocol.Shard{
-			ID: r.ID, LeaderHostID: uint64(r.Leader().Leader), ReplicaHostIDs: h.hostsOf(r.ID),
+			ID: r.ID, LeaderHostID: uint64(r.Known().Leader), ReplicaHostIDs: h.hostsOf(r.ID),
 		})
 	}
 	for _, g := range h.meta.Machine.Routing().Ranges {

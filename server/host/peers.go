@@ -46,6 +46,7 @@ func (h *Host) openPeers() (err error) {
 	config := rafttransport.Config{
 		Identity: h.asPeer(), Hosts: reachable(members), Secret: h.raftSecret, Listener: h.raftListener,
 		Admit: h.admit, Answer: h.answer, TurnedAway: h.turnedAway, OneSecret: h.differInSecret,
+		Kept:    h.announceLedTo,
 		Logger:  newEngineLog(h.log),
 		Refused: func(reason rafttransport.Refusal) { h.raftRefused[reason].Add(1) },
 	}
@@ -134,6 +135,8 @@ func (h *Host) answer(ctx context.Context, peer rafttransport.Peer, request []by
 		return []byte(startRequest), nil
 	case string(request) == bookRequest:
 		return h.answerBook(&peer)
+	case isLeads(request):
+		return h.answerLed(&peer, request)
 	case join.IsRequest(request) && desk != nil:
 		caller := join.Caller{Transcript: join.Transcript(peer.Transcript), Certificate: peer.Certificate}
 		return desk.Answer(ctx, caller, request)

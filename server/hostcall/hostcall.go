@@ -1,8 +1,7 @@
-// Package hostcall is the form of a call between two hosts: a request and its answer, each of them the payload of a
-// frame of package protocol. How it gets to the other host is not its business.
+// Package hostcall is the form of a call between two hosts: a request and its answer, both payloads of frames of
+// package protocol. The transport of the calls numbers the calls, and sends the payloads.
 //
-// Start with Request and Result: what the one that calls encodes and reads. Answer and Failure are for the one that is
-// called.
+// Start with Request and Result, which a caller encodes and reads. Answer and Failure are for the host that is called.
 package hostcall
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/valyala/bytebufferpool"
 )
 
-// id is that of every request: each call has an exchange of its own.
+// id is the id of every request: a payload holds one exchange, and the transport has a number for each call.
 const id = 1
 
 // Request encodes a request.
@@ -23,19 +22,19 @@ func Request(m protocol.RequestMessage) []byte {
 	return buf.B[protocol.FrameHeaderBytes:]
 }
 
-// Read reads a request. What it holds are views into the payload.
+// Read reads a request, which holds views into the payload.
 func Read(payload []byte) (*protocol.Request, error) {
 	return protocol.NewRequestDecoder(0).Decode(payload)
 }
 
-// Answer encodes the answer to a request that was carried out.
+// Answer encodes the answer to a request after success.
 func Answer(m protocol.AnswerMessage) []byte {
 	var buf bytebufferpool.ByteBuffer
 	protocol.NewEncoder().Answer(&buf, id, m)
 	return buf.B[protocol.FrameHeaderBytes:]
 }
 
-// Failure encodes the answer to a request that was not carried out. A message that is too long is cut.
+// Failure encodes the answer to a request that failed. A message above the limit is cut.
 func Failure(kind protocol.Kind, result protocol.Result) []byte {
 	cut := result.Message[:min(len(result.Message), protocol.MaxMessageBytes)]
 	result.Message = strings.ToValidUTF8(cut, "")
@@ -44,7 +43,7 @@ func Failure(kind protocol.Kind, result protocol.Result) []byte {
 	return buf.B[protocol.FrameHeaderBytes:]
 }
 
-// Result reads the answer to a request of a kind. That it was not carried out is in its Result, and no error.
+// Result reads the answer to a request of a kind. A failure at the other host is in the answer's Result, and no error.
 func Result(kind protocol.Kind, payload []byte) (*protocol.Answer, error) {
 	a, err := protocol.NewAnswerDecoder().Decode(payload)
 	if err != nil {

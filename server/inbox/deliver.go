@@ -8,23 +8,23 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// deliversHere is for how many members Deliver pushes on the goroutine that calls it: to start another one takes longer
-// than a few of them. Where there are more the batches that are applied meanwhile would wait.
+// deliversHere is for how many members Deliver pushes on the calling goroutine. The start of a goroutine takes longer
+// than a few pushes, and many pushes would hold up the next batches.
 const deliversHere = 4
 
-// counters are what has happened since the table was made.
+// counters count since the table was made.
 type counters struct{ items, bytes, pushes, ends, held atomic.Uint64 }
 
-// Counts are what a table has done since it was made.
+// Counts has the counts of a table since the table was made.
 type Counts struct {
-	Items  uint64 // that were pushed
-	Bytes  uint64 // of those
-	Pushes uint64 // that they went with
+	Items  uint64 // items that were pushed
+	Bytes  uint64 // bytes of these items
+	Pushes uint64 // pushes with items
 	Ends   uint64 // inboxes that ended with a push
-	Held   uint64 // how often items waited because their connection took nothing
+	Held   uint64 // how often items waited because the connection took nothing
 }
 
-// Counts returns what the table has done.
+// Counts returns the counts.
 func (t *Table) Counts() Counts {
 	c := &t.counts
 	return Counts{
@@ -32,7 +32,7 @@ func (t *Table) Counts() Counts {
 	}
 }
 
-// worker is what the goroutine that delivers uses.
+// worker is the memory of the delivering goroutine.
 type worker struct {
 	round   []*opening
 	items   []process.Delivery
@@ -41,32 +41,32 @@ type worker struct {
 	reached map[Sink]struct{}
 }
 
-// Note says that the inbox of a member has something new, has room, or is no more. What is new is pushed by Deliver.
-func (t *Table) Note(id shard.OrderID) {
+// Note notes that the inbox of a member has something new, has room, or is gone. Deliver does the rest.
+func (t *Table) Note(session shard.SessionID, id shard.OrderID) {
 	if t.Len() == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if o := t.members[id]; o != nil {
+	if o := t.members[link{session, id}]; o != nil {
 		t.note(o)
 	}
 }
 
-// Lost is Note for a member that is none any more, and says why.
-func (t *Table) Lost(id shard.OrderID, why string) {
+// Lost is Note for a member that has lost the inbox, with the reason.
+func (t *Table) Lost(session shard.SessionID, id shard.OrderID, why string) {
 	if t.Len() == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if o := t.members[id]; o != nil {
+	if o := t.members[link{session, id}]; o != nil {
 		o.why = why
 		t.note(o)
 	}
 }
 
-// NoteSession is Note for all members that a session is.
+// NoteSession is Note for all members of a session.
 func (t *Table) NoteSession(id shard.SessionID) {
 	if t.Len() == 0 {
 		return
@@ -78,7 +78,7 @@ func (t *Table) NoteSession(id shard.SessionID) {
 	}
 }
 
-// note puts an opening into the list of those that are ready. The lock is held.
+// note adds an opening to Table.ready. The lock is held.
 func (t *Table) note(o *opening) {
 	if !o.ready {
 		o.ready = true
@@ -86,14 +86,14 @@ func (t *Table) note(o *opening) {
 	}
 }
 
-// Drained says that a connection takes again what is sent.
+// Drained notes that a connection has room again.
 func (t *Table) Drained(sink Sink) {
 	if t.wake(sink) {
 		t.Deliver()
 	}
 }
 
-// wake puts those that wait for a connection into the list of those that are ready, and says whether there are any.
+// wake moves the openings that wait for a connection to Table.ready, and reports whether there are any.
 func (t *Table) wake(sink Sink) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,8 +106,8 @@ func (t *Table) wake(sink Sink) bool {
 	return len(waited) > 0
 }
 
-// Deliver pushes what is new: to few members on this goroutine, to many on one that is started for it. It does nothing
-// where another goroutine delivers: that one takes what is noted meanwhile.
+// Deliver pushes new items: to few members on this goroutine, to many on a new one. If another goroutine delivers,
+// Deliver does nothing, because that goroutine also delivers what is noted meanwhile.
 func (t *Table) Deliver() {
 	t.mu.Lock()
 	n := len(t.ready)
@@ -133,7 +133,7 @@ func (t *Table) Deliver() {
 	}()
 }
 
-// more reports whether there is something left to deliver; where there is not the worker ends.
+// more reports whether there is something left to deliver. If not, the delivering goroutine must end.
 func (t *Table) more() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +145,7 @@ func (t *Table) more() bool {
 	return false
 }
 
-// Wait waits until the worker has nothing to deliver.
+// Wait waits until nothing is left to deliver.
 func (t *Table) Wait() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,16 +154,16 @@ func (t *Table) Wait() {
 	}
 }
 
-// keptRound is for how many openings the memory of a round is kept.
+// keptRound is the largest number of openings for which the memory of a round is kept.
 const keptRound = 1024
 
-// deliverRound pushes to all that are ready, and flushes each connection once.
+// deliverRound pushes to all openings in Table.ready, and flushes each connection once.
 func (t *Table) deliverRound() {
 	w := &t.worker
 	t.mu.Lock()
 	w.round, t.ready = t.ready, w.round[:0]
 	for _, o := range w.round {
-		o.ready = false // what is noted from here on is for the next round
+		o.ready = false // a note from here on is for the next round
 	}
 	t.mu.Unlock()
 	if w.reached == nil {
@@ -184,8 +184,8 @@ func (t *Table) deliverRound() {
 	}
 }
 
-// deliver pushes what a member has to handle and was not pushed, as far as there is room. A member that is none any
-// more gets the end.
+// deliver pushes items of a member that were not pushed, as far as there is room. A member that has lost the inbox gets
+// the end.
 func (t *Table) deliver(o *opening) {
 	if t.holds(o) {
 		return
@@ -218,7 +218,7 @@ func (t *Table) deliver(o *opening) {
 	clear(items)
 }
 
-// ending is the end for a member that is none any more.
+// ending returns the end for a member that has lost the inbox.
 func (t *Table) ending(o *opening, refused *process.Answer) *protocol.Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -228,7 +228,7 @@ func (t *Table) ending(o *opening, refused *process.Answer) *protocol.Result {
 	return &protocol.Result{Status: refused.Status, Message: o.why}
 }
 
-// append appends the push to the connection, unless the inbox was closed.
+// append appends the push to the connection, unless the opening is closed.
 func (t *Table) append(o *opening) bool {
 	w := &t.worker
 	o.mu.Lock()
@@ -245,8 +245,8 @@ func (t *Table) append(o *opening) bool {
 	return true
 }
 
-// holds reports whether the opening has to wait until its connection has drained. It is on the list before the
-// connection is looked at for the second time, so that either Drained finds it there, or the room is seen here.
+// holds reports whether the opening has to wait until the connection has drained. The opening is in Table.late before
+// the second look at the connection, so either Drained finds the opening, or the second look sees the room.
 func (t *Table) holds(o *opening) bool {
 	if o.sink.Pending() <= t.config.SlowBytes {
 		return false
@@ -264,7 +264,7 @@ func (t *Table) holds(o *opening) bool {
 	return true
 }
 
-// fill fills the item with what a member has to handle, in memory that is used again.
+// fill fills the item of the worker, in memory that is used again.
 func (w *worker) fill(d *process.Delivery) {
 	replies, missed := w.item.Replies, w.item.Missed
 	replies.Reset()

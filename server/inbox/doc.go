@@ -1,7 +1,7 @@
-// Package inbox pushes to the members of coordination processes what they have to handle, over the connections that
-// their sessions opened it on: for one shard, at the host that leads it.
+// Package inbox pushes items to members of coordination processes over the connections on which sessions have opened
+// inboxes: for one shard, at the shard's leader.
 //
-// Start here: Table (table.go). Open begins a delivery, Note and Deliver are called where batches are applied, and
-// deliver.go has what is pushed when. The machine keeps the inboxes; this package remembers for each that is open only
-// how far it was pushed, so that it costs little where nothing happens, and no goroutine.
+// Start here: Table (table.go). Open begins a delivery, and the apply path calls Note and Deliver (deliver.go). The
+// machine keeps the inboxes. This package remembers how far an open inbox was pushed, and nothing else: an inbox
+// without items costs little, and no goroutine.
 package inbox

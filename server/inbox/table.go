@@ -10,29 +10,29 @@ import (
 	"github.com/signalbox/signalbox/shard/process"
 )
 
-// Sink is a connection, as the table sees it. It must be comparable: a pointer. Push and Acts are called with locks of
-// the table held, so none of the table's methods may be called with a lock held that they take.
+// Sink is a connection of the table. A sink must be comparable: a pointer. The table calls Push and Acts with its locks
+// held, so a caller of the table's methods must hold no lock that Push or Acts take.
 type Sink interface {
-	// Push appends a message to the connection's stream, and does nothing where the connection is gone.
+	// Push appends a message to the connection's stream. On a closed connection Push does nothing.
 	Push(request uint64, m protocol.PushMessage)
-	// Flush hands over to be sent what was appended, or, where few connections are flushed, sends it at once if it can.
+	// Flush has the appended messages sent; a flush of few connections writes at once if possible.
 	Flush(few bool)
-	// Pending is how many bytes were flushed and are not sent yet. When it was above Config.SlowBytes and has fallen
-	// well below again, Table.Drained must be called.
+	// Pending is how many bytes were flushed and are not sent yet. When the number was above Config.SlowBytes and has
+	// fallen well below again, the owner of the sink must call Table.Drained.
 	Pending() int
-	// Acts reports whether the session may act over this connection. When it may not any more, Table.Forget must be
-	// called.
+	// Acts reports whether the session may act over this connection. At the end of that permission the owner of the
+	// sink must call Table.Forget.
 	Acts(session shard.SessionID) bool
 }
 
-// Machine is where the inboxes are.
+// Machine holds the inboxes.
 type Machine interface {
-	// Inbox is that of shard.Machine.
+	// Inbox is documented at shard.Machine.
 	Inbox(n shard.NodeID, name []byte, s shard.SessionID, member shard.OrderID, after uint64, most int,
 		dst []process.Delivery) ([]process.Delivery, shard.InboxPlace, process.Answer)
 }
 
-// Member is whose inbox it is.
+// Member is the owner of an inbox.
 type Member struct {
 	Session shard.SessionID
 	Node    shard.NodeID
@@ -40,15 +40,24 @@ type Member struct {
 	ID      shard.OrderID
 }
 
-// Config is what a table is made of. What is zero in it has a default.
+// link identifies a member at a shard. Order ids of two shards may be equal, and slots move between shards; a session
+// never has two links of one order id.
+type link struct {
+	session shard.SessionID
+	order   shard.OrderID
+}
+
+func (m *Member) link() link { return link{m.Session, m.ID} }
+
+// Config has the settings of a table. A zero field has a default.
 type Config struct {
 	Machine Machine
-	// AheadBytes is about how much is pushed to a member ahead of what it has acknowledged.
+	// AheadBytes is about how much is pushed to a member ahead of its acknowledgements.
 	AheadBytes int
-	// PushBytes is from how many bytes of items on a push goes out.
+	// PushBytes is the size of the items from which on a push goes out.
 	PushBytes int
-	// SlowBytes is how much may wait to be sent over a connection before its members are left out until it has drained.
-	// It must not be less than the transport's high water.
+	// SlowBytes is how much may wait to be sent over a connection. Members on a connection with more get nothing until
+	// the connection has drained. SlowBytes must not be less than the transport's high water.
 	SlowBytes int
 }
 
@@ -57,18 +66,18 @@ const (
 	defaultSlow  = 1 << 20
 )
 
-// Table has the inboxes of one shard that are open over connections of this host.
+// Table has the open inboxes of one shard at this host.
 type Table struct {
 	config Config
-	opened atomic.Int64 // how many there are
+	opened atomic.Int64 // how many inboxes are open
 	counts counters
 
-	mu         sync.Mutex // guards what follows
-	members    map[shard.OrderID]*opening
+	mu         sync.Mutex // guards the fields below, except worker
+	members    map[link]*opening
 	sessions   map[shard.SessionID][]*opening
-	late       map[Sink][]*opening // those that wait until their connection has drained
-	ready      []*opening          // those that may have something new
-	delivering bool                // some goroutine does; all of worker is its own
+	late       map[Sink][]*opening // openings that wait until the connection has drained
+	ready      []*opening          // openings that may have something new
+	delivering bool                // a goroutine delivers, and owns worker
 	idle       sync.Cond           // the worker has ended
 
 	worker worker
@@ -78,15 +87,15 @@ type Table struct {
 type opening struct {
 	Member
 	sink Sink
-	sent uint64 // the last seq that was pushed; of who delivers
+	sent uint64 // the last seq that was pushed; used by the delivering goroutine
 
 	// Guarded by the table's lock.
-	in    bool   // it is in the table
-	ready bool   // it is in the list
-	late  bool   // it is among those that wait
-	why   string // the member is none any more, where it is known
+	in    bool   // in Table.members
+	ready bool   // in Table.ready
+	late  bool   // in Table.late
+	why   string // why the member has lost the inbox, if known
 
-	// mu is held while a message is appended for it: what has closed it before is the last word.
+	// mu is held while a message is appended for the opening, so that nothing follows the message of the end.
 	mu     sync.Mutex
 	closed bool
 }
@@ -103,17 +112,17 @@ func New(c Config) *Table {
 		c.SlowBytes = defaultSlow
 	}
 	t := &Table{
-		config: c, members: make(map[shard.OrderID]*opening), sessions: make(map[shard.SessionID][]*opening),
+		config: c, members: make(map[link]*opening), sessions: make(map[shard.SessionID][]*opening),
 		late: make(map[Sink][]*opening),
 	}
 	t.idle.L = &t.mu
 	return t
 }
 
-// Len is how many inboxes are open.
+// Len returns how many inboxes are open.
 func (t *Table) Len() int { return int(t.opened.Load()) }
 
-// The refusals and ends that the table says by itself.
+// The refusals and ends of the table itself.
 var (
 	notActing = protocol.Result{
 		Status: protocol.StatusBadSession, Message: "the session does not act over this connection any more",
@@ -123,9 +132,9 @@ var (
 	}
 )
 
-// Open has the inbox of a member pushed over a connection, from behind a seq on; it takes it from the connection that
-// had it. answer is called where that is so, appends the answer, and returns false where the session does not act over
-// the connection any more. Else the result says why not.
+// Open pushes the inbox of a member over a connection from now on, from behind a seq, and ends an earlier opening of
+// the inbox. After a success Open calls answer, which appends the answer to the request, and returns false if the
+// session no longer acts over the connection. The result of a failure says why.
 func (t *Table) Open(m Member, sink Sink, after uint64, answer func(shard.InboxPlace) bool) protocol.Result {
 	_, place, refused := t.config.Machine.Inbox(m.Node, protocol.View(m.Name), m.Session, m.ID, after, 0, nil)
 	if refused.Status != protocol.StatusSuccess {
@@ -154,32 +163,32 @@ func (t *Table) Open(m Member, sink Sink, after uint64, answer func(shard.InboxP
 	return protocol.Result{}
 }
 
-// put puts an opening in, where its session acts over the connection: Forget, which is called after that has ended,
-// finds it here.
+// put adds an opening if the session acts over the connection. Forget is called after the session has ceased to act, so
+// Forget finds the opening.
 func (t *Table) put(o *opening) (earlier *opening, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !o.sink.Acts(o.Session) {
 		return nil, false
 	}
-	if earlier = t.members[o.ID]; earlier != nil {
+	if earlier = t.members[o.link()]; earlier != nil {
 		t.remove(earlier)
 	}
-	t.members[o.ID], o.in = o, true
+	t.members[o.link()], o.in = o, true
 	t.sessions[o.Session] = append(t.sessions[o.Session], o)
 	t.opened.Add(1)
 	return earlier, true
 }
 
-// remove takes an opening out. The lock is held.
+// remove removes an opening. The lock is held.
 func (t *Table) remove(o *opening) {
 	if !o.in {
 		return
 	}
 	o.in = false
 	t.opened.Add(-1)
-	if t.members[o.ID] == o {
-		delete(t.members, o.ID)
+	if t.members[o.link()] == o {
+		delete(t.members, o.link())
 	}
 	rest := slices.DeleteFunc(t.sessions[o.Session], func(x *opening) bool { return x == o })
 	if t.sessions[o.Session] = rest; len(rest) == 0 {
@@ -187,8 +196,8 @@ func (t *Table) remove(o *opening) {
 	}
 }
 
-// replaced ends an opening that a later one took the place of. A client that opens an inbox again over the same
-// connection hears of nothing but the answer.
+// replaced ends an opening after a later opening of the same inbox. A client that opens an inbox again over the same
+// connection gets no message but the answer.
 func (t *Table) replaced(o, by *opening, end protocol.Result) {
 	if o.sink == by.sink {
 		t.close(o, nil)
@@ -198,7 +207,7 @@ func (t *Table) replaced(o, by *opening, end protocol.Result) {
 	o.sink.Flush(false)
 }
 
-// close takes an opening out, and appends its last push where there is something to say.
+// close removes an opening, and appends a last push with the end, unless end is nil.
 func (t *Table) close(o *opening, end *protocol.Result) {
 	t.mu.Lock()
 	t.remove(o)
@@ -218,7 +227,7 @@ func (t *Table) close(o *opening, end *protocol.Result) {
 	}
 }
 
-// Forget ends, without a word, what is pushed to a session over a connection over which it does not act any more.
+// Forget ends the openings of a session that no longer acts over a connection, without a push.
 func (t *Table) Forget(session shard.SessionID, sink Sink) {
 	for _, o := range t.of(session) {
 		if o.sink == sink {
@@ -227,8 +236,8 @@ func (t *Table) Forget(session shard.SessionID, sink Sink) {
 	}
 }
 
-// EndUnless ends what is pushed to a session over a connection of processes that it may not be a member of any more,
-// and says why; the caller flushes.
+// EndUnless ends the openings of a session over a connection for processes in which the session may not be a member any
+// more, and pushes why. The caller flushes.
 func (t *Table) EndUnless(session shard.SessionID, sink Sink, may func(shard.ObjectName) bool, why protocol.Result) {
 	for _, o := range t.of(session) {
 		if o.sink == sink && !may(shard.ObjectName{Node: o.Node, Name: o.Name}) {
@@ -237,7 +246,7 @@ func (t *Table) EndUnless(session shard.SessionID, sink Sink, may func(shard.Obj
 	}
 }
 
-// of returns what is open of a session.
+// of returns the openings of a session.
 func (t *Table) of(session shard.SessionID) []*opening {
 	if t.Len() == 0 {
 		return nil
@@ -247,14 +256,14 @@ func (t *Table) of(session shard.SessionID) []*opening {
 	return slices.Clone(t.sessions[session])
 }
 
-// Gone lets go of a connection that is gone, after all its sessions were forgotten.
+// Gone forgets a closed connection, after Forget for all of its sessions.
 func (t *Table) Gone(sink Sink) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.late, sink)
 }
 
-// End ends all of them, and says why.
+// End ends all openings, and pushes why.
 func (t *Table) End(why protocol.Result) {
 	t.mu.Lock()
 	all := make([]*opening, 0, len(t.members))

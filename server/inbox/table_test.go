@@ -155,12 +155,12 @@ func TestItemsArePushedOnceInOrderBehindTheAnswer(t *testing.T) {
 		r.open(t, 1, l, 0)
 		same(t, "what stands there", l.said(), "[open 0 to 2 1:1 1:2]")
 		r.Deliver()
-		r.Note(1)
+		r.Note(1, 1)
 		r.Deliver()
 		same(t, "nothing new", l.said(), "[]")
 		r.boxes.put(1, 1, 10)
-		r.Note(1)
-		r.Note(2) // is not open
+		r.Note(1, 1)
+		r.Note(2, 2) // is not open
 		r.Deliver()
 		same(t, "what is new", l.said(), "[1:3]")
 		r.boxes.ack(1, 3)
@@ -168,6 +168,36 @@ func TestItemsArePushedOnceInOrderBehindTheAnswer(t *testing.T) {
 		same(t, "what the client has does not come again", l.said(), "[open 3 to 3]")
 		r.open(t, 1, l, 1)
 		same(t, "nor what it has acknowledged", l.said(), "[open 3 to 3]")
+	})
+}
+
+// TestMembersOfOneOrderIDAreDistinct by their sessions: slots move between shards, and two shards may give the same
+// order id.
+func TestMembersOfOneOrderIDAreDistinct(t *testing.T) {
+	play(t, func(t *testing.T, r *room) {
+		lines := []*line{{}, {}}
+		r.boxes.put(7, 1, 10)
+		for i, l := range lines {
+			if got := r.Open(Member{Session: shard.SessionID(i + 1), ID: 7}, l, 0, l.answer); got.Status != 0 {
+				t.Fatal(got)
+			}
+		}
+		for i, l := range lines {
+			same(t, fmt.Sprint("opened by session ", i+1), l.said(), "[open 0 to 1 7:1]")
+		}
+		r.boxes.put(7, 1, 10)
+		r.Note(1, 7)
+		r.Deliver()
+		same(t, "to the session that is noted", lines[0].said(), "[7:2]")
+		same(t, "to the other one", lines[1].said(), "[]")
+		r.boxes.remove(7)
+		r.Lost(2, 7, "kicked")
+		r.Deliver()
+		same(t, "to the session that lost its part", lines[1].said(), "[7 NOT_FOUND kicked]")
+		same(t, "to the other one", lines[0].said(), "[]")
+		if r.Len() != 1 {
+			t.Errorf("%d are open, want 1", r.Len())
+		}
 	})
 }
 
@@ -181,14 +211,14 @@ func TestWhatIsPushedAheadIsBounded(t *testing.T) {
 			t.Errorf("%+v: items of 500 bytes go in one push", n)
 		}
 		r.boxes.ack(1, 1)
-		r.Note(1)
+		r.Note(1, 1)
 		r.Deliver()
 		same(t, "room for one", l.said(), "[1:5]")
 		r.boxes.put(2, 2, 5000)
 		r.open(t, 2, l, 0)
 		same(t, "one that does not fit goes alone", l.said(), "[open 0 to 2 2:1]")
 		r.boxes.ack(2, 1)
-		r.Note(2)
+		r.Note(2, 2)
 		r.Deliver()
 		same(t, "the next", l.said(), "[2:2]")
 	})
@@ -206,7 +236,7 @@ func TestASlowConnectionIsLeftOut(t *testing.T) {
 		for k := shard.OrderID(1); k <= 3; k++ {
 			r.boxes.ack(k, 3)
 			r.boxes.put(k, 1, 240)
-			r.Note(k)
+			r.Note(shard.SessionID(k), k)
 		}
 		r.Deliver()
 		same(t, "the quick one", quick.said(), "[2:4]")
@@ -259,7 +289,7 @@ func TestAnInboxEnds(t *testing.T) {
 	}{
 		{"lost, with a reason", func(r *room, _ *line) {
 			r.boxes.remove(1)
-			r.Lost(1, "kicked")
+			r.Lost(1, 1, "kicked")
 			r.Deliver()
 		}, "[1 NOT_FOUND kicked]", 1},
 		{"lost, by what the machine says", func(r *room, _ *line) {
@@ -300,7 +330,7 @@ func TestAnInboxEnds(t *testing.T) {
 					one.last++
 				}
 				r.boxes.mu.Unlock()
-				r.Note(1)
+				r.Note(1, 1)
 				r.Deliver()
 				if got == "[]" {
 					got = l.said()
@@ -345,7 +375,7 @@ func TestManyArePushedByAGoroutineThatEnds(t *testing.T) {
 		for round := range 3 {
 			for k := range lines {
 				r.boxes.put(shard.OrderID(k+1), 1, 10)
-				r.Note(shard.OrderID(k + 1))
+				r.Note(shard.SessionID(k+1), shard.OrderID(k+1))
 			}
 			r.Deliver()
 			for k := range lines {
@@ -372,7 +402,7 @@ func TestOpenedNotedAndForgottenAtOnce(t *testing.T) {
 		all.Go(func() {
 			for range turns {
 				b.put(k, 1, 10)
-				r.Note(k)
+				r.Note(shard.SessionID(k), k)
 				r.Deliver()
 			}
 		})

@@ -29,6 +29,7 @@ type Meta struct {
 	log     shard.Log // the field end, unless a test puts another log before it
 
 	leadership atomic.Pointer[shard.Leadership]
+	announced  announced
 	applied    atomic.Uint64 // the index of the last entry
 	// caughtUp is the incarnation in which a barrier has shown this copy to be up to date: since the host started, or
 	// since another replica came. Before that barrier the host must not lead a shard, answer for a session or end a

@@ -35,6 +35,7 @@ type Replica struct {
 	digests  digests
 
 	leadership atomic.Pointer[shard.Leadership]
+	announced  announced
 	applied    atomic.Uint64 // the index of the last entry
 	beats      atomic.Uint64 // how many beats were proposed
 
@@ -183,7 +184,7 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 				r.noteLevel()
 				r.leader.recheck() // the leader gives the shard everything new in the level
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdProcessLeave:
-				r.Inboxes.Lost(command.Order, "the member left")
+				r.Inboxes.Lost(command.Session, command.Order, "the member left")
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestTake:
 				r.takeDigest(command.Count)
 			case e.Status == protocol.StatusSuccess && command.Kind == shard.CmdDigestCompare:
@@ -196,12 +197,12 @@ func (r *Replica) complete(ops []pipeline.Op) (differs error) {
 			r.completeWait(e)
 		case shard.EffectLost:
 			if e.Object == shard.KindProcess {
-				r.Inboxes.Lost(e.Order, e.Body)
+				r.Inboxes.Lost(e.Session, e.Order, e.Body)
 				break
 			}
 			r.reportLoss(e, r.abortReason(e, protocol.AbortDeleted))
 		case shard.EffectInbox:
-			r.Inboxes.Note(e.Order)
+			r.Inboxes.Note(e.Session, e.Order)
 		case shard.EffectChanged:
 			r.notifyWatches(e)
 		case shard.EffectSessionEnded:

@@ -209,7 +209,7 @@ func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
 
 // Moved is for messages to clients: the leader of the shard, as far as this host knows.
 func (s *Set) Moved(r *Replica) protocol.Result {
-	l := r.Leader()
+	l := r.Known()
 	if l.Leader == 0 || l.Leader == s.config.Self.ID {
 		return protocol.Result{Status: protocol.StatusUnavailable, Message: "the shard has no leader at the moment",
 			WaitMillis: 20}

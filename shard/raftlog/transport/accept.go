@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// accepted is a connection that another host opened.
+// accepted is a connection from another host.
 type accepted struct {
 	peer    Peer
 	purpose purpose // zero until the peer is admitted
@@ -39,7 +39,7 @@ func (t *Transport) accept() {
 	}
 }
 
-// add lets a connection say who it is, unless too many do.
+// add lets a connection begin a handshake, unless too many are in one.
 func (t *Transport) add(conn net.Conn) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -53,7 +53,7 @@ func (t *Transport) add(conn net.Conn) error {
 	return nil
 }
 
-// count returns how many accepted connections are of a kind. The lock is held.
+// count returns the number of accepted connections of a kind. The lock is held.
 func (t *Transport) count(is func(*accepted) bool) int {
 	n := 0
 	for _, a := range t.accepted {
@@ -71,8 +71,8 @@ func (t *Transport) remove(conn net.Conn) {
 	delete(t.accepted, conn)
 }
 
-// enroll notes whose an accepted connection is, and refuses it where there are too many of that host. What was accepted
-// of an earlier start of the host ends.
+// enroll notes the peer of an accepted connection, and refuses the connection if the peer has too many. Connections of
+// an earlier start of the host end.
 func (t *Transport) enroll(conn net.Conn, peer Peer, purpose purpose) *Refused {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -92,9 +92,9 @@ func (t *Transport) enroll(conn net.Conn, peer Peer, purpose purpose) *Refused {
 	return nil
 }
 
-// serve serves a connection until it ends, and returns why it ended.
+// serve serves a connection to its end, and returns why the connection ended.
 func (t *Transport) serve(raw net.Conn) error {
-	conn := raw
+	conn, proof := raw, t.proof()
 	if t.config.TLS != nil {
 		secured := tls.Server(raw, t.config.TLS.Config())
 		if err := secure(t.ctx, secured); err != nil {
@@ -107,7 +107,11 @@ func (t *Transport) serve(raw net.Conn) error {
 	if err != nil {
 		return refuse(RefusedHandshake, "handshake: %w", err)
 	}
-	if g.purpose != purposeFrames {
+	switch g.purpose {
+	case purposeFrames:
+	case purposeCalls:
+		return t.newKeptAcceptor(conn, g, proof).serve()
+	default:
 		return t.serveCall(conn, g)
 	}
 	end := t.engineEnd()

@@ -12,30 +12,30 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Refusal is why something that came over a connection between hosts was kept from the engine.
+// Refusal is why a message or a connection of another host was kept from the engine.
 type Refusal int
 
 // The reasons of refusals. The first three end the connection.
 const (
-	// RefusedHandshake: the peer is no host of this cluster, or does not have its secret.
+	// RefusedHandshake: the peer is no host of this cluster, or does not have the secret.
 	RefusedHandshake Refusal = iota
-	// RefusedFrame: a frame that cannot be read, or whose MAC is not that of its connection.
+	// RefusedFrame: a frame that cannot be read, or has a wrong MAC.
 	RefusedFrame
-	// RefusedSender: a frame in the name of a host that did not open the connection.
+	// RefusedSender: a frame in the name of a host other than the peer.
 	RefusedSender
 	// RefusedReplica: a message to a replica that is not on this host.
 	RefusedReplica
-	// RefusedShard: a message to a shard that does not run here. A host that starts later than the others gets some.
+	// RefusedShard: a message to a shard that does not run here. A host that starts late gets such messages.
 	RefusedShard
-	// RefusedMessage: a message of a kind that hosts do not send each other, or a proposal that is not one of Forward.
+	// RefusedMessage: a message of a kind that hosts do not send, or a proposal without the form of Forward.
 	RefusedMessage
-	// RefusedFull: a part of the log, or of a snapshot, that this host does not take while its disk is nearly full.
+	// RefusedFull: a part of the log, or of a snapshot, for which the disk of this host has no room.
 	RefusedFull
 	// Refusals is how many reasons there are.
 	Refusals
 )
 
-// String returns the reason in one word, which is also its label in metrics.
+// String returns the reason in one word, also for the label in metrics.
 func (r Refusal) String() string {
 	return [Refusals]string{"handshake", "frame", "sender", "replica", "shard", "message", "full"}[r]
 }
@@ -53,8 +53,8 @@ func refuse(reason Refusal, format string, args ...any) error {
 	return &refusedError{reason: reason, err: fmt.Errorf(format, args...)}
 }
 
-// sentByPeers are the kinds of messages that the engine of a host sends to others. All other kinds are internal to an
-// engine: from outside they could advance its clock or stop it.
+// sentByPeers are the kinds of messages that engines send between hosts. All further kinds are internal to an engine:
+// from outside they could advance the engine's clock or stop the engine.
 var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	for _, t := range []raftpb.MessageType{
 		raftpb.NoOP, raftpb.Propose, raftpb.Replicate, raftpb.ReplicateResp, raftpb.RequestVote, raftpb.RequestVoteResp,
@@ -66,18 +66,18 @@ var sentByPeers = func() (sent [raftpb.LogQuery + 1]bool) {
 	return sent
 }()
 
-// origin is the host that a connection comes from.
+// origin is the peer of an accepted connection.
 type origin struct {
 	shard.HostID
 	target Target
-	source string // the target as the engine has it
+	source string // the target in the form of the engine
 }
 
 func newOrigin(peer *Peer) *origin {
 	return &origin{HostID: peer.Host, target: peer.Target(), source: peer.Target().String()}
 }
 
-// admitBatch drops the messages that no peer of this host sends. It returns an error where the connection has to end.
+// admitBatch drops messages that no peer sends, and returns an error if the connection has to end.
 func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 	if deployment := e.deployment; batch.DeploymentId != deployment {
 		return refuse(RefusedSender, "host %d is of deployment %d, this one of %d", from.HostID, batch.DeploymentId,
@@ -93,9 +93,9 @@ func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 		switch reason, good := e.classify(from, m); {
 		case good:
 			kept = append(kept, *m)
-		case reason == RefusedFull: // the host says so itself when it begins and ends
+		case reason == RefusedFull: // the host logs the beginning and the end of a full disk
 			e.refusals.count(reason)
-		case reason == RefusedShard: // a host that starts has it soon, one that has left it is asked for a while
+		case reason == RefusedShard: // at a host that starts, or that has had a replica until lately
 			e.refusals.count(reason)
 			e.refusals.config.Logger.Debug("dropped a message about a shard that is not here",
 				"host", from.HostID, "shard", m.ShardID, "replica", m.To, "type", m.Type.String())
@@ -112,7 +112,7 @@ func (e *engineEnd) admitBatch(from *origin, batch *raftpb.MessageBatch) error {
 	return nil
 }
 
-// classify reports whether a message is one that a peer sends, and otherwise why it is refused.
+// classify reports whether a peer may send a message, and otherwise returns the reason of the refusal.
 func (e *engineEnd) classify(from *origin, m *raftpb.Message) (_ Refusal, good bool) {
 	route := e.replicas.Route(m.ShardID)
 	switch {
@@ -142,21 +142,21 @@ func (e *engineEnd) classify(from *origin, m *raftpb.Message) (_ Refusal, good b
 	return 0, true
 }
 
-// standing is what the membership says of a replica in whose name a peer sends.
+// standing is the place of a sending replica in the membership.
 type standing int
 
 const (
-	standingMember  standing = iota // the membership has it, on that peer
-	standingUnknown                 // the membership, as far as it is known here, does not have it
-	standingRemoved                 // it was removed
-	standingForeign                 // it is another host's
+	standingMember  standing = iota // a member, on the peer
+	standingUnknown                 // no member, as far as this host knows
+	standingRemoved                 // removed
+	standingForeign                 // of a host other than the peer
 )
 
-// standing returns that of a replica. A membership that is known here may be old, and a replica that was only just
-// added has none at all until its leader has sent something, so what it does not have is let through: the engine
-// expects messages of replicas that it does not know, and a leader of a later membership must be heard. The peer is a
-// host of the cluster, whose engine has only replicas with ids that were given to that host. The ids of a birth, below
-// FirstJoined, are those of their hosts.
+// standing returns the standing of a replica. The membership of this host may be old, and a replica that was only just
+// added has an empty membership until the first message of the leader. So messages of unknown replicas pass: the engine
+// expects messages of unknown replicas, and must hear a leader of a later membership. The peer is a host of the
+// cluster, and its engine has only replicas with ids of that host. The ids of a birth, below FirstJoined, are ids of
+// hosts.
 func (r *Route) standing(from *origin, replica uint64) standing {
 	target, known := r.Members[replica]
 	switch {
@@ -170,15 +170,15 @@ func (r *Route) standing(from *origin, replica uint64) standing {
 	return standingMember
 }
 
-// FirstJoined is the smallest id of a replica that has joined its shard. Those of a birth have the ids of their hosts.
+// FirstJoined is the smallest id of a replica that has joined a shard. Replicas of a birth have the ids of the hosts.
 const FirstJoined = 1024
 
-// votes are the answers to a candidate. The engine counts all that it gets, and a candidate asks only replicas that its
-// own membership has, so those of others are kept from it.
+// votes are the answers to a candidate. The engine counts all answers, but a candidate asks only replicas of its
+// membership, so answers of further replicas are kept from the engine.
 var votes = [len(sentByPeers)]bool{raftpb.RequestVoteResp: true, raftpb.RequestPreVoteResp: true}
 
-// isForwarded reports whether these are entries as Forward makes them, and no others. The engine stops the process for
-// an entry of the log that it cannot decode, and does so again at every start.
+// isForwarded reports whether all entries have the form of Forward. The engine stops the process after an entry of the
+// log that cannot be decoded, again at every start.
 func isForwarded(entries []raftpb.Entry) bool {
 	plain := func(e raftpb.Entry) bool {
 		return e.ClientID == ForwarderID && e.IsNoOPSession() && e.Type == raftpb.EncodedEntry &&
@@ -187,14 +187,14 @@ func isForwarded(entries []raftpb.Entry) bool {
 	return len(entries) > 0 && !slices.ContainsFunc(entries, func(e raftpb.Entry) bool { return !plain(e) })
 }
 
-// ForwarderID marks the entries of Forward, the only batches that hosts send each other before they are in the log. The
-// engine draws the ids of all other sessions at random from 64 bits.
+// ForwarderID marks the entries of Forward, the only batches that hosts send before the batches are in the log. The
+// engine draws the ids of its sessions at random from 64 bits.
 const ForwarderID = 1
 
 // MaxBatchBytes is the largest batch that can be proposed. The engine sends up to 64 MiB at once.
 const MaxBatchBytes = 16 << 20
 
-// uncompressedEntry is the first byte of an encoded entry that is not compressed, which is what a host proposes.
+// uncompressedEntry is the first byte of an entry without compression, as hosts propose entries.
 const uncompressedEntry = 0
 
 // admitChunk returns an error for a chunk of a snapshot that no peer of this host sends.
@@ -219,8 +219,8 @@ func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {
 	return nil
 }
 
-// takesChunk reports whether this host takes a chunk of a snapshot. Where it does not the chunk is dropped, and the
-// sender holds that it has arrived: an error would end for a while all that the sender's engine sends to this host.
+// takesChunk reports whether this host accepts a chunk of a snapshot. Otherwise the chunk is dropped, and the sender
+// gets a confirmation: after an error the sender's engine would for a while send nothing to this host.
 func (e *engineEnd) takesChunk(chunk *raftpb.Chunk) bool {
 	var size uint64
 	if chunk.ChunkId == 0 {
@@ -229,7 +229,7 @@ func (e *engineEnd) takesChunk(chunk *raftpb.Chunk) bool {
 	return e.replicas.Takes(chunk.ShardID, size)
 }
 
-// refusalLogPeriod is how often refusals are logged. Otherwise any program that reaches the port could fill the log.
+// refusalLogPeriod is how often refusals are logged. Otherwise any program at the port could fill the log.
 const refusalLogPeriod = time.Second
 
 // refusals counts refusals and logs some of them.
@@ -248,7 +248,7 @@ func (r *refusals) count(reason Refusal) {
 	}
 }
 
-// note counts a refusal, and logs it unless one was logged within the last period.
+// note counts a refusal, and logs the refusal unless another was logged within the last period.
 func (r *refusals) note(reason Refusal, message string, args ...any) {
 	r.count(reason)
 	r.mu.Lock()
@@ -264,9 +264,9 @@ func (r *refusals) note(reason Refusal, message string, args ...any) {
 	r.config.Logger.Warn(message, append(args, "reason", reason.String(), "unlogged", silent)...)
 }
 
-// reportEnd counts and logs the end of a connection that was not a normal one.
+// reportEnd counts and logs the abnormal end of a connection.
 func (r *refusals) reportEnd(err error, remote string) {
-	// What the other one refuses for now is in its own log, if it is worth a line.
+	// The peer logs a refusal for now by itself, if at all.
 	refused, ok := errors.AsType[*Refused](err)
 	if ok && (refused.early || refused.By != 0 && refused.Code == CodeNotNow) {
 		r.config.Logger.Debug("another host came too early", "remote", remote, "error", err)

@@ -14,11 +14,11 @@ import (
 const (
 	// MaxCallBytes is the largest request, and the largest answer.
 	MaxCallBytes = 1 << 20
-	// maxCallTime is how long a call takes at most, also where the caller gives it more.
+	// maxCallTime is how long a call takes at most, also with a later deadline of the caller.
 	maxCallTime = time.Minute
 	// callHead comes before a request: how many milliseconds the caller waits.
 	callHead = 8
-	// answerHead comes before an answer: whether it is one, or the text of an error.
+	// answerHead comes before an answer or the text of an error, and says which of the two follows.
 	answerHead = 1
 )
 
@@ -30,15 +30,15 @@ const (
 // ErrCallTooLarge is returned for a request or an answer of more than MaxCallBytes.
 var ErrCallTooLarge = errors.New("transport: the request or the answer is too large")
 
-// AnswerError is what the other host's Answer returned as an error.
+// AnswerError is an error of Answer at the other host.
 type AnswerError struct{ Text string }
 
 // Error implements error.
 func (a *AnswerError) Error() string { return a.Text }
 
-// Call sends a request to a host of the address book, and returns what its Answer returned. Each call has a
-// connection of its own, so the engine's frames wait for none. After an error other than an *AnswerError or a
-// *Refused it is not known whether the request was answered. A host can call itself, too.
+// Call sends a request to a host of the address book, and returns the result of Answer at that host. Calls to a host
+// share a kept connection (kept.go), apart from the connections of the engine's frames. After an error other than an
+// *AnswerError or a *Refused the outcome of the call is unknown. A host can call itself, too.
 func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
 	if t.isSelf(to) {
 		return t.callSelf(ctx, request)
@@ -47,14 +47,44 @@ func (t *Transport) Call(ctx context.Context, to shard.HostID, request []byte) (
 	if !known {
 		return nil, fmt.Errorf("call host %d: %w", to, ErrUnknownHost)
 	}
-	d, err := t.dial(ctx, h, purposeCall)
+	for {
+		k, makes := t.keptTo(h, len(request))
+		if k == nil {
+			return t.callAnew(ctx, h, makes, request)
+		}
+		answer, err := k.call(ctx, request)
+		if !errors.Is(err, errKeptOver) {
+			return answer, err
+		}
+	}
+}
+
+// callAnew makes a call over a new connection. If makes is true and the other host keeps connections, the connection is
+// kept for later calls.
+func (t *Transport) callAnew(ctx context.Context, to Host, makes bool, request []byte) ([]byte, error) {
+	purpose := purposeCall
+	if makes {
+		purpose = purposeCalls
+	}
+	proof := t.proof()
+	d, err := t.dial(ctx, to, purpose)
+	if makes && (err != nil || d.purpose != purposeCalls) {
+		t.keepNone(to.ID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("call %w", err)
 	}
-	return d.call(ctx, request)
+	if d.purpose != purposeCalls {
+		return d.call(ctx, request)
+	}
+	k := t.keep(d, to, proof)
+	if t.config.Kept != nil {
+		t.config.Kept(to.ID)
+	}
+	return k.call(ctx, request)
 }
 
-// callSelf answers a call of this host's own.
+// callSelf answers a call of this host to itself.
 func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error) {
 	if t.config.Answer == nil {
 		return nil, errNoAnswer
@@ -66,8 +96,8 @@ func (t *Transport) callSelf(ctx context.Context, request []byte) ([]byte, error
 	return answer, nil
 }
 
-// CallUnnamed calls the host that listens at an address, without saying who this host is. The request is made when the
-// connection is there: of the peer that it is given nothing is proved but, with TLS, that an authority knows it.
+// CallUnnamed calls the host at an address without an identity. The function request makes the request after the
+// handshake. Nothing of the peer in the argument is proved, except, with TLS, the signature of an authority.
 func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	request func(Peer) ([]byte, error)) ([]byte, error) {
 	d, err := t.dialAddress(ctx, Host{Address: address}, purposeUnnamed)
@@ -82,10 +112,10 @@ func (t *Transport) CallUnnamed(ctx context.Context, address string,
 	return d.call(ctx, made)
 }
 
-// identifyWithin is how long a host that is alive may take to say who it is.
+// identifyWithin is how long a live host may take for the handshake of IdentityAt.
 const identifyWithin = 700 * time.Millisecond
 
-// IdentityAt returns who listens at an address, by its own word: only TLS proves it.
+// IdentityAt returns the identity of the host at an address, by the word of that host: only TLS proves the identity.
 func (t *Transport) IdentityAt(ctx context.Context, address string) (Identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, identifyWithin)
 	defer cancel()
@@ -110,16 +140,26 @@ func (d *dialled) call(ctx context.Context, request []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", &d.peer, errors.Join(context.Cause(ctx), err))
 	}
-	if answer[0] == answerFailed {
-		return nil, &AnswerError{Text: string(answer[answerHead:])}
+	return readAnswer(answer)
+}
+
+// readAnswer returns the answer in a payload, which has a head.
+func readAnswer(payload []byte) ([]byte, error) {
+	if payload[0] == answerFailed {
+		return nil, &AnswerError{Text: string(payload[answerHead:])}
 	}
-	return answer[answerHead:], nil
+	return payload[answerHead:], nil
+}
+
+// appendCall appends a request with its head.
+func appendCall(ctx context.Context, payload, request []byte) []byte {
+	until, _ := ctx.Deadline()
+	payload = binary.BigEndian.AppendUint64(payload, uint64(max(time.Until(until).Milliseconds(), 0)))
+	return append(payload, request...)
 }
 
 func (d *dialled) exchange(ctx context.Context, request []byte) (answer []byte, err error) {
-	until, _ := ctx.Deadline()
-	payload := binary.BigEndian.AppendUint64(nil, uint64(max(time.Until(until).Milliseconds(), 0)))
-	if err := writeFrame(d.conn, d.out, frameCall, append(payload, request...)); err != nil {
+	if err := writeFrame(d.conn, d.out, frameCall, appendCall(ctx, nil, request)); err != nil {
 		return nil, err
 	}
 	_, answer, err = newFrameReader(d.conn, d.in, framesOfAnswer).next()
@@ -129,7 +169,7 @@ func (d *dialled) exchange(ctx context.Context, request []byte) (answer []byte, 
 	return answer, err
 }
 
-// errNoAnswer is the answer of a host that answers no calls.
+// errNoAnswer is the answer of a host without Config.Answer.
 var errNoAnswer = errors.New("this host answers no calls")
 
 // serveCall answers the only call of a connection.
@@ -141,13 +181,18 @@ func (t *Transport) serveCall(conn net.Conn, g greeting) error {
 	if len(payload) < callHead {
 		return refuse(RefusedFrame, "%w: a call of %d bytes", errFrame, len(payload))
 	}
-	left := time.Duration(min(binary.BigEndian.Uint64(payload), uint64(maxCallTime.Milliseconds()))) * time.Millisecond
+	left := callTime(payload)
 	ctx, cancel := context.WithTimeout(t.ctx, left)
 	defer cancel()
 	if err := conn.SetWriteDeadline(time.Now().Add(left + writeTimeout)); err != nil {
 		return err
 	}
 	return writeFrame(conn, g.out, frameAnswer, t.answer(ctx, g.peer, payload[callHead:]))
+}
+
+// callTime returns how long the caller waits, by the head of a request.
+func callTime(payload []byte) time.Duration {
+	return time.Duration(min(binary.BigEndian.Uint64(payload), uint64(maxCallTime.Milliseconds()))) * time.Millisecond
 }
 
 // answer returns the payload of the answer to a request.

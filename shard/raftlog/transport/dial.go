@@ -10,17 +10,17 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// ErrUnknownHost is returned for a host that is not in the address book, or is there with another incarnation.
+// ErrUnknownHost is returned for a host that is not in the address book, or has another incarnation there.
 var ErrUnknownHost = errors.New("transport: the host is not in the address book")
 
-// dialled is this host's end of a connection that it opened.
+// dialled is this host's end of a connection that the host opened.
 type dialled struct {
 	conn net.Conn
 	greeting
 	close func()
 }
 
-// resolve returns where a target is.
+// resolve returns the entry of a target.
 func (t *Transport) resolve(target Target) (Host, error) {
 	h, known := t.lookUp(target.Host)
 	if !known || h.Incarnation != target.Incarnation {
@@ -38,8 +38,7 @@ func (t *Transport) dial(ctx context.Context, to Host, purpose purpose) (*dialle
 	return d, nil
 }
 
-// dialAddress opens a connection to an address. Where the entry has no id, any host that answers is the one that was
-// meant.
+// dialAddress opens a connection to an address. For an entry without an id, any host may answer.
 func (t *Transport) dialAddress(ctx context.Context, to Host, purpose purpose) (*dialled, error) {
 	raw, err := t.config.Dial(ctx, to.Address)
 	if err != nil {
@@ -72,7 +71,7 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// noteDialled makes a change of the address book end the connection. It returns an error where one has come already.
+// noteDialled lets a change of the address book end the connection, and returns an error after such a change.
 func (t *Transport) noteDialled(conn net.Conn, to Host) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,5 +102,5 @@ func secure(ctx context.Context, conn *tls.Conn) error {
 	return nil
 }
 
-// isSelf reports whether a host is this one.
+// isSelf reports whether an id is this host's.
 func (t *Transport) isSelf(id shard.HostID) bool { return id == t.Identity().Host }

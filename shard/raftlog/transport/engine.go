@@ -13,38 +13,38 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Route is what the transport goes by when messages of a shard arrive. It is replaced, never written to.
+// Route decides about the messages of a shard that arrive. A route is replaced, never written to.
 type Route struct {
 	// Replica is this host's.
 	Replica uint64
-	// Members are the targets of the replicas that the membership has, as far as it is known here. Those that were
-	// removed have the zero target.
+	// Members are the targets of the replicas of the membership, as far as this host knows. A removed replica has the
+	// zero target.
 	Members map[uint64]Target
 }
 
-// Replicas is what the transport asks of the owner of an engine. The methods must not block.
+// Replicas is the owner of an engine, as the transport needs it. The methods must not block.
 type Replicas interface {
-	// Route returns that of a shard, nil where the shard does not run here.
+	// Route returns the route of a shard, nil if the shard does not run here.
 	Route(shardID uint64) *Route
-	// Takes reports whether this host takes the next part of a shard's log, or of a snapshot, whose whole size it gets
-	// where this is the beginning of one. What it does not take is dropped.
+	// Takes reports whether this host accepts the next part of a shard's log, or of a snapshot. At the beginning of a
+	// snapshot the second argument is the size of the whole. A part that is not accepted is dropped.
 	Takes(shardID, snapshot uint64) bool
-	// Positions are how far this host's newest replica of each shard is; one that it has discarded is the furthest.
+	// Positions returns the position of this host's newest replica of each shard; a discarded replica is the furthest.
 	Positions() []Position
-	// Behind returns what says in what the positions of a host are behind what it has confirmed to this one by the time
-	// of the call, nil for nothing.
+	// Behind returns a function that compares positions of a host with the positions that the host has confirmed to
+	// this host by the time of the call, and returns nil if none is behind.
 	Behind(host shard.HostID) func([]Position) error
-	// Received is called with the messages of a peer before the engine gets them, and Sending with those for a peer
-	// before they are sent. Both may change them.
+	// Received is called with the messages of a peer before the engine's handler, and Sending with messages for a peer
+	// before the write. Both may change the messages.
 	Received(from shard.HostID, messages []raftpb.Message)
 	Sending(messages []raftpb.Message)
-	// Sent is called with each chunk of a snapshot that was sent to a peer.
+	// Sent is called with every chunk of a snapshot after the peer has handled the chunk.
 	Sent(to shard.HostID, chunk *raftpb.Chunk)
-	// Died is called when the process of a peer has ended, and returns what is to be done about that, in order.
+	// Died is called when the process of a peer has ended, and returns the elections to stand in, in order.
 	Died(host shard.HostID) []Stand
 }
 
-// Factory makes the engine's end of a transport when the engine asks for it. It implements config.TransportFactory.
+// Factory makes the engine's end of a transport for the engine. Factory implements config.TransportFactory.
 type Factory struct {
 	Transport *Transport
 	Replicas  Replicas
@@ -59,13 +59,13 @@ func (f *Factory) Create(_ config.NodeHostConfig, messages raftio.MessageHandler
 	}
 }
 
-// Validate is called by the engine for every target that it is given, and for that of every message.
+// Validate is called by the engine for every target of a membership, and for the target of every message.
 func (*Factory) Validate(target string) bool {
 	_, _, ok := cutTarget(target)
 	return ok
 }
 
-// engineEnd is where the engine's frames come from and go to. The engine calls Start and Close once each, and dials
+// engineEnd is the source and the sink of the engine's frames. The engine calls Start and Close once each, and dials
 // from goroutines of its own.
 type engineEnd struct {
 	*Transport
@@ -91,8 +91,8 @@ func (e *engineEnd) Start() error {
 	return nil
 }
 
-// Close ends the connections that feed the engine; no handler is called after it. The engine closes those that it
-// dialled. It returns no error, because the engine would stop the process for one.
+// Close ends the connections that feed the engine; no handler is called afterwards. The engine itself closes the
+// connections for sending. Close returns no error, because the engine would stop the process after an error.
 func (e *engineEnd) Close() error {
 	e.mu.Lock()
 	e.engine = nil
@@ -104,14 +104,14 @@ func (e *engineEnd) Close() error {
 	return nil
 }
 
-// engineEnd returns that of the engine, nil where there is none.
+// engineEnd returns the engine's end, nil without an engine.
 func (t *Transport) engineEnd() *engineEnd {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.engine
 }
 
-// enter lets a connection feed the engine, unless that is closed.
+// enter lets a connection feed the engine, unless the engine is closed.
 func (e *engineEnd) enter(conn net.Conn) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -130,7 +130,7 @@ func (e *engineEnd) leave(conn net.Conn) {
 	e.running.Done()
 }
 
-// serve passes the frames of a connection to the engine until the connection ends, and returns why it ended.
+// serve passes the frames of a connection to the engine, and returns why the connection ended.
 func (e *engineEnd) serve(conn net.Conn, g greeting) error {
 	frames, from := newFrameReader(conn, g.in, framesOfEngine), newOrigin(&g.peer)
 	dropping := false
@@ -148,7 +148,7 @@ func (e *engineEnd) serve(conn net.Conn, g greeting) error {
 	}
 }
 
-// handle passes a frame to the engine. Once a chunk of a snapshot was not taken, the rest that comes over the same
+// handle passes a frame to the engine. After a chunk that was not accepted, the rest of the snapshot on the same
 // connection is dropped too.
 func (e *engineEnd) handle(from *origin, kind byte, payload []byte, dropping *bool) error {
 	switch kind {
@@ -183,8 +183,8 @@ func (e *engineEnd) handle(from *origin, kind byte, payload []byte, dropping *bo
 	return nil
 }
 
-// GetConnection dials another host, and repeats that for a while where it does not answer. What waits to be sent
-// meanwhile is sent then. A host that does not answer for longer is searched for.
+// GetConnection dials another host, again and again for redialFor if the host does not answer. Messages that wait
+// meanwhile are sent afterwards. A host that does not answer for longer is searched for.
 func (e *engineEnd) GetConnection(ctx context.Context, target string) (raftio.IConnection, error) {
 	to, err := ParseTarget(target)
 	if err != nil {
@@ -214,7 +214,7 @@ func (e *engineEnd) dialTarget(ctx context.Context, target Target) (*dialled, er
 	return e.dial(ctx, to, purposeFrames)
 }
 
-// isLasting reports whether to dial again would fail in the same way.
+// isLasting reports whether a further dial would fail in the same way.
 func isLasting(err error) bool {
 	r, ok := errors.AsType[*Refused](err)
 	return ok && r.Code.Lasting() || errors.Is(err, errHandshake)

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// frameHeaderSize is the size of the header of a frame between hosts, which comes before the payload:
+// frameHeaderSize is the size of the header of a frame between hosts, before the payload:
 //
 //	bytes 0..2   "SBX"
 //	byte  3      kind
 //	bytes 4..7   length of the payload, big endian
 //	bytes 8..11  CRC-32C of bytes 0..7 and the payload, big endian
 //
-// Where the hosts have a secret, the 16 bytes after the payload are its MAC.
+// If the hosts have a secret, the 16 bytes after the payload are the MAC.
 const frameHeaderSize = 12
 
 // Kinds of frames.
@@ -26,10 +26,13 @@ const (
 	frameChunk    = 2 // a raftpb.Chunk
 	frameCall     = 4 // a request; helloKind is between them
 	frameAnswer   = 5 // an answer
-	frameTaken    = 6 // nothing: the answer to a chunk, when it has been handled
+	frameTaken    = 6 // nothing: the answer to a chunk after its handling
+	// The same as frameCall and frameAnswer on a kept connection, behind the number of the call.
+	frameKeptCall   = 7
+	frameKeptAnswer = 8
 )
 
-// frameRules are what may come over a connection.
+// frameRules bound the frames of a connection.
 type frameRules struct {
 	kinds    []byte
 	maxBytes uint32
@@ -40,16 +43,18 @@ var (
 	framesOfCall   = frameRules{[]byte{frameCall}, callHead + MaxCallBytes}
 	framesOfAnswer = frameRules{[]byte{frameAnswer}, answerHead + MaxCallBytes}
 	framesOfTaken  = frameRules{[]byte{frameTaken}, 0}
+
+	framesOfKeptCalls   = frameRules{[]byte{frameKeptCall}, keptHead + callHead + maxKeptBytes}
+	framesOfKeptAnswers = frameRules{[]byte{frameKeptAnswer}, keptHead + answerHead + MaxCallBytes}
 )
 
 const (
 	// maxFrameBytes is more than the engine sends at once: 64 MiB, and one message of the same size.
 	maxFrameBytes = 160 << 20
-	// frameReadStep bounds what is allocated for a payload of which nothing has arrived yet.
+	// frameReadStep bounds the memory for a payload before its bytes arrive.
 	frameReadStep   = 1 << 20
 	readBufferBytes = 64 << 10
-	// silence is after how long without a frame a connection ends. The engine ends those that it dialled after a
-	// minute.
+	// silence is after how long without a frame a connection ends. The engine ends its own connections after a minute.
 	silence = 2 * time.Minute
 )
 
@@ -59,7 +64,7 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// sealFrame fills in the header of a frame whose payload is there.
+// sealFrame fills in the header of a frame with a payload.
 func sealFrame(frame []byte, kind byte) {
 	copy(frame, frameMagic[:])
 	frame[3] = kind
@@ -73,16 +78,21 @@ func frameSum(head, payload []byte) uint32 {
 
 // writeFrame writes a small frame.
 func writeFrame(conn io.Writer, mac *frameMAC, kind byte, payload []byte) error {
+	_, err := conn.Write(newFrame(mac, kind, payload))
+	return err
+}
+
+// newFrame returns the next frame of a connection.
+func newFrame(mac *frameMAC, kind byte, payload []byte) []byte {
 	frame := append(make([]byte, frameHeaderSize, frameHeaderSize+len(payload)+macSize), payload...)
 	sealFrame(frame, kind)
 	if mac != nil {
 		frame = mac.seal(frame, kind)
 	}
-	_, err := conn.Write(frame)
-	return err
+	return frame
 }
 
-// frameSource is what a frameReader needs of a net.Conn.
+// frameSource has the methods of net.Conn for a frameReader.
 type frameSource interface {
 	io.Reader
 	SetReadDeadline(time.Time) error
@@ -95,7 +105,7 @@ type frameReader struct {
 	rules  frameRules
 	r      *bufio.Reader
 	buffer []byte
-	until  time.Time // the read deadline that is set
+	until  time.Time // the current read deadline
 	// silence is after how long without a frame reading ends.
 	silence time.Duration
 }
@@ -143,7 +153,7 @@ func (f *frameReader) next() (kind byte, payload []byte, err error) {
 	return kind, payload, nil
 }
 
-// read reads a payload. It allocates by what has arrived, not by the announced size.
+// read reads a payload, and allocates as bytes arrive, not by the announced size.
 func (f *frameReader) read(size int) ([]byte, error) {
 	if cap(f.buffer) > keepBufferBytes {
 		f.buffer = nil

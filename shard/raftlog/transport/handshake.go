@@ -29,7 +29,8 @@ import (
 //	byte  4        handshakeVersion
 //	byte  5        1 where a secret is set, else 0
 //	byte  6        the purpose
-//	byte  7        1 where the host exchanges positions, else 0
+//	byte  7        of the engine's frames: 1 where the host exchanges positions; of calls: 2 where the host keeps the
+//	               connection for further calls; else 0
 //	bytes 8..15    deployment, big endian
 //	bytes 16..31   generation
 //	bytes 32..39   id of the host, big endian
@@ -38,27 +39,29 @@ import (
 //	bytes 64..71   draw of the start, big endian
 //	bytes 72..103  random
 //
-// Where both hellos say so, the proof of the dialer, and the verdict of an acceptor that takes it, are followed by how
-// far their replicas are (position.go): each side has that before it judges.
+// If both hellos say so, the positions of replicas (position.go) follow the proof of the dialer and the good verdict of
+// an acceptor: each side has the positions before its verdict.
 //
 // A verdict is a code (1 byte), the length of a text (2 bytes), the text, and the MAC of these (32 bytes). The proof,
 // and the keys of verdicts and frames, are drawn from the secret with HKDF-SHA256, salted with both hellos. Without a
 // secret the same is done with an empty one, which proves nothing, and frames have no MAC.
 //
-// An unnamed host says nothing of itself in its hello, and is treated as if the cluster had no secret. It can make one
-// call, whose request has to prove what it claims: Peer.Transcript binds a proof to the connection.
+// An unnamed host sends a hello without an identity, and is treated as if the cluster had no secret. An unnamed host
+// can make one call, whose request has to prove its claims: Peer.Transcript binds a proof to the connection.
 const (
-	// handshakeVersion grows when hosts of the version before must not connect to those of this one. Version 1 had no
-	// handshake: a connection began with a frame. Version 2 knew hosts by their ids.
+	// handshakeVersion grows when hosts of the version before must not connect to hosts of this version. Version 1 had
+	// no handshake: a connection began with a frame. Version 2 had hosts with ids and without incarnations.
 	handshakeVersion = 3
 
 	helloKind  = 3
 	helloHead  = 8 // is checked before the rest is read
 	helloSize  = 104
 	helloNonce = 72
-	// helloPositions is the byte that says whether the host exchanges positions.
-	helloPositions = 7
-	proofSize      = sha256.Size
+	// helloOffer is the byte that says what else the host can do on a connection for that purpose.
+	helloOffer      = 7
+	offersPositions = 1
+	offersKept      = 2
+	proofSize       = sha256.Size
 
 	// helloSize2 is the size of a hello of version 2.
 	helloSize2 = 56
@@ -67,13 +70,16 @@ const (
 // ErrClients: at the address clients connect, not hosts.
 var ErrClients = errors.New("clients connect there, and hosts at another port")
 
-// purpose is what a connection is for.
-type purpose byte
+// purpose is the use of a connection: byte 6 of a hello, and above that byte 7 where this makes another use of it.
+type purpose uint16
 
 const (
 	purposeFrames  purpose = 1 // the engine's frames, from the dialer to the acceptor
-	purposeCall    purpose = 2 // a request, and the answer to it
-	purposeUnnamed purpose = 3 // the same, of a host that does not say which one it is
+	purposeCall    purpose = 2 // a request and its answer
+	purposeUnnamed purpose = 3 // a request and its answer, of a host that does not name itself
+	// purposeCalls is a connection for many calls. A host of a build that keeps no connections reads purposeCall, and
+	// answers a hello with that purpose; both hosts then treat the connection as one for a single call.
+	purposeCalls = offersKept<<8 | purposeCall
 )
 
 // errHandshake is the error of a handshake that would fail again.
@@ -85,7 +91,7 @@ type hello [helloSize]byte
 func newHello(self *Identity, secret []byte, purpose purpose) *hello {
 	var h hello
 	copy(h[:], frameMagic[:])
-	h[3], h[4], h[6] = helloKind, handshakeVersion, byte(purpose)
+	h[3], h[4], h[6], h[helloOffer] = helloKind, handshakeVersion, byte(purpose), byte(purpose>>8)
 	if len(secret) > 0 {
 		h[5] = 1
 	}
@@ -99,7 +105,12 @@ func newHello(self *Identity, secret []byte, purpose purpose) *hello {
 	return &h
 }
 
-func (h *hello) purpose() purpose { return purpose(h[6]) }
+func (h *hello) purpose() purpose {
+	if purpose(h[6]) == purposeCall && h[helloOffer] == offersKept {
+		return purposeCalls
+	}
+	return purpose(h[6])
+}
 
 // identity is who the sender of the hello says that it is.
 func (h *hello) identity() (i Identity) {
@@ -111,15 +122,15 @@ func (h *hello) identity() (i Identity) {
 	return i
 }
 
-// isHello reports whether these are the first bytes of a hello. It is checked before anything is answered.
+// isHello reports whether the first bytes are a hello's. The check comes before any answer.
 func (h *hello) isHello() bool { return [3]byte(h[:3]) == frameMagic && h[3] == helloKind }
 
-// isFrameOfClients reports whether these are the first bytes of what a host answers at the port of its clients: a frame
-// of the client protocol begins with its length, which is far below 65536 in such an answer.
+// isFrameOfClients reports whether the first bytes are an answer from the port of clients: a frame of the client
+// protocol begins with a length, far below 65536 in an answer.
 func (h *hello) isFrameOfClients() bool { return h[0] == 0 && h[1] == 0 && (h[2] != 0 || h[3] != 0) }
 
-// read reads the hello of the other side. Of another version than this one it reads the head, or all where it knows
-// how long it is: what is left unread could keep the answer from being read.
+// read reads the hello of the other side. Of a hello of another version read reads the head, or all of a known size:
+// unread bytes could keep the peer from reading the answer.
 func (h *hello) read(conn io.Reader) error {
 	if _, err := io.ReadFull(conn, h[:helloHead]); err != nil {
 		return err
@@ -136,7 +147,7 @@ func (h *hello) read(conn io.Reader) error {
 var ErrOneSecret = errors.New("one of the two hosts has a secret of the cluster and the other has none: give all " +
 	"hosts the same")
 
-// compare returns an error where a host that sent theirs speaks otherwise than the one that sends h.
+// compare returns an error if the hosts of the two hellos do not understand each other.
 func (h *hello) compare(theirs *hello) error {
 	switch {
 	case !theirs.isHello() && [3]byte(theirs[:3]) == frameMagic:
@@ -157,7 +168,7 @@ func otherVersion(version byte) error {
 		handshakeVersion)
 }
 
-// handshakeKeys are what both sides draw from the secret and the hellos.
+// handshakeKeys are drawn from the secret and the hellos, at both sides.
 type handshakeKeys struct {
 	proof            []byte // that of the dialer
 	dialer, acceptor []byte // keys of their verdicts
@@ -180,7 +191,7 @@ func drawKeys(secret []byte, dialer, acceptor *hello) (keys handshakeKeys, err e
 	return keys, nil
 }
 
-// greeting is what a handshake has come to.
+// greeting is the result of a handshake.
 type greeting struct {
 	peer    Peer
 	purpose purpose
@@ -190,6 +201,9 @@ type greeting struct {
 // newGreeting is the greeting of a handshake in which both sides have sent a hello.
 func newGreeting(conn net.Conn, dialer, acceptor, theirs *hello) greeting {
 	g := greeting{purpose: dialer.purpose(), peer: Peer{Address: conn.RemoteAddr().String()}}
+	if g.purpose == purposeCalls && acceptor.purpose() != purposeCalls {
+		g.purpose = purposeCall
+	}
 	if secured, ok := conn.(*tls.Conn); ok {
 		g.peer.Certificate = secured.ConnectionState().PeerCertificates[0]
 	}
@@ -251,8 +265,7 @@ func (t *Transport) greetAsDialer(ctx context.Context, conn net.Conn, to Host, p
 	return g, g.setMACs(secret, keys.frames, keys.answers)
 }
 
-// greetAsAcceptor runs the handshake of the side that accepted. It enrolls the peer before that hears that it is
-// accepted.
+// greetAsAcceptor runs the handshake of the side that accepted, and enrolls the peer before a good verdict.
 func (t *Transport) greetAsAcceptor(ctx context.Context, conn net.Conn,
 	enroll func(Peer, purpose) *Refused) (g greeting, err error) {
 	defer boundHandshake(ctx, conn)()

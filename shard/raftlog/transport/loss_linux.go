@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundLoss ends a connection whose other end has acknowledged nothing of what was sent for lossTimeout. Where packets
-// are lost, TCP sends again after pauses that double, so that a connection which outlived a cut of ten seconds would
-// stay silent for ten more once the hosts reach each other again. A new connection is there at once.
+// boundLoss ends a connection after lossTimeout without an acknowledgement of sent bytes. After a loss of packets TCP
+// sends again after pauses that double, so a connection that outlived a cut of ten seconds would stay silent for ten
+// more seconds after the heal. A new connection is there at once.
 func boundLoss(conn net.Conn) {
 	socket, ok := conn.(syscall.Conn)
 	if !ok {

@@ -4,5 +4,5 @@ package transport
 
 import "net"
 
-// boundLoss does nothing: this operating system has no such bound for one connection.
+// boundLoss does nothing: this operating system has no bound for a single connection.
 func boundLoss(net.Conn) {}

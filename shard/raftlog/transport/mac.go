@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 )
 
-// setMACs makes what authenticates frames, where there is a secret.
+// setMACs makes the MACs of frames, if there is a secret.
 func (g *greeting) setMACs(secret, out, in []byte) (err error) {
 	if len(secret) == 0 {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Identity is who a host is to others.
+// Identity names a host to the rest of the cluster.
 type Identity struct {
-	// Host is zero for a host that has no id yet. It can call others and answer calls, and nothing else.
+	// Host is zero for a host without an id. Such a host can call and answer calls, and nothing else.
 	Host        shard.HostID
 	Incarnation hosts.Incarnation
 	Start       hosts.Start
@@ -20,18 +20,17 @@ type Identity struct {
 	Generation  Generation
 }
 
-// Target returns what the engine has for the host.
+// Target returns the engine's name of the host.
 func (i *Identity) Target() Target { return Target{Host: i.Host, Incarnation: i.Incarnation} }
 
-// Generation is another one where a cluster is made of what another one left: its number, with the highest byte first,
-// in the first four bytes, and then random ones. It is all zero before the first time. Hosts of two generations refuse
-// each
-// other.
+// Generation changes when a cluster is made anew from a backup or from survivors. The first four bytes are a number,
+// with the highest byte first, the rest is random. All bytes are zero before the first change. Hosts of two generations
+// refuse connections between them.
 type Generation [16]byte
 
 func (g Generation) number() uint32 { return binary.BigEndian.Uint32(g[:]) }
 
-// String shows the number, and the random bytes where there are any.
+// String shows the number, and the random bytes of a generation above the first.
 func (g Generation) String() string {
 	if g == (Generation{}) {
 		return "0"
@@ -42,19 +41,19 @@ func (g Generation) String() string {
 // Peer is the host at the other end of a connection.
 type Peer struct {
 	Identity
-	// Address is from where it came, or where it was dialled.
+	// Address is the remote address of the connection.
 	Address string
-	// Transcript is a digest of what both sides have drawn at random for this connection: a proof that names it is
-	// worth nothing on another one.
+	// Transcript is a digest of both hellos, with the random bytes of this connection: a proof that names the
+	// transcript is worth nothing on a second connection.
 	Transcript [32]byte
-	// Behind says in what the positions of the peer are behind what it has confirmed to this host. It is nil where they
-	// are not, and where no positions were exchanged.
+	// Behind names the positions of the peer below the confirmed ones. Behind is nil if there are none, and if no
+	// positions were exchanged.
 	Behind error
-	// Certificate is the one that the peer has shown, which an authority of the hosts has signed; nil without TLS.
+	// Certificate is the certificate of the peer, which an authority of the hosts has signed; nil without TLS.
 	Certificate *x509.Certificate
 }
 
-// Named reports whether the peer has said, and proved as far as the cluster has a secret, which host it is.
+// Named reports whether the peer has named a host, with a proof if the cluster has a secret.
 func (p *Peer) Named() bool { return p.Host != 0 }
 
 // CertifiedAs reports whether the peer's certificate has a name, as an alternative name or as the common one.
@@ -79,5 +78,5 @@ type Host struct {
 	Address string
 }
 
-// Target returns what the engine has for the host.
+// Target returns the engine's name of the host.
 func (h *Host) Target() Target { return Target{Host: h.ID, Incarnation: h.Incarnation} }

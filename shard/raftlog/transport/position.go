@@ -17,39 +17,39 @@ type Position = hosts.Position
 
 const (
 	positionBytes = 32
-	// maxPositions bounds what a host says, and what is allocated for it.
+	// maxPositions bounds the positions of a host, and the memory for them.
 	maxPositions  = 1 << 15
 	positionsHead = 4
 )
 
-// exchange is the part of a handshake in which two hosts whose engines run say how far their replicas are. A host that
-// knows that the other one has confirmed more does not let it in. Hosts that do not know of it leave byte 7 of their
-// hello 0. A nil exchange does nothing.
+// exchange is the part of a handshake in which two hosts with running engines send the positions of their replicas. A
+// host refuses a peer that has confirmed more than the peer's positions. A build without this part has 0 in byte 7 of
+// the hello. A nil exchange does nothing.
 type exchange struct {
 	replicas Replicas
 	behind   func([]Position) error
 }
 
-// offer has a hello say that this host exchanges positions, where it does. What the peer has confirmed until now
-// counts: it says its positions later, so they are not behind what it confirms meanwhile.
+// offer marks a hello if this host exchanges positions. Confirmations of the peer until this moment count: the peer
+// sends positions later, so the positions include later confirmations.
 func (t *Transport) offer(h *hello, peer shard.HostID) *exchange {
 	end := t.engineEnd()
 	if end == nil || h.purpose() != purposeFrames {
 		return nil
 	}
-	h[helloPositions] = 1
+	h[helloOffer] = offersPositions
 	return &exchange{replicas: end.replicas, behind: end.replicas.Behind(peer)}
 }
 
-// with is the exchange with a host that has sent that hello.
+// with returns the exchange with the sender of a hello.
 func (e *exchange) with(theirs *hello) *exchange {
-	if theirs[helloPositions] != 1 {
+	if theirs[helloOffer] != offersPositions {
 		return nil
 	}
 	return e
 }
 
-// say sends the positions of this host: their number, the positions, and the MAC of both.
+// say sends the positions of this host: a count, the positions, and the MAC of both.
 func (e *exchange) say(conn io.Writer, key []byte) error {
 	if e == nil {
 		return nil
@@ -65,7 +65,7 @@ func (e *exchange) say(conn io.Writer, key []byte) error {
 	return err
 }
 
-// hear reads the positions of the peer, and notes whether they are behind what it has confirmed.
+// hear reads the positions of the peer, and notes whether a confirmed position is ahead.
 func (e *exchange) hear(conn io.Reader, key []byte, peer *Peer) error {
 	if e == nil {
 		return nil

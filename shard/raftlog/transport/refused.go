@@ -8,7 +8,7 @@ import (
 	"github.com/signalbox/signalbox/shard"
 )
 
-// Code is why a host does not take another one for a peer.
+// Code is why a host refuses a peer.
 type Code byte
 
 // The codes. Those from CodeUnknownHost to CodeOtherCertificate stay true until an operator changes something.
@@ -18,18 +18,18 @@ const (
 	CodeUnknownHost
 	// CodeOtherIncarnation: the host of that id has another directory.
 	CodeOtherIncarnation
-	// CodeOlderCopy: a later start of the same directory was seen, or another one of the same number; it lacks what it
-	// has confirmed; or the host runs elsewhere.
+	// CodeOlderCopy: a later start of the same directory was seen, or a second start of the same number; or the
+	// directory lacks confirmed entries; or the host runs elsewhere.
 	CodeOlderCopy
 	// CodeExpelled: the host was expelled.
 	CodeExpelled
 	// CodeOtherGeneration: the cluster was made anew since.
 	CodeOtherGeneration
-	// CodeOtherDeployment: it is of another cluster.
+	// CodeOtherDeployment: the host is of another cluster.
 	CodeOtherDeployment
-	// CodeOtherCertificate: its certificate does not have its name.
+	// CodeOtherCertificate: the certificate of the host does not have the host's name.
 	CodeOtherCertificate
-	// CodeNotNow: later it may be otherwise. The host is not ready yet, is busy, or is not the one that was meant.
+	// CodeNotNow: a later try may succeed. The host is not ready yet, is busy, or is not the host at that address.
 	CodeNotNow
 	codes
 )
@@ -43,20 +43,20 @@ func (c Code) String() string {
 		"other deployment", "other certificate", "not now"}[c]
 }
 
-// Lasting reports whether it is of no use to try again before an operator changes something.
+// Lasting reports whether every try fails until an operator changes something.
 func (c Code) Lasting() bool { return c >= CodeUnknownHost && c <= CodeOtherCertificate }
 
-// maxRefusalText bounds what a host says to one that it refuses.
+// maxRefusalText bounds the text of a refusal.
 const maxRefusalText = 1 << 10
 
-// Refused is the error of a connection that one of its ends has refused. Admit returns it to choose the code.
+// Refused is the error of a connection after a refusal by either end. Admit returns a *Refused to choose the code.
 type Refused struct {
 	Code Code
-	// Text says what is wrong and what to do, to those who look after the host that is refused.
+	// Text says what is wrong and what to do, to the operators of the refused host.
 	Text string
-	// By is the host that refused this one, zero where this one refused another.
+	// By is the host that refused this host, zero if this host refused the peer.
 	By shard.HostID
-	// early: the host has begun to start, and will take the other one for a peer in a moment.
+	// early: the host has begun to start, and will accept the peer in a moment.
 	early bool
 }
 
@@ -75,7 +75,7 @@ func refusef(code Code, format string, args ...any) *Refused {
 	return &Refused{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// asRefused returns the refusal that an error of Admit stands for, nil for no error.
+// asRefused returns an error of Admit as a refusal, nil for no error.
 func asRefused(err error) *Refused {
 	if err == nil {
 		return nil

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// search looks for a host that has not answered for redialFor, until that answers. Meanwhile the engine has a sender
-// without a connection, and what it sends is dropped: Raft repeats all of it. After an error the engine would not dial
-// for up to a second and a half, and a host that was cut off would be ready so much later.
+// search dials a host that has not answered for redialFor, until the host answers. Meanwhile the engine has a sender
+// without a connection, and messages for the host are dropped: Raft repeats them. After an error the engine would not
+// dial for up to a second and a half, and a host that was cut off would be ready so much later.
 type search struct {
 	end   context.CancelFunc
-	found chan finding // has one once the search is over
+	found chan finding // has an element once the search is over
 }
 
-// finding is what a search ends with: a connection, or an error that another try would not mend.
+// finding is the end of a search: a connection, or an error that a further try would not mend.
 type finding struct {
 	*dialled
 	err error
@@ -31,8 +31,8 @@ func (e *engineEnd) searchFor(ctx context.Context, to Target) *search {
 	return s
 }
 
-// redial dials a host until it answers. It gives up where another try would fail in the same way, where enough says so,
-// and when the context ends.
+// redial dials a host until the host answers. The function gives up after an error that would come again, when enough
+// returns true, and when the context ends.
 func (e *engineEnd) redial(ctx context.Context, to Target, every time.Duration, enough func() bool) (*dialled, error) {
 	for {
 		d, err := e.dialTarget(ctx, to)
@@ -47,7 +47,7 @@ func (e *engineEnd) redial(ctx context.Context, to Target, every time.Duration, 
 	}
 }
 
-// close ends the search, and the connection that it may have found.
+// close ends the search, and a connection that was found.
 func (s *search) close() {
 	s.end()
 	if f := <-s.found; f.dialled != nil {

@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// writeTimeout is after how long a connection ends whose other end reads nothing.
+	// writeTimeout is after how long a connection ends if the peer reads nothing.
 	writeTimeout = 10 * time.Second
-	// pieceBytes is how much of a frame it must read within that time: a frame may take longer on a slow line.
+	// pieceBytes is how much of a frame the peer must read within writeTimeout: a frame may take longer on a slow line.
 	pieceBytes = 256 << 10
 	// keepBufferBytes is the largest buffer that a connection keeps for the next frame.
 	keepBufferBytes = 1 << 20
 )
 
-// sender is this host's end of a connection that it dialled. It ends with its context at the latest: the engine waits
-// for what is being sent when it closes. The engine uses it from one goroutine.
+// sender is this host's end of a connection that the host dialled. The connection ends with ctx at the latest, because
+// the engine's close waits for frames that are being sent. The engine uses a sender from one goroutine.
 type sender struct {
 	*dialled         // nil while the host is searched for
-	search   *search // nil unless it is
+	search   *search // nil except during the search
 	ctx      context.Context
 	unwatch  func() bool // ends the watch of ctx
 	buffer   []byte
 	// sending is called with messages before they are sent.
 	sending func([]raftpb.Message)
-	// redial, where set, makes the connection anew, once for each frame that could not be written: the other host may
-	// have started again since the last one. Messages of Raft may be lost and may come twice, so a frame that may be
-	// half sent is sent once more.
+	// redial, if set, makes the connection anew, once for each frame that could not be written: the other host may have
+	// started again since the last frame. Messages of Raft may be lost and may come twice, so a frame that may be half
+	// sent is sent once more.
 	redial func() (*dialled, error)
 }
 
@@ -41,7 +41,7 @@ func newSender(ctx context.Context, d *dialled) *sender {
 	return s
 }
 
-// use has it send over a connection.
+// use makes a connection the sender's.
 func (s *sender) use(d *dialled) {
 	s.dialled, s.unwatch = d, context.AfterFunc(s.ctx, d.close)
 	if s.redial != nil {
@@ -49,15 +49,15 @@ func (s *sender) use(d *dialled) {
 	}
 }
 
-// closeWithPeer closes a connection over which the peer sends nothing, once the peer has closed it. The next frame is
-// then sent over a new connection. Otherwise the kernel would take the frame and lose it: the vote, say, of a host for
-// which a peer that has started again has not stood before.
+// closeWithPeer closes a connection over which the peer sends nothing, once the peer has closed its end. The next frame
+// is then sent over a new connection. Otherwise the kernel would accept the frame and lose it: the vote, say, for a
+// peer that has started again.
 func closeWithPeer(conn net.Conn, closed func()) {
 	_, _ = conn.Read(make([]byte, 1))
 	closed()
 }
 
-// Close ends the connection. What was sent is delivered nevertheless.
+// Close ends the connection. Frames that were sent are delivered nevertheless.
 func (s *sender) Close() {
 	if s.search != nil {
 		s.search.close()
@@ -82,7 +82,7 @@ func (s *sender) SendMessageBatch(batch raftpb.MessageBatch) error {
 	return s.send(frameMessages, batch.SizeUpperLimit(), batch.MarshalTo)
 }
 
-// isLost reports whether the host is still searched for. An error says that the search has failed for good.
+// isLost reports whether the host is still searched for. After an error the search has failed for good.
 func (s *sender) isLost() (bool, error) {
 	if s.search == nil {
 		return false, nil
@@ -102,8 +102,8 @@ func (s *sender) isLost() (bool, error) {
 }
 
 // isEngineForward reports whether an entry is a batch that this host proposed as the leader, and that the engine
-// forwards because another host leads by now. Forwarded, the batch could be applied after later ones of the same
-// proposer, so it is not sent; its outcome is unknown.
+// forwards because another host leads by now. A forwarded batch could be applied after later batches of the same
+// proposer, so the batch is not sent, and its outcome is unknown.
 func isEngineForward(e raftpb.Entry) bool {
 	return e.ClientID != ForwarderID
 }
@@ -112,7 +112,7 @@ func hasEngineForward(m raftpb.Message) bool {
 	return m.Type == raftpb.Propose && slices.ContainsFunc(m.Entries, isEngineForward)
 }
 
-// withoutEngineForwards returns the messages without such batches. It does not change the messages that it is given.
+// withoutEngineForwards returns the messages without such batches, and leaves the argument as it is.
 func withoutEngineForwards(messages []raftpb.Message) []raftpb.Message {
 	var kept []raftpb.Message
 	for _, m := range messages {
@@ -127,7 +127,7 @@ func withoutEngineForwards(messages []raftpb.Message) []raftpb.Message {
 	return kept
 }
 
-// send writes a frame, with one system call where it is short.
+// send writes a frame, with one system call for a short frame.
 func (s *sender) send(kind byte, sizeLimit int, marshalTo func([]byte) (int, error)) error {
 	s.buffer = slices.Grow(s.buffer[:0], frameHeaderSize+sizeLimit+macSize)
 	frame := s.buffer[:frameHeaderSize+sizeLimit]
@@ -158,11 +158,16 @@ func (s *sender) write(frame []byte, kind byte) error {
 	if s.out != nil {
 		frame = s.out.seal(frame, kind)
 	}
+	return writePieces(s.conn, frame)
+}
+
+// writePieces writes a frame, whose pieces the peer has to read in time.
+func writePieces(conn net.Conn, frame []byte) error {
 	for piece := range slices.Chunk(frame, pieceBytes) {
-		if err := s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 			return err
 		}
-		if _, err := s.conn.Write(piece); err != nil {
+		if _, err := conn.Write(piece); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,7 @@ import (
 	"github.com/lni/dragonboat/v4/raftpb"
 )
 
-// takeTimeout is how long the other host has for a chunk that was written, 2 MiB at most, some of which may still be
-// on its way.
+// takeTimeout is how long the other host has for a chunk of 2 MiB at most after the write, with bytes still on the way.
 const takeTimeout = 30 * time.Second
 
 // confirmChunk answers a chunk.
@@ -22,22 +21,22 @@ func confirmChunk(conn net.Conn, mac *frameMAC) error {
 	return writeFrame(conn, mac, frameTaken, nil)
 }
 
-// deliveries are those of snapshots from this host to replicas elsewhere.
+// deliveries has the deliveries of snapshots from this host to replicas elsewhere.
 type deliveries struct {
 	mu        sync.Mutex
 	ofReplica map[raftio.NodeInfo]*delivery // guarded by mu
 }
 
-// delivery is what is delivered to one replica: one snapshot at a time.
+// delivery has the snapshots for one replica: one snapshot at a time.
 type delivery struct {
-	turn  chan struct{} // full while one is on its way
-	users int           // guarded by deliveries.mu: those that wait for their turn, or have it
-	// delivered is the index of the last snapshot that arrived whole, while there are users. Who has the turn writes
-	// it.
+	turn  chan struct{} // full while a snapshot is on its way
+	users int           // guarded by deliveries.mu: senders that wait for the turn, or have the turn
+	// delivered is the index of the last snapshot that arrived whole, while there are users. The sender with the turn
+	// writes the field.
 	delivered uint64
 }
 
-// enter waits for the turn. Waited is false where it came at once.
+// enter waits for the turn. Waited is false if the turn came at once.
 func (d *deliveries) enter(ctx context.Context, to raftio.NodeInfo) (one *delivery, waited bool, err error) {
 	d.mu.Lock()
 	if d.ofReplica == nil {
@@ -77,26 +76,27 @@ func (d *deliveries) forget(to raftio.NodeInfo, one *delivery) {
 	}
 }
 
-// snapshotSender is this host's end of a connection that it dialled to send a snapshot. The engine uses it from one
-// goroutine.
+// snapshotSender is this host's end of a connection that the host dialled for a snapshot. The engine uses a sender from
+// one goroutine.
 //
-// The engine takes a snapshot for delivered when its last chunk is written, and where it is not there yet it sends it
-// again, on another connection, whose first chunk makes the receiver drop what it has of it. It may also send one twice
-// because it counts who has got the snapshot before. Each would then end the other, again and again. So a chunk is sent
-// when the one before it was handled by the other host, and a snapshot when no other one is on its way to that
-// replica. One that has arrived while it waited is not sent again.
+// The engine regards a snapshot as delivered after the write of the last chunk. If the snapshot has not arrived by
+// then, the engine sends the snapshot again on a second connection, whose first chunk makes the receiver drop the
+// chunks that have arrived. The engine may also send a snapshot twice because of its count of receivers. The two
+// deliveries would then end each other, again and again. So a chunk is sent after the other host has handled the chunk
+// before, and a snapshot after every earlier snapshot for the replica. A snapshot that has arrived meanwhile is not
+// sent again.
 type snapshotSender struct {
 	*sender
 	ctx      context.Context
 	end      *engineEnd
 	to       Target
 	taken    *frameReader
-	of       raftio.NodeInfo // the replica that it is for
+	of       raftio.NodeInfo // the receiving replica
 	delivery *delivery       // nil: none
-	arrived  bool            // what is to be sent has arrived already
+	arrived  bool            // the snapshot has arrived already
 }
 
-// GetSnapshotConnection dials another host to send it a snapshot.
+// GetSnapshotConnection dials another host for a snapshot.
 func (e *engineEnd) GetSnapshotConnection(ctx context.Context, target string) (raftio.ISnapshotConnection, error) {
 	to, err := ParseTarget(target)
 	if err != nil {
@@ -109,7 +109,7 @@ func (e *engineEnd) GetSnapshotConnection(ctx context.Context, target string) (r
 	return s, nil
 }
 
-// dial opens the connection, which ends with the engine's context.
+// dial opens the connection. The connection ends with the engine's context.
 func (s *snapshotSender) dial() error {
 	d, err := s.end.dialTarget(s.ctx, s.to)
 	if err != nil {
@@ -144,11 +144,11 @@ func (s *snapshotSender) begin(first *raftpb.Chunk) (err error) {
 	if s.arrived = s.delivery.delivered == first.Index; s.arrived {
 		return nil
 	}
-	s.sender.Close() // the other host may have given it up meanwhile
+	s.sender.Close() // the other host may have closed the connection meanwhile
 	return s.dial()
 }
 
-// SendChunk sends a chunk, and returns when the other host has handled it.
+// SendChunk sends a chunk, and returns after the other host has handled the chunk.
 func (s *snapshotSender) SendChunk(chunk raftpb.Chunk) error {
 	if s.delivery == nil {
 		if err := s.begin(&chunk); err != nil {

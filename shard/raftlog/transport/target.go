@@ -9,16 +9,16 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// Target is what the engine has instead of an address: a host, which is at whatever address the book has for it.
+// Target is the engine's name of a host, in the place of an address. The address book has the address of the host.
 type Target struct {
 	Host        shard.HostID
 	Incarnation hosts.Incarnation
 }
 
-// String returns the target as it stands in the log: h<id>.<32 hexadecimal digits>.
+// String returns the target in the form of the log: h<id>.<32 hexadecimal digits>.
 func (t Target) String() string { return fmt.Sprintf("h%d.%s", t.Host, t.Incarnation) }
 
-// ParseTarget reads what String returns, and accepts nothing else.
+// ParseTarget reads the form of String, and accepts nothing else.
 func ParseTarget(text string) (t Target, err error) {
 	id, incarnation, ok := cutTarget(text)
 	if !ok {

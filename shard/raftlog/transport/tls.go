@@ -9,18 +9,18 @@ import (
 	"github.com/signalbox/signalbox/internal/certfile"
 )
 
-// TLS names the files with which hosts authenticate each other: both ends of every connection show a certificate that
-// CAFile signed. The certificate must have the name of its host, as an alternative name or as the common one.
+// TLS names the files by which hosts authenticate each other: both ends of every connection show a certificate signed
+// by CAFile. The certificate must have the name of the host, as an alternative name or as the common name.
 type TLS struct {
 	CAFile   string
 	CertFile string
 	KeyFile  string
 }
 
-// Certificates are what both ends of connections between hosts use. They follow the files.
+// Certificates are for both ends of connections between hosts, and follow the files.
 type Certificates struct{ *certfile.Source }
 
-// ErrTLSFiles is returned by Load where a file is not named.
+// ErrTLSFiles is returned by Load if a file is not named.
 var ErrTLSFiles = errors.New("TLS needs all of CA file, certificate file and key file")
 
 // Load reads the files.
@@ -36,8 +36,8 @@ func (t *TLS) Load() (*Certificates, error) {
 	return &Certificates{source}, nil
 }
 
-// bothEnds is the configuration of either end. The name in the peer's certificate is compared in the handshake of
-// hosts, once it is known which host that is to be; here an authority must have signed it.
+// bothEnds is the configuration of either end. An authority must have signed the certificate of the peer. The handshake
+// of hosts compares the name in the certificate later, when the name of the host is known.
 func bothEnds(certificate tls.Certificate, authorities *x509.CertPool) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate},

@@ -15,62 +15,65 @@ import (
 
 // Limits of the connections between hosts.
 const (
-	// dialTimeout is short: the first packet of a connection that is lost is sent again after one second, and after
-	// pauses that double from then on.
+	// dialTimeout is short: a lost first packet of a connection is sent again after one second, and then after pauses
+	// that double.
 	dialTimeout      = time.Second
 	handshakeTimeout = 5 * time.Second
 	keepAlivePeriod  = 10 * time.Second
-	// lossTimeout is after how long a connection ends whose other end acknowledges nothing: longer than an election,
-	// within which a host that is not heard is replaced anyway.
+	// lossTimeout is after how long without acknowledgements a connection ends: longer than an election, which replaces
+	// a silent host anyway.
 	lossTimeout = time.Second
-	// redialEvery is how often a host that does not answer is dialled, and redialFor for how long what is to be sent
-	// waits for that.
+	// redialEvery is how often a host that does not answer is dialled, and redialFor for how long messages wait for an
+	// answer.
 	redialEvery = 50 * time.Millisecond
-	// searchEvery is how often it is dialled after that.
+	// searchEvery is how often the host is dialled afterwards.
 	searchEvery = 200 * time.Millisecond
 	redialFor   = 3 * time.Second
-	// acceptPause is how long accepting waits after an error, as when the process has no file descriptor left.
+	// acceptPause is how long accepting waits after an error, for instance without a free file descriptor.
 	acceptPause = 50 * time.Millisecond
 
-	// maxGreeting bounds the accepted connections that have not said who they are.
+	// maxGreeting bounds the accepted connections in a handshake.
 	maxGreeting = 64
-	// maxUnnamed bounds those of hosts without an id.
+	// maxUnnamed bounds the accepted connections of hosts without an id.
 	maxUnnamed = 16
-	// maxOfHost bounds those of one host: 64 snapshots at once is as many as the engine sends, and there is room for
-	// calls, and for what a restart leaves behind.
+	// maxOfHost bounds the accepted connections of one host: the engine sends up to 64 snapshots at once, and there is
+	// room for calls, and for leftovers of a restart.
 	maxOfHost = 96
 )
 
-// Config is what a transport needs of its host.
+// Config has the settings of a transport and the functions of its host.
 type Config struct {
 	Identity Identity
-	// Secret is shared by all hosts; frames have a MAC where it is set.
+	// Secret is shared by all hosts; frames have a MAC if there is a secret.
 	Secret []byte
-	// Hosts is the address book to begin with. SetHosts replaces it. Whether this host is in it does not matter.
+	// Hosts is the first address book, until SetHosts. This host may be in the book or not.
 	Hosts []Host
-	// Listener is where other hosts connect; nil: none can. The transport closes it.
+	// Listener accepts the connections of hosts, and is closed by the transport. With nil no host can connect.
 	Listener net.Listener
 	// Dial opens a connection to an address; nil: over TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	TLS  *Certificates // nil: plain TCP
-	// Admit, if set, returns why a named host is no peer of this one; a *Refused chooses the code that it is refused
-	// with. It is called in the handshake of each connection, at both ends, once the peer has proved that it has the
-	// secret, and may wait for the disk. Where it is nil, the hosts of the address book are peers.
+	// Admit, if set, returns why a named host is no peer of this host; a *Refused chooses the code of the refusal.
+	// Admit is called in the handshake of every connection, at both ends, after the peer has proved the secret, and may
+	// wait for the disk. With nil the hosts of the address book are peers.
 	Admit func(Peer) error
-	// Answer answers the calls of other hosts, also of unnamed ones. The context ends with the caller's. It is called
-	// by many goroutines at once. Where it is nil, calls are refused.
+	// Answer answers the calls of hosts, also of unnamed hosts, and is called by many goroutines at once. The context
+	// ends with the caller's deadline. With nil, calls are refused.
 	Answer func(ctx context.Context, peer Peer, request []byte) (answer []byte, err error)
-	// TurnedAway is called, if set, when another host that has proved who it is refuses this one. It must not block.
+	// TurnedAway is called, if set, after a refusal by a host that has proved the secret. The function must not block.
 	TurnedAway func(*Refused)
-	// OneSecret is called, if set, when this host has dialled another one and only one of the two has a secret. It must
-	// not block.
+	// OneSecret is called, if set, with a dialled host if only one of the two hosts has a secret. The function must not
+	// block.
 	OneSecret func(Host)
-	// Refused is called, if set, for everything that is kept from the engine. It must not block.
+	// Kept is called, if set, with a host to which this host keeps a new connection for calls. The function must not
+	// block.
+	Kept func(shard.HostID)
+	// Refused is called, if set, for everything that is kept from the engine. The function must not block.
 	Refused func(Refusal)
 	Logger  *slog.Logger
 }
 
-// Transport is this host's end of all connections between hosts. Its methods may be called from any goroutine.
+// Transport is this host's end of all connections between hosts. Any goroutine may call the methods.
 type Transport struct {
 	config   Config
 	refusals *refusals
@@ -80,16 +83,18 @@ type Transport struct {
 	running sync.WaitGroup // of the listener and of the accepted connections
 
 	mu       sync.Mutex
-	self     Identity               // guarded by mu, as are those below
+	self     Identity               // guarded by mu, as are the fields below
 	secret   []byte                 // replaced, never written to
+	changes  uint64                 // counts changes of self and secret
 	book     map[shard.HostID]Host  // replaced, never written to
-	accepted map[net.Conn]*accepted // those of other hosts
-	dialled  map[net.Conn]Host      // those to other hosts, with the entry that they were dialled by
-	engine   *engineEnd             // nil: none is there yet, or it is closed
+	accepted map[net.Conn]*accepted // connections from hosts
+	dialled  map[net.Conn]Host      // connections to hosts, with the entry of the book at the dial
+	kept     map[shard.HostID]*kept // kept connections for calls to hosts; nil: a call is making the connection
+	engine   *engineEnd             // nil before the engine's start and after the engine's close
 	closed   bool
 }
 
-// Open accepts connections from now on, and answers calls. The engine's frames pass once an engine has made its end
+// Open accepts connections from now on, and answers calls. The engine's frames pass after the engine has started
 // (Factory).
 func Open(c Config) *Transport {
 	if c.Logger == nil {
@@ -101,6 +106,7 @@ func Open(c Config) *Transport {
 	t := &Transport{
 		config: c, self: c.Identity, secret: c.Secret,
 		accepted: make(map[net.Conn]*accepted), dialled: make(map[net.Conn]Host),
+		kept: make(map[shard.HostID]*kept),
 	}
 	t.refusals = &refusals{config: &t.config}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
@@ -131,14 +137,14 @@ func (t *Transport) Close() error {
 	return err
 }
 
-// Identity returns who this host is to others.
+// Identity returns the identity of this host.
 func (t *Transport) Identity() Identity {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.self
 }
 
-// Identify gives a host without an id the one that it has got. It must be called before an engine is there.
+// Identify sets the identity of a host that has got an id. An engine must not be there yet.
 func (t *Transport) Identify(self Identity) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,9 +152,10 @@ func (t *Transport) Identify(self Identity) {
 		panic("transport: a host is given another identity while its engine runs")
 	}
 	t.self = self
+	t.changes++
 }
 
-// SetSecret gives a host that has joined the secret of its cluster. It must be called before an engine is there.
+// SetSecret sets the secret of the cluster at a host that has joined. An engine must not be there yet.
 func (t *Transport) SetSecret(secret []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -156,17 +163,18 @@ func (t *Transport) SetSecret(secret []byte) {
 		panic("transport: a host is given another secret while its engine runs")
 	}
 	t.secret = secret
+	t.changes++
 }
 
-// credentials returns who this host is to others, and by what it proves it.
+// credentials returns the identity of this host, and the secret that proves the identity.
 func (t *Transport) credentials() (Identity, []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.self, t.secret
 }
 
-// SetHosts replaces the address book. Connections to a host that is at another address now end, and the engine's are
-// made anew; so do those to and from a host that is not in the book any more, or there with another incarnation.
+// SetHosts replaces the address book. Connections to a host with another address end, and the engine makes its
+// connections anew. Connections to and from a host that has left the book, or has another incarnation there, end too.
 func (t *Transport) SetHosts(hosts []Host) {
 	book := make(map[shard.HostID]Host, len(hosts))
 	for _, h := range hosts {
@@ -206,8 +214,7 @@ func (t *Transport) lookUp(id shard.HostID) (Host, bool) {
 	return h, known
 }
 
-// CertificateExpires returns when the certificate expires that this host shows to others, the zero time where hosts do
-// not use TLS.
+// CertificateExpires returns when the certificate of this host expires, the zero time without TLS.
 func (t *Transport) CertificateExpires() time.Time {
 	if t.config.TLS == nil {
 		return time.Time{}
@@ -215,7 +222,7 @@ func (t *Transport) CertificateExpires() time.Time {
 	return t.config.TLS.Expires()
 }
 
-// ValidateAddress returns an error that says what is wrong with an address, host:port, if something is.
+// ValidateAddress returns an error for an address that is not host:port.
 func ValidateAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

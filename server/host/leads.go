@@ -1,0 +1,78 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/shard"
+	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
+)
+
+// leadsPrefix begins the request by which the leader of shards announces itself. A build without announcements answers
+// with an error, without an effect at either end.
+const leadsPrefix = `{"leads":`
+
+// leadsRequest is the request with that prefix.
+type leadsRequest struct {
+	Leads []server.Led `json:"leads"`
+}
+
+// leadsNoted is the line of the log about an announcement.
+const leadsNoted = "a host has announced the shards that the host leads"
+
+var errNoPeer = errors.New("only the hosts of a cluster announce which shards they lead")
+
+func isLeads(request []byte) bool { return strings.HasPrefix(string(request), leadsPrefix) }
+
+// announceLed announces the leaderships of this host to all hosts.
+func (h *Host) announceLed() {
+	if peers := h.peers.Load(); peers != nil {
+		for _, to := range peers.Hosts() {
+			h.announceLedTo(to.ID)
+		}
+	}
+}
+
+// announceLedTo announces the leaderships of this host to one host. After a failure the announcement is repeated with
+// the next leadership, and with the next connection to the host.
+func (h *Host) announceLedTo(to shard.HostID) {
+	core, peers := h.core.Load(), h.peers.Load()
+	if core == nil || peers == nil || to == peers.Identity().Host {
+		return
+	}
+	led := core.Led()
+	if len(led) == 0 {
+		return
+	}
+	request, err := json.Marshal(leadsRequest{Leads: led})
+	if err != nil {
+		h.log.Error("encode which shards this host leads", "error", err)
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(h.ctx, askWithin)
+		defer cancel()
+		_, _ = peers.Call(ctx, to, request)
+	}()
+}
+
+// answerLed notes the leaderships of another host.
+func (h *Host) answerLed(peer *rafttransport.Peer, request []byte) ([]byte, error) {
+	core := h.core.Load()
+	switch {
+	case !peer.Named():
+		return nil, errNoPeer
+	case core == nil:
+		return nil, errStarting
+	}
+	var r leadsRequest
+	if err := json.Unmarshal(request, &r); err != nil {
+		return nil, err
+	}
+	core.NoteLed(peer.Host, r.Leads)
+	h.log.Debug(leadsNoted, "host", uint64(peer.Host), "shards", len(r.Leads))
+	return []byte(`{}`), nil
+}

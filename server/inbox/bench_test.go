@@ -1,0 +1,44 @@
+package inbox
+
+import (
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/process"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/process"
+)
+
+// endless is a machine whose inboxes have one new item whenever the table looks.
+type endless struct{}
+
+func (endless) Inbox(_ shard.NodeID, _ []byte, _ shard.SessionID, _ shard.OrderID, after uint64, _ int,
+	dst []process.Delivery) ([]process.Delivery, shard.InboxPlace, process.Answer) {
+	return append(dst, process.Delivery{Seq: after + 1, Kind: kind.ItemRequest}), shard.InboxPlace{}, process.Answer{}
+}
+
+// drain is a connection that takes everything.
+type drain struct{ pushes int }
+
+func (d *drain) Push(uint64, protocol.PushMessage) { d.pushes++ }
+func (*drain) Flush(bool)                          {}
+func (*drain) Pending() int                        { return 0 }
+func (*drain) Acts(shard.SessionID) bool           { return true }
+
+// BenchmarkNote is an item for one of a thousand members, from the note to the push.
+func BenchmarkNote(b *testing.B) {
+	t, sink := New(Config{Machine: endless{}}), new(drain)
+	const members = 1000
+	for i := range members {
+		t.Open(Member{Session: shard.SessionID(i + 1), Node: 1, Name: "p", ID: shard.OrderID(i + 1)}, sink, 0,
+			func(shard.InboxPlace) bool { return true })
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		t.Note(shard.SessionID(i%members+1), shard.OrderID(i%members+1))
+		t.Deliver()
+	}
+	if sink.pushes == 0 {
+		b.Error("nothing was pushed")
+	}
+}

@@ -1,0 +1,57 @@
+package replica
+
+import (
+	"sync/atomic"
+
+	"github.com/signalbox/signalbox/shard"
+)
+
+// announced is the leadership of a shard as the leader announces it to all hosts (server.Host.NoteLed), so that a host
+// knows the leader without a replica of the shard.
+type announced struct {
+	leadership atomic.Pointer[shard.Leadership]
+}
+
+// note replaces the leadership by a later one, and reports whether the term is later. A term has one leader, so a
+// second leadership of the same term is ignored like an earlier one.
+func (a *announced) note(l shard.Leadership) bool {
+	for {
+		before := a.leadership.Load()
+		if before != nil && before.Term >= l.Term {
+			return false
+		}
+		if a.leadership.CompareAndSwap(before, &l) {
+			return true
+		}
+	}
+}
+
+// or returns the later leadership: the announced one, or the leadership of the own replica. In the same term the
+// announced one counts only if the replica does not know the leader.
+func (a *announced) or(own shard.Leadership) shard.Leadership {
+	l := a.leadership.Load()
+	if l != nil && (l.Term > own.Term || l.Term == own.Term && own.Leader == 0) {
+		return *l
+	}
+	return own
+}
+
+// NoteLeader notes the announced leadership of a shard, unless a leadership of the same or a later term is known.
+func (s *Set) NoteLeader(id uint64, l shard.Leadership) {
+	a := &s.Meta.announced
+	if id != MetaShard {
+		if id > uint64(len(s.Replicas)) {
+			return
+		}
+		a = &s.Replicas[id-1].announced
+	}
+	if a.note(l) {
+		s.Wake()
+	}
+}
+
+// Known returns the leadership for messages to clients: Leader, or an announced leadership of a later term.
+func (r *Replica) Known() shard.Leadership { return r.announced.or(r.Leader()) }
+
+// Known returns the leadership of the meta shard for messages to clients, by the rule of Replica.Known.
+func (m *Meta) Known() shard.Leadership { return m.announced.or(m.Leader()) }
