@@ -58,6 +58,10 @@ func TestTopShowsWhatHappens(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", part, text)
 		}
 	}
+	text = newTool(t, p.Client).ok("top", "--interval", "1s", "--once") // the cluster says where its pages are
+	if !strings.Contains(text, "\nhot         /jobs   all     1\n") {
+		t.Errorf("without --admin it does not look at the cluster of the endpoints:\n%s", text)
+	}
 	newTool(t, p.Client).fails(cli.ExitUnavailable, "--admin names those of a host that can be reached from here",
 		"top", "--admin", "127.0.0.1:1", "--once")
 	newTool(t, p.Client).fails(cli.ExitUsage, "--interval 1ms", "top", "--interval", "1ms")

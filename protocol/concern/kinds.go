@@ -195,8 +195,7 @@ const (
 	replacement = "start it again; if its machine or its disk is lost, start one with an empty data directory: " +
 		"signalbox serve --join HOST:PORT --name NAME --replace {host}"
 	grow           = "add hosts until there are three: signalbox host join-token says how"
-	newCertificate = "put a new one in the place of the old one: that for clients is read again when it changes, " +
-		"that for hosts when the host is started again"
+	newCertificate = "put a new one in the place of the old one: the host reads it again when the file changes"
 )
 
 // place returns the position of the kind in Kinds. Unknown kinds come after all known kinds.

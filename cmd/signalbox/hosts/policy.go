@@ -27,7 +27,7 @@ is; where two change it at once, neither change is lost.`,
   signalbox cluster policy --offline-after 30s --replace-after 1h --reason "slow links"`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			given := false
-			c.LocalFlags().Visit(func(flag *pflag.Flag) { given = given || policyFlags(nil).Lookup(flag.Name) != nil })
+			c.Flags().Visit(func(flag *pflag.Flag) { given = given || policyFlags(nil).Lookup(flag.Name) != nil })
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				on := admin.Of(box)
 				if !given {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/cli"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/pages"
 	"github.com/signalbox/signalbox/cmd/signalbox/internal/screen"
@@ -42,7 +44,9 @@ interrupted.
   processes    those whose round waits, for which member first, and for how long
 
 The figures are from the admin pages of the hosts: those of --admin, and of all hosts
-that these know of. They can often be reached only from the machines of the hosts.
+that these know of. Without --admin, where --endpoints or a context names a cluster,
+its hosts say where their pages are. They can often be reached only from the machines
+of the hosts.
 Of how long things took, the bounds are powers of two apart: "8.19ms" in the column
 99% says that 99 of 100 took less than that, and more than half of it.
 
@@ -58,20 +62,49 @@ signalbox help exit-codes has the others.`,
 
   # one look, for a program
   signalbox top --once -o json | jq '.requests[] | select(.kind == "ACQUIRE")'`,
-		RunE: func(*cobra.Command, []string) error { return t.run() },
+		RunE: func(c *cobra.Command, _ []string) error { return t.run(c) },
 	}
 	c.Flags().StringSliceVar(&t.admin, "admin", []string{settings.DefaultAdminListen}, "admin pages of one host or more: `ADDRESSES`; those of the others are found through them")
 	c.Flags().DurationVar(&t.interval, "interval", 2*time.Second, "how long to look before showing: `DURATION` from 200ms")
 	c.Flags().BoolVar(&t.once, "once", false, "show one look and end")
 	c.Flags().IntVar(&t.rows, "rows", 10, "how many lines each list has at most: `NUMBER`")
-	return f.Local(c)
+	return f.Command(c)
+}
+
+// findPages asks the cluster for the admin pages of its hosts, if a cluster is named and no page: the default page may
+// be one of another cluster.
+func (t *topCommand) findPages(c *cobra.Command) error {
+	k, err := t.Connection()
+	if err != nil || c.Flags().Changed("admin") || !k.NamesCluster() {
+		return err
+	}
+	return t.Ask(c, func(ctx context.Context, box *client.Client) error {
+		cluster, err := admin.Of(box).Describe(ctx, admin.Relaxed())
+		if err != nil {
+			return err
+		}
+		t.admin = nil
+		for i := range cluster.Hosts {
+			if page := cluster.Hosts[i].AdminAddress; page != "" {
+				t.admin = append(t.admin, page)
+			}
+		}
+		if len(t.admin) == 0 {
+			return cli.Errorf(cli.ExitUnavailable, "the hosts of %s do not say where their admin pages are; --admin "+
+				"names the page of a host", cli.Safe(k.Endpoints()))
+		}
+		return nil
+	})
 }
 
 // run shows sample after sample.
-func (t *topCommand) run() error {
+func (t *topCommand) run(c *cobra.Command) error {
 	if t.interval < minTopInterval || t.rows < 1 {
 		return cli.Errorf(cli.ExitUsage, "--interval %v --rows %d: give %v or more, and 1 or more", t.interval, t.rows,
 			minTopInterval)
+	}
+	if err := t.findPages(c); err != nil {
+		return err
 	}
 	ctx, stop := cli.UntilInterrupted(context.Background())
 	defer stop()

@@ -141,6 +141,9 @@ func (c *Connection) Each(f func(name string, given Given)) {
 // Endpoints are addresses of hosts, with commas between them.
 func (c *Connection) Endpoints() string { return c.given[settingEndpoints].Text }
 
+// NamesCluster reports whether a flag, a variable or a context gave the endpoints.
+func (c *Connection) NamesCluster() bool { return c.given[settingEndpoints].From != fromDefault }
+
 // Timeout is how long to wait for the cluster to answer.
 func (c *Connection) Timeout() (time.Duration, error) {
 	given := c.given[settingTimeout]
