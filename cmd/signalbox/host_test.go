@@ -48,3 +48,20 @@ func TestADrainThatIsBoundedEnds(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// TestThePolicyIsWhatItsFlagsSay: flags change the policy, the rest of the policy stays, and without flags it is shown.
+func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.serve(t).awaitReady()
+	x := newTool(t, p.Client)
+	x.await("the hosts have records", func() bool { return x.run("host", "list").code == cli.ExitDone })
+	x.ok("cluster", "policy", "--copies", "3", "--balance-every", "0s")
+	x.ok("cluster", "policy", "--stable-for", "7s")
+	text := strings.Join(strings.Fields(x.ok("cluster", "policy")), " ")
+	for _, part := range []string{"copies 3", "balance every never", "stable for 7s"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("it does not say %q: %s", part, text)
+		}
+	}
+}

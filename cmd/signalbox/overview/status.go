@@ -277,7 +277,9 @@ func hostCells(s *Status) (rows [][]any) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		if h.Err != nil {
-			rows = append(rows, []any{operation.OrNothing(h.ID), s.nameAt(h.Address), h.Address, "no answer", "", "", "", "", ""})
+			rows = append(rows, []any{
+				operation.OrNothing(h.ID), s.nameAt(h.Address), h.Address, "no answer", "", "", "", "", "",
+			})
 			continue
 		}
 		var leads []string
