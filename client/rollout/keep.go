@@ -209,6 +209,9 @@ func (m *Member) lookUp(ctx context.Context, in *incarnation.Incarnation) error 
 	m.known.report = current
 	if m.about == about && !t.same(about) {
 		m.wanted.report, m.about = current, nil
+		if m.loop != nil {
+			m.loop.WakeUp() // the loop may have taken the present target for the target of the dropped report
+		}
 	}
 	if m.asked == asked && !t.same(asked) {
 		m.forgetAsked()

@@ -53,6 +53,7 @@ func (m *Member) loopOver(ctx context.Context, yield func(*Target) bool) error {
 		}
 		if endsParts(before, v) {
 			m.rejoin() // the instances of the rollout before are gone with the rollout
+			last = nil // a target of the next rollout is a new target, even one with the same numbers
 		}
 		before = v
 		t, err := targetIn(v)
