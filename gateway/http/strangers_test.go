@@ -84,25 +84,39 @@ func (d *door) served(who string, by *http.Client) {
 	for _, request := range []struct{ method, path, body string }{
 		{http.MethodGet, "/v1/nodes", ""}, {http.MethodPost, "/v1/node/create", `{"node":"/a"}`},
 	} {
-		r, err := http.NewRequestWithContext(d.Context(), request.method, scheme+d.Addr().String()+request.path,
-			strings.NewReader(request.body))
-		if err != nil {
-			d.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer good")
-		r.Header.Set("Content-Type", "application/json")
-		began := time.Now()
-		answer, err := by.Do(r)
-		if err != nil {
-			d.Errorf("%s: %s %s: %v", who, request.method, request.path, err)
-			return
-		}
-		_, _ = io.Copy(io.Discard, answer.Body)
-		answer.Body.Close()
-		if took := time.Since(began); took > soon || answer.StatusCode != http.StatusOK {
-			d.Errorf("%s: %s %s answers %d after %v", who, request.method, request.path, answer.StatusCode, took)
+		for try := 1; ; try++ {
+			took, err := d.ask(by, request.method, scheme+d.Addr().String()+request.path, request.body)
+			if err == nil && took > soon && try < 3 {
+				continue // a busy machine is slow now and then, and the stranger holds the crowd all the while
+			}
+			if err != nil || took > soon {
+				d.Errorf("%s: %s %s is answered after %v: %v", who, request.method, request.path, took, err)
+			}
+			break
 		}
 	}
+}
+
+// ask makes a request, and returns how long a good answer took.
+func (d *door) ask(by *http.Client, method, url, body string) (time.Duration, error) {
+	d.Helper()
+	r, err := http.NewRequestWithContext(d.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer good")
+	r.Header.Set("Content-Type", "application/json")
+	began := time.Now()
+	answer, err := by.Do(r)
+	if err != nil {
+		return time.Since(began), err
+	}
+	defer answer.Body.Close()
+	_, _ = io.Copy(io.Discard, answer.Body)
+	if answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", answer.StatusCode)
+	}
+	return time.Since(began), err
 }
 
 // besiege opens a crowd of connections from some addresses, says something over each, and holds all until the test
@@ -213,9 +227,7 @@ func TestAnAnswerThatIsNotReadHoldsNoPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "its place is free", func() bool { return d.stage.gateway.calls.taken() == 0 })
-	if held := d.held(); held < len(data) {
-		t.Errorf("%d bytes count as held", held)
-	}
+	await(t, "the answer counts as held", func() bool { return d.held() >= len(data) })
 	c.Close()
 	await(t, "nothing is held", func() bool { return d.held() == 0 })
 }
