@@ -57,7 +57,7 @@ before the cluster's feature level 2 has no time, and comes first.`,
   signalbox who -o json | jq -r '.owners[].client.address'`,
 		RunE: f.Asking(func(ctx context.Context, box *client.Client, args []string) error {
 			waits, err := allWaits(ctx, box, append(args, "")[0])
-			if err == nil && len(waits) == 0 {
+			if err == nil && len(waits) == 0 && !f.JSON() {
 				f.Say("signalbox: nobody waits; signalbox semaphore describe PATH NAME shows who has one")
 			}
 			return errors.Join(err, printWaits(f, waits, time.Now()))
