@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -40,8 +41,11 @@ type driver struct {
 	// stood is called with a time in which a question that needs no host had no answer, where that is long.
 	stood func(from, to history.Time)
 	gone  chan struct{} // closed when the process has ended and all lines were read
-	hello chan []string // the abilities
-	lines chan []byte   // commands on the way
+	// connected is closed when a client has connected, killed once the run has killed the process.
+	connected chan struct{}
+	killed    atomic.Bool
+	hello     chan []string // the abilities
+	lines     chan []byte   // commands on the way
 
 	mu       sync.Mutex // guards what follows
 	next     int
@@ -109,7 +113,7 @@ var errDriverGone = errors.New("chaos: the driver has ended")
 // startDriver starts the process of a driver. What it writes to its standard error is in a file in the end.
 func startDriver(spec Driver, clock *history.Clock, stood func(from, to history.Time), log string) (*driver, error) {
 	d := &driver{
-		clock: clock, stood: stood, gone: make(chan struct{}), hello: make(chan []string, 1),
+		clock: clock, stood: stood, gone: make(chan struct{}), connected: make(chan struct{}), hello: make(chan []string, 1),
 		lines: make(chan []byte, 1<<16), calls: make(map[string]func(*driverLine)),
 		sessions: make(map[string]*drivenSession), leases: make(map[string]*drivenLease),
 		queued: make(map[string]func(uint64)), changed: make(map[string]func()), watches: make(map[string]*drivenWatch),
@@ -364,7 +368,8 @@ func (d *driver) noticeStillness() {
 // drivenClient is the client behind a driver.
 type drivenClient struct{ *driver }
 
-// connect waits for the hello, and makes the client. It returns nil where the context ends first.
+// connect waits for the hello, and makes the client. It returns nil where the context ends first, or the run kills the
+// process.
 func (d *driver) connect(ctx context.Context, routes map[string]string) (*drivenClient, error) {
 	select {
 	case can := <-d.hello:
@@ -374,7 +379,7 @@ func (d *driver) connect(ctx context.Context, routes map[string]string) (*driven
 	case <-ctx.Done():
 		return nil, nil
 	case <-d.gone:
-		return nil, errDriverGone
+		return nil, d.ended()
 	}
 	var addresses []string
 	for address := range routes {
@@ -386,10 +391,23 @@ func (d *driver) connect(ctx context.Context, routes map[string]string) (*driven
 		switch {
 		case ctx.Err() != nil:
 			return nil, nil
+		case errors.Is(err, errDriverGone):
+			return nil, d.ended()
+		case err == nil:
+			close(d.connected)
+			return &drivenClient{d}, nil
 		case !errors.Is(err, client.ErrUnavailable):
-			return &drivenClient{d}, err
+			return nil, err
 		}
 	}
+}
+
+// ended is the error of a process that has ended, nil where the run has killed it.
+func (d *driver) ended() error {
+	if d.killed.Load() {
+		return nil
+	}
+	return errDriverGone
 }
 
 // Close ends the client, and waits for the end of the process.
@@ -453,9 +471,21 @@ func (w *drivenWorkers) pause() (resume func()) {
 	return func() { _ = w.driver.Signal(syscall.SIGCONT) }
 }
 
+// awaitConnected waits until the client has connected, for as long as a command may take.
+func (w *drivenWorkers) awaitConnected(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	select {
+	case <-w.driver.connected:
+	case <-w.driver.gone:
+	case <-ctx.Done():
+	}
+}
+
 // kill kills the process. What its client believed in lasts until the latest moment that is known of.
 func (w *drivenWorkers) kill() {
 	at := w.recorder.Now()
+	w.driver.killed.Store(true)
 	w.driver.Kill()
 	<-w.driver.gone
 	w.recorder.endHolds()

@@ -149,6 +149,28 @@ func didAtLeast(missing map[string]int, h *history.History, number int) map[stri
 	return missing
 }
 
+// TestADriverMayBeKilledBeforeItConnects kills one that has not said a word yet, as one may be on a busy machine; one
+// that ends by itself is noted.
+func TestADriverMayBeKilledBeforeItConnects(t *testing.T) {
+	epoch := machineTime()
+	for _, x := range []struct {
+		args   []string
+		killed bool
+	}{{[]string{"sleep", "600"}, true}, {[]string{"true"}, false}} {
+		record := history.NewRecorder(t.Name(), history.NewClock(since(epoch)))
+		a := Assignment{Client: driven(0), Epoch: epoch, Node: "/", Timeouts: []time.Duration{time.Second}}
+		w, err := startDriven(Driver{Name: "silent", Args: x.args}, a, record, t.TempDir())
+		clienttest.Check(t, err)
+		for late := time.Now().Add(10 * time.Second); !x.killed && len(record.History().Notes) == 0 && time.Now().Before(late); {
+			time.Sleep(pollPause)
+		}
+		w.kill()
+		if notes := record.History().Notes; (len(notes) == 0) != x.killed {
+			t.Errorf("%v, killed %v: %v", x.args, x.killed, notes)
+		}
+	}
+}
+
 // mistake is a mistake that is planted in a client behind a driver, and the faults that show it.
 type mistake struct {
 	clienttest.Bug

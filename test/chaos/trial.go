@@ -82,6 +82,11 @@ func (t *trial) run(ctx context.Context) (stopped history.Time, err error) {
 			return 0, err
 		}
 	}
+	for _, c := range t.clients { // faults are for clients that work
+		if c, driven := c.(*drivenWorkers); driven {
+			c.awaitConnected(ctx)
+		}
+	}
 	var work sync.WaitGroup
 	working, stop := context.WithCancel(ctx)
 	defer stop()
