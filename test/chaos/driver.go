@@ -113,8 +113,8 @@ var errDriverGone = errors.New("chaos: the driver has ended")
 // startDriver starts the process of a driver. What it writes to its standard error is in a file in the end.
 func startDriver(spec Driver, clock *history.Clock, stood func(from, to history.Time), log string) (*driver, error) {
 	d := &driver{
-		clock: clock, stood: stood, gone: make(chan struct{}), connected: make(chan struct{}), hello: make(chan []string, 1),
-		lines: make(chan []byte, 1<<16), calls: make(map[string]func(*driverLine)),
+		clock: clock, stood: stood, gone: make(chan struct{}), connected: make(chan struct{}),
+		hello: make(chan []string, 1), lines: make(chan []byte, 1<<16), calls: make(map[string]func(*driverLine)),
 		sessions: make(map[string]*drivenSession), leases: make(map[string]*drivenLease),
 		queued: make(map[string]func(uint64)), changed: make(map[string]func()), watches: make(map[string]*drivenWatch),
 	}

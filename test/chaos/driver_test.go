@@ -161,7 +161,8 @@ func TestADriverMayBeKilledBeforeItConnects(t *testing.T) {
 		a := Assignment{Client: driven(0), Epoch: epoch, Node: "/", Timeouts: []time.Duration{time.Second}}
 		w, err := startDriven(Driver{Name: "silent", Args: x.args}, a, record, t.TempDir())
 		clienttest.Check(t, err)
-		for late := time.Now().Add(10 * time.Second); !x.killed && len(record.History().Notes) == 0 && time.Now().Before(late); {
+		late := time.Now().Add(10 * time.Second)
+		for !x.killed && len(record.History().Notes) == 0 && time.Now().Before(late) {
 			time.Sleep(pollPause)
 		}
 		w.kill()

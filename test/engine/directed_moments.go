@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest"
+	"github.com/signalbox/signalbox/shard/raftlog/raftlogtest/outage"
+)
+
+// snapshotFile is how the names of the engine's snapshots end.
+const snapshotFile = ".gbsnap"
+
+// failAfterSnapshot has hosts lose their power when a snapshot has replaced the one before, and nothing was synced since.
+func (w *world) failAfterSnapshot() {
+	for i := 0; i < 8 && !w.oracle.failed(); i++ {
+		leader, _ := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		h := w.others(leader)[i%2]
+		var replaced atomic.Bool
+		h.Disk().Trap(func(s raftlogtest.Step) error {
+			if s.Kind == outage.Name && strings.HasSuffix(s.Name, snapshotFile) && !replaced.Swap(true) {
+				go func() {
+					time.Sleep(time.Microsecond) // all of the removal is done in this moment
+					w.trace("power after a snapshot", "of host %d in place of %s", h.id, s.Name)
+					h.PowerFailure(lost)
+				}()
+			}
+			return nil
+		})
+		w.writeUntil(replaced.Load)
+		w.await(func() bool { return h.current() == nil })
+		w.restartAll()
+		if err := w.catchUp(h); err != nil {
+			w.oracle.fail("host %d, whose power failed after a snapshot: %w\n%s", h.id, err, w.describe())
+		}
+	}
+}
+
+// failAfterInstall has hosts lose their power when the leader has heard that they have its snapshot, and before they get
+// the entries behind it.
+func (w *world) failAfterInstall() {
+	for i := 0; i < 6 && !w.oracle.failed(); i++ {
+		leader, _ := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		h := w.others(leader)[i%2]
+		had := w.heard(h)
+		w.isolate(h, true, false)
+		w.proposeMany(60)
+		w.network.Heal()
+		for until := time.Now().Add(patience); w.heard(h) <= had && time.Now().Before(until); {
+			time.Sleep(time.Millisecond)
+		}
+		w.trace("power after a snapshot of another host", "of host %d, which has %d instead of %d", h.id, w.heard(h), had)
+		h.PowerFailure(lost)
+		w.restartAll()
+		if err := w.catchUp(h); err != nil {
+			w.oracle.fail("host %d, whose power failed after a snapshot: %w\n%s", h.id, err, w.describe())
+		}
+	}
+}
+
+// readWhileLeadersChange reads on a host that lacks entries, in the moment in which another host leads.
+func (w *world) readWhileLeadersChange() {
+	for i := 0; i < 12 && !w.oracle.failed(); i++ {
+		leader, r := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		next, behind := w.others(leader)[i%2], w.others(leader)[1-i%2]
+		w.network.Cut(leader.Address, behind.Address, true)
+		w.proposeMany(3)
+		var reader sync.WaitGroup
+		reader.Go(func() { _ = behind.current().read(w.oracle) })
+		time.Sleep(20 * time.Millisecond)
+		w.trace("transfer", "from host %d to host %d, while host %d is read from", leader.id, next.id, behind.id)
+		_ = r.log.Transfer(next.id)
+		reader.Wait()
+		w.network.Heal()
+	}
+}
+
+// swapAddresses has two hosts change their addresses, while the third one knows the old ones.
+func (w *world) swapAddresses() {
+	for i := 0; i < rounds && !w.oracle.failed(); i++ {
+		leader, r := w.awaitLeader()
+		if leader == nil {
+			return
+		}
+		two := w.others(leader)
+		for _, h := range two {
+			h.stop()
+		}
+		two[0].Address, two[1].Address = two[1].Address, two[0].Address
+		w.trace("swap", "of the addresses of hosts %d and %d", two[0].id, two[1].id)
+		w.restartAll()
+		for range 20 {
+			for _, h := range two {
+				w.call(r, h)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		leader.stop()
+		w.restartAll()
+	}
+}
+
+// call calls a host. Another one does not answer in its place.
+func (w *world) call(from *run, h *host) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if answer, err := from.Peers.Call(ctx, h.id, []byte("who is it")); err == nil && string(answer) != name(h.id) {
+		w.oracle.fail("a call of host %d is answered by %s", h.id, answer)
+	}
+}
