@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +42,8 @@ var AllDirected = []Directed{
 	{"all power fails right after an acknowledgement", 3, 200, 50, (*world).failAfterAcknowledgement, false},
 	{"power fails right after a vote", 3, 200, 50, (*world).failAfterVote, false},
 	{"power fails while a snapshot is streamed", 3, 20, 500, (*world).failWhileStreaming, true},
+	{"power fails right after a snapshot", 3, 20, 500, (*world).failAfterSnapshot, false},
+	{"power fails right after a snapshot of another host", 3, 20, 500, (*world).failAfterInstall, false},
 	{"power fails right after changes of the members", 3, 20, 50, (*world).failAfterChanges, false},
 	{"power fails at every step of a replacement", 3, 20, 50, (*world).failWhileReplacing, true},
 	{"power of the voter that is left fails", 2, 200, 50, (*world).failAfterRemoval, false},
@@ -49,6 +52,8 @@ var AllDirected = []Directed{
 	{"a leader is cut off, and read from", 3, 200, 50, (*world).readAtOldLeaders, true},
 	{"a leader is cut off, and written to", 3, 200, 50, (*world).writeAtOldLeaders, false},
 	{"many read while others write", 3, 200, 50, (*world).readWhileWriting, false},
+	{"leaders change while a host that lacks entries is read from", 3, 200, 50, (*world).readWhileLeadersChange, false},
+	{"two hosts swap their addresses", 3, 200, 50, (*world).swapAddresses, false},
 	{"a stranger is in the place of a host", 3, 200, 50, (*world).admitStrangers, false},
 	{"a replica that was discarded is started again", 3, 20, 50, (*world).startDiscarded, false},
 	{"frames come twice", 3, 200, 50, (*world).doubleFrames, false},
@@ -59,6 +64,9 @@ var AllDirected = []Directed{
 	{"a directory is set back to what others know", 3, 200, 50, (*world).setBackUnheard, false},
 }
 
+// messageDelay is how long messages take in directed faults.
+const messageDelay = 5 * time.Millisecond
+
 // RunDirected does one of them, in the bubble of its caller.
 func RunDirected(d Directed, seed uint64) *Result {
 	p := Plan{Seed: seed, Hosts: d.Hosts, Length: time.Minute, SnapshotEntries: d.SnapshotEntries, KeepEntries: 5,
@@ -68,7 +76,7 @@ func RunDirected(d Directed, seed uint64) *Result {
 	}
 	w := newWorld(p)
 	defer w.close()
-	w.network.Delay(func(string, string) time.Duration { return 5 * time.Millisecond })
+	w.network.Delay(func(string, string) time.Duration { return messageDelay })
 	if err := w.startAll(); err != nil {
 		w.oracle.fail("%w", err)
 		return w.result()
@@ -211,15 +219,20 @@ func (w *world) writeFor(d time.Duration, at ...*host) {
 
 // failWhileStreaming has a host that needs a snapshot, or the one that sends it, lose its power at each step of that.
 func (w *world) failWhileStreaming() {
+	var streamed atomic.Int64
 	for i := int64(0); i < 24 && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
 		if leader == nil {
 			return
 		}
 		behind := w.others(leader)[0]
-		w.isolate(behind, true, false)
-		w.proposeMany(60)
-		failing, matters := behind, inSnapshots
+		w.leaveBehind(behind)
+		failing, matters := behind, func(s raftlogtest.Step) bool {
+			if strings.Contains(s.Name, ".receiving") {
+				streamed.Add(1)
+			}
+			return inSnapshots(s)
+		}
 		if i%4 == 3 {
 			failing, matters = leader, nil
 		}
@@ -231,6 +244,16 @@ func (w *world) failWhileStreaming() {
 			w.oracle.fail("host %d does not catch up: %w\n%s", behind.id, err, w.describe())
 		}
 	}
+	if streamed.Load() == 0 {
+		w.oracle.fail("no snapshot was streamed")
+	}
+}
+
+// leaveBehind cuts a host off until it needs a snapshot of another one. What was sent to it meanwhile is lost.
+func (w *world) leaveBehind(h *host) {
+	w.isolate(h, true, false)
+	w.proposeMany(60)
+	w.network.Break(h.Address)
 }
 
 // others are all hosts but one.

@@ -14,7 +14,8 @@ import (
 // snapshotFile is how the names of the engine's snapshots end.
 const snapshotFile = ".gbsnap"
 
-// failAfterSnapshot has hosts lose their power when a snapshot has replaced the one before, and nothing was synced since.
+// failAfterSnapshot has hosts lose their power when a snapshot has replaced the one before, and nothing was synced
+// since.
 func (w *world) failAfterSnapshot() {
 	for i := 0; i < 8 && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
@@ -42,8 +43,8 @@ func (w *world) failAfterSnapshot() {
 	}
 }
 
-// failAfterInstall has hosts lose their power when the leader has heard that they have its snapshot, and before they get
-// the entries behind it.
+// failAfterInstall has hosts lose their power when the leader has heard that they have its snapshot, and before they
+// get the entries behind it.
 func (w *world) failAfterInstall() {
 	for i := 0; i < 6 && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
@@ -51,14 +52,19 @@ func (w *world) failAfterInstall() {
 			return
 		}
 		h := w.others(leader)[i%2]
-		had := w.heard(h)
-		w.isolate(h, true, false)
-		w.proposeMany(60)
+		restored := h.current().machine.restores()
+		w.leaveBehind(h)
 		w.network.Heal()
-		for until := time.Now().Add(patience); w.heard(h) <= had && time.Now().Before(until); {
+		until := time.Now().Add(patience)
+		for h.current().machine.restores() == restored && time.Now().Before(until) {
 			time.Sleep(time.Millisecond)
 		}
-		w.trace("power after a snapshot of another host", "of host %d, which has %d instead of %d", h.id, w.heard(h), had)
+		if h.current().machine.restores() == restored {
+			w.oracle.fail("host %d was left behind, and got no snapshot of another host", h.id)
+			return
+		}
+		time.Sleep(messageDelay * 3 / 2)
+		w.trace("power after a snapshot of another host", "of host %d, which is known to have %d", h.id, w.heard(h))
 		h.PowerFailure(lost)
 		w.restartAll()
 		if err := w.catchUp(h); err != nil {

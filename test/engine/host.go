@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -93,6 +94,7 @@ func (h *host) start() error {
 	r := new(run)
 	p, err := h.Start(h.world.book(), func(c *transport.Config) {
 		h.world.talk(c)
+		c.Answer = func(context.Context, transport.Peer, []byte) ([]byte, error) { return []byte(name(h.id)), nil }
 		c.TurnedAway = func(why *transport.Refused) { h.turnedAway(r, why) }
 	})
 	if err != nil {

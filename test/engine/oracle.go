@@ -203,6 +203,13 @@ func (t *tally) state() (values []uint64, last uint64) {
 	return t.values[:len(t.values):len(t.values)], t.last
 }
 
+// restores is how often a snapshot was loaded.
+func (t *tally) restores() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.restored
+}
+
 // tallySnapshot implements shard.Snapshot.
 type tallySnapshot struct {
 	values []uint64

@@ -26,6 +26,10 @@ const (
 	oldLeader        = "a leader is cut off, and read from"
 	writtenTo        = "a leader is cut off, and written to"
 	readers          = "many read while others write"
+	afterSnapshot    = "power fails right after a snapshot"
+	afterInstall     = "power fails right after a snapshot of another host"
+	leadersChange    = "leaders change while a host that lacks entries is read from"
+	addresses        = "two hosts swap their addresses"
 	stranger         = "a stranger is in the place of a host"
 	startedAgain     = "a replica that was discarded is started again"
 	twice            = "frames come twice"
@@ -114,6 +118,24 @@ var mistakes = []clienttest.Bug{
 	}, {
 		Name: "a vote does not count as confirmed", File: "confirmed.go", Noticed: olderVote,
 		Is: "\t\tcase m.Type == raftpb.RequestVote, m.Type == raftpb.RequestVoteResp:\n", Becomes: "",
+	}, {
+		Name: "a snapshot is not synced", File: "disk.go", Noticed: afterSnapshot,
+		Is: "// Write implements vfs.File.\nfunc (p piecewise) Write",
+		Becomes: "func (p piecewise) Sync() error { return nil }\n\nfunc (p piecewise) Close() error { return nil }\n\n" +
+			"func (p piecewise) Write",
+	}, {
+		Name: "the record of a snapshot is not synced", File: "logdb/db.go", Noticed: afterSnapshot,
+		Is: "\t\tif at.Bytes > 0 {\n\t\t\tlast = at\n", Becomes: "\t\tif at.Bytes == 0 {\n\t\t\tlast = at\n",
+	}, {
+		Name: "a snapshot of another host is not durable", File: "logdb/db.go", Noticed: afterInstall,
+		Is: "\t\tif durable {\n", Becomes: "\t\tif durable && pb.IsEmptySnapshot(u.Snapshot) {\n",
+	}, {
+		Name: "a barrier counts whose round an election has ended", File: "barrier.go", Noticed: leadersChange,
+		Is: "\t\treturn errRoundAbandoned\n", Becomes: "\t\treturn nil\n",
+	}, {
+		Name: "a host is taken for the one whose address it has", File: "transport/verdict.go", Noticed: addresses,
+		Is:      "\tif peer.Target() != meant.Target() {",
+		Becomes: "\tif peer.Target() != meant.Target() && peer.Host == 0 {",
 	},
 }
 
