@@ -121,8 +121,8 @@ var mistakes = []clienttest.Bug{
 	}, {
 		Name: "a snapshot is not synced", File: "disk.go", Noticed: afterSnapshot,
 		Is: "// Write implements vfs.File.\nfunc (p piecewise) Write",
-		Becomes: "func (p piecewise) Sync() error { return nil }\n\nfunc (p piecewise) Close() error { return nil }\n\n" +
-			"func (p piecewise) Write",
+		Becomes: "func (p piecewise) Sync() error { return nil }\n\n" +
+			"func (p piecewise) Close() error { return nil }\n\nfunc (p piecewise) Write",
 	}, {
 		Name: "the record of a snapshot is not synced", File: "logdb/db.go", Noticed: afterSnapshot,
 		Is: "\t\tif at.Bytes > 0 {\n\t\t\tlast = at\n", Becomes: "\t\tif at.Bytes == 0 {\n\t\t\tlast = at\n",
