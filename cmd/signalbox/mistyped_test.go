@@ -16,6 +16,7 @@ func TestWhatToWriteInsteadOfWhatWasMistyped(t *testing.T) {
 		{[]string{"stauts"}, cli.ExitUsage, `there is no command "stauts"; did you mean status?`},
 		{[]string{"lok", "/a", "b"}, cli.ExitUsage, `there is no command "lok"; did you mean lock?`},
 		{[]string{"node", "lst"}, cli.ExitUsage, `there is no command "lst"; did you mean list?`},
+		{[]string{"completion", "fsh"}, cli.ExitUsage, `there is no command "fsh"; did you mean fish or zsh?`},
 		{[]string{"node", "get"}, cli.ExitUsage, `there is no command "get"; signalbox node --help lists the commands`},
 		{[]string{"lock", "/a", "b", "--wait", "5", "--", "true"}, cli.ExitUsage, "; write it like 500ms, 10s or 1m"},
 		{[]string{"lock", "/a", "b", "--wait", "soon", "--", "true"}, cli.ExitUsage,

@@ -89,6 +89,12 @@ three (signalbox serve --help).`,
 	add(groupSet, contexts.Command(f), newVersion(f))
 	add(groupClients, conform.Command(s))
 	root.AddCommand(newTopics(f)...)
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" { // cobra's shows its help for a shell that it does not know, and ends well
+			cli.Group(c)
+		}
+	}
 	plain.Add(f, root)
 	f.Prepare(root)
 	return root

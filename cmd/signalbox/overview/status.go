@@ -28,9 +28,10 @@ func newStatus(f *cli.Frame) *cobra.Command {
 their leaders. It needs any token that is let in.
 
 FRESH says that a host made sure lately that it still leads what it believes to
-lead. LAG is by how many entries of its log a shard is behind on the host that is
-most behind; -o wide shows every shard on every host. What is not as it should be
-with the hosts stands last, with what to do about it.
+lead, and nothing of one that leads nothing. LAG is by how many entries of its log
+a shard is behind on the host that is most behind; -o wide shows every shard on
+every host. What is not as it should be with the hosts stands last, with what to do
+about it.
 
 Exit codes: 69 a shard has no leader, or no host could be asked; 0 otherwise, even if
 a host does not answer. signalbox help exit-codes has the others; signalbox check
@@ -286,9 +287,12 @@ func hostCells(s *Status) (rows [][]any) {
 		for _, x := range h.Leads {
 			leads = append(leads, strconv.FormatUint(x, 10))
 		}
-		up := h.Uptime.Round(time.Second)
-		rows = append(rows, []any{operation.OrNothing(h.ID), h.Name, h.Address, h.Version, up, h.Fresh,
-			strings.Join(leads, ","), h.Connections, h.Sessions})
+		var fresh any = h.Fresh
+		if len(leads) == 0 {
+			fresh = "" // there is nothing to be sure of
+		}
+		rows = append(rows, []any{operation.OrNothing(h.ID), h.Name, h.Address, h.Version,
+			h.Uptime.Round(time.Second), fresh, strings.Join(leads, ","), h.Connections, h.Sessions})
 	}
 	return rows
 }

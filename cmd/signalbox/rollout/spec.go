@@ -96,7 +96,13 @@ func (s *specFlags) apply(c *cobra.Command, spec *rollout.Spec) error {
 	if c.Flags().Changed("reelect-codes") {
 		file.ReelectCodes = s.codes
 	}
+	given := make(map[string]bool)
 	for _, text := range s.locations {
+		name, _, _ := strings.Cut(text, ":")
+		if given[name] {
+			return cli.Errorf(cli.ExitUsage, "--location %s is given twice", cli.Safe(name))
+		}
+		given[name] = true
 		if err := file.change(text); err != nil {
 			return cli.ExitWith(cli.ExitUsage, err)
 		}

@@ -78,16 +78,17 @@ func TestFlagsChangeWhatTheySay(t *testing.T) {
 
 func TestFlagsThatCannotBe(t *testing.T) {
 	for args, want := range map[string]string{
-		"--location man:soon":         "--location man:soon: soon is no delay; write it like 5s or 1m30s",
-		"--location man:-5s":          "--location man:-5s: -5s is no delay",
-		"--require iva=1":             "--require iva: there is no such location; there are sas, man, vla",
-		"--max-failing iva=1":         "--max-failing iva: there is no such location",
-		"--remove-location iva":       "--remove-location iva: there is no such location",
-		"--require man=-1":            "a number is -1, which is below zero",
-		"--halt-deadline -1s":         "a time is -1s, which is below zero",
-		"--source thin-air":           "source thin-air: give published or asked",
-		"--delay-from the-start":      "delay-from the-start: give reached or assigned",
-		"--keep -1 --ask-interval 1s": "a number is -1",
+		"--location man:soon":              "--location man:soon: soon is no delay; write it like 5s or 1m30s",
+		"--location man:-5s":               "--location man:-5s: -5s is no delay",
+		"--location iva --location iva:5s": "--location iva is given twice",
+		"--require iva=1":                  "--require iva: there is no such location; there are sas, man, vla",
+		"--max-failing iva=1":              "--max-failing iva: there is no such location",
+		"--remove-location iva":            "--remove-location iva: there is no such location",
+		"--require man=-1":                 "a number is -1, which is below zero",
+		"--halt-deadline -1s":              "a time is -1s, which is below zero",
+		"--source thin-air":                "source thin-air: give published or asked",
+		"--delay-from the-start":           "delay-from the-start: give reached or assigned",
+		"--keep -1 --ask-interval 1s":      "a number is -1",
 	} {
 		_, err := altered(t, presentSpec(), strings.Fields(args)...)
 		if cli.ExitCode(err) != cli.ExitUsage || !strings.Contains(err.Error(), want) {
