@@ -14,6 +14,9 @@ const (
 	inflightTime = time.Second
 	// smallPages is how many pages make one of Options.PageBytes when each page is too small to count.
 	smallPages = 16
+	// burstBytes is how many bytes of snapshots are planned from one check to the next. The event loops write them, and
+	// whoever uses the same loops waits meanwhile: for 100 ms where all that may be under way is planned at once.
+	burstBytes = 1 << 20
 	// checkEvery is how often the worker checks, while watches wait, how much has been sent.
 	checkEvery = 5 * time.Millisecond
 )
@@ -21,7 +24,15 @@ const (
 // mayPlanPage reports whether the next page of the snapshot that the watch reads may be planned now.
 func (wo *worker) mayPlanPage(w *watch) bool {
 	s := w.reading
-	return wo.inflightBytes < wo.hub.options.InflightBytes || s.dropped || wo.isSmall(s.at(w.page, w.wants).Size())
+	return wo.mayPlanSnapshots() || s.dropped || wo.isSmall(s.at(w.page, w.wants).Size())
+}
+
+// mayPlanSnapshots reports whether further pages of snapshots may be planned now.
+func (wo *worker) mayPlanSnapshots() bool {
+	if wo.now.Sub(wo.burstSince) >= checkEvery {
+		wo.burst, wo.burstSince = 0, wo.now
+	}
+	return wo.burst < burstBytes && wo.inflightBytes < wo.hub.options.InflightBytes
 }
 
 func (wo *worker) isSmall(bytes int) bool { return bytes <= wo.hub.options.PageBytes/smallPages }
@@ -38,6 +49,7 @@ func (wo *worker) addInflight(sub *subscriber, bytes int) {
 	sub.inflightBytes += bytes
 	sub.inflightSince = wo.now
 	wo.inflightBytes += bytes
+	wo.burst += bytes
 	wo.grew = true
 }
 
@@ -57,7 +69,7 @@ func (wo *worker) planWaiting() {
 		wo.inflightBytes -= sub.inflightBytes - left
 		sub.inflightBytes = left
 	}
-	for wo.waiting.Len() > 0 && wo.inflightBytes < wo.hub.options.InflightBytes && wo.spent <= planBytes {
+	for wo.waiting.Len() > 0 && wo.mayPlanSnapshots() && wo.spent <= planBytes {
 		w := wo.waiting.Front().Value.(*watch)
 		wo.release(w)
 		wo.planWatch(w)

@@ -221,6 +221,54 @@ func TestOnlySoManyBytesOfSnapshotsAreUnderWayAndStuckClientsHoldUpOthersForAMom
 	})
 }
 
+// TestManyWhoOpenALargeListDoNotTakeTheLoopsForThemselves: however much room connections have, so many bytes are handed
+// to the event loops at a time.
+func TestManyWhoOpenALargeListDoNotTakeTheLoopsForThemselves(t *testing.T) {
+	const owners, clients = 3000, 40
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t, owners, 1, Options{})
+		b.create("sem", shard.Forever, "")
+		b.own(owners, "sem", strings.Repeat("d", 60))
+		var crowd []*client
+		for range clients {
+			c := newClient(t, b.hub)
+			c.slow = true // so that what was handed over can be counted
+			c.watch("sem", all)
+			crowd = append(crowd, c)
+		}
+		before, bursts := 0, 0
+		for ; bursts < 1000; bursts++ {
+			synctest.Wait()
+			sum := 0
+			for _, c := range crowd {
+				sum += c.Pending()
+			}
+			if more := sum - before; more > burstBytes+b.hub.options.PageBytes+4<<10 {
+				t.Errorf("%d bytes are handed over at a time", more)
+			} else if more == 0 && bursts > 1 {
+				break
+			}
+			before = sum
+			time.Sleep(checkEvery)
+		}
+		if bursts < 5 {
+			t.Errorf("there were %d bursts: the test shows nothing", bursts)
+		}
+		for _, c := range crowd {
+			c.hasten()
+		}
+		rest()
+		for _, c := range crowd {
+			for _, v := range c.views {
+				c.expect(v, b.machine)
+			}
+			c.close()
+		}
+		rest()
+		b.quiet(b.hub)
+	})
+}
+
 // TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins: a watch waits for room to begin with a snapshot, two newer ones
 // are read for others, and then the semaphore goes. The watch is sent that, and no announcement before it.
 func TestNoSnapshotIsAnnouncedThatIsDroppedBeforeItBegins(t *testing.T) {

@@ -43,6 +43,8 @@ type worker struct {
 	inflight      []*subscriber // connections with bytes of snapshots that may not have arrived
 	inflightBytes int           // the sum over all connections
 	grew          bool          // such bytes were added in this round
+	burst         int           // such bytes since burstSince
+	burstSince    time.Time
 
 	// Kept to be used again.
 	writing *subscriber // the connection of the current write
@@ -110,7 +112,7 @@ func (wo *worker) beginRound() bool {
 	wo.takeReached()
 	wo.checking, h.checking = h.checking, false
 	if len(wo.tasks)+len(wo.ready)+len(wo.queue)+len(wo.resume) == 0 && !wo.checking &&
-		!(wo.grew && wo.waiting.Len() > 0) {
+		!(wo.grew && wo.waiting.Len() > 0 && wo.burst < burstBytes) {
 		h.running = false
 		h.stopped.Broadcast()
 		return false
