@@ -164,7 +164,8 @@ var Kinds = []Row{
 	{RolloutHalted, Warning, Rollouts, "a rollout halted and waits for an operator", ofRollout,
 		rolloutDo + "signalbox rollout resume {node} {name} lets it go on"},
 	{RolloutBlocked, Warning, Rollouts, "a rollout waits for what neither time nor its instances can bring", ofRollout,
-		rolloutDo + "signalbox rollout gate {node} {name} --location LOCATION --gate GATE --pass VERSION answers a gate"},
+		rolloutDo + "signalbox rollout gate {node} {name} --location LOCATION --gate GATE --pass VERSION answers a " +
+			"gate"},
 	{RolloutLate, Warning, Rollouts, "a location has not reached its target within the progress deadline", ofRollout,
 		rolloutDo + "signalbox rollout instances {node} {name} how they get on"},
 	{RoundMembers, Warning, Rounds, "members have kept a round waiting for longer than the reply timeout, or a minute",
