@@ -283,6 +283,31 @@ class OneHost(unittest.IsolatedAsyncioTestCase):
             await asyncio.gather(*tasks, return_exceptions=True)
         self.assertEqual([u[:2] for u in used], [("one", b"one"), ("two", b"one"), ("one", b"two"), ("two", b"two")])
 
+    async def test_a_target_of_a_rollout_that_was_made_anew_is_a_new_one(self) -> None:
+        def tool(*arguments: str) -> None:
+            subprocess.run([program(), "rollout", *arguments, "--endpoints", one.addresses[0]], check=True,
+                           capture_output=True, text=True)
+
+        path, used = self.path, list[bytes]()
+        await asyncio.to_thread(tool, "create", path, "web", "--location", "all")
+        async with self.client.session(path) as s, rollout.join(s, "web", "one", "all") as member:
+            async def bring(target: rollout.Target) -> None:
+                used.append(target.payload)
+
+            work = asyncio.create_task(member.run(bring))
+            for times in range(1, 6):
+                if times > 1:
+                    await asyncio.to_thread(tool, "delete", path, "web", "--force", "--yes")
+                    await asyncio.to_thread(tool, "create", path, "web", "--location", "all")
+                    await asyncio.sleep(0.05 * (times - 2))
+                await asyncio.to_thread(tool, "publish", path, "web", "the same")
+                async with asyncio.timeout(10):
+                    while len(used) < times:
+                        await asyncio.sleep(0.01)
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+        self.assertEqual(used, [b"the same"] * 5)
+
     async def test_processes(self) -> None:
         class Work(process.Handler):
             def __init__(self, name: bytes) -> None:

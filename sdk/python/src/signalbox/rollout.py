@@ -120,6 +120,7 @@ class Member:
         self._task: asyncio.Task[None] | None = None
         self._following = False
         self._waiting: asyncio.Timeout | None = None  # of the loop
+        self._look = False  # the loop is to look at the present target again
         #: Why hosts do not have what the member says at the moment; None where they do.
         self.error: Error | None = None
 
@@ -251,6 +252,10 @@ class Member:
         self._known = current
         if target != self._about:
             self._wanted, self._about = current, None
+            # The loop may have taken the present target for the one of the report that is dropped.
+            self._look = True
+            if self._waiting is not None:
+                self._waiting.reschedule(asyncio.get_running_loop().time())
 
     async def _ask(self, inc: Incarnation, report: Report) -> Target | None:
         for _ in range(5):
@@ -344,6 +349,8 @@ class Member:
             async with node._watch(self.name, False, False, _ROLLOUT, f"location/{self.location}") as views:
                 while True:
                     bound = self._retry - time.monotonic() if self._retry and last == self._about else None
+                    if self._look:
+                        self._look, bound = False, 0
                     try:
                         async with asyncio.timeout(bound if bound is None else max(bound, 0)) as self._waiting:
                             view = await views.__anext__()
@@ -354,6 +361,7 @@ class Member:
                     else:
                         if birth is not None and (birth[0] != view.birth or birth[1] and not view.exists):
                             self._joined = None  # the instances of the one before are gone with it
+                            last = None  # a target of the next one is new, even one with the same numbers
                             self._doubt.set()
                         birth = view.birth, view.exists
                         data = view.data if view.exists else b""
