@@ -193,6 +193,7 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 			}
 		}
 		m.appliedVersion.Store(m.Machine.Version())
+		m.recordOutcomes()
 		if m.periodsChanged {
 			m.periodsChanged = false
 			m.set.requestUpkeep()
@@ -202,7 +203,20 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 	return nil
 }
 
-// handle acts on an effect. An error says that this replica must not go on.
+// recordOutcomes gives the commands of a batch of this host their outcomes. The host goes by all effects of the batch
+// before: a client that is answered may attach a session at once, and the leases must know the grace of the session's node.
+func (m *Meta) recordOutcomes() {
+	if m.batch.Proposer != m.set.proposer {
+		return
+	}
+	for i := range m.effects.List {
+		if e := &m.effects.List[i]; e.Kind == meta.EffectResult {
+			m.recordOutcome(m.batch.Sequence, e)
+		}
+	}
+}
+
+// handle acts on an effect, but for the outcome of the command. An error says that this replica must not go on.
 func (m *Meta) handle(e *meta.Effect) error {
 	switch e.Kind {
 	case meta.EffectResult:
@@ -214,9 +228,6 @@ func (m *Meta) handle(e *meta.Effect) error {
 			if err := m.digests.compare(c.Digest, c.Sum); err != nil {
 				return err
 			}
-		}
-		if m.batch.Proposer == m.set.proposer {
-			m.recordOutcome(m.batch.Sequence, e)
 		}
 	case meta.EffectNodeChanged:
 		m.set.timing.changed(e.Node)

@@ -5,8 +5,33 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard/meta"
 )
+
+// TestWhoIsAnsweredFindsThatTheHostGoesByTheChange: a session may be attached right after the answer, and the leases go
+// by the grace of its node.
+func TestWhoIsAnsweredFindsThatTheHostGoesByTheChange(t *testing.T) {
+	h := standaloneAt(t, 1, level.Newest)
+	until(t, "the shard has a leader", h, func() {}, h.Meta.leads)
+	type seen struct {
+		known             int
+		version, answered uint64
+	}
+	answers := make(chan seen, 1)
+	before := len(h.timing.known())
+	h.Meta.Propose(meta.Command{Kind: meta.CmdNodeCreate, Path: "/jobs"}, func(e *meta.Effect, failed protocol.Status) {
+		s := seen{known: len(h.timing.known()), version: h.Meta.appliedVersion.Load()}
+		if e != nil {
+			s.answered = e.Version
+		}
+		answers <- s
+	})
+	s := <-answers
+	if s.answered == 0 || s.known != before+1 || s.version < s.answered {
+		t.Errorf("answered at version %d, and the host goes by version %d with %d nodes", s.answered, s.version, s.known)
+	}
+}
 
 // TestWhatClientsAskOfTheMetaShardLeavesRoomForHosts: clients that ask for more than the meta shard carries out are
 // refused for the moment, and what hosts say of themselves is not.
