@@ -204,7 +204,8 @@ func (m *Meta) Apply(entries []shard.Entry) error {
 }
 
 // recordOutcomes gives the commands of a batch of this host their outcomes. The host goes by all effects of the batch
-// before: a client that is answered may attach a session at once, and the leases must know the grace of the session's node.
+// before: a client that is answered may attach a session at once, and the leases must know the grace of the session's
+// node.
 func (m *Meta) recordOutcomes() {
 	if m.batch.Proposer != m.set.proposer {
 		return

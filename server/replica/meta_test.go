@@ -29,7 +29,8 @@ func TestWhoIsAnsweredFindsThatTheHostGoesByTheChange(t *testing.T) {
 	})
 	s := <-answers
 	if s.answered == 0 || s.known != before+1 || s.version < s.answered {
-		t.Errorf("answered at version %d, and the host goes by version %d with %d nodes", s.answered, s.version, s.known)
+		t.Errorf("answered at version %d, and the host goes by version %d with %d nodes", s.answered, s.version,
+			s.known)
 	}
 }
 
