@@ -13,7 +13,6 @@ import (
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
-	"github.com/signalbox/signalbox/shard/raftlog"
 	"github.com/signalbox/signalbox/test/memlog"
 )
 
@@ -90,7 +89,7 @@ func (t *times) between(host shard.HostID, id uint64, sm shard.StateMachine,
 		return l, err
 	}
 	n := noted{t, id}
-	if l, is := l.(*raftlog.Log); is {
+	if l, is := l.(changedLog); is {
 		return &timedProduction{l, n}, nil
 	}
 	return &timedLog{l.(*memlog.Log), n}, nil
@@ -124,7 +123,7 @@ func (l *timedLog) Propose(data []byte, done func(shard.Outcome)) error {
 
 // timedProduction is a timedLog of production.
 type timedProduction struct {
-	*raftlog.Log
+	changedLog
 	noted
 }
 
