@@ -201,8 +201,8 @@ func (p *production) open(on shard.HostID, of uint64, open func(*raftlog.Host) (
 	return changedLog{h.logs[of], p, of}, nil
 }
 
-// changedLog is the log of a replica whose changes of the members are noted in the moment in which they are made: the leader
-// that made one may be gone before it is read again.
+// changedLog is the log of a replica whose changes of the members are noted in the moment in which they are made: the
+// leader that made one may be gone before it is read again.
 type changedLog struct {
 	*raftlog.Log
 	production *production
@@ -210,16 +210,16 @@ type changedLog struct {
 }
 
 // AddLearner implements shard.Members.
-func (n changedLog) AddLearner(ctx context.Context, replica uint64, host shard.HostID, incarnation shard.Incarnation,
+func (l changedLog) AddLearner(ctx context.Context, replica uint64, host shard.HostID, incarnation shard.Incarnation,
 	change uint64) error {
-	return n.made(n.Log.AddLearner(ctx, replica, host, incarnation, change), func(m []shard.Member) []shard.Member {
+	return l.made(l.Log.AddLearner(ctx, replica, host, incarnation, change), func(m []shard.Member) []shard.Member {
 		return append(m, shard.Member{Replica: replica, Host: host, Incarnation: incarnation})
 	})
 }
 
 // Promote implements shard.Members.
-func (n changedLog) Promote(ctx context.Context, replica, change uint64) error {
-	return n.made(n.Log.Promote(ctx, replica, change), func(m []shard.Member) []shard.Member {
+func (l changedLog) Promote(ctx context.Context, replica, change uint64) error {
+	return l.made(l.Log.Promote(ctx, replica, change), func(m []shard.Member) []shard.Member {
 		for i := range m {
 			m[i].Voter = m[i].Voter || m[i].Replica == replica
 		}
@@ -228,20 +228,20 @@ func (n changedLog) Promote(ctx context.Context, replica, change uint64) error {
 }
 
 // Remove implements shard.Members.
-func (n changedLog) Remove(ctx context.Context, replica, change uint64) error {
-	return n.made(n.Log.Remove(ctx, replica, change), func(m []shard.Member) []shard.Member {
+func (l changedLog) Remove(ctx context.Context, replica, change uint64) error {
+	return l.made(l.Log.Remove(ctx, replica, change), func(m []shard.Member) []shard.Member {
 		return slices.DeleteFunc(m, func(x shard.Member) bool { return x.Replica == replica })
 	})
 }
 
 // made changes the members that are known. After an error nothing is known of them until a leader is read.
-func (n changedLog) made(err error, change func([]shard.Member) []shard.Member) error {
-	n.production.mu.Lock()
-	defer n.production.mu.Unlock()
-	if known := n.production.members[n.of]; err != nil || known == nil {
-		delete(n.production.members, n.of)
+func (l changedLog) made(err error, change func([]shard.Member) []shard.Member) error {
+	l.production.mu.Lock()
+	defer l.production.mu.Unlock()
+	if known := l.production.members[l.of]; err != nil || known == nil {
+		delete(l.production.members, l.of)
 	} else {
-		n.production.members[n.of] = change(slices.Clone(known))
+		l.production.members[l.of] = change(slices.Clone(known))
 	}
 	return err
 }
