@@ -14,8 +14,8 @@ const (
 	inflightTime = time.Second
 	// smallPages is how many pages make one of Options.PageBytes when each page is too small to count.
 	smallPages = 16
-	// burstBytes is how many bytes of snapshots are planned from one check to the next. The event loops write them, and
-	// requests to the same loops wait meanwhile: for 100 ms if all that may be under way is planned at once.
+	// burstBytes is how many bytes of snapshots are planned from one check to the next. The event loops write the
+	// bytes, and requests to the same loops wait meanwhile: for 100 ms if all of InflightBytes is planned at once.
 	burstBytes = 1 << 20
 	// checkEvery is how often the worker checks, while watches wait, how much has been sent.
 	checkEvery = 5 * time.Millisecond

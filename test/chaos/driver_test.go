@@ -149,8 +149,8 @@ func didAtLeast(missing map[string]int, h *history.History, number int) map[stri
 	return missing
 }
 
-// TestADriverMayBeKilledBeforeItConnects kills one that has not said a word yet, as one may be on a busy machine; one
-// that ends by itself is noted.
+// TestADriverMayBeKilledBeforeItConnects: the kill of a driver without a hello is no mistake of the client, because a
+// busy machine starts drivers late. A driver that ends by itself is noted.
 func TestADriverMayBeKilledBeforeItConnects(t *testing.T) {
 	epoch := machineTime()
 	for _, x := range []struct {

@@ -249,7 +249,7 @@ func (w *world) failWhileStreaming() {
 	}
 }
 
-// leaveBehind cuts a host off until it needs a snapshot of another one. What was sent to it meanwhile is lost.
+// leaveBehind cuts a host off until the host needs a snapshot of another host. Messages to the host are lost meanwhile.
 func (w *world) leaveBehind(h *host) {
 	w.isolate(h, true, false)
 	w.proposeMany(60)

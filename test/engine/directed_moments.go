@@ -43,8 +43,8 @@ func (w *world) failAfterSnapshot() {
 	}
 }
 
-// failAfterInstall has hosts lose their power when the leader has heard that they have its snapshot, and before they
-// get the entries behind it.
+// failAfterInstall has a host lose power when the leader knows of the host's new snapshot, and before the entries
+// behind the snapshot arrive.
 func (w *world) failAfterInstall() {
 	for i := 0; i < 6 && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
@@ -93,7 +93,7 @@ func (w *world) readWhileLeadersChange() {
 	}
 }
 
-// swapAddresses has two hosts change their addresses, while the third one knows the old ones.
+// swapAddresses swaps the addresses of two hosts, while the third host knows the old addresses.
 func (w *world) swapAddresses() {
 	for i := 0; i < rounds && !w.oracle.failed(); i++ {
 		leader, r := w.awaitLeader()

@@ -234,7 +234,7 @@ func (l changedLog) Remove(ctx context.Context, replica, change uint64) error {
 	})
 }
 
-// made changes the members that are known. After an error nothing is known of them until a leader is read.
+// made changes the known members. After an error the members are unknown until a leader is read.
 func (l changedLog) made(err error, change func([]shard.Member) []shard.Member) error {
 	l.production.mu.Lock()
 	defer l.production.mu.Unlock()
