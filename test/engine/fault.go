@@ -79,14 +79,14 @@ func (w *world) restart(h *host) {
 		w.trace("power at a start", "of host %d", h.id)
 		w.failAfter(h, int64(w.random.IntN(150)), nil)
 	}
-	err := h.start()
-	for errors.Is(err, raftlogtest.ErrEnded) {
-		err = h.start()
+	err := h.startAnew()
+	h.Disk().Trap(nil)
+	if err == nil && h.current() == nil { // it failed right after the start
+		err = h.startAnew()
 	}
 	if err != nil {
 		w.oracle.fail("%w", err)
 	}
-	h.Disk().Trap(nil)
 }
 
 // isolate cuts a host off from all others, both ways or only what it sends, or ends that.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,7 +60,6 @@ func (w *world) newHost(id shard.HostID) *host {
 		Tick: w.plan.Ticks[id-1], ProposalTimeout: 4 * time.Second, BarrierTimeout: 4 * time.Second,
 		SnapshotEntries: w.plan.SnapshotEntries, KeepEntries: w.plan.KeepEntries,
 		Damaged: func(err error) { h.damaged(err) },
-		Logger:  slog.New(slog.DiscardHandler),
 	})
 	return h
 }
@@ -115,6 +112,15 @@ func (h *host) start() error {
 	return nil
 }
 
+// startAnew starts the host, again where it ends meanwhile.
+func (h *host) startAnew() error {
+	err := h.start()
+	for errors.Is(err, raftlogtest.ErrEnded) {
+		err = h.start()
+	}
+	return err
+}
+
 // turnedAway notes that another host takes a process for one of an older copy. No other is taken for one.
 func (h *host) turnedAway(r *run, why *transport.Refused) {
 	if why.Code != transport.CodeOlderCopy {
@@ -153,8 +159,7 @@ func (h *host) damaged(err error) {
 	h.full = err
 	h.mu.Unlock()
 	h.world.hung.Store(true)
-	h.Hang()
-	runtime.Goexit()
+	h.Damaged(err)
 }
 
 // whyDamaged returns why the last process had to end, and forgets it.

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -80,7 +78,6 @@ func (p *production) newHost(id shard.HostID) *productionHost {
 		ProposalTimeout: timeout, BarrierTimeout: timeout,
 		SnapshotEntries: int(plan.SnapshotEvery), KeepEntries: int(cmp.Or(plan.SnapshotKeep, 1)),
 		Damaged: func(err error) { p.damaged(h, err) },
-		Logger:  slog.New(slog.DiscardHandler),
 	})
 	h.Disk().Slow(func() time.Duration {
 		p.mu.Lock()
@@ -115,8 +112,7 @@ func (p *production) delay() time.Duration {
 // damaged is called by a process that cannot go on. It ends the process, and its goroutine, as the engine would panic.
 func (p *production) damaged(h *productionHost, err error) {
 	p.world.record.Note("the log of host %d cannot go on: %v", h.id, err)
-	h.Hang()
-	runtime.Goexit()
+	h.Damaged(err)
 }
 
 func (p *production) host(id shard.HostID) *productionHost {

@@ -20,7 +20,9 @@ type Disk struct {
 	memory *outage.Memory
 	faults *faults
 
-	trap   atomic.Pointer[func(Step) error]
+	trapping sync.RWMutex // held by steps in their trap
+	trap     func(Step) error
+
 	ended  chan struct{} // closed when the process has ended: nothing goes wrong for what is left of it
 	locked atomic.Bool
 	steps  atomic.Int64
@@ -115,13 +117,21 @@ func (d *Disk) Stick(stuck bool) {
 func (d *Disk) Full(full bool) { d.faults.change(func(a *faults) { a.full = full }) }
 
 // Trap calls a function before each step of the process, which may fail it with an error; nil: none. In a sync nothing
-// is durable yet.
+// is durable yet. No step is in the trap of before when Trap returns.
 func (d *Disk) Trap(f func(Step) error) {
-	if f == nil {
-		d.trap.Store(nil)
-		return
+	d.trapping.Lock()
+	defer d.trapping.Unlock()
+	d.trap = f
+}
+
+// trapped calls the trap, if any.
+func (d *Disk) trapped(s Step) error {
+	d.trapping.RLock()
+	defer d.trapping.RUnlock()
+	if d.trap == nil {
+		return nil
 	}
-	d.trap.Store(&f)
+	return d.trap(s)
 }
 
 // Skip has the disk report syncs of some files that it does not do: a mistake that must be noticed.
@@ -158,10 +168,8 @@ func (d *Disk) before(s outage.Step) error {
 	default:
 	}
 	step := Step{s, d.steps.Add(1)}
-	if trap := d.trap.Load(); trap != nil {
-		if err := (*trap)(step); err != nil {
-			return err
-		}
+	if err := d.trapped(step); err != nil {
+		return err
 	}
 	d.faults.mu.Lock()
 	slow, full, skip, free := d.faults.slow, d.faults.full, d.faults.skip, d.faults.free

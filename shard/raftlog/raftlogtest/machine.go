@@ -3,7 +3,9 @@ package raftlogtest
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -45,8 +47,9 @@ func (p *Process) Ended() bool { return p.ended.Load() }
 // directory is that of a host on its disk.
 const directory = "/data"
 
-// NewMachine returns a machine that is switched off.
+// NewMachine returns a machine that is switched off. What its hosts log is dropped.
 func NewMachine(n *Network, address string, config raftlog.Config) *Machine {
+	config.Logger = slog.New(&n.damages)
 	return &Machine{Config: config, Address: address, network: n, disk: NewDisk(directory)}
 }
 
@@ -147,8 +150,13 @@ func (m *Machine) PowerFailure(draw outage.Draw) {
 // Kill ends the process, and leaves all of the disk.
 func (m *Machine) Kill() { m.end((*Disk).Kill, false) }
 
-// Hang ends the process in a call of Config.Damaged, which does not return.
-func (m *Machine) Hang() { m.end((*Disk).Kill, true) }
+// Damaged ends the process, and the goroutine, in a call of Config.Damaged. Where other goroutines of the process learn
+// of the same error, they end too, instead of a panic of the engine.
+func (m *Machine) Damaged(err error) {
+	m.network.damages.note(err)
+	m.end((*Disk).Kill, true)
+	runtime.Goexit()
+}
 
 func (m *Machine) end(next func(*Disk) *Disk, hung bool) {
 	m.mu.Lock()

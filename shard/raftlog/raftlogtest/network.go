@@ -21,6 +21,7 @@ type Network struct {
 	conns     map[*conn]struct{}
 	changed   chan struct{}  // closed and replaced whenever a cut ends
 	starts    map[string]int // how often an address has lost its power
+	damages   damages
 }
 
 // way is one direction between two addresses.

@@ -49,9 +49,7 @@ func (l *Log) removeOldest() bool {
 		return false
 	}
 	if oldest.needed > 0 {
-		l.mu.Unlock()
-		err := l.owner.Rewrite(oldest.number)
-		l.mu.Lock()
+		err := l.rewrite(oldest.number)
 		if err == nil && oldest.needed > 0 {
 			err = fmt.Errorf("wal: %d bytes of %s are still needed", oldest.needed, oldest.path)
 		}
@@ -64,6 +62,14 @@ func (l *Log) removeOldest() bool {
 		return false
 	}
 	return l.removeFile(oldest)
+}
+
+// rewrite has the owner append what is needed of a segment again. The lock is held, except meanwhile, and also after
+// a panic.
+func (l *Log) rewrite(segment uint64) error {
+	l.mu.Unlock()
+	defer l.mu.Lock()
+	return l.owner.Rewrite(segment)
 }
 
 // isDue reports whether the oldest segment is to be removed. The lock is held.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -100,6 +101,26 @@ func TestASegmentThatIsStillNeededIsNotRemoved(t *testing.T) {
 		}
 		log.Close()
 	})
+}
+
+// endingOwner ends the goroutine that asks for anything to be rewritten, as a process does that cannot go on.
+type endingOwner struct{ *values }
+
+func (endingOwner) Rewrite(uint64) error {
+	runtime.Goexit()
+	return nil
+}
+
+func TestTheLockIsHeldHoweverARewriteEnds(t *testing.T) {
+	l, ended := &Log{owner: endingOwner{}}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		t.Errorf("rewritten: %v", l.rewrite(1))
+	}()
+	<-ended
+	l.mu.Lock() // a second unlock would have ended the process
 }
 
 // fullDisk has room for so many bytes in files.
