@@ -44,6 +44,7 @@ var AllDirected = []Directed{
 	{"power fails while a snapshot is streamed", 3, 20, 500, (*world).failWhileStreaming, true},
 	{"power fails right after a snapshot", 3, 20, 500, (*world).failAfterSnapshot, false},
 	{"power fails right after a snapshot of another host", 3, 20, 500, (*world).failAfterInstall, false},
+	{"it is lost that a snapshot of another host has arrived", 3, 20, 500, (*world).loseArrivals, false},
 	{"power fails right after changes of the members", 3, 20, 50, (*world).failAfterChanges, false},
 	{"power fails at every step of a replacement", 3, 20, 50, (*world).failWhileReplacing, true},
 	{"power of the voter that is left fails", 2, 200, 50, (*world).failAfterRemoval, false},
@@ -254,6 +255,20 @@ func (w *world) leaveBehind(h *host) {
 	w.isolate(h, true, false)
 	w.proposeMany(60)
 	w.network.Break(h.Address)
+}
+
+// install has a host get a snapshot of another host, and returns in the moment in which the host has restored that.
+func (w *world) install(h *host) {
+	restored := h.current().machine.restores()
+	w.leaveBehind(h)
+	w.network.Heal()
+	until := time.Now().Add(patience)
+	for h.current().machine.restores() == restored && time.Now().Before(until) {
+		time.Sleep(time.Millisecond)
+	}
+	if h.current().machine.restores() == restored {
+		w.oracle.fail("host %d was left behind, and got no snapshot of another host", h.id)
+	}
 }
 
 // others are all hosts but one.

@@ -28,6 +28,7 @@ const (
 	readers          = "many read while others write"
 	afterSnapshot    = "power fails right after a snapshot"
 	afterInstall     = "power fails right after a snapshot of another host"
+	lostArrival      = "it is lost that a snapshot of another host has arrived"
 	leadersChange    = "leaders change while a host that lacks entries is read from"
 	addresses        = "two hosts swap their addresses"
 	stranger         = "a stranger is in the place of a host"
@@ -136,6 +137,9 @@ var mistakes = []clienttest.Bug{
 		Name: "a host is taken for the one whose address it has", File: "transport/verdict.go", Noticed: addresses,
 		Is:      "\tif peer.Target() != meant.Target() {",
 		Becomes: "\tif peer.Target() != meant.Target() && peer.Host == 0 {",
+	}, {
+		Name: "a snapshot that is there already is refused", File: "transport/admission.go", Noticed: lostArrival,
+		Is: "\tif a.known = a.known || ", Becomes: "\tif a.known = a.known && ",
 	},
 }
 

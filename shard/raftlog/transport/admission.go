@@ -219,14 +219,28 @@ func (e *engineEnd) admitChunk(from *origin, chunk *raftpb.Chunk) error {
 	return nil
 }
 
-// takesChunk reports whether this host accepts a chunk of a snapshot. Otherwise the chunk is dropped, and the sender
-// gets a confirmation: after an error the sender's engine would for a while send nothing to this host.
-func (e *engineEnd) takesChunk(chunk *raftpb.Chunk) bool {
+// arriving is the snapshot on a connection. After a chunk that is dropped, the rest of the snapshot is dropped too. The
+// sender gets confirmations all the same: after an error the sender's engine would for a while send nothing to this
+// host, and then the snapshot again.
+type arriving struct {
+	known bool // this host has what the snapshot has
+	full  bool // the disk has no room
+}
+
+// drops reports whether a chunk is dropped. The engine would refuse the last chunk of a snapshot that this host has
+// already, whose leader does not know that: the confirmations were lost.
+func (a *arriving) drops(e *engineEnd, chunk *raftpb.Chunk) bool {
 	var size uint64
 	if chunk.ChunkId == 0 {
 		size = chunk.FileSize
 	}
-	return e.replicas.Takes(chunk.ShardID, size)
+	if a.known = a.known || e.replicas.Has(chunk.ShardID, chunk.Index); a.known {
+		return true
+	}
+	if a.full = a.full || !e.replicas.Takes(chunk.ShardID, size); a.full {
+		e.refusals.count(RefusedFull)
+	}
+	return a.full
 }
 
 // refusalLogPeriod is how often refusals are logged. Otherwise any program at the port could fill the log.

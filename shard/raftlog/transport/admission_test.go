@@ -74,7 +74,7 @@ func TestMessagesThatNoPeerSendsAreDroppedAndCounted(t *testing.T) {
 }
 
 func TestChunksThatNoPeerSendsEndTheConnection(t *testing.T) {
-	good := raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot"}
+	good := raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", Index: 1}
 	for name, change := range map[string]func(*raftpb.Chunk){
 		"in another's name":      func(c *raftpb.Chunk) { c.From = 1 },
 		"to a replica elsewhere": func(c *raftpb.Chunk) { c.ReplicaID = 3 },

@@ -29,6 +29,8 @@ type Replicas interface {
 	// Takes reports whether this host accepts the next part of a shard's log, or of a snapshot. At the beginning of a
 	// snapshot the second argument is the size of the whole. A part that is not accepted is dropped.
 	Takes(shardID, snapshot uint64) bool
+	// Has reports whether this host's replica of a shard has applied the log up to an index, or has a snapshot of that.
+	Has(shardID, index uint64) bool
 	// Positions returns the position of this host's newest replica of each shard; a discarded replica is the furthest.
 	Positions() []Position
 	// Behind returns a function that compares positions of a host with the positions that the host has confirmed to
@@ -133,11 +135,11 @@ func (e *engineEnd) leave(conn net.Conn) {
 // serve passes the frames of a connection to the engine, and returns why the connection ended.
 func (e *engineEnd) serve(conn net.Conn, g greeting) error {
 	frames, from := newFrameReader(conn, g.in, framesOfEngine), newOrigin(&g.peer)
-	dropping := false
+	var snapshot arriving
 	for {
 		kind, payload, err := frames.next()
 		if err == nil {
-			err = e.handle(from, kind, payload, &dropping)
+			err = e.handle(from, kind, payload, &snapshot)
 		}
 		if err == nil && kind == frameChunk {
 			err = confirmChunk(conn, g.out)
@@ -148,9 +150,8 @@ func (e *engineEnd) serve(conn net.Conn, g greeting) error {
 	}
 }
 
-// handle passes a frame to the engine. After a chunk that was not accepted, the rest of the snapshot on the same
-// connection is dropped too.
-func (e *engineEnd) handle(from *origin, kind byte, payload []byte, dropping *bool) error {
+// handle passes a frame to the engine.
+func (e *engineEnd) handle(from *origin, kind byte, payload []byte, snapshot *arriving) error {
 	switch kind {
 	case frameMessages:
 		var batch raftpb.MessageBatch
@@ -172,8 +173,7 @@ func (e *engineEnd) handle(from *origin, kind byte, payload []byte, dropping *bo
 		if err := e.admitChunk(from, &chunk); err != nil {
 			return err
 		}
-		if *dropping = *dropping || !e.takesChunk(&chunk); *dropping {
-			e.refusals.count(RefusedFull)
+		if snapshot.drops(e, &chunk) {
 			return nil
 		}
 		if !e.onChunk(chunk) {

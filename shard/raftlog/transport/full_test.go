@@ -63,8 +63,8 @@ func TestASnapshotThatIsNotTakenIsDroppedToItsEnd(t *testing.T) {
 			conn := e.connectForSnapshot(t)
 			for id := range uint64(4) {
 				takes.Store(id != c.at) // there is room again for the next one
-				chunk := raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", ChunkId: id,
-					FileSize: c.size}
+				chunk := raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", Index: 1,
+					ChunkId: id, FileSize: c.size}
 				if err := conn.SendChunk(chunk); err != nil {
 					t.Fatal(err)
 				}

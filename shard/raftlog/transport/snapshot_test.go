@@ -95,6 +95,37 @@ func TestASnapshotWaitsForTheOneOnItsWay(t *testing.T) {
 	}
 }
 
+// TestASnapshotThatIsThereAlreadyIsConfirmed, and the engine, which would refuse its last chunk, is not given it.
+func TestASnapshotThatIsThereAlreadyIsConfirmed(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, meanwhile uint64 // the last entry that is there, at the first chunk and at the last
+		chunks            int    // that the engine is given
+	}{
+		"it is older than the log":          {8, 8, 0},
+		"it is there":                       {7, 7, 0},
+		"it is not":                         {6, 6, 2},
+		"the log catches up while it comes": {6, 7, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEndpoint(t)
+			replicas := e.replicas.(*testReplicas)
+			conn := e.connectForSnapshot(t)
+			for id, has := range []uint64{c.before, c.meanwhile} {
+				replicas.has.Store(has)
+				if err := conn.SendChunk(chunkOf(7, uint64(id))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(e.chunks) != c.chunks {
+				t.Errorf("the engine was given %d chunks, want %d", len(e.chunks), c.chunks)
+			}
+			if n := e.refused[RefusedFull].Load(); n != 0 {
+				t.Errorf("%d were counted as without room", n)
+			}
+		})
+	}
+}
+
 // awaitDeliveries waits until so many snapshots are on their way to the replica of the test, or wait for that.
 func (e *engineEnd) awaitDeliveries(t *testing.T, want int) {
 	t.Helper()

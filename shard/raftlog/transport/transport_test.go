@@ -87,7 +87,9 @@ type testReplicas struct {
 	route *Route
 	takes func(shardID, snapshot uint64) bool // nil: all
 	sent  atomic.Int64                        // chunks
-	died  atomic.Int64                        // how often the other host has
+	// has is the last entry that the replica has.
+	has  atomic.Uint64
+	died atomic.Int64 // how often the other host has
 	// positions are those that it says, and confirmed those that the other host has confirmed.
 	positions, confirmed []Position
 }
@@ -102,6 +104,8 @@ func (r *testReplicas) Route(shardID uint64) *Route {
 func (r *testReplicas) Takes(shardID, snapshot uint64) bool {
 	return r.takes == nil || r.takes(shardID, snapshot)
 }
+
+func (r *testReplicas) Has(_, index uint64) bool { return index <= r.has.Load() }
 
 func (r *testReplicas) Positions() []Position { return r.positions }
 
@@ -264,7 +268,7 @@ func TestChunksArriveUntilOneIsRefused(t *testing.T) {
 	conn := e.connectForSnapshot(t)
 	data := bytes.Repeat([]byte{7}, 2<<20)
 	for id := range uint64(6) {
-		if err := conn.SendChunk(raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot",
+		if err := conn.SendChunk(raftpb.Chunk{ShardID: testShard, From: 2, ReplicaID: 1, Filepath: "snapshot", Index: 1,
 			ChunkId: id, Data: data}); (err == nil) != (id < 5) {
 			t.Fatalf("chunk %d: %v", id, err)
 		}
