@@ -21,6 +21,7 @@ func snapshotOf(t *testing.T, one *member) (path string) {
 	one.open()
 	leaderOf(t, []*member{one})
 	one.mustPropose(0, 40)
+	one.awaitSnapshot()
 	one.close()
 	err := filepath.WalkDir(one.config.DataDir, func(p string, _ fs.DirEntry, err error) error {
 		if err == nil && isSnapshot(p) {
