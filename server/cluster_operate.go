@@ -146,7 +146,7 @@ func (c *conn) stepCancel(r *protocol.Request) {
 
 func (c *conn) policy(r *protocol.Request) {
 	m := &r.Policy
-	request := &meta.PolicySet{From: overview.PolicyFrom(m.From), To: overview.PolicyFrom(m.To)}
+	request := &meta.PolicySet{From: m.From, To: m.To}
 	c.operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
 		return &protocol.PolicyAnswer{Existed: existed(e), Since: since}
 	})

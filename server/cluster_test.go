@@ -278,7 +278,7 @@ func testPolicyIsChangedFromWhatItWas(t *testing.T) {
 	to := from
 	to.OfflineAfter = 30 * time.Second
 	s.must(s.ask(&protocol.Policy{Operation: by(1), From: from, To: to}))
-	want(t, "the policy", recordsOf(c, 1).Policy().OfflineAfter, 30_000)
+	want(t, "the policy", recordsOf(c, 1).Policy().OfflineAfter, 30*time.Second)
 	other := from
 	other.Copies = 4
 	want(t, "from an older one", s.ask(&protocol.Policy{Operation: by(2), From: from, To: other}).Result.Status,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
@@ -227,7 +228,7 @@ func votersOf(c *servertest.Cluster, shards uint64, id shard.HostID) (counts []i
 func TestADeadVoterIsReplacedByALearner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := servertest.Start(t, servertest.Hosts(4))
-		if err := c.Policy(func(p *hosts.Policy) { p.ReplaceAfter = 30_000 }); err != nil {
+		if err := c.Policy(func(p *host.Policy) { p.ReplaceAfter = 30 * time.Second }); err != nil {
 			t.Fatal(err)
 		}
 		three := func() bool {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/pipeline"
@@ -95,7 +96,7 @@ func TestAShardThatOthersVoteForHasFewerBatchesInFlight(t *testing.T) {
 		if !all(pipeline.Alone) {
 			t.Errorf("alone: %v", c.Host(1).Windows())
 		}
-		if err := c.Policy(func(p *hosts.Policy) { p.StableFor = 1000 }); err != nil {
+		if err := c.Policy(func(p *host.Policy) { p.StableFor = time.Second }); err != nil {
 			t.Fatal(err)
 		}
 		for id := shard.HostID(2); id <= 3; id++ {

@@ -65,11 +65,6 @@ func (p *Page) behind() (place, error) {
 	return place{node, name}, nil
 }
 
-// Collect makes a list of the first items of a loop, without a cursor.
-func Collect[T any](loop iter.Seq2[T, error], limit int) (List[T], error) {
-	return collect(loop, limit, nil)
-}
-
 // collect makes a list of the first items of a loop. at says where an item stands; nil for a list without pages.
 func collect[T any](loop iter.Seq2[T, error], limit int, at func(T) place) (l List[T], err error) {
 	l.Items = []T{}

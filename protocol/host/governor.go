@@ -61,30 +61,3 @@ func (r *Reason) Fields(c field.Coder) {
 }
 
 const maxSubjects = 64 // of a reason
-
-// Policy is what operators ask of the governor.
-type Policy struct {
-	// Voters is how many replicas of a shard vote in a cluster with as many hosts: 1, 3 or 5. With 0 the governor
-	// chooses by the number of hosts.
-	Voters int
-	// OfflineAfter is how long a host is silent before the host counts as failed.
-	OfflineAfter time.Duration
-	// ReplaceAfter is how long a failed voter keeps its vote while another host could have the vote; 0 is for ever.
-	ReplaceAfter time.Duration
-	// StableFor is how long a learner must have been up to date before the learner votes.
-	StableFor time.Duration
-	// BalanceEvery is how long a leadership rests after a handover that spreads the load; 0 leaves leaders alone.
-	BalanceEvery time.Duration
-	// Copies is how many new replicas may be filled at once.
-	Copies int
-}
-
-// Fields implements field.Value.
-func (p *Policy) Fields(c field.Coder) {
-	c.Count("voters", &p.Voters)
-	c.Millis("offline_after_ms", &p.OfflineAfter)
-	c.Millis("replace_after_ms", &p.ReplaceAfter)
-	c.Millis("stable_for_ms", &p.StableFor)
-	c.Millis("balance_every_ms", &p.BalanceEvery)
-	c.Count("copies", &p.Copies)
-}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
@@ -94,7 +95,7 @@ func newFleet(t *testing.T, founders ...string) *fleet {
 		f.hosts[id].start()
 	}
 	f.do("found", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Found(at, born) })
-	f.policy(func(p *hosts.Policy) { p.BalanceEvery = 0 })
+	f.policy(func(p *host.Policy) { p.BalanceEvery = 0 })
 	t.Cleanup(f.close)
 	return f
 }
@@ -199,7 +200,7 @@ func (f *fleet) must(what string, run func(hosts.At, *hosts.Records) hosts.Answe
 }
 
 // policy changes what operators ask for.
-func (f *fleet) policy(change func(*hosts.Policy)) {
+func (f *fleet) policy(change func(*host.Policy)) {
 	f.Helper()
 	f.must("policy", func(at hosts.At, r *hosts.Records) hosts.Answer {
 		to := r.Policy()

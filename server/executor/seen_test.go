@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -44,7 +45,7 @@ func TestIdleClusterFailsNoHost(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
 		f.converge()
 		time.Sleep(10 * time.Minute)
-		f.policy(func(p *hosts.Policy) { p.Copies = 3 })
+		f.policy(func(p *host.Policy) { p.Copies = 3 })
 		time.Sleep(time.Minute)
 		for _, h := range f.records().Hosts() {
 			if !h.Online() || h.Failures != 0 {
@@ -84,7 +85,7 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 				f.converge()
 				hung := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[f.leader(hosts.Meta).name])
 				hang.begin(f, hung.id)
-				f.policy(func(p *hosts.Policy) { p.Copies = 3 })
+				f.policy(func(p *host.Policy) { p.Copies = 3 })
 				f.until(20*time.Second, "it has failed", func() bool {
 					h := f.records().Host(hung.id)
 					return h.Target.Reason == hang.reason && h.Current.Variant == protocol.HostOffline
@@ -192,7 +193,7 @@ func TestANewGovernorTakesNoDeadVoterForALiveOne(t *testing.T) {
 		f.converge()
 		f.join("d", "")
 		f.converge()
-		f.policy(func(p *hosts.Policy) { p.ReplaceAfter, p.StableFor = 600_000, 30_000 })
+		f.policy(func(p *host.Policy) { p.ReplaceAfter, p.StableFor = 10*time.Minute, 30*time.Second })
 		from := f.leader(hosts.Meta)
 		dead := f.named(map[string]string{"a": "b", "b": "c", "c": "a"}[from.name])
 		f.named("d").kill() // so that it cannot vote soon

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/test/memlog"
@@ -136,7 +137,7 @@ func (s *simulation) others(m *machine) bool {
 
 // play ends with a quiet fleet, and holds it against what it should be.
 func (s *simulation) play(turns int) {
-	s.policy(func(p *hosts.Policy) { p.ReplaceAfter = 20_000 })
+	s.policy(func(p *host.Policy) { p.ReplaceAfter = 20 * time.Second })
 	for range turns {
 		s.turn()
 	}

@@ -39,7 +39,7 @@ func operate(t *testing.T, all []*Host, r meta.Request) {
 func hurry(t *testing.T, all ...*Host) {
 	t.Helper()
 	to := hosts.DefaultPolicy()
-	to.StableFor, to.BalanceEvery = 1000, 0
+	to.StableFor, to.BalanceEvery = time.Second, 0
 	operate(t, all, &meta.PolicySet{From: hosts.DefaultPolicy(), To: to})
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
-	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -50,7 +49,7 @@ func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
 	g := r.Generation()
 	a := &protocol.ClusterDescribeAnswer{
 		ClusterID: []byte(r.Cluster()), GovernorHostID: uint64(c.Governor), Observed: c.Seen != nil,
-		Policy: PolicyOf(r.Policy()), LastAudit: r.LastAudit(),
+		Policy: r.Policy(), LastAudit: r.LastAudit(),
 	}
 	if g != (hosts.Generation{}) {
 		a.Generation = protocol.Generation{Number: g.Number, Draw: g.Draw[:]}
@@ -61,22 +60,4 @@ func (c *Cluster) Describe() *protocol.ClusterDescribeAnswer {
 	}
 	c.addHosts(a)
 	return a
-}
-
-// PolicyOf returns a policy as people see the policy.
-func PolicyOf(p hosts.Policy) host.Policy {
-	return host.Policy{
-		Voters: int(p.Voters), Copies: int(p.Copies), OfflineAfter: field.Duration(p.OfflineAfter),
-		ReplaceAfter: field.Duration(p.ReplaceAfter), StableFor: field.Duration(p.StableFor),
-		BalanceEvery: field.Duration(p.BalanceEvery),
-	}
-}
-
-// PolicyFrom is the opposite of PolicyOf.
-func PolicyFrom(p host.Policy) hosts.Policy {
-	return hosts.Policy{
-		Voters: uint64(p.Voters), Copies: uint64(p.Copies), OfflineAfter: field.MillisOf(p.OfflineAfter),
-		ReplaceAfter: field.MillisOf(p.ReplaceAfter), StableFor: field.MillisOf(p.StableFor),
-		BalanceEvery: field.MillisOf(p.BalanceEvery),
-	}
 }

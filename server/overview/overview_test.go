@@ -258,7 +258,7 @@ func TestDescriptionSaysAllThatIsKnown(t *testing.T) {
 	b.Now += 2_000
 	a := b.Describe()
 	if a.GovernorHostID != 1 || !a.Observed || string(a.ClusterID) != "c" || a.LastAudit == 0 ||
-		PolicyFrom(a.Policy) != hosts.DefaultPolicy() {
+		a.Policy != hosts.DefaultPolicy() {
 		t.Errorf("%+v", a)
 	}
 	all := a.Hosts

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/transport"
 	"github.com/signalbox/signalbox/shard"
@@ -51,7 +52,6 @@ type options struct {
 	network       func(*memlog.Config)
 	logs          func(founders []shard.HostID) (Logs, error)
 	config        func(*server.Config)
-	balanced      bool
 }
 
 // Hosts sets the number of hosts. The default is one.
@@ -72,11 +72,8 @@ func Network(change func(*memlog.Config)) Option { return func(o *options) { o.n
 // Config changes every host's config before it starts.
 func Config(change func(*server.Config)) Option { return func(o *options) { o.config = change } }
 
-// Balanced has the governor spread the leaders of shards over the hosts. Without it they stay where they were elected,
-// so that a test knows them.
-func Balanced() Option { return func(o *options) { o.balanced = true } }
-
-// Start runs a cluster until the test ends. It returns when the cluster is ready.
+// Start runs a cluster until the test ends, and returns when the cluster is ready. The governor leaves leaders where
+// they were elected, so that a test knows them.
 func Start(tb testing.TB, opts ...Option) *Cluster {
 	tb.Helper()
 	c, err := Run(opts...)
@@ -87,8 +84,8 @@ func Start(tb testing.TB, opts ...Option) *Cluster {
 	if err := c.WaitReady(30 * time.Second); err != nil {
 		tb.Fatal(err)
 	}
-	if !c.options.balanced && c.Records() != nil {
-		if err := c.Policy(func(p *hosts.Policy) { p.BalanceEvery = 0 }); err != nil {
+	if c.Records() != nil {
+		if err := c.Policy(func(p *kind.Policy) { p.BalanceEvery = 0 }); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
@@ -21,7 +21,7 @@ func bed(t *testing.T, founders int, halt func(shard.HostID, error)) *Cluster {
 		c.Halt = func(err error) { halt(id, err) }
 	}))
 	until(t, "the hosts have records", func() bool { return c.Records() != nil })
-	if err := c.Policy(func(p *hosts.Policy) { p.StableFor, p.BalanceEvery = 1000, 0 }); err != nil {
+	if err := c.Policy(func(p *kind.Policy) { p.StableFor, p.BalanceEvery = time.Second, 0 }); err != nil {
 		t.Fatal(err)
 	}
 	return c

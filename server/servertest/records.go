@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 )
@@ -44,7 +45,7 @@ func (c *Cluster) Do(r meta.Request) (meta.Effect, error) {
 }
 
 // Policy changes what operators ask of the governor.
-func (c *Cluster) Policy(change func(*hosts.Policy)) error {
+func (c *Cluster) Policy(change func(*kind.Policy)) error {
 	r := c.Records()
 	if r == nil {
 		return errNoRecords

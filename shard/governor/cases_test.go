@@ -356,7 +356,7 @@ func TestVotes(t *testing.T) {
 	}
 }
 
-func (s *scene) voters(n uint64) {
+func (s *scene) voters(n int) {
 	p := s.State.Policy()
 	to := p
 	to.Voters = n

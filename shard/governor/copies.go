@@ -61,7 +61,7 @@ func ruleCopies(v View) (f finding) {
 					*g.reason(CodeFull, h.Name+" gets no replica: its disk is nearly full"))
 				continue
 			}
-			if len(filling) >= int(policy.Copies) || filling[h.Name] != "" {
+			if len(filling) >= policy.Copies || filling[h.Name] != "" {
 				f.Reasons = append(f.Reasons, *g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name,
 					waitedFor(filling, h.Name))))
 				continue

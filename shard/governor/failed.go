@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -28,7 +29,7 @@ func ruleFailed(v View) (f finding) {
 
 // failing says of a host that is online whether something points to a failure, and when the host is taken for failed.
 func (f *finding) failing(v View, h *hosts.Host, seen *HostSeen) {
-	after := v.State.Policy().OfflineAfter
+	after := field.MillisOf(v.State.Policy().OfflineAfter)
 	r := plan.Reason{Code: CodeSilent, Subjects: []plan.Subject{hostSubject(h.ID)}}
 	so := seen.SilentFor
 	switch {
@@ -61,16 +62,16 @@ func span(millis uint64) string {
 // host's target changed and since the host has a replica of the meta shard: a host without such a replica sends no
 // Raft traffic.
 func failure(v View, h *hosts.Host) hosts.Reason {
-	policy, seen := v.State.Policy(), v.Seen.host(h.ID)
+	after, seen := field.MillisOf(v.State.Policy().OfflineAfter), v.Seen.host(h.ID)
 	p := v.State.Shard(hosts.Meta).On(h.ID)
 	if !h.Wanted() || h.ID == v.Seen.Self || seen == nil || !seen.Tried || p == nil || !p.Member() ||
-		!clock.Over(max(h.Target.Since, p.Since), policy.OfflineAfter, v.Now) {
+		!clock.Over(max(h.Target.Since, p.Since), after, v.Now) {
 		return 0
 	}
 	switch {
-	case seen.SilentFor >= policy.OfflineAfter:
+	case seen.SilentFor >= after:
 		return hosts.ReasonSilent
-	case seen.StuckFor >= policy.OfflineAfter:
+	case seen.StuckFor >= after:
 		return hosts.ReasonStuck
 	}
 	return 0

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -166,7 +168,7 @@ func (g *group) reason(code plan.Code, text string, of ...*member) *plan.Reason 
 
 // waiting returns why a learner cannot vote, or nil.
 func (g *group) waiting(m *member) *plan.Reason {
-	policy := g.v.State.Policy()
+	stable := field.MillisOf(g.v.State.Policy().StableFor)
 	name, fresh := m.name(), g.v.Seen.freshFor(m.Host)
 	switch {
 	case m.gone():
@@ -183,10 +185,10 @@ func (g *group) waiting(m *member) *plan.Reason {
 		return g.behind(m)
 	case fresh == 0:
 		return g.reason(CodeFresh, name+" has not confirmed that it is up to date", m)
-	case fresh < policy.StableFor:
-		text := fmt.Sprintf("%s can vote once it is up to date for %s", name, span(policy.StableFor))
+	case fresh < stable:
+		text := fmt.Sprintf("%s can vote once it is up to date for %s", name, span(stable))
 		r := g.reason(CodeFresh, text, m)
-		r.Since, r.Until = g.v.Now-min(fresh, g.v.Now), g.v.Now+policy.StableFor-fresh
+		r.Since, r.Until = g.v.Now-min(fresh, g.v.Now), g.v.Now+stable-fresh
 		return r
 	}
 	return nil
@@ -252,7 +254,7 @@ func (g *group) ready(m *member) bool {
 
 // lostSince returns since when a voter has been away, if the policy may give its vote to a different host for the
 // absence; otherwise away is false.
-func (m *member) lostSince(policy hosts.Policy) (since uint64, away bool) {
+func (m *member) lostSince(policy host.Policy) (since uint64, away bool) {
 	if m.live || m.gone() || policy.ReplaceAfter == 0 || m.host.Target.Variant != protocol.HostOffline {
 		return 0, false
 	}
@@ -266,7 +268,8 @@ func (g *group) overdue(m *member) (over bool, until uint64) {
 	if !away {
 		return false, 0
 	}
-	return clock.Over(since, policy.ReplaceAfter, g.v.Now), since + policy.ReplaceAfter
+	after := field.MillisOf(policy.ReplaceAfter)
+	return clock.Over(since, after, g.v.Now), since + after
 }
 
 // distance returns how far apart the voters are, as if the member with had joined them and the member without had

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/signalbox/signalbox/protocol/field"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -57,7 +58,7 @@ func ruleLeaders(v View) (f finding) {
 		if g.shard.ID == hosts.Meta || !leads || to == nil || from-counts[to.Host] < 2 || g.unusable() != nil {
 			continue
 		}
-		if wait := g.rest(policy.BalanceEvery); wait > 0 {
+		if wait := g.rest(field.MillisOf(policy.BalanceEvery)); wait > 0 {
 			r := g.reason(CodeRest,
 				fmt.Sprintf("%s leads %d shards and %s leads %d; the leadership of this one rests",
 					nameOf(v.State, g.seen.Leader), from, to.name(), counts[to.Host]))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -187,7 +188,8 @@ func (s *simulation) operate() {
 	case 7:
 		p := s.records.Policy()
 		to := p
-		to.Voters, to.ReplaceAfter = []uint64{0, 0, 3, 5}[s.IntN(4)], []uint64{10_000, 60_000}[s.IntN(2)]
+		to.Voters = []int{0, 0, 3, 5}[s.IntN(4)]
+		to.ReplaceAfter = []time.Duration{10 * time.Second, time.Minute}[s.IntN(2)]
 		s.records.SetPolicy(at, p, to)
 	case 8:
 		if n := uint64(s.plan.Last()); n > 0 {

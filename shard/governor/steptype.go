@@ -2,6 +2,8 @@ package governor
 
 import (
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
 )
@@ -115,7 +117,7 @@ func model(at hosts.At, r *hosts.Records, seen *Seen, kind plan.Kind, a *Action)
 }
 
 // caughtUp makes an added learner, and its host, up to date.
-func (s *Seen) caughtUp(reports *ShardSeen, policy hosts.Policy, a *Action) {
+func (s *Seen) caughtUp(reports *ShardSeen, policy host.Policy, a *Action) {
 	reports.Replicas = append(reports.Replicas, ReplicaSeen{ID: a.Replica})
 	h := s.host(a.Host)
 	if h == nil {
@@ -123,7 +125,7 @@ func (s *Seen) caughtUp(reports *ShardSeen, policy hosts.Policy, a *Action) {
 		h = &s.Hosts[len(s.Hosts)-1]
 	}
 	h.Tried, h.SilentFor, h.Barrier = true, 0, 0
-	h.FreshFor = max(h.FreshFor, policy.StableFor)
+	h.FreshFor = max(h.FreshFor, field.MillisOf(policy.StableFor))
 }
 
 // membership returns the members of a shard after a change.

@@ -361,7 +361,7 @@ func (e *engine) list() []hosts.Member {
 // String is for people who look for what went wrong.
 func (w *world) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "now %d term %d policy %v\n", w.now, w.term, w.records.Policy())
+	fmt.Fprintf(&b, "now %d term %d policy %s\n", w.now, w.term, w.records.Policy().Text())
 	for _, h := range w.records.Hosts() {
 		fmt.Fprintf(&b, "host %d %s %s up %t cordoned %t: %s/%d -> %s/%d (%s)\n", h.ID, h.Name, h.Domain, w.up(h.ID),
 			h.Cordoned, h.Current.Variant, h.Current.Epoch, h.Target.Variant, h.Target.Epoch, h.Target.Reason)

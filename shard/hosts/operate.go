@@ -3,8 +3,10 @@ package hosts
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 )
@@ -193,4 +195,28 @@ func (r *Records) Transfer(at At, id ShardID, ref string) Answer {
 
 func (s *Shard) votes(host shard.HostID) bool {
 	return slices.ContainsFunc(s.Replicas, func(p Replica) bool { return p.Host == host && p.Role == RoleVoter })
+}
+
+// DefaultPolicy is the policy of a new cluster.
+func DefaultPolicy() host.Policy {
+	return host.Policy{OfflineAfter: 5 * time.Second, ReplaceAfter: 10 * time.Minute, StableFor: 10 * time.Second,
+		BalanceEvery: 5 * time.Minute, Copies: 2}
+}
+
+// SetPolicy puts a new policy in force. The command names the policy that the new policy was made from, so that no
+// change is lost if two are made at once.
+func (r *Records) SetPolicy(at At, from, to host.Policy) Answer {
+	if err := to.Check(); err != nil {
+		return badRequest(err)
+	}
+	switch {
+	case r.policy == to:
+		return Answer{Existed: true}
+	case r.policy != from:
+		return refuse(protocol.StatusFenced, "the policy was changed meanwhile")
+	}
+	r.policy = to
+	r.revision++
+	r.note(at, EventPolicy, nil, "%s", to.Text())
+	return Answer{}
 }

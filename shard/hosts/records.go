@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
@@ -17,7 +18,7 @@ import (
 type Records struct {
 	cluster    string // its id
 	generation Generation
-	policy     Policy
+	policy     host.Policy
 	hosts      []*Host  // by id, with the expelled hosts
 	shards     []*Shard // by id, the meta shard first
 	tokens     []*Token // by id
@@ -117,7 +118,7 @@ func (r *Records) Revision() uint64 { return r.revision }
 func (r *Records) ContinueFrom(revision uint64) { r.revision = max(r.revision, revision) }
 
 // Policy returns the policy by operators.
-func (r *Records) Policy() Policy { return r.policy }
+func (r *Records) Policy() host.Policy { return r.policy }
 
 // Hosts are all hosts by id, with the expelled hosts. Callers must not write to the list.
 func (r *Records) Hosts() []*Host { return r.hosts }

@@ -48,8 +48,7 @@ func (r *Records) code(c *form.Coder) {
 	c.Number(&r.generation.Number)
 	fixed(c, r.generation.Draw[:])
 	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
-	p := &r.policy
-	c.Numbers(&p.Voters, &p.OfflineAfter, &p.ReplaceAfter, &p.StableFor, &p.BalanceEvery, &p.Copies)
+	c.Fields(r.policy.Fields)
 	form.List(c, &r.hosts, maxRecords, func(h **Host) {
 		if *h == nil {
 			*h = &Host{}
@@ -134,7 +133,7 @@ func (r *Records) check(c *form.Coder) {
 	const end = 1 << 60 // a counter that starts anew would give a number twice
 	c.Must(r.lastHost < end && r.lastReplica < end && r.lastAudit < end && r.revision < end, "a counter is too high")
 	c.Must(r.lastReplica >= FirstReplica-1, "the counter of replicas is too low")
-	err := r.policy.check()
+	err := r.policy.Check()
 	c.Must(err == nil, "the policy: %v", err)
 	last := shard.HostID(0)
 	names := make(map[string]bool)

@@ -3,6 +3,7 @@ package meta
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/host"
@@ -168,7 +169,8 @@ func everyRequest() []Request {
 		Version: "1.0", Level: 200, Replace: "b", Token: "t", Trusted: true, Heard: true}
 	boot := hosts.Boot{Host: 4, Incarnation: incarnation(4), Start: start, Addresses: a, Version: "2.0", Level: 250,
 		Domain: domain}
-	policy := hosts.Policy{Voters: 1, OfflineAfter: 2, ReplaceAfter: 3, StableFor: 4, BalanceEvery: 5, Copies: 6}
+	policy := kind.Policy{Voters: 1, OfflineAfter: 2 * time.Millisecond, ReplaceAfter: 3 * time.Millisecond,
+		StableFor: 4 * time.Millisecond, BalanceEvery: 5 * time.Millisecond, Copies: 6}
 	proposal := plan.Proposal[governor.Action]{Kind: governor.KindAdd, Subject: "shard/1",
 		With: []plan.Subject{"copy/4"}, Payload: governor.Action{Shard: 1, Replica: 1024, Host: 4, From: 5, Change: 6,
 			Variant: 2, Epoch: 7,

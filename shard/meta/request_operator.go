@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/internal/form"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -119,14 +120,13 @@ func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 }
 
 // PolicySet replaces the policy From by To.
-type PolicySet struct{ From, To hosts.Policy }
+type PolicySet struct{ From, To kind.Policy }
 
 func (*PolicySet) kind() CommandKind { return CmdPolicySet }
 
 func (ps *PolicySet) code(c *form.Coder) {
-	for _, p := range []*hosts.Policy{&ps.From, &ps.To} {
-		c.Numbers(&p.Voters, &p.OfflineAfter, &p.ReplaceAfter, &p.StableFor, &p.BalanceEvery, &p.Copies)
-	}
+	c.Fields(ps.From.Fields)
+	c.Fields(ps.To.Fields)
 }
 
 func (ps *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {

@@ -147,7 +147,7 @@ func (f *fleet) operate(id ShardID) Request {
 		return &ShardTransfer{Shard: id, Host: f.named()}
 	case 13:
 		to := policy
-		to.Copies = 1 + f.Uint64N(3)
+		to.Copies = 1 + f.IntN(3)
 		return &PolicySet{From: policy, To: to}
 	case 14:
 		return &TokenCreate{ID: f.ref(), Hash: [32]byte{byte(1 + f.IntN(2))}, Millis: f.Uint64N(3000)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -64,12 +65,12 @@ func DrawMembers(seed uint64) Plan {
 	for i := range p.Clients {
 		p.Clients[i].Think = workload.Pick(random, 200*time.Millisecond, time.Second)
 	}
-	p.Policy = hosts.Policy{
-		OfflineAfter: workload.Pick(random, uint64(2_000), 5_000),
-		ReplaceAfter: workload.Pick(random, uint64(10_000), 30_000),
-		StableFor:    workload.Pick(random, uint64(1_000), 5_000),
-		BalanceEvery: workload.Pick(random, uint64(0), 10_000),
-		Copies:       workload.Pick(random, uint64(1), 2),
+	p.Policy = host.Policy{
+		OfflineAfter: workload.Pick(random, 2*time.Second, 5*time.Second),
+		ReplaceAfter: workload.Pick(random, 10*time.Second, 30*time.Second),
+		StableFor:    workload.Pick(random, time.Second, 5*time.Second),
+		BalanceEvery: workload.Pick(random, 0, 10*time.Second),
+		Copies:       workload.Pick(random, 1, 2),
 	}
 	p.Faults = drawMemberFaults(random, &p)
 	p.Recovery = 75 * time.Second
@@ -339,5 +340,5 @@ func (w *world) setPolicy() error {
 			return fmt.Errorf("simulation: the hosts have no records")
 		}
 	}
-	return w.cluster.Policy(func(p *hosts.Policy) { *p = w.plan.Policy })
+	return w.cluster.Policy(func(p *host.Policy) { *p = w.plan.Policy })
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/memlog"
 	"github.com/signalbox/signalbox/test/workload"
@@ -37,7 +37,7 @@ type Plan struct {
 	Faults  []Fault
 	// Members: hosts come and go, and the governor goes by Policy.
 	Members bool
-	Policy  hosts.Policy
+	Policy  host.Policy
 	// Restore: the cluster is replaced by one that is made of its backup.
 	Restore *Restore
 

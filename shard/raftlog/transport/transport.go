@@ -2,11 +2,8 @@ package transport
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"math"
 	"net"
-	"strconv"
 	"sync"
 	"time"
 
@@ -220,19 +217,4 @@ func (t *Transport) CertificateExpires() time.Time {
 		return time.Time{}
 	}
 	return t.config.TLS.Expires()
-}
-
-// ValidateAddress returns an error for an address that is not host:port.
-func ValidateAddress(address string) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("address %q: %w", address, err)
-	}
-	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > math.MaxUint16 {
-		return fmt.Errorf("address %q: want a port from 1 to %d", address, math.MaxUint16)
-	}
-	if host == "" {
-		return fmt.Errorf("address %q: want a host name or an IP address before the port", address)
-	}
-	return nil
 }
