@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,9 +51,10 @@ type disturbance struct {
 }
 
 // TestLocksBesideBackups measures locks on a host with many semaphores, in turns: alone, on a host that has nothing,
-// while backups are saved into a pipe, while they are saved onto the disk that the host's log is on, while the host
-// saves snapshots as it does by default, and while it saves them more often. It prints the medians of the turns, and
-// the p99 of all turns together: whether the host collects garbage in a turn decides much of the p99 of that turn.
+// with a collection of garbage in every turn, while backups are saved into a pipe, while they are saved onto the disk
+// that the host's log is on, while the host saves snapshots as it does by default, and while it saves them more often.
+// It prints the medians of the turns, and the p99 of all turns together: whether the host collects garbage in a turn
+// decides much of the p99 of that turn.
 func TestLocksBesideBackups(t *testing.T) {
 	if *besideObjects == 0 {
 		t.Skip("make beside runs it")
@@ -66,7 +68,7 @@ func TestLocksBesideBackups(t *testing.T) {
 	var places []*place
 	for _, name := range []string{"full", "bare"} {
 		found, err := process.Places(program, dir, []string{name}, append([]string{"--raft-snapshot-bytes", "64GiB",
-			"--raft-snapshot-batches", none}, roomForAll...)...)
+			"--raft-snapshot-batches", none, "--pprof"}, roomForAll...)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,6 +85,7 @@ func TestLocksBesideBackups(t *testing.T) {
 	all := []disturbance{
 		{name: "alone"},
 		{name: "on a host that has nothing", bare: true},
+		{name: "a collection of garbage in every turn", once: b.collect},
 		{name: "backups into a pipe", once: saving("-")},
 		{name: "backups onto the disk of the log", once: saving(file)},
 	}
@@ -110,6 +113,18 @@ type besideLocks struct {
 	host *host
 	bare *host    // that has nothing
 	args []string // of the host, besides those of every host
+}
+
+// collect has the host collect garbage, every five seconds.
+func (b *besideLocks) collect(ctx context.Context) error {
+	if code, text := b.host.Get("/debug/pprof/heap?gc=1"); code != http.StatusOK {
+		return fmt.Errorf("collect garbage: %d %s", code, text)
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(5 * time.Second):
+	}
+	return nil
 }
 
 // save saves a backup by the program.
