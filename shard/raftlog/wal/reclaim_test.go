@@ -56,6 +56,7 @@ func TestALogIsBounded(t *testing.T) {
 							onDisk(t, fs), limit, size)
 					}
 				}
+				synctest.Wait() // for rewrites
 				if at := v.places[Key{9, 9}]; at.Segment == quiet.Segment || v.texts[Key{9, 9}] != "set once" {
 					t.Errorf("the quiet key is still in segment %d", at.Segment)
 				}
