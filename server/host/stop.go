@@ -33,12 +33,14 @@ func (h *Host) Stop(ctx context.Context) error {
 		}
 		h.Close()
 	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ErrStopTimeout
+	if ctx.Err() == nil { // else select would draw
+		select {
+		case <-done:
+			return nil
+		case <-ctx.Done():
+		}
 	}
+	return ErrStopTimeout
 }
 
 // drain waits for the clients to go.
