@@ -150,7 +150,7 @@ joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (defau
 consoles: ## what those who lock notice of CONSOLES (default 200) open consoles, in five turns
 	$(GO) test ./test/survival -run '^TestOpenConsolesAndThoseWhoLock$$' -consoles $(CONSOLES) -count 1 -timeout 0 -v
 
-beside: ## locks on a host with OBJECTS (default 1000000) semaphores beside backups and snapshots, in turns: seven minutes on a quiet machine
+beside: ## locks on a host with OBJECTS (default 1000000) semaphores beside collections of garbage, backups and snapshots, in turns: minutes on a quiet machine
 	$(GO) test ./test/survival -run '^TestLocksBesideBackups$$' -beside $(OBJECTS) -count 1 -timeout 0 -v
 
 trace: ## operations hop by hop, in microseconds; flags in BENCH_TRACE

@@ -71,19 +71,3 @@ func (p Policy) Text() string {
 		"%d copies", p.Voters, field.MillisOf(p.OfflineAfter), field.MillisOf(p.ReplaceAfter),
 		field.MillisOf(p.StableFor), field.MillisOf(p.BalanceEvery), p.Copies)
 }
-
-// WantedVoters is how many replicas of a shard should vote with so many hosts that belong to the cluster: an odd
-// number.
-func (p *Policy) WantedVoters(hosts int) int {
-	wanted := 5
-	switch {
-	case hosts < 3:
-		wanted = 1
-	case hosts < 5:
-		wanted = 3
-	}
-	if p.Voters != 0 {
-		wanted = min(wanted, p.Voters)
-	}
-	return wanted
-}

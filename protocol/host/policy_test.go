@@ -38,14 +38,3 @@ func TestPolicyIsCheckedWithTheTextsOfTheLog(t *testing.T) {
 		t.Errorf("the policy is %q in words", got)
 	}
 }
-
-func TestNumberOfVotersFollowsThePolicyAndTheHosts(t *testing.T) {
-	for _, x := range []struct{ voters, hosts, want int }{
-		{0, 1, 1}, {0, 2, 1}, {0, 3, 3}, {0, 4, 3}, {0, 5, 5}, {0, 9, 5}, {1, 9, 1}, {3, 9, 3}, {5, 4, 3}, {3, 2, 1},
-	} {
-		p := Policy{Voters: x.voters}
-		if got := p.WantedVoters(x.hosts); got != x.want {
-			t.Errorf("policy %d, %d hosts: %d voters", x.voters, x.hosts, got)
-		}
-	}
-}

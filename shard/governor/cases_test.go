@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -608,5 +609,15 @@ func TestAnIdleClusterLosesNoHost(t *testing.T) {
 	s.Seen.host(1).SilentFor = 1 << 40
 	if failure(s.View, s.State.Host(1)) != 0 {
 		t.Error("the governor takes itself for failed")
+	}
+}
+
+func TestNumberOfVotersFollowsThePolicyAndTheHosts(t *testing.T) {
+	for _, x := range []struct{ voters, hosts, want int }{
+		{0, 1, 1}, {0, 2, 1}, {0, 3, 3}, {0, 4, 3}, {0, 5, 5}, {0, 9, 5}, {1, 9, 1}, {3, 9, 3}, {5, 4, 3}, {3, 2, 1},
+	} {
+		if got := WantedVoters(host.Policy{Voters: x.voters}, x.hosts); got != x.want {
+			t.Errorf("policy %d, %d hosts: %d voters", x.voters, x.hosts, got)
+		}
 	}
 }

@@ -147,7 +147,7 @@ func (s *simulation) needed(h *hosts.Host) bool {
 func (s *simulation) wellPlaced(id hosts.ShardID, online map[shard.HostID]bool, living int) {
 	e := s.engines[id]
 	policy := s.records.Policy()
-	wanted := policy.WantedVoters(living)
+	wanted := WantedVoters(policy, living)
 	voters, able := e.voters(), 0
 	on := map[shard.HostID]hosts.Role{}
 	for _, m := range e.members {

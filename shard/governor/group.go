@@ -41,7 +41,7 @@ func groups(v View) []*group {
 
 func newGroup(v View, s *hosts.Shard) *group {
 	policy := v.State.Policy()
-	g := &group{v: v, shard: s, seen: v.Seen.shard(s.ID), wanted: policy.WantedVoters(living(v.State))}
+	g := &group{v: v, shard: s, seen: v.Seen.shard(s.ID), wanted: WantedVoters(policy, living(v.State))}
 	if g.seen == nil {
 		g.seen = &ShardSeen{Shard: s.ID, Age: reportMillis}
 	}
@@ -292,4 +292,20 @@ func (g *group) distance(with, without *member) int {
 		}
 	}
 	return sum
+}
+
+// WantedVoters is how many replicas of a shard should vote by a policy, with so many hosts that belong to the cluster:
+// an odd number.
+func WantedVoters(p host.Policy, hosts int) int {
+	wanted := 5
+	switch {
+	case hosts < 3:
+		wanted = 1
+	case hosts < 5:
+		wanted = 3
+	}
+	if p.Voters != 0 {
+		wanted = min(wanted, p.Voters)
+	}
+	return wanted
 }

@@ -88,16 +88,6 @@ func (h *Host) Takes(shardID, snapshot uint64) bool {
 	return l == nil || l.takes(snapshot)
 }
 
-// Has implements transport.Replicas.
-func (h *Host) Has(shardID, index uint64) bool {
-	l := h.log(shardID)
-	if l == nil {
-		return false
-	}
-	snapshot, _ := l.newestSnapshot()
-	return index <= max(snapshot, l.Applied())
-}
-
 // Sending implements transport.Replicas: it marks heartbeats to other hosts, and their answers.
 func (h *Host) Sending(messages []raftpb.Message) {
 	for i := range messages {

@@ -80,3 +80,13 @@ func (l *Log) newestSnapshot() (index uint64, known bool) {
 	}
 	return snapshot.Index, true
 }
+
+// Has implements transport.Replicas.
+func (h *Host) Has(shardID, index uint64) bool {
+	l := h.log(shardID)
+	if l == nil {
+		return false
+	}
+	snapshot, _ := l.newestSnapshot()
+	return index <= max(snapshot, l.Applied())
+}

@@ -43,9 +43,9 @@ func (w *world) failAfterSnapshot() {
 	}
 }
 
-// failAfterInstall has a host lose power when the leader knows of the host's new snapshot, and before the entries
-// behind the snapshot arrive.
-func (w *world) failAfterInstall() {
+// afterInstalls has hosts get snapshots of their leader, one after the other, and does something in the moment in which
+// a host has restored one. Afterwards the host answers a read.
+func (w *world) afterInstalls(do func(leader, h *host)) {
 	for i := 0; i < 6 && !w.oracle.failed(); i++ {
 		leader, _ := w.awaitLeader()
 		if leader == nil {
@@ -55,34 +55,31 @@ func (w *world) failAfterInstall() {
 		if w.install(h); w.oracle.failed() {
 			return
 		}
+		do(leader, h)
+		if err := w.catchUp(h); err != nil {
+			w.oracle.fail("host %d after a snapshot of host %d: %w\n%s", h.id, leader.id, err, w.describe())
+		}
+	}
+}
+
+// failAfterInstall has a host lose power when the leader knows of the host's new snapshot, and before the entries
+// behind the snapshot arrive.
+func (w *world) failAfterInstall() {
+	w.afterInstalls(func(_, h *host) {
 		time.Sleep(messageDelay * 3 / 2)
 		w.trace("power after a snapshot of another host", "of host %d, which is known to have %d", h.id, w.heard(h))
 		h.PowerFailure(lost)
 		w.restartAll()
-		if err := w.catchUp(h); err != nil {
-			w.oracle.fail("host %d, whose power failed after a snapshot: %w\n%s", h.id, err, w.describe())
-		}
-	}
+	})
 }
 
 // loseArrivals has the leader lose the answers of a host that has got a snapshot, and proposes nothing more: a later
 // snapshot would help.
 func (w *world) loseArrivals() {
-	for i := 0; i < 6 && !w.oracle.failed(); i++ {
-		leader, _ := w.awaitLeader()
-		if leader == nil {
-			return
-		}
-		h := w.others(leader)[i%2]
-		if w.install(h); w.oracle.failed() {
-			return
-		}
+	w.afterInstalls(func(leader, h *host) {
 		w.trace("reset after a snapshot of another host", "of host %d, whose leader is host %d", h.id, leader.id)
 		w.network.Break(leader.Address)
-		if err := w.catchUp(h); err != nil {
-			w.oracle.fail("host %d, whose leader does not know of its snapshot: %w\n%s", h.id, err, w.describe())
-		}
-	}
+	})
 }
 
 // readWhileLeadersChange reads on a host that lacks entries, in the moment in which another host leads.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
 	"github.com/signalbox/signalbox/test/workload"
@@ -183,7 +184,7 @@ func (w *world) shardUnrest(n int, living []shard.HostID, records *hosts.Records
 	}
 	slices.Sort(on)
 	policy := records.Policy()
-	least := policy.WantedVoters(len(living))
+	least := governor.WantedVoters(policy, len(living))
 	most := least
 	if len(living) == 2 {
 		most = 2 // three voters do not become one by themselves

@@ -85,7 +85,7 @@ func TestLocksBesideBackups(t *testing.T) {
 	all := []disturbance{
 		{name: "alone"},
 		{name: "on a host that has nothing", bare: true},
-		{name: "a collection of garbage in every turn", once: b.collect},
+		{name: "a collection of garbage every five seconds", once: b.collect},
 		{name: "backups into a pipe", once: saving("-")},
 		{name: "backups onto the disk of the log", once: saving(file)},
 	}

@@ -230,12 +230,12 @@ type arriving struct {
 // drops reports whether a chunk is dropped. The engine would refuse the last chunk of a snapshot that this host has
 // already, whose leader does not know that: the confirmations were lost.
 func (a *arriving) drops(e *engineEnd, chunk *raftpb.Chunk) bool {
+	if a.known = a.known || e.replicas.Has(chunk.ShardID, chunk.Index); a.known {
+		return true
+	}
 	var size uint64
 	if chunk.ChunkId == 0 {
 		size = chunk.FileSize
-	}
-	if a.known = a.known || e.replicas.Has(chunk.ShardID, chunk.Index); a.known {
-		return true
 	}
 	if a.full = a.full || !e.replicas.Takes(chunk.ShardID, size); a.full {
 		e.refusals.count(RefusedFull)
