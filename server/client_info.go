@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/replica"
@@ -51,12 +52,33 @@ func clientAt(home *replica.Replica, v *shard.SessionView) (_ protocol.ClientInf
 // clientOf returns the client of a session with any home, as this host's replica of the home shard knows the client.
 func (h *Host) clientOf(id shard.SessionID) protocol.ClientInfo {
 	home := h.set.Of(id.Slot())
+	if !home.Here() {
+		return protocol.ClientInfo{}
+	}
 	v, known := home.Machine.Session(id)
 	if !known {
 		return protocol.ClientInfo{}
 	}
 	client, _ := clientAt(home, &v)
 	return client
+}
+
+// showSession shows a session to another host: as the home knows the session, if this host has a copy of its home, with
+// what the session holds in the shards of parts, of the others in none.
+func (h *Host) showSession(id shard.SessionID, parts []uint64) protocol.Session {
+	s := protocol.Session{ID: uint64(id)}
+	if home := h.set.Of(id.Slot()); len(parts) == 0 && home.Here() {
+		if v, known := home.Machine.Session(id); known {
+			s.Description = []byte(v.Description)
+			s.Client, s.Attached = clientAt(home, &v)
+		}
+	}
+	for _, r := range h.replicas {
+		if slices.Contains(parts, r.ID) {
+			h.addHoldings(&s, r)
+		}
+	}
+	return s
 }
 
 // clipAddress returns an address cut to the length that a session may keep.

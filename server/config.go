@@ -104,6 +104,9 @@ type Config struct {
 	// Clock is the host's time for judging leases, in place of time.Now: in a simulation the hosts' clocks run at
 	// different speeds. It must have a monotonic reading. Nil otherwise.
 	Clock func() time.Time
+	// Apart, for tests: a copy of a shard that this host does not lead says nothing about sessions, as if the host
+	// had no copy.
+	Apart bool
 	// NextAlarm, if a test sets it, says instead of the machine when an alarm is due in a data shard.
 	NextAlarm func(id uint64, m *shard.Machine) (at uint64, ok bool)
 }

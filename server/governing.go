@@ -10,6 +10,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/hostcall"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -29,6 +30,9 @@ type governing struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
+
+// errNoMember is returned for a question about sessions of one that is no host of the cluster.
+var errNoMember = errors.New("server: this is for hosts that belong to the cluster")
 
 // errNoCalls is returned for a call of a host that reaches no other.
 var errNoCalls = errors.New("server: this host reaches no others")
@@ -82,6 +86,12 @@ func (h *Host) Governor() *executor.Executor { return h.governing.executor }
 // Answer carries out a call of another host: the payload of a frame, and that of the answer. The host is the one that
 // the caller has proved to be, 0 where it has not. A payload that is no request is an error.
 func (h *Host) Answer(ctx context.Context, from shard.HostID, request []byte) ([]byte, error) {
+	if replica.IsHomeCall(request) {
+		if from == 0 {
+			return nil, errNoMember
+		}
+		return h.set.AnswerHome(ctx, from, request)
+	}
 	r, err := hostcall.Read(request)
 	switch {
 	case err != nil:

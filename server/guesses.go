@@ -99,9 +99,14 @@ func (g *guessers) failed(c *conn, now time.Time) {
 
 // tryKey compares a key with the key of the session, and answers the request if the keys differ.
 func (c *conn) tryKey(home *replica.Replica, id shard.SessionID, key []byte, request uint64, k protocol.Kind) bool {
+	return c.tried(func() bool { return home.Machine.KeyMatches(id, key) }, request, k)
+}
+
+// tried answers the request unless matches says that the key of the request is the key of the session.
+func (c *conn) tried(matches func() bool, request uint64, k protocol.Kind) bool {
 	now := c.host.now()
 	wait := c.host.guessers.wait(c, now)
-	if wait == 0 && home.Machine.KeyMatches(id, key) {
+	if wait == 0 && matches() {
 		return true
 	}
 	refusal := protocol.Result{Status: protocol.StatusBadSession, Message: "the session has another key"}

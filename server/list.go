@@ -80,7 +80,11 @@ func (c *conn) sessionDescribe(r *protocol.Request) {
 		if !c.seesSession(rp, &view) {
 			info.Description, info.Client = nil, protocol.ClientInfo{}
 		}
-		c.Answer(request, &protocol.SessionDescribeAnswer{Session: info})
+		c.host.set.AskParts([]shard.SessionID{id}, func(parts map[shard.SessionID]protocol.Session) {
+			addParts(&info, parts)
+			c.Answer(request, &protocol.SessionDescribeAnswer{Session: info})
+			c.flush()
+		})
 	})
 }
 
@@ -97,20 +101,29 @@ func (c *conn) sessionList(r *protocol.Request) {
 	request := r.ID
 	c.read(r, rp, c.host.consistency(0, id), func() {
 		page, last, more := rp.Machine.ListSessions(id, shard.SessionID(m.After), itemLimit(m.Limit), nil)
-		var a protocol.SessionListAnswer
+		ids := make([]shard.SessionID, len(page))
 		for i := range page {
-			if c.seesSession(rp, &page[i]) {
-				a.Sessions.Append(c.host.sessionInfo(rp, &page[i]))
-			}
-			if a.Sessions.Size() >= protocol.PageBytes && i < len(page)-1 {
-				last, more = page[i].ID, true
-				break
-			}
+			ids[i] = page[i].ID
 		}
-		if more {
-			a.Next = uint64(last)
-		}
-		c.Answer(request, &a)
+		c.host.set.AskParts(ids, func(parts map[shard.SessionID]protocol.Session) {
+			var a protocol.SessionListAnswer
+			for i := range page {
+				if c.seesSession(rp, &page[i]) {
+					info := c.host.sessionInfo(rp, &page[i])
+					addParts(&info, parts)
+					a.Sessions.Append(info)
+				}
+				if a.Sessions.Size() >= protocol.PageBytes && i < len(page)-1 {
+					last, more = page[i].ID, true
+					break
+				}
+			}
+			if more {
+				a.Next = uint64(last)
+			}
+			c.Answer(request, &a)
+			c.flush()
+		})
 	})
 }
 
@@ -122,12 +135,24 @@ func (h *Host) sessionInfo(home *replica.Replica, v *shard.SessionView) protocol
 	}
 	s.Client, s.Attached = clientAt(home, v)
 	for _, r := range h.replicas {
-		if here, known := r.Machine.Session(v.ID); known {
-			s.Owned += uint64(here.Owns)
-			s.Waiting += uint64(here.Waits)
-		}
+		h.addHoldings(&s, r)
 	}
 	return s
+}
+
+// addHoldings adds what a session holds in a shard, as this host's copy knows.
+func (h *Host) addHoldings(s *protocol.Session, r *replica.Replica) {
+	if here, known := r.Machine.Session(shard.SessionID(s.ID)); known {
+		s.Owned += uint64(here.Owns)
+		s.Waiting += uint64(here.Waits)
+	}
+}
+
+// addParts adds what a session holds at other hosts.
+func addParts(s *protocol.Session, parts map[shard.SessionID]protocol.Session) {
+	there := parts[shard.SessionID(s.ID)]
+	s.Owned += there.Owned
+	s.Waiting += there.Waiting
 }
 
 func (c *conn) sessionHoldings(r *protocol.Request) {

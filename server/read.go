@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -16,6 +17,10 @@ import (
 func (c *conn) read(r *protocol.Request, rp *replica.Replica, consistency protocol.Consistency, answer func()) {
 	if rp.MayAnswer(consistency) {
 		answer()
+		return
+	}
+	if !rp.Holds() {
+		c.moved(r.ID, r.Kind, rp)
 		return
 	}
 	id, kind := r.ID, r.Kind
@@ -54,6 +59,8 @@ type describe struct {
 	m       protocol.SemaphoreDescribe
 	page    shard.Description
 	answer  protocol.SemaphoreDescribeAnswer
+	// clients are the sessions of an earlier look with their homes elsewhere, nil if this is the first look.
+	clients map[shard.SessionID]protocol.Session
 }
 
 func (c *conn) semaphoreDescribe(r *protocol.Request) {
@@ -81,7 +88,7 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 	consistency := h.consistency(m.Consistency, id)
 	if rp.MayAnswer(consistency) {
 		d := &c.describing
-		d.c, d.rp, d.request, d.kind, d.m = c, rp, r.ID, r.Kind, *m
+		d.c, d.rp, d.request, d.kind, d.m, d.clients = c, rp, r.ID, r.Kind, *m, nil
 		d.run()
 		if a := &d.answer; a.Owners.Size()+a.Waiters.Size() > keptDescribe {
 			*d = describe{} // a connection that asked for much once must not keep so much memory for ever
@@ -100,18 +107,55 @@ const keptDescribe = 16 << 10
 // before the read, so a change waits for the lock. No change is lost between the two, and the answer is in the
 // connection's stream before the change.
 func (d *describe) run() {
-	if !d.m.WatchData && !d.m.WatchOwners {
-		if !d.read() {
+	if watched := d.m.WatchData || d.m.WatchOwners; !watched || d.clients == nil {
+		found := d.read()
+		switch {
+		case found && d.clients == nil && d.askElsewhere():
+			return
+		case watched:
+		case found:
+			d.reply(false)
+			return
+		default:
 			d.notFound()
 			return
 		}
-		d.reply(false)
-		return
 	}
 	d.rp.WithWatches(d.runWatched)
 	if !d.c.permitsIn(d.kind, shard.NodeID(d.m.NodeID), protocol.Text(d.m.Name)) {
 		d.rp.Withdraw(shard.SessionID(d.m.SessionID), d.c) // the right was revoked meanwhile
 	}
+}
+
+// askElsewhere asks other hosts for the sessions of the page with their homes there, and then reads again. It returns
+// false if this host has the homes of all.
+func (d *describe) askElsewhere() bool {
+	var ids []shard.SessionID
+	for i := range d.page.Links {
+		if id := d.page.Links[i].Session; !d.c.host.set.Of(id.Slot()).Here() {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return false
+	}
+	later := &describe{c: d.c, rp: d.rp, request: d.request, kind: d.kind, m: d.m}
+	later.m.Name = slices.Clone(d.m.Name)
+	d.c.host.set.AskShown(ids, func(shown map[shard.SessionID]protocol.Session) {
+		later.clients = make(map[shard.SessionID]protocol.Session) // also if nothing was learned
+		maps.Copy(later.clients, shown)
+		later.run()
+		later.c.flush()
+	})
+	return true
+}
+
+// clientOf returns the client of a session, by the word of another host if the session's home is there.
+func (d *describe) clientOf(id shard.SessionID) protocol.ClientInfo {
+	if s, is := d.clients[id]; is {
+		return s.Client
+	}
+	return d.c.host.clientOf(id)
 }
 
 // runWatched is run with a watch.
@@ -157,12 +201,12 @@ func (d *describe) reply(watched bool) {
 	for i := range p.Links {
 		l := &p.Links[i]
 		if l.Owner {
-			appendOwner(&a.Owners, l, d.c.host.clientOf(l.Session))
+			appendOwner(&a.Owners, l, d.clientOf(l.Session))
 		} else {
 			a.Waiters.Append(protocol.Waiter{
 				OrderID: uint64(l.Order), SessionID: uint64(l.Session), Count: l.Count,
 				Data: protocol.View(l.Data), TimeoutMillis: l.Timeout,
-				SinceMillis: l.Since, Client: d.c.host.clientOf(l.Session),
+				SinceMillis: l.Since, Client: d.clientOf(l.Session),
 			})
 		}
 		if endsPage(a.Owners.Size()+a.Waiters.Size(), i, len(p.Links), p.More) {

@@ -4,36 +4,35 @@ import (
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 )
 
 // sessionBind lets a session act over this connection too.
 func (c *conn) sessionBind(r *protocol.Request) {
 	id := shard.SessionID(r.SessionBind.SessionID)
-	home := c.host.set.Of(id.Slot())
-	request, kind, key, from := r.ID, r.Kind, slices.Clone(r.SessionBind.Key), c.from()
-	fail := func(s protocol.Status, message string) {
-		c.Fail(request, kind, &protocol.Result{Status: s, Message: message})
-		c.flush()
+	b := &bind{c: c, home: c.host.set.Of(id.Slot()), id: id, request: r.ID, from: c.from()}
+	key := slices.Clone(r.SessionBind.Key)
+	if !b.home.Here() {
+		b.home.AskHome(id, key, func(s replica.HomeSession) {
+			switch s.Liveness {
+			case shard.Alive:
+				b.found(s.Node, func() bool { return s.Key })
+			case shard.Dead:
+				b.fail(protocol.StatusSessionExpired, "")
+			default:
+				b.fail(protocol.StatusUnavailable, homeAway)
+			}
+		})
+		return
 	}
 	try := func(sure bool) bool {
-		view, known := c.session(home, id)
+		view, known := b.home.Machine.Session(id)
 		switch {
-		case known && !c.unbound() && c.host.unfilled(view.Node):
-			fail(protocol.StatusUnavailable, metaUnfilled.Message)
-		case known && !c.permitsIn(kind, view.Node, ""):
-			node, _ := c.host.meta.Machine.NodeByID(view.Node)
-			fail(protocol.StatusUnauthorized, c.lackingFrom(from, kind, node.Path, ""))
-		case known && !c.tryKey(home, id, key, request, kind):
 		case known:
-			if !home.Bind(id, view.Node, false, c) ||
-				!c.AnswerBound(id, request, &protocol.SessionBindAnswer{NodeID: uint64(view.Node)}) {
-				fail(protocol.StatusSessionExpired, "")
-				break
-			}
-			c.flush()
-		case sure || home.Machine.Liveness(id) == shard.Dead:
-			fail(protocol.StatusSessionExpired, "")
+			b.found(view.Node, func() bool { return b.home.Machine.KeyMatches(id, key) })
+		case sure || b.home.Machine.Liveness(id) == shard.Dead:
+			b.fail(protocol.StatusSessionExpired, "")
 		default:
 			return false
 		}
@@ -42,11 +41,45 @@ func (c *conn) sessionBind(r *protocol.Request) {
 	if try(false) {
 		return
 	}
-	home.Confirm(func(ok, _ bool) {
+	b.home.Confirm(func(ok, _ bool) {
 		if !ok {
-			fail(protocol.StatusUnavailable, homeAway)
+			b.fail(protocol.StatusUnavailable, homeAway)
 			return
 		}
 		try(true)
 	})
+}
+
+// bind is a SESSION_BIND under way.
+type bind struct {
+	c       *conn
+	home    *replica.Replica
+	id      shard.SessionID
+	request uint64
+	from    string
+}
+
+func (b *bind) fail(s protocol.Status, message string) {
+	b.c.Fail(b.request, protocol.KindSessionBind, &protocol.Result{Status: s, Message: message})
+	b.c.flush()
+}
+
+// found binds a session of a node; matches compares the key of the request with the key of the session.
+func (b *bind) found(n shard.NodeID, matches func() bool) {
+	c, k := b.c, protocol.KindSessionBind
+	switch {
+	case !c.sees(n):
+		b.fail(protocol.StatusSessionExpired, "") // a hidden session is answered like an ended session
+	case !c.unbound() && c.host.unfilled(n):
+		b.fail(protocol.StatusUnavailable, metaUnfilled.Message)
+	case !c.permitsIn(k, n, ""):
+		node, _ := c.host.meta.Machine.NodeByID(n)
+		b.fail(protocol.StatusUnauthorized, c.lackingFrom(b.from, k, node.Path, ""))
+	case !c.tried(matches, b.request, k):
+	case !b.home.Bind(b.id, n, false, c) ||
+		!c.AnswerBound(b.id, b.request, &protocol.SessionBindAnswer{NodeID: uint64(n)}):
+		b.fail(protocol.StatusSessionExpired, "")
+	default:
+		c.flush()
+	}
 }

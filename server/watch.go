@@ -50,6 +50,10 @@ func (c *conn) watch(r *protocol.Request) {
 		c.openWatch(rp, r.ID, m)
 		return
 	}
+	if !rp.Holds() {
+		c.moved(r.ID, r.Kind, rp)
+		return
+	}
 	request, open := r.ID, *m
 	open.Name, open.View = slices.Clone(m.Name), slices.Clone(m.View)
 	if !c.beginOpening(request) {

@@ -38,16 +38,15 @@ func (a *announced) or(own shard.Leadership) shard.Leadership {
 
 // NoteLeader notes the announced leadership of a shard, unless a leadership of the same or a later term is known.
 func (s *Set) NoteLeader(id uint64, l shard.Leadership) {
-	a := &s.Meta.announced
-	if id != MetaShard {
-		if id > uint64(len(s.Replicas)) {
-			return
-		}
-		a = &s.Replicas[id-1].announced
+	if id > uint64(len(s.Replicas)) {
+		return
 	}
-	if a.note(l) {
-		s.Wake()
+	if id == MetaShard {
+		s.Meta.announced.note(l)
+	} else if r := s.Replicas[id-1]; r.announced.note(l) {
+		s.homes.led(r)
 	}
+	s.Wake()
 }
 
 // Known returns the leadership for messages to clients: Leader, or an announced leadership of a later term.

@@ -24,6 +24,7 @@ type leaderTasks struct {
 	begun    bool       // the command was applied; the sessions are to be read
 	again    bool       // something appeared that may be dead
 	suspects []shard.SessionID
+	ended    []shard.SessionID // as the hosts of their homes say
 	late     []shard.WaiterRef // timed out, but the command was lost, or withdrawn
 	quotas   []shard.NodeID    // nodes whose quotas are to be compared
 	drops    drops
@@ -75,7 +76,7 @@ func (t *leaderTasks) begin(term uint64) {
 func (t *leaderTasks) end() {
 	t.mu.Lock()
 	t.term, t.proposed, t.begun = 0, false, false
-	t.suspects, t.late, t.quotas = nil, nil, nil
+	t.suspects, t.ended, t.late, t.quotas = nil, nil, nil, nil
 	t.drops.forget()
 	t.serving.Store(false)
 	t.mu.Unlock()
@@ -106,6 +107,16 @@ func (t *leaderTasks) recheckLater() {
 func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.mu.Lock()
 	t.suspects = append(t.suspects, id)
+	t.mu.Unlock()
+	t.r.set.Wake()
+}
+
+// over names a session that is over, by the word of a host with a copy of its home.
+func (t *leaderTasks) over(id shard.SessionID) {
+	t.mu.Lock()
+	if t.term != 0 {
+		t.ended = append(t.ended, id)
+	}
 	t.mu.Unlock()
 	t.r.set.Wake()
 }

@@ -49,7 +49,8 @@ func (s *Set) run() {
 			r.Pipeline.SetWall(time.Now().UnixNano() - s.Clock())
 			r.leader.run(now)
 		}
-		if s.config.Chores(now, changed) || s.stirred.Swap(false) || !s.calm() {
+		waits := s.homes.run(now)
+		if s.config.Chores(now, changed) || waits || s.stirred.Swap(false) || !s.calm() {
 			busy = now
 		}
 		timer.Reset(s.rest(now.Sub(busy)))
@@ -114,7 +115,7 @@ func (t *leaderTasks) idle() bool {
 	r.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return timers == 0 && !t.again && len(t.suspects)+len(t.late)+len(t.quotas)+len(t.drops.nodes) == 0
+	return timers == 0 && !t.again && len(t.suspects)+len(t.ended)+len(t.late)+len(t.quotas)+len(t.drops.nodes) == 0
 }
 
 // joined reports whether the host knows its cluster and is known to it.

@@ -29,12 +29,12 @@ func (s *sweep) start() {
 func (t *leaderTasks) reconcile(now time.Time) {
 	r := t.r
 	t.mu.Lock()
-	suspects := t.suspects
-	t.suspects = nil
+	suspects, dead := t.suspects, t.ended
+	t.suspects, t.ended = nil, nil
 	again := t.again || now.Sub(t.sweptAt) > sweepEvery
 	t.again = false
 	t.mu.Unlock()
-	var dead []shard.SessionID
+	dead = t.known(dead)
 	for _, id := range suspects {
 		if v, known := r.Machine.Session(id); known && !v.Home && r.set.Liveness(id) == shard.Dead {
 			dead = append(dead, id)

@@ -33,6 +33,7 @@ type Replica struct {
 	Inboxes  *inbox.Table
 	leader   leaderTasks
 	digests  digests
+	guests   guests
 
 	leadership atomic.Pointer[shard.Leadership]
 	announced  announced
@@ -366,6 +367,7 @@ func (r *Replica) LeadershipChanged(l shard.Leadership) {
 	}
 	r.set.log.Info("leadership", "shard", r.ID, "leader", l.Leader, "term", l.Term)
 	r.set.requestUpkeep()
+	r.set.homes.led(r)
 	switch {
 	case l.Leader == me && (before.Leader != me || before.Term != l.Term):
 		r.leader.begin(l.Term)

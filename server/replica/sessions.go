@@ -22,9 +22,10 @@ func (r *Replica) EndSession(from *pipeline.Source, id shard.SessionID, flags sh
 func (r *Replica) sessionEnded(e *shard.Effect) {
 	r.forgetSession(e.Session)
 	r.Inboxes.NoteSession(e.Session)
-	if !r.slots.Has(e.Session.Slot()) {
+	if !r.slots.Has(e.Session.Slot()) || !r.Here() {
 		return
 	}
+	r.set.homes.reportEnd(r, e.Session, e.End)
 	r.ended = protocol.SessionEnded{SessionID: uint64(e.Session), Reason: e.End}
 	if holder := r.Leases.Remove(e.Session); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
@@ -75,20 +76,31 @@ func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 	if e.Object != shard.KindSemaphore {
 		r.lost.ObjectKind = protocol.ObjectKind(e.Object)
 	}
-	push := func(c Conn) {
-		c.Push(0, &r.lost)
-		r.Mark(c)
+	switch {
+	case !r.Here():
+		return // the hosts whose copies count say so
+	case !home.Here() && r.Leads():
+		r.set.homes.sendLoss(home, r.lost)
 	}
-	var over Conn
-	if holder := home.Leases.Holder(e.Session); holder != nil {
+	home.pushLoss(&r.lost, r.Mark)
+}
+
+// pushLoss sends the loss of a holding over the connections of a session of this home, and has them flushed.
+func (r *Replica) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) {
+	id, over := shard.SessionID(lost.SessionID), Conn(nil)
+	push := func(c Conn) {
+		c.Push(0, lost)
+		flush(c)
+	}
+	if holder := r.Leases.Holder(id); holder != nil {
 		if c, ok := holder.Owner.(Conn); ok {
 			over = c
 			push(c)
 		}
 	}
-	home.mu.Lock()
-	bound := slices.Clone(home.bound[e.Session])
-	home.mu.Unlock()
+	r.mu.Lock()
+	bound := slices.Clone(r.bound[id])
+	r.mu.Unlock()
 	for _, c := range bound {
 		if c != over {
 			push(c)
@@ -144,16 +156,21 @@ func (r *Replica) endLeases(why protocol.Result) {
 	}
 }
 
-// reportMissedEnds notifies the connections of bound sessions whose end came with a snapshot.
+// reportMissedEnds notifies the connections of bound sessions, and the hosts that have asked, if the end of a session
+// came with a snapshot.
 func (r *Replica) reportMissedEnds() {
 	var over []shard.SessionID
+	watched := r.guests.all()
 	r.mu.Lock()
 	for id := range r.bound {
+		watched[id] = struct{}{}
+	}
+	r.mu.Unlock()
+	for id := range watched {
 		if r.Machine.Liveness(id) == shard.Dead {
 			over = append(over, id)
 		}
 	}
-	r.mu.Unlock()
 	for _, id := range over {
 		r.sessionEnded(&shard.Effect{Kind: shard.EffectSessionEnded, Session: id})
 	}
@@ -177,7 +194,7 @@ func (r *Replica) Bind(id shard.SessionID, node shard.NodeID, silent bool, c Con
 	}
 	// The end of a session reads the list after the machine has removed the session. So either the end finds this
 	// connection in the list, or the check below finds the session gone.
-	if _, known := r.Machine.Session(id); !bound || !known {
+	if !bound || !r.stillThere(id) {
 		c.Unbind(id)
 		r.RemoveBound(id, c)
 		r.set.ForgetSession(id, c)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/hub"
 	"github.com/signalbox/signalbox/server/metrics"
 	"github.com/signalbox/signalbox/shard"
@@ -31,6 +32,14 @@ type Config struct {
 	Logs func(id uint64, sm shard.StateMachine) (shard.Log, error)
 	// Gained has the logs of replicas that come later. Nil: no replicas come.
 	Gained Replicas
+	// Calls reaches other hosts, whose Set.AnswerHome answers about sessions. Nil: no host is reached.
+	Calls executor.Calls
+	// Show returns a session for people, with what the session holds in the shards that this host has of the listed
+	// ones, or in all if none is listed.
+	Show func(id shard.SessionID, parts []uint64) protocol.Session
+	// Apart, for tests: a copy of a shard that this host does not lead says nothing about the shard's sessions, as if
+	// the copy were not there.
+	Apart bool
 	// Delay is how long an acquire that will be queued may wait for other commands; see pipeline.Options.
 	Delay          time.Duration
 	DigestInterval time.Duration
@@ -59,6 +68,7 @@ type Set struct {
 	slots    [shard.Slots]uint8
 	timing   *timing
 	quotas   quotas
+	homes    homes
 
 	wakes     chan struct{}
 	upkeepDue atomic.Bool // the routing or the meta shard may need work
@@ -84,6 +94,7 @@ func New(config Config) *Set {
 		timing: newTiming(), quotas: quotas{nodes: make(map[shard.NodeID]shard.Limits)},
 		wakes: make(chan struct{}, 1), stop: make(chan struct{}), changing: make(chan struct{}, 1),
 	}
+	s.homes.init(s)
 	s.Meta = s.newMetaReplica()
 	for i, g := range meta.BirthRanges(dataShards(config.Shards)) {
 		for slot := int(g.First); slot <= int(g.Last); slot++ {
@@ -145,6 +156,7 @@ func (s *Set) closeLogs() {
 func (s *Set) Close() {
 	close(s.stop)
 	s.loop.Wait()
+	s.homes.close()
 	s.closeLogs()
 	s.digesting.Wait()
 	for _, r := range s.Replicas {
@@ -199,12 +211,6 @@ func (s *Set) SomeLed() *Replica {
 		}
 	}
 	return nil
-}
-
-// Liveness implements shard.Directory with this host's copies of all shards. A copy that lags may answer that the
-// session is unknown, but never calls a living session dead.
-func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
-	return s.Of(id.Slot()).Machine.Liveness(id)
 }
 
 // Moved is for messages to clients: the leader of the shard, as far as this host knows.

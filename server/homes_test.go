@@ -1,0 +1,177 @@
+package server_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/servertest"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// apart is a cluster of three hosts whose copies say nothing of the sessions of shards that they do not lead. Host 1
+// leads shard 1, host 2 leads shard 2.
+type apart struct {
+	*servertest.Cluster
+	t    *testing.T
+	node uint64
+}
+
+func startApart(t *testing.T) *apart {
+	t.Helper()
+	c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2),
+		servertest.Config(func(c *server.Config) { c.Apart = true }))
+	a := &apart{Cluster: c, t: t, node: nodeAt(t, c, "/jobs")}
+	a.elect(1, 1)
+	a.elect(2, 2)
+	return a
+}
+
+func (a *apart) elect(id uint64, to shard.HostID) {
+	a.t.Helper()
+	for end := time.Now().Add(time.Minute); a.Leader(id) != to; time.Sleep(time.Second) {
+		if err := a.Elect(id, to); err != nil && time.Now().After(end) {
+			a.t.Fatal(err)
+		}
+	}
+	if err := a.WaitReady(time.Minute); err != nil {
+		a.t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+}
+
+// lock is a name in shard 2.
+func (a *apart) lock(like string) string {
+	second := meta.BirthRanges([]meta.ShardID{1, 2})[1]
+	for i := byte('a'); ; i++ {
+		name := like + string(i)
+		if slot := shard.SlotOf(shard.NodeID(a.node), []byte(name)); slot >= second.First && slot <= second.Last {
+			return name
+		}
+	}
+}
+
+// guest is a session with its home in shard 1 that is bound at host 2.
+func (a *apart) guest() (home, there *started) {
+	a.t.Helper()
+	home = speak(a.t, a.Cluster, 1).session("/jobs", 30*time.Second)
+	s := speak(a.t, a.Cluster, 2)
+	s.must(s.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("key")}))
+	there = &started{s: s, id: home.id, node: home.node}
+	return home, there
+}
+
+// TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce: within 50 ms of the end at its home, whichever way it ends.
+func TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startApart(t)
+		home, there := a.guest()
+		_, waiter := a.guest()
+		name := a.lock("lock")
+		there.acquire(name, protocol.Exclusive, 0, true)
+		waiting, _ := waiter.acquire(name, protocol.Exclusive, -1, true)
+		home.s.must(home.s.ask(&protocol.SessionStop{SessionID: home.id}))
+		ended := time.Now()
+		waiter.s.await(waiting, protocol.KindGranted)
+		if took := time.Since(ended); took > 50*time.Millisecond {
+			t.Errorf("the lock was free after %v", took)
+		}
+		want(t, "over the other connection", there.s.await(0, protocol.KindSessionEnded).SessionEnded.SessionID, home.id)
+	})
+}
+
+// TestASessionThatIsOverIsBoundNowhere: neither an ended one, nor one with another key.
+func TestASessionThatIsOverIsBoundNowhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startApart(t)
+		home, there := a.guest()
+		other := speak(t, a.Cluster, 3)
+		want(t, "with another key", other.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("no")}).Result.Status,
+			protocol.StatusBadSession)
+		want(t, "not bound", other.ask(&protocol.Acquire{Mutation: home.mutation(), NodeID: a.node, Name: []byte("x"),
+			Count: 1, Ephemeral: true}).Result.Status, protocol.StatusBadSession)
+		home.s.must(home.s.ask(&protocol.SessionStop{SessionID: home.id}))
+		want(t, "over", other.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("key")}).Result.Status,
+			protocol.StatusSessionExpired)
+		there.s.await(0, protocol.KindSessionEnded)
+		want(t, "a request of one that is over", there.s.ask(&protocol.Release{Mutation: home.mutation(), NodeID: a.node,
+			Name: []byte(a.lock("lock"))}).Result.Status, protocol.StatusSessionExpired)
+	})
+}
+
+// TestALossReachesTheHomeOfASession: an owner hears over its attached connection of the semaphore that was deleted by
+// force at another host, also if the hosts do not reach each other at first.
+func TestALossReachesTheHomeOfASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startApart(t)
+		home, there := a.guest()
+		name := a.lock("lock")
+		other := speak(t, a.Cluster, 2)
+		other.must(other.ask(&protocol.SemaphoreCreate{NodeID: a.node, Name: []byte(name), Limit: 1}))
+		there.acquire(name, 1, 0, false)
+		a.Net().Cut(2, 1)
+		other.must(other.ask(&protocol.SemaphoreDelete{NodeID: a.node, Name: []byte(name), Force: true}))
+		time.Sleep(3 * time.Second)
+		a.Heal()
+		lost := home.s.await(0, protocol.KindHoldingLost).HoldingLost
+		want(t, "lost", string(lost.Name), name)
+		want(t, "of", lost.SessionID, home.id)
+	})
+}
+
+// TestWhoOwnsIsShownFromElsewhere: descriptions name the clients of sessions with other homes, and sessions count what
+// they hold in the other shards.
+func TestWhoOwnsIsShownFromElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startApart(t)
+		home, there := a.guest()
+		name := a.lock("lock")
+		there.acquire(name, protocol.Exclusive, 0, true)
+		d := there.s.must(there.s.ask(&protocol.SemaphoreDescribe{NodeID: a.node, Name: []byte(name),
+			IncludeOwners: true, WatchData: true, SessionID: home.id})).SemaphoreDescribe
+		for o := range d.Owners.All() {
+			want(t, "the client", string(o.Client.Name), "speaker")
+		}
+		want(t, "owners", d.Owners.Len(), 1)
+		want(t, "watched", d.WatchAdded, true)
+		info := home.s.must(home.s.ask(&protocol.SessionDescribe{SessionID: home.id})).SessionDescribe.Session
+		want(t, "owned", info.Owned, 1)
+	})
+}
+
+// TestAnEndThatNoHostReportedIsFound: the home's leader is killed in the moment after the end. The next leader is
+// asked, and the lock is free within half a minute.
+func TestAnEndThatNoHostReportedIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startApart(t)
+		home, there := a.guest()
+		_, waiter := a.guest()
+		name := a.lock("lock")
+		there.acquire(name, protocol.Exclusive, 0, true)
+		waiting, _ := waiter.acquire(name, protocol.Exclusive, -1, true)
+		a.elect(0, 3)
+		a.Isolate(1)
+		time.Sleep(5 * time.Second) // shard 1 has another leader, and the waiter's session lives by its timeout
+		a.Crash(1, false)
+		a.Heal()
+		for time.Sleep(time.Second); a.Leader(1) <= 1; time.Sleep(time.Second) {
+		}
+		operator := speak(t, a.Cluster, a.Leader(1))
+		operator.must(operator.ask(&protocol.SessionDestroy{SessionID: home.id}))
+		waiter.s.awaitFor(waiting, protocol.KindGranted, 31*time.Second)
+	})
+}
+
+// TestAHostThatCannotReachTheHomesLeaderAsksAnother: a session is bound by the word of another copy of its home.
+func TestAHostThatCannotReachTheHomesLeaderAsksAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startApart(t)
+		home := speak(t, a.Cluster, 1).session("/jobs", 30*time.Second)
+		a.Net().Cut(1, 2)
+		s := speak(t, a.Cluster, 2)
+		s.must(s.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("key")}))
+	})
+}

@@ -1,0 +1,130 @@
+package replica
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// Holds reports whether this host has a copy of the shard.
+func (r *Replica) Holds() bool { return r.end.on.Load() != nil }
+
+// Here reports whether this host's copy of the shard speaks for the shard's sessions.
+func (r *Replica) Here() bool {
+	return r.Holds() && (!r.set.config.Apart || r.Leads())
+}
+
+// Liveness implements shard.Directory. Where this host has a copy of the session's home, the copy answers: a copy that
+// lags may answer that the session is unknown, but never calls a living session dead. Elsewhere the answer is that the
+// session is unknown, and the home is asked: see Set.over.
+func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
+	home := s.Of(id.Slot())
+	if !home.Here() {
+		s.homes.ask(home, id)
+		return shard.Unknown
+	}
+	return home.Machine.Liveness(id)
+}
+
+// guests are the sessions of a home that other hosts have asked about, by host.
+type guests struct {
+	mu     sync.Mutex
+	byHost map[shard.HostID]map[shard.SessionID]struct{}
+}
+
+// note notes that a host is to be notified of the end of a session.
+func (g *guests) note(id shard.SessionID, host shard.HostID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.byHost[host] == nil {
+		if g.byHost == nil {
+			g.byHost = make(map[shard.HostID]map[shard.SessionID]struct{})
+		}
+		g.byHost[host] = make(map[shard.SessionID]struct{})
+	}
+	g.byHost[host][id] = struct{}{}
+}
+
+// take returns the hosts to notify of the end of a session, and forgets the session.
+func (g *guests) take(id shard.SessionID) (told []shard.HostID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for host, sessions := range g.byHost {
+		if _, is := sessions[id]; is {
+			delete(sessions, id)
+			told = append(told, host)
+		}
+	}
+	return told
+}
+
+// all returns the noted sessions.
+func (g *guests) all() map[shard.SessionID]struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := make(map[shard.SessionID]struct{})
+	for _, sessions := range g.byHost {
+		maps.Copy(list, sessions)
+	}
+	return list
+}
+
+// over is called when another host has said that a session with its home there is over.
+func (s *Set) over(id shard.SessionID, why protocol.EndReason) {
+	home := s.Of(id.Slot())
+	if home.Here() {
+		return // the own copy says so
+	}
+	s.homes.mu.Lock()
+	if b := s.homes.binds[id]; b != nil {
+		b.over = true
+	}
+	delete(s.homes.asks[home], id)
+	s.homes.mu.Unlock()
+	home.unbindAll(id, why)
+	for _, r := range s.Replicas {
+		if r != home && r.Leads() {
+			r.leader.over(id)
+		}
+	}
+}
+
+// endBound reports the ends of bound sessions that came while another host spoke for the shard.
+func (r *Replica) endBound() {
+	r.mu.Lock()
+	bound := slices.Collect(maps.Keys(r.bound))
+	r.mu.Unlock()
+	for _, id := range bound {
+		if r.Machine.Liveness(id) == shard.Dead {
+			r.unbindAll(id, protocol.EndUnknown)
+		}
+	}
+}
+
+// unbindAll ends the bindings of a session, and notifies their clients of the reason.
+func (r *Replica) unbindAll(id shard.SessionID, why protocol.EndReason) {
+	r.mu.Lock()
+	bound := r.bound[id]
+	delete(r.bound, id)
+	r.mu.Unlock()
+	for _, c := range bound {
+		if _, is := c.Unbind(id); is {
+			r.set.ForgetSession(id, c)
+			c.Push(0, &protocol.SessionEnded{SessionID: uint64(id), Reason: why})
+			c.Flush(false)
+		}
+	}
+}
+
+// askBound asks about the sessions that are bound to connections of this host.
+func (r *Replica) askBound() {
+	r.mu.Lock()
+	bound := slices.Collect(maps.Keys(r.bound))
+	r.mu.Unlock()
+	for _, id := range bound {
+		r.set.homes.ask(r, id)
+	}
+}

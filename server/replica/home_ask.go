@@ -1,0 +1,138 @@
+package replica
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// AskHome asks for a session whose home is elsewhere, and calls done on a goroutine of its own. The leader is asked
+// first, then the other hosts with a copy. Until done returns, Bind knows of an end that was reported since.
+func (r *Replica) AskHome(id shard.SessionID, key []byte, done func(HomeSession)) {
+	h := &r.set.homes
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return
+	}
+	if h.binds[id] == nil {
+		h.binds[id] = &homeBind{}
+	}
+	h.binds[id].waiting++
+	h.mu.Unlock()
+	h.calls.Go(func() {
+		var one HomeSession
+		for _, to := range r.answerers() {
+			a, err := h.call(to, homeCall{One: &askedSession{ID: id, Key: key}})
+			if err == nil && a.One != nil && a.One.Liveness != shard.Unknown {
+				one = *a.One
+				break
+			}
+		}
+		done(one)
+		h.mu.Lock()
+		if b := h.binds[id]; b.waiting == 1 {
+			delete(h.binds, id)
+		} else {
+			b.waiting--
+		}
+		h.mu.Unlock()
+	})
+}
+
+// answerers returns the other hosts with a copy of the shard, the leader first.
+func (r *Replica) answerers() (list []shard.HostID) {
+	self, leader := r.set.config.Self.ID, r.Known().Leader
+	if leader != 0 && leader != self {
+		list = append(list, leader)
+	}
+	for _, id := range r.set.Meta.Machine.HostsOf(meta.ShardID(r.ID)) {
+		if id != self && id != leader {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// stillThere reports whether a session that was found a moment ago is still there, as far as this host knows.
+func (r *Replica) stillThere(id shard.SessionID) bool {
+	if r.Here() {
+		_, known := r.Machine.Session(id)
+		return known
+	}
+	h := &r.set.homes
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.binds[id]
+	return b == nil || !b.over
+}
+
+// AskShown asks for sessions with their homes elsewhere as their homes show them to people, and calls done with those
+// that could be had. Nothing is asked, and done is called at once, if there are no sessions.
+func (s *Set) AskShown(ids []shard.SessionID, done func(map[shard.SessionID]protocol.Session)) {
+	asked := make(map[shard.HostID]homeCall)
+	for _, id := range ids {
+		if l := s.Of(id.Slot()).Known().Leader; l != 0 && l != s.config.Self.ID {
+			c := asked[l]
+			c.shown = append(c.shown, id)
+			asked[l] = c
+		}
+	}
+	s.homes.show(asked, done)
+}
+
+// AskParts asks the leaders of the shards that this host does not have what sessions hold there, and calls done with
+// the sums. Nothing is asked, and done is called at once, if this host has all shards.
+func (s *Set) AskParts(ids []shard.SessionID, done func(map[shard.SessionID]protocol.Session)) {
+	asked := make(map[shard.HostID]homeCall)
+	for _, r := range s.Replicas {
+		if l := r.Known().Leader; !r.Holds() && l != 0 && l != s.config.Self.ID {
+			c := asked[l]
+			c.shown, c.Parts = ids, append(c.Parts, r.ID)
+			asked[l] = c
+		}
+	}
+	s.homes.show(asked, done)
+}
+
+// show calls done with what hosts show of sessions, on a goroutine of its own if a host is asked.
+func (h *homes) show(asked map[shard.HostID]homeCall, done func(map[shard.SessionID]protocol.Session)) {
+	h.mu.Lock()
+	none := len(asked) == 0 || h.closed
+	if !none {
+		h.calls.Go(func() { done(h.shown(asked)) })
+	}
+	h.mu.Unlock()
+	if none {
+		done(nil)
+	}
+}
+
+// shown asks hosts for sessions, and adds up what the sessions hold.
+func (h *homes) shown(asked map[shard.HostID]homeCall) map[shard.SessionID]protocol.Session {
+	var mu sync.Mutex
+	var calls sync.WaitGroup
+	list := make(map[shard.SessionID]protocol.Session)
+	for to, c := range asked {
+		calls.Go(func() {
+			for ids := range slices.Chunk(c.shown, maxShown) {
+				a, err := h.call(to, homeCall{Shown: packSessions(slices.Clone(ids)), Parts: c.Parts})
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				for _, x := range a.Shown {
+					before := list[shard.SessionID(x.ID)]
+					x.Owned, x.Waiting = x.Owned+before.Owned, x.Waiting+before.Waiting
+					list[shard.SessionID(x.ID)] = x
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	calls.Wait()
+	return list
+}

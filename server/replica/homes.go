@@ -1,0 +1,281 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// A session lives in the shard of its slot, its home, and is a guest in the other shards where it owns or waits. Where
+// this host has a copy of the home, the copy says whether a guest is over. Elsewhere this host asks the leader of the
+// home, at the first sight of a guest, after a change of that leader, and with every sweep. The asked host notes who
+// asked, and notifies that host when the session ends. So news is fast, and lost news costs a sweep at most.
+//
+// Nothing is decided by silence: a guest is forgotten only after a copy of its home has called the session dead, which
+// no later state of the home takes back.
+
+const (
+	// homeCallWithin is how long a call about sessions may take.
+	homeCallWithin = time.Second
+	// homePause and homePauseMost are the first and the longest pause after a call without an answer.
+	homePause, homePauseMost = 20 * time.Millisecond, time.Second
+	// maxEndedKept bounds the news for a host that does not answer: the host asks by itself once it does.
+	maxEndedKept = 16 * maxHomeItems
+	// maxLost bounds the losses in one call, and maxLostKept the losses of sessions of one home that could not be sent.
+	maxLost, maxLostKept = 64, maxHomeItems
+	// maxShown bounds the sessions that one call shows.
+	maxShown = 256
+)
+
+// homes is a host's part in the sessions whose home is at other hosts.
+type homes struct {
+	set    *Set
+	ctx    context.Context // ends with the set
+	cancel context.CancelFunc
+	calls  sync.WaitGroup
+
+	mu     sync.Mutex // guards the fields below
+	peers  map[shard.HostID]*homePeer
+	asks   map[*Replica]map[shard.SessionID]struct{} // the questions by the home that is to be asked
+	lost   map[*Replica][]protocol.HoldingLost
+	binds  map[shard.SessionID]*homeBind
+	askAll time.Time // when the bindings were last asked about
+	closed bool
+}
+
+// homePeer is what is to be sent to another host.
+type homePeer struct {
+	ended  []EndedSession
+	busy   bool // a call is under way
+	failed int  // how many calls in a row had no answer
+	next   time.Time
+}
+
+// homeBind is a session that is about to be bound here, over one connection or more.
+type homeBind struct {
+	waiting int
+	over    bool // the end of the session was reported meanwhile
+}
+
+func (h *homes) init(s *Set) {
+	h.set = s
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.peers = make(map[shard.HostID]*homePeer)
+	h.asks = make(map[*Replica]map[shard.SessionID]struct{})
+	h.lost = make(map[*Replica][]protocol.HoldingLost)
+	h.binds = make(map[shard.SessionID]*homeBind)
+}
+
+// close ends the calls.
+func (h *homes) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.cancel()
+	h.calls.Wait()
+}
+
+// ask notes a question for the leader of a home.
+func (h *homes) ask(home *Replica, id shard.SessionID) {
+	h.mu.Lock()
+	first := len(h.asks[home]) == 0
+	if first {
+		h.asks[home] = make(map[shard.SessionID]struct{})
+	}
+	h.asks[home][id] = struct{}{}
+	h.mu.Unlock()
+	if first {
+		h.set.Wake()
+	}
+}
+
+// reportEnd notifies the hosts that have asked about a session that the session is over.
+func (h *homes) reportEnd(home *Replica, id shard.SessionID, why protocol.EndReason) {
+	told := home.guests.take(id)
+	if len(told) == 0 {
+		return
+	}
+	h.mu.Lock()
+	for _, host := range told {
+		if p := h.peer(host); len(p.ended) < maxEndedKept {
+			p.ended = append(p.ended, EndedSession{ID: id, Reason: why})
+		}
+	}
+	h.mu.Unlock()
+	h.set.Wake()
+}
+
+// sendLoss sends the leader of a session's home the loss of a holding.
+func (h *homes) sendLoss(home *Replica, lost protocol.HoldingLost) {
+	lost.Name = slices.Clone(lost.Name)
+	h.mu.Lock()
+	h.lost[home] = append(h.lost[home], lost)
+	if n := len(h.lost[home]); n > maxLostKept {
+		h.lost[home] = slices.Delete(h.lost[home], 0, n-maxLostKept)
+	}
+	h.mu.Unlock()
+	h.set.Wake()
+}
+
+// peer is what is to be sent to a host. The lock is held.
+func (h *homes) peer(id shard.HostID) *homePeer {
+	p := h.peers[id]
+	if p == nil {
+		p = &homePeer{}
+		h.peers[id] = p
+	}
+	return p
+}
+
+// led is called when a shard has another leader: the new leader does not know whom to notify. The shards here ask
+// about their guests again, and the bindings are asked about.
+func (h *homes) led(home *Replica) {
+	if home.Here() {
+		home.endBound()
+		return
+	}
+	home.askBound()
+	for _, r := range h.set.Replicas {
+		if r != home && r.Leads() {
+			r.leader.recheck()
+		}
+	}
+}
+
+// run says what is to be said. It runs on the host's loop, and returns whether something waits.
+func (h *homes) run(now time.Time) (waits bool) {
+	h.mu.Lock()
+	due := now.Sub(h.askAll) > sweepEvery
+	if due {
+		h.askAll = now
+	}
+	h.mu.Unlock()
+	if due {
+		for _, r := range h.set.Replicas {
+			if !r.Here() {
+				r.askBound()
+			}
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	leaders := make(map[shard.HostID][]*Replica)
+	for _, r := range h.set.Replicas {
+		if len(h.asks[r])+len(h.lost[r]) == 0 {
+			continue
+		}
+		waits = true
+		if l := r.Known().Leader; l != 0 {
+			leaders[l] = append(leaders[l], r)
+			h.peer(l)
+		}
+	}
+	for id, p := range h.peers {
+		if len(p.ended) > 0 {
+			waits = true
+		}
+		if p.busy || h.closed || now.Before(p.next) {
+			continue
+		}
+		if c := h.take(p, leaders[id]); !c.empty() {
+			p.busy = true
+			h.calls.Go(func() { h.exchange(id, c) })
+		} else if len(leaders[id]) == 0 {
+			delete(h.peers, id)
+		}
+	}
+	return waits
+}
+
+// take takes what one call may say to a host. The lock is held.
+func (h *homes) take(p *homePeer, leads []*Replica) (c homeCall) {
+	n := min(len(p.ended), maxHomeItems)
+	c.Ended, p.ended = p.ended[:n:n], p.ended[n:]
+	var asked []shard.SessionID
+	for _, r := range leads {
+		for id := range h.asks[r] {
+			if len(asked) == maxHomeItems {
+				break
+			}
+			asked = append(asked, id)
+			delete(h.asks[r], id)
+		}
+		n := min(len(h.lost[r]), maxLost-len(c.Lost))
+		c.Lost = append(c.Lost, h.lost[r][:n]...)
+		h.lost[r] = slices.Delete(h.lost[r], 0, n)
+	}
+	c.Asked = packSessions(asked)
+	return c
+}
+
+// exchange makes a call, and takes the answer in. Without an answer the call is made again after a pause.
+func (h *homes) exchange(to shard.HostID, c homeCall) {
+	a, err := h.call(to, c)
+	if err == nil {
+		h.heard(c, a)
+	}
+	asked, _ := c.Asked.unpack()
+	h.mu.Lock()
+	p := h.peer(to)
+	p.busy = false
+	if err == nil {
+		p.failed, p.next = 0, time.Time{}
+	} else {
+		p.next = h.set.Now().Add(min(homePause<<min(p.failed, 8), homePauseMost))
+		p.failed++
+		if room := maxEndedKept - len(p.ended); room >= len(c.Ended) {
+			p.ended = append(c.Ended, p.ended...)
+		}
+		a = homeAnswer{}
+	}
+	for i, id := range asked {
+		// A leader that lags, or leads no more, is asked again with the next sweep, or by led. A call that was not
+		// answered is repeated.
+		if home := h.set.Of(id.Slot()); i >= len(a.Liveness) {
+			if h.asks[home] == nil {
+				h.asks[home] = make(map[shard.SessionID]struct{})
+			}
+			h.asks[home][id] = struct{}{}
+		}
+	}
+	for _, lost := range c.Lost {
+		home := h.set.Of(shard.SessionID(lost.SessionID).Slot())
+		if err != nil || slices.Contains(a.Elsewhere, home.ID) {
+			h.lost[home] = append(h.lost[home], lost)
+		}
+	}
+	h.mu.Unlock()
+	h.set.Wake()
+}
+
+var errNoHomeCalls = errors.New("server: this host reaches no others")
+
+// call makes one call.
+func (h *homes) call(to shard.HostID, c homeCall) (a homeAnswer, err error) {
+	if h.set.config.Calls == nil {
+		return a, errNoHomeCalls
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, homeCallWithin)
+	defer cancel()
+	payload, err := h.set.config.Calls.Call(ctx, to, encodeHome(homeRequest{Home: c}))
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(payload, &a)
+}
+
+// heard takes in the answer to a call.
+func (h *homes) heard(c homeCall, a homeAnswer) {
+	asked, _ := c.Asked.unpack()
+	for i, id := range asked[:min(len(asked), len(a.Liveness))] {
+		if shard.Liveness(a.Liveness[i]) == shard.Dead {
+			h.set.over(id, protocol.EndUnknown)
+		}
+	}
+}
