@@ -35,6 +35,8 @@ type Plan struct {
 
 	Clients []ClientPlan
 	Faults  []Fault
+	// Apart: hosts go by no copy of a session's home that they do not lead, as if each shard were on one host.
+	Apart bool
 	// Members: hosts come and go, and the governor goes by Policy.
 	Members bool
 	Policy  host.Policy

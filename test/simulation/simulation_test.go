@@ -27,6 +27,7 @@ var (
 	days     = flag.Bool("days", false, "let TestSoak play long days only: many hours, few operations")
 	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
+	apart    = flag.Bool("apart", false, "have hosts go by no copy of a session's home that they do not lead")
 	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
 	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
 	keep     = flag.String("keep", "",
@@ -126,13 +127,18 @@ func keepIn(t *testing.T) string {
 func drawn() func(seed uint64) simulation.Plan { return drawnAs(*members, *restored) }
 
 func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
+	draw := simulation.Draw
 	switch {
 	case restored:
-		return simulation.DrawRestored
+		draw = simulation.DrawRestored
 	case members:
-		return simulation.DrawBusyMembers
+		draw = simulation.DrawBusyMembers
 	}
-	return simulation.Draw
+	return func(seed uint64) simulation.Plan {
+		p := draw(seed)
+		p.Apart = *apart
+		return p
+	}
 }
 
 // TestWorld plays one seed, on the production log once.
@@ -192,6 +198,22 @@ func TestWorlds(t *testing.T) {
 	}
 	fresh(t, 1, long, simulation.Draw, anyPlan)
 }
+
+// TestApartWorlds plays worlds in which a host that does not lead a shard asks others about the shard's sessions.
+func TestApartWorlds(t *testing.T) {
+	long := 8 * time.Second
+	if testing.Short() {
+		long = 4 * time.Second
+	}
+	fresh(t, 1, long, func(seed uint64) simulation.Plan {
+		p := simulation.Draw(seed)
+		apartShape(&p)
+		return p
+	}, func(p simulation.Plan) bool { return p.Hosts > 1 })
+}
+
+// apartShape makes a world in which sessions have homes at other hosts.
+func apartShape(p *simulation.Plan) { p.Apart, p.Shards, p.Upgrades = true, 2, nil }
 
 // TestQuotasAreUsedUpInSomeWorlds runs worlds whose shards have small quotas. That a refusal by quota has no effect,
 // and that all replicas refuse the same, the rules check as ever.

@@ -84,6 +84,9 @@ func (p Plan) Again() string {
 	case p.Members:
 		kind = " -members"
 	}
+	if p.Apart {
+		kind += " -apart"
+	}
 	return fmt.Sprintf("go test ./test/simulation -run TestWorld -seed %d%s", p.Seed, kind)
 }
 
@@ -99,7 +102,7 @@ func (w *world) open(o Options) error {
 			c.Hosts = hosts
 		}),
 		servertest.Config(func(c *server.Config) {
-			c.AcquireDelay = server.DefaultAcquireDelay
+			c.AcquireDelay, c.Apart = server.DefaultAcquireDelay, p.Apart
 			c.Clock = clockAt(p.Rates[c.ID-1])
 			if i := int(c.ID) - 1; i < len(p.Upgrades) && time.Since(w.began) < p.Upgrades[i] {
 				c.Level = p.Before
