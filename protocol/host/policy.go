@@ -22,9 +22,13 @@ type Policy struct {
 	BalanceEvery time.Duration
 	// Copies is how many new replicas may be filled at once.
 	Copies int
+	// Replicas is on how many hosts a data shard has a replica: 1, 3 or 5, and each of the replicas votes. With 0 every
+	// host has a replica of every shard. Only above 0 may a cluster have more than nine hosts.
+	Replicas int
 }
 
-// Fields implements field.Value.
+// Fields implements field.Value. A log has the fields of later levels behind all others, and only where one of the
+// fields is set: PlaceFields.
 func (p *Policy) Fields(c field.Coder) {
 	c.Count("voters", &p.Voters)
 	c.Millis("offline_after_ms", &p.OfflineAfter)
@@ -32,7 +36,13 @@ func (p *Policy) Fields(c field.Coder) {
 	c.Millis("stable_for_ms", &p.StableFor)
 	c.Millis("balance_every_ms", &p.BalanceEvery)
 	c.Count("copies", &p.Copies)
+	if c.Form() == field.Wire {
+		p.PlaceFields(c)
+	}
 }
+
+// PlaceFields lists the fields that say which hosts have the replicas of a shard.
+func (p *Policy) PlaceFields(c field.Coder) { c.Count("replicas", &p.Replicas) }
 
 // Check returns what is wrong with the policy. The text is part of the state of the meta shard, which keeps answers, so
 // every build must return the same text.
@@ -40,6 +50,10 @@ func (p *Policy) Check() error {
 	voters := uint64(p.Voters)
 	if voters != 0 && voters != 1 && voters != 3 && voters != 5 {
 		return fmt.Errorf("%d voters; 1, 3 or 5 are allowed, and 0 for as many as fit", voters)
+	}
+	replicas := uint64(p.Replicas)
+	if replicas != 0 && replicas != 1 && replicas != 3 && replicas != 5 {
+		return fmt.Errorf("%d replicas; 1, 3 or 5 are allowed, and 0 for one on every host", replicas)
 	}
 	const day = 24 * 3600 * 1000
 	for _, f := range []struct {
@@ -67,7 +81,11 @@ func (p *Policy) Check() error {
 // Text returns the policy in words, for the audit history. The name is not String, because logs show a policy field by
 // field, and fmt prefers String.
 func (p Policy) Text() string {
-	return fmt.Sprintf("voters %d, offline after %d ms, replace after %d ms, stable for %d ms, balance every %d ms, "+
+	text := fmt.Sprintf("voters %d, offline after %d ms, replace after %d ms, stable for %d ms, balance every %d ms, "+
 		"%d copies", p.Voters, field.MillisOf(p.OfflineAfter), field.MillisOf(p.ReplaceAfter),
 		field.MillisOf(p.StableFor), field.MillisOf(p.BalanceEvery), p.Copies)
+	if p.Replicas != 0 {
+		text += fmt.Sprintf(", %d replicas", p.Replicas)
+	}
+	return text
 }

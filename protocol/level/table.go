@@ -170,4 +170,9 @@ var rows = []struct {
 	{6, MessageField, []string{"SESSION_ATTACH.numbers", "SESSION_ATTACH_ANSWER.number_base"}},
 	{7, MetaRecord, []string{"Config.LongestWaitMillis"}},
 	{7, MessageField, []string{"NodeConfig.longest_wait_ms"}},
+	{8, MetaRule, []string{
+		// A data shard may have replicas on a part of the hosts, and then a cluster may have more than nine hosts.
+		"replicas-on-some-hosts",
+	}},
+	{8, MessageField, []string{"GovernorPolicy.replicas"}},
 }

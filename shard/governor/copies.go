@@ -7,10 +7,17 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// ruleHold holds back the rules behind it while a shard has no leader, or no leader reports: less urgent work waits.
-func ruleHold(v View) (f finding) {
+// ruleHold holds back the rules behind it while a shard has no leader, or no leader reports: less urgent work waits. A
+// data shard with replicas on a part of the hosts holds back only the rules behind ruleCalm, as what other shards lack
+// does not depend on the shard.
+func ruleHold(v View) (f finding) { return hold(v, func(g *group) bool { return !g.spread }) }
+
+// ruleCalm holds back the rules behind it while any shard has no leader, or no leader reports.
+func ruleCalm(v View) (f finding) { return hold(v, func(*group) bool { return true }) }
+
+func hold(v View, counts func(*group) bool) (f finding) {
 	for _, g := range groups(v) {
-		if r := g.unusable(); r != nil && r.Code != CodeMembership {
+		if r := g.unusable(); r != nil && r.Code != CodeMembership && counts(g) {
 			f.Hold = true // ruleDead has said why
 		}
 	}
@@ -37,7 +44,8 @@ func mayClear(v View, id shard.HostID) bool {
 	return h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
 }
 
-// ruleCopies gives every host that is to be online a replica of every shard. The meta shard comes first, even for a
+// ruleCopies gives every host that is to be online a replica of every shard, but for data shards with replicas on a part
+// of the hosts: rulePlaces does that. The meta shard comes first, even for a
 // cordoned host, because without its replica the host cannot be online; the data shards follow once the host is
 // online. A host fills one replica at a time, and all hosts together fill no more than the policy allows.
 func ruleCopies(v View) (f finding) {
@@ -49,7 +57,7 @@ func ruleCopies(v View) (f finding) {
 		}
 		for _, g := range all {
 			p := g.shard.On(h.ID)
-			if p != nil && p.Role != hosts.RoleNone || g.shard.ID != hosts.Meta && !h.Online() || g.unusable() != nil {
+			if g.spread || p != nil && p.Role != hosts.RoleNone || g.shard.ID != hosts.Meta && !h.Online() || g.unusable() != nil {
 				continue
 			}
 			if h.Cordoned && g.shard.ID != hosts.Meta {
@@ -84,6 +92,11 @@ func fillings(all []*group) map[string]string {
 		for i := range g.learners {
 			m := &g.learners[i]
 			if m.host != nil && m.host.Wanted() && !m.caughtUp() && !g.v.Seen.full(m.Host) {
+				list[m.name()] = fmt.Sprintf("shard %d of %s", g.shard.ID, m.name())
+			}
+		}
+		for _, m := range g.stay {
+			if m.fresh() {
 				list[m.name()] = fmt.Sprintf("shard %d of %s", g.shard.ID, m.name())
 			}
 		}

@@ -33,6 +33,7 @@ const (
 	CodeMoot        plan.Code = "moot"         // the reason for a step is over
 	CodeAway        plan.Code = "away"         // a host of the cluster is not to be online, or was never started
 	CodeDue         plan.Code = "due"          // a step only waits for time, or for the next round
+	CodeNoPlace     plan.Code = "no-place"     // a shard lacks a replica, and no host takes one
 )
 
 // finding is the result of a rule, in the making.
@@ -73,7 +74,10 @@ func Planner() *plan.Planner[*hosts.Records, *Seen, Action] {
 		{"excess", ruleExcess},
 		{"clear", ruleClear},
 		{"copies", ruleCopies},
+		{"places", rulePlaces},
+		{"calm", ruleCalm}, // the same for shards with replicas on a part of the hosts
 		{"domains", ruleDomains},
+		{"spread", ruleSpread},
 		{"leaders", ruleLeaders},
 		{"lagging", ruleLagging},
 		{"filling", ruleFilling},

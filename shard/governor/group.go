@@ -20,6 +20,12 @@ type group struct {
 	voters   []member
 	learners []member
 	wanted   int // how many are to vote
+
+	// spread is set for a shard with replicas on a part of the hosts. Then stay are the members that keep their places,
+	// with those that are on their way, and load is the score of each host: settle fills the two.
+	spread bool
+	stay   []*member
+	load   map[shard.HostID]score
 }
 
 // member is a replica in the membership of a group.
@@ -28,6 +34,7 @@ type member struct {
 	host *hosts.Host // nil without a record
 	seen *ReplicaSeen
 	live bool
+	out  bool // the member is to go, as another one has its place
 }
 
 // groups returns all shards for rules.
@@ -36,12 +43,15 @@ func groups(v View) []*group {
 	for _, s := range v.State.Shards() {
 		list = append(list, newGroup(v, s))
 	}
+	if v.State.Spread() {
+		settle(v, list)
+	}
 	return list
 }
 
 func newGroup(v View, s *hosts.Shard) *group {
-	policy := v.State.Policy()
-	g := &group{v: v, shard: s, seen: v.Seen.shard(s.ID), wanted: WantedVoters(policy, living(v.State))}
+	g := &group{v: v, shard: s, seen: v.Seen.shard(s.ID), wanted: v.State.Wanted(s.ID),
+		spread: v.State.Spread() && s.ID != hosts.Meta}
 	if g.seen == nil {
 		g.seen = &ShardSeen{Shard: s.ID, Age: reportMillis}
 	}
@@ -208,11 +218,11 @@ func (g *group) behind(m *member) *plan.Reason {
 	return g.reason(CodeBehind, fmt.Sprintf("%s lags by %s", m.name(), span(m.seen.BehindFor)), m)
 }
 
-// spares returns the learners that can vote.
+// spares returns the learners that can vote, and are not to go.
 func (g *group) spares() []*member {
 	var list []*member
 	for i := range g.learners {
-		if g.waiting(&g.learners[i]) == nil {
+		if !g.learners[i].out && g.waiting(&g.learners[i]) == nil {
 			list = append(list, &g.learners[i])
 		}
 	}
@@ -274,21 +284,27 @@ func (g *group) overdue(m *member) (over bool, until uint64) {
 
 // distance returns how far apart the voters are, as if the member with had joined them and the member without had
 // left; either may be nil.
-func (g *group) distance(with, without *member) int {
-	var list []hosts.Domain
-	add := func(m *member) {
-		if m != nil && m.host != nil && (without == nil || m.ID != without.ID) {
-			list = append(list, m.host.Domain)
-		}
-	}
+func (g *group) distance(with, without *member) int { return apart(g.votersWith(with), without) }
+
+// votersWith returns the voters, and a member beside them unless the member is nil.
+func (g *group) votersWith(with *member) []*member {
+	list := make([]*member, 0, len(g.voters)+1)
 	for i := range g.voters {
-		add(&g.voters[i])
+		list = append(list, &g.voters[i])
 	}
-	add(with)
-	sum := 0
-	for i := range list {
+	if with != nil {
+		list = append(list, with)
+	}
+	return list
+}
+
+// apart returns how far apart members are, as if the member without had left; it may be nil.
+func apart(list []*member, without *member) (sum int) {
+	for i, m := range list {
 		for _, other := range list[:i] {
-			sum += list[i].Distance(other)
+			if m.host != nil && other.host != nil && m != without && other != without {
+				sum += m.host.Domain.Distance(other.host.Domain)
+			}
 		}
 	}
 	return sum
@@ -296,16 +312,4 @@ func (g *group) distance(with, without *member) int {
 
 // WantedVoters is how many replicas of a shard should vote by a policy, with so many hosts that belong to the cluster:
 // an odd number.
-func WantedVoters(p host.Policy, hosts int) int {
-	wanted := 5
-	switch {
-	case hosts < 3:
-		wanted = 1
-	case hosts < 5:
-		wanted = 3
-	}
-	if p.Voters != 0 {
-		wanted = min(wanted, p.Voters)
-	}
-	return wanted
-}
+func WantedVoters(p host.Policy, n int) int { return hosts.WantedVoters(p.Voters, n) }

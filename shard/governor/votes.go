@@ -2,6 +2,7 @@ package governor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -43,11 +44,12 @@ func (f *finding) leaveAll(v View, all []*group, h *hosts.Host) (pending bool) {
 // leave hands over the vote and the leadership of a heard host in a group, and reports whether the host is needed
 // until then.
 func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
+	must := h.Target.Reason == hosts.ReasonDrained // a stopping host does not wait for the impossible
 	m := g.voter(h.ID)
 	if m == nil {
-		return false
+		p := g.shard.On(h.ID)
+		return must && g.spread && p != nil && p.Member()
 	}
-	must := h.Target.Reason == hosts.ReasonDrained // a stopping host does not wait for the impossible
 	if g.unusable() != nil {
 		return must || g.unheard() != nil
 	}
@@ -62,7 +64,7 @@ func (f *finding) leave(g *group, h *hosts.Host) (pending bool) {
 			fmt.Sprintf("without %s that would leave %d of %d voters", m.name(), live, all)))
 		return true
 	}
-	return false
+	return must && g.spread // the replica moves to another host first
 }
 
 // replace takes the vote of a live member that is to go: first a learner gets a vote, then the member is removed. It
@@ -205,39 +207,53 @@ func (g *group) farthest(list []*member) *member {
 
 // most is how many may vote. By itself a cluster of several hosts does not come down to one vote.
 func (g *group) most() int {
-	if policy := g.v.State.Policy(); g.wanted == 1 && policy.Voters != 1 && living(g.v.State) > 1 {
+	policy := g.v.State.Policy()
+	limit := policy.Voters
+	if g.spread {
+		limit = policy.Replicas
+	}
+	if g.wanted == 1 && limit != 1 && living(g.v.State) > 1 {
 		return max(1, min(len(g.voters), 2))
 	}
 	return g.wanted
 }
 
-// ruleExcess removes voters if there are too many. Their hosts get a learner in their place.
+// ruleExcess removes voters if there are too many. Their hosts get a learner in their place, unless the shard has
+// replicas on a part of the hosts.
 func ruleExcess(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) > g.most() && g.unusable() == nil {
-			f.remove(g, g.victim(nil))
+			f.remove(g, g.excess())
 		}
 	}
 	return f
 }
 
-// victim returns the voter to go, of the voters and the member with, unless nil. A voter that is away goes first,
-// then a leaving voter, then a cordoned voter, then the voter whose removal leaves the rest farthest apart. Of equals
-// a voter that does not lead goes, and then the voter with the highest id.
-func (g *group) victim(with *member) *member {
-	list := make([]*member, 0, len(g.voters)+1)
-	for i := range g.voters {
-		list = append(list, &g.voters[i])
+// excess returns the voter to go of too many. In a shard with replicas on a part of the hosts the voter is one whose
+// place another member has.
+func (g *group) excess() *member {
+	list := g.votersWith(nil)
+	if g.spread {
+		list = slices.DeleteFunc(list, func(m *member) bool { return !m.out })
 	}
-	if with != nil {
-		list = append(list, with)
-	}
+	return g.worst(list)
+}
+
+// victim returns the voter to go, of the voters and the member with, unless nil.
+func (g *group) victim(with *member) *member { return g.worst(g.votersWith(with)) }
+
+// worst returns the member to go. A member that is away goes first, then a leaving member, then a cordoned member, then
+// the member whose removal leaves the rest farthest apart. Where the shard has replicas on a part of the hosts, the
+// member with the highest score of its host goes then, and of equals one without a vote. Of equals a member that does
+// not lead goes, and then the member with the highest id.
+func (g *group) worst(list []*member) *member {
 	var worst *member
-	var worth [5]int
+	var worth [7]int
 	for _, m := range list {
-		w := [5]int{rank(!m.gone() && m.live), rank(m.stays()), rank(m.host != nil && !m.host.Cordoned),
-			-g.distance(with, m), rank(g.seen.Leader == m.Host)}
-		if worst == nil || before(w, worth) || w == worth && m.ID > worst.ID {
+		w := [7]int{rank(!m.gone() && m.live), rank(m.stays()), rank(m.host != nil && !m.host.Cordoned),
+			-apart(list, m), -g.load[m.Host], rank(!g.spread || m.Role == hosts.RoleVoter),
+			rank(g.seen.Leader == m.Host)}
+		if c := slices.Compare(w[:], worth[:]); worst == nil || c < 0 || c == 0 && m.ID > worst.ID {
 			worst, worth = m, w
 		}
 	}
@@ -251,19 +267,17 @@ func rank(is bool) int {
 	return 0
 }
 
-func before(a, b [5]int) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return a[i] < b[i]
-		}
-	}
-	return false
-}
-
-// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter.
+// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter. A learner of
+// a shard with replicas on a part of the hosts becomes a voter in any case, as the learner has the place of a voter.
 func ruleDomains(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) != g.wanted || g.unusable() != nil || g.liveVoters(0) < len(g.voters) {
+			continue
+		}
+		if spare := g.farthest(g.spares()); g.spread && spare != nil {
+			f.promote(g, spare)
+		}
+		if g.spread {
 			continue
 		}
 		var best *member

@@ -194,8 +194,8 @@ func (r *Records) checkJoin(at At, next, old *Host) Answer {
 		r.checkAddresses(&next.Addresses, old)); err != nil {
 		return forbid("%v", err)
 	}
-	if r.living()-count(old != nil) >= MaxHosts {
-		return forbid("the cluster has its limit of %d hosts", MaxHosts)
+	if most := r.mostHosts(); r.living()-count(old != nil) >= most {
+		return forbid("the cluster has its limit of %d hosts", most)
 	}
 	return Answer{}
 }

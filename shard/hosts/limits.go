@@ -1,18 +1,24 @@
 package hosts
 
+// SpreadLevel is the level from which a data shard may have replicas on a part of the hosts.
+var SpreadLevel = rule("replicas-on-some-hosts")
+
 // The limits of the records. Every replica must agree on them, so they are constants.
 const (
-	// MaxHosts is the most hosts of a cluster, without expelled hosts: each host has a copy of every shard.
-	MaxHosts = 9
+	// MaxHosts is the most hosts of a cluster, without expelled hosts, where each host has a copy of every shard.
+	// MaxSpreadHosts is the most where a data shard has replicas on a part of the hosts.
+	MaxHosts       = 9
+	MaxSpreadHosts = 100
 	// MaxExpelled is how many expelled hosts are remembered. If there are more, the host with the lowest id is
 	// forgotten, except the latest expelled host. A forgotten host is refused as unknown.
 	MaxExpelled = 1000
 	// FirstReplica is the first id for a new replica. The replicas of a birth have the ids of their hosts.
 	FirstReplica = 1024
 	// MaxShards is the most shards of a cluster, with the meta shard among them; MaxReplicas is the most records of
-	// replicas that one shard may have.
-	MaxShards   = 257
-	MaxReplicas = 64
+	// replicas that one shard may have, MaxSpreadReplicas the same where a cluster may have MaxSpreadHosts.
+	MaxShards         = 257
+	MaxReplicas       = 64
+	MaxSpreadReplicas = 256
 	// MaxName, MaxAddress, MaxVersion and MaxText are the longest name, address, version, and text for people, in
 	// bytes.
 	MaxName    = 256
@@ -38,3 +44,20 @@ const (
 
 // WishMillis is how long the governor tries to carry out a transfer that an operator asked for.
 const WishMillis = 60_000
+
+// Spread reports whether a data shard has replicas on a part of the hosts: as many as the policy says, with a vote each.
+func (r *Records) Spread() bool { return r.policy.Replicas != 0 }
+
+func (r *Records) mostHosts() int {
+	if r.Spread() {
+		return MaxSpreadHosts
+	}
+	return MaxHosts
+}
+
+func (r *Records) mostReplicas() int {
+	if r.Spread() {
+		return MaxSpreadReplicas
+	}
+	return MaxReplicas
+}

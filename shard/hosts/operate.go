@@ -214,6 +214,9 @@ func (r *Records) SetPolicy(at At, from, to host.Policy) Answer {
 		return Answer{Existed: true}
 	case r.policy != from:
 		return refuse(protocol.StatusFenced, "the policy was changed meanwhile")
+	case to.Replicas == 0 && r.living() > MaxHosts:
+		return forbid("a replica of every shard on every host: that is for up to %d hosts, and there are %d", MaxHosts,
+			r.living())
 	}
 	r.policy = to
 	r.revision++

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/signalbox/signalbox/shard"
 )
@@ -38,11 +39,72 @@ func (r *Records) without(h *Host, how absence) string {
 				spares += count(other != nil && other.Wanted() && !other.Cordoned)
 			}
 		}
+		if how == absenceDrained && r.Spread() && s.ID != Meta {
+			if why := r.unplaced(s, h, voters, others, spares); why != "" {
+				return why
+			}
+			continue
+		}
 		if votes && !enough(how, voters, others, spares) {
 			return fmt.Sprintf("that would leave %d of %d voters of shard %d", others, voters, s.ID)
 		}
 	}
 	return ""
+}
+
+// unplaced returns why the replica of a drained host has no place elsewhere, or an empty text: a shard with replicas on a
+// part of the hosts moves to a host without a replica of the shard. A member is added and removed by a majority.
+func (r *Records) unplaced(s *Shard, h *Host, voters, others, spares int) string {
+	p := s.On(h.ID)
+	switch {
+	case p == nil || !p.Member():
+		return ""
+	case p.Role == RoleVoter && others+1 < Majority(voters):
+		return fmt.Sprintf("of shard %d only %d of %d voters are to be online", s.ID, others+1, voters)
+	case others+spares >= r.Wanted(s.ID):
+		return ""
+	}
+	var why []string
+	for _, other := range r.hosts {
+		if other == h || !other.Living() {
+			continue
+		}
+		switch on := s.On(other.ID); {
+		case on != nil && on.Member():
+			why = append(why, other.Name+" has one")
+		case !other.Wanted():
+			why = append(why, fmt.Sprintf("%s is offline (%s)", other.Name, other.Target.Reason))
+		case other.Cordoned:
+			why = append(why, other.Name+" is cordoned")
+		default:
+			return ""
+		}
+	}
+	return fmt.Sprintf("no host can take its replica of shard %d: %s", s.ID, strings.Join(why, ", "))
+}
+
+// Wanted is how many replicas of a shard are to vote.
+func (r *Records) Wanted(id ShardID) int {
+	if r.Spread() && id != Meta {
+		return WantedVoters(r.policy.Replicas, r.living())
+	}
+	return WantedVoters(r.policy.Voters, r.living())
+}
+
+// WantedVoters is how many replicas of a shard are to vote where so many hosts belong to the cluster: an odd number, and
+// no more than the limit, unless the limit is 0.
+func WantedVoters(limit, hosts int) int {
+	wanted := 5
+	switch {
+	case hosts < 3:
+		wanted = 1
+	case hosts < 5:
+		wanted = 3
+	}
+	if limit != 0 {
+		wanted = min(wanted, limit)
+	}
+	return wanted
 }
 
 // enough reports whether a shard goes on with a number of other voters with the target Online.

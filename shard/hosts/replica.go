@@ -139,8 +139,8 @@ func (r *Records) Allocate(at At, id ShardID, host shard.HostID, replica, change
 		return refuse(protocol.StatusStale, "the next replica has the id %d, not %d", r.NextReplica(), replica)
 	case old == nil && s.On(host) != nil:
 		return forbid("host %s has a replica of shard %d already", h.Name, id)
-	case len(s.Replicas) >= MaxReplicas:
-		return forbid("shard %d has its limit of %d replicas on record", id, MaxReplicas)
+	case len(s.Replicas) >= r.mostReplicas():
+		return forbid("shard %d has its limit of %d replicas on record", id, r.mostReplicas())
 	}
 	s = r.edit(id)
 	if old == nil {
@@ -172,9 +172,9 @@ func (r *Records) Known(at At, term uint64, id ShardID, change uint64, members [
 		return refuse(protocol.StatusStale, "term %d is over", term)
 	case s == nil:
 		return refuse(protocol.StatusNotFound, "there is no shard %d", id)
-	case len(members) == 0 || len(members) > MaxReplicas || !orderly(members):
+	case len(members) == 0 || len(members) > r.mostReplicas() || !orderly(members):
 		return refuse(protocol.StatusBadRequest, "a membership has 1 to %d replicas by id, learners and voters",
-			MaxReplicas)
+			r.mostReplicas())
 	case change < s.Change:
 		return refuse(protocol.StatusStale, "shard %d has change %d already", id, s.Change)
 	case change == s.Change && s.agrees(members):

@@ -10,11 +10,15 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// formNumber is the first number of saved bytes.
-const formNumber = 1
+// The first number of saved bytes: of records with a policy that places shards on a part of the hosts, and of all
+// other records.
+const (
+	formSpread = 2
+	formNumber = 1
+)
 
 const (
-	maxRecords   = MaxHosts + MaxExpelled
+	maxRecords   = MaxSpreadHosts + MaxExpelled
 	maxClusterID = 64
 )
 
@@ -28,7 +32,7 @@ func (r *Records) Save(dst []byte) []byte {
 // Load makes records from saved bytes.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
-	if err := form.Newer(src, formNumber); err != nil {
+	if err := form.Newer(src, formSpread); err != nil {
 		return nil, fmt.Errorf("hosts: load: %w", err)
 	}
 	c := form.Reader(src)
@@ -43,12 +47,24 @@ func Load(src []byte) (*Records, error) {
 }
 
 func (r *Records) code(c *form.Coder) {
-	c.Form(formNumber)
+	spread := r.Spread()
+	if c.Reading() {
+		spread = len(c.Data()) > 0 && c.Data()[0] == formSpread
+	}
+	if spread {
+		c.Form(formSpread)
+	} else {
+		c.Form(formNumber)
+	}
 	c.Text(&r.cluster, maxClusterID)
 	c.Number(&r.generation.Number)
 	fixed(c, r.generation.Draw[:])
 	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
 	c.Fields(r.policy.Fields)
+	if spread {
+		c.Fields(r.policy.PlaceFields)
+		c.Must(r.Spread(), "the policy places shards on every host")
+	}
 	form.List(c, &r.hosts, maxRecords, func(h **Host) {
 		if *h == nil {
 			*h = &Host{}
@@ -103,7 +119,7 @@ func (s *State) code(c *form.Coder) {
 
 func (s *Shard) code(c *form.Coder) {
 	c.Numbers((*uint64)(&s.ID), &s.Change, (*uint64)(&s.Wish), &s.WishUntil, &s.Transferred)
-	form.List(c, &s.Replicas, MaxReplicas, func(p *Replica) {
+	form.List(c, &s.Replicas, MaxSpreadReplicas, func(p *Replica) {
 		c.Numbers(&p.ID, (*uint64)(&p.Host), &p.Since, &p.Change)
 		form.Enum(c, &p.Role, host.Roles)
 		c.Flag(&p.Joined)
@@ -147,10 +163,11 @@ func (r *Records) check(c *form.Coder) {
 		c.Must(h.Incarnation == Incarnation{} || !incarnations[h.Incarnation], "two hosts have one incarnation")
 		incarnations[h.Incarnation] = true
 	}
-	c.Must(r.living() <= MaxHosts, "there are %d hosts", r.living())
+	c.Must(r.living() <= r.mostHosts(), "there are %d hosts", r.living())
 	c.Must(len(r.shards) > 0 && r.shards[0].ID == Meta, "there is no meta shard")
 	for i, s := range r.shards {
 		c.Must(i == 0 || s.ID > r.shards[i-1].ID, "shard %d is out of order", s.ID)
+		c.Must(len(s.Replicas) <= r.mostReplicas(), "shard %d has %d replicas", s.ID, len(s.Replicas))
 		r.checkReplicas(c, s)
 	}
 	for i, t := range r.tokens {

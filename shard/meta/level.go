@@ -3,6 +3,7 @@ package meta
 import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // unknown is above every level. It is the level of parts that are not in the table of levels.
@@ -42,6 +43,9 @@ func LevelOf(c *Command) level.Level {
 	needs := max(commandLevel(c.Kind), c.Config.level())
 	if c.Numbered != (Numbered{}) {
 		needs = max(needs, NumbersLevel)
+	}
+	if ps, ok := c.Request.(*PolicySet); ok && ps.spreads() {
+		needs = max(needs, hosts.SpreadLevel)
 	}
 	return needs
 }

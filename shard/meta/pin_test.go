@@ -33,6 +33,9 @@ var plainFields = map[CommandKind][]string{
 // unsavedFields are those of requests that the machine fills in.
 var unsavedFields = map[CommandKind][]string{CmdHostJoin: {"Join.Grace"}}
 
+// laterFields are those of requests that stand in a log only where one of them is set.
+var laterFields = map[CommandKind][]string{CmdPolicySet: {"From.Replicas", "To.Replicas"}}
+
 // TestBytesOfTheMetaShardAreWhatTheyWere: each command at each level from its own on, and the records of snapshots.
 func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 	var forms []formtest.Form
@@ -43,7 +46,7 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 		case requests[kind] != nil:
 			r := requests[kind]()
 			forms = append(forms, formtest.Form{Name: fmt.Sprintf("command %d %s", kind, name), Of: r,
-				Unsaved: unsavedFields[kind],
+				Unsaved: unsavedFields[kind], Later: laterFields[kind],
 				Write: func() []byte {
 					w := form.Writer(nil)
 					r.code(w)
@@ -55,6 +58,13 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 			}
 		}
 	}
+	var spread PolicySet
+	forms = append(forms, formtest.Form{Name: "command 53 policy-set with replicas", Of: &spread,
+		Write: func() []byte {
+			w := form.Writer(nil)
+			spread.code(w)
+			return w.Data()
+		}})
 	origin := Command{Kind: CmdHostDrain, Request: &HostDrain{}}
 	forms = append(forms, formtest.Form{Name: "origin", Of: &origin, Unsaved: fieldsBut("Origin"),
 		Write: func() []byte {

@@ -127,7 +127,15 @@ func (*PolicySet) kind() CommandKind { return CmdPolicySet }
 func (ps *PolicySet) code(c *form.Coder) {
 	c.Fields(ps.From.Fields)
 	c.Fields(ps.To.Fields)
+	if c.Reading() && len(c.Data()) > 0 || !c.Reading() && ps.spreads() {
+		c.Fields(ps.From.PlaceFields)
+		c.Fields(ps.To.PlaceFields)
+		c.Must(ps.spreads(), "both policies place shards on every host")
+	}
 }
+
+// spreads reports whether one of the policies places shards on a part of the hosts.
+func (ps *PolicySet) spreads() bool { return ps.From.Replicas != 0 || ps.To.Replicas != 0 }
 
 func (ps *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.SetPolicy(at, ps.From, ps.To)

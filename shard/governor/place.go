@@ -1,0 +1,295 @@
+package governor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// The rules of this file say which hosts have the replicas of a data shard, where the policy wants replicas on a part of
+// the hosts. Rules look at a group as the group will be: without the members that are to go, and with the members that
+// are on their way. So a move that is under way counts at its target, and no second move follows from the same need.
+
+// score is the work of a host: how many replicas of data shards the host has, once the moves under way are over. A
+// replica has the score 1.
+type score = int
+
+// settle finds the members of each data shard that stay, and the score of each host.
+func settle(v View, all []*group) {
+	load := make(map[shard.HostID]score)
+	for _, g := range all {
+		if !g.spread {
+			continue
+		}
+		g.load = load
+		for _, list := range [][]member{g.voters, g.learners} {
+			for i := range list {
+				if m := &list[i]; g.holds(m) {
+					g.stay = append(g.stay, m)
+				} else {
+					m.out = true
+				}
+			}
+		}
+		g.stay = append(g.stay, coming(v, g)...)
+		for _, m := range g.stay {
+			load[m.Host]++
+		}
+	}
+	for _, g := range all {
+		for g.spread && len(g.stay) > g.most() {
+			m := g.worst(g.stay)
+			m.out = true
+			load[m.Host]--
+			g.stay = slices.DeleteFunc(g.stay, func(other *member) bool { return other == m })
+		}
+	}
+}
+
+// coming returns the replicas that open steps add to a group.
+func coming(v View, g *group) (list []*member) {
+	for _, s := range v.Plan.Steps() {
+		a := &s.Payload
+		if s.Kind != KindAdd || a.Shard != g.shard.ID || g.member(a.Replica) != nil {
+			continue
+		}
+		if h := v.State.Host(a.Host); h != nil && h.Wanted() {
+			list = append(list, g.at(h, a.Replica))
+		}
+	}
+	return list
+}
+
+// at returns the member that a group would have on a host.
+func (g *group) at(h *hosts.Host, replica uint64) *member {
+	return &member{Replica: &hosts.Replica{ID: replica, Host: h.ID}, host: h, live: g.v.Seen.live(h.ID)}
+}
+
+// holds reports whether a member keeps its place in the group while nothing better is known. A voter on a stopped host
+// keeps its place until the host is overdue, a drained host has no place.
+func (g *group) holds(m *member) bool {
+	switch over, _ := g.overdue(m); {
+	case m.gone() || over || m.host.Target.Reason == hosts.ReasonDrained:
+		return false
+	}
+	return m.Role == hosts.RoleVoter || m.host.Wanted()
+}
+
+// unable returns why a host takes no replica of a data shard, or an empty text.
+func unable(v View, h *hosts.Host) string {
+	switch {
+	case !h.Online():
+		return "is not online"
+	case h.Cordoned:
+		return "is cordoned"
+	case !v.Seen.live(h.ID) || failure(v, h) != 0:
+		return "is not heard"
+	case v.Seen.full(h.ID):
+		return "has a nearly full disk"
+	case v.Seen.freshFor(h.ID) == 0:
+		return "does not confirm that it is up to date"
+	}
+	return ""
+}
+
+// takers returns the hosts that take replicas of data shards.
+func takers(v View) (list []*hosts.Host) {
+	for _, h := range v.State.Hosts() {
+		if h.Living() && unable(v, h) == "" {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// open reports whether a host has no replica of the group, and none that is still to be deleted.
+func (g *group) open(h *hosts.Host) bool {
+	p := g.shard.On(h.ID)
+	return p == nil || p.Role == hosts.RoleNone
+}
+
+// peers are the hosts that have shards in common.
+type peers map[[2]shard.HostID]bool
+
+func peersOf(all []*group) peers {
+	p := make(peers)
+	for _, g := range all {
+		for _, m := range g.stay {
+			for _, other := range g.stay {
+				p[[2]shard.HostID{m.Host, other.Host}] = true
+			}
+		}
+	}
+	return p
+}
+
+// common returns how many of the members that stay are on peers of a host, without one member.
+func (p peers) common(g *group, h *hosts.Host, without *member) (n int) {
+	for _, m := range g.stay {
+		if m != without && p[[2]shard.HostID{m.Host, h.ID}] {
+			n++
+		}
+	}
+	return n
+}
+
+// place proposes to add a replica of the group on a host, or says what the replica waits for: a host fills one replica at
+// a time, and all hosts together fill no more than the policy allows.
+func (f *finding) place(g *group, h *hosts.Host, filling map[string]string) {
+	if len(filling) >= g.v.State.Policy().Copies || filling[h.Name] != "" {
+		f.Reasons = append(f.Reasons, *g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name,
+			waitedFor(filling, h.Name))))
+		return
+	}
+	id := g.v.State.NextReplica()
+	if p := g.shard.On(h.ID); p != nil {
+		id = p.ID
+	}
+	f.propose(g.v, KindAdd, Action{Shard: g.shard.ID, Replica: id, Host: h.ID, Change: g.shard.Change})
+}
+
+// rulePlaces gives a data shard the replicas that the policy wants, in the place of those that are on hosts that are
+// drained, gone or away for too long. Learners that no place is for are removed.
+func rulePlaces(v View) (f finding) {
+	if !v.State.Spread() {
+		return f
+	}
+	all := groups(v)
+	able, near, filling := takers(v), peersOf(all), fillings(all)
+	for _, g := range all {
+		if !g.spread || g.unusable() != nil {
+			continue
+		}
+		for i := range g.learners {
+			if m := &g.learners[i]; m.out && (m.live || m.gone() || !m.host.Wanted()) {
+				f.remove(g, m)
+			}
+		}
+		if len(g.stay) >= g.wanted {
+			continue
+		}
+		if to := g.bestPlace(able, near); to != nil {
+			f.place(g, to, filling)
+		} else {
+			f.Reasons = append(f.Reasons, *g.noPlace())
+		}
+	}
+	return f
+}
+
+// bestPlace returns the host for a further replica of the group, or nil: farthest from the members that stay, then with
+// the lowest score, then with the most peers among the members.
+func (g *group) bestPlace(able []*hosts.Host, near peers) (best *hosts.Host) {
+	var worth [3]int
+	for _, h := range able {
+		if !g.open(h) || slices.ContainsFunc(g.stay, func(m *member) bool { return m.Host == h.ID }) {
+			continue
+		}
+		w := [3]int{apart(append(slices.Clone(g.stay), g.at(h, 0)), nil), -g.load[h.ID], near.common(g, h, nil)}
+		if best == nil || slices.Compare(w[:], worth[:]) > 0 {
+			best, worth = h, w
+		}
+	}
+	return best
+}
+
+// noPlace says why no host takes a replica that the group lacks.
+func (g *group) noPlace() *plan.Reason {
+	const most = 8
+	var why []string
+	for _, h := range g.v.State.Hosts() {
+		if !h.Living() || slices.ContainsFunc(g.stay, func(m *member) bool { return m.Host == h.ID }) {
+			continue
+		}
+		text := unable(g.v, h)
+		if text == "" {
+			text = "has a replica that is to be deleted first"
+		}
+		why = append(why, h.Name+" "+text)
+	}
+	if len(why) > most {
+		why = append(why[:most], fmt.Sprintf("%d others likewise", len(why)-most))
+	}
+	if len(why) == 0 {
+		why = []string{"there is no further host"}
+	}
+	return g.reason(CodeNoPlace, fmt.Sprintf("%d of %d replicas, and no host takes another: %s", len(g.stay), g.wanted,
+		strings.Join(why, ", ")))
+}
+
+// ruleSpread moves replicas: where a host farther from the others takes the place of one, and from hosts with a high
+// score to hosts with a low score. A move begins with a learner; ruleDomains gives the learner its vote, and ruleExcess
+// removes the voter whose place the learner has taken.
+func ruleSpread(v View) (f finding) {
+	if !v.State.Spread() {
+		return f
+	}
+	all := groups(v)
+	near, filling, widest := peersOf(all), fillings(all), labels(v)
+	var ready []*group
+	for _, g := range all {
+		if g.spread && g.unusable() == nil && len(g.voters) == g.wanted && len(g.stay) == g.wanted &&
+			len(g.learners) == 0 && g.liveVoters(0) == g.wanted && !slices.ContainsFunc(g.stay, (*member).fresh) {
+			ready = append(ready, g)
+		}
+	}
+	for _, h := range takers(v) {
+		var best *group
+		var worth [3]int
+		for _, g := range ready {
+			if w, better := g.move(h, near, widest); better && (best == nil || slices.Compare(w[:], worth[:]) > 0) {
+				best, worth = g, w
+			}
+		}
+		if best != nil {
+			f.place(best, h, filling)
+		}
+	}
+	return f
+}
+
+// fresh reports whether a member is on its way to its group.
+func (m *member) fresh() bool { return m.Role == hosts.RoleNone }
+
+// move reports whether a replica of the group is better on a host than where the replica is, and how much better: how
+// much farther the members are apart then, the score of the host that loses the replica, and how many members are on
+// peers of the host.
+func (g *group) move(h *hosts.Host, near peers, widest int) (worth [3]int, better bool) {
+	if !g.open(h) {
+		return worth, false
+	}
+	now, highest := apart(g.stay, nil), 0
+	for _, m := range g.stay {
+		highest = max(highest, g.load[m.Host])
+	}
+	n := len(g.stay)
+	if now == widest*n*(n-1)/2 && !evens(highest, g.load[h.ID]) {
+		return worth, false
+	}
+	to := g.at(h, 0)
+	list := append(slices.Clone(g.stay), to)
+	g.load[h.ID]++
+	from := g.worst(list)
+	g.load[h.ID]--
+	gain := apart(list, from) - now
+	if from == to || gain < 0 || gain == 0 && !evens(g.load[from.Host], g.load[h.ID]) {
+		return worth, false
+	}
+	return [3]int{gain, g.load[from.Host], near.common(g, h, from)}, true
+}
+
+// evens reports whether two hosts are worth a move of a replica: the larger score of the two falls, and would fall by a
+// twentieth if both had the same.
+func evens(from, to score) bool { return to+1 < from && 10*(from-to) >= from }
+
+// labels is how many labels the failure domains of hosts have: two hosts are no farther apart.
+func labels(v View) (most int) {
+	for _, h := range v.State.Hosts() {
+		most = max(most, len(h.Domain))
+	}
+	return most
+}
