@@ -140,7 +140,7 @@ func (h *Host) leaderOf(id hosts.ShardID) shard.HostID {
 	}
 	for _, r := range h.replicas {
 		if r.ID == uint64(id) {
-			return r.Leader().Leader
+			return r.Known().Leader
 		}
 	}
 	return 0

@@ -213,11 +213,11 @@ func (c *conn) hostStatus(r *protocol.Request) {
 		ID: replica.MetaShard, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: h.meta.AppliedIndex(),
 	}
 	for _, rp := range h.replicas {
-		if rp.Doubtful(now) {
+		if rp.Holds() && rp.Doubtful(now) {
 			a.Fresh = false
 		}
 		a.Sessions += uint64(rp.Leases.Counts().Attached)
-		count, l := rp.Machine.Count(), rp.Leader()
+		count, l := rp.Machine.Count(), rp.Known()
 		a.Shards.Append(protocol.ShardStatus{
 			ID: rp.ID, LeaderHostID: uint64(l.Leader), Term: l.Term, AppliedIndex: rp.AppliedIndex(),
 			Sessions: uint64(count.Sessions), Semaphores: uint64(count.OfKind[shard.KindSemaphore]),

@@ -39,6 +39,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	gauge("signalbox_nodes", float64(h.meta.Machine.NodeCount()))
 	gauge("signalbox_nodes_changing_timing", float64(len(h.set.ChangingTiming())))
 	for _, r := range h.replicas {
+		if !r.Holds() {
+			continue
+		}
 		l := fmt.Sprintf(`{shard="%d"}`, r.ID)
 		count := r.Machine.Count()
 		queued, flying := r.Pipeline.Waiting()

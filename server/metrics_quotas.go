@@ -33,6 +33,9 @@ func (h *Host) writeQuotas(w io.Writer) {
 	gauge("signalbox_shard_byte_quota_setting", "", float64(cmp.Or(given.Bytes, shard.DefaultShardBytes)))
 	var full []nodeQuota
 	for _, r := range h.replicas {
+		if !r.Holds() {
+			continue
+		}
 		u := r.Machine.Usage(0)
 		labels := fmt.Sprintf(`{shard="%d"}`, r.ID)
 		gauge("signalbox_shard_objects", labels, float64(u.Objects))

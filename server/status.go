@@ -55,9 +55,9 @@ func (h *Host) Status() Status {
 		})
 	}
 	for _, r := range h.replicas {
-		l, count := r.Leader(), r.Machine.Count()
+		l, count := r.Known(), r.Machine.Count()
 		queued, flying := r.Pipeline.Waiting()
-		if r.Doubtful(now) {
+		if r.Holds() && r.Doubtful(now) {
 			s.Fresh = false
 		}
 		age := r.ProofAge(now)

@@ -218,6 +218,9 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 			return fmt.Errorf("server: shard %d: %w", id, err)
 		}
 		at.gone()
+		if err := at.empty(); err != nil { // the memory goes with the replica
+			return fmt.Errorf("server: shard %d: %w", id, err)
+		}
 		s.log.Info("a replica of this host was removed", "shard", at.id, "replica", replica)
 	}
 	if err := s.config.Gained.Discard(ctx, at.id, replica); err != nil {

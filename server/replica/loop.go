@@ -148,13 +148,13 @@ func (s *Set) Ready() error {
 	}
 	now := s.Now()
 	for _, r := range s.Replicas {
-		l := r.Leader()
+		l := r.Known()
 		switch {
 		case l.Leader == 0:
 			return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
 		case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Level() < s.Meta.Machine.Level()):
 			return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
-		case r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait): // no read needed a proof for a while
+		case r.Holds() && r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait): // no read needed a proof for a while
 			return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
 				r.ID, ErrNotReady)
 		}

@@ -175,15 +175,25 @@ func (s *Set) Holds(id uint64) bool {
 	return false
 }
 
-// missing lists the shards of which the host has no replica.
+// missing lists the shards of which the host should have a replica, and has none.
 func (s *Set) missing() string {
 	var list []string
+	t, founded := s.Meta.Machine.Topology()
 	for _, at := range s.seats() {
-		if at.end.on.Load() == nil {
+		if at.end.on.Load() == nil && !(founded && s.elsewhere(t.Records, hosts.ShardID(at.id))) {
 			list = append(list, strconv.FormatUint(at.id, 10))
 		}
 	}
 	return strings.Join(list, ", ")
+}
+
+// elsewhere reports whether the replicas of a shard are on other hosts.
+func (s *Set) elsewhere(r *hosts.Records, id hosts.ShardID) bool {
+	if !r.Spread() || id == hosts.Meta {
+		return false
+	}
+	p := r.Shard(id).On(s.config.Self.ID)
+	return p == nil || !p.Member()
 }
 
 // Now is the host's time for judging leases and proofs. It is monotonic; a simulation may give each host a clock of

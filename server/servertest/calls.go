@@ -45,6 +45,26 @@ func (c callsOf) Call(ctx context.Context, to shard.HostID, request []byte) ([]b
 	return answer, c.pass(ctx, to)
 }
 
+// announce has the hosts that a host reaches note what the host leads.
+func (c *Cluster) announce(from shard.HostID) {
+	own := c.Host(from)
+	if own == nil {
+		return // not yet: open announces
+	}
+	for _, id := range c.Members() {
+		if id == from {
+			continue
+		}
+		c.announcing.Go(func() {
+			ctx, cancel := context.WithTimeout(c.ctx, time.Second)
+			defer cancel()
+			if other := c.Host(id); other != nil && (callsOf{c, from}).pass(ctx, id) == nil {
+				other.NoteLed(from, own.Led())
+			}
+		})
+	}
+}
+
 // pass lets a message pass, or waits for the end of the context.
 func (c callsOf) pass(ctx context.Context, to shard.HostID) error {
 	select {

@@ -20,8 +20,11 @@ import (
 
 // Cluster is a running cluster of one host or more.
 type Cluster struct {
-	options options
-	logs    Logs
+	options    options
+	logs       Logs
+	ctx        context.Context // ends with the cluster
+	cancel     context.CancelFunc
+	announcing sync.WaitGroup // who leads
 
 	mu     sync.Mutex // guards what follows
 	hosts  map[shard.HostID]*host
@@ -109,6 +112,7 @@ func Run(opts ...Option) (*Cluster, error) {
 	c := &Cluster{options: o, logs: logs, hosts: make(map[shard.HostID]*host),
 		starts: make(map[shard.HostID]uint64),
 		born:   founders, members: firstIDs(o.hosts), known: make(map[shard.HostID][]shard.HostID)}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
 	for _, id := range c.founders() {
 		c.known[id] = c.founders()
 	}
@@ -135,6 +139,7 @@ func (c *Cluster) open(id shard.HostID) error {
 		Incarnation: Incarnation(id), Start: c.start(id), Founders: make(map[shard.HostID]hosts.Incarnation),
 		Logs:     func(group uint64, sm shard.StateMachine) (shard.Log, error) { return c.logs.OpenLog(id, group, sm) },
 		Replicas: replicasOf{c, id}, Calls: callsOf{c, id},
+		Leads:        func() { c.announce(id) },
 		HostsChanged: func(r *hosts.Records) { c.noteHosts(id, r) },
 		Log:          c.options.log, AcquireDelay: -1, // in a bubble of time that stands still, who waits is queued
 	}
@@ -152,6 +157,9 @@ func (c *Cluster) open(id shard.HostID) error {
 	c.mu.Lock()
 	c.hosts[id] = &host{server: s, memory: transport.NewMemory(s), halt: config.Halt}
 	c.mu.Unlock()
+	for _, other := range c.Members() {
+		c.announce(other)
+	}
 	return nil
 }
 
@@ -251,8 +259,10 @@ func (c *Cluster) WaitReady(limit time.Duration) error {
 
 // Close stops everything.
 func (c *Cluster) Close() {
+	c.cancel()
 	for _, id := range c.Members() {
 		c.Stop(id)
 	}
+	c.announcing.Wait()
 	_ = c.logs.Close()
 }
