@@ -32,6 +32,14 @@ func (s *Set) AnswerHome(ctx context.Context, from shard.HostID, request []byte)
 		}
 		home.pushLoss(&c.Lost[i], func(c Conn) { c.Flush(false) })
 	}
+	for _, id := range c.Leads {
+		if id == MetaShard || id > uint64(len(s.Replicas)) || !s.Replicas[id-1].Holds() {
+			continue
+		}
+		if l := s.Replicas[id-1].Known(); l.Leader != 0 {
+			a.Led = append(a.Led, ledShard{id, l.Leader, l.Term})
+		}
+	}
 	if c.One != nil {
 		one := s.lookUp(ctx, from, c.One)
 		a.One = &one

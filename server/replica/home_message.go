@@ -36,8 +36,17 @@ type homeCall struct {
 	// counts what the sessions hold.
 	Shown packedSessions `json:"shown,omitempty"`
 	Parts []uint64       `json:"parts,omitempty"`
+	// Leads are shards whose leaders the caller wants to know.
+	Leads []uint64 `json:"leads,omitempty"`
 	// shown is Shown before the call is cut and packed.
 	shown []shard.SessionID
+}
+
+// ledShard is a shard with its leader, as a host with a copy of the shard knows the leader.
+type ledShard struct {
+	Shard  uint64       `json:"shard"`
+	Leader shard.HostID `json:"leader"`
+	Term   uint64       `json:"term"`
 }
 
 // EndedSession is a session that is over, and why.
@@ -60,6 +69,7 @@ type homeAnswer struct {
 	// Elsewhere are the homes among the lost holdings that the answering host does not lead.
 	Elsewhere []uint64           `json:"elsewhere,omitempty"`
 	One       *HomeSession       `json:"one,omitempty"`
+	Led       []ledShard         `json:"led,omitempty"`
 	Shown     []protocol.Session `json:"shown,omitempty"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ const (
 	homeCallWithin = time.Second
 	// homePause and homePauseMost are the first and the longest pause after a call without an answer.
 	homePause, homePauseMost = 20 * time.Millisecond, time.Second
+	// askLedEvery is the time between two questions for the leader of a shard.
+	askLedEvery = time.Second
 	// maxEndedKept bounds the news for a host that does not answer: the host asks by itself once it does.
 	maxEndedKept = 16 * maxHomeItems
 	// maxLost bounds the losses in one call, and maxLostKept the losses of sessions of one home that could not be sent.
@@ -46,6 +49,9 @@ type homes struct {
 	lost   map[*Replica][]protocol.HoldingLost
 	binds  map[shard.SessionID]*homeBind
 	askAll time.Time // when the bindings were last asked about
+	// askLed is when the leaders of shards were last asked for; doubts are the shards whose leader may be another one.
+	askLed time.Time
+	doubts map[*Replica]struct{}
 	closed bool
 }
 
@@ -70,6 +76,7 @@ func (h *homes) init(s *Set) {
 	h.asks = make(map[*Replica]map[shard.SessionID]struct{})
 	h.lost = make(map[*Replica][]protocol.HoldingLost)
 	h.binds = make(map[shard.SessionID]*homeBind)
+	h.doubts = make(map[*Replica]struct{})
 }
 
 // close ends the calls.
@@ -160,9 +167,11 @@ func (h *homes) run(now time.Time) (waits bool) {
 		for _, r := range h.set.Replicas {
 			if !r.Here() {
 				r.askBound()
+				h.doubt(r)
 			}
 		}
 	}
+	waits = h.askLeaders(now)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	leaders := make(map[shard.HostID][]*Replica)
@@ -191,6 +200,55 @@ func (h *homes) run(now time.Time) (waits bool) {
 		}
 	}
 	return waits
+}
+
+// doubt notes that the leader of a shard may be another one than this host knows.
+func (h *homes) doubt(r *Replica) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.doubts[r] = struct{}{}
+}
+
+// askLeaders asks hosts with a copy of a shard who leads the shard, if this host does not know, or may be wrong. An
+// announcement is made once for each term and connection, and may be lost.
+func (h *homes) askLeaders(now time.Time) (waits bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed || now.Sub(h.askLed) < askLedEvery {
+		return len(h.doubts) > 0
+	}
+	h.askLed = now
+	asked := make(map[shard.HostID]homeCall)
+	for _, r := range h.set.Replicas {
+		_, doubted := h.doubts[r]
+		holders := r.answerers()
+		if r.Holds() || len(holders) == 0 || !doubted && r.Known().Leader != 0 {
+			delete(h.doubts, r)
+			continue
+		}
+		to := holders[rand.IntN(len(holders))]
+		c := asked[to]
+		c.Leads = append(c.Leads, r.ID)
+		asked[to] = c
+	}
+	for to, c := range asked {
+		h.calls.Go(func() {
+			a, err := h.call(to, c)
+			if err != nil {
+				return // the next round asks perhaps another host
+			}
+			for _, l := range a.Led {
+				if !slices.Contains(c.Leads, l.Shard) {
+					continue
+				}
+				h.set.NoteLeader(l.Shard, shard.Leadership{Leader: l.Leader, Term: l.Term})
+				h.mu.Lock()
+				delete(h.doubts, h.set.Replicas[l.Shard-1])
+				h.mu.Unlock()
+			}
+		})
+	}
+	return len(asked) > 0
 }
 
 // take takes what one call may say to a host. The lock is held.
@@ -229,15 +287,24 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 	} else {
 		p.next = h.set.Now().Add(min(homePause<<min(p.failed, 8), homePauseMost))
 		p.failed++
+		for _, r := range h.set.Replicas {
+			if r.Known().Leader == to {
+				h.doubts[r] = struct{}{}
+			}
+		}
 		if room := maxEndedKept - len(p.ended); room >= len(c.Ended) {
 			p.ended = append(c.Ended, p.ended...)
 		}
 		a = homeAnswer{}
 	}
 	for i, id := range asked {
-		// A leader that lags, or leads no more, is asked again with the next sweep, or by led. A call that was not
-		// answered is repeated.
-		if home := h.set.Of(id.Slot()); i >= len(a.Liveness) {
+		// A host that does not know may lead no more, or lag: the next leader is asked by led, a leader that lags with
+		// the next sweep. A call that was not answered is repeated.
+		home := h.set.Of(id.Slot())
+		if i < len(a.Liveness) && shard.Liveness(a.Liveness[i]) == shard.Unknown {
+			h.doubts[home] = struct{}{}
+		}
+		if i >= len(a.Liveness) {
 			if h.asks[home] == nil {
 				h.asks[home] = make(map[shard.SessionID]struct{})
 			}
@@ -247,6 +314,7 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 	for _, lost := range c.Lost {
 		home := h.set.Of(shard.SessionID(lost.SessionID).Slot())
 		if err != nil || slices.Contains(a.Elsewhere, home.ID) {
+			h.doubts[home] = struct{}{}
 			h.lost[home] = append(h.lost[home], lost)
 		}
 	}

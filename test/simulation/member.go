@@ -90,6 +90,16 @@ func DrawBusyMembers(seed uint64) Plan {
 	return p
 }
 
+// DrawSpread draws a world of members with more hosts than a shard has replicas.
+func DrawSpread(seed uint64) Plan {
+	p := DrawBusyMembers(seed)
+	random := rand.New(rand.NewPCG(seed, 5))
+	p.Hosts, p.Shards, p.Upgrades = 5, 2+random.IntN(3), nil
+	p.Policy.Replicas = workload.Pick(random, 1, 3, 3, 3)
+	p.Faults = drawMemberFaults(random, &p)
+	return p
+}
+
 // drawMemberFaults draws what happens to the hosts, and to clients. A cluster of one host grows first.
 func drawMemberFaults(random *rand.Rand, p *Plan) (faults []Fault) {
 	at := 10 * time.Second
@@ -340,5 +350,10 @@ func (w *world) setPolicy() error {
 			return fmt.Errorf("simulation: the hosts have no records")
 		}
 	}
-	return w.cluster.Policy(func(p *host.Policy) { *p = w.plan.Policy })
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		err := w.cluster.Policy(func(p *host.Policy) { *p = w.plan.Policy })
+		if err == nil || w.plan.Policy.Replicas == 0 || time.Now().After(end) {
+			return err // until the cluster has risen to the level of Replicas
+		}
+	}
 }

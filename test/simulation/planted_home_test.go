@@ -75,4 +75,3 @@ func changeLiveness(answer map[string]json.RawMessage, from, to shard.Liveness) 
 	}
 	answer["liveness"], _ = json.Marshal(bytes.ReplaceAll(list, []byte{byte(from)}, []byte{byte(to)}))
 }
-

@@ -189,6 +189,15 @@ func (w *world) shardUnrest(n int, living []shard.HostID, records *hosts.Records
 	if len(living) == 2 {
 		most = 2 // three voters do not become one by themselves
 	}
+	if spread := records.Spread() && n != 0; spread {
+		least = min(policy.Replicas, len(living)-(len(living)+1)%2)
+		most = max(least, 2-len(living)%2)
+		if slices.ContainsFunc(on, func(id shard.HostID) bool { return !slices.Contains(living, id) }) ||
+			len(on) != voters {
+			return fmt.Sprintf("it has replicas on %v, of which %d vote, and hosts %v are there", on, voters, living)
+		}
+		on = living
+	}
 	switch {
 	case !slices.Equal(on, living):
 		return fmt.Sprintf("it has replicas on %v, and hosts %v are there", on, living)

@@ -28,6 +28,7 @@ var (
 	members  = flag.Bool("members", false, "let hosts come and go, in TestWorld and in TestSoak")
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
 	apart    = flag.Bool("apart", false, "have hosts go by no copy of a session's home that they do not lead")
+	spread   = flag.Bool("spread", false, "let hosts come and go, and each shard be on a part of them")
 	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
 	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
 	keep     = flag.String("keep", "",
@@ -131,6 +132,8 @@ func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
 	switch {
 	case restored:
 		draw = simulation.DrawRestored
+	case *spread:
+		draw = simulation.DrawSpread
 	case members:
 		draw = simulation.DrawBusyMembers
 	}
@@ -212,6 +215,14 @@ func TestApartWorlds(t *testing.T) {
 	}, func(p simulation.Plan) bool { return p.Hosts > 1 })
 }
 
+// TestSpreadWorlds plays worlds in which each shard is on a part of the hosts, which come and go.
+func TestSpreadWorlds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("worlds of members take long")
+	}
+	fresh(t, 1, 8*time.Second, simulation.DrawSpread, anyPlan)
+}
+
 // apartShape makes a world in which sessions have homes at other hosts.
 func apartShape(p *simulation.Plan) { p.Apart, p.Shards, p.Upgrades = true, 2, nil }
 
@@ -261,7 +272,7 @@ func TestSoak(t *testing.T) {
 func soakEngine(t *testing.T) {
 	s := engine.Soak{For: *soak, Parallel: runtime.GOMAXPROCS(0), World: func(seed uint64) (fmt.Stringer, []string) {
 		change, back := *members, *restored
-		if !change && !back {
+		if !change && !back && !*spread {
 			change, back = seed%4 == 1, seed%4 == 3
 		}
 		p := drawnAs(change, back)(seed)
@@ -269,7 +280,8 @@ func soakEngine(t *testing.T) {
 			return p, nil
 		}
 		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed),
-			fmt.Sprint("-members=", change), fmt.Sprint("-restores=", back), "-keep=" + *keep}
+			fmt.Sprint("-members=", change), fmt.Sprint("-restores=", back), "-keep=" + *keep,
+			fmt.Sprint("-spread=", *spread), fmt.Sprint("-apart=", *apart)}
 	}}
 	s.Run(t)
 }

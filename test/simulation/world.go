@@ -81,6 +81,8 @@ func (p Plan) Again() string {
 	switch {
 	case p.Restore != nil:
 		kind = " -restores"
+	case p.Policy.Replicas > 0:
+		kind = " -spread"
 	case p.Members:
 		kind = " -members"
 	}
