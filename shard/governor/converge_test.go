@@ -53,8 +53,8 @@ func (s *simulation) quiet() {
 	s.bury()
 }
 
-// bury expels the machines of a world of parts that are gone for good and that nobody has replaced: the governor does
-// not judge a host without a replica of the meta shard by its silence.
+// bury expels the machines of a world of parts that are gone for good and were not replaced: the governor does not
+// judge a host without a replica of the meta shard by its silence.
 func (s *simulation) bury() {
 	for _, m := range s.machines {
 		if h := s.records.Host(m.id); s.part && m.wiped && h != nil && h.Living() {

@@ -245,8 +245,9 @@ func (s *simulation) wise(v *View, pr *plan.Proposal[Action]) {
 			s.must(seen != nil && seen.BehindFor <= behindMillis,
 				"host %d gets a learner of shard %d while one of shard %d is filled", h.ID, pr.Payload.Shard, on.ID)
 		}
-		s.must(pr.Kind != KindReach || h.Target.Reason != hosts.ReasonDrained || h.Target.Variant != protocol.HostOffline ||
-			on.ID == hosts.Meta || v.State.Policy().Replicas == 0 || !v.Seen.live(h.ID),
+		leaves := pr.Kind == KindReach && h.Target.Reason == hosts.ReasonDrained && v.Seen.live(h.ID) &&
+			h.Target.Variant == protocol.HostOffline
+		s.must(!leaves || on.ID == hosts.Meta || v.State.Policy().Replicas == 0,
 			"host %d is drained and has a replica of shard %d", h.ID, on.ID)
 	}
 }

@@ -85,7 +85,8 @@ func newWorld(seed uint64) *world {
 
 func emptyWorld(seed uint64, data ...hosts.ShardID) *world {
 	return &world{Rand: rand.New(rand.NewPCG(seed, 11)), records: hosts.New("c", data), plan: plan.New(Config()),
-		now: 1000, term: 1, engines: map[hosts.ShardID]*engine{}, tally: map[string]int{}, slow: map[shard.HostID]bool{}}
+		now: 1000, term: 1, engines: map[hosts.ShardID]*engine{}, tally: map[string]int{},
+		slow: map[shard.HostID]bool{}}
 }
 
 // found lets so many machines begin the cluster.
