@@ -54,6 +54,9 @@ var clusterExamples = []example{
 	{"policy", request(86, &Policy{
 		Operation: exampleOperation(), From: exampleGovernorPolicy(0), To: exampleGovernorPolicy(3),
 	})},
+	{"policy-replicas", request(87, &Policy{
+		Operation: exampleOperation(), From: exampleGovernorPolicy(3), To: exampleSpreadPolicy(3),
+	})},
 	{"policy-answer", answer(86, &PolicyAnswer{Existed: true, Since: 911})},
 	{"policy-answer-fenced", failure(86, KindPolicy, Result{
 		Status: StatusFenced, Message: "the policy was changed meanwhile", Since: 911,
@@ -93,6 +96,12 @@ func exampleGovernorPolicy(voters int) host.Policy {
 		Voters: voters, OfflineAfter: 5 * time.Second, ReplaceAfter: 10 * time.Minute, StableFor: 10 * time.Second,
 		BalanceEvery: 5 * time.Minute, Copies: 2,
 	}
+}
+
+func exampleSpreadPolicy(replicas int) host.Policy {
+	p := exampleGovernorPolicy(3)
+	p.Replicas = replicas
+	return p
 }
 
 func exampleGovernorReason() host.Reason {

@@ -87,7 +87,17 @@ type policyRequest struct {
 	StableFor    *time.Duration `name:"stable_for" about:"how long a learner must have been up to date before it votes"`
 	BalanceEvery *time.Duration `name:"balance_every" about:"how long a leadership rests; 0 leaves leaders alone"`
 	Copies       *int           `about:"how many new replicas may be filled at once"`
+	Replicas     *int           `about:"on how many hosts a data shard has a replica: 1, 3 or 5; 0 is on every host"`
+	Yes          bool           `about:"needed for 1 replica: a shard is then lost with its host"`
 	act
+}
+
+// check refuses what loses data with one host, unless the request says so.
+func (pr *policyRequest) check() error {
+	if pr.Replicas != nil && *pr.Replicas == 1 && !pr.Yes {
+		return BadRequest("with 1 replica a shard is lost with its host: say yes beside it")
+	}
+	return nil
 }
 
 // change puts the given members into a policy.
@@ -98,6 +108,7 @@ func (pr *policyRequest) change(p *admin.Policy) {
 	set(&p.StableFor, pr.StableFor)
 	set(&p.BalanceEvery, pr.BalanceEvery)
 	set(&p.Copies, pr.Copies)
+	set(&p.Replicas, pr.Replicas)
 }
 
 func set[T any](field, given *T) {
@@ -207,6 +218,9 @@ have every key that another one has.`,
 			}),
 		change("/policy/set", protocol.KindPolicy, "Changes what is given of the policy of the governor",
 			func(ctx context.Context, c *client.Client, q *policyRequest) (*admin.Policy, error) {
+				if err := q.check(); err != nil {
+					return nil, err
+				}
 				return admin.Of(c).SetPolicy(ctx, q.change, q.by())
 			}),
 	)

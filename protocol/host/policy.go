@@ -10,7 +10,7 @@ import (
 // Policy is what operators ask of the governor.
 type Policy struct {
 	// Voters is how many replicas of a shard vote in a cluster with as many hosts: 1, 3 or 5. With 0 the governor
-	// chooses by the number of hosts.
+	// chooses by the number of hosts. Of a data shard as many vote as Replicas says, unless Replicas is 0.
 	Voters int
 	// OfflineAfter is how long a host is silent before the host counts as failed.
 	OfflineAfter time.Duration

@@ -34,7 +34,7 @@ func (s *Shard) Fields(c field.Coder) {
 }
 
 // The most replicas of a shard, and the most labels of failure domains of a shard.
-const maxReplicas, maxLosses = 64, 64 * MaxLabels
+const maxReplicas, maxLosses = 256, 64 * MaxLabels
 
 // Role is what a replica is in its shard, by the membership that was last read.
 type Role uint8

@@ -44,10 +44,10 @@ func mayClear(v View, id shard.HostID) bool {
 	return h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
 }
 
-// ruleCopies gives every host that is to be online a replica of every shard, but for data shards with replicas on a part
-// of the hosts: rulePlaces does that. The meta shard comes first, even for a
-// cordoned host, because without its replica the host cannot be online; the data shards follow once the host is
-// online. A host fills one replica at a time, and all hosts together fill no more than the policy allows.
+// ruleCopies gives every host that is to be online a replica of every shard, except shards with replicas on a part of
+// the hosts, which rulePlaces sees to. The meta shard comes first, even for a cordoned host, because without its
+// replica the host cannot be online; the data shards follow once the host is online. A host fills one replica at a
+// time, and all hosts together fill no more than the policy allows.
 func ruleCopies(v View) (f finding) {
 	policy, all := v.State.Policy(), groups(v)
 	filling := fillings(all)
@@ -57,7 +57,8 @@ func ruleCopies(v View) (f finding) {
 		}
 		for _, g := range all {
 			p := g.shard.On(h.ID)
-			if g.spread || p != nil && p.Role != hosts.RoleNone || g.shard.ID != hosts.Meta && !h.Online() || g.unusable() != nil {
+			if g.spread || p != nil && p.Role != hosts.RoleNone || g.shard.ID != hosts.Meta && !h.Online() ||
+				g.unusable() != nil {
 				continue
 			}
 			if h.Cordoned && g.shard.ID != hosts.Meta {

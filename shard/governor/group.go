@@ -22,7 +22,7 @@ type group struct {
 	wanted   int // how many are to vote
 
 	// spread is set for a shard with replicas on a part of the hosts. Then stay are the members that keep their places,
-	// with those that are on their way, and load is the score of each host: settle fills the two.
+	// with those that are on their way, and load is the score of each host: decidePlaces fills the two.
 	spread bool
 	stay   []*member
 	load   map[shard.HostID]score
@@ -44,7 +44,7 @@ func groups(v View) []*group {
 		list = append(list, newGroup(v, s))
 	}
 	if v.State.Spread() {
-		settle(v, list)
+		decidePlaces(v, list)
 	}
 	return list
 }

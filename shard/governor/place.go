@@ -10,16 +10,16 @@ import (
 	"github.com/signalbox/signalbox/shard/plan"
 )
 
-// The rules of this file say which hosts have the replicas of a data shard, where the policy wants replicas on a part of
-// the hosts. Rules look at a group as the group will be: without the members that are to go, and with the members that
-// are on their way. So a move that is under way counts at its target, and no second move follows from the same need.
+// The rules of this file say which hosts have the replicas of a data shard, where the policy wants replicas on a part
+// of the hosts. Rules look at a group as the group will be: without the members that are to go, and with the members
+// that are on their way. So a move that is under way counts at its target, and one need leads to one move.
 
 // score is the work of a host: how many replicas of data shards the host has, once the moves under way are over. A
 // replica has the score 1.
 type score = int
 
-// settle finds the members of each data shard that stay, and the score of each host.
-func settle(v View, all []*group) {
+// decidePlaces finds the members of each data shard that stay, and the score of each host.
+func decidePlaces(v View, all []*group) {
 	load := make(map[shard.HostID]score)
 	for _, g := range all {
 		if !g.spread {
@@ -137,8 +137,8 @@ func (p peers) common(g *group, h *hosts.Host, without *member) (n int) {
 	return n
 }
 
-// place proposes to add a replica of the group on a host, or says what the replica waits for: a host fills one replica at
-// a time, and all hosts together fill no more than the policy allows.
+// place proposes to add a replica of the group on a host, or says what the replica waits for: a host fills one replica
+// at a time, and all hosts together fill no more than the policy allows.
 func (f *finding) place(g *group, h *hosts.Host, filling map[string]string) {
 	if len(filling) >= g.v.State.Policy().Copies || filling[h.Name] != "" {
 		f.Reasons = append(f.Reasons, *g.reason(CodeCopies, fmt.Sprintf("adding %s waits for %s", h.Name,

@@ -78,6 +78,9 @@ const (
 )
 
 func (s *Seen) host(id shard.HostID) *HostSeen {
+	if i := int(id) - 1; i >= 0 && i < len(s.Hosts) && s.Hosts[i].Host == id {
+		return &s.Hosts[i] // as long as no host has left
+	}
 	for i := range s.Hosts {
 		if s.Hosts[i].Host == id {
 			return &s.Hosts[i]
@@ -87,6 +90,9 @@ func (s *Seen) host(id shard.HostID) *HostSeen {
 }
 
 func (s *Seen) shard(id hosts.ShardID) *ShardSeen {
+	if i := int(id); i >= 0 && i < len(s.Shards) && s.Shards[i].Shard == id {
+		return &s.Shards[i] // shards are reported by id as a rule
+	}
 	for i := range s.Shards {
 		if s.Shards[i].Shard == id {
 			return &s.Shards[i]

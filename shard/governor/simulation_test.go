@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -61,6 +62,7 @@ type simulation struct {
 	begun    int
 	states   int
 	calm     bool
+	part     bool // data shards may have replicas on a part of the hosts
 }
 
 type planner = plan.Planner[*hosts.Records, *Seen, Action]
@@ -184,12 +186,15 @@ func (s *simulation) operate() {
 			s.tally["expel "+s.records.Expel(at, m.name, s.chance(60), 1000).Status.String()]++
 		}
 	case 6:
-		s.tally["wish "+s.records.Transfer(at, hosts.ShardID(s.IntN(4)), m.name).Status.String()]++
+		s.tally["wish "+s.records.Transfer(at, hosts.ShardID(s.IntN(len(s.engines))), m.name).Status.String()]++
 	case 7:
 		p := s.records.Policy()
 		to := p
 		to.Voters = []int{0, 0, 3, 5}[s.IntN(4)]
 		to.ReplaceAfter = []time.Duration{10 * time.Second, time.Minute}[s.IntN(2)]
+		if s.part {
+			to.Replicas = []int{0, 1, 3, 3, 5}[s.IntN(5)]
+		}
 		s.records.SetPolicy(at, p, to)
 	case 8:
 		if n := uint64(s.plan.Last()); n > 0 {
@@ -222,8 +227,28 @@ func (s *simulation) execute(x *executor) {
 	s.states++
 	s.must(reflect.DeepEqual(d, s.planner.Next(*x.view)), "two decisions by one view")
 	if d.Step != nil {
+		s.wise(x.view, d.Step)
 		pr := Config().AppendProposal(nil, d.Step)
 		s.send(command{do: doBegin, term: x.term, revision: d.Revision, proposal: pr})
+	}
+}
+
+// wise holds a decision against what the page says of it, by what the executor has seen.
+func (s *simulation) wise(v *View, pr *plan.Proposal[Action]) {
+	h := v.State.Host(pr.Payload.Host)
+	for _, on := range v.State.Shards() {
+		p := on.On(pr.Payload.Host)
+		if p == nil || !p.Member() {
+			continue
+		}
+		if seen := v.Seen.shard(on.ID).replica(p.ID); pr.Kind == KindAdd && p.Role == hosts.RoleLearner {
+			s.must(seen != nil && seen.BehindFor <= behindMillis,
+				"host %d gets a learner of shard %d while one of shard %d is filled", h.ID, pr.Payload.Shard, on.ID)
+		}
+		leaves := pr.Kind == KindReach && h.Target.Reason == hosts.ReasonDrained && v.Seen.live(h.ID) &&
+			h.Target.Variant == protocol.HostOffline
+		s.must(!leaves || on.ID == hosts.Meta || v.State.Policy().Replicas == 0,
+			"host %d is drained and has a replica of shard %d", h.ID, on.ID)
 	}
 }
 

@@ -267,8 +267,8 @@ func rank(is bool) int {
 	return 0
 }
 
-// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter. A learner of
-// a shard with replicas on a part of the hosts becomes a voter in any case, as the learner has the place of a voter.
+// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter. A learner
+// of a shard with replicas on a part of the hosts becomes a voter in any case, as the learner has the place of a voter.
 func ruleDomains(v View) (f finding) {
 	for _, g := range groups(v) {
 		if len(g.voters) != g.wanted || g.unusable() != nil || g.liveVoters(0) < len(g.voters) {

@@ -41,6 +41,7 @@ type engine struct {
 	members map[uint64]*replica
 	leader  shard.HostID
 	led     uint64 // when it began to lead
+	added   int    // how many replicas were added, ever
 }
 
 type replica struct {
@@ -76,12 +77,22 @@ type world struct {
 var domains = []string{"dc=a", "dc=b", "dc=c"}
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 11)), records: hosts.New("c", []hosts.ShardID{1, 2, 3}),
-		plan: plan.New(Config()), now: 1000, term: 1, engines: map[hosts.ShardID]*engine{}, tally: map[string]int{},
-		slow: map[shard.HostID]bool{}}
-	var founders []hosts.Founder
+	w := emptyWorld(seed, 1, 2, 3)
 	spread := w.IntN(2) == 0
-	for i := range []int{1, 2, 3, 3, 5}[w.IntN(5)] {
+	w.found([]int{1, 2, 3, 3, 5}[w.IntN(5)], spread)
+	return w
+}
+
+func emptyWorld(seed uint64, data ...hosts.ShardID) *world {
+	return &world{Rand: rand.New(rand.NewPCG(seed, 11)), records: hosts.New("c", data), plan: plan.New(Config()),
+		now: 1000, term: 1, engines: map[hosts.ShardID]*engine{}, tally: map[string]int{},
+		slow: map[shard.HostID]bool{}}
+}
+
+// found lets so many machines begin the cluster.
+func (w *world) found(count int, spread bool) {
+	var founders []hosts.Founder
+	for i := range count {
 		m := w.machine(spread)
 		m.id, m.up = shard.HostID(i+1), true
 		founders = append(founders, hosts.Founder{ID: m.id, Name: m.name, Incarnation: m.incarnation,
@@ -98,7 +109,6 @@ func newWorld(seed uint64) *world {
 		}
 		w.engines[s.ID] = e
 	}
-	return w
 }
 
 // machine makes a machine that is down and has not joined.
@@ -107,6 +117,9 @@ func (w *world) machine(spread bool) *machine {
 	m := &machine{name: string(rune('a' + n%26)), incarnation: hosts.Incarnation{byte(n + 1), byte(n >> 8), 1}}
 	if m.domain = (hosts.Domain{{Key: "dc", Value: "a"}}); spread || n > 2 {
 		m.domain, _ = host.ParseDomain(domains[w.IntN(len(domains))])
+	}
+	if n >= 26 {
+		m.name += fmt.Sprint(n)
 	}
 	w.machines = append(w.machines, m)
 	return m
@@ -281,6 +294,7 @@ func (w *world) apply(c change) string {
 			}
 		}
 		e.members[c.a.Replica] = &replica{host: c.a.Host, role: hosts.RoleLearner, behind: 3}
+		e.added++
 	case c.kind == KindPromote && m != nil && m.role == hosts.RoleLearner:
 		m.role = hosts.RoleVoter
 	case c.kind == KindRemove && m != nil:

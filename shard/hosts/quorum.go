@@ -52,8 +52,8 @@ func (r *Records) without(h *Host, how absence) string {
 	return ""
 }
 
-// unplaced returns why the replica of a drained host has no place elsewhere, or an empty text: a shard with replicas on a
-// part of the hosts moves to a host without a replica of the shard. A member is added and removed by a majority.
+// unplaced returns why the replica of a drained host has no place elsewhere, or an empty text. A shard with replicas on
+// a part of the hosts needs a host without a replica of the shard, and a majority that adds and removes members.
 func (r *Records) unplaced(s *Shard, h *Host, voters, others, spares int) string {
 	p := s.On(h.ID)
 	switch {
@@ -91,8 +91,8 @@ func (r *Records) Wanted(id ShardID) int {
 	return WantedVoters(r.policy.Voters, r.living())
 }
 
-// WantedVoters is how many replicas of a shard are to vote where so many hosts belong to the cluster: an odd number, and
-// no more than the limit, unless the limit is 0.
+// WantedVoters is how many replicas of a shard are to vote where so many hosts belong to the cluster: an odd number,
+// and no more than the limit, unless the limit is 0.
 func WantedVoters(limit, hosts int) int {
 	wanted := 5
 	switch {

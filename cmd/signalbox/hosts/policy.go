@@ -3,6 +3,7 @@ package hosts
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -20,14 +21,26 @@ func newClusterPolicy(f *cli.Frame) *cobra.Command {
 		Use:   "policy",
 		Short: "Show or change what the governor goes by",
 		Long: `Shows the policy of the governor. What a flag says is changed, the rest stays as it
-is; where two change it at once, neither change is lost.`,
+is; where two change it at once, neither change is lost.
+
+With --replicas a data shard is on as many hosts as that, and not on every host; then
+a cluster may have more than nine hosts. With 1 a shard is lost with its host: the
+command asks, unless there is --yes.`,
 		Example: `  signalbox cluster policy
 
   # across sites
-  signalbox cluster policy --offline-after 30s --replace-after 1h --reason "slow links"`,
+  signalbox cluster policy --offline-after 30s --replace-after 1h --reason "slow links"
+
+  # each data shard on three hosts of many
+  signalbox cluster policy --replicas 3`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			given := false
 			c.Flags().Visit(func(flag *pflag.Flag) { given = given || policyFlags(nil).Lookup(flag.Name) != nil })
+			if c.Flag("replicas").Value.String() == "1" {
+				if err := f.Confirmed(c, oneReplica); err != nil {
+					return err
+				}
+			}
 			return f.Ask(c, func(ctx context.Context, box *client.Client) error {
 				on := admin.Of(box)
 				if !given {
@@ -49,8 +62,40 @@ is; where two change it at once, neither change is lost.`,
 	}
 	c.Flags().AddFlagSet(policyFlags(nil))
 	flags.Add(c, "history")
+	cli.AddYes(c)
 	return c
 }
+
+func oneReplica(context.Context, *client.Client) (string, error) {
+	return "this leaves each data shard on one host, and a shard is lost with its host", nil
+}
+
+// replicas is a number of replicas as a flag.
+type replicas int
+
+const onAll = "all"
+
+func (r *replicas) String() string {
+	if *r == 0 {
+		return onAll
+	}
+	return strconv.Itoa(int(*r))
+}
+
+func (r *replicas) Set(text string) error {
+	*r = 0
+	if text == onAll {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n != 1 && n != 3 && n != 5 {
+		return fmt.Errorf("give %s, 1, 3 or 5", onAll)
+	}
+	*r = replicas(n)
+	return nil
+}
+
+func (*replicas) Type() string { return "NUMBER" }
 
 // policyFlags are flags that change a policy. Without a policy the flags only keep their values.
 func policyFlags(to *admin.Policy) *pflag.FlagSet {
@@ -61,6 +106,7 @@ func policyFlags(to *admin.Policy) *pflag.FlagSet {
 	fs.DurationVar(&p.ReplaceAfter, "replace-after", p.ReplaceAfter, "how long a failed voter keeps its vote while another could have it: `DURATION` from 10s to 720h, 0 for ever")
 	fs.DurationVar(&p.StableFor, "stable-for", p.StableFor, "how long a learner is up to date before it votes: `DURATION` from 1s to 1h")
 	fs.DurationVar(&p.BalanceEvery, "balance-every", p.BalanceEvery, "how long a leadership rests before it is moved to spread the load: `DURATION` from 10s to 24h, 0 moves none")
+	fs.Var((*replicas)(&p.Replicas), "replicas", "on how many hosts a data shard has a replica, `NUMBER`: 1, 3 or 5, and all for every host")
 	fs.IntVar(&p.Copies, "copies", p.Copies, "how many new replicas may be filled at once, `NUMBER` from 1 to 16")
 	return fs
 }
@@ -77,5 +123,6 @@ func showPolicy(f *cli.Frame, p *admin.Policy) error {
 		voters = "as many as fit the hosts"
 	}
 	return f.Show(p, cli.Fields("voters", voters, "offline after", p.OfflineAfter, "replace after",
-		never(p.ReplaceAfter), "stable for", p.StableFor, "balance every", never(p.BalanceEvery), "copies", p.Copies))
+		never(p.ReplaceAfter), "stable for", p.StableFor, "balance every", never(p.BalanceEvery), "copies", p.Copies,
+		"replicas", (*replicas)(&p.Replicas).String()))
 }

@@ -315,7 +315,7 @@ RECORDS: dict[str, str] = {
     "Generation": "number:u draw:b",
     "GovernorPolicy": (
         "voters:u offline_after_ms:u replace_after_ms:u stable_for_ms:u "
-        "balance_every_ms:u copies:u"
+        "balance_every_ms:u copies:u replicas:u"
     ),
     "GovernorReason": "code:t text:t rule:t subjects:*t age_ms:u left_ms:u",
     "HeldReplica": "shard_id:u replica_id:u",

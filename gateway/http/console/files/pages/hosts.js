@@ -59,6 +59,7 @@ const cancel = (step) => action("Cancel", {
 const policyText = (p) => [
   `${p.voters || "as many as fit"} voters`, `a host is offline after ${span(p.offline_after_ms ?? 0)} of silence`,
   p.replace_after_ms ? `a failed voter is replaced after ${span(p.replace_after_ms)}` : "a failed voter is not replaced",
+  `a data shard is on ${p.replicas ? `${p.replicas} host${p.replicas > 1 ? "s" : ""}` : "all hosts"}`,
 ].join(", ");
 
 const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
@@ -70,10 +71,12 @@ const policy = (p) => row(h("span", {}, policyText(p), "."), action("Change", {
       name: "replace", label: "A failed voter is replaced after so many seconds (0: never)", kind: "number",
       value: (p.replace_after_ms ?? 0) / 1000,
     },
+    { name: "replicas", label: "Hosts with a replica of a data shard (0: all; 1: a shard is lost with its host)", kind: "number", value: p.replicas ?? 0 },
     reason,
   ],
-  carryOut: ({ voters, offline, replace, reason: why }) => act("/v1/policy/set", {
-    voters: Number(voters), offline_after_ms: Math.round(offline * 1000), replace_after_ms: Math.round(replace * 1000), reason: why,
+  carryOut: ({ voters, offline, replace, replicas: on, reason: why }) => act("/v1/policy/set", {
+    voters: Number(voters), offline_after_ms: Math.round(offline * 1000), replace_after_ms: Math.round(replace * 1000),
+    replicas: Number(on), yes: Number(on) === 1, reason: why,
   })({}),
 }, false));
 
