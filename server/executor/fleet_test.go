@@ -60,16 +60,24 @@ const maxFleet = 9
 // newFleet starts founders with two data shards. It is to be called in a bubble.
 func newFleet(t *testing.T, founders ...string) *fleet {
 	t.Helper()
+	return newFleetOf(t, 2, maxFleet, founders...)
+}
+
+// newFleetOf starts founders of a fleet with so many data shards, for at most so many hosts.
+func newFleetOf(t *testing.T, shards, most int, founders ...string) *fleet {
+	t.Helper()
 	cfg := memlog.Config{Seed: 1, CheckQuorum: true, Path: memlog.Path{Delay: memlog.Between(0, 2*time.Millisecond)}}
-	for h := range maxFleet {
+	for h := range most {
 		cfg.Hosts = append(cfg.Hosts, shard.HostID(h+1))
 	}
 	n, err := memlog.NewNetwork(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{T: t, net: n, shards: []hosts.ShardID{hosts.Meta, 1, 2}, began: time.Now(),
-		hosts: make(map[shard.HostID]*machine)}
+	f := &fleet{T: t, net: n, began: time.Now(), hosts: make(map[shard.HostID]*machine)}
+	for id := range shards + 1 {
+		f.shards = append(f.shards, hosts.ShardID(id))
+	}
 	f.failed = f.Fatalf
 	f.ctx, f.end = context.WithCancel(context.Background())
 	n.Start()

@@ -76,7 +76,7 @@ func (m *machine) start() {
 
 // open starts a replica. The caller holds the lock.
 func (m *machine) open(id hosts.ShardID, replica uint64) error {
-	meta := &metaMachine{host: m, metaState: metaState{records: hosts.New("c", []hosts.ShardID{1, 2}),
+	meta := &metaMachine{host: m, metaState: metaState{records: hosts.New("c", m.fleet.shards[1:]),
 		plan: plan.New(governor.Config())}}
 	var machine shard.StateMachine = dataMachine{}
 	if id == hosts.Meta {

@@ -42,12 +42,21 @@ type simulation struct {
 	// expels is how often an operator has tried to expel a host.
 	expels int
 	cut    shard.HostID // 0 for none
+	part   bool         // data shards have replicas on a part of the hosts
 }
 
 // turn is one event.
 func (s *simulation) turn() {
 	list := s.all()
 	m := list[s.IntN(len(list))]
+	if s.part && s.IntN(12) == 0 {
+		replicas := []int{1, 3, 3, 5}[s.IntN(4)]
+		s.operate(fmt.Sprint(replicas, " replicas"), func(at hosts.At, r *hosts.Records) hosts.Answer {
+			to := r.Policy()
+			to.Replicas = replicas
+			return r.SetPolicy(at, r.Policy(), to)
+		})
+	}
 	switch s.IntN(12) {
 	case 0:
 		if s.others(m) {
@@ -91,7 +100,7 @@ func (s *simulation) turn() {
 			s.tally["stopped"]++
 		}
 	case 11:
-		id := hosts.ShardID(s.IntN(3))
+		id := hosts.ShardID(s.IntN(len(s.shards)))
 		s.operate("wish", func(at hosts.At, r *hosts.Records) hosts.Answer { return r.Transfer(at, id, m.name) })
 	}
 	time.Sleep(time.Duration(s.IntN(8_000)) * time.Millisecond)
@@ -182,12 +191,21 @@ func (s *simulation) inOrder() {
 		if living == 2 {
 			want = 2 // three voters do not become one by themselves
 		}
-		if voters != want || len(m.Members) != living {
+		members, part := living, r.Policy().Replicas != 0 && id != hosts.Meta
+		if part {
+			want = min(want, r.Policy().Replicas)
+			members = want
+		}
+		if voters != want || len(m.Members) != members {
 			s.violated("shard %d has %d voters of %d, and %d members of %d\n%s", id, voters, want, len(m.Members),
-				living, s)
+				members, s)
 		}
 		for _, h := range r.Hosts() {
-			if held := s.host(h.ID).on(id) != nil; on[h.ID] != h.Living() || h.Living() && !held {
+			held, has := s.host(h.ID).on(id) != nil, h.Living()
+			if part {
+				has = on[h.ID]
+			}
+			if on[h.ID] != has || h.Living() && held != has {
 				s.violated("host %s belongs to the cluster: %t; it has a replica of shard %d: %t, and runs it: %t",
 					h.Name, h.Living(), id, on[h.ID], held)
 			}
@@ -203,8 +221,13 @@ func (s *simulation) inOrder() {
 
 // playStory plays a story on a fleet with a planted bug, 0 for none, and returns what went wrong.
 func playStory(t *testing.T, planted bug, story func(f *fleet)) (broken string) {
+	return playStoryOn(t, planted, func(t *testing.T) *fleet { return newFleet(t, "a", "b", "c") }, story)
+}
+
+// playStoryOn is playStory on another fleet.
+func playStoryOn(t *testing.T, planted bug, begin func(t *testing.T) *fleet, story func(f *fleet)) (broken string) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t, "a", "b", "c")
+		f := begin(t)
 		f.mu.Lock()
 		f.bug = planted
 		f.mu.Unlock()

@@ -45,7 +45,7 @@ const (
 // WishMillis is how long the governor tries to carry out a transfer that an operator asked for.
 const WishMillis = 60_000
 
-// Spread reports whether a data shard has replicas on a part of the hosts: as many as the policy says, each with a vote.
+// Spread reports whether a data shard has replicas on a part of the hosts: as many as the policy says, each a voter.
 func (r *Records) Spread() bool { return r.policy.Replicas != 0 }
 
 func (r *Records) mostHosts() int {

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/protocol/level/leveltest"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // TestEverythingHasItsLevel: each command and each field of what the machine keeps has a row in protocol/level/table.go
@@ -63,5 +65,36 @@ func TestWhoHoldsTheLevelIsNamed(t *testing.T) {
 	m.hosts.get(2).Current, m.hosts.get(3).Current = protocol.HostExpelled, protocol.HostExpelled
 	if lowest, holders := m.LevelHolders(); lowest != 7 || len(holders) != 1 {
 		t.Errorf("expelled hosts hold nothing: %d, %+v", lowest, holders)
+	}
+}
+
+// TestAPolicyForSomeHostsNeedsItsLevel: a policy that places shards on every host is at the level that it always had, in
+// the bytes that it always had.
+func TestAPolicyForSomeHostsNeedsItsLevel(t *testing.T) {
+	all := hosts.DefaultPolicy()
+	some := all
+	some.Replicas = 3
+	for _, x := range []struct {
+		from, to kind.Policy
+		at       level.Level
+	}{{all, all, TopologyLevel}, {all, some, hosts.SpreadLevel}, {some, all, hosts.SpreadLevel}} {
+		c := NewCommand(&PolicySet{From: x.from, To: x.to}, Origin{})
+		if got := LevelOf(&c); got != x.at {
+			t.Errorf("%+v: level %d", x, got)
+		}
+		if x.at > level.Newest {
+			continue
+		}
+		src, err := AppendBatch(nil, &Batch{Commands: []Command{c}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b Batch
+		if err := DecodeBatch(src, &b, x.at); err != nil || *b.Commands[0].Request.(*PolicySet) != (PolicySet{x.from, x.to}) {
+			t.Errorf("%+v: read as %+v, %v", x, b.Commands, err)
+		}
+		if err := DecodeBatch(src, &b, x.at-1); err != nil || b.Commands[0].Request != nil {
+			t.Errorf("%+v: read below its level as %+v, %v", x, b.Commands, err)
+		}
 	}
 }

@@ -1,0 +1,167 @@
+package governor
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard/hosts"
+)
+
+// parts is a scene whose data shard has so many replicas on the first hosts; the hosts behind have learners of the meta
+// shard only.
+func parts(t *testing.T, replicas int, first []string, further ...string) *scene {
+	t.Helper()
+	s := newScene(t, first...)
+	from := s.State.Policy()
+	to := from
+	to.Replicas = replicas
+	s.done(s.State.SetPolicy(s.at(), from, to))
+	for _, name := range further {
+		name, domain, _ := strings.Cut(name, " ")
+		s.join(name, domain, "")
+		id := s.id(name)
+		s.done(s.State.Reach(s.at(), 0, id, protocol.HostOnline, 1))
+		a := Action{Host: id, Replica: s.State.NextReplica(), Change: s.State.Shard(hosts.Meta).Change}
+		model(s.at(), s.State, s.Seen, KindAdd, &a)
+		*s.Seen.host(id) = upToDate(id)
+	}
+	return s
+}
+
+// placeCases are what the governor does about a data shard with replicas on a part of the hosts.
+var placeCases = []struct {
+	name  string
+	given func(t *testing.T) *scene
+	want  string
+}{
+	{"rest: three of four hosts", func(t *testing.T) *scene { return parts(t, 3, []string{"a", "b", "c"}, "d") }, ``},
+	{"a drain moves the replica before the host is offline", func(t *testing.T) *scene {
+		s := parts(t, 3, []string{"a", "b", "c"}, "d")
+		s.done(s.State.Drain(s.at(), "c"))
+		return s
+	}, `
+		0 leaving: shard 0: making d a voter
+		0 leaving: shard 0: removing c, replica 3
+		0 clear: shard 0: deleting replica 3 on c
+		0 places: shard 1: adding d as a learner, replica 1025
+		0 leaving: shard 1: making d a voter
+		0 leaving: shard 1: removing c, replica 3
+		0 leaving: host c becomes OFFLINE
+		0 clear: shard 1: deleting replica 3 on c
+		then: away`},
+	{"40: one replica, and a drain", func(t *testing.T) *scene {
+		s := parts(t, 1, []string{"a"}, "b", "c")
+		s.done(s.State.Drain(s.at(), "a"))
+		return s
+	}, `
+		0 few: shard 0: making b a voter
+		0 few: shard 0: making c a voter
+		0 places: shard 1: adding b as a learner, replica 1026
+		0 leaving: shard 1: making b a voter
+		0 leaving: shard 1: handing the leadership from a to b
+		0 leaving: shard 1: removing a, replica 1
+		0 leaving: shard 0: handing the leadership from a to b
+		0 leaving: host a becomes OFFLINE
+		0 clear: shard 1: deleting replica 1 on a
+		then: away no-spare`},
+	{"a voter is dead for too long", func(t *testing.T) *scene {
+		s := parts(t, 3, []string{"a", "b", "c"}, "d", "e")
+		s.dies("c", 10_000, 0)
+		s.offline("c", 700_000)
+		return s
+	}, `
+		0 dead: shard 0: removing c, replica 3
+		0 few: shard 0: making d a voter
+		0 places: shard 1: adding d as a learner, replica 1026
+		0 dead: shard 1: removing c, replica 3
+		0 few: shard 1: making d a voter
+		then: away few-voters`},
+	{"a host farther away takes the place of one", func(t *testing.T) *scene {
+		return parts(t, 3, []string{"a dc=x", "b dc=y", "c dc=y"}, "d dc=z")
+	}, `
+		0 domains: shard 0: making d a voter
+		0 excess: shard 0: removing c, replica 3
+		0 clear: shard 0: deleting replica 3 on c
+		0 copies: shard 0: adding c as a learner, replica 1025
+		0 spread: shard 1: adding d as a learner, replica 1026
+		0 domains: shard 1: making d a voter
+		0 excess: shard 1: removing c, replica 3
+		0 clear: shard 1: deleting replica 3 on c`},
+	{"one replica becomes three", func(t *testing.T) *scene {
+		return parts(t, 3, []string{"a"}, "b", "c")
+	}, `
+		0 few: shard 0: making b a voter
+		0 few: shard 0: making c a voter
+		0 places: shard 1: adding b as a learner, replica 1026
+		0 places: shard 1: adding c as a learner, replica 1027
+		0 few: shard 1: making b a voter
+		0 few: shard 1: making c a voter
+		0 leaders: shard 1: handing the leadership from a to b`},
+	{"no host takes a further replica", func(t *testing.T) *scene {
+		s := parts(t, 3, []string{"a", "b"}, "c")
+		s.done(s.State.Cordon(s.at(), "c", true))
+		return s
+	}, `
+		then: cordoned few-voters no-place`},
+}
+
+func TestPlaces(t *testing.T) {
+	for _, x := range placeCases {
+		t.Run(x.name, func(t *testing.T) {
+			got := x.given(t).play()
+			want := strings.Fields(x.want)
+			if !slices.Equal(strings.Fields(strings.Join(got, " ")), want) {
+				t.Errorf("got\n\t\t%s", strings.Join(got, "\n\t\t"))
+			}
+		})
+	}
+}
+
+// TestWhyNamesWhatHasNoPlace: the shard, how many replicas the shard has, and why no host takes another.
+func TestWhyNamesWhatHasNoPlace(t *testing.T) {
+	s := parts(t, 3, []string{"a", "b", "c"}, "d", "e")
+	s.done(s.State.Drain(s.at(), "c"))
+	s.done(s.State.Cordon(s.at(), "d", true))
+	s.Seen.host(s.id("e")).Full = true
+	texts, _ := s.reasons()
+	for _, want := range []string{
+		"no-place: shard 1: 2 of 3 replicas, and no host takes another: c is not online, d is cordoned, " +
+			"e has a nearly full disk",
+		"no-spare: shard 1: c keeps its vote while it is away, as no learner can have it",
+	} {
+		if !slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(text, want) }) {
+			t.Errorf("%q is not among\n%s", want, strings.Join(texts, "\n"))
+		}
+	}
+}
+
+// TestALostShardDoesNotHoldTheOthersBack: two hosts of nine die for good. Each shard with a majority gets other replicas,
+// and the reasons name the shards without one.
+func TestALostShardDoesNotHoldTheOthersBack(t *testing.T) {
+	l := newLarge(t, 9, 24, 1)
+	l.rests("born", 0)
+	l.machines[7].up, l.machines[8].up = false, false
+	for range 1500 {
+		l.round()
+	}
+	lost := 0
+	for _, id := range l.shards()[1:] {
+		e := l.engines[id]
+		dead := 0
+		for h := range e.voters() {
+			if !l.up(h) {
+				dead++
+			}
+		}
+		if e.leader == 0 {
+			lost++
+		} else if dead > 0 || len(e.members) != 3 {
+			t.Errorf("shard %d has %d dead voters, and %d members", id, dead, len(e.members))
+		}
+	}
+	if lost == 0 {
+		t.Error("no shard is lost: the test shows nothing")
+	}
+}

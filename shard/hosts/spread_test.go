@@ -1,0 +1,105 @@
+package hosts
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// spread puts a policy in force by which a data shard has so many replicas.
+func (f *fixture) spread(replicas int) Answer {
+	to := f.Policy()
+	to.Replicas = replicas
+	return f.SetPolicy(f.at(), f.Policy(), to)
+}
+
+// TestRecordsOfShardsOnSomeHostsAreSavedInTheirForm: and those of a policy for all hosts in the form that they had.
+func TestRecordsOfShardsOnSomeHostsAreSavedInTheirForm(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	before := f.Save(nil)
+	for _, replicas := range []int{1, 3, 5} {
+		f.done(f.spread(replicas))
+		saved := f.Save(nil)
+		loaded, err := Load(saved)
+		if err != nil || saved[0] != formSpread || loaded.Policy() != f.Policy() || !bytes.Equal(loaded.Save(nil), saved) {
+			t.Errorf("%d replicas: form %d, %v", replicas, saved[0], err)
+		}
+	}
+	f.done(f.spread(0))
+	if saved := f.Save(nil); before[0] != formNumber || saved[0] != formNumber {
+		t.Errorf("a policy for all hosts is saved in form %d", saved[0])
+	}
+	f.refused(protocol.StatusBadRequest, "2 replicas", func() Answer { return f.spread(2) })
+}
+
+// TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts: and while there are more, shards do not go back to all hosts.
+func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	join := func(i int) Answer { return f.Join(f.at(), joinOf(fmt.Sprint("h", i), byte(i))) }
+	for i := 4; i <= MaxHosts; i++ {
+		f.done(join(i))
+	}
+	f.refused(protocol.StatusPreconditionFailed, "limit of 9 hosts", func() Answer { return join(10) })
+	f.done(f.spread(3))
+	for i := MaxHosts + 1; i <= MaxSpreadHosts; i++ {
+		f.done(join(i))
+	}
+	f.refused(protocol.StatusPreconditionFailed, "limit of 100 hosts", func() Answer { return join(101) })
+	f.refused(protocol.StatusPreconditionFailed, "up to 9 hosts, and there are 100", func() Answer { return f.spread(0) })
+	if _, err := Load(f.Save(nil)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestADrainThatNoHostCanTakeIsRefused names the shard, and why each other host does not take its replica.
+func TestADrainThatNoHostCanTakeIsRefused(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.done(f.spread(3))
+	drain := func() Answer { return f.Drain(f.at(), "c") }
+	f.refused(protocol.StatusPreconditionFailed,
+		"host c cannot be drained: no host can take its replica of shard 1: a has one, b has one", drain)
+	f.done(f.Join(f.at(), joinOf("d", 4)))
+	f.refused(protocol.StatusPreconditionFailed, "d is offline (joined)", drain)
+	f.done(f.Boot(f.at(), bootOf(4, "d", 1)))
+	f.done(f.Cordon(f.at(), "d", true))
+	f.refused(protocol.StatusPreconditionFailed, "d is cordoned", drain)
+	f.done(f.Cordon(f.at(), "d", false))
+	f.done(drain())
+}
+
+// TestTheLastReplicaIsNotExpelled with force either; its host is drained, as a replica more can be added first.
+func TestTheLastReplicaIsNotExpelled(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	f.done(f.spread(1))
+	f.done(f.known(1, 1, []uint64{2}, nil))
+	f.refused(protocol.StatusPreconditionFailed, "0 of 1 voters of shard 1", func() Answer {
+		return f.Expel(f.at(), "b", true, 100)
+	})
+	f.done(f.Drain(f.at(), "b"))
+	f.reach("b")
+	f.refused(protocol.StatusPreconditionFailed, "0 of 1 voters of shard 1", func() Answer {
+		return f.Expel(f.at(), "b", true, 100)
+	})
+	f.done(f.known(1, 2, []uint64{1}, nil))
+	f.done(f.Expel(f.at(), "b", false, 100))
+}
+
+func TestHowManyReplicasAreWanted(t *testing.T) {
+	for _, x := range []struct{ hosts, replicas, data, meta int }{
+		{3, 0, 3, 3}, {3, 3, 3, 3}, {3, 1, 1, 3}, {2, 3, 1, 1}, {4, 5, 3, 3}, {5, 5, 5, 5}, {5, 3, 3, 5},
+	} {
+		var names []string
+		for i := range x.hosts {
+			names = append(names, string(rune('a'+i)))
+		}
+		f := born(t, names...)
+		if x.replicas != 0 {
+			f.done(f.spread(x.replicas))
+		}
+		if d, m := f.Wanted(1), f.Wanted(Meta); d != x.data || m != x.meta {
+			t.Errorf("%d hosts, %d replicas: %d of a data shard, %d of the meta shard", x.hosts, x.replicas, d, m)
+		}
+	}
+}
