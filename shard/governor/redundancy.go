@@ -36,7 +36,7 @@ func TakesPart(v View, h *hosts.Host) bool {
 // Redundancies returns what each shard can lose, by records and observations.
 func Redundancies(v View) []Redundancy {
 	var list []Redundancy
-	for _, g := range groups(v) {
+	for _, g := range observed(v) {
 		need := hosts.Majority(len(g.voters))
 		r := Redundancy{g.shard.ID, host.Redundancy{Wanted: g.wanted, Voters: len(g.voters)}}
 		there, idle := make(map[host.Label]int), 0

@@ -42,3 +42,12 @@ func TestRedundancy(t *testing.T) {
 		}
 	}
 }
+
+// TestRedundancyIsSaidOfShardsOnAPartOfTheHosts: metrics and pages ask without a plan.
+func TestRedundancyIsSaidOfShardsOnAPartOfTheHosts(t *testing.T) {
+	v := parts(t, 3, []string{"a", "b", "c"}, "d").View
+	v.Plan = nil
+	if r := Redundancies(v)[1]; r.Wanted != 3 || r.Voters != 3 || r.Live != 3 {
+		t.Errorf("%+v", r)
+	}
+}
