@@ -50,7 +50,6 @@ func (s *simulation) quiet() {
 	for range 30 {
 		s.pass(1000)
 	}
-	s.bury()
 }
 
 // bury expels the machines of a world of parts that are gone for good and were not replaced: the governor does not
@@ -58,14 +57,14 @@ func (s *simulation) quiet() {
 func (s *simulation) bury() {
 	for _, m := range s.machines {
 		if h := s.records.Host(m.id); s.part && m.wiped && h != nil && h.Living() {
-			a := s.records.Expel(s.at(), fmt.Sprint(m.id), true, 1000)
-			s.tally["bury "+a.Status.String()+" "+a.Text]++
+			s.records.Expel(s.at(), fmt.Sprint(m.id), true, 1000)
 		}
 	}
 }
 
 // rest goes one round on, and reports whether nothing is left to be done, now and later.
 func (s *simulation) rest() bool {
+	s.bury()
 	x := s.leader()
 	s.must(x != nil, "the meta shard has lost its leader")
 	s.see(x)

@@ -146,7 +146,7 @@ func (s *simulation) sum(list map[shard.HostID]bool) (n int) {
 // TestPlacesComeToRest is TestPlansEndAndKeepTheQuorum for data shards with replicas on a part of the hosts.
 func TestPlacesComeToRest(t *testing.T) {
 	tally := map[string]int{}
-	count := *seeds / 3
+	count := *seeds / 5
 	if testing.Short() {
 		count = min(count, 40)
 	}

@@ -137,8 +137,8 @@ func TestWhyNamesWhatHasNoPlace(t *testing.T) {
 	}
 }
 
-// TestALostShardDoesNotHoldTheOthersBack: two hosts of nine die for good. Each shard with a majority gets other replicas,
-// and the reasons name the shards without one.
+// TestALostShardDoesNotHoldTheOthersBack: two hosts of nine die for good. Each shard with a majority gets other
+// replicas.
 func TestALostShardDoesNotHoldTheOthersBack(t *testing.T) {
 	l := newLarge(t, 9, 24, 1)
 	l.rests("born", 0)

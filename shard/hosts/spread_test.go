@@ -23,7 +23,8 @@ func TestRecordsOfShardsOnSomeHostsAreSavedInTheirForm(t *testing.T) {
 		f.done(f.spread(replicas))
 		saved := f.Save(nil)
 		loaded, err := Load(saved)
-		if err != nil || saved[0] != formSpread || loaded.Policy() != f.Policy() || !bytes.Equal(loaded.Save(nil), saved) {
+		if err != nil || saved[0] != formSpread || loaded.Policy() != f.Policy() ||
+			!bytes.Equal(loaded.Save(nil), saved) {
 			t.Errorf("%d replicas: form %d, %v", replicas, saved[0], err)
 		}
 	}
@@ -47,7 +48,9 @@ func TestMoreThanNineHostsJoinWhereShardsAreOnSomeHosts(t *testing.T) {
 		f.done(join(i))
 	}
 	f.refused(protocol.StatusPreconditionFailed, "limit of 100 hosts", func() Answer { return join(101) })
-	f.refused(protocol.StatusPreconditionFailed, "up to 9 hosts, and there are 100", func() Answer { return f.spread(0) })
+	f.refused(protocol.StatusPreconditionFailed, "up to 9 hosts, and there are 100", func() Answer {
+		return f.spread(0)
+	})
 	if _, err := Load(f.Save(nil)); err != nil {
 		t.Error(err)
 	}

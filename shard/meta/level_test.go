@@ -68,8 +68,7 @@ func TestWhoHoldsTheLevelIsNamed(t *testing.T) {
 	}
 }
 
-// TestAPolicyForSomeHostsNeedsItsLevel: a policy that places shards on every host is at the level that it always had, in
-// the bytes that it always had.
+// TestAPolicyForSomeHostsNeedsItsLevel: a policy that places shards on every host stays at the first level of policies.
 func TestAPolicyForSomeHostsNeedsItsLevel(t *testing.T) {
 	all := hosts.DefaultPolicy()
 	some := all
@@ -90,7 +89,8 @@ func TestAPolicyForSomeHostsNeedsItsLevel(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b Batch
-		if err := DecodeBatch(src, &b, x.at); err != nil || *b.Commands[0].Request.(*PolicySet) != (PolicySet{x.from, x.to}) {
+		err = DecodeBatch(src, &b, x.at)
+		if err != nil || *b.Commands[0].Request.(*PolicySet) != (PolicySet{x.from, x.to}) {
 			t.Errorf("%+v: read as %+v, %v", x, b.Commands, err)
 		}
 		if err := DecodeBatch(src, &b, x.at-1); err != nil || b.Commands[0].Request != nil {
