@@ -213,6 +213,7 @@ func (c *Cluster) ofCopies() (list []kind.Concern) {
 			on := s.On(h.ID)
 			switch {
 			case !h.Online() || !h.Wanted():
+			case c.Records.Spread() && s.ID != hosts.Meta && (on == nil || !on.Member()): // other hosts have the copies
 			case on == nil || !on.Member():
 				if !h.Cordoned && c.age(h.Current.Since) > patienceMillis &&
 					(on == nil || c.age(on.Since) > patienceMillis) {

@@ -200,6 +200,14 @@ func TestConcernsSayWhatIsNotAsItShouldBe(t *testing.T) {
 				"warning silent d [] host d is not heard, since 4s", "bring d back"},
 		"a host has no copy": {"a b c d", func(b *bed) { b.roles("vvv"); b.Now += 61_000 },
 			"warning copy-missing d [0 1] host d has no copy, waits for d", "signalbox cluster why"},
+		"a host needs no copy of a data shard": {"a b c d", func(b *bed) {
+			b.roles("vvv")
+			from := b.Records.Policy()
+			to := from
+			to.Replicas = 3
+			b.do(b.Records.SetPolicy(b.at("ann"), from, to))
+			b.Now += 61_000
+		}, "warning copy-missing d [0] host d has no copy, waits for d", "signalbox cluster why"},
 		"a copy is behind": {"a b c", func(b *bed) {
 			b.roles("vvv")
 			b.Seen.Shards[1].Replicas = []governor.ReplicaSeen{{ID: 3, BehindFor: 61_000}}
