@@ -79,7 +79,8 @@ func TestTheLockOfASessionThatEndsElsewhereIsFreeAtOnce(t *testing.T) {
 		if took := time.Since(ended); took > 50*time.Millisecond {
 			t.Errorf("the lock was free after %v", took)
 		}
-		want(t, "over the other connection", there.s.await(0, protocol.KindSessionEnded).SessionEnded.SessionID, home.id)
+		over := there.s.await(0, protocol.KindSessionEnded).SessionEnded
+		want(t, "over the other connection", over.SessionID, home.id)
 	})
 }
 
@@ -89,16 +90,16 @@ func TestASessionThatIsOverIsBoundNowhere(t *testing.T) {
 		a := startApart(t)
 		home, there := a.guest()
 		other := speak(t, a.Cluster, 3)
-		want(t, "with another key", other.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("no")}).Result.Status,
-			protocol.StatusBadSession)
+		wrong := other.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("no")})
+		want(t, "with another key", wrong.Result.Status, protocol.StatusBadSession)
 		want(t, "not bound", other.ask(&protocol.Acquire{Mutation: home.mutation(), NodeID: a.node, Name: []byte("x"),
 			Count: 1, Ephemeral: true}).Result.Status, protocol.StatusBadSession)
 		home.s.must(home.s.ask(&protocol.SessionStop{SessionID: home.id}))
 		want(t, "over", other.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("key")}).Result.Status,
 			protocol.StatusSessionExpired)
 		there.s.await(0, protocol.KindSessionEnded)
-		want(t, "a request of one that is over", there.s.ask(&protocol.Release{Mutation: home.mutation(), NodeID: a.node,
-			Name: []byte(a.lock("lock"))}).Result.Status, protocol.StatusSessionExpired)
+		late := there.s.ask(&protocol.Release{Mutation: home.mutation(), NodeID: a.node, Name: []byte(a.lock("lock"))})
+		want(t, "a request of one that is over", late.Result.Status, protocol.StatusSessionExpired)
 	})
 }
 

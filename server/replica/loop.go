@@ -154,7 +154,8 @@ func (s *Set) Ready() error {
 			return fmt.Errorf("server: shard %d has no leader that this host knows of: %w", r.ID, ErrNotReady)
 		case l.Leader == s.config.Self.ID && (!r.leader.ready() || r.Level() < s.Meta.Machine.Level()):
 			return fmt.Errorf("server: this host begins to lead shard %d: %w", r.ID, ErrNotReady)
-		case r.Holds() && r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait): // no read needed a proof for a while
+		// No read needed a proof for a while.
+		case r.Holds() && r.fresh.age(now) > staleAfter && !r.fresh.confirmed(readyWait):
 			return fmt.Errorf("server: this host has not made sure lately that its copy of shard %d is up to date: %w",
 				r.ID, ErrNotReady)
 		}
