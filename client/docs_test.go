@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/signalbox/signalbox/client/internal/snippets"
+	"github.com/signalbox/signalbox/test/snippets"
 )
 
 // TestTheCodeInThePagesCompilesAndDoesWhatItSays: a reader who copies a block of code from a page can compile it.

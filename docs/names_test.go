@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/server/settings"
 )
 
 var (
@@ -143,7 +142,11 @@ var ofKubernetes = regexp.MustCompile(`^(kubectl|helm) `)
 // call.
 func TestNamedSettingsExist(t *testing.T) {
 	flags, variables := map[string]bool{"config": true, "help": true}, map[string]bool{"SIGNALBOX_CONFIG": true}
-	for _, row := range settingRow.FindAllStringSubmatch(settings.Markdown(), -1) {
+	page, err := os.ReadFile("settings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range settingRow.FindAllStringSubmatch(string(page), -1) {
 		flags[row[2]], variables[row[3]] = true, true
 	}
 	if len(flags) < 20 {

@@ -1,10 +1,10 @@
 package server
 
 import (
-	"time"
-
+	"github.com/signalbox/signalbox/server/admin"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
+	"github.com/signalbox/signalbox/shard/meta"
 )
 
 // Status is the state of a host, for people and tools.
@@ -15,62 +15,37 @@ type Status struct {
 	// Generation counts how often the cluster was restored or recovered.
 	Generation uint64
 	Level      Level
-	Hosts      []HostRecord // by id
+	Hosts      []meta.Host // by id
 	Shards     []ShardStatus
-}
-
-// HostRecord is the cluster's record of one host.
-type HostRecord struct {
-	ID            shard.HostID
-	Name          string
-	ClientAddress string
-	RaftAddress   string
-	AdminAddress  string
-	Version       string
 }
 
 // ShardStatus is the state of a data shard on this host.
 type ShardStatus struct {
-	ID      uint64
-	Leader  shard.HostID // 0: not known here
-	Term    uint64
-	Applied uint64
-	// Serving: this host leads the shard, and sessions may attach.
-	Serving bool
-	// ProofAge is how long ago the latest successful barrier began; below zero: there was none.
-	ProofAge time.Duration
-
-	Sessions, Attached, Guests, Semaphores, Waiters, Watches, Queued, InFlight int
+	ID uint64
+	admin.ShardContent
 }
 
 // Status returns the state of the host now.
 func (h *Host) Status() Status {
 	now := h.now()
 	s := Status{Fresh: true, RoutingVersion: h.meta.RoutingVersion(), Level: h.Level(),
-		Generation: h.meta.Machine.Generation().Number}
-	for _, x := range h.meta.Machine.Hosts() {
-		s.Hosts = append(s.Hosts, HostRecord{
-			ID: x.ID, Name: x.Name, ClientAddress: x.ClientAddress, RaftAddress: x.RaftAddress,
-			AdminAddress: x.AdminAddress, Version: x.Version,
-		})
-	}
+		Generation: h.meta.Machine.Generation().Number, Hosts: h.meta.Machine.Hosts()}
 	for _, r := range h.replicas {
-		l, count := r.Known(), r.Machine.Count()
+		count := r.Machine.Count()
 		queued, flying := r.Pipeline.Waiting()
 		if r.Holds() && r.Doubtful(now) {
 			s.Fresh = false
 		}
-		age := r.ProofAge(now)
-		if age > 1<<62 {
-			age = -1
+		shown := ShardStatus{r.ID, admin.ShardContent{
+			Serving: r.Leads() && r.Serving(), Sessions: count.Sessions, Attached: r.Leases.Counts().Attached,
+			Guests: count.Guests, Semaphores: count.OfKind[shard.KindSemaphore], Waiters: count.Waiters,
+			Watches: r.Hub.Len(), Queued: queued, InFlight: flying,
+		}}
+		if age := r.ProofAge(now); age <= 1<<62 {
+			seconds := age.Seconds()
+			shown.ProofAgeSeconds = &seconds
 		}
-		s.Shards = append(s.Shards, ShardStatus{
-			ID: r.ID, Leader: l.Leader, Term: l.Term, Applied: r.AppliedIndex(),
-			Serving: r.Leads() && r.Serving(), ProofAge: age,
-			Sessions: count.Sessions, Attached: r.Leases.Counts().Attached, Guests: count.Guests,
-			Semaphores: count.OfKind[shard.KindSemaphore], Waiters: count.Waiters, Watches: r.Hub.Len(),
-			Queued: queued, InFlight: flying,
-		})
+		s.Shards = append(s.Shards, shown)
 	}
 	return s
 }

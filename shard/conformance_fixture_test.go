@@ -34,7 +34,7 @@ type scene struct {
 	slots    shard.SlotSet
 	sessions map[string]shard.SessionID
 	numbers  map[shard.SessionID]uint64 // the last number that was used
-	watches  *shard.Watches
+	watches  *shard.WatchSet[uint64]
 	watchers []string // by token
 }
 
@@ -69,7 +69,7 @@ func newScene(t *testing.T, machine stateMachine, slots shard.SlotSet) *scene {
 		slots:    slots,
 		sessions: make(map[string]shard.SessionID),
 		numbers:  make(map[shard.SessionID]uint64),
-		watches:  shard.NewWatches(),
+		watches:  shard.NewWatchSet[uint64](),
 	}
 }
 

@@ -31,7 +31,7 @@ type goldenMachine struct {
 	// A replica is fed from the log of another machine, when the script says so. It is there up to keptUpTo.
 	follows *goldenMachine
 
-	watches  *shard.Watches
+	watches  *shard.WatchSet[uint64]
 	watchers []goldenWatcher // by token
 
 	before shard.State // as the last batch left it
@@ -53,7 +53,7 @@ const shadowEvery = 3
 func newGoldenMachine(name string, o shard.Options) *goldenMachine {
 	g := &goldenMachine{
 		name: name, history: o.History, bounds: o.Bounds, Machine: shard.New(o), shadow: shard.New(o),
-		watches: shard.NewWatches(),
+		watches: shard.NewWatchSet[uint64](),
 	}
 	g.before = g.State()
 	return g
@@ -194,7 +194,7 @@ func (g *goldenMachine) restart() (replayed int, err error) {
 	if g.Machine, err = restoreGolden(g.file, g.options()); err != nil {
 		return 0, err
 	}
-	g.watches = shard.NewWatches()
+	g.watches = shard.NewWatchSet[uint64]()
 	replayed = len(g.log) - g.keptUpTo
 	if err := g.replay(g.log[g.keptUpTo:]); err != nil {
 		return 0, err
@@ -229,7 +229,7 @@ func (g *goldenMachine) replica(name string) (*goldenMachine, error) {
 	m, err := restoreGolden(file, g.options())
 	return &goldenMachine{
 		name: name, history: g.history, bounds: g.bounds, Machine: m, follows: g, keptUpTo: len(g.log),
-		watches: shard.NewWatches(),
+		watches: shard.NewWatchSet[uint64](),
 	}, err
 }
 

@@ -227,3 +227,11 @@ func (m *Machine) answerQueued(h handle, limit uint64) {
 	e := m.answer(protocol.StatusSuccess)
 	e.Flags, e.Order, e.Limit, e.Timeout = FlagQueued, l.order, limit, l.timeout.millis()
 }
+
+// linkOf returns the link of a session to an object, or zero, also for no session.
+func (m *Machine) linkOf(object, session handle) handle {
+	if session == 0 {
+		return 0
+	}
+	return m.links.find(m.objects.at(object), object, session)
+}

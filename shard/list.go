@@ -2,8 +2,6 @@ package shard
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 
 	"github.com/signalbox/signalbox/protocol"
 )
@@ -218,33 +216,4 @@ func (m *Machine) Linked(id SessionID, of Ref) bool {
 type ObjectName struct {
 	Node NodeID
 	Name string
-}
-
-// ListSlot returns the sessions and the objects of one slot, in order of id, node and name: the content that moves
-// along when the slot moves to another shard.
-func (m *Machine) ListSlot(slot Slot) (sessions []SessionID, objects []ObjectName) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for _, e := range m.sessions.slots[slot].entries {
-		if e != 0 {
-			sessions = append(sessions, m.sessions.at(handle(e)).id)
-		}
-	}
-	for _, e := range m.objects.slots[slot].entries {
-		if e != 0 {
-			o := m.objects.at(handle(e))
-			objects = append(objects, ObjectName{Node: m.objects.node(o).id, Name: m.objects.name(o)})
-		}
-	}
-	slices.Sort(sessions)
-	slices.SortFunc(objects, func(a, b ObjectName) int {
-		if a.Node != b.Node {
-			if a.Node < b.Node {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
-	return sessions, objects
 }

@@ -51,6 +51,47 @@ func (m *Machine) deferObject(h handle) {
 	}
 }
 
+// endRemove ends what a command may do to delete an object: the object goes with its last link, and links that are left
+// are pending.
+func (m *Machine) endRemove(object handle) {
+	o := m.objects.at(object)
+	if o.linkCount == 0 {
+		m.removeObject(object)
+		return
+	}
+	o.deleting = true
+	m.deferObject(object)
+}
+
+// removeParts deletes an object with its links, each after notify, for kinds whose links need nothing else.
+func (m *Machine) removeParts(object handle, notify func(m *Machine, link handle)) {
+	o := m.objects.at(object)
+	if !o.deleting {
+		m.changed(object, FlagData|FlagOwners|FlagDeleted)
+	}
+	for o.linkCount > 0 && m.left > 0 {
+		h := m.links.byObject.first(o.links)
+		notify(m, h)
+		m.removeLink(h)
+	}
+	m.endRemove(object)
+}
+
+// removedWithObject removes the link of an ended session if the object is being deleted, and the object with its last
+// link. It returns false for all other objects.
+func (m *Machine) removedWithObject(link handle) bool {
+	object := m.links.at(link).object
+	o := m.objects.at(object)
+	if !o.deleting {
+		return false
+	}
+	m.removeLink(link)
+	if o.linkCount == 0 {
+		m.removeObject(object)
+	}
+	return true
+}
+
 // removePending takes finished work off the list.
 func (m *Machine) removePending(p pendingWork) {
 	i := slices.Index(m.pending, p)

@@ -125,7 +125,7 @@ func (pr *processes) join(m *Machine, c *Command, t *target) {
 func (pr *processes) joinThis(m *Machine, c *Command, t *target, j processkind.Joining) {
 	w := pr.begin(m, t.object, t.session)
 	member, a := handle(0), process.Answer{}
-	if h := w.findLink(); h != 0 {
+	if h := m.linkOf(w.object, w.session); h != 0 {
 		member = m.links.at(h).body
 		a = w.hosted.Join(w.at, &pr.members.at(member).Member, j)
 	} else if member, a = w.admit(j); a.Status == protocol.StatusSuccess {

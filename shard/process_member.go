@@ -29,17 +29,9 @@ func (pr *processes) runMember(m *Machine, c *Command, t *target,
 	w.finish(0)
 }
 
-// findLink returns the link of the command's session, or zero.
-func (w *processWork) findLink() handle {
-	if w.session == 0 {
-		return 0
-	}
-	return w.m.links.find(w.m.objects.at(w.object), w.object, w.session)
-}
-
 // member returns the session's member, or nil if the member has a different id.
 func (w *processWork) member(id OrderID) *process.Member {
-	h := w.findLink()
+	h := w.m.linkOf(w.object, w.session)
 	if h == 0 || w.m.links.at(h).order != id {
 		return nil
 	}
@@ -125,14 +117,10 @@ func (w *processWork) acknowledge(c *Command, m *process.Member) process.Answer 
 
 // releaseLink ends the membership of an ended session.
 func (pr *processes) releaseLink(m *Machine, h handle) {
-	object := m.links.at(h).object
-	if o := m.objects.at(object); o.deleting {
-		m.removeLink(h)
-		if o.linkCount == 0 {
-			m.removeObject(object)
-		}
+	if m.removedWithObject(h) {
 		return
 	}
+	object := m.links.at(h).object
 	w := pr.begin(m, object, m.links.at(h).session)
 	w.leave(nil, &pr.members.at(m.links.at(h).body).Member)
 	w.finish(0)
@@ -140,22 +128,10 @@ func (pr *processes) releaseLink(m *Machine, h handle) {
 
 // remove deletes a process, and notifies its sessions.
 func (pr *processes) remove(m *Machine, object handle) {
-	o := m.objects.at(object)
-	if !o.deleting {
-		m.changed(object, FlagData|FlagOwners|FlagDeleted)
-	}
-	for o.linkCount > 0 && m.left > 0 {
-		h := m.links.byObject.first(o.links)
-		e := m.emitFor(EffectLost, h)
+	m.removeParts(object, func(m *Machine, link handle) {
+		e := m.emitFor(EffectLost, link)
 		e.Object, e.Body = KindProcess, "the process was deleted"
-		m.removeLink(h)
-	}
-	if o.linkCount == 0 {
-		m.removeObject(object)
-		return
-	}
-	o.deleting = true
-	m.deferObject(object)
+	})
 }
 
 // resume is for kinds with pending work on objects that are not deleted.

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -320,4 +321,26 @@ func TestReadingInMemoryThatIsUsedAgainAllocatesNothing(t *testing.T) {
 			t.Errorf("%s allocates %v times", what, n)
 		}
 	}
+}
+
+// ListSlot returns the sessions and the objects of one slot, in order of id, node and name.
+func (m *Machine) ListSlot(slot Slot) (sessions []SessionID, objects []ObjectName) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, e := range m.sessions.slots[slot].entries {
+		if e != 0 {
+			sessions = append(sessions, m.sessions.at(handle(e)).id)
+		}
+	}
+	for _, e := range m.objects.slots[slot].entries {
+		if e != 0 {
+			o := m.objects.at(handle(e))
+			objects = append(objects, ObjectName{Node: m.objects.node(o).id, Name: m.objects.name(o)})
+		}
+	}
+	slices.Sort(sessions)
+	slices.SortFunc(objects, func(a, b ObjectName) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), strings.Compare(a.Name, b.Name))
+	})
+	return sessions, objects
 }

@@ -126,7 +126,7 @@ func (w *rolloutWork) offer(c *Command) rollout.Answer {
 		return badForm(err)
 	}
 	source := uint64(0)
-	if h := w.findLink(); h != 0 {
+	if h := w.m.linkOf(w.object, w.session); h != 0 {
 		source = uint64(w.m.links.at(h).order)
 	}
 	if o.Declined {

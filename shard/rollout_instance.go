@@ -8,17 +8,9 @@ import (
 	"github.com/signalbox/signalbox/shard/rollout"
 )
 
-// findLink returns the link of the command's session, or zero.
-func (w *rolloutWork) findLink() handle {
-	if w.session == 0 {
-		return 0
-	}
-	return w.m.links.find(w.m.objects.at(w.object), w.object, w.session)
-}
-
 // openPart finds the part of the session and preserves its record. It returns false for a session without a part.
 func (w *rolloutWork) openPart() bool {
-	if w.link = w.findLink(); w.link == 0 {
+	if w.link = w.m.linkOf(w.object, w.session); w.link == 0 {
 		return false
 	}
 	w.m.touchLink(w.link)
@@ -189,14 +181,10 @@ func (w *rolloutWork) ask(c *Command) rollout.Answer {
 
 // releaseLink ends the part of an ended session.
 func (ro *rollouts) releaseLink(m *Machine, h handle) {
-	object := m.links.at(h).object
-	if o := m.objects.at(object); o.deleting {
-		m.removeLink(h)
-		if o.linkCount == 0 {
-			m.removeObject(object)
-		}
+	if m.removedWithObject(h) {
 		return
 	}
+	object := m.links.at(h).object
 	w := ro.begin(m, object, m.links.at(h).session)
 	m.preserveLink(h)
 	body := m.links.at(h).body
@@ -214,21 +202,7 @@ func (ro *rollouts) releaseLink(m *Machine, h handle) {
 
 // remove deletes a rollout, and notifies its sessions.
 func (ro *rollouts) remove(m *Machine, object handle) {
-	o := m.objects.at(object)
-	if !o.deleting {
-		m.changed(object, FlagData|FlagOwners|FlagDeleted)
-	}
-	for o.linkCount > 0 && m.left > 0 {
-		h := m.links.byObject.first(o.links)
-		m.emitFor(EffectLost, h).Object = KindRollout
-		m.removeLink(h)
-	}
-	if o.linkCount == 0 {
-		m.removeObject(object)
-		return
-	}
-	o.deleting = true
-	m.deferObject(object)
+	m.removeParts(object, func(m *Machine, link handle) { m.emitFor(EffectLost, link).Object = KindRollout })
 }
 
 // resume is for kinds with pending work on objects that are not deleted.

@@ -185,12 +185,7 @@ func (sem *semaphores) remove(m *Machine, object handle) {
 	if !o.deleting {
 		m.changed(object, FlagData|FlagOwners|FlagDeleted)
 	}
-	if o.linkCount == 0 {
-		m.removeObject(object)
-		return
-	}
-	o.deleting = true
-	m.deferObject(object)
+	m.endRemove(object)
 }
 
 // bodySize is the length of the semaphore's data.

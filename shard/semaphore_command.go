@@ -68,10 +68,6 @@ func init() {
 			kind: CmdWaitersTimeOut, name: "waiters-time-out", timed: true,
 			upkeep: upkeep{
 				form: listFits, run: func(m *Machine, c *Command) { m.semaphores().timeOut(m, c) }, fenced: true,
-				proposed: "when the time of waiters is up",
-				late:     "a waiter is named by order id and number: another acquire is another one",
-				lost:     nextTick,
-				work:     listInPieces,
 			},
 		},
 	})

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,8 +32,36 @@ func eachUpkeep(f func(k CommandKind, u *upkeep)) {
 	}
 }
 
-// TestEveryCommandIsOfAClientOrUpkeep: nothing is both, and what is upkeep says all that a reader must know of it.
+// shownUpkeep is a row of the table of upkeep in DESIGN.md.
+type shownUpkeep struct{ proposed, term, work, late, lost string }
+
+// tableOfUpkeep returns the rows of the table of upkeep in DESIGN.md by command.
+func tableOfUpkeep(t *testing.T) map[string]shownUpkeep {
+	t.Helper()
+	page, err := os.ReadFile("DESIGN.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := "| command | proposed | carries the term | work | late, or twice | lost, or refused |\n"
+	_, table, found := strings.Cut(string(page), head)
+	if table, _, _ = strings.Cut(table, "\n\n"); !found {
+		t.Fatal("DESIGN.md has no table of upkeep")
+	}
+	rows := make(map[string]shownUpkeep)
+	for _, line := range strings.Split(table, "\n")[1:] {
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
+		if len(cells) != 6 || slices.Contains(cells, "") {
+			t.Fatalf("DESIGN.md has the row %s", line)
+		}
+		rows[strings.Trim(cells[0], "`")] = shownUpkeep{cells[1], cells[2], cells[3], cells[4], cells[5]}
+	}
+	return rows
+}
+
+// TestEveryCommandIsOfAClientOrUpkeep: nothing is both, and DESIGN.md says of what is upkeep all that a reader must
+// know: when it is proposed, whether it carries the term, its work, and what one that is late or lost does.
 func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
+	shown := tableOfUpkeep(t)
 	for i, name := range commandNames {
 		k := CommandKind(i)
 		if name == "" {
@@ -40,32 +69,22 @@ func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
 		}
 		u := &upkeeps[k]
 		client := sessionCommands[k] || mutations[k].run != nil
-		switch {
-		case client == (u.run != nil):
+		if client == (u.run != nil) {
 			t.Errorf("%v is of a client %v, and upkeep %v", k, client, !client)
-		case u.run == nil:
-		case u.proposed == "" || u.late == "" || u.lost == "" || u.work == "":
-			t.Errorf("%v: its row does not say when it is proposed, what one that is late or lost does, or its work", k)
 		}
-	}
-}
-
-// TestTheTableOfUpkeepIsShown: DESIGN.md has a row for each, as the code says it.
-func TestTheTableOfUpkeepIsShown(t *testing.T) {
-	page, err := os.ReadFile("DESIGN.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	eachUpkeep(func(k CommandKind, u *upkeep) {
+		row, is := shown[name]
+		delete(shown, name)
 		term := "no"
 		if u.fenced || k == CmdLead {
 			term = "yes"
 		}
-		row := fmt.Sprintf("| `%v` | %s | %s | %s | %s | %s |\n", k, u.proposed, term, u.work, u.late, u.lost)
-		if !strings.Contains(string(page), row) {
-			t.Errorf("DESIGN.md has no row\n%s", row)
+		if is != (u.run != nil) || is && row.term != term {
+			t.Errorf("%v has in DESIGN.md the row %q", k, row)
 		}
-	})
+	}
+	if len(shown) > 0 {
+		t.Errorf("DESIGN.md has rows of no command: %v", shown)
+	}
 }
 
 // proposals reads the sources of the host, and returns which commands they make, and which of these with a term.
@@ -312,9 +331,9 @@ func (b *bed) runUpkeep(c Command) (touched, pieces int) {
 // time, none where its row says so; and once more, when all is done, it changes nothing.
 func TestUpkeepIsBoundedAndComesTwiceWithoutHarm(t *testing.T) {
 	bounded(t)
-	heavy := heavyUpkeep()
-	eachUpkeep(func(k CommandKind, u *upkeep) {
-		make := heavy[k]
+	heavy, shown := heavyUpkeep(), tableOfUpkeep(t)
+	eachUpkeep(func(k CommandKind, _ *upkeep) {
+		make, noWork := heavy[k], shown[commandNames[k]].work == "none"
 		if make == nil {
 			t.Errorf("%v is not in this test", k)
 			return
@@ -324,11 +343,11 @@ func TestUpkeepIsBoundedAndComesTwiceWithoutHarm(t *testing.T) {
 		switch {
 		case touched > MaxTouched:
 			t.Errorf("%v touches %d links", k, touched)
-		case u.work == noWork && touched+pieces > 0:
+		case noWork && touched+pieces > 0:
 			t.Errorf("%v touches %d links, does %d pieces of work, and its row says none", k, touched, pieces)
 		case pieces > MaxWork+1: // the last may go with what it leaves empty
 			t.Errorf("%v does %d pieces of work", k, pieces)
-		case u.work != noWork && pieces < MaxWork/4:
+		case !noWork && pieces < MaxWork/4:
 			t.Errorf("%v does no more than %d pieces of work: there was too little to do", k, pieces)
 		}
 		before := b.m.Digest()

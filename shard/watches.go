@@ -13,9 +13,6 @@ type WatchSet[T any] struct {
 	count    int
 }
 
-// Watches are a WatchSet with numbers as tokens.
-type Watches = WatchSet[uint64]
-
 type watch[T any] struct {
 	session      SessionID
 	object       ObjectName
@@ -23,9 +20,6 @@ type watch[T any] struct {
 	data, owners bool
 	token        T
 }
-
-// NewWatches returns an empty set with numbers as tokens.
-func NewWatches() *Watches { return NewWatchSet[uint64]() }
 
 // NewWatchSet returns an empty set.
 func NewWatchSet[T any]() *WatchSet[T] {

@@ -138,7 +138,7 @@ func (p *Process) Why(ctx context.Context, options ...ReadOption) ([]StopReason,
 // MsgPack.
 func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Result, err error) {
 	_, err = p.pages(ctx, "results", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
-		return object.Records(&d.Rows, object.Clock(d.NowMillis), func(_ uint64, row *kind.ResultRow) {
+		return object.Records(&d.Rows, d.NowMillis, func(_ uint64, row *kind.ResultRow) {
 			list = append(list, resultOf(row))
 		})
 	})
@@ -148,7 +148,7 @@ func (p *Process) Results(ctx context.Context, options ...ReadOption) (list []Re
 // Acts returns the acts of operators and members on the process, beginning with the oldest act that is kept.
 func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastAct, err error) {
 	_, err = p.pages(ctx, "acts", options, func(d *protocol.ProcessDescribeAnswer, _ bool) error {
-		return object.Records(&d.Rows, object.Clock(d.NowMillis), func(id uint64, act *PastAct) {
+		return object.Records(&d.Rows, d.NowMillis, func(id uint64, act *PastAct) {
 			act.Number = id
 			list = append(list, *act)
 		})

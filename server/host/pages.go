@@ -209,21 +209,9 @@ func (h *Host) addShards(status *admin.Status, host server.Status) {
 		}
 		for i := range host.Shards {
 			if host.Shards[i].ID == l.ShardID {
-				shown.ShardContent = contentOf(&host.Shards[i])
+				shown.ShardContent = &host.Shards[i].ShardContent
 			}
 		}
 		status.Shards = append(status.Shards, shown)
 	}
-}
-
-func contentOf(s *server.ShardStatus) *admin.ShardContent {
-	c := &admin.ShardContent{
-		Serving: s.Serving, Sessions: s.Sessions, Attached: s.Attached, Guests: s.Guests,
-		Semaphores: s.Semaphores, Waiters: s.Waiters, Watches: s.Watches, Queued: s.Queued, InFlight: s.InFlight,
-	}
-	if s.ProofAge >= 0 {
-		age := s.ProofAge.Seconds()
-		c.ProofAgeSeconds = &age
-	}
-	return c
 }

@@ -80,11 +80,27 @@ var quiet = slog.New(slog.DiscardHandler)
 // reading returns a state machine that applies the log of a shard to the shard's machine.
 func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 	if id == 0 {
-		s.Meta = meta.New()
-		return &metaReader{m: s.Meta}
+		m, batch, effects := meta.New(), meta.Batch{}, meta.Effects{}
+		s.Meta = m
+		return &logReader{m, func(data []byte) error {
+			if err := meta.DecodeBatch(data, &batch, m.Level()); err != nil {
+				return err
+			}
+			effects.Reset()
+			m.Apply(&batch, &effects)
+			return nil
+		}, "the meta shard, "}
 	}
-	s.Data[id] = shard.New(shard.Options{Slots: slotsAtBirth(id, shards)})
-	return &dataReader{m: s.Data[id]}
+	m, batch, effects := shard.New(shard.Options{Slots: slotsAtBirth(id, shards)}), shard.Batch{}, shard.Effects{}
+	s.Data[id] = m
+	return &logReader{m, func(data []byte) error {
+		if err := shard.DecodeBatch(data, &batch, m.Level()); err != nil {
+			return err
+		}
+		effects.Reset()
+		m.Apply(&batch, &effects)
+		return nil
+	}, ""}
 }
 
 // slotsAtBirth are the slots of a data shard since the birth of its cluster.
@@ -101,58 +117,28 @@ func slotsAtBirth(id meta.ShardID, shards int) (slots shard.SlotSet) {
 	return slots
 }
 
-// metaReader applies the log of the meta shard.
-type metaReader struct {
-	m       *meta.Machine
-	batch   meta.Batch
-	effects meta.Effects
+// logReader applies the log of a shard to a machine, which keeps snapshots.
+type logReader struct {
+	machine
+	apply func(batch []byte) error
+	whose string // for errors: what the entries belong to
+}
+
+// machine is what the machines of all shards have in common.
+type machine interface {
+	PrepareSnapshot() (shard.Snapshot, error)
+	Restore(from io.Reader) error
 }
 
 // Apply implements shard.StateMachine.
-func (r *metaReader) Apply(entries []shard.Entry) error {
+func (r *logReader) Apply(entries []shard.Entry) error {
 	for i := range entries {
-		if err := meta.DecodeBatch(entries[i].Data, &r.batch, r.m.Level()); err != nil {
-			return fmt.Errorf("the meta shard, entry %d: %w", entries[i].Index, err)
+		if err := r.apply(entries[i].Data); err != nil {
+			return fmt.Errorf("%sentry %d: %w", r.whose, entries[i].Index, err)
 		}
-		r.effects.Reset()
-		r.m.Apply(&r.batch, &r.effects)
 	}
 	return nil
 }
 
-// PrepareSnapshot implements shard.StateMachine.
-func (r *metaReader) PrepareSnapshot() (shard.Snapshot, error) { return r.m.PrepareSnapshot() }
-
-// Restore implements shard.StateMachine.
-func (r *metaReader) Restore(from io.Reader) error { return r.m.Restore(from) }
-
 // LeadershipChanged implements shard.StateMachine.
-func (r *metaReader) LeadershipChanged(shard.Leadership) {}
-
-// dataReader applies the log of a data shard.
-type dataReader struct {
-	m       *shard.Machine
-	batch   shard.Batch
-	effects shard.Effects
-}
-
-// Apply implements shard.StateMachine.
-func (r *dataReader) Apply(entries []shard.Entry) error {
-	for i := range entries {
-		if err := shard.DecodeBatch(entries[i].Data, &r.batch, r.m.Level()); err != nil {
-			return fmt.Errorf("entry %d: %w", entries[i].Index, err)
-		}
-		r.effects.Reset()
-		r.m.Apply(&r.batch, &r.effects)
-	}
-	return nil
-}
-
-// PrepareSnapshot implements shard.StateMachine.
-func (r *dataReader) PrepareSnapshot() (shard.Snapshot, error) { return r.m.PrepareSnapshot() }
-
-// Restore implements shard.StateMachine.
-func (r *dataReader) Restore(from io.Reader) error { return r.m.Restore(from) }
-
-// LeadershipChanged implements shard.StateMachine.
-func (r *dataReader) LeadershipChanged(shard.Leadership) {}
+func (r *logReader) LeadershipChanged(shard.Leadership) {}

@@ -180,7 +180,7 @@ func golden(t *testing.T, path, got string) {
 }
 
 func TestTheDocsAreCurrent(t *testing.T) {
-	text := Markdown()
+	text := markdown()
 	for _, r := range table {
 		for _, name := range []string{"`" + r.name + "`", "`--" + r.flagName(), "`" + r.variable() + "`"} {
 			if !strings.Contains(text, name) {
@@ -199,7 +199,7 @@ func TestTheHelpIsWhatItWas(t *testing.T) {
 
 func TestTheExampleFileLoads(t *testing.T) {
 	dir := t.TempDir()
-	file := strings.ReplaceAll(ExampleFile, "/etc/signalbox", dir)
+	file := strings.ReplaceAll(exampleFile, "/etc/signalbox", dir)
 	for _, name := range []string{"a.pem", "a.key", "ca.pem", "tokens.yaml"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)

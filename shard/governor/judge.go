@@ -109,8 +109,16 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	case m.Role == hosts.RoleLearner:
 		return nil
 	}
-	if live, all := g.liveVoters(m.ID), len(g.voters)-1; all < 1 || live < hosts.Majority(all) {
+	live, all := g.liveVoters(m.ID), len(g.voters)-1
+	if all < 1 || live < hosts.Majority(all) {
 		return g.reason(CodeQuorum, fmt.Sprintf("that would leave %d of %d voters without %s", live, all, m.name()))
+	}
+	// A voter that has taken in its own removal is gone. If the removal needed the vote of that voter, and the leader
+	// dies before the others know of the removal, then the others wait for a vote that nobody can give. Of two voters
+	// one cannot go in another way.
+	if all > 1 && m.live && live < hosts.Majority(len(g.voters)) {
+		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would need its own vote, as only %d other voters of %d are "+
+			"alive", m.name(), live, len(g.voters)))
 	}
 	return g.unsure(m)
 }

@@ -23,8 +23,8 @@ var ErrBatch = errors.New("meta: bad batch")
 //	stamp     term varint, elapsed varint, with bit 0 of the flags
 //	commands  count times: level (1 byte), length (varint), body
 //
-// A body is the kind (1 byte), from NumbersLevel on the common part of all kinds (appendNumbered), and the fields of
-// the kind, in the order of appendCommand and the form of the level. Version 2 is for batches without a stamp, and
+// A body is the kind (1 byte), from NumbersLevel on the common part of all kinds (Numbered.fields), and the fields of
+// the kind, in the order of Command.fields and the form of the level. Version 2 is for batches without a stamp, and
 // has no flags. Version 1, in logs older than the levels, has the kind in the place of the level as well, and all its
 // commands are of the first level.
 const (
@@ -65,7 +65,7 @@ func AppendBatch(dst []byte, b *Batch) ([]byte, error) {
 		of := max(c.Level, LevelOf(c))
 		body = append(body[:0], byte(c.Kind))
 		if of >= NumbersLevel {
-			body = appendNumbered(body, &c.Numbered)
+			body = appended(body, func(f *coder) { _ = c.Numbered.fields(f) })
 		}
 		var err error
 		if body, err = appendCommand(body, c, of); err != nil {
@@ -188,12 +188,13 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	}
 	var n Numbered
 	if of >= NumbersLevel {
-		if n, err = readNumbered(&body); err != nil {
+		if err = n.fields(&coder{from: &body}); err != nil {
 			return c, fmt.Errorf("%v at level %d: %w", kind, of, err)
 		}
 	}
 	if requests[kind] == nil {
-		c, _ = readCommand(kind, &body, version, of)
+		c.Kind = kind
+		c.fields(&coder{from: &body}, version, of)
 	} else if c, err = readRequest(kind, body.src); err != nil {
 		return c, err
 	} else {
@@ -212,103 +213,63 @@ func (r *fieldReader) command(version byte, at level.Level) (c Command, err erro
 	return c, nil
 }
 
-func appendCommand(dst []byte, c *Command, at level.Level) (body []byte, err error) {
-	switch c.Kind {
-	case CmdNodeCreate:
-		dst = appendText(dst, c.Path)
-		dst = appendConfig(dst, c.Config, at)
-	case CmdNodeAlter:
-		dst = appendText(dst, c.Path)
-		dst = binary.AppendUvarint(dst, uint64(c.Node))
-		dst = appendConfig(dst, c.Config, at)
-		dst = binary.AppendUvarint(dst, c.Expected)
-	case CmdNodeDrop:
-		dst = appendText(dst, c.Path)
-		dst = binary.AppendUvarint(dst, uint64(c.Node))
-	case CmdGraceConfirmed:
-		dst = binary.AppendUvarint(dst, uint64(c.Node))
-		dst = binary.AppendUvarint(dst, c.Expected)
-	case CmdNodeCleared:
-		dst = binary.AppendUvarint(dst, uint64(c.Node))
-		dst = binary.AppendUvarint(dst, uint64(c.Shard))
-	case CmdHostRegister:
-		dst = appendHostForm(dst, &c.Host)
-		dst = append(dst, byte(c.Host.Level))
-	case CmdHostSeen:
-		dst = binary.AppendUvarint(dst, uint64(c.Host.ID))
-		dst = binary.AppendUvarint(dst, c.Expected)
-	case CmdClusterLevel:
-		dst = append(dst, byte(c.Raise))
-	case CmdDigestTake:
-		dst = binary.AppendUvarint(dst, c.Digest)
-	case CmdDigestCompare:
-		dst = binary.AppendUvarint(dst, c.Digest)
-		dst = binary.LittleEndian.AppendUint64(dst, c.Sum)
-	case CmdLead:
-		dst = binary.AppendUvarint(dst, c.Term)
-	case CmdRoutingInit:
-		dst = appendText(dst, c.Cluster)
-		dst = appendNumbers(dst, c.Shards)
-	case CmdSlotsAssign:
-		dst = binary.AppendUvarint(dst, uint64(c.First))
-		dst = binary.AppendUvarint(dst, uint64(c.Last))
-		dst = binary.AppendUvarint(dst, uint64(c.From))
-		dst = binary.AppendUvarint(dst, uint64(c.To))
-		dst = binary.AppendUvarint(dst, c.Expected)
-	default:
-		return appendRequest(dst, c)
+// appendCommand appends the fields of a command in the form of a level.
+func appendCommand(dst []byte, c *Command, at level.Level) ([]byte, error) {
+	f := coder{dst: dst}
+	if c.fields(&f, batchVersion, at) {
+		return f.dst, nil
 	}
-	return dst, nil
+	return appendRequest(dst, c)
 }
 
-func readCommand(kind CommandKind, r *fieldReader, version byte, at level.Level) (c Command, known bool) {
-	c.Kind = kind
-	switch kind {
+// fields codes the fields of the command's kind, and reports whether the kind is of a command without a Request.
+func (c *Command) fields(f *coder, version byte, at level.Level) bool {
+	switch c.Kind {
 	case CmdNodeCreate:
-		c.Path = r.text("path")
-		c.Config = readConfig(r, at)
+		f.text("path", &c.Path)
+		c.Config.fields(f, at)
 	case CmdNodeAlter:
-		c.Path = r.text("path")
-		c.Node = shard.NodeID(r.number("node"))
-		c.Config = readConfig(r, at)
-		c.Expected = r.number("expected version")
+		f.text("path", &c.Path)
+		codeNumber(f, "node", &c.Node)
+		c.Config.fields(f, at)
+		codeNumber(f, "expected version", &c.Expected)
 	case CmdNodeDrop:
-		c.Path = r.text("path")
-		c.Node = shard.NodeID(r.number("node"))
+		f.text("path", &c.Path)
+		codeNumber(f, "node", &c.Node)
 	case CmdGraceConfirmed:
-		c.Node = shard.NodeID(r.number("node"))
-		c.Expected = r.number("config version")
+		codeNumber(f, "node", &c.Node)
+		codeNumber(f, "config version", &c.Expected)
 	case CmdNodeCleared:
-		c.Node = shard.NodeID(r.number("node"))
-		c.Shard = ShardID(r.number("shard"))
+		codeNumber(f, "node", &c.Node)
+		codeNumber(f, "shard", &c.Shard)
 	case CmdHostRegister:
-		c.Host = readHostForm(r)
+		c.Host.registered(f)
 		if version > batchWithoutLevels {
-			c.Host.Level = level.Level(r.octet("level"))
+			codeOctet(f, "level", &c.Host.Level)
 		}
 	case CmdHostSeen:
-		c.Host.ID = shard.HostID(r.number("host id"))
-		c.Expected = r.number("version")
+		codeNumber(f, "host id", &c.Host.ID)
+		codeNumber(f, "version", &c.Expected)
 	case CmdClusterLevel:
-		c.Raise = level.Level(r.octet("level"))
+		codeOctet(f, "level", &c.Raise)
 	case CmdDigestTake:
-		c.Digest = r.number("digest")
+		codeNumber(f, "digest", &c.Digest)
 	case CmdDigestCompare:
-		c.Digest = r.number("digest")
-		c.Sum = r.fixed64("sum")
+		codeNumber(f, "digest", &c.Digest)
+		f.fixed64("sum", &c.Sum)
 	case CmdLead:
-		c.Term = r.number("term")
+		codeNumber(f, "term", &c.Term)
 	case CmdRoutingInit:
-		c.Cluster = r.text("cluster")
-		c.Shards = numbers[ShardID](r, "shards")
+		f.text("cluster", &c.Cluster)
+		codeNumbers(f, "shards", &c.Shards)
 	case CmdSlotsAssign:
-		c.First = shard.Slot(r.upTo("first slot", maxSlotNumber))
-		c.Last = shard.Slot(r.upTo("last slot", maxSlotNumber))
-		c.From = ShardID(r.number("from"))
-		c.To = ShardID(r.number("to"))
-		c.Expected = r.number("expected version")
+		codeSlot(f, "first slot", &c.First)
+		codeSlot(f, "last slot", &c.Last)
+		codeNumber(f, "from", &c.From)
+		codeNumber(f, "to", &c.To)
+		codeNumber(f, "expected version", &c.Expected)
 	default:
-		return c, false
+		return false
 	}
-	return c, true
+	return true
 }

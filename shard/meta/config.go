@@ -12,23 +12,8 @@ import (
 var ErrConfig = errors.New("bad config")
 
 // Config has the settings of a node by its users. A zero field was never set; Effective has the value in force.
-type Config struct {
-	SelfCheckPeriodMillis    uint64
-	SessionGracePeriodMillis uint64
-	ReadConsistency          protocol.Consistency
-	AttachConsistency        protocol.Consistency
-	RateLimiterCountersMode  protocol.CountersMode
-	// QuotaObjects and QuotaBytes are the most objects and the most bytes of the node in each data shard. They came
-	// with a later level than the rest.
-	QuotaObjects uint64
-	QuotaBytes   uint64
-	// Asked has the settings that a gateway's clients asked for, if different from the fields above. No rule depends
-	// on Asked.
-	Asked protocol.AskedConfig
-	// LongestWaitMillis is how long a session may wait for a semaphore before a host says so among what is not well;
-	// protocol.Forever is never. It came with a later level than the rest.
-	LongestWaitMillis uint64
-}
+// QuotaObjects, QuotaBytes and LongestWaitMillis came with later levels than the rest. No rule depends on Asked.
+type Config protocol.NodeConfig
 
 // Effective returns the config with the defaults in the place of what is not set.
 func (c Config) Effective() Config {

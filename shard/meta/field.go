@@ -3,22 +3,12 @@ package meta
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+
+	"github.com/signalbox/signalbox/shard"
 )
 
 // Batches and snapshots are made of the same fields: numbers as varints, texts as a length and bytes.
-
-func appendText(dst []byte, s string) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(s)))
-	return append(dst, s...)
-}
-
-func appendNumbers[N ~uint64](dst []byte, list []N) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(list)))
-	for _, n := range list {
-		dst = binary.AppendUvarint(dst, uint64(n))
-	}
-	return dst
-}
 
 // fieldReader reads fields from unchecked bytes. The first error stays in err, and all later reads return zero. The
 // memory that the reader allocates is bounded by the length of the bytes.
@@ -89,8 +79,6 @@ func (r *fieldReader) bytes(name string) []byte {
 	return b
 }
 
-func (r *fieldReader) text(name string) string { return string(r.bytes(name)) }
-
 // count reads the length of a list whose entries take at least one byte.
 func (r *fieldReader) count(name string) int {
 	n := r.number(name)
@@ -101,23 +89,90 @@ func (r *fieldReader) count(name string) int {
 	return int(n)
 }
 
-// numbers reads a list of numbers, nil for an empty list.
-func numbers[N ~uint64](r *fieldReader, name string) []N {
-	n := r.count(name)
-	if n == 0 {
-		return nil
-	}
-	list := make([]N, n)
-	for i := range list {
-		list[i] = N(r.number(name))
-	}
-	return list
-}
-
 // end returns the first error. Bytes left unread are an error too.
 func (r *fieldReader) end() error {
 	if len(r.src) > 0 {
 		r.fail("%d bytes more than there should be", len(r.src))
 	}
 	return r.err
+}
+
+// coder writes fields, or reads fields into the same places: so one listing of the fields of a type has both
+// directions. A writer never changes the values that it writes, because other goroutines may be reading them.
+type coder struct {
+	dst  []byte       // what was written
+	from *fieldReader // nil for a writer
+}
+
+// appended appends the fields of a value to dst.
+func appended(dst []byte, fields func(*coder)) []byte {
+	c := coder{dst: dst}
+	fields(&c)
+	return c.dst
+}
+
+func codeNumber[N ~uint64](c *coder, name string, p *N) {
+	if c.from == nil {
+		c.dst = binary.AppendUvarint(c.dst, uint64(*p))
+		return
+	}
+	*p = N(c.from.number(name))
+}
+
+// codeSlot codes a slot. The users of a slot check whether the slot exists.
+func codeSlot(c *coder, name string, p *shard.Slot) {
+	if c.from == nil {
+		c.dst = binary.AppendUvarint(c.dst, uint64(*p))
+		return
+	}
+	*p = shard.Slot(c.from.upTo(name, math.MaxUint16))
+}
+
+func codeOctet[N ~uint8](c *coder, name string, p *N) {
+	if c.from == nil {
+		c.dst = append(c.dst, byte(*p))
+		return
+	}
+	*p = N(c.from.octet(name))
+}
+
+func (c *coder) fixed64(name string, p *uint64) {
+	if c.from == nil {
+		c.dst = binary.LittleEndian.AppendUint64(c.dst, *p)
+		return
+	}
+	*p = c.from.fixed64(name)
+}
+
+func (c *coder) text(name string, p *string) {
+	if c.from == nil {
+		c.dst = binary.AppendUvarint(c.dst, uint64(len(*p)))
+		c.dst = append(c.dst, *p...)
+		return
+	}
+	*p = string(c.from.bytes(name))
+}
+
+// codeList codes the length of a list and its entries. An entry takes a byte at least. A reader makes nil of an empty
+// list.
+func codeList[T any](c *coder, name string, p *[]T, entry func(*T)) {
+	if c.from == nil {
+		c.dst = binary.AppendUvarint(c.dst, uint64(len(*p)))
+		for i := range *p {
+			entry(&(*p)[i])
+		}
+		return
+	}
+	*p = nil
+	for range c.from.count(name) {
+		var read T
+		if entry(&read); c.from.err != nil {
+			return
+		}
+		*p = append(*p, read)
+	}
+}
+
+func codeNumbers[N ~uint64](c *coder, name string, p *[]N) {
+	codeList(c, name, p, func(n *N) { codeNumber(c, name, n) })
 }

@@ -117,10 +117,34 @@ func (m *Machine) execute(c *Command) {
 			m.request(c)
 			return
 		}
-		u := &upkeeps[c.Kind]
-		assert(u.run != nil, "only commands that this build knows are decoded")
-		u.run(m, c)
+		run := upkeeps[c.Kind]
+		assert(run != nil, "only commands that this build knows are decoded")
+		run(m, c)
 	}
+}
+
+// Upkeep is the work that no client asks for: hosts report about themselves, or about the data shards that they lead,
+// and the leader of the meta shard proposes the reports. A report may be lost on its way, come late, or come twice.
+// So a command either says what is true from every host and at every time, or names the term, the epoch, the version
+// or the start of the process that it is about. A command is a batch, or some commands together are a batch. No host
+// has more than a few batches under way, so that the log has room for clients; and clients have at most so many
+// batches under way as to leave room for upkeep.
+//
+// The table in DESIGN.md, section 3, says for each command which host proposes it and when, why a command that comes
+// late or twice is harmless, what follows if the command is lost or the log has no room, and what bounds its work.
+
+// upkeeps apply the commands of upkeep, by kind. Each must answer once. A command that is a Request has no row: its
+// type has an apply.
+var upkeeps = [256]func(m *Machine, c *Command){
+	CmdGraceConfirmed: (*Machine).graceConfirmed,
+	CmdNodeCleared:    (*Machine).nodeCleared,
+	CmdHostRegister:   (*Machine).hostRegister,
+	CmdHostSeen:       (*Machine).hostSeen,
+	CmdClusterLevel:   (*Machine).clusterLevel,
+	CmdDigestTake:     func(m *Machine, _ *Command) { m.accept(0) },
+	CmdDigestCompare:  func(m *Machine, _ *Command) { m.accept(0) },
+	CmdLead:           (*Machine).lead,
+	CmdRoutingInit:    (*Machine).routingInit,
 }
 
 // emit appends an effect of the current command. The pointer is good until the next emit.

@@ -1,13 +1,10 @@
 package meta
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/shard"
 )
 
 // The forms of numbers and their answers, in commands and snapshots. Both forms begin with a set of bits for the
@@ -30,46 +27,44 @@ const (
 // errNewerPart is the error for an unknown bit in a set of bits.
 var errNewerPart = errors.New("it has a part that this build does not know")
 
-// appendNumbered writes the common part of commands of all kinds.
-func appendNumbered(dst []byte, n *Numbered) []byte {
-	if *n == (Numbered{}) {
-		return append(dst, 0)
+// fields codes the common part of commands of all kinds.
+func (n *Numbered) fields(c *coder) error {
+	parts := uint64(0)
+	if *n != (Numbered{}) {
+		parts = bodyNumbered
 	}
-	dst = append(dst, bodyNumbered)
-	dst = append(dst, n.Client[:]...)
-	dst = binary.AppendUvarint(dst, n.Number)
-	return binary.AppendUvarint(dst, n.Since)
-}
-
-func readNumbered(r *fieldReader) (n Numbered, err error) {
-	parts := r.number("parts")
+	codeNumber(c, "parts", &parts)
 	if parts&^bodyNumbered != 0 {
-		return n, fmt.Errorf("%w: %#x: %w", errNewerPart, parts, ErrNewer)
+		return fmt.Errorf("%w: %#x: %w", errNewerPart, parts, ErrNewer)
 	}
-	if parts&bodyNumbered != 0 {
-		n.Client = readClient(r)
-		n.Number = r.number("number")
-		n.Since = r.number("since")
-		if r.err == nil && n == (Numbered{}) {
-			r.fail("a number of no client")
-		}
+	if parts == 0 {
+		return nil
 	}
-	return n, nil
+	c.client(&n.Client)
+	codeNumber(c, "number", &n.Number)
+	codeNumber(c, "since", &n.Since)
+	if *n == (Numbered{}) && c.from.err == nil {
+		c.from.fail("a number of no client")
+	}
+	return nil
 }
 
-func readClient(r *fieldReader) (id ClientID) {
+// client codes the id of a client, which has a fixed length.
+func (c *coder) client(id *ClientID) {
+	if c.from == nil {
+		c.dst = append(c.dst, id[:]...)
+		return
+	}
+	r := c.from
 	if len(r.src) < len(id) {
 		r.fail("client: %d bytes are needed, %d are left", len(id), len(r.src))
-		return id
+		return
 	}
 	r.src = r.src[copy(id[:], r.src):]
-	return id
 }
 
-// appendAnswer writes an answer in the form of a level: the bits of its parts, client, number, kind, status, flags,
-// and the parts.
-func appendAnswer(dst []byte, a *Answer, at level.Level) []byte {
-	parts := uint64(0)
+// parts are the bits of the parts that an answer has.
+func (a *Answer) parts() (parts uint64) {
 	if a.Node.ID != 0 {
 		parts |= answerNode
 	}
@@ -85,66 +80,54 @@ func appendAnswer(dst []byte, a *Answer, at level.Level) []byte {
 	if a.Asked != 0 {
 		parts |= answerAsked
 	}
-	dst = binary.AppendUvarint(dst, parts)
-	dst = append(dst, a.Client[:]...)
-	dst = binary.AppendUvarint(dst, a.Number)
-	dst = append(dst, byte(a.Kind), byte(a.Status), byte(a.Flags))
-	if parts&answerNode != 0 {
-		dst = appendNode(dst, &a.Node, at)
-	}
-	if parts&answerRouting != 0 {
-		dst = binary.AppendUvarint(dst, a.Routing)
-	}
-	if parts&answerMessage != 0 {
-		dst = appendText(dst, a.Message)
-	}
-	if parts&answerHost != 0 {
-		dst = binary.AppendUvarint(dst, uint64(a.Host))
-	}
-	if parts&answerAsked != 0 {
-		dst = binary.LittleEndian.AppendUint64(dst, a.Asked)
-	}
-	return dst
+	return parts
 }
 
-func readAnswer(r *fieldReader, at level.Level) (a Answer, err error) {
-	parts := r.number("parts")
+// fields codes an answer in the form of a level: the bits of its parts, client, number, kind, status, flags, and the
+// parts.
+func (a *Answer) fields(c *coder, at level.Level) error {
+	parts := a.parts()
+	codeNumber(c, "parts", &parts)
 	known := uint64(answerNode | answerRouting | answerMessage | answerHost)
 	if at >= numberOfOneRequest {
 		known |= answerAsked
 	}
-	if parts&^known != 0 {
-		return a, fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
+	if c.from != nil && parts&^known != 0 {
+		return fmt.Errorf("%w: %w: %#x", ErrSnapshotNewer, errNewerPart, parts)
 	}
-	a.Client = readClient(r)
-	a.Number = r.number("number")
-	a.Kind = CommandKind(r.octet("kind"))
-	a.Status = protocol.Status(r.octet("status"))
-	a.Flags = EffectFlags(r.octet("flags"))
+	c.client(&a.Client)
+	codeNumber(c, "number", &a.Number)
+	codeOctet(c, "kind", &a.Kind)
+	codeOctet(c, "status", &a.Status)
+	codeOctet(c, "flags", &a.Flags)
 	if parts&answerNode != 0 {
-		a.Node = readNode(r, at)
+		a.Node.fields(c, at)
 	}
 	if parts&answerRouting != 0 {
-		a.Routing = r.number("routing version")
+		codeNumber(c, "routing version", &a.Routing)
 	}
 	if parts&answerMessage != 0 {
-		a.Message = r.text("message")
+		c.text("message", &a.Message)
 	}
 	if parts&answerHost != 0 {
-		a.Host = shard.HostID(r.number("host"))
+		codeNumber(c, "host", &a.Host)
 	}
 	if parts&answerAsked != 0 {
-		if a.Asked = r.fixed64("asked"); a.Asked == 0 && r.err == nil {
-			r.fail("what was asked has no hash")
+		if c.fixed64("asked", &a.Asked); a.Asked == 0 && c.from.err == nil {
+			c.from.fail("what was asked has no hash")
 		}
 	}
-	return a, r.err
+	if c.from == nil {
+		return nil
+	}
+	return c.from.err
 }
 
 // readAnswers reads the answers of one block. Their places are known when all have been read: takePlaces.
 func (l *loader) readAnswers(r *fieldReader) error {
 	for len(r.src) > 0 {
-		a, err := readAnswer(r, l.level)
+		var a Answer
+		err := a.fields(&coder{from: r}, l.level)
 		if err == nil {
 			err = l.checkAnswer(&a)
 		}

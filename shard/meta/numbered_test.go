@@ -327,7 +327,8 @@ func TestTheFormOfANumberIsFixed(t *testing.T) {
 		Client: ClientID{7}, Number: 300, Kind: CmdNodeCreate, Status: protocol.StatusNotFound, Flags: FlagExisted,
 		Routing: 3, Message: "no",
 	}
-	if got := string(appendAnswer(nil, &a, NumbersLevel)); got != "\x06"+client+"\xac\x02\x01\x03\x01\x03\x02no" {
+	write := func(c *coder) { _ = a.fields(c, NumbersLevel) }
+	if got := string(appended(nil, write)); got != "\x06"+client+"\xac\x02\x01\x03\x01\x03\x02no" {
 		t.Errorf("%x", got)
 	}
 }

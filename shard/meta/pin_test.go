@@ -123,7 +123,7 @@ func plainForm(kind CommandKind, at level.Level) formtest.Form {
 		Write: func() []byte {
 			var body []byte
 			if at >= NumbersLevel {
-				body = appendNumbered(body, &c.Numbered)
+				body = appended(body, func(f *coder) { _ = c.Numbered.fields(f) })
 			}
 			c.Kind = kind
 			body, err := appendCommand(body, &c, at)
@@ -132,6 +132,11 @@ func plainForm(kind CommandKind, at level.Level) formtest.Form {
 			}
 			return body
 		}}
+}
+
+// writing returns a function that writes fields.
+func writing(fields func(*coder)) func() []byte {
+	return func() []byte { return appended(nil, fields) }
 }
 
 // recordForms are what a snapshot of a level is made of, but for what other packages save.
@@ -146,11 +151,11 @@ func recordForms(at level.Level) []formtest.Form {
 	)
 	name := func(what string) string { return fmt.Sprintf("%s at level %d", what, at) }
 	forms := []formtest.Form{
-		{Name: name("node"), Of: &node, Write: func() []byte { return appendNode(nil, &node, at) },
+		{Name: name("node"), Of: &node, Write: writing(func(c *coder) { node.fields(c, at) }),
 			Unsaved: after(at, "Config.")},
-		{Name: name("host"), Of: &host, Write: func() []byte { return appendHost(nil, &host) }},
-		{Name: name("dropped node"), Of: &dropped, Write: func() []byte { return appendDropped(nil, &dropped) }},
-		{Name: name("slot table"), Of: &routing, Write: func() []byte { return appendRouting(nil, &routing) }},
+		{Name: name("host"), Of: &host, Write: writing(host.fields)},
+		{Name: name("dropped node"), Of: &dropped, Write: writing(dropped.fields)},
+		{Name: name("slot table"), Of: &routing, Write: writing(routing.fields)},
 	}
 	if at >= NumbersLevel {
 		var later []string
@@ -158,11 +163,11 @@ func recordForms(at level.Level) []formtest.Form {
 			later = []string{"Asked"}
 		}
 		forms = append(forms, formtest.Form{Name: name("answer"), Of: &kept, Later: later,
-			Write: func() []byte { return appendAnswer(nil, &kept, at) }, Unsaved: after(at, "Node.Config.")})
+			Write: writing(func(c *coder) { _ = kept.fields(c, at) }), Unsaved: after(at, "Node.Config.")})
 	}
 	if at >= TopologyLevel {
 		forms = append(forms, formtest.Form{Name: name("host that has seen"), Of: &seen,
-			Write: func() []byte { return appendSeen(nil, &seen) }})
+			Write: writing(seen.fields)})
 	}
 	return forms
 }

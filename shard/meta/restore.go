@@ -154,21 +154,21 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
 		}
 		return nil
 	case blockRouting:
-		l.routing = readRouting(r)
+		l.routing.fields(&coder{from: r})
 		if r.err != nil {
 			return r.err
 		}
 		return l.routing.check(l.version)
 	case blockHosts:
 		if l.format == formatBeforeLevel {
-			return readRecords(r, &l.hosts, "host", readHostBeforeLevel, l.checkHost)
+			return readRecords(r, &l.hosts, "host", (*Host).fieldsBeforeLevel, l.checkHost)
 		}
-		return readRecords(r, &l.hosts, "host", readHost, l.checkHost)
+		return readRecords(r, &l.hosts, "host", (*Host).fields, l.checkHost)
 	case blockNodes:
-		read := func(r *fieldReader) Node { return readNode(r, l.level) }
-		return readRecords(r, &l.byPath, "node", read, l.checkNode)
+		fields := func(n *Node, c *coder) { n.fields(c, l.level) }
+		return readRecords(r, &l.byPath, "node", fields, l.checkNode)
 	case blockDropping:
-		return readRecords(r, &l.dropping, "dropped node", readDropped, l.checkDropped)
+		return readRecords(r, &l.dropping, "dropped node", (*Dropped).fields, l.checkDropped)
 	case blockAnswers:
 		return l.readAnswers(r)
 	case blockTopology:
@@ -181,7 +181,8 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
 		l.pieces.rights, err = readPiece(l.pieces.rights, r)
 		return err
 	case blockSeen:
-		return readRecords(r, &l.seen, "host that has seen something", readSeen, func(*HostSeen) error { return nil })
+		check := func(*HostSeen) error { return nil }
+		return readRecords(r, &l.seen, "host that has seen something", (*HostSeen).fields, check)
 	default:
 		return l.finish(r)
 	}
@@ -189,10 +190,11 @@ func (l *loader) readBlock(kind blockKind, r *fieldReader) (err error) {
 
 // readRecords reads the records of one block and puts them, in order, into the index.
 func readRecords[K string | shard.NodeID | shard.HostID, V any](
-	r *fieldReader, x *index[K, V], name string, read func(*fieldReader) V, check func(*V) error,
+	r *fieldReader, x *index[K, V], name string, fields func(*V, *coder), check func(*V) error,
 ) error {
 	for len(r.src) > 0 {
-		v := read(r)
+		var v V
+		fields(&v, &coder{from: r})
 		err := r.err
 		if n := len(x.entries); err == nil && n > 0 && x.key(&v) <= x.key(x.entries[n-1]) {
 			err = errors.New("it is not in order")

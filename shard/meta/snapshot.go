@@ -137,24 +137,21 @@ func (f *frozen) save(b *blockWriter) error {
 		return err
 	}
 	b.open(blockRouting)
-	b.buf = appendRouting(b.buf, &f.routing)
+	b.buf = appended(b.buf, f.routing.fields)
 	if err := b.close(); err != nil {
 		return err
 	}
-	if err := saveRecords(b, blockHosts, f.hosts, appendHost); err != nil {
+	if err := saveRecords(b, blockHosts, f.hosts, (*Host).fields); err != nil {
 		return err
 	}
-	if err := saveRecords(b, blockNodes, f.nodes, func(dst []byte, n *Node) []byte {
-		return appendNode(dst, n, f.level)
-	}); err != nil {
+	if err := saveRecords(b, blockNodes, f.nodes, func(n *Node, c *coder) { n.fields(c, f.level) }); err != nil {
 		return err
 	}
-	if err := saveRecords(b, blockDropping, f.dropping, appendDropped); err != nil {
+	if err := saveRecords(b, blockDropping, f.dropping, (*Dropped).fields); err != nil {
 		return err
 	}
-	if err := saveRecords(b, blockAnswers, f.answers, func(dst []byte, a *Answer) []byte {
-		return appendAnswer(dst, a, f.level)
-	}); err != nil {
+	answer := func(a *Answer, c *coder) { _ = a.fields(c, f.level) }
+	if err := saveRecords(b, blockAnswers, f.answers, answer); err != nil {
 		return err
 	}
 	if err := f.topology.save(b); err != nil {
@@ -198,11 +195,11 @@ func (f *frozen) appendCounts(dst []byte) []byte {
 	return dst
 }
 
-func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, record func([]byte, *V) []byte) error {
+func saveRecords[V any](b *blockWriter, kind blockKind, list []*V, fields func(*V, *coder)) error {
 	for len(list) > 0 {
 		b.open(kind)
 		for len(list) > 0 && len(b.buf) < blockTarget {
-			b.buf = record(b.buf, list[0])
+			b.buf = appended(b.buf, func(c *coder) { fields(list[0], c) })
 			list = list[1:]
 		}
 		if err := b.close(); err != nil {

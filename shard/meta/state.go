@@ -63,26 +63,26 @@ func (f *frozen) digest() uint64 {
 	d := xxhash.New()
 	buf := f.appendCounters(nil)
 	buf = f.appendCounts(buf)
-	buf = appendRouting(buf, &f.routing)
+	buf = appended(buf, f.routing.fields)
 	hash := func() {
 		_, _ = d.Write(buf)
 		buf = buf[:0]
 	}
 	hash()
 	for _, h := range f.hosts {
-		buf = appendHost(buf, h)
+		buf = appended(buf, h.fields)
 		hash()
 	}
 	for _, n := range f.nodes {
-		buf = appendNode(buf, n, f.level)
+		buf = appended(buf, func(c *coder) { n.fields(c, f.level) })
 		hash()
 	}
 	for _, n := range f.dropping {
-		buf = appendDropped(buf, n)
+		buf = appended(buf, n.fields)
 		hash()
 	}
 	for _, a := range f.answers {
-		buf = appendAnswer(buf, a, f.level)
+		buf = appended(buf, func(c *coder) { _ = a.fields(c, f.level) })
 		hash()
 	}
 	buf = f.topology.appendDigested(buf)

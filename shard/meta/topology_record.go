@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -27,7 +26,7 @@ func (t *topology) save(b *blockWriter) error {
 	if err := savePieces(b, blockPlan, t.plan.Append(nil)); err != nil {
 		return err
 	}
-	return saveRecords(b, blockSeen, t.seen.entries, appendSeen)
+	return saveRecords(b, blockSeen, t.seen.entries, (*HostSeen).fields)
 }
 
 func savePieces(b *blockWriter, kind blockKind, src []byte) error {
@@ -60,18 +59,14 @@ func (t *topology) appendDigested(dst []byte) []byte {
 	dst = t.records.Save(dst)
 	dst = t.plan.Append(dst)
 	for _, s := range t.seen.entries {
-		dst = appendSeen(dst, s)
+		dst = appended(dst, s.fields)
 	}
 	return dst
 }
 
-func appendSeen(dst []byte, s *HostSeen) []byte {
-	dst = binary.AppendUvarint(dst, uint64(s.ID))
-	return binary.AppendUvarint(dst, s.Version)
-}
-
-func readSeen(r *fieldReader) HostSeen {
-	return HostSeen{ID: shard.HostID(r.number("host id")), Version: r.number("seen")}
+func (s *HostSeen) fields(c *coder) {
+	codeNumber(c, "host id", &s.ID)
+	codeNumber(c, "seen", &s.Version)
 }
 
 // pieces are the forms that come in several blocks, as far as they were read.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -22,32 +23,48 @@ var notUpkeep = map[CommandKind]bool{
 	CmdAccessTokenCreate: true, CmdAccessTokenRevoke: true,
 }
 
-// TestEveryCommandIsOfAClientOrUpkeep: and what is upkeep says all that a reader must know of it, also in DESIGN.md.
-func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
+// shownUpkeep returns the commands in the table of upkeep in DESIGN.md, each with the rest of its row.
+func shownUpkeep(t *testing.T) map[string][]string {
+	t.Helper()
 	page, err := os.ReadFile("DESIGN.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, table, found := strings.Cut(string(page), "| command | proposed | work | late, or twice | lost, or refused |\n")
+	if table, _, _ = strings.Cut(table, "\n\n"); !found {
+		t.Fatal("DESIGN.md has no table of upkeep")
+	}
+	rows := make(map[string][]string)
+	for _, line := range strings.Split(table, "\n")[1:] {
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(line, "| "), " |"), " | ")
+		rows[strings.Trim(cells[0], "`")] = cells[1:]
+	}
+	return rows
+}
+
+// TestEveryCommandIsOfAClientOrUpkeep: and DESIGN.md says of what is upkeep all that a reader must know: when it is
+// proposed, what one that is late or lost does, and its work.
+func TestEveryCommandIsOfAClientOrUpkeep(t *testing.T) {
+	shown := shownUpkeep(t)
 	for i, name := range commandNames {
 		k := CommandKind(i)
 		if name == "" {
 			continue
 		}
-		u := &upkeeps[k]
+		row, upkeep := shown[name]
+		delete(shown, name)
 		switch {
-		case notUpkeep[k] == (u.proposed != ""):
-			t.Errorf("%v is of a client %v, and upkeep %v", k, notUpkeep[k], u.proposed != "")
+		case notUpkeep[k] == upkeep:
+			t.Errorf("%v is of a client %v, and upkeep %v", k, notUpkeep[k], upkeep)
 		case notUpkeep[k]:
-		case (u.run == nil) != (requests[k] != nil):
+		case (upkeeps[k] == nil) != (requests[k] != nil):
 			t.Errorf("%v is carried out twice, or not at all", k)
-		case u.proposed == "" || u.late == "" || u.lost == "" || u.work == "":
-			t.Errorf("%v: its row does not say when it is proposed, what one that is late or lost does, or its work", k)
-		default:
-			row := fmt.Sprintf("| `%v` | %s | %s | %s | %s |\n", k, u.proposed, u.work, u.late, u.lost)
-			if !strings.Contains(string(page), row) {
-				t.Errorf("DESIGN.md has no row\n%s", row)
-			}
+		case len(row) != 4 || slices.Contains(row, ""):
+			t.Errorf("%v has in DESIGN.md the row %q", k, row)
 		}
+	}
+	if len(shown) > 0 {
+		t.Errorf("DESIGN.md has rows of no command: %v", shown)
 	}
 }
 
@@ -72,7 +89,7 @@ func TestUpkeepIsWhatHostsPropose(t *testing.T) {
 		"CmdDigestCompare": CmdDigestCompare, "CmdRoutingInit": CmdRoutingInit, "CmdNodeCreate": CmdNodeCreate,
 		"CmdLead": CmdLead, "CmdNodeAlter": CmdNodeAlter, "CmdNodeDrop": CmdNodeDrop, "CmdSlotsAssign": CmdSlotsAssign,
 	} {
-		if upkeep := upkeeps[k].run != nil; made[name] != upkeep {
+		if upkeep := upkeeps[k] != nil; made[name] != upkeep {
 			t.Errorf("%s is upkeep: %v, and hosts propose it by themselves: %v", name, upkeep, made[name])
 		}
 		delete(made, name)

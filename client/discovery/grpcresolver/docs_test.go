@@ -3,7 +3,7 @@ package grpcresolver_test
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/client/internal/snippets"
+	"github.com/signalbox/signalbox/test/snippets"
 )
 
 func TestTheCodeInThePagesCompiles(t *testing.T) {

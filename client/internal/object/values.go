@@ -5,22 +5,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 )
-
-// Clock is the time of a shard at which a record was read.
-type Clock uint64
-
-// Moment is a moment by the time of the shard, and by the wall clock.
-func (c Clock) Moment(at, wallMillis uint64) client.Moment {
-	return field.At(at, wallMillis).Seen(uint64(c))
-}
-
-// Until is the time until a time of the shard, 0 for a time that has come.
-func (c Clock) Until(at uint64) time.Duration { return conn.Millis(at - min(at, uint64(c))) }
 
 // Millis is a time as hosts count times: a fraction of a millisecond counts as a whole millisecond.
 func Millis(d time.Duration) uint64 {
@@ -64,10 +51,10 @@ func ReadRows[M any, P Record[M]](list []M, rows *protocol.Rows, now uint64) (_ 
 }
 
 // Records reads rows, as their records look at a time of the shard. Each row is one record.
-func Records[M any, P Record[M]](rows *protocol.Rows, now Clock, add func(id uint64, m *M)) error {
+func Records[M any, P Record[M]](rows *protocol.Rows, now uint64, add func(id uint64, m *M)) error {
 	for row := range rows.All() {
 		var m M
-		if err := protocol.ReadRecord(row.Body, P(&m), uint64(now)); err != nil {
+		if err := protocol.ReadRecord(row.Body, P(&m), now); err != nil {
 			return err
 		}
 		add(row.ID, &m)

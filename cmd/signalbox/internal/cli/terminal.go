@@ -49,7 +49,6 @@ type Colour string
 // The colours. A colour adds to a text, and never says anything alone.
 const (
 	Bold   Colour = "1"
-	Faint  Colour = "2"
 	Red    Colour = "31"
 	Green  Colour = "32"
 	Yellow Colour = "33"

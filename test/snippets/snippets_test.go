@@ -27,12 +27,12 @@ func TestBlocksAreFoundWithTheirMarkers(t *testing.T) {
 
 func TestWhatDoesNotCompileIsReported(t *testing.T) {
 	blocks := read("page.md", page)
-	if err := Compile("../../..", blocks[:2]); err != nil {
+	if err := Compile("../..", blocks[:2]); err != nil {
 		t.Errorf("what compiles: %v", err)
 	}
 	for _, bad := range []string{"c.Opne(ctx)\n", "var x int = \"y\"\n", "return\n", "lock.Do(ctx)\n",
 		"nosuch.Thing()\n", "if {\n"} {
-		err := Compile("../../..", []*Snippet{{Page: "page.md", Line: 7, Text: bad}})
+		err := Compile("../..", []*Snippet{{Page: "page.md", Line: 7, Text: bad}})
 		if err == nil || !strings.Contains(err.Error(), "page.md:7") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -44,7 +44,7 @@ func TestTestsThatFailAreReported(t *testing.T) {
 		t.Skip("it builds tests")
 	}
 	const head = "package x_test\nimport \"testing\"\n"
-	err := Test("../../..", []*Snippet{
+	err := Test("../..", []*Snippet{
 		{Page: "a.md", Line: 1, Text: head + "func TestX(t *testing.T) {}\n"},
 		{Page: "b.md", Line: 1, Text: head + "func TestX(t *testing.T) { t.Error(\"no\") }\n"},
 	})
@@ -57,7 +57,7 @@ func TestWhatPrintsSomethingElseIsReported(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program")
 	}
-	err := Run("../../..", []*Snippet{
+	err := Run("../..", []*Snippet{
 		{Page: "a.md", Line: 1, Text: "fmt.Println(1)\n// Output:\n// 1\n"},
 		{Page: "b.md", Line: 1, Text: "fmt.Println(1)\n// Output:\n// 2\n"},
 		{Page: "c.md", Line: 1, Text: "fmt.Println(1)\n"},

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Markdown returns docs/settings.md: all settings in the order of the table.
-func Markdown() string {
+// markdown returns docs/settings.md: all settings in the order of the table.
+func markdown() string {
 	var b strings.Builder
 	b.WriteString(docsHead)
 	for _, g := range groups {
@@ -86,7 +86,7 @@ signalbox serve --name a --host a=10.0.0.1:7421 --host b=10.0.0.2:7421 --host c=
 The same as a file, which can be one and the same on all hosts but for what is said of the host itself:
 
 ` + "```yaml" + `
-` + ExampleFile + "```" + `
+` + exampleFile + "```" + `
 
 Three hosts on one machine, to try things out:
 
@@ -157,8 +157,8 @@ StatefulSet in Kubernetes).
 | 130, 143 | stopped at once, by a second SIGINT or SIGTERM |
 `
 
-// ExampleFile is a file of settings for one of three hosts.
-const ExampleFile = `name: a
+// exampleFile is a file of settings for one of three hosts.
+const exampleFile = `name: a
 hosts:
   a: 10.0.0.1:7421
   b: 10.0.0.2:7421
