@@ -72,7 +72,8 @@ func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 		return x.run("cluster", "policy", "--replicas", "3").code == cli.ExitDone
 	})
 	says("replicas 3", "copies 3")
-	if r := x.run("cluster", "policy", "--replicas", "1"); r.code != cli.ExitUsage || !strings.Contains(r.err, "--yes") {
+	r := x.run("cluster", "policy", "--replicas", "1")
+	if r.code != cli.ExitUsage || !strings.Contains(r.err, "--yes") {
 		t.Errorf("one replica without --yes: %+v", r)
 	}
 	says("replicas 3")
