@@ -58,10 +58,27 @@ func TestThePolicyIsWhatItsFlagsSay(t *testing.T) {
 	x.await("the hosts have records", func() bool { return x.run("host", "list").code == cli.ExitDone })
 	x.ok("cluster", "policy", "--copies", "3", "--balance-every", "0s")
 	x.ok("cluster", "policy", "--stable-for", "7s")
-	text := strings.Join(strings.Fields(x.ok("cluster", "policy")), " ")
-	for _, part := range []string{"copies 3", "balance every never", "stable for 7s"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("it does not say %q: %s", part, text)
+	says := func(parts ...string) {
+		t.Helper()
+		text := strings.Join(strings.Fields(x.ok("cluster", "policy")), " ")
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("it does not say %q: %s", part, text)
+			}
 		}
 	}
+	says("copies 3", "balance every never", "stable for 7s", "replicas all")
+	x.await("the cluster can follow the level of shards on some hosts", func() bool {
+		return x.run("cluster", "policy", "--replicas", "3").code == cli.ExitDone
+	})
+	says("replicas 3", "copies 3")
+	r := x.run("cluster", "policy", "--replicas", "1")
+	if r.code != cli.ExitUsage || !strings.Contains(r.err, "--yes") {
+		t.Errorf("one replica without --yes: %+v", r)
+	}
+	says("replicas 3")
+	x.ok("cluster", "policy", "--replicas", "1", "--yes")
+	says("replicas 1")
+	x.ok("cluster", "policy", "--replicas", "all")
+	says("replicas all")
 }

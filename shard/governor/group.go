@@ -39,18 +39,12 @@ type member struct {
 
 // groups returns all shards for rules.
 func groups(v View) []*group {
-	list := observed(v)
-	if v.State.Spread() {
-		decidePlaces(v, list)
-	}
-	return list
-}
-
-// observed returns all shards, without the places that rules decide about: the view needs no plan.
-func observed(v View) []*group {
 	var list []*group
 	for _, s := range v.State.Shards() {
 		list = append(list, newGroup(v, s))
+	}
+	if v.State.Spread() {
+		decidePlaces(v, list)
 	}
 	return list
 }

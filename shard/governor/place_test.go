@@ -165,3 +165,12 @@ func TestALostShardDoesNotHoldTheOthersBack(t *testing.T) {
 		t.Error("no shard is lost: the test shows nothing")
 	}
 }
+
+// TestRedundanciesNeedNoPlan: the number of replicas that are wanted is the policy's.
+func TestRedundanciesNeedNoPlan(t *testing.T) {
+	s := parts(t, 1, []string{"a", "b", "c"})
+	s.Plan = nil
+	if list := Redundancies(s.View); list[0].Wanted != 3 || list[1].Wanted != 1 {
+		t.Errorf("%+v", list)
+	}
+}

@@ -33,10 +33,11 @@ func TakesPart(v View, h *hosts.Host) bool {
 	return h.ID == v.Seen.Self || v.Seen.freshFor(h.ID) > 0 || v.Now < since+confirmMillis
 }
 
-// Redundancies returns what each shard can lose, by records and observations.
+// Redundancies returns what each shard can lose, by records and observations. The view needs no plan.
 func Redundancies(v View) []Redundancy {
 	var list []Redundancy
-	for _, g := range observed(v) {
+	for _, s := range v.State.Shards() {
+		g := newGroup(v, s)
 		need := hosts.Majority(len(g.voters))
 		r := Redundancy{g.shard.ID, host.Redundancy{Wanted: g.wanted, Voters: len(g.voters)}}
 		there, idle := make(map[host.Label]int), 0
