@@ -81,10 +81,20 @@ func newPropose() *cobra.Command {
 	self := c.Flags().Uint64("self", 1, "the number of this host")
 	dir := c.Flags().String("dir", "", "the data directory of this host")
 	members := c.Flags().StringSlice("members", nil, "the addresses of all hosts, that of host 1 first")
+	standby := c.Flags().Bool("standby", false, "propose nothing, and be there until SIGTERM for another host that does")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		all := make(map[shard.HostID]string)
 		for i, address := range *members {
 			all[shard.HostID(i+1)] = address
+		}
+		if *standby {
+			host, err := floor.Open(*dir, shard.HostID(*self), all)
+			if err != nil {
+				return fmt.Errorf("propose: %w", err)
+			}
+			<-c.Context().Done()
+			host.Close()
+			return nil
 		}
 		result, err := floor.Serve(c.Context(), *dir, shard.HostID(*self), all, *plan)
 		if err != nil {
