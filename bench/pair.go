@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/signalbox/signalbox/bench/internal/floor"
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/bench/internal/pair"
 	"github.com/signalbox/signalbox/bench/internal/race"
@@ -23,7 +22,6 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/internal/subprocess"
 	"github.com/signalbox/signalbox/loadgen/report"
-	"github.com/signalbox/signalbox/shard"
 )
 
 // pairWarmup is the first turn of each side, which is not measured.
@@ -50,8 +48,8 @@ func newPair() *cobra.Command {
 		Short: "Measure workloads beside their floors, or beside another build, in short turns",
 		Long: `Has a workload and its floor take turns of 50 ms, in this process, and prints the median
 of what each pair of them comes to. The floor of what goes through the log is a bare
-proposal, made in this process, and an echo, one after the other: each comes after a
-pause as long as the other one takes. The floor of a read is an echo.
+proposal and an echo, one after the other: each comes after a pause as long as the
+other one takes. The floor of a read is an echo.
 
 With --beside, another build takes the turns of the floor: each build drives hosts of
 its own from a process of its own.`,
@@ -194,20 +192,19 @@ func (p *pairing) besideFloor(ctx context.Context, work pair.Work, out io.Writer
 		return err
 	}
 	defer echoes.Close()
-	operations := make([]load.Operation, work.Callers)
-	for i := range operations {
-		operations[i] = echoes.Ping
-	}
+	var below pair.Side
 	if work.Log {
 		log, stop, err := p.bareLog(ctx, filepath.Join(dir, "floor"))
 		if err != nil {
 			return err
 		}
 		defer stop()
-		operations = []load.Operation{pair.After(log.Proposer(), echoes.Ping)}
+		below = &pair.Floor{Log: log, Echo: echoes.Ping, Ctx: ctx}
+	} else {
+		callers := pair.Start(ctx, slices.Repeat([]load.Operation{echoes.Ping}, work.Callers))
+		defer callers.Stop()
+		below = callers
 	}
-	below := pair.Start(ctx, operations)
-	defer below.Stop()
 	pairs, err := p.measure(ctx, below, above)
 	if err != nil {
 		return err
@@ -225,46 +222,30 @@ func (p *pairing) besideFloor(ctx context.Context, work pair.Work, out io.Writer
 	})
 }
 
-// bareLog opens a log in this process, which leads; other hosts are processes of their own.
-func (p *pairing) bareLog(ctx context.Context, dir string) (log *floor.Host, stop func(), err error) {
+// bareLog starts the hosts of a bare log, and returns the side of the first one.
+func (p *pairing) bareLog(ctx context.Context, dir string) (log *pair.Child, stop func(), err error) {
 	ports, err := subprocess.ReservePorts(p.hosts)
 	if err != nil {
 		return nil, nil, err
 	}
-	var others []*subprocess.Process
+	var hosts []*pair.Child
 	stop = func() {
-		if log != nil {
-			log.Close()
-		}
-		for _, other := range others {
-			other.Kill()
+		for _, host := range hosts {
+			_ = host.Stop()
 		}
 		ports.Close()
 	}
-	defer func() {
+	for i := range p.hosts {
+		name := fmt.Sprint(i + 1)
+		host, err := pair.Launch(ctx, p.self, "propose", "--asked", "--self", name,
+			"--dir", filepath.Join(dir, name), "--members", strings.Join(ports.Addresses, ","))
 		if err != nil {
 			stop()
-		}
-	}()
-	members := make(map[shard.HostID]string)
-	for i, address := range ports.Addresses {
-		members[shard.HostID(i+1)] = address
-	}
-	for i := 2; i <= p.hosts; i++ {
-		name := fmt.Sprint(i)
-		cmd := exec.Command(p.self, "propose", "--standby", "--self", name, "--dir", filepath.Join(dir, name),
-			"--members", strings.Join(ports.Addresses, ","))
-		subprocess.OwnGroup(cmd)
-		other, err := subprocess.Launch("host "+name+" of a bare log", cmd)
-		if err != nil {
 			return nil, nil, err
 		}
-		others = append(others, other)
+		hosts = append(hosts, host)
 	}
-	if log, err = floor.Open(filepath.Join(dir, "1"), 1, members); err != nil {
-		return nil, nil, err
-	}
-	return log, stop, log.Lead(ctx)
+	return hosts[0], stop, nil
 }
 
 // besideBuild measures a workload of this build beside that of another one.
@@ -298,15 +279,13 @@ func (p *pairing) side(ctx context.Context, bench, binary string, work pair.Work
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command(bench, "side", "--work", work.Name, "--callers", fmt.Sprint(p.callers),
+	side, err = pair.Launch(ctx, bench, "side", "--work", work.Name, "--callers", fmt.Sprint(p.callers),
 		"--endpoints", strings.Join(cluster.Endpoints, ","))
-	cmd.Stderr = os.Stderr
-	subprocess.OwnGroup(cmd)
-	if side, err = pair.Launch(cmd); err != nil {
+	if err != nil {
 		cluster.Stop()
 		return nil, nil, err
 	}
-	return side, func() { side.Stop(); cluster.Stop() }, nil
+	return side, func() { _ = side.Stop(); cluster.Stop() }, nil
 }
 
 // measure measures after both sides have warmed up.

@@ -2,8 +2,10 @@ package pair
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"time"
 
@@ -12,16 +14,19 @@ import (
 
 // Child is a side in a process of its own, such as one of another build.
 type Child struct {
-	asks    io.Closer
-	ask     io.Writer
+	asks    io.WriteCloser
 	answers *bufio.Reader
 	wait    func() error
 }
 
 var _ Side = (*Child)(nil)
 
-// Launch starts a process that calls Obey.
-func Launch(cmd *exec.Cmd) (*Child, error) {
+// Launch starts a process that calls Obey, which is killed when the context ends. What it writes as errors goes where
+// this process writes them.
+func Launch(ctx context.Context, program string, args ...string) (*Child, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stderr = os.Stderr
+	subprocess.OwnGroup(cmd)
 	asks, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -33,12 +38,16 @@ func Launch(cmd *exec.Cmd) (*Child, error) {
 	if err := subprocess.Start(cmd); err != nil {
 		return nil, fmt.Errorf("start a side: %w", err)
 	}
-	return &Child{asks, asks, bufio.NewReader(answers), cmd.Wait}, nil
+	return newChild(asks, answers, cmd.Wait), nil
+}
+
+func newChild(asks io.WriteCloser, answers io.Reader, wait func() error) *Child {
+	return &Child{asks, bufio.NewReader(answers), wait}
 }
 
 // Turn implements Side.
 func (c *Child) Turn(d time.Duration) (done int64, took time.Duration, err error) {
-	if _, err = fmt.Fprintln(c.ask, d.Nanoseconds()); err == nil {
+	if _, err = fmt.Fprintln(c.asks, d.Nanoseconds()); err == nil {
 		_, err = fmt.Fscanln(c.answers, &done, &took)
 	}
 	if err != nil {

@@ -83,16 +83,6 @@ func (w Work) Operations(ctx context.Context, c *client.Client) ([]load.Operatio
 	return load.Prepare(w.Callers, func(i int) (load.Operation, error) { return w.caller(ctx, c, s, i) })
 }
 
-// After is an operation that does two, one after the other.
-func After(first, second load.Operation) load.Operation {
-	return func(ctx context.Context) error {
-		if err := first(ctx); err != nil {
-			return err
-		}
-		return second(ctx)
-	}
-}
-
 // locks acquires and releases a semaphore of the caller's own.
 func locks(ctx context.Context, c *client.Client, s *shared, i int) (load.Operation, error) {
 	session, err := c.Session(ctx, node)
