@@ -83,6 +83,7 @@ type describeConfig struct {
 	consistency            Consistency
 	watchData, watchOwners bool
 	changed                func(data, owners bool)
+	into                   *SemaphoreDetails
 }
 
 // WithOwners asks for the owners.
@@ -98,6 +99,12 @@ func WithWaiters() DescribeOption {
 // WithConsistency sets how fresh the description must be, in the place of the mode in the node's config.
 func WithConsistency(mode Consistency) DescribeOption {
 	return func(c *describeConfig) { c.consistency = mode }
+}
+
+// Into has the description written over d, in the memory of d, and returned: a program that describes often, and keeps
+// nothing of a description, makes no garbage then. After an error d is not a description.
+func Into(d *SemaphoreDetails) DescribeOption {
+	return func(c *describeConfig) { c.into = d }
 }
 
 // OnChanged leaves a one-shot watch: the function is called once, on a goroutine of its own, when the data or the
@@ -154,13 +161,17 @@ func (c *Client) describe(
 	for _, o := range options {
 		o(config)
 	}
+	if config.into == nil {
+		config.into = &SemaphoreDetails{}
+	}
+	d.details = config.into
 	slot := protocol.SemaphoreSlot(node, protocol.View(name))
 	where := c.cluster.HomeOf(slot)
 	if in != nil || config.consistency == Strict {
 		where = cluster.NearLeader(slot) // a follower would have to ask the leader for a Strict read
 	}
 	for try := 1; ; try++ {
-		d.details = &SemaphoreDetails{SemaphoreInfo: SemaphoreInfo{Name: name}}
+		d.details.empty(name)
 		d.message = protocol.SemaphoreDescribe{
 			NodeID: node, Name: protocol.View(name), IncludeOwners: config.owners, IncludeWaiters: config.waiters,
 			Consistency: protocol.Consistency(config.consistency),
@@ -206,12 +217,20 @@ func (c *Client) describePages(
 	}
 }
 
+// empty makes the details those of a semaphore of which nothing is known yet.
+func (d *SemaphoreDetails) empty(name string) {
+	clear(d.Owners) // what is left over is garbage
+	clear(d.Waiters)
+	d.SemaphoreInfo = SemaphoreInfo{Name: name, Data: d.Data[:0]}
+	d.Owners, d.Waiters = d.Owners[:0], d.Waiters[:0]
+}
+
 // add appends a page to the details, and makes m ask for the next page; after the last page m.After is 0.
 func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.SemaphoreDescribeAnswer) {
 	s := &a.Semaphore
 	data := d.Data
 	if m.After == 0 {
-		data = slices.Clone(s.Data)
+		data = append(data[:0], s.Data...)
 	}
 	d.SemaphoreInfo = semaphoreInfo(s, d.Name)
 	d.Data = data

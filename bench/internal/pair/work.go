@@ -128,9 +128,10 @@ func handOffs(ctx context.Context, c *client.Client, s *shared, _ int) (load.Ope
 	}, nil
 }
 
-// reads describes one piece after the other.
+// reads describes one piece after the other, each into the same memory.
 func reads(_ context.Context, c *client.Client, s *shared, i int) (load.Operation, error) {
-	at, next, options := c.Node(node), i%pieces, []client.DescribeOption{client.WithConsistency(client.Relaxed)}
+	at, next := c.Node(node), i%pieces
+	options := []client.DescribeOption{client.WithConsistency(client.Relaxed), client.Into(&client.SemaphoreDetails{})}
 	return func(ctx context.Context) error {
 		d, err := at.Describe(ctx, s.names[next], options...)
 		if err != nil {
