@@ -87,7 +87,7 @@ func newPropose() *cobra.Command {
 	self := c.Flags().Uint64("self", 1, "the number of this host")
 	dir := c.Flags().String("dir", "", "the data directory of this host")
 	members := c.Flags().StringSlice("members", nil, "the addresses of all hosts, that of host 1 first")
-	asked := c.Flags().Bool("asked", false, "propose once for each turn that the standard input asks for, and lead then")
+	asked := c.Flags().Bool("asked", false, "propose once for each turn that the standard input asks for")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		timerslack.Ensure(hostSlack)
 		all := make(map[shard.HostID]string)

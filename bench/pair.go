@@ -51,6 +51,9 @@ of what each pair of them comes to. The floor of what goes through the log is a 
 proposal and an echo, one after the other: each comes after a pause as long as the
 other one takes. The floor of a read is an echo.
 
+Before each turn a tenth of it goes by that is not measured. Each side has two turns in
+a pair, so that it does not matter which one is first.
+
 With --beside, another build takes the turns of the floor: each build drives hosts of
 its own from a process of its own.`,
 		Example: `  bench pair

@@ -76,9 +76,9 @@ type turns struct {
 	name string
 }
 
-func (s turns) Turn(d time.Duration) (int64, time.Duration, error) {
-	s.now.Store(&s.name)
-	return s.Side.Turn(d)
+func (t turns) Turn(d time.Duration) (int64, time.Duration, error) {
+	t.now.Store(&t.name)
+	return t.Side.Turn(d)
 }
 
 func TestCallersWorkInTheirTurnsOnly(t *testing.T) {
