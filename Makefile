@@ -35,7 +35,7 @@ PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside consoles trace ydb release packages python
+.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside consoles pair trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -152,6 +152,9 @@ consoles: ## what those who lock notice of CONSOLES (default 200) open consoles,
 
 beside: ## locks on a host with OBJECTS (default 1000000) semaphores beside collections of garbage, backups and snapshots, in turns: minutes on a quiet machine
 	$(GO) test ./test/survival -run '^TestLocksBesideBackups$$' -beside $(OBJECTS) -count 1 -timeout 0 -v
+
+pair: ## workloads beside their floors in turns of 50 ms: a minute each; flags in BENCH_PAIR
+	cd $(HEAVY) && $(GO) build -o ../bin/bench . && ../bin/bench pair $(BENCH_PAIR)
 
 trace: ## operations hop by hop, in microseconds; flags in BENCH_TRACE
 	cd $(HEAVY) && $(GO) build -o ../bin/bench . && ../bin/bench trace $(BENCH_TRACE)

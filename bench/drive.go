@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +12,10 @@ import (
 	"github.com/signalbox/signalbox/bench/internal/etcd"
 	"github.com/signalbox/signalbox/bench/internal/floor"
 	"github.com/signalbox/signalbox/bench/internal/load"
+	"github.com/signalbox/signalbox/bench/internal/pair"
 	"github.com/signalbox/signalbox/bench/internal/redis"
 	"github.com/signalbox/signalbox/bench/internal/zookeeper"
+	"github.com/signalbox/signalbox/internal/timerslack"
 	"github.com/signalbox/signalbox/loadgen/report"
 	"github.com/signalbox/signalbox/shard"
 )
@@ -70,6 +73,9 @@ func newDrive() *cobra.Command {
 	return c
 }
 
+// hostSlack is by how much timers of a host of Signalbox may come late, and so those of a bare log.
+const hostSlack = time.Millisecond
+
 // newPropose returns the command that is one of the hosts that bare proposals are measured on.
 func newPropose() *cobra.Command {
 	c := &cobra.Command{
@@ -81,10 +87,21 @@ func newPropose() *cobra.Command {
 	self := c.Flags().Uint64("self", 1, "the number of this host")
 	dir := c.Flags().String("dir", "", "the data directory of this host")
 	members := c.Flags().StringSlice("members", nil, "the addresses of all hosts, that of host 1 first")
+	asked := c.Flags().Bool("asked", false, "propose once for each turn that the standard input asks for")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		timerslack.Ensure(hostSlack)
 		all := make(map[shard.HostID]string)
 		for i, address := range *members {
 			all[shard.HostID(i+1)] = address
+		}
+		if *asked {
+			host, err := floor.Open(*dir, shard.HostID(*self), all)
+			if err != nil {
+				return fmt.Errorf("propose: %w", err)
+			}
+			defer host.Close()
+			return pair.Obey(&pair.Bare{Ready: host.Lead, Propose: host.Proposer(), Ctx: c.Context()}, c.InOrStdin(),
+				c.OutOrStdout())
 		}
 		result, err := floor.Serve(c.Context(), *dir, shard.HostID(*self), all, *plan)
 		if err != nil {

@@ -26,7 +26,7 @@ func newRoot() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newMatrix(), newDrive(), newPropose(), newTrace(), newTracedHost())
+	root.AddCommand(newRun(), newMatrix(), newDrive(), newPropose(), newTrace(), newTracedHost(), newPair(), newSide())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

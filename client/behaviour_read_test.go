@@ -61,6 +61,41 @@ func TestNodesAreCreatedDescribedAlteredListedAndDropped(t *testing.T) {
 	})
 }
 
+func TestADescriptionGoesIntoTheMemoryOfAnother(t *testing.T) {
+	play(t, 1, 1, func(t *testing.T, _ stage, c *client.Client) {
+		ctx := t.Context()
+		n := c.Node(path)
+		s, err := c.Session(ctx, path)
+		check(t, err)
+		check(t, n.Create(ctx, "owned", 2, []byte("some data")))
+		check(t, n.Create(ctx, "empty", 1, nil))
+		_, err = s.Semaphore("owned").Acquire(ctx)
+		check(t, err)
+		var d client.SemaphoreDetails
+		options := []client.DescribeOption{
+			client.WithOwners(), client.WithWaiters(), client.WithConsistency(client.Strict), client.Into(&d),
+		}
+		for range 2 { // the second time nothing of the other semaphore is left
+			for _, name := range []string{"owned", "empty"} {
+				before := d.Owners[:cap(d.Owners)]
+				got, err := n.Describe(ctx, name, options...)
+				check(t, err)
+				want, err := n.Describe(ctx, name, options[:3]...)
+				check(t, err)
+				same := got.Name == want.Name && got.Limit == want.Limit && got.Revision == want.Revision &&
+					got.OwnerCount == want.OwnerCount && string(got.Data) == string(want.Data) &&
+					len(got.Owners) == len(want.Owners) && len(got.Waiters) == 0
+				if got != &d || !same {
+					t.Errorf("into memory: %+v, otherwise %+v", got, want)
+				}
+				if len(before) > 0 && &before[0] != &got.Owners[:1][0] {
+					t.Error("the owners have other memory")
+				}
+			}
+		}
+	})
+}
+
 func TestAReaderFollowsANodeThatWasMadeAnew(t *testing.T) {
 	play(t, 1, 1, func(t *testing.T, st stage, c *client.Client) {
 		reader := open(t, st).Node(path)

@@ -293,13 +293,20 @@ func BenchmarkAcquireReleaseParallel(b *testing.B) {
 	}
 }
 
+// BenchmarkDescribe describes into new memory, and into the same again.
 func BenchmarkDescribe(b *testing.B) {
-	n := newQuickHost(b).open(b).Node(path)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := n.Describe(context.Background(), "slots"); err != nil {
-			b.Fatal(err)
-		}
+	for name, options := range map[string][]client.DescribeOption{
+		"new": nil, "into": {client.Into(&client.SemaphoreDetails{})},
+	} {
+		b.Run(name, func(b *testing.B) {
+			n := newQuickHost(b).open(b).Node(path)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := n.Describe(context.Background(), "slots", options...); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

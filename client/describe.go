@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/cluster"
@@ -82,22 +83,7 @@ type describeConfig struct {
 	consistency            Consistency
 	watchData, watchOwners bool
 	changed                func(data, owners bool)
-}
-
-// asItIs is the config of a describe without options.
-var asItIs describeConfig
-
-// newDescribeConfig applies the options. The config is only read afterwards, so all calls without options share
-// asItIs.
-func newDescribeConfig(options []DescribeOption) *describeConfig {
-	if len(options) == 0 {
-		return &asItIs
-	}
-	c := &describeConfig{}
-	for _, o := range options {
-		o(c)
-	}
-	return c
+	into                   *SemaphoreDetails
 }
 
 // WithOwners asks for the owners.
@@ -113,6 +99,12 @@ func WithWaiters() DescribeOption {
 // WithConsistency sets how fresh the description must be, in the place of the mode in the node's config.
 func WithConsistency(mode Consistency) DescribeOption {
 	return func(c *describeConfig) { c.consistency = mode }
+}
+
+// Into has the description written over d, in the memory of d, and returned: a program that describes often, and keeps
+// nothing of a description, makes no garbage then. After an error d is not a description.
+func Into(d *SemaphoreDetails) DescribeOption {
+	return func(c *describeConfig) { c.into = d }
 }
 
 // OnChanged leaves a one-shot watch: the function is called once, on a goroutine of its own, when the data or the
@@ -135,56 +127,88 @@ func OnOwnersChanged(f func(data, owners bool)) DescribeOption {
 	return func(c *describeConfig) { c.changed, c.watchData, c.watchOwners = f, false, true }
 }
 
+// description is what a describe works with. It is used again and again: describes are many, and short.
+type description struct {
+	config  describeConfig
+	message protocol.SemaphoreDescribe
+	details *SemaphoreDetails
+	// answered adds the page of an answer to the details. It is made once.
+	answered func(a *protocol.Answer)
+}
+
+var descriptions = sync.Pool{New: func() any {
+	d := &description{}
+	d.answered = func(a *protocol.Answer) { d.details.add(&d.message, &a.SemaphoreDescribe) }
+	return d
+}}
+
+// recycle gives a description back to the pool, unless a one-shot watch knows the description.
+func (d *description) recycle() {
+	if d.config.changed == nil {
+		*d = description{answered: d.answered}
+		descriptions.Put(d)
+	}
+}
+
 // describe reads a semaphore, page by page, and begins anew a few times if the semaphore changed between two pages. in
 // is nil for a reader without a session.
 func (c *Client) describe(
-	ctx context.Context, in *incarnation.Incarnation, node uint64, name string, config *describeConfig,
+	ctx context.Context, in *incarnation.Incarnation, node uint64, name string, options ...DescribeOption,
 ) (*SemaphoreDetails, error) {
+	d := descriptions.Get().(*description)
+	defer d.recycle()
+	config := &d.config
+	for _, o := range options {
+		o(config)
+	}
+	if config.into == nil {
+		config.into = &SemaphoreDetails{}
+	}
+	d.details = config.into
 	slot := protocol.SemaphoreSlot(node, protocol.View(name))
 	where := c.cluster.HomeOf(slot)
 	if in != nil || config.consistency == Strict {
 		where = cluster.NearLeader(slot) // a follower would have to ask the leader for a Strict read
 	}
 	for try := 1; ; try++ {
-		d := &SemaphoreDetails{}
-		m := &protocol.SemaphoreDescribe{
+		d.details.empty(name)
+		d.message = protocol.SemaphoreDescribe{
 			NodeID: node, Name: protocol.View(name), IncludeOwners: config.owners, IncludeWaiters: config.waiters,
 			Consistency: protocol.Consistency(config.consistency),
 		}
-		whole, err := c.describePages(ctx, in, where, m, config, d)
+		whole, err := c.describePages(ctx, in, where, d)
 		if err != nil {
 			return nil, err
 		}
 		if whole || config.changed != nil || try == describeTries {
-			return d, nil
+			return d.details, nil
 		}
 	}
 }
 
 // describePages fills a description. whole reports whether all pages show a single moment.
 func (c *Client) describePages(
-	ctx context.Context, in *incarnation.Incarnation, where cluster.Target, m *protocol.SemaphoreDescribe,
-	config *describeConfig, d *SemaphoreDetails,
+	ctx context.Context, in *incarnation.Incarnation, where cluster.Target, d *description,
 ) (whole bool, err error) {
 	whole = true
+	m, config := &d.message, &d.config
 	if config.changed != nil {
 		if in == nil {
 			return true, failure.BadRequest("a one-shot watch needs a session; watch the semaphore instead")
 		}
 		m.WatchData, m.WatchOwners = config.watchData, config.watchOwners
-		read := func(a *protocol.SemaphoreDescribeAnswer) { d.add(m, a) }
+		read := func(a *protocol.SemaphoreDescribeAnswer) { d.details.add(m, a) }
 		if err := in.DescribeAndWatch(ctx, m, read, config.changed); err != nil || m.After == 0 {
 			return true, err
 		}
 		m.WatchData, m.WatchOwners, m.SessionID = false, false, 0
 	}
 	for {
-		revision := d.Revision
-		err := c.cluster.Do(ctx, where, m, func(a *protocol.Answer) { d.add(m, &a.SemaphoreDescribe) })
-		if err != nil {
+		revision := d.details.Revision
+		if err := c.cluster.Do(ctx, where, m, d.answered); err != nil {
 			return false, err
 		}
-		if revision != 0 && d.Revision != revision {
+		if revision != 0 && d.details.Revision != revision {
 			whole = false
 		}
 		if m.After == 0 {
@@ -193,14 +217,22 @@ func (c *Client) describePages(
 	}
 }
 
-// add appends a page to the description, and makes m ask for the next page; after the last page m.After is 0.
+// empty makes the details those of a semaphore of which nothing is known yet.
+func (d *SemaphoreDetails) empty(name string) {
+	clear(d.Owners) // what is left over is garbage
+	clear(d.Waiters)
+	d.SemaphoreInfo = SemaphoreInfo{Name: name, Data: d.Data[:0]}
+	d.Owners, d.Waiters = d.Owners[:0], d.Waiters[:0]
+}
+
+// add appends a page to the details, and makes m ask for the next page; after the last page m.After is 0.
 func (d *SemaphoreDetails) add(m *protocol.SemaphoreDescribe, a *protocol.SemaphoreDescribeAnswer) {
 	s := &a.Semaphore
 	data := d.Data
 	if m.After == 0 {
-		data = slices.Clone(s.Data)
+		data = append(data[:0], s.Data...)
 	}
-	d.SemaphoreInfo = semaphoreInfo(s, string(m.Name))
+	d.SemaphoreInfo = semaphoreInfo(s, d.Name)
 	d.Data = data
 	for o := range a.Owners.All() {
 		d.Owners = append(d.Owners, describedOwner(&o))

@@ -141,7 +141,7 @@ func (n *Node) withID(ctx context.Context, name string, f func(ctx context.Conte
 // Describe describes a semaphore. OnChanged needs a session.
 func (n *Node) Describe(ctx context.Context, name string, options ...DescribeOption) (d *SemaphoreDetails, err error) {
 	err = n.semaphore(ctx, OpDescribe, name, func(ctx context.Context, id uint64) (err error) {
-		d, err = n.client.describe(ctx, nil, id, name, newDescribeConfig(options))
+		d, err = n.client.describe(ctx, nil, id, name, options...)
 		return err
 	})
 	return d, err

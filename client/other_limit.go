@@ -67,7 +67,7 @@ func (c *Client) withLimit(
 	if !errors.Is(refused, ErrAlreadyExists) && !errors.Is(refused, ErrBadRequest) {
 		return refused
 	}
-	d, err := c.describe(ctx, in, node, name, &describeConfig{consistency: Strict})
+	d, err := c.describe(ctx, in, node, name, WithConsistency(Strict))
 	if err != nil || d.Limit == asked {
 		return refused
 	}

@@ -220,7 +220,7 @@ func (s *Semaphore) Delete(ctx context.Context, options ...DeleteOption) error {
 // Describe describes the semaphore.
 func (s *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d *SemaphoreDetails, err error) {
 	err = s.do(ctx, OpDescribe, func(ctx context.Context, in *incarnation.Incarnation) (err error) {
-		d, err = s.session.client.describe(ctx, in, in.NodeID(), s.name, newDescribeConfig(options))
+		d, err = s.session.client.describe(ctx, in, in.NodeID(), s.name, options...)
 		return err
 	})
 	return d, err

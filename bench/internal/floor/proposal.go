@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/bench/internal/load"
 	"github.com/signalbox/signalbox/loadgen/report"
@@ -18,11 +20,22 @@ import (
 // proposalBytes is about what one command takes.
 const proposalBytes = 64
 
-// Serve is one of the hosts that a bare proposal is measured on: the log as Signalbox sets it up, and
-// nothing above it. It waits for this host to lead, and then makes proposals, one at a time, and returns
-// what that came to; a host that never leads stays until the context ends.
-func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string,
-	plan load.Plan) (*report.Report, error) {
+// Host is one of the hosts that a bare proposal is measured on: the log as Signalbox sets it up, and nothing above it.
+type Host struct {
+	self  shard.HostID
+	log   shard.Log
+	leads chan struct{} // has room for one
+	close []func()
+}
+
+// Open opens a host on a directory of its own.
+func Open(dir string, self shard.HostID, members map[shard.HostID]string) (_ *Host, err error) {
+	h := &Host{self: self, leads: make(chan struct{}, 1)}
+	defer func() {
+		if err != nil {
+			h.Close()
+		}
+	}()
 	config := raftlog.Config{
 		Host: self, Incarnation: incarnation(self), DataDir: dir, Deployment: 1,
 		Logger: slog.New(slog.DiscardHandler), Founders: make(map[shard.HostID]hosts.Incarnation),
@@ -35,25 +48,66 @@ func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard
 		if err != nil {
 			return nil, err
 		}
-		defer peers.Close()
+		h.close = append(h.close, func() { peers.Close() })
 		config.Transport = peers
 	}
 	host, err := raftlog.Open(config)
 	if err != nil {
 		return nil, err
 	}
-	defer host.Close()
-	m := machine{self, make(chan struct{}, 1)}
-	log, err := host.Start(1, m)
+	h.close = append(h.close, func() { host.Close() })
+	h.log, err = host.Start(1, machine{h.self, h.leads})
+	return h, err
+}
+
+// Close ends the host.
+func (h *Host) Close() {
+	for _, f := range slices.Backward(h.close) {
+		f()
+	}
+}
+
+// AwaitLead waits for this host to lead.
+func (h *Host) AwaitLead(ctx context.Context) error {
+	select {
+	case <-h.leads:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// leadAgain is how often a host that is to lead asks for it.
+const leadAgain = 100 * time.Millisecond
+
+// Lead has this host lead, whichever host was elected.
+func (h *Host) Lead(ctx context.Context) error {
+	again := time.NewTicker(leadAgain)
+	defer again.Stop()
+	for h.log.Leadership().Leader != h.self {
+		select {
+		case <-again.C:
+			_ = h.log.Transfer(h.self) // before an election there is no leader to ask
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Serve waits for a host to lead, and then makes proposals, one at a time, and returns what that came to; a host that
+// never leads stays until the context ends.
+func Serve(ctx context.Context, dir string, self shard.HostID, members map[shard.HostID]string,
+	plan load.Plan) (*report.Report, error) {
+	host, err := Open(dir, self, members)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-m.leads:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	defer host.Close()
+	if err := host.AwaitLead(ctx); err != nil {
+		return nil, err
 	}
-	return load.Loop(ctx, plan, []load.Operation{proposer(log)})
+	return load.Loop(ctx, plan, []load.Operation{host.Proposer()})
 }
 
 // incarnation is that of a host of this measurement, whose directories are all new.
@@ -75,13 +129,13 @@ func connect(self shard.HostID, members map[shard.HostID]string, log *slog.Logge
 	return transport.Open(config), nil
 }
 
-// proposer proposes one batch and waits until it is applied here.
-func proposer(log shard.Log) load.Operation {
+// Proposer proposes one batch and waits until it is applied here.
+func (h *Host) Proposer() load.Operation {
 	batch := make([]byte, proposalBytes)
 	outcome := make(chan shard.Outcome, 1)
 	done := func(o shard.Outcome) { outcome <- o }
 	return func(context.Context) error {
-		if err := log.Propose(batch, done); err != nil {
+		if err := h.log.Propose(batch, done); err != nil {
 			return err
 		}
 		if o := <-outcome; o != shard.OutcomeApplied {
