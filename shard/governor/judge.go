@@ -114,7 +114,7 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 		return g.reason(CodeQuorum, fmt.Sprintf("that would leave %d of %d voters without %s", live, all, m.name()))
 	}
 	// A voter that has taken in its own removal is gone. If the removal needed the vote of that voter, and the leader
-	// dies before the others know of the removal, then the others wait for a vote that nobody can give. Of two voters
+	// dies before the others know of the removal, then the others wait for a vote that no host can give. Of two voters
 	// one cannot go in another way.
 	if all > 1 && m.live && live < hosts.Majority(len(g.voters)) {
 		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would need its own vote, as only %d other voters of %d are "+

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/signalbox/signalbox/shard/plan"
 )
 
 // TestRedundancy: what is said of a shard is how many voters, and which domain, it can lose and go on.
@@ -49,5 +51,22 @@ func TestRedundancyIsSaidOfShardsOnAPartOfTheHosts(t *testing.T) {
 	v.Plan = nil
 	if r := Redundancies(v)[1]; r.Wanted != 3 || r.Voters != 3 || r.Live != 3 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestALiveVoterIsNotRemovedByItsOwnVote: of four voters, of which one is dead, the dead one goes first. The removal of
+// another one would need the vote of the removed voter, which is gone as soon as it has taken the removal in.
+func TestALiveVoterIsNotRemovedByItsOwnVote(t *testing.T) {
+	s := newScene(t, "a", "b", "c", "d")
+	s.dies("d", 3000, 1)
+	remove := func(name string) *plan.Reason {
+		p := s.State.Shard(1).On(s.id(name))
+		return forbidden(s.View, KindRemove, &Action{Shard: 1, Replica: p.ID, Host: p.Host, Change: s.State.Shard(1).Change})
+	}
+	if r := remove("c"); r == nil || r.Code != CodeQuorum {
+		t.Errorf("the removal of a live voter: %v", r)
+	}
+	if r := remove("d"); r != nil {
+		t.Errorf("the removal of the dead voter: %v", r)
 	}
 }
