@@ -117,8 +117,8 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	// dies before the others know of the removal, then the others wait for a vote that no host can give. Of two voters
 	// one cannot go in another way.
 	if all > 1 && m.live && live < hosts.Majority(len(g.voters)) {
-		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would need its own vote, as only %d other voters of %d are "+
-			"alive", m.name(), live, len(g.voters)))
+		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would need its own vote, as %d of %d voters are alive "+
+			"without it", m.name(), live, len(g.voters)))
 	}
 	return g.unsure(m)
 }

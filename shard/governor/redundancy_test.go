@@ -60,8 +60,9 @@ func TestALiveVoterIsNotRemovedByItsOwnVote(t *testing.T) {
 	s := newScene(t, "a", "b", "c", "d")
 	s.dies("d", 3000, 1)
 	remove := func(name string) *plan.Reason {
-		p := s.State.Shard(1).On(s.id(name))
-		return forbidden(s.View, KindRemove, &Action{Shard: 1, Replica: p.ID, Host: p.Host, Change: s.State.Shard(1).Change})
+		in := s.State.Shard(1)
+		p := in.On(s.id(name))
+		return forbidden(s.View, KindRemove, &Action{Shard: 1, Replica: p.ID, Host: p.Host, Change: in.Change})
 	}
 	if r := remove("c"); r == nil || r.Code != CodeQuorum {
 		t.Errorf("the removal of a live voter: %v", r)
