@@ -24,15 +24,7 @@ func (r *Replica) AskHome(id shard.SessionID, key []byte, done func(HomeSession)
 	h.binds[id].waiting++
 	h.mu.Unlock()
 	h.calls.Go(func() {
-		var one HomeSession
-		for _, to := range r.answerers() {
-			a, err := h.call(to, homeCall{One: &askedSession{ID: id, Key: key}})
-			if err == nil && a.One != nil && a.One.Liveness != shard.Unknown {
-				one = *a.One
-				break
-			}
-		}
-		done(one)
+		done(r.askOne(&askedSession{ID: id, Key: key}))
 		h.mu.Lock()
 		if b := h.binds[id]; b.waiting == 1 {
 			delete(h.binds, id)
@@ -41,6 +33,24 @@ func (r *Replica) AskHome(id shard.SessionID, key []byte, done func(HomeSession)
 		}
 		h.mu.Unlock()
 	})
+}
+
+// askOne asks for a session, one host after the other. It waits while many questions are under way.
+func (r *Replica) askOne(q *askedSession) HomeSession {
+	h := &r.set.homes
+	select {
+	case r.asking <- struct{}{}:
+		defer func() { <-r.asking }()
+	case <-h.ctx.Done():
+		return HomeSession{}
+	}
+	for _, to := range r.answerers() {
+		a, err := h.call(to, homeCall{One: q})
+		if err == nil && a.One != nil && a.One.Liveness != shard.Unknown {
+			return *a.One
+		}
+	}
+	return HomeSession{}
 }
 
 // answerers returns the other hosts with a copy of the shard, the leader first.

@@ -28,8 +28,12 @@ const (
 	homePause, homePauseMost = 20 * time.Millisecond, time.Second
 	// askLedEvery is the time between two questions for the leader of a shard.
 	askLedEvery = time.Second
-	// maxEndedKept bounds the news for a host that does not answer: the host asks by itself once it does.
+	// maxEndedKept bounds the news for a host that does not answer, and after homeTries calls in a row the news are
+	// dropped: the host asks by itself once it is back.
 	maxEndedKept = 16 * maxHomeItems
+	homeTries    = 60
+	// maxAsking bounds the questions about single sessions of one home that are under way.
+	maxAsking = 16
 	// maxLost bounds the losses in one call, and maxLostKept the losses of sessions of one home that could not be sent.
 	maxLost, maxLostKept = 64, maxHomeItems
 	// maxShown bounds the sessions that one call shows.
@@ -286,7 +290,9 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 		p.failed, p.next = 0, time.Time{}
 	} else {
 		p.next = h.set.Now().Add(min(homePause<<min(p.failed, 8), homePauseMost))
-		p.failed++
+		if p.failed++; p.failed >= homeTries {
+			c.Ended, p.ended = nil, nil
+		}
 		for _, r := range h.set.Replicas {
 			if r.Known().Leader == to {
 				h.doubts[r] = struct{}{}

@@ -34,6 +34,7 @@ type Replica struct {
 	leader   leaderTasks
 	digests  digests
 	guests   guests
+	asking   chan struct{} // has a place for each question about a session with its home here
 
 	leadership atomic.Pointer[shard.Leadership]
 	announced  announced
@@ -74,6 +75,7 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 		set: s, ID: id, slots: slots, Machine: m,
 		bound:   make(map[shard.SessionID][]Conn),
 		watches: shard.NewWatchSet[watchRef](),
+		asking:  make(chan struct{}, maxAsking),
 	}
 	r.leadership.Store(&shard.Leadership{})
 	r.log = &r.end
