@@ -57,7 +57,7 @@ func TestRedundancyIsSaidOfShardsOnAPartOfTheHosts(t *testing.T) {
 // TestALiveVoterIsNotRemovedByItsOwnVote: of four voters, of which one is dead, the dead one goes first. The removal of
 // another one would need the vote of the removed voter, which is gone as soon as it has taken the removal in.
 func TestALiveVoterIsNotRemovedByItsOwnVote(t *testing.T) {
-	s := newScene(t, "a", "b", "c", "d")
+	s := parts(t, 3, []string{"a", "b", "c", "d"})
 	s.dies("d", 3000, 1)
 	remove := func(name string) *plan.Reason {
 		in := s.State.Shard(1)
