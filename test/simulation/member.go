@@ -143,6 +143,18 @@ func (w *world) livingHosts() (list []shard.HostID) {
 	return list
 }
 
+// stayingHosts are the living hosts without those that are being expelled.
+func (w *world) stayingHosts() []shard.HostID {
+	r := w.cluster.Records()
+	return slices.DeleteFunc(w.livingHosts(), func(id shard.HostID) bool {
+		if r == nil {
+			return false
+		}
+		h := r.Host(id)
+		return h != nil && !h.Living()
+	})
+}
+
 // change begins a change of the hosts, and returns what takes it back; nil where it is not possible, or is refused.
 func (w *world) change(f Fault) (end func()) {
 	name := servertest.Name(f.Host)
@@ -205,17 +217,17 @@ const joinLimit = time.Minute
 func (w *world) join() (end func()) {
 	w.joining <- struct{}{}
 	defer func() { <-w.joining }()
-	if len(w.cluster.Members()) == room || len(w.livingHosts()) >= mostMembers || !w.joins("") {
+	if len(w.cluster.Members()) == room || len(w.livingHosts()) >= mostMembers || w.joins("") != nil {
 		return nil // where it has not joined, the next one has the same directory
 	}
 	return func() {}
 }
 
-// joins reports whether the next host could join, in the place of another one where that is named.
-func (w *world) joins(replace string) bool {
+// joins has the next host join, in the place of another one where that is named.
+func (w *world) joins(replace string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), joinLimit)
 	defer cancel()
-	return w.cluster.Join(ctx, shard.HostID(len(w.cluster.Members())+1), replace) == nil
+	return w.cluster.Join(ctx, shard.HostID(len(w.cluster.Members())+1), replace)
 }
 
 // wipe takes a host's directory away, and has a new host take its place. No shard loses its majority by it.
@@ -227,20 +239,21 @@ func (w *world) wipe(id shard.HostID) (end func()) {
 	}
 	w.cluster.Crash(id, true)
 	w.leaves(id)
+	var err error
 	for range 20 { // it is refused while too few others are alive
-		if w.joins(servertest.Name(id)) {
+		if err = w.joins(servertest.Name(id)); err == nil {
 			return func() {}
 		}
 		time.Sleep(5 * time.Second)
 	}
-	w.record.Note("no host could take the place of host %d, which has lost its directory", id)
+	w.record.Note("no host could take the place of host %d, which has lost its directory: %v", id, err)
 	return nil
 }
 
 // expel makes a host leave, and switches it off a while after it has left: until then it may be needed for a majority.
 // Where governors die one after the other, each waits for the grace anew, and it has left when they come to rest.
 func (w *world) expel(id shard.HostID) (end func()) {
-	if len(w.livingHosts()) <= 3 {
+	if len(w.stayingHosts()) <= 3 {
 		return nil
 	}
 	w.mayBeRefused(id)
@@ -296,7 +309,7 @@ func (w *world) isRefusable(id shard.HostID) bool {
 
 // spared reports whether each shard has a majority of voters with a directory on other hosts.
 func (w *world) spared(id shard.HostID) bool {
-	living := w.livingHosts()
+	staying := w.stayingHosts()
 	for n := range w.shards() + 1 {
 		voters, others := 0, 0
 		for _, m := range w.cluster.Replicas(uint64(n)) {
@@ -304,7 +317,7 @@ func (w *world) spared(id shard.HostID) bool {
 				continue
 			}
 			voters++
-			if m.Host != id && slices.Contains(living, m.Host) {
+			if m.Host != id && slices.Contains(staying, m.Host) {
 				others++
 			}
 		}
