@@ -113,14 +113,20 @@ func (g *group) forbidRemove(a *Action) *plan.Reason {
 	if all < 1 || live < hosts.Majority(all) {
 		return g.reason(CodeQuorum, fmt.Sprintf("that would leave %d of %d voters without %s", live, all, m.name()))
 	}
-	// A voter that has taken in its own removal is gone. If the removal needed the vote of that voter, and the leader
-	// dies before the others know of the removal, then the others wait for a vote that no host can give. Of two voters
-	// one cannot go in another way. Only shards on a part of the hosts move so often that the case was seen.
-	if g.spread && all > 1 && m.live && live < hosts.Majority(len(g.voters)) {
+	if g.needsOwnVote(m) {
 		return g.reason(CodeQuorum, fmt.Sprintf("removing %s would need its own vote, as %d of %d voters are alive "+
 			"without it", m.name(), live, len(g.voters)))
 	}
 	return g.unsure(m)
+}
+
+// needsOwnVote reports whether the removal of a live voter would need the vote of that voter. A voter that has taken in
+// its own removal is gone, and if the leader dies before the others know of the removal, then the others wait for a
+// vote that no host can give. Of two voters one cannot go in another way. Only shards on a part of the hosts move so
+// often that the case was seen.
+func (g *group) needsOwnVote(m *member) bool {
+	return g.spread && m.Role == hosts.RoleVoter && m.live && len(g.voters) > 2 &&
+		g.liveVoters(m.ID) < hosts.Majority(len(g.voters))
 }
 
 // unsure returns why the rest of the voters may be no majority without a voter, or nil. A majority of the rest must

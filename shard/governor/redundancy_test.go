@@ -71,3 +71,18 @@ func TestALiveVoterIsNotRemovedByItsOwnVote(t *testing.T) {
 		t.Errorf("the removal of the dead voter: %v", r)
 	}
 }
+
+// TestTheDeadGoBeforeTheLiveThatLeave: where the removal of an expelled host would need its own vote, the dead voter is
+// removed first.
+func TestTheDeadGoBeforeTheLiveThatLeave(t *testing.T) {
+	s := parts(t, 3, []string{"a", "b", "c", "d"})
+	s.dies("d", 3000, 1)
+	expelled := s.State.Shard(1).On(s.id("c")).ID
+	s.done(s.State.Expel(s.at(), "c", true, 1000))
+	var f finding
+	g := groups(s.View)[1]
+	f.remove(g, g.member(expelled))
+	if len(f.Steps) != 1 || f.Steps[0].Payload.Host != s.id("d") {
+		t.Errorf("%+v %+v", f.Steps, f.Reasons)
+	}
+}

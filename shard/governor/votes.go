@@ -114,8 +114,16 @@ func (f *finding) promote(g *group, m *member) bool {
 	return f.propose(g.v, KindPromote, Action{Shard: g.shard.ID, Replica: m.ID, Host: m.Host, Change: g.shard.Change})
 }
 
-// remove proposes to remove a member; for a leader, to hand over the leadership first.
+// remove proposes to remove a member; for a leader, to hand over the leadership first. If the removal would need the
+// member's own vote, a dead voter goes first.
 func (f *finding) remove(g *group, m *member) bool {
+	if g.needsOwnVote(m) {
+		for i := range g.voters {
+			if dead := &g.voters[i]; !dead.live && !g.v.Seen.unheard(dead.Host) {
+				m = dead
+			}
+		}
+	}
 	if m.Role == hosts.RoleVoter && g.seen.Leader == m.Host && m.host != nil {
 		return f.handOver(g, m)
 	}
