@@ -137,14 +137,14 @@ func (m *machine) live(ctx context.Context) {
 	for ctx.Err() == nil {
 		time.Sleep(50 * time.Millisecond)
 		m.mu.Lock()
-		meta, boot, quits := m.meta, m.boot, m.quits
+		meta, boot, quits, agent := m.meta, m.boot, m.quits, m.agent
 		m.mu.Unlock()
 		if meta == nil {
 			m.sayBoot(ctx, boot)
 			continue
 		}
 		if m.on(hosts.Meta) == nil {
-			m.liveBlind(ctx, quits)
+			m.liveBlind(ctx, agent.Standing(), quits)
 			continue
 		}
 		s := m.State()
@@ -168,8 +168,8 @@ func (m *machine) live(ctx context.Context) {
 }
 
 // liveBlind is live without a replica of the meta shard: what the host is to do it hears from the governor.
-func (m *machine) liveBlind(ctx context.Context, quits bool) {
-	switch s := m.agent.Standing(); {
+func (m *machine) liveBlind(ctx context.Context, s Standing, quits bool) {
+	switch {
 	case quits && s.Current == protocol.HostOffline && s.Target == protocol.HostOffline:
 		m.kill()
 	case !quits && s.Target == protocol.HostOffline:
