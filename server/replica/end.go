@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/executor"
@@ -218,15 +219,37 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 			return fmt.Errorf("server: shard %d: %w", id, err)
 		}
 		at.gone()
-		if err := at.empty(); err != nil { // the memory goes with the replica
-			return fmt.Errorf("server: shard %d: %w", id, err)
-		}
 		s.log.Info("a replica of this host was removed", "shard", at.id, "replica", replica)
 	}
 	if err := s.config.Gained.Discard(ctx, at.id, replica); err != nil {
 		return fmt.Errorf("server: shard %d: %w", id, err)
 	}
 	return nil
+}
+
+// leftFor is how long the state of a replica that has gone is kept: a read that has made sure of its copy a moment
+// before must not find the copy empty, and take that for an answer.
+const leftFor = 10 * time.Second
+
+// emptyLeft gives the memory of a replica back that has gone, a while after. It runs on the host's loop.
+func (r *Replica) emptyLeft(now time.Time) {
+	left := r.left.Load()
+	if left == 0 || now.Sub(r.set.Started)-time.Duration(left) < leftFor {
+		return
+	}
+	select {
+	case r.set.changing <- struct{}{}:
+		defer func() { <-r.set.changing }()
+	default:
+		return // a replica comes or goes
+	}
+	r.left.Store(0)
+	if r.Holds() {
+		return // and Start has emptied the machine
+	}
+	if err := r.empty(); err != nil {
+		_ = r.set.halt(r.broken(err))
+	}
 }
 
 // snapshotOf returns the snapshot that a machine saves.

@@ -48,6 +48,7 @@ func (s *Set) run() {
 		for _, r := range s.Replicas {
 			r.Pipeline.SetWall(time.Now().UnixNano() - s.Clock())
 			r.leader.run(now)
+			r.emptyLeft(now)
 		}
 		waits := s.homes.run(now)
 		if s.config.Chores(now, changed) || waits || s.stirred.Swap(false) || !s.calm() {

@@ -34,6 +34,7 @@ type Replica struct {
 	leader   leaderTasks
 	digests  digests
 	guests   guests
+	left     atomic.Int64  // when the replica here has gone, by Set.Since; 0 if its state is not kept
 	asking   chan struct{} // has a place for each question about a session with its home here
 
 	leadership atomic.Pointer[shard.Leadership]
@@ -112,6 +113,7 @@ func (r *Replica) empty() error {
 // gone is called when the replica has gone. Its clients are better off at other hosts.
 func (r *Replica) gone() {
 	r.fresh.forget()
+	r.left.Store(r.set.Clock())
 	r.LeadershipChanged(shard.Leadership{Term: r.Leader().Term})
 	r.Hub.End(replicaGone)
 	r.forgetWatches()

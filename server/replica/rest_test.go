@@ -103,3 +103,21 @@ func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 		t.Errorf("a loop waits for %v where something came while it decided", got)
 	}
 }
+
+// TestWhatAReplicaHadStaysForAWhile: a read that has just made sure of its copy finds the copy whole, though the replica
+// goes meanwhile. Later its memory is given back.
+func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
+	s := standalone(t, 1)
+	r := s.Replicas[0]
+	term := r.Machine.Term()
+	if err := r.end.Close(); err != nil || term == 0 {
+		t.Fatal(err, term)
+	}
+	r.gone()
+	if r.emptyLeft(s.Now()); r.Machine.Term() != term {
+		t.Error("the copy is empty at once")
+	}
+	if r.emptyLeft(s.Now().Add(leftFor)); r.Machine.Term() != 0 {
+		t.Error("the copy is kept")
+	}
+}
