@@ -104,8 +104,8 @@ func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 	}
 }
 
-// TestWhatAReplicaHadStaysForAWhile: a read that has just made sure of its copy finds the copy whole, though the replica
-// goes meanwhile. Later its memory is given back.
+// TestWhatAReplicaHadStaysForAWhile: a read that has just made sure of its copy finds the copy whole, though the
+// replica goes meanwhile. Later its memory is given back.
 func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
