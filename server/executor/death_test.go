@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,7 +76,13 @@ func TestGovernorDiesBetweenAnyTwoActs(t *testing.T) {
 		acts[killed]++
 	}
 	t.Log(acts)
-	for _, act := range []string{"verb 1", "verb 4", "verb 6", "verb 8", "add 0", "effect HOLD of shard 1"} {
+	// Whether a replica of a certain shard is asked for once or twice depends on when the host reports.
+	for act, times := range acts {
+		if strings.HasPrefix(act, "effect HOLD of shard") {
+			acts["effect HOLD"] += times
+		}
+	}
+	for _, act := range []string{"verb 1", "verb 4", "verb 6", "verb 8", "add 0", "effect HOLD"} {
 		if acts[act] < 2 {
 			t.Errorf("%q was cut short %d times", act, acts[act])
 		}
