@@ -8,8 +8,8 @@ type Session struct {
 	Description   []byte
 	// Attached: some connection has the session.
 	Attached bool
-	// Owned and Waiting count the semaphores that the session owns a part of or waits for, over the shards on the
-	// answering host.
+	// Owned and Waiting count the semaphores that the session owns a part of or waits for, over all shards whose hosts
+	// could be asked.
 	Owned   uint64
 	Waiting uint64
 	// SinceMillis is the moment when the session was made, in milliseconds since 1970 by the wall clock of a host; 0

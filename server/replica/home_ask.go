@@ -14,15 +14,14 @@ import (
 func (r *Replica) AskHome(id shard.SessionID, key []byte, done func(HomeSession)) {
 	h := &r.set.homes
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.closed {
-		h.mu.Unlock()
 		return
 	}
 	if h.binds[id] == nil {
 		h.binds[id] = &homeBind{}
 	}
 	h.binds[id].waiting++
-	h.mu.Unlock()
 	h.calls.Go(func() {
 		done(r.askOne(&askedSession{ID: id, Key: key}))
 		h.mu.Lock()

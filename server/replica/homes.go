@@ -96,14 +96,19 @@ func (h *homes) close() {
 func (h *homes) ask(home *Replica, id shard.SessionID) {
 	h.mu.Lock()
 	first := len(h.asks[home]) == 0
-	if first {
-		h.asks[home] = make(map[shard.SessionID]struct{})
-	}
-	h.asks[home][id] = struct{}{}
+	h.note(home, id)
 	h.mu.Unlock()
 	if first {
 		h.set.Wake()
 	}
+}
+
+// note is ask without a wake-up. The lock is held.
+func (h *homes) note(home *Replica, id shard.SessionID) {
+	if h.asks[home] == nil {
+		h.asks[home] = make(map[shard.SessionID]struct{})
+	}
+	h.asks[home][id] = struct{}{}
 }
 
 // reportEnd notifies the hosts that have asked about a session that the session is over.
@@ -159,7 +164,7 @@ func (h *homes) led(home *Replica) {
 	}
 }
 
-// run says what is to be said. It runs on the host's loop, and returns whether something waits.
+// run makes the calls that are due, on the host's loop, and returns whether something waits.
 func (h *homes) run(now time.Time) (waits bool) {
 	h.mu.Lock()
 	due := now.Sub(h.askAll) > sweepEvery
@@ -279,10 +284,15 @@ func (h *homes) take(p *homePeer, leads []*Replica) (c homeCall) {
 // exchange makes a call, and takes the answer in. Without an answer the call is made again after a pause.
 func (h *homes) exchange(to shard.HostID, c homeCall) {
 	a, err := h.call(to, c)
-	if err == nil {
-		h.heard(c, a)
+	asked, _ := c.Asked.unpack() // packed here
+	if err != nil {
+		a = homeAnswer{}
 	}
-	asked, _ := c.Asked.unpack()
+	for i, id := range asked[:min(len(asked), len(a.Liveness))] {
+		if shard.Liveness(a.Liveness[i]) == shard.Dead {
+			h.set.over(id, protocol.EndUnknown)
+		}
+	}
 	h.mu.Lock()
 	p := h.peer(to)
 	p.busy = false
@@ -301,7 +311,6 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 		if room := maxEndedKept - len(p.ended); room >= len(c.Ended) {
 			p.ended = append(c.Ended, p.ended...)
 		}
-		a = homeAnswer{}
 	}
 	for i, id := range asked {
 		// A host that does not know may lead no more, or lag: the next leader is asked by led, a leader that lags with
@@ -311,10 +320,7 @@ func (h *homes) exchange(to shard.HostID, c homeCall) {
 			h.doubts[home] = struct{}{}
 		}
 		if i >= len(a.Liveness) {
-			if h.asks[home] == nil {
-				h.asks[home] = make(map[shard.SessionID]struct{})
-			}
-			h.asks[home][id] = struct{}{}
+			h.note(home, id)
 		}
 	}
 	for _, lost := range c.Lost {
@@ -342,14 +348,4 @@ func (h *homes) call(to shard.HostID, c homeCall) (a homeAnswer, err error) {
 		return a, err
 	}
 	return a, json.Unmarshal(payload, &a)
-}
-
-// heard takes in the answer to a call.
-func (h *homes) heard(c homeCall, a homeAnswer) {
-	asked, _ := c.Asked.unpack()
-	for i, id := range asked[:min(len(asked), len(a.Liveness))] {
-		if shard.Liveness(a.Liveness[i]) == shard.Dead {
-			h.set.over(id, protocol.EndUnknown)
-		}
-	}
 }
