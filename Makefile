@@ -35,7 +35,7 @@ PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside consoles pair trace ydb release packages python
+.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside share consoles pair trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -146,6 +146,9 @@ start: ## how long a host with OBJECTS (default 1000000) semaphores takes from a
 
 joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (default 5)
 	$(GO) test ./test/survival -run '^(TestLocksBesideAJoin|TestLocksWithCopies)$$' -joins $(TURNS) -count 1 -timeout 0 -v
+
+share: ## memory, disk, packets and processor time of a host of 3, 6, 9 and 15 whose shards have three replicas each
+	$(GO) test ./test/survival -run '^TestTheShareOfAHost$$' -share $(OBJECTS) -count 1 -timeout 0 -v
 
 consoles: ## what those who lock notice of CONSOLES (default 200) open consoles, in five turns
 	$(GO) test ./test/survival -run '^TestOpenConsolesAndThoseWhoLock$$' -consoles $(CONSOLES) -count 1 -timeout 0 -v

@@ -37,14 +37,14 @@ const (
 // ownNetwork is set in the process that runs a test in a network of its own.
 const ownNetwork = "SURVIVAL_OWN_NETWORK"
 
-// inOwnNetwork runs a test in a process with network devices of its own, and reports whether this is that process.
-func inOwnNetwork(t *testing.T) bool {
+// inOwnNetwork runs a test, with flags, in a process with network devices of its own, and reports whether this is that
+// process.
+func inOwnNetwork(t *testing.T, flags ...string) bool {
 	t.Helper()
 	if os.Getenv(ownNetwork) != "" {
 		return true
 	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", fmt.Sprintf("-cuts=%d", *cutTurns),
-		fmt.Sprintf("-cut-time=%v", *cutTime))
+	cmd := exec.Command(os.Args[0], append([]string{"-test.run=^" + t.Name() + "$", "-test.v"}, flags...)...)
 	cmd.Env = append(os.Environ(), ownNetwork+"=1", "SURVIVAL_PROGRAM="+program.Path)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS}
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
@@ -130,7 +130,7 @@ func (w wiring) cut(hosts []*host, at *host) (heal func()) {
 // TestALeaderThatOnlyClientsReach answers whatever it is asked, and leads or follows again soon after the hosts reach
 // each other.
 func TestALeaderThatOnlyClientsReach(t *testing.T) {
-	if !inOwnNetwork(t) {
+	if !inOwnNetwork(t, fmt.Sprintf("-cuts=%d", *cutTurns), fmt.Sprintf("-cut-time=%v", *cutTime)) {
 		return
 	}
 	w := wiring{t}
