@@ -69,8 +69,11 @@ func semaphoreInfo(s *shard.SemaphoreView, withData bool) protocol.Semaphore {
 func (c *conn) sessionDescribe(r *protocol.Request) {
 	id := shard.SessionID(r.SessionDescribe.SessionID)
 	rp := c.host.set.Of(id.Slot())
-	request, kind := r.ID, r.Kind
-	c.read(r, rp, protocol.ConsistencyUnset, func() {
+	request, kind, consistency := r.ID, r.Kind, protocol.ConsistencyUnset
+	if rp.Machine.Liveness(id) == shard.Unknown {
+		consistency = protocol.ConsistencyStrict // a session that this copy is yet to see is not over
+	}
+	c.read(r, rp, consistency, func() {
 		view, known := c.session(rp, id)
 		if !known {
 			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusSessionExpired})

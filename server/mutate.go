@@ -25,34 +25,11 @@ func (c *conn) refuseSession(r *protocol.Request, id shard.SessionID, message st
 	alive := protocol.Result{Status: protocol.StatusBadSession, Message: message}
 	over := protocol.Result{Status: protocol.StatusSessionExpired, Message: "the session is over"}
 	request, kind := r.ID, r.Kind
-	if !home.Here() {
-		home.AskHome(id, nil, func(s replica.HomeSession) {
-			switch {
-			case s.Liveness == shard.Unknown:
-				c.Fail(request, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: homeAway})
-			case s.Liveness == shard.Alive && c.sees(s.Node):
-				c.Fail(request, kind, &alive)
-			default:
-				c.Fail(request, kind, &over)
-			}
-			c.flush()
-		})
-		return
-	}
-	if _, known := c.session(home, id); known {
-		c.Fail(r.ID, r.Kind, &alive)
-		return
-	}
-	if home.Machine.Liveness(id) == shard.Dead {
-		c.Fail(r.ID, r.Kind, &over)
-		return
-	}
-	home.Confirm(func(ok, _ bool) {
-		_, known := c.session(home, id)
+	home.Find(id, nil, func(s replica.HomeSession) {
 		switch {
-		case !ok:
+		case s.Liveness == shard.Unknown:
 			c.Fail(request, kind, &protocol.Result{Status: protocol.StatusUnavailable, Message: homeAway})
-		case known:
+		case s.Liveness == shard.Alive && c.sees(s.Node):
 			c.Fail(request, kind, &alive)
 		default:
 			c.Fail(request, kind, &over)

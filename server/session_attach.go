@@ -31,7 +31,14 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 	}
 	view, known := c.session(rp, id)
 	if !known {
-		a.confirm(func() { a.fail(protocol.StatusSessionExpired, "") })
+		a.confirm(func() {
+			// Another host may have proposed the session's creation, and have applied it before this host.
+			if _, known := c.session(rp, id); known {
+				a.fail(protocol.StatusUnavailable, "this host has just come to know of the session")
+				return
+			}
+			a.fail(protocol.StatusSessionExpired, "")
+		})
 		return
 	}
 	if h.unfilled(view.Node) {
@@ -42,7 +49,11 @@ func (c *conn) sessionAttach(r *protocol.Request) {
 		return
 	}
 	node, ok := h.meta.Machine.NodeByID(view.Node)
-	if !ok {
+	switch {
+	case !ok && h.unfilled(view.Node): // since the look above
+		a.fail(protocol.StatusUnavailable, metaUnfilled.Message)
+		return
+	case !ok:
 		a.fail(protocol.StatusSessionExpired, "its node was dropped")
 		return
 	}

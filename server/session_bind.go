@@ -12,41 +12,15 @@ import (
 func (c *conn) sessionBind(r *protocol.Request) {
 	id := shard.SessionID(r.SessionBind.SessionID)
 	b := &bind{c: c, home: c.host.set.Of(id.Slot()), id: id, request: r.ID, from: c.from()}
-	key := slices.Clone(r.SessionBind.Key)
-	if !b.home.Here() {
-		b.home.AskHome(id, key, func(s replica.HomeSession) {
-			switch s.Liveness {
-			case shard.Alive:
-				b.found(s.Node, func() bool { return s.Key })
-			case shard.Dead:
-				b.fail(protocol.StatusSessionExpired, "")
-			default:
-				b.fail(protocol.StatusUnavailable, homeAway)
-			}
-		})
-		return
-	}
-	try := func(sure bool) bool {
-		view, known := b.home.Machine.Session(id)
-		switch {
-		case known:
-			b.found(view.Node, func() bool { return b.home.Machine.KeyMatches(id, key) })
-		case sure || b.home.Machine.Liveness(id) == shard.Dead:
+	b.home.Find(id, slices.Clone(r.SessionBind.Key), func(s replica.HomeSession) {
+		switch s.Liveness {
+		case shard.Alive:
+			b.found(s.Node, s.Key)
+		case shard.Dead:
 			b.fail(protocol.StatusSessionExpired, "")
 		default:
-			return false
-		}
-		return true
-	}
-	if try(false) {
-		return
-	}
-	b.home.Confirm(func(ok, _ bool) {
-		if !ok {
 			b.fail(protocol.StatusUnavailable, homeAway)
-			return
 		}
-		try(true)
 	})
 }
 
@@ -64,8 +38,8 @@ func (b *bind) fail(s protocol.Status, message string) {
 	b.c.flush()
 }
 
-// found binds a session of a node; matches compares the key of the request with the key of the session.
-func (b *bind) found(n shard.NodeID, matches func() bool) {
+// found binds a session of a node; key says that the request has the session's key.
+func (b *bind) found(n shard.NodeID, key bool) {
 	c, k := b.c, protocol.KindSessionBind
 	switch {
 	case !c.sees(n):
@@ -75,7 +49,7 @@ func (b *bind) found(n shard.NodeID, matches func() bool) {
 	case !c.permitsIn(k, n, ""):
 		node, _ := c.host.meta.Machine.NodeByID(n)
 		b.fail(protocol.StatusUnauthorized, c.lackingFrom(b.from, k, node.Path, ""))
-	case !c.tried(matches, b.request, k):
+	case !c.tried(func() bool { return key }, b.request, k):
 	case !b.home.Bind(b.id, n, false, c) ||
 		!c.AnswerBound(b.id, b.request, &protocol.SessionBindAnswer{NodeID: uint64(n)}):
 		b.fail(protocol.StatusSessionExpired, "")

@@ -231,6 +231,9 @@ func (s *Set) Discard(ctx context.Context, id hosts.ShardID, replica uint64) err
 // before must not find the copy empty, and take that for an answer.
 const leftFor = 10 * time.Second
 
+// errLeft is returned while a replica cannot come because the state of the one before is kept.
+var errLeft = errors.New("the state of the replica that was here before is kept for a moment")
+
 // emptyLeft gives the memory of a replica back that has gone, a while after. It runs on the host's loop.
 func (r *Replica) emptyLeft(now time.Time) {
 	left := r.left.Load()
@@ -244,9 +247,6 @@ func (r *Replica) emptyLeft(now time.Time) {
 		return // a replica comes or goes
 	}
 	r.left.Store(0)
-	if r.Holds() {
-		return // and Start has emptied the machine
-	}
 	if err := r.empty(); err != nil {
 		_ = r.set.halt(r.broken(err))
 	}

@@ -51,9 +51,7 @@ func (f *freshness) relied(now time.Time) bool {
 func (f *freshness) confirm(done func(ok, led bool)) {
 	r := f.r
 	begun, asked := r.set.Now(), time.Now() // the hub goes by the machine's time
-	f.mu.Lock()
-	incarnation := f.incarnation
-	f.mu.Unlock()
+	incarnation := f.present()
 	round := r.Leases.Begin(begun)
 	err := r.log.Barrier(func(err error) {
 		if err != nil {
@@ -100,6 +98,13 @@ func (f *freshness) forget() {
 	defer f.mu.Unlock()
 	f.begun = time.Time{}
 	f.incarnation++
+}
+
+// present returns the incarnation of the replica. What a barrier has proved holds while the incarnation is the same.
+func (f *freshness) present() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.incarnation
 }
 
 // check repeats the barrier at the end of its period, as long as reads rely on the replica: on a leader with

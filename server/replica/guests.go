@@ -48,6 +48,13 @@ func (g *guests) note(id shard.SessionID, host shard.HostID) {
 	g.byHost[host][id] = struct{}{}
 }
 
+// forget notes that a host knows of the end of a session. The other hosts that have asked are still to be notified.
+func (g *guests) forget(id shard.SessionID, host shard.HostID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.byHost[host], id)
+}
+
 // take returns the hosts to notify of the end of a session, and forgets the session.
 func (g *guests) take(id shard.SessionID) (told []shard.HostID) {
 	g.mu.Lock()
@@ -72,12 +79,10 @@ func (g *guests) all() map[shard.SessionID]struct{} {
 	return list
 }
 
-// over is called when another host has said that a session with its home there is over.
+// over is called when another host has said that a session is over. That is true for ever, so it counts also if this
+// host has got a copy of the session's home meanwhile: the copy may be behind, or have got the end with a snapshot.
 func (s *Set) over(id shard.SessionID, why protocol.EndReason) {
 	home := s.Of(id.Slot())
-	if home.Here() {
-		return // the own copy says so
-	}
 	s.homes.mu.Lock()
 	if b := s.homes.binds[id]; b != nil {
 		b.over = true

@@ -64,40 +64,50 @@ func (s *Set) vouch(id shard.SessionID, from shard.HostID) shard.Liveness {
 	home.guests.note(id, from)
 	is := home.Machine.Liveness(id)
 	if is == shard.Dead {
-		home.guests.take(id)
+		home.guests.forget(id, from)
 	}
 	return is
 }
 
 // lookUp answers a question about one session. If the session is not known, the answer is behind a barrier.
-func (s *Set) lookUp(ctx context.Context, from shard.HostID, q *askedSession) (one HomeSession) {
-	home := s.Of(q.ID.Slot())
-	look := func() bool {
-		view, known := home.Machine.Session(q.ID)
-		if known {
-			one = HomeSession{shard.Alive, view.Node, home.Machine.KeyMatches(q.ID, q.Key)}
-		}
-		return known
-	}
-	switch s.vouch(q.ID, from) {
-	case shard.Dead:
-		return HomeSession{Liveness: shard.Dead}
-	case shard.Alive:
-		if look() {
-			return one
-		}
-	}
-	if !home.Holds() {
-		return one
-	}
-	sure := make(chan bool, 1)
-	home.Confirm(func(ok, _ bool) { sure <- ok })
+func (s *Set) lookUp(ctx context.Context, from shard.HostID, q *askedSession) HomeSession {
+	s.vouch(q.ID, from)
+	found := make(chan HomeSession, 1)
+	s.Of(q.ID.Slot()).find(q.ID, q.Key, func(one HomeSession) { found <- one })
 	select {
-	case ok := <-sure:
-		if ok && !look() {
+	case one := <-found:
+		return one
+	case <-ctx.Done():
+		return HomeSession{}
+	}
+}
+
+// find calls done with a session by the word of this host's copy of the session's home. If the copy does not know the
+// session, the answer is behind a barrier: a session that is not there then is over, or never was. What a barrier has
+// proved says nothing of a copy that came or was emptied since.
+func (r *Replica) find(id shard.SessionID, key []byte, done func(HomeSession)) {
+	look := func() (one HomeSession) {
+		if view, known := r.Machine.Session(id); known {
+			return HomeSession{shard.Alive, view.Node, r.Machine.KeyMatches(id, key)}
+		}
+		if r.Machine.Liveness(id) == shard.Dead {
 			one.Liveness = shard.Dead
 		}
-	case <-ctx.Done():
+		return one
 	}
-	return one
+	if one := look(); one.Liveness != shard.Unknown || !r.Holds() {
+		done(one)
+		return
+	}
+	incarnation := r.fresh.present()
+	r.Confirm(func(ok, _ bool) {
+		var one HomeSession
+		if ok {
+			one = look()
+		}
+		if ok && one.Liveness == shard.Unknown && r.fresh.present() == incarnation {
+			one.Liveness = shard.Dead
+		}
+		done(one)
+	})
 }

@@ -9,9 +9,14 @@ import (
 	"github.com/signalbox/signalbox/shard/meta"
 )
 
-// AskHome asks for a session whose home is elsewhere, and calls done on a goroutine of its own. The leader is asked
-// first, then the other hosts with a copy. Until done returns, Bind knows of an end that was reported since.
-func (r *Replica) AskHome(id shard.SessionID, key []byte, done func(HomeSession)) {
+// Find calls done with a session of this home, by the word of this host's copy, or of other hosts if this host has
+// none: perhaps at once, perhaps on another goroutine. Until done returns, Bind knows of an end that another host
+// reports.
+func (r *Replica) Find(id shard.SessionID, key []byte, done func(HomeSession)) {
+	if r.Here() {
+		r.find(id, key, done)
+		return
+	}
 	h := &r.set.homes
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -34,7 +39,8 @@ func (r *Replica) AskHome(id shard.SessionID, key []byte, done func(HomeSession)
 	})
 }
 
-// askOne asks for a session, one host after the other. It waits while many questions are under way.
+// askOne asks the hosts with a copy of the home for a session, the leader first, one after the other. askOne waits
+// while many questions are under way.
 func (r *Replica) askOne(q *askedSession) HomeSession {
 	h := &r.set.homes
 	select {
@@ -66,11 +72,12 @@ func (r *Replica) answerers() (list []shard.HostID) {
 	return list
 }
 
-// stillThere reports whether a session that was found a moment ago is still there, as far as this host knows.
+// stillThere reports whether a session that was found a moment ago is still there, as far as this host knows. A copy
+// of the session's home that has come meanwhile may be behind the copy by which the session was found: the copy says no
+// only if the copy has seen the session's creation.
 func (r *Replica) stillThere(id shard.SessionID) bool {
-	if r.Here() {
-		_, known := r.Machine.Session(id)
-		return known
+	if r.Here() && r.Machine.Liveness(id) == shard.Dead {
+		return false
 	}
 	h := &r.set.homes
 	h.mu.Lock()

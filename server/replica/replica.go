@@ -101,8 +101,11 @@ func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
 	return r
 }
 
-// empty makes the copy like a replica that has applied nothing.
+// empty makes the copy like a replica that has applied nothing, unless reads may still rely on the copy.
 func (r *Replica) empty() error {
+	if r.left.Load() != 0 {
+		return errLeft
+	}
 	saved, err := snapshotOf(shard.New(shard.Options{Slots: r.slots}))
 	if err != nil {
 		return err
@@ -355,7 +358,9 @@ func (r *Replica) Restore(from io.Reader) error {
 		Message: "this host's copy of the shard was replaced"})
 	r.reportMissedEnds()
 	r.Hub.Restored(time.Now())
-	r.leader.recheck()
+	for _, x := range r.set.Replicas {
+		x.leader.recheck() // guests there may have ended with the snapshot
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -105,7 +106,7 @@ func TestALoopRestsOnlyWhereNothingWaits(t *testing.T) {
 }
 
 // TestWhatAReplicaHadStaysForAWhile: a read that has just made sure of its copy finds the copy whole, though the
-// replica goes meanwhile. Later its memory is given back.
+// replica goes meanwhile, and another one does not come yet. Later its memory is given back.
 func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 	s := standalone(t, 1)
 	r := s.Replicas[0]
@@ -116,6 +117,9 @@ func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 	r.gone()
 	if r.emptyLeft(s.Now()); r.Machine.Term() != term {
 		t.Error("the copy is empty at once")
+	}
+	if err := r.empty(); !errors.Is(err, errLeft) || r.Machine.Term() != term {
+		t.Errorf("the copy is emptied for the next replica: %v", err)
 	}
 	if r.emptyLeft(s.Now().Add(leftFor)); r.Machine.Term() != 0 {
 		t.Error("the copy is kept")
