@@ -34,8 +34,9 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 	for _, id := range slices.Sorted(maps.Keys(t.watches)) {
 		w, shown := t.watches[id], governor.HostSeen{Host: id}
 		age := millis(now.Sub(w.asked))
-		if w.answered(s.Records) {
-			shown.Tried, shown.SilentFor = true, age
+		shown.Tried, shown.SilentFor = true, age
+		if !w.answered(s.Records) {
+			shown.SilentFor, shown.Unheard = millis(now.Sub(w.begun)), true
 		}
 		if r := t.current(w, s.Records, now); r != nil {
 			shown.Full = r.full
@@ -124,7 +125,7 @@ func (t *term) judgeTraffic(seen *governor.Seen, r *hosts.Records, now time.Time
 			continue
 		}
 		h := &seen.Hosts[i]
-		h.Unheard = !h.Tried && m.Index == 0 // the host has answered neither calls nor messages
+		h.Unheard = h.Unheard && m.Index == 0 // the host has answered neither calls nor messages
 		h.Tried, h.SilentFor = m.Tried, m.SilentMillis+age
 		last := t.taken[p.Host]
 		if last.since.IsZero() || m.Index != last.index {

@@ -100,6 +100,25 @@ func TestHostThatHangsIsOffline(t *testing.T) {
 	}
 }
 
+// TestAHostThatAnswersNoCallIsSilent: since the first call of the term, until the host answers.
+func TestAHostThatAnswersNoCallIsSilent(t *testing.T) {
+	records := hosts.New("c", nil)
+	records.Found(hosts.At{Now: 1000}, []hosts.Founder{
+		{ID: 1, Name: "a", Incarnation: hosts.Incarnation{1}, Addresses: hosts.Addresses{Raft: "a:1", Client: "a:2"}},
+		{ID: 2, Name: "b", Incarnation: hosts.Incarnation{2}, Addresses: hosts.Addresses{Raft: "b:1", Client: "b:2"}}})
+	now := time.Now()
+	term, w := newTerm(&Executor{config: Config{Self: 1}}, 1), &watch{host: 2, begun: now.Add(-6 * time.Second)}
+	term.watches[2] = w
+	state := &State{Records: records}
+	if h := term.see(state, now).Hosts[0]; !h.Tried || h.SilentFor != 6000 || !h.Unheard {
+		t.Errorf("without an answer: %+v", h)
+	}
+	w.asked, w.report = now.Add(-time.Second), &report{incarnation: hosts.Incarnation{2}}
+	if h := term.see(state, now).Hosts[0]; !h.Tried || h.SilentFor != 1000 || h.Unheard {
+		t.Errorf("with an answer: %+v", h)
+	}
+}
+
 // TestAHostWithAFullDiskIsGivenNothingToLead: as long as it says that its disk is nearly full.
 func TestAHostWithAFullDiskIsGivenNothingToLead(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

@@ -11,11 +11,12 @@ import (
 )
 
 // watch asks one host for reports, on a goroutine of its own: an unreachable host delays only its own reports. The
-// term's lock guards all fields but the first three.
+// term's lock guards all fields but the first four.
 type watch struct {
-	host shard.HostID
-	stop context.CancelFunc
-	poke chan struct{}
+	host  shard.HostID
+	stop  context.CancelFunc
+	poke  chan struct{}
+	begun time.Time // when the host was asked first
 
 	tried  bool      // the first question has ended, with a report or without
 	asked  time.Time // when the answered question was asked
@@ -56,7 +57,7 @@ func (t *term) follow(ctx context.Context, r *hosts.Records, busy bool) {
 			continue
 		}
 		within, stop := context.WithCancel(ctx)
-		w := &watch{host: h.ID, stop: stop, poke: make(chan struct{}, 1), busy: busy}
+		w := &watch{host: h.ID, stop: stop, poke: make(chan struct{}, 1), begun: time.Now(), busy: busy}
 		t.watches[h.ID] = w
 		t.calls.Go(func() { t.watch(within, w) })
 	}

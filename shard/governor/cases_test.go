@@ -606,6 +606,15 @@ func TestAnIdleClusterLosesNoHost(t *testing.T) {
 		}
 	}
 	s := newScene(t, "a", "b", "c")
+	s.join("d", "", "")
+	s.Now += 5001
+	for silent, want := range map[uint64]hosts.Reason{4999: 0, 5000: hosts.ReasonSilent} {
+		s.Seen.Hosts = append(s.Seen.Hosts[:3], HostSeen{Host: 4, Tried: true, SilentFor: silent, Unheard: true})
+		if got := failure(s.View, s.State.Host(4)); got != want {
+			t.Errorf("a host without replicas that is silent for %d ms: %d", silent, got)
+		}
+	}
+	s = newScene(t, "a", "b", "c")
 	s.Seen.host(1).SilentFor = 1 << 40
 	if failure(s.View, s.State.Host(1)) != 0 {
 		t.Error("the governor takes itself for failed")

@@ -1,7 +1,6 @@
 package governor
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -52,19 +51,8 @@ func (s *simulation) quiet() {
 	}
 }
 
-// bury expels the machines of a world of parts that are gone for good and were not replaced: the governor does not
-// judge a host without a replica of the meta shard by its silence.
-func (s *simulation) bury() {
-	for _, m := range s.machines {
-		if h := s.records.Host(m.id); s.part && m.wiped && h != nil && h.Living() {
-			s.records.Expel(s.at(), fmt.Sprint(m.id), true, 1000)
-		}
-	}
-}
-
 // rest goes one round on, and reports whether nothing is left to be done, now and later.
 func (s *simulation) rest() bool {
-	s.bury()
 	x := s.leader()
 	s.must(x != nil, "the meta shard has lost its leader")
 	s.see(x)

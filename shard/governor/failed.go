@@ -59,13 +59,15 @@ func span(millis uint64) string {
 }
 
 // failure returns why a host that is to be online counts as failed, or 0. It judges by the observations since the
-// host's target changed and since the host has a replica of the meta shard: a host without such a replica sends no
-// Raft traffic.
+// host's target changed, and since the host got or lost its replica of the meta shard: without one a host sends no Raft
+// traffic, and is heard by its answers to calls.
 func failure(v View, h *hosts.Host) hosts.Reason {
 	after, seen := field.MillisOf(v.State.Policy().OfflineAfter), v.Seen.host(h.ID)
-	p := v.State.Shard(hosts.Meta).On(h.ID)
-	if !h.Wanted() || h.ID == v.Seen.Self || seen == nil || !seen.Tried || p == nil || !p.Member() ||
-		!clock.Over(max(h.Target.Since, p.Since), after, v.Now) {
+	since := h.Target.Since
+	if p := v.State.Shard(hosts.Meta).On(h.ID); p != nil {
+		since = max(since, p.Since)
+	}
+	if !h.Wanted() || h.ID == v.Seen.Self || seen == nil || !seen.Tried || !clock.Over(since, after, v.Now) {
 		return 0
 	}
 	switch {

@@ -110,7 +110,7 @@ var planted = []struct {
 	{"a move is worth the effort whatever it gains", 0, func(s *simulation) {
 		s.find("spread", moveForever)
 	}, "on and on", true},
-	{"a learner without a place stays", 31, func(s *simulation) {
+	{"a learner without a place stays", 68, func(s *simulation) {
 		s.find("places", func(v View) (f finding) {
 			f = rulePlaces(v)
 			f.Steps = slices.DeleteFunc(f.Steps, func(pr plan.Proposal[Action]) bool { return pr.Kind == KindRemove })

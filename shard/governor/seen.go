@@ -18,10 +18,10 @@ type Seen struct {
 	Shards []ShardSeen
 }
 
-// HostSeen is a host by its Raft traffic.
+// HostSeen is a host by its Raft traffic, or by its answers to calls if the host has no replica of the meta shard.
 type HostSeen struct {
 	Host shard.HostID
-	// Tried is set once the leader has sent Raft messages to the host. A host without tries is not judged.
+	// Tried is set once the leader has sent messages to the host. A host without tries is not judged.
 	Tried bool
 	// SilentFor is the time since the host was heard; for a host never heard, the time since the first try.
 	SilentFor uint64

@@ -27,7 +27,7 @@ type machine struct {
 	up          bool
 	wiped       bool // its directory is gone for good
 	boot        uint64
-	heard       uint64 // when Raft traffic came from it last, 0 for never
+	heard       uint64 // when Raft traffic or an answer to a call came from it last, 0 for never
 	fresh       uint64 // since when its barriers succeed, 0 where they do not
 	stopping    uint64 // until when it waits to be offline, 0 where it does not stop
 }
@@ -182,7 +182,6 @@ func (w *world) raft(e *engine, id hosts.ShardID) {
 	for _, key := range slices.Sorted(maps.Keys(e.members)) {
 		m := e.members[key]
 		if w.up(m.host) {
-			w.of(m.host).heard = w.now
 			if m.behind > 0 && !w.slow[m.host] {
 				m.behind--
 			}
@@ -195,6 +194,9 @@ func (w *world) raft(e *engine, id hosts.ShardID) {
 // breathe is what a machine does by itself: its barriers, and what it says of its state.
 func (w *world) breathe(m *machine) {
 	h := w.records.Host(m.id)
+	if m.up && m.id != 0 && w.engines[hosts.Meta].leader != 0 {
+		m.heard = w.now
+	}
 	p := w.metaReplica(m.id)
 	if w.engines[hosts.Meta].leader == 0 || !m.up || p == nil || p.behind > 0 {
 		m.fresh = 0
@@ -338,7 +340,7 @@ func (w *world) look(self shard.HostID, began uint64) (*Seen, map[shard.HostID]b
 			continue
 		}
 		h := HostSeen{Host: m.id, Tried: m.heard != 0, SilentFor: w.now - m.heard}
-		if m.heard == 0 && w.metaReplica(m.id) != nil {
+		if m.heard == 0 {
 			m.heard = w.now - 2000 // tried from now on, and not heard yet
 		}
 		if m.fresh != 0 {
