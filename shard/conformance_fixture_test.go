@@ -47,15 +47,13 @@ func play(t *testing.T, story func(m *scene)) {
 // playServing plays a case in a shard that serves the slots.
 func playServing(t *testing.T, slots shard.SlotSet, story func(m *scene)) {
 	t.Helper()
+	o := shard.Options{Shard: 1, Slots: slots, Bounds: shard.Bounds{
+		Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession, AnswerBytes: shard.MaxAnswerBytes,
+	}}
 	for _, subject := range []struct {
 		name    string
 		machine stateMachine
-	}{
-		{"machine", shard.New(shard.Options{Slots: slots})},
-		{"twin", twin.New(slots, shard.Bounds{
-			Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerSession, AnswerBytes: shard.MaxAnswerBytes,
-		})},
-	} {
+	}{{"machine", shard.New(o)}, {"twin", twin.New(o)}} {
 		t.Run(subject.name, func(t *testing.T) {
 			story(newScene(t, subject.machine, slots))
 		})

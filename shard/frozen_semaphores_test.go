@@ -18,7 +18,7 @@ func TestFrozenSemaphoresAreMade(t *testing.T) {
 	}
 	const commands, parts = 2000, 5
 	source := twin.NewGenerator(replaySeed)
-	m := shard.New(shard.Options{Slots: source.Slots(), Bounds: shard.FrozenBounds})
+	m := shard.New(shard.Options{Slots: source.Options().Slots, Bounds: shard.FrozenBounds})
 	w := keptlog.Writer{}
 	note := func() {
 		empty := shard.FrozenMachine(shard.New(shard.Options{Bounds: shard.FrozenBounds}))

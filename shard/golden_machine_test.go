@@ -15,8 +15,7 @@ import (
 // must never differ.
 type goldenMachine struct {
 	name    string
-	history int
-	bounds  shard.Bounds
+	options shard.Options
 	*shard.Machine
 	log []goldenEntry
 
@@ -52,16 +51,11 @@ const shadowEvery = 3
 
 func newGoldenMachine(name string, o shard.Options) *goldenMachine {
 	g := &goldenMachine{
-		name: name, history: o.History, bounds: o.Bounds, Machine: shard.New(o), shadow: shard.New(o),
+		name: name, options: o, Machine: shard.New(o), shadow: shard.New(o),
 		watches: shard.NewWatchSet[uint64](),
 	}
 	g.before = g.State()
 	return g
-}
-
-// options are what a machine from a snapshot starts from.
-func (g *goldenMachine) options() shard.Options {
-	return shard.Options{History: g.history, Bounds: g.bounds}
 }
 
 // propose takes commands the whole way: encoded, decoded, applied by the machine and by its shadows, and
@@ -95,7 +89,7 @@ func (g *goldenMachine) propose(commands []shard.Command, stamp clock.Stamp) ([]
 	if err != nil {
 		return nil, err
 	}
-	fresh, err := restoreGolden(file, g.options())
+	fresh, err := restoreGolden(file, g.options)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +185,7 @@ func (g *goldenMachine) restart() (replayed int, err error) {
 		return 0, fmt.Errorf("%s has no snapshot to start from", g.name)
 	}
 	old := g.Machine
-	if g.Machine, err = restoreGolden(g.file, g.options()); err != nil {
+	if g.Machine, err = restoreGolden(g.file, g.options); err != nil {
 		return 0, err
 	}
 	g.watches = shard.NewWatchSet[uint64]()
@@ -226,9 +220,9 @@ func (g *goldenMachine) replica(name string) (*goldenMachine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := restoreGolden(file, g.options())
+	m, err := restoreGolden(file, g.options)
 	return &goldenMachine{
-		name: name, history: g.history, bounds: g.bounds, Machine: m, follows: g, keptUpTo: len(g.log),
+		name: name, options: g.options, Machine: m, follows: g, keptUpTo: len(g.log),
 		watches: shard.NewWatchSet[uint64](),
 	}, err
 }

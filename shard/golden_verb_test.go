@@ -48,6 +48,7 @@ func init() {
 
 func (st *goldenStage) newMachine(l *goldenLine) ([]string, error) {
 	o := shard.Options{
+		Shard:   l.number("shard", 0),
 		History: int(l.number("history", 0)),
 		Bounds: shard.Bounds{
 			Work: int(l.number("work", 0)), SessionLinks: int(l.number("session-links", 0)),

@@ -24,8 +24,24 @@ type Slot uint16
 type NodeID uint64
 
 // OrderID is the number that a waiter or an owner got on joining: the fencing token. One counter per shard gives out
-// all order ids; the counter never goes back.
+// all order ids; the counter never goes back. From level 9 on the lower bits are the id of the shard, the class of the
+// order id: no two shards give the same order id, and a shard that takes over a name goes on above the counter of the
+// shard before.
 type OrderID uint64
+
+const orderClassBits = 10
+
+// MaxShard is the highest id of a data shard: ids of shards have as many bits as classes of order ids.
+const MaxShard = 1<<orderClassBits - 1
+
+// after returns the lowest order id of a class above an order id.
+func (o OrderID) after(class OrderID) OrderID {
+	next := o&^MaxShard | class
+	if next <= o {
+		next += MaxShard + 1
+	}
+	return next
+}
 
 // Revision numbers the visible changes of a shard. A semaphore's revision is the number of its last visible change.
 // The revision grows with each change, also through deletion and re-creation.

@@ -77,7 +77,7 @@ func (cm *clubModel) join(name string, id SessionID, number uint64, team, mark s
 	if c.at(id) >= 0 {
 		return
 	}
-	cm.order++
+	cm.order = modelOrder(cm.order)
 	c.joins++
 	c.members = append(c.members, modelMember{id, cm.order, number, team, mark})
 	if !slices.ContainsFunc(c.teams, func(t modelTeam) bool { return t.name == team }) {
@@ -279,7 +279,7 @@ func (r *clubRun) step() {
 		c.Kind, c.Name = CmdAcquire, []byte(lockOf(id))
 		c.Count, c.Flags = Exclusive, FlagEphemeral
 		if s.lock == 0 {
-			r.model.order++
+			r.model.order = modelOrder(r.model.order)
 			r.model.revision++
 			s.lock = r.model.order
 		}
@@ -441,7 +441,7 @@ func (cnn countsNoNotes) bodySize(handle) int { return 0 }
 func (eis endsInSilence) releaseLink(m *Machine, h handle) { m.removeLink(h) }
 
 func (fr forgetsRows) nextRow(m *Machine, object handle, v view, after uint64) (uint64, bool) {
-	return fr.clubs.nextRow(m, object, v, after+1)
+	return fr.clubs.nextRow(m, object, v, after+MaxShard+1)
 }
 
 func (fr forgetsRows) describe(m *Machine, object handle, v view, o *DescribeOptions, d *Description) {

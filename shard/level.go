@@ -75,6 +75,7 @@ var (
 	answerBytesBounded      = rule("answer-bytes")
 	numberOfOneRequest      = rule("number-of-one-request")
 	pendingTakesBackNothing = rule("pending-takes-back-nothing")
+	orderClasses            = rule("order-classes")
 
 	pendingRecorded = level.Of(level.Record, "State.Pending")
 	bodiesRecorded  = level.Of(level.Record, "AnswerState.Body")

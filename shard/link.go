@@ -80,7 +80,7 @@ func (st *linkStore) find(o *object, object, session handle) handle {
 
 // addLink makes the session the last owner or waiter of the object under the next order id.
 func (m *Machine) addLink(session, object handle, c *Command, owner bool) handle {
-	m.lastOrder++
+	m.lastOrder = m.nextOrder()
 	h := m.insertLink(session, object, m.lastOrder)
 	l := m.links.at(h)
 	l.count, l.number, l.owner, l.since = c.Count, c.Number, owner, c.Time

@@ -11,6 +11,8 @@ import (
 
 // Options are the settings of a new machine. They must be equal on all replicas of a shard.
 type Options struct {
+	// Shard is the id of the shard, at most MaxShard. Zero means 1, the id of a cluster's only shard.
+	Shard uint64
 	// Slots are the slots of the shard. The zero value means all.
 	Slots SlotSet
 	// History is how many changes of owners the machine remembers for Changes, over all semaphores.
@@ -80,6 +82,7 @@ type Machine struct {
 	speller   // of names in effects
 
 	bounds Bounds
+	class  OrderID // of the order ids that the shard gives: its id
 
 	// The state of Apply.
 	out  *Effects
@@ -111,7 +114,11 @@ func New(o Options) *Machine {
 	if o.Bounds.AnswerBytes <= 0 {
 		o.Bounds.AnswerBytes = MaxAnswerBytes
 	}
-	m := &Machine{bounds: o.Bounds, epoch: 1}
+	if o.Shard == 0 {
+		o.Shard = 1
+	}
+	assert(o.Shard <= MaxShard, "the id of a shard fits into an order id")
+	m := &Machine{bounds: o.Bounds, class: OrderID(o.Shard), epoch: 1}
 	m.replaceContent(newContent(o.Slots, o.History))
 	return m
 }
@@ -197,6 +204,15 @@ func (m *Machine) apply(c *Command) {
 		assert(u.run != nil, "only commands that this build knows are decoded")
 		m.keepUp(c, u)
 	}
+}
+
+// nextOrder is the order id that the shard gives next. The level of the shard decides, and not that of the command: a
+// command from before the level rose must not get an order id of another shard's class.
+func (m *Machine) nextOrder() OrderID {
+	if m.level < orderClasses {
+		return m.lastOrder + 1
+	}
+	return m.lastOrder.after(m.class)
 }
 
 // emit appends an effect of the current command. The pointer is good until the next emit.

@@ -49,6 +49,14 @@ func newModelShard() *modelShard {
 	return &modelShard{limit: DefaultNodeBytes, sessions: map[SessionID]*modelMutator{}}
 }
 
+// modelOrder is the order id that shard 1 gives next.
+func modelOrder(last OrderID) OrderID {
+	for last++; level.Newest >= orderClasses && last%1024 != 1; {
+		last++
+	}
+	return last
+}
+
 // bytes is what sessions and their answers count for in quotas.
 func (ms *modelShard) bytes() (n uint64) {
 	for _, s := range ms.sessions {

@@ -47,7 +47,7 @@ func (w *processWork) admit(j processkind.Joining) (member handle, a process.Ans
 	}
 	member = w.members.alloc()
 	pm := w.members.at(member)
-	pm.ID, pm.of = uint64(w.m.lastOrder)+1, w.body
+	pm.ID, pm.of = uint64(w.m.nextOrder()), w.body
 	w.fresh += LinkBytes
 	if a = w.hosted.Join(w.at, &pm.Member, j); a.Status != protocol.StatusSuccess {
 		w.members.release(member)

@@ -59,7 +59,7 @@ func (mp *modelProcess) forget(m *process.Member) {
 // The model is the Caller of the rules.
 
 func (mo *processModel) NextOrder() uint64 {
-	mo.order++
+	mo.order = modelOrder(mo.order)
 	return uint64(mo.order)
 }
 
@@ -178,13 +178,13 @@ func (mo *processModel) join(name string, id SessionID, arrival processkind.Arri
 }
 
 func (mo *processModel) admit(at process.At, mp *modelProcess, id SessionID, j processkind.Joining) process.Answer {
-	m := &modelParty{session: id, order: mo.order + 1, number: mo.sessions[id].number, since: mo.wall}
+	m := &modelParty{session: id, order: modelOrder(mo.order), number: mo.sessions[id].number, since: mo.wall}
 	m.member = &process.Member{ID: uint64(m.order)}
 	mo.fresh += LinkBytes
 	a := mp.rules.Join(at, m.member, j)
 	mo.fresh -= LinkBytes
 	if a.Status == protocol.StatusSuccess {
-		mo.order++
+		mo.order = m.order
 		mp.members = append(mp.members, m)
 	}
 	return a

@@ -51,7 +51,7 @@ func (pr *processes) begin(m *Machine, object, session handle) *processWork {
 
 // NextOrder gives an order id, from the same counter as links.
 func (w *processWork) NextOrder() uint64 {
-	w.m.lastOrder++
+	w.m.lastOrder = w.m.nextOrder()
 	return uint64(w.m.lastOrder)
 }
 

@@ -16,27 +16,34 @@ import (
 // alive without knowing of the new cluster: sessions end, with all their links.
 
 const (
-	// jumpBase and jumpPerSecond are by how much order ids and revisions jump: more than a shard can have given in the
-	// time since.
+	// jumpBase and jumpPerSecond are by how much revisions jump: more than a shard can have given in the time since.
 	jumpBase      = 1 << 40
 	jumpPerSecond = 1 << 24
+	// orderJumpBase and orderJumpPerSecond are the same for order ids, of which a shard gives every 1024th. Order ids
+	// jump so at all levels, as the level of the old cluster may have risen after the state was written.
+	orderJumpBase      = jumpBase << orderClassBits
+	orderJumpPerSecond = 1 << 30
 	// sessionJump is by how much the counter of sessions jumps. The counter has 52 bits.
 	sessionJump = 1 << 36
 	// lastJump is above every order id and revision: kinds keep some of them in fewer bits.
 	lastJump = 1 << 60
 )
 
-// JumpOver is the jump of order ids and revisions for a state of an age. An age below zero counts as zero.
-func JumpOver(age time.Duration) uint64 {
-	return jumpBase + jumpPerSecond*uint64(math.Ceil(max(age, 0).Seconds()))
+// Jump is by how much the counters of a cluster grow: order ids, and all others but sessions.
+type Jump struct{ Orders, Others uint64 }
+
+// JumpOver is the jump for a state of an age. An age below zero counts as zero.
+func JumpOver(age time.Duration) Jump {
+	seconds := uint64(math.Ceil(max(age, 0).Seconds()))
+	return Jump{orderJumpBase + orderJumpPerSecond*seconds, jumpBase + jumpPerSecond*seconds}
 }
 
 // Regeneration says how the machines of a new cluster are made.
 type Regeneration struct {
 	// Slots are the slots of each new machine: together all slots, and no slot twice.
 	Slots []SlotSet
-	// Jump is by how much order ids and revisions grow: JumpOver.
-	Jump uint64
+	// Jump is by how much order ids, revisions and the counters of objects grow.
+	Jump Jump
 	// Keep reports whether the node of an id exists. The objects of missing nodes are left out.
 	Keep func(NodeID) bool
 }
@@ -65,7 +72,7 @@ func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 		made = append(made, m)
 	}
 	for _, old := range from {
-		n := renewal{jump: r.Jump, now: next.clock.Now, later: next.clock.Now - old.clock.Now}
+		n := renewal{jump: r.Jump.Others, now: next.clock.Now, later: next.clock.Now - old.clock.Now}
 		if err := old.renewInto(made, r.Keep, &n); err != nil {
 			return nil, err
 		}
@@ -92,8 +99,8 @@ func (r *Regeneration) highest(from []*Machine) (c counters, err error) {
 		c.level = max(c.level, m.level)
 	}
 	c.clock.Base = c.clock.Now
-	c.lastOrder += OrderID(r.Jump)
-	c.lastRevision += Revision(r.Jump)
+	c.lastOrder += OrderID(r.Jump.Orders)
+	c.lastRevision += Revision(r.Jump.Others)
 	c.lastSession += sessionJump
 	if uint64(max(c.lastOrder, OrderID(c.lastRevision))) >= lastJump || c.lastSession >= 1<<counterBits {
 		return c, fmt.Errorf("shard: the counters have no room for another jump: order id %d, revision %d, session %d",

@@ -47,7 +47,7 @@ type driven struct {
 
 func drive(t *testing.T, seed uint64, commands int) *driven {
 	source := twin.NewGenerator(seed)
-	d := &driven{newContestant("machine", source.Slots(), source.Bounds()), source, source.Slots()}
+	d := &driven{newContestant("machine", source.Options()), source, source.Options().Slots}
 	d.on(t, commands)
 	return d
 }
@@ -278,7 +278,7 @@ func TestNoRoomForAnotherJump(t *testing.T) {
 	m := shard.New(shard.Options{})
 	for range 4 {
 		made, err := shard.Regenerate([]*shard.Machine{m}, shard.Regeneration{Slots: []shard.SlotSet{shard.EverySlot()},
-			Jump: 1 << 58, Keep: everyNode})
+			Jump: shard.Jump{Orders: 1 << 58}, Keep: everyNode})
 		if err != nil {
 			return
 		}
@@ -288,7 +288,11 @@ func TestNoRoomForAnotherJump(t *testing.T) {
 }
 
 func TestAnAgeBelowZero(t *testing.T) {
-	if shard.JumpOver(-time.Hour) != 1<<40 || shard.JumpOver(1500*time.Millisecond) != 1<<40+2<<24 {
-		t.Error(shard.JumpOver(-time.Hour), shard.JumpOver(1500*time.Millisecond))
+	for age, want := range map[time.Duration]shard.Jump{
+		-time.Hour: {1 << 50, 1 << 40}, 1500 * time.Millisecond: {1<<50 + 2<<30, 1<<40 + 2<<24},
+	} {
+		if got := shard.JumpOver(age); got != want {
+			t.Errorf("over %v: %+v", age, got)
+		}
 	}
 }

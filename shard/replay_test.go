@@ -168,7 +168,7 @@ func writeReplayMaterial(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	source := twin.NewGenerator(replaySeed)
-	m := shard.New(shard.Options{Slots: source.Slots(), Bounds: replayBounds})
+	m := shard.New(shard.Options{Slots: source.Options().Slots, Bounds: replayBounds})
 	var log []byte
 	var effects shard.Effects
 	batches, commands := 0, 0

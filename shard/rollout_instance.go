@@ -39,7 +39,7 @@ func (w *rolloutWork) partOrNew() (part handle, a rollout.Answer) {
 		}
 	}
 	part = w.parts.alloc()
-	w.parts.at(part).instance.ID = uint64(w.m.lastOrder) + 1
+	w.parts.at(part).instance.ID = uint64(w.m.nextOrder())
 	w.fresh = LinkBytes + w.parts.at(part).instance.Size()
 	return part, a
 }

@@ -151,13 +151,13 @@ func (mo *rolloutModel) with(mr *modelRollout, id SessionID, number uint64,
 	if p != nil {
 		return does(p)
 	}
-	p = &modelPart{session: id, order: mo.order + 1, number: number, since: mo.wall}
+	p = &modelPart{session: id, order: modelOrder(mo.order), number: number, since: mo.wall}
 	p.instance.ID = uint64(p.order)
 	mo.fresh = LinkBytes + p.instance.Size()
 	a := does(p)
 	mo.fresh = 0
 	if a.Status == protocol.StatusSuccess {
-		mo.order++
+		mo.order = p.order
 		mr.parts = append(mr.parts, p)
 	}
 	return a

@@ -40,6 +40,8 @@ func (b *bed) describeRollout(t *testing.T, o PartOptions) (d RolloutDescription
 
 func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 	b := readBed(t)
+	first := uint64(modelOrder(0))
+	second := uint64(modelOrder(OrderID(first)))
 	for part, want := range map[string]struct {
 		head field.Value
 		rows []uint64
@@ -47,7 +49,7 @@ func TestEachPartOfARolloutIsDescribed(t *testing.T) {
 	}{
 		"":              {&rolloutkind.State{}, []uint64{4, 5, 8, 9}, "second"},
 		"location/sas":  {&protocol.RolloutTarget{}, nil, "two"},
-		"instances/sas": {&rolloutkind.Counts{}, []uint64{1<<2 + 2, 2<<2 + 2}, "b.sas"},
+		"instances/sas": {&rolloutkind.Counts{}, []uint64{first<<2 + 2, second<<2 + 2}, "b.sas"},
 		"source":        {&rolloutkind.Ticket{}, nil, ""},
 		"history/sas":   {nil, []uint64{1, 2}, ""},
 		"acts":          {nil, []uint64{1}, ""},

@@ -68,8 +68,7 @@ func TestMachineAgreesWithItsTwin(t *testing.T) {
 
 // duel is a twin and the machines that must do as it does.
 type duel struct {
-	slots    shard.SlotSet
-	bounds   shard.Bounds
+	options  shard.Options
 	naive    *twin.Twin
 	machines []*contestant
 	state    shard.State // the twin's, before the next batch
@@ -86,16 +85,12 @@ type contestant struct {
 	effects shard.Effects
 }
 
-func newContestant(name string, slots shard.SlotSet, bounds shard.Bounds) *contestant {
-	// A history that is soon full: some Changes reach back far enough, some do not.
-	return &contestant{name: name, Machine: shard.New(shard.Options{Slots: slots, History: 64, Bounds: bounds})}
+func newContestant(name string, o shard.Options) *contestant {
+	return &contestant{name: name, Machine: shard.New(o)}
 }
 
-func newDuel(slots shard.SlotSet, bounds shard.Bounds) *duel {
-	d := &duel{
-		slots: slots, bounds: bounds, naive: twin.New(slots, bounds),
-		machines: []*contestant{newContestant("machine", slots, bounds)},
-	}
+func newDuel(o shard.Options) *duel {
+	d := &duel{options: o, naive: twin.New(o), machines: []*contestant{newContestant("machine", o)}}
 	d.state = d.naive.State()
 	return d
 }
@@ -114,7 +109,7 @@ func (d *duel) apply(b *shard.Batch) error {
 			return err
 		}
 	}
-	if err := twin.Check(after, d.slots); err != nil {
+	if err := twin.Check(after, d.options.Slots); err != nil {
 		return fmt.Errorf("twin: %w", err)
 	}
 	if err := twin.CheckChange(&d.state, &after, d.expected.List); err != nil {
@@ -294,7 +289,7 @@ type savepoint struct {
 
 func newRun(seed uint64, tally tally) *run {
 	source := twin.NewGenerator(seed)
-	return &run{duel: newDuel(source.Slots(), source.Bounds()), seed: seed, source: source, tally: tally}
+	return &run{duel: newDuel(source.Options()), seed: seed, source: source, tally: tally}
 }
 
 func (r *run) play() error {
@@ -358,7 +353,7 @@ func (r *run) restore() (err error) {
 		return fmt.Errorf("save a snapshot: %w", err)
 	}
 	s.snapshot.Discard()
-	fresh := newContestant("restored machine", r.slots, r.bounds)
+	fresh := newContestant("restored machine", r.options)
 	if len(r.machines) > 1 {
 		fresh.Machine = r.machines[1].Machine
 	}
@@ -388,12 +383,12 @@ func (r *run) restore() (err error) {
 func (r *run) report(t *testing.T, err error) {
 	t.Helper()
 	batches, note := r.batches, "the last commands; without saving and restoring they do not fail"
-	if at, _ := replay(r.slots, r.bounds, batches); at >= 0 {
-		batches = twin.Shrink(r.slots, r.bounds, batches[:at+1], shrinkFor, func(list []*shard.Batch) int {
-			at, _ := replay(r.slots, r.bounds, list)
+	if at, _ := replay(r.options, batches); at >= 0 {
+		batches = twin.Shrink(r.options, batches[:at+1], shrinkFor, func(list []*shard.Batch) int {
+			at, _ := replay(r.options, list)
 			return at
 		})
-		_, err = replay(r.slots, r.bounds, batches)
+		_, err = replay(r.options, batches)
 		note = "these commands alone fail"
 	}
 	var b strings.Builder
@@ -413,8 +408,8 @@ func (r *run) report(t *testing.T, err error) {
 
 // replay applies the batches to a new machine and a new twin and returns at which they differ, or a
 // negative number. Effects are compared at every batch, for speed all else only at the last one.
-func replay(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch) (int, error) {
-	d := newDuel(slots, bounds)
+func replay(o shard.Options, batches []*shard.Batch) (int, error) {
+	d := newDuel(o)
 	for i, b := range batches {
 		if i == max(0, len(batches)-readsEvery) {
 			d.earlier = d.naive.State()

@@ -175,4 +175,8 @@ var rows = []struct {
 		"replicas-on-some-hosts",
 	}},
 	{8, MessageField, []string{"GovernorPolicy.replicas"}},
+	{9, Rule, []string{
+		// The lower bits of an order id are the id of the shard that gave the order id.
+		"order-classes",
+	}},
 }

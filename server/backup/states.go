@@ -86,7 +86,7 @@ func (s *States) Machine(id meta.ShardID) restorer {
 		return s.Meta
 	}
 	if s.Data[id] == nil {
-		s.Data[id] = shard.New(shard.Options{})
+		s.Data[id] = shard.New(shard.Options{Shard: uint64(id)})
 	}
 	return s.Data[id]
 }

@@ -71,7 +71,7 @@ type pushes struct {
 }
 
 func (s *Set) newReplica(id uint64, slots shard.SlotSet) *Replica {
-	m := shard.New(shard.Options{Slots: slots})
+	m := shard.New(shard.Options{Shard: id, Slots: slots})
 	r := &Replica{
 		set: s, ID: id, slots: slots, Machine: m,
 		bound:   make(map[shard.SessionID][]Conn),

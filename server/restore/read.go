@@ -91,7 +91,8 @@ func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 			return nil
 		}, "the meta shard, "}
 	}
-	m, batch, effects := shard.New(shard.Options{Slots: slotsAtBirth(id, shards)}), shard.Batch{}, shard.Effects{}
+	m, batch, effects := shard.New(shard.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)}),
+		shard.Batch{}, shard.Effects{}
 	s.Data[id] = m
 	return &logReader{m, func(data []byte) error {
 		if err := shard.DecodeBatch(data, &batch, m.Level()); err != nil {

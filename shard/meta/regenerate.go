@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/clock"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -24,8 +25,8 @@ type Regeneration struct {
 	Shards int
 	// First is the first host of the new cluster. Regenerate gives the host its id.
 	First hosts.Founder
-	// Jump is by how much counters grow: shard.JumpOver.
-	Jump uint64
+	// Jump is by how much counters grow.
+	Jump shard.Jump
 	// DropRights leaves all tokens and grants out: the rights of the new cluster allow nothing.
 	DropRights bool
 	// Wall, By and Why are for the audit history.
@@ -45,7 +46,7 @@ func (m *Machine) Regenerate(r Regeneration) (*Machine, error) {
 		return nil, fmt.Errorf("meta: the state is of feature level %d, and a cluster can be made of one of %d and "+
 			"above: finish the upgrade of its hosts first", next.level, TopologyLevel)
 	}
-	next.raise(r.Jump)
+	next.raise(r.Jump.Others)
 	next.dropping.entries = nil
 	next.clock = clock.Clock{Now: next.clock.Now, Base: next.clock.Now}
 	if r.Cluster != "" {
@@ -108,13 +109,13 @@ func (m *Machine) renewTopology(r *Regeneration) error {
 	}
 	records, err := old.records.Renewed(at, hosts.Renewal{
 		Generation: hosts.Generation{Number: old.records.Generation().Number + 1, Draw: r.Draw},
-		Cluster:    m.routing.Cluster, Data: m.routing.Shards, First: r.First, Jump: r.Jump,
+		Cluster:    m.routing.Cluster, Data: m.routing.Shards, First: r.First, Jump: r.Jump.Others,
 	})
 	if err != nil {
 		return err
 	}
 	m.hosts = newHosts()
-	m.topology = &topology{records: records, plan: old.plan.Renewed(r.Jump), seen: newSeen()}
+	m.topology = &topology{records: records, plan: old.plan.Renewed(r.Jump.Others), seen: newSeen()}
 	return nil
 }
 

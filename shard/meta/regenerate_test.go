@@ -11,8 +11,9 @@ import (
 )
 
 func regeneration(jump uint64) Regeneration {
-	return Regeneration{Draw: [16]byte{9}, Jump: jump, Wall: 1e12, By: "op", Why: "a test", First: hosts.Founder{
-		Name: "a", Incarnation: incarnation(99), Addresses: addressesOf("a"), Version: "1.0", Level: level.Newest}}
+	return Regeneration{Draw: [16]byte{9}, Jump: shard.Jump{Others: jump}, Wall: 1e12, By: "op", Why: "a test",
+		First: hosts.Founder{
+			Name: "a", Incarnation: incarnation(99), Addresses: addressesOf("a"), Version: "1.0", Level: level.Newest}}
 }
 
 func regenerated(t *testing.T, m *Machine, r Regeneration) *cluster {

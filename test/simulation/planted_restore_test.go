@@ -119,7 +119,7 @@ func metaFirst() *simulation.Bug {
 // noJump: the new cluster goes on with the numbers of the backup.
 func noJump() *simulation.Bug {
 	return &simulation.Bug{Regenerate: func(s *backup.States, r meta.Regeneration) (*backup.Machines, error) {
-		r.Jump = 0
+		r.Jump = shard.Jump{}
 		return s.Regenerate(r)
 	}}
 }

@@ -56,6 +56,9 @@ func (m *mutation) queued(l *link) {
 // join adds a link with the next order id at the tail.
 func (m *mutation) join(owner bool) *link {
 	m.twin.lastOrder++
+	for m.twin.hasClasses() && uint64(m.twin.lastOrder)%1024 != m.twin.shard {
+		m.twin.lastOrder++
+	}
 	l := &link{
 		session: m.Session,
 		order:   m.twin.lastOrder,
@@ -68,6 +71,15 @@ func (m *mutation) join(owner bool) *link {
 	}
 	m.sem.links = append(m.sem.links, l)
 	return l
+}
+
+// hasClasses reports whether the lower bits of an order id are the id of the shard.
+func (t *Twin) hasClasses() bool {
+	at := t.level
+	if t.mistake == ClassByCommand {
+		at = t.rules
+	}
+	return at >= 9 && t.mistake != NoClass
 }
 
 // isLinkedTooOften reports whether the session may not own or wait for one more semaphore.

@@ -24,7 +24,7 @@ var allowed = shard.Bounds{Work: shard.MaxWork, SessionLinks: shard.MaxLinksPerS
 func soundState(t *testing.T) shard.State {
 	t.Helper()
 	slots := lowerHalf()
-	tw := twin.New(slots, allowed)
+	tw := twin.New(shard.Options{Shard: 1, Slots: slots, Bounds: allowed})
 	var names [][]byte
 	for b := byte('a'); len(names) < 2; b++ {
 		if name := []byte{b}; slots.Has(shard.SlotOf(1, name)) {

@@ -14,6 +14,7 @@ import (
 // numbers, order ids and terms that are mostly right, and now and then wrong in each possible way.
 type Generator struct {
 	random
+	shard  uint64
 	slots  shard.SlotSet
 	bounds shard.Bounds
 	nodes  []shard.NodeID
@@ -52,7 +53,7 @@ const (
 
 // NewGenerator returns a generator. The seed and the states decide all that it makes.
 func NewGenerator(seed uint64) *Generator {
-	g := &Generator{random: newRandom(seed), names: make(map[shard.NodeID][]candidate)}
+	g := &Generator{random: newRandom(seed), shard: 1 + seed%shard.MaxShard, names: make(map[shard.NodeID][]candidate)}
 	switch g.weighted(25, 50, 25) {
 	case 0:
 		g.slots = shard.EverySlot()
@@ -82,11 +83,11 @@ func NewGenerator(seed uint64) *Generator {
 	return g
 }
 
-// Slots returns the slots that the machine under test has to serve.
-func (g *Generator) Slots() shard.SlotSet { return g.slots }
-
-// Bounds returns what a command and a session may do in the machine under test: mostly so little that much is pending.
-func (g *Generator) Bounds() shard.Bounds { return g.bounds }
+// Options returns the options of the machine under test. The history is soon full, and the bounds are mostly so small
+// that much is pending.
+func (g *Generator) Options() shard.Options {
+	return shard.Options{Shard: g.shard, Slots: g.slots, History: 64, Bounds: g.bounds}
+}
 
 // nameSome adds names of the prefix that are served here, and one that is not, where there is any.
 func (g *Generator) nameSome(node shard.NodeID, prefix string, ephemeral bool, count int) {

@@ -10,8 +10,7 @@ import (
 // given time is over. The function returns at which batch a list fails, or a negative number. What Shrink returns fails
 // at its last batch.
 func Shrink(
-	slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, within time.Duration,
-	failsAt func([]*shard.Batch) int,
+	o shard.Options, batches []*shard.Batch, within time.Duration, failsAt func([]*shard.Batch) int,
 ) []*shard.Batch {
 	deadline := time.Now().Add(within)
 	try := func(candidate []*shard.Batch) bool {
@@ -44,7 +43,7 @@ func Shrink(
 		}
 		for i := len(batches) - 1; i >= 0 && time.Now().Before(deadline); i-- {
 			if i < len(batches) {
-				try(withoutSession(slots, bounds, batches, i))
+				try(withoutSession(&o, batches, i))
 			}
 		}
 		if len(batches) == before {
@@ -56,8 +55,8 @@ func Shrink(
 
 // withoutSession removes batch i if it makes a session, and gives the sessions made after it the ids that they then
 // get. Otherwise a failure would need all sessions before the ones that it is about.
-func withoutSession(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.Batch, i int) []*shard.Batch {
-	t := New(slots, bounds)
+func withoutSession(o *shard.Options, batches []*shard.Batch, i int) []*shard.Batch {
+	t := New(*o)
 	var out shard.Effects
 	for _, b := range batches[:i+1] {
 		out.Reset()
@@ -68,7 +67,7 @@ func withoutSession(slots shard.SlotSet, bounds shard.Bounds, batches []*shard.B
 		return batches
 	}
 	renumber := func(id shard.SessionID) shard.SessionID {
-		if slots.Has(id.Slot()) && id.Counter() > removed.Counter() {
+		if o.Slots.Has(id.Slot()) && id.Counter() > removed.Counter() {
 			return id - 1
 		}
 		return id

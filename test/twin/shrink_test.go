@@ -10,6 +10,7 @@ import (
 
 // TestShrinkKeepsOnlyWhatTheFailureNeeds shrinks a failure that needs two sessions of ten, and one acquire of each.
 func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
+	o := shard.Options{Shard: 1, Slots: shard.EverySlot(), Bounds: allowed}
 	var batches []*shard.Batch
 	for range 10 {
 		batches = append(batches, &shard.Batch{Commands: []shard.Command{{Kind: shard.CmdSessionCreate, Node: 1}}})
@@ -23,7 +24,7 @@ func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 		}})
 	}
 	failsAt := func(list []*shard.Batch) int {
-		tw, out := twin.New(shard.EverySlot(), allowed), new(shard.Effects)
+		tw, out := twin.New(o), new(shard.Effects)
 		for i, b := range list {
 			tw.Apply(b, out)
 			state := tw.State()
@@ -33,7 +34,7 @@ func TestShrinkKeepsOnlyWhatTheFailureNeeds(t *testing.T) {
 		}
 		return -1
 	}
-	shrunk := twin.Shrink(shard.EverySlot(), allowed, batches, time.Minute, failsAt)
+	shrunk := twin.Shrink(o, batches, time.Minute, failsAt)
 	if len(shrunk) != 4 || failsAt(shrunk) != 3 {
 		for _, b := range shrunk {
 			t.Log(twin.CommandText(&b.Commands[0]))

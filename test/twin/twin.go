@@ -14,6 +14,7 @@ import (
 type Twin struct {
 	slots  shard.SlotSet
 	bounds shard.Bounds
+	shard  uint64 // its id
 
 	lastOrder    shard.OrderID
 	lastRevision shard.Revision
@@ -50,11 +51,12 @@ type place struct {
 	name string
 }
 
-// New returns an empty twin that serves the slots, within bounds that are all above zero.
-func New(slots shard.SlotSet, bounds shard.Bounds) *Twin {
+// New returns an empty twin. The slots, the bounds and the id of the shard must all be given.
+func New(o shard.Options) *Twin {
 	return &Twin{
-		slots:      slots,
-		bounds:     bounds,
+		slots:      o.Slots,
+		bounds:     o.Bounds,
+		shard:      o.Shard,
 		level:      level.First,
 		raised:     level.First,
 		limited:    make(map[shard.NodeID]shard.Limits),
@@ -221,6 +223,10 @@ const (
 	AsksForWaits Mistake = 17
 	// ForgetsWhatWasAsked: a restore loses what was asked under the numbers of kept answers.
 	ForgetsWhatWasAsked Mistake = 18
+	// NoClass: a shard gives every number as an order id, whatever its own id.
+	NoClass Mistake = 19
+	// ClassByCommand: a command from before the level with classes gets an order id without a class.
+	ClassByCommand Mistake = 20
 )
 
 // Plant makes the twin make a mistake from now on.

@@ -12,7 +12,7 @@ export const link = (route, parameters, text) => h("a", { href: address(route, p
 export const command = (words, ...names) => String.raw({ raw: words }, ...names.map((name = "") => (
   /^[\w@%+=:,./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`)));
 
-export const number = (text) => Number(text ?? 0).toLocaleString("en");
+export const number = (text) => (/^\d+$/.test(text) ? BigInt(text) : Number(text ?? 0)).toLocaleString("en");
 export const count = (one) => (one.count === "all" ? "all" : number(one.count));
 export const attached = (one) => (one.attached ? badge("attached", "good") : badge("detached", "warn"));
 export const dim = (...words) => h("span", { class: "dim" }, words);
