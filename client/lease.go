@@ -21,15 +21,15 @@ type Lease struct {
 }
 
 // Name returns the name of the semaphore.
-func (l *Lease) Name() string { return l.lease.Name() }
+func (l *Lease) Name() string { return l.lease.Name }
 
 // Session returns the id of the session that owns.
-func (l *Lease) Session() uint64 { return l.lease.Incarnation().ID() }
+func (l *Lease) Session() uint64 { return l.lease.In.ID() }
 
 // Fence returns the fencing token: the order id under which the session owns. The token is larger than the tokens of
 // all owners before. Send it along with every write to the data that the lease protects, and let the receiver refuse
 // every token below the highest seen so far.
-func (l *Lease) Fence() uint64 { return l.lease.Order() }
+func (l *Lease) Fence() uint64 { return l.lease.Order }
 
 // Count returns how much of the semaphore the lease is for.
 func (l *Lease) Count() uint64 { return l.lease.Count() }
@@ -56,13 +56,13 @@ func (l *Lease) Release(ctx context.Context) error {
 		}
 		return failedName("release", l.Name(), cause)
 	}
-	ctx, op := l.begin(ctx, OpRelease)
-	_, err := l.lease.Incarnation().Release(ctx, l.Name(), l.Fence())
+	ctx, op := l.session.begin(ctx, OpRelease, l.lease.Name)
+	_, err := l.lease.In.Release(ctx, l.lease.Name, l.lease.Order)
 	op.end(err)
 	if errors.Is(err, ErrFenced) {
 		err = fmt.Errorf("%w: %w", err, ErrLeaseLost)
 	}
-	return failedName("release", l.Name(), err)
+	return failedName("release", l.lease.Name, err)
 }
 
 // Update replaces the data of the semaphore, if the lease is still held. Otherwise nothing changes, and the error is
@@ -77,18 +77,13 @@ func (l *Lease) Update(ctx context.Context, data []byte, options ...UpdateOption
 	if err := l.Err(); err != nil {
 		return failedName("update", l.Name(), fmt.Errorf("%w: %w", ErrFenced, err))
 	}
-	ctx, op := l.begin(ctx, OpUpdate)
-	err := l.lease.Incarnation().Update(ctx, l.Name(), data, l.Fence(), c.revision)
+	ctx, op := l.session.begin(ctx, OpUpdate, l.lease.Name)
+	err := l.lease.In.Update(ctx, l.Name(), data, l.Fence(), c.revision)
 	op.end(err)
 	if errors.Is(err, ErrFenced) {
 		err = fmt.Errorf("%w: %w", err, l.lease.Fenced())
 	}
 	return failedName("update", l.Name(), err)
-}
-
-// begin begins an operation on the semaphore of the lease.
-func (l *Lease) begin(ctx context.Context, kind OperationKind) (context.Context, *operation) {
-	return l.session.client.begin(ctx, kind, l.session.path, l.Name())
 }
 
 // Change gives a part of the lease back, or replaces the data of the owner. Fields without an option stay as they are.
@@ -103,12 +98,12 @@ func (l *Lease) Change(ctx context.Context, options ...AcquireOption) error {
 	if err = cmp.Or(err, checkAcquire(&c)); err != nil {
 		return failedName("change", l.Name(), err)
 	}
-	ctx, op := l.begin(ctx, OpChange)
-	now, err := l.lease.Incarnation().Acquire(ctx, l.Name(), &c)
+	ctx, op := l.session.begin(ctx, OpChange, l.lease.Name)
+	now, err := l.lease.In.Acquire(ctx, l.Name(), &c)
 	if err == nil && now != &l.lease {
 		// The acquire got a new lease in the place of the lost lease, or nothing.
 		if now != nil {
-			_ = now.User().(*Lease).Release(ctx) // goes on by itself
+			_ = now.User.(*Lease).Release(ctx) // goes on by itself
 		}
 		err = ErrLeaseLost
 	}

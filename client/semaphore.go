@@ -62,7 +62,7 @@ func (s *Semaphore) Name() string { return s.name }
 // of its own.
 func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lease, error) {
 	c := newAcquireConfig(options)
-	ctx, op := s.begin(ctx, OpAcquire)
+	ctx, op := s.session.begin(ctx, OpAcquire, s.name)
 	lease, ok, err := s.acquire(ctx, &c)
 	op.endAcquire(ok, err)
 	if err == nil && !ok {
@@ -78,7 +78,7 @@ func (s *Semaphore) Acquire(ctx context.Context, options ...AcquireOption) (*Lea
 func (s *Semaphore) TryAcquire(ctx context.Context, options ...AcquireOption) (lease *Lease, ok bool, err error) {
 	c := newAcquireConfig(options)
 	c.Timeout = 0
-	ctx, op := s.begin(ctx, OpTryAcquire)
+	ctx, op := s.session.begin(ctx, OpTryAcquire, s.name)
 	lease, ok, err = s.acquire(ctx, &c)
 	op.endAcquire(ok, err)
 	return lease, ok, failedName("acquire", s.name, err)
@@ -91,7 +91,7 @@ func (s *Semaphore) acquire(ctx context.Context, c *acquireConfig) (*Lease, bool
 	if s.limited && s.limit == 0 {
 		return nil, false, failure.BadRequest("a limit of 0: nothing could ever be acquired")
 	}
-	in, err := s.use(ctx)
+	in, err := s.session.use(ctx, s.name)
 	if err != nil {
 		return nil, false, err
 	}
@@ -123,12 +123,7 @@ func acquire(
 	if l == nil {
 		return nil, false, err
 	}
-	return l.User().(*Lease), true, nil
-}
-
-// begin begins an operation on the semaphore.
-func (s *Semaphore) begin(ctx context.Context, kind OperationKind) (context.Context, *operation) {
-	return s.session.client.begin(ctx, kind, s.session.path, s.name)
+	return l.User.(*Lease), true, nil
 }
 
 // do carries out an operation on the semaphore by the session's incarnation.
@@ -136,11 +131,6 @@ func (s *Semaphore) do(
 	ctx context.Context, kind OperationKind, f func(ctx context.Context, in *incarnation.Incarnation) error,
 ) error {
 	return failedName(string(kind), s.name, s.session.do(ctx, kind, s.name, f))
-}
-
-// use returns the session's incarnation, after waiting if need be. A name that no semaphore can have is refused.
-func (s *Semaphore) use(ctx context.Context) (*incarnation.Incarnation, error) {
-	return s.session.use(ctx, s.name)
 }
 
 // Release gives back everything that the session owns of the semaphore, or ends the session's wait: the waiting
@@ -230,7 +220,7 @@ func (s *Semaphore) Describe(ctx context.Context, options ...DescribeOption) (d 
 // changed, until the context ends or the loop is left. Node.Watch says more.
 func (s *Semaphore) Watch(ctx context.Context, options ...WatchOption) iter.Seq2[*View, error] {
 	return func(yield func(*View, error) bool) {
-		in, err := s.use(ctx)
+		in, err := s.session.use(ctx, s.name)
 		if err != nil {
 			yield(nil, failedName("watch", s.name, err))
 			return

@@ -172,6 +172,11 @@ func (s *Session) incarnation(ctx context.Context) (*incarnation.Incarnation, er
 	}
 }
 
+// begin begins an operation on an object.
+func (s *Session) begin(ctx context.Context, kind OperationKind, name string) (context.Context, *operation) {
+	return s.client.begin(ctx, kind, s.path, name)
+}
+
 // use is incarnation for an operation on an object. A name that no object can have is refused.
 func (s *Session) use(ctx context.Context, name string) (*incarnation.Incarnation, error) {
 	if err := checkName(name); err != nil {
@@ -185,7 +190,7 @@ func (s *Session) do(
 	ctx context.Context, kind OperationKind, name string,
 	f func(ctx context.Context, in *incarnation.Incarnation) error,
 ) error {
-	ctx, op := s.client.begin(ctx, kind, s.path, name)
+	ctx, op := s.begin(ctx, kind, name)
 	in, err := s.use(ctx, name)
 	if err == nil {
 		err = f(ctx, in)

@@ -10,14 +10,12 @@ import (
 // owner is a Session as its incarnations see the session: it implements incarnation.Owner.
 type owner Session
 
-func (o *owner) session() *Session { return (*Session)(o) }
-
 // Attached changes the state.
-func (o *owner) Attached(in *incarnation.Incarnation) { o.session().stateOf(in, Attached, nil) }
+func (o *owner) Attached(in *incarnation.Incarnation) { (*Session)(o).stateOf(in, Attached, nil) }
 
 // Detached changes the state.
 func (o *owner) Detached(in *incarnation.Incarnation, why error) {
-	o.session().stateOf(in, Detached, why)
+	(*Session)(o).stateOf(in, Detached, why)
 }
 
 // AttachFailed notes why the session cannot be attached.
@@ -36,7 +34,7 @@ func (o *owner) EndError(id uint64, reason incarnation.Reason, detail string) er
 
 // Ended starts the next incarnation of a session with Renew, and finishes others.
 func (o *owner) Ended(in *incarnation.Incarnation, reason incarnation.Reason, cause error) {
-	s := o.session()
+	s := (*Session)(o)
 	s.mu.Lock()
 	if s.current != in {
 		s.mu.Unlock()
@@ -67,7 +65,7 @@ func (o *owner) Ended(in *incarnation.Incarnation, reason incarnation.Reason, ca
 
 // NewLease returns an incarnation's lease, and the *Lease around it that the user gets.
 func (o *owner) NewLease() (*incarnation.Lease, any) {
-	l := &Lease{session: o.session()}
+	l := &Lease{session: (*Session)(o)}
 	return &l.lease, l
 }
 

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"github.com/valyala/bytebufferpool"
@@ -92,7 +93,7 @@ func (e *Encoder) Push(buf *bytebufferpool.ByteBuffer, id uint64, m PushMessage)
 func (e *Encoder) open(buf *bytebufferpool.ByteBuffer, kind Kind, id uint64) (start int) {
 	c := e.codec
 	start = len(buf.B)
-	c.startWriting(openFrame(buf.B))
+	c.startWriting(append(buf.B, make([]byte, FrameHeaderBytes)...))
 	c.openArray()
 	number := uint64(kind)
 	c.uint("kind", &number)
@@ -101,11 +102,11 @@ func (e *Encoder) open(buf *bytebufferpool.ByteBuffer, kind Kind, id uint64) (st
 	return start
 }
 
-// close ends the array and the frame.
+// close ends the array, and fills in the length of the frame.
 func (e *Encoder) close(buf *bytebufferpool.ByteBuffer, start int) {
 	e.codec.closeArray(openArray{})
 	buf.B = e.codec.written()
-	closeFrame(buf.B, start)
+	binary.BigEndian.PutUint32(buf.B[start:], uint32(len(buf.B)-start-FrameHeaderBytes))
 }
 
 // View returns the bytes of a string without a copy, for a field of a message to send. The caller must not write to the

@@ -41,13 +41,3 @@ func ScanFrame(b []byte, limit int) (payload []byte, size int, err error) {
 	}
 	return b[FrameHeaderBytes:size:size], size, nil
 }
-
-// openFrame leaves room for the length in front of a payload that is about to be appended to b.
-func openFrame(b []byte) []byte {
-	return append(b, 0, 0, 0, 0)
-}
-
-// closeFrame fills in the length of the payload that was appended to b since openFrame, at start.
-func closeFrame(b []byte, start int) {
-	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-FrameHeaderBytes))
-}

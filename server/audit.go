@@ -25,48 +25,44 @@ type act struct {
 // auditMessage is the message of the records, for searches in the log.
 const auditMessage = "audit"
 
-// actOf returns the administrative act in a request, or nil if the request is not administrative.
-func (c *conn) actOf(r *protocol.Request) *act {
-	switch r.Kind {
-	case protocol.KindNodeCreate:
+// acts have the administrative act in a request, by kind; kinds without an entry are not administrative. The act is nil
+// if the request is not administrative after all.
+var acts = [requestKinds]func(*conn, *protocol.Request) *act{
+	protocol.KindNodeCreate: func(c *conn, r *protocol.Request) *act {
 		return &act{verb: "create node", node: true, object: c.nodeText(r.NodeCreate.Path, 0),
 			details: configDetail(&r.NodeCreate.Config)}
-	case protocol.KindNodeAlter:
+	},
+	protocol.KindNodeAlter: func(c *conn, r *protocol.Request) *act {
 		m := &r.NodeAlter
 		return &act{verb: "alter node", node: true, object: c.nodeText(m.Path, m.NodeID),
 			details: configDetail(&m.Config)}
-	case protocol.KindNodeDrop:
+	},
+	protocol.KindNodeDrop: func(c *conn, r *protocol.Request) *act {
 		return &act{verb: "drop node", node: true, object: c.nodeText(r.NodeDrop.Path, r.NodeDrop.NodeID)}
-	case protocol.KindSessionDestroy:
+	},
+	protocol.KindSessionDestroy: func(_ *conn, r *protocol.Request) *act {
 		return &act{verb: "end session", object: shard.SessionID(r.SessionDestroy.SessionID).String()}
-	case protocol.KindBackupBegin:
+	},
+	protocol.KindBackupBegin: func(_ *conn, r *protocol.Request) *act {
 		return &act{verb: "save backup", object: fmt.Sprintf("shard %d", r.BackupBegin.ShardID)}
-	case protocol.KindSemaphoreDelete:
-		if m := &r.SemaphoreDelete; m.Force {
-			return &act{verb: "delete semaphore by force", object: c.objectText(m.NodeID, m.Name)}
+	},
+	protocol.KindSemaphoreDelete: func(c *conn, r *protocol.Request) *act {
+		m := &r.SemaphoreDelete
+		if !m.Force {
+			return nil
 		}
-	}
-	for _, of := range []func(*conn, *protocol.Request) *act{
-		(*conn).rolloutActOf, (*conn).processActOf, (*conn).clusterActOf,
-	} {
-		if a := of(c, r); a != nil {
-			return a
-		}
-	}
-	return nil
-}
-
-// rolloutActOf is actOf for rollouts.
-func (c *conn) rolloutActOf(r *protocol.Request) *act {
-	switch r.Kind {
-	case protocol.KindRolloutPut:
+		return &act{verb: "delete semaphore by force", object: c.objectText(m.NodeID, m.Name)}
+	},
+	protocol.KindRolloutPut: func(c *conn, r *protocol.Request) *act {
 		m := &r.RolloutPut
 		return &act{verb: "put rollout", object: c.objectText(m.NodeID, m.Name),
 			details: whoDetails(m.By.Author, m.By.Reason)}
-	case protocol.KindRolloutDelete:
+	},
+	protocol.KindRolloutDelete: func(c *conn, r *protocol.Request) *act {
 		m := &r.RolloutDelete
 		return &act{verb: deleteVerb("rollout", m.Force), object: c.objectText(m.NodeID, m.Name)}
-	case protocol.KindRolloutAct:
+	},
+	protocol.KindRolloutAct: func(c *conn, r *protocol.Request) *act {
 		m := &r.RolloutAct
 		a := &act{verb: m.Act.Verb.String() + " rollout", object: c.objectText(m.NodeID, m.Name)}
 		if in := m.Act.Locations; len(in) > 0 {
@@ -77,21 +73,17 @@ func (c *conn) rolloutActOf(r *protocol.Request) *act {
 		}
 		a.details = append(a.details, whoDetails(m.Act.By.Author, m.Act.By.Reason)...)
 		return a
-	}
-	return nil
-}
-
-// processActOf is actOf for processes.
-func (c *conn) processActOf(r *protocol.Request) *act {
-	switch r.Kind {
-	case protocol.KindProcessPut:
+	},
+	protocol.KindProcessPut: func(c *conn, r *protocol.Request) *act {
 		m := &r.ProcessPut
 		return &act{verb: "put process", object: c.objectText(m.NodeID, m.Name),
 			details: whoDetails(m.By.Author, m.By.Reason)}
-	case protocol.KindProcessDelete:
+	},
+	protocol.KindProcessDelete: func(c *conn, r *protocol.Request) *act {
 		m := &r.ProcessDelete
 		return &act{verb: deleteVerb("process", m.Force), object: c.objectText(m.NodeID, m.Name)}
-	case protocol.KindProcessAct:
+	},
+	protocol.KindProcessAct: func(c *conn, r *protocol.Request) *act {
 		m := &r.ProcessAct
 		a := &act{verb: m.Verb.String() + " process", object: c.objectText(m.NodeID, m.Name)}
 		if m.MemberID != 0 {
@@ -99,52 +91,44 @@ func (c *conn) processActOf(r *protocol.Request) *act {
 		}
 		a.details = append(a.details, whoDetails(m.By.Author, m.By.Reason)...)
 		return a
-	}
-	return nil
-}
-
-// clusterActOf is actOf for hosts, and for their governing.
-func (c *conn) clusterActOf(r *protocol.Request) *act {
-	a, o := c.clusterAct(r)
-	if o == nil {
-		return nil
-	}
-	return &act{verb: a.verb, object: a.object, details: append(a.details, whoDetails(o.Author, o.Reason)...)}
-}
-
-// clusterAct returns an act on hosts without the author, and the operation with the author; nil for all further
-// requests. Then it allocates nothing: every request comes here.
-func (c *conn) clusterAct(r *protocol.Request) (a act, o *protocol.Operation) {
-	switch r.Kind {
-	case protocol.KindHostOperate:
+	},
+	protocol.KindHostOperate: func(_ *conn, r *protocol.Request) *act {
 		m := &r.HostOperate
-		a.verb, a.object, o = strings.ToLower(m.Verb.String())+" host", string(m.Host), &m.Operation
-		for _, d := range []struct{ name, value string }{
-			{"domain", string(m.Domain)}, {"successor", string(m.Successor)},
-		} {
-			if d.value != "" {
-				a.details = append(a.details, d.name, d.value)
-			}
+		var details []any
+		if len(m.Domain) > 0 {
+			details = append(details, "domain", string(m.Domain))
 		}
-	case protocol.KindShardTransfer:
+		if len(m.Successor) > 0 {
+			details = append(details, "successor", string(m.Successor))
+		}
+		return operatorAct(strings.ToLower(m.Verb.String())+" host", string(m.Host), &m.Operation, details...)
+	},
+	protocol.KindShardTransfer: func(_ *conn, r *protocol.Request) *act {
 		m := &r.ShardTransfer
-		a.verb, a.object, o = "transfer shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation
-		a.details = append(a.details, "to", string(m.Host))
-	case protocol.KindStepCancel:
+		return operatorAct("transfer shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation, "to", string(m.Host))
+	},
+	protocol.KindStepCancel: func(_ *conn, r *protocol.Request) *act {
 		m := &r.StepCancel
-		a.verb, a.object, o = "cancel step", fmt.Sprintf("step %d", m.StepID), &m.Operation
 		if m.StepID == 0 {
-			a.verb, a.object = "end delay", string(m.Subject)
+			return operatorAct("end delay", string(m.Subject), &m.Operation)
 		}
-	case protocol.KindPolicy:
-		m := &r.Policy
-		a.verb, a.object, o = "set policy", fmt.Sprintf("%+v", m.To), &m.Operation
-	case protocol.KindToken:
-		if m := &r.Token; m.Verb != protocol.TokenList {
-			a.verb, a.object, o = strings.ToLower(m.Verb.String())+" join token", string(m.ID), &m.Operation
+		return operatorAct("cancel step", fmt.Sprintf("step %d", m.StepID), &m.Operation)
+	},
+	protocol.KindPolicy: func(_ *conn, r *protocol.Request) *act {
+		return operatorAct("set policy", fmt.Sprintf("%+v", r.Policy.To), &r.Policy.Operation)
+	},
+	protocol.KindToken: func(_ *conn, r *protocol.Request) *act {
+		m := &r.Token
+		if m.Verb == protocol.TokenList {
+			return nil
 		}
-	}
-	return a, o
+		return operatorAct(strings.ToLower(m.Verb.String())+" join token", string(m.ID), &m.Operation)
+	},
+}
+
+// operatorAct is an act on hosts, or on their governing.
+func operatorAct(verb, object string, o *protocol.Operation, details ...any) *act {
+	return &act{verb: verb, object: object, details: append(details, whoDetails(o.Author, o.Reason)...)}
 }
 
 func deleteVerb(kind string, force bool) string {
@@ -188,8 +172,8 @@ func (c *conn) nodeText(path []byte, id uint64) string {
 func configDetail(f *protocol.NodeConfig) []any { return []any{"config", fmt.Sprintf("%+v", *f)} }
 
 // beginAct keeps an administrative act until the request is answered.
-func (c *conn) beginAct(r *protocol.Request) {
-	a := c.actOf(r)
+func (c *conn) beginAct(r *protocol.Request, of func(*conn, *protocol.Request) *act) {
+	a := of(c, r)
 	if a == nil {
 		return
 	}
@@ -221,7 +205,7 @@ func (c *conn) dropAct(request uint64) {
 
 // audit logs an act with its outcome. An act for another host is logged there.
 func (c *conn) audit(a *act, outcome *protocol.Result) {
-	if a == nil || outcome.Status == protocol.StatusMoved {
+	if outcome.Status == protocol.StatusMoved {
 		return
 	}
 	level, unlogged := slog.LevelInfo, 0

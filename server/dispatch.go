@@ -32,7 +32,9 @@ func (c *conn) dispatch(r *protocol.Request) bool {
 	if c.refuseLagging(r) {
 		return true
 	}
-	c.beginAct(r)
+	if of := acts[r.Kind]; of != nil {
+		c.beginAct(r, of)
+	}
 	if c.inFlight.Load() > int64(c.host.config.Limits.RequestsInFlight) {
 		c.overloaded(r.ID, r.Kind, "too many requests of this connection are unanswered")
 		return true

@@ -18,7 +18,9 @@ func (c *conn) Answer(id uint64, m protocol.AnswerMessage) {
 	}
 	a := c.takeAct(id)
 	c.mu.Unlock()
-	c.audit(a, &succeeded)
+	if a != nil {
+		c.audit(a, &succeeded)
+	}
 }
 
 var succeeded protocol.Result
@@ -49,7 +51,9 @@ func (c *conn) Fail(id uint64, kind protocol.Kind, r *protocol.Result) {
 	}
 	a := c.takeAct(id)
 	c.mu.Unlock()
-	c.audit(a, r)
+	if a != nil {
+		c.audit(a, r)
+	}
 }
 
 // Push appends a push.

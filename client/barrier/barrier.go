@@ -93,8 +93,8 @@ func (b *Barrier) enter(ctx context.Context) (*Entry, error) {
 	return e, err
 }
 
-// checkParties refuses a barrier that was made for another number of parties. One check is enough: the decision that
-// lets a party in has the number too, and is checked each time.
+// checkParties refuses a barrier for another number of parties. One check is enough: the decision to let a party in has
+// the number too, and is checked each time.
 func (b *Barrier) checkParties(ctx context.Context) error {
 	if b.checked.Load() {
 		return nil

@@ -70,10 +70,17 @@ func (e *Entry) lose() {
 
 // Leave leaves, and waits until all of the generation have left, or have died. If the context ends first the party has
 // left all the same; Leave can be called again, to go on waiting. ErrLost says that the place was lost before.
+//
+// The other parties are followed from before this party has left, so that the leaving and the first look at the others
+// take one trip to a host together.
 func (e *Entry) Leave(ctx context.Context) error {
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	out := make(chan error, 1)
+	go func() { out <- e.awaitOthers(following) }()
 	err := e.leave(ctx)
 	if err == nil {
-		err = e.awaitOthers(ctx)
+		err = <-out
 	}
 	if err != nil {
 		return fmt.Errorf("barrier: leave %q: %w", e.party.barrier.name, err)

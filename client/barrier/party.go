@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/signalbox/signalbox/client/process"
 )
@@ -35,12 +36,16 @@ func (p *party) handler() process.Handler {
 }
 
 // prepare fails for a party that is over, so that no round begins that would count the party: a session that was
-// renewed joins again, also if the party was inside by the incarnation before.
-func (p *party) prepare(_ context.Context, r *process.Round) error {
+// renewed joins again, also if the party was inside by the incarnation before. The coordinator reads the members while
+// members prepare: a member that leaves afterwards ends the round.
+func (p *party) prepare(ctx context.Context, r *process.Round) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.entry != nil && p.entry.self != r.Self() {
 		return errOver
+	}
+	if r.IsCoordinator() {
+		go func() { _, _ = r.Members(ctx) }() // coordinate gets the error, if it stays
 	}
 	return nil
 }
@@ -60,28 +65,41 @@ func (p *party) coordinate(ctx context.Context, r *process.Round) (any, error) {
 	return p.last.next(r.Epoch(), p.barrier.parties, members), nil
 }
 
-// complete takes over the decision of a round.
-func (p *party) complete(_ context.Context, r *process.Round, result *process.Result) {
+// complete takes over the decision of a round. A party that leaves at once need not confirm the completion to hosts: so
+// a party has a moment to leave, and the log one batch less. The next round begins no earlier anyway.
+func (p *party) complete(ctx context.Context, r *process.Round, result *process.Result) {
+	if !p.decide(r, result) {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(openDelay):
+	}
+}
+
+// decide takes over the decision of a round, and reports whether the party was let in.
+func (p *party) decide(r *process.Round, result *process.Result) (in bool) {
 	var d decision
 	if err := result.Decode(&d); err != nil {
-		return // the coordinator was no party
+		return false // the coordinator was no party
 	}
 	p.last = d
 	index := slices.Index(d.Inside, r.Self())
 	if d.Generation != r.Epoch() || index < 0 {
-		return
+		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.over:
-		return
+		return false
 	case d.Parties != p.barrier.parties:
 		p.over, p.err = true, otherNumber(d.Parties, p.barrier.parties)
 	default:
 		p.entry = newEntry(p, r, d, index)
 	}
 	close(p.decided)
+	return p.entry != nil
 }
 
 // finish ends the party, so that no round counts it any more.

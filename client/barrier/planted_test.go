@@ -22,7 +22,7 @@ func TestPlantedBugsAreNoticed(t *testing.T) {
 			Noticed: "TestNoneIsLetOutBeforeAllLeave",
 		}, {
 			Name: "one that has given up is counted", File: "barrier.go",
-			Is:      "\t\t_ = m.Leave(bye) // it goes on by itself\n",
+			Is:      "\t\t_ = m.Leave(bye) // the leaving goes on by itself\n",
 			Becomes: "\t\t_ = bye\n", Noticed: "TestATimeoutLeavesNothingBehind",
 		},
 	})

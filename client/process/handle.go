@@ -209,7 +209,9 @@ func (p *part) handleComplete(it *item) {
 	}
 	p.finish(it)
 	p.member.completed(it.result)
-	go func() { _ = p.completed(p.in.Context(), r) }() // a member that leaves does not wait for the answer
+	if p.ctx.Err() == nil { // no host waits for a member that leaves
+		go func() { _ = p.completed(p.in.Context(), r) }() // a member that leaves does not wait for the answer
+	}
 }
 
 // terminate ends the membership on this side.

@@ -20,15 +20,17 @@ type Round struct {
 	completed   chan struct{} // closed when the completion came
 	prepared    chan struct{} // closed when a host knows that the member is prepared
 
-	mu     sync.Mutex // guards the fields below
+	reading chan struct{} // holds one: the call that reads the members
+	peers   []*Peer       // nil before they are read; of the call that reads
+
+	mu     sync.Mutex // guards values
 	values map[any]any
-	peers  []*Peer // nil before they are read
 }
 
 func newRound(p *part, m *protocol.Item) *Round {
 	r := &Round{
 		part: p, epoch: m.Epoch, coordinator: m.Coordinator, size: int(m.Members),
-		completed: make(chan struct{}), prepared: make(chan struct{}),
+		completed: make(chan struct{}), prepared: make(chan struct{}), reading: make(chan struct{}, 1),
 	}
 	r.ctx, r.end = context.WithCancelCause(p.ctx)
 	return r
@@ -59,25 +61,31 @@ func (r *Round) IsCoordinator() bool { return r.coordinator == r.part.id }
 func (r *Round) Size() int { return r.size }
 
 // Members returns the members of the epoch by id, which is the order in which they joined; members that are gone are
-// left out. The first call reads the members: a round that only broadcasts does without. The peers are shared and must
-// not be changed.
+// left out. The first call reads the members, for calls at the same time too: a round that only broadcasts does
+// without. A call by Prepare on a goroutine of its own has Coordinate find the members there. The peers are shared and
+// must not be changed.
 func (r *Round) Members(ctx context.Context) ([]*Peer, error) {
-	r.mu.Lock()
-	peers := r.peers
-	r.mu.Unlock()
-	if peers != nil {
-		return slices.Clone(peers), nil
-	}
-	ctx, cancel := object.Within(ctx, r.ctx)
-	defer cancel()
-	peers, err := r.readMembers(ctx)
+	peers, err := r.readOnce(ctx)
 	if err != nil {
 		return nil, failed(OpDescribe, r.part.member.Name(), r.errorOf(err))
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.peers = peers
 	return slices.Clone(peers), nil
+}
+
+// readOnce reads the members, unless they were read before.
+func (r *Round) readOnce(ctx context.Context) (peers []*Peer, err error) {
+	ctx, cancel := object.Within(ctx, r.ctx)
+	defer cancel()
+	select {
+	case r.reading <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-r.reading }()
+	if r.peers == nil {
+		r.peers, err = r.readMembers(ctx)
+	}
+	return r.peers, err
 }
 
 // Set keeps a value for as long as the round lasts: a function of the handler leaves the value for the next function.

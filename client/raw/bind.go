@@ -32,7 +32,7 @@ func (s *Session) connTo(slot uint16, tried *cluster.Host) (*conn.Conn, *cluster
 	if h := s.client.cluster.Host(at); h != nil && h == cluster.HostOf(s.home) {
 		return s.home, h, nil
 	}
-	to, h, err := s.client.cluster.Connect(s.ctx, at, s.stripe, tried)
+	to, h, err := s.client.cluster.Connect(s.ctx, cluster.Leisure, at, s.stripe, tried)
 	if err != nil || to == s.home {
 		return to, h, err
 	}

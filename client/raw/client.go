@@ -71,7 +71,7 @@ func (c *Client) Do(ctx context.Context, m protocol.RequestMessage, read func(a 
 // KnownAs returns the name of the token or certificate that lets the client in, empty for an anonymous client, and for
 // hosts before level 4.
 func (c *Client) KnownAs(ctx context.Context) (string, error) {
-	to, _, err := c.cluster.Connect(ctx, cluster.MetaLeader, 0, nil)
+	to, _, err := c.cluster.Connect(ctx, cluster.Leisure, cluster.MetaLeader, 0, nil)
 	if err != nil {
 		return "", err
 	}

@@ -209,7 +209,10 @@ var unavailable = protocol.Result{Status: protocol.StatusUnavailable,
 func (p *Pipeline) propose() (failed []Op) {
 	for p.mayPropose() && len(p.inflight) < p.window && !p.closed {
 		ops, bytes := p.next()
-		ops, bytes, leads := p.begin(ops, bytes)
+		leads := uint64(0)
+		if p.term.stage == waiting {
+			ops, bytes, leads = p.begin(ops, bytes)
+		}
 		if len(ops) == 0 {
 			break // the rest waits for a batch in flight
 		}
@@ -226,7 +229,7 @@ func (p *Pipeline) propose() (failed []Op) {
 		p.lost(leads)
 		failed = append(failed, ops...)
 	}
-	if p.follows() {
+	if p.term.stage == following && p.queued() > 0 && p.stamped() { // without a stamp they would have no effect
 		failed = p.drain(failed)
 	}
 	return failed
@@ -298,7 +301,9 @@ func (p *Pipeline) Land(sequence uint64, commands int) (ops []Op, proposed time.
 		return nil, proposed, fmt.Errorf("pipeline: batch %d has %d commands, and was proposed with %d",
 			sequence, commands, len(b.ops))
 	}
-	p.begun(b.leads)
+	if b.leads != 0 {
+		p.begun(b.leads)
+	}
 	return b.ops, b.proposed, nil
 }
 

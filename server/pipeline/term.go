@@ -101,24 +101,17 @@ func (p *Pipeline) mayPropose() bool {
 	return p.queued() > 0
 }
 
-// follows reports whether the queue is to be refused, because this host does not lead. Without a stamp the commands
-// would have no effect.
-func (p *Pipeline) follows() bool { return p.term.stage == following && p.queued() > 0 && p.stamped() }
-
-// begin puts the first command of the term before a batch, if the first command waits, and then returns the term.
+// begin puts the first command of the term, which waits, before a batch, and returns the term.
 func (p *Pipeline) begin(ops []Op, bytes []byte) (_ []Op, _ []byte, leads uint64) {
 	t := &p.term
-	if t.stage != waiting {
-		return ops, bytes, 0
-	}
 	ops, bytes = slices.Insert(ops, 0, t.op), append(t.bytes, bytes...)
 	t.stage, t.op, t.bytes = beginning, Op{}, nil
 	return ops, bytes, t.number
 }
 
-// begun is called when a batch was committed, with the term that begins with the batch, if any.
+// begun is called when a batch was committed with which a term begins.
 func (p *Pipeline) begun(leads uint64) {
-	if leads != 0 && leads == p.term.number && p.term.stage == beginning {
+	if leads == p.term.number && p.term.stage == beginning {
 		p.term.stage, p.term.zero = leading, p.clock()
 	}
 }

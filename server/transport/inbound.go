@@ -35,7 +35,9 @@ func (in *inbound) deliver(fresh []byte, events Events) bool {
 	case consumed > len(view):
 		panic(fmt.Sprintf("transport: Events.Data consumed %d bytes of %d", consumed, len(view)))
 	case consumed == len(view):
-		in.discard()
+		if in.rest != nil {
+			in.discard()
+		}
 	case in.rest != nil && cap(*in.rest) <= max(keptInbound, 4*(len(view)-consumed)):
 		*in.rest = append((*in.rest)[:0], view[consumed:]...)
 	default: // the room of a long frame is not kept for little

@@ -57,7 +57,7 @@ func (c *Cluster) RepeatBy(ctx context.Context, r *retry.Retries, t Target, try 
 	var tried *Host
 	for {
 		r.Leaders = c.Leaders()
-		to, h, err := c.Connect(ctx, t, c.NextStripe(), tried)
+		to, h, err := c.Connect(ctx, Leisure, t, c.NextStripe(), tried)
 		if err == nil {
 			err = try(to)
 		}

@@ -92,12 +92,7 @@ func (s *shardRoute) replicaFrom(from uint32, tried *Host) *Host {
 func (c *Cluster) Host(t Target) *Host { return t(c.routes.Load(), nil) }
 
 // Connect returns a connection to the target's host, or to some host if the target has none.
-func (c *Cluster) Connect(ctx context.Context, t Target, stripe int, tried *Host) (*conn.Conn, *Host, error) {
-	return c.ConnectIn(ctx, Leisure, t, stripe, tried)
-}
-
-// ConnectIn is Connect for a caller in haste.
-func (c *Cluster) ConnectIn(
+func (c *Cluster) Connect(
 	ctx context.Context, haste Haste, t Target, stripe int, tried *Host,
 ) (*conn.Conn, *Host, error) {
 	h := t(c.routes.Load(), tried)

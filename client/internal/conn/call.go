@@ -49,7 +49,7 @@ func (c *Conn) RoundTrip(ctx context.Context, m protocol.RequestMessage, read fu
 	r := pool.Get().(*call)
 	r.read = read
 	address, _ := ctx.Value(onBehalf{}).(string)
-	id, work, err := c.sendAwaited(address, r, m)
+	id, work, err := c.SendAwaited(address, r, m)
 	if err != nil {
 		r.read = nil
 		pool.Put(r)

@@ -114,13 +114,9 @@ func (c *Conn) Send(h Handler, m protocol.RequestMessage) (id uint64, err error)
 // Work is the work that SendAwaited leaves to the caller that waits for the answer.
 type Work struct{ write, read bool }
 
-// SendAwaited is Send for a caller that waits for the answer, and calls Do before the wait.
-func (c *Conn) SendAwaited(h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
-	return c.sendAwaited("", h, m)
-}
-
-// sendAwaited is SendAwaited for a client at an address, or without an address.
-func (c *Conn) sendAwaited(address string, h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
+// SendAwaited is Send for a caller that waits for the answer, and calls Do before the wait. The address is that of the
+// client that asks, where a gateway sends for others, and empty otherwise.
+func (c *Conn) SendAwaited(address string, h Handler, m protocol.RequestMessage) (id uint64, w Work, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if address != "" {

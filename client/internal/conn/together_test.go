@@ -24,7 +24,7 @@ func TestCallersThatWereAnsweredTogetherLeaveTheWritingToTheWriter(t *testing.T)
 	send := func() (id uint64, writes bool) {
 		t.Helper()
 		c.out.Reset() // what was sent before is on its way
-		id, work, err := c.SendAwaited(caller, &protocol.Ping{})
+		id, work, err := c.SendAwaited("", caller, &protocol.Ping{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,12 +187,12 @@ func (in *Incarnation) own(m *mutation, order uint64) {
 	if q.waiting == m {
 		q.waiting = nil
 	}
-	if q.lease != nil && q.lease.order != order {
+	if q.lease != nil && q.lease.Order != order {
 		q.removeLease(failure.ErrLeaseLost)
 	}
 	if q.lease == nil {
 		l, user := in.owner.NewLease()
-		l.in, l.user, l.name, l.order = in, user, q.name, order
+		l.In, l.User, l.Name, l.Order = in, user, q.name, order
 		q.lease = l
 	}
 	q.lease.number, q.lease.count = m.numbers.Number, m.acquire.Count

@@ -116,7 +116,7 @@ func (in *Incarnation) attach(
 	ctx context.Context, haste cluster.Haste, tried *cluster.Host,
 ) (*conn.Conn, *cluster.Host, error) {
 	home := cluster.LeaderAt(protocol.SessionSlot(in.id))
-	to, h, err := in.group.cluster.ConnectIn(ctx, haste, home, in.stripe, tried)
+	to, h, err := in.group.cluster.Connect(ctx, haste, home, in.stripe, tried)
 	if err != nil {
 		return nil, h, err
 	}
@@ -156,7 +156,7 @@ type binding struct {
 func (in *Incarnation) connTo(
 	ctx context.Context, slot uint16, tried *cluster.Host,
 ) (*conn.Conn, *cluster.Host, error) {
-	to, h, err := in.group.cluster.Connect(ctx, cluster.LeaderAt(slot), in.stripe, tried)
+	to, h, err := in.group.cluster.Connect(ctx, cluster.Leisure, cluster.LeaderAt(slot), in.stripe, tried)
 	if err != nil {
 		return nil, h, err
 	}

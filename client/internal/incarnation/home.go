@@ -152,7 +152,7 @@ func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 		return // a part in another object is no lease: the package of the kind watches the object
 	}
 	cause := failure.Lost(p.Reason)
-	if q.lease != nil && q.lease.order == p.OrderID {
+	if q.lease != nil && q.lease.Order == p.OrderID {
 		q.removeLease(cause)
 		in.dropIfEmpty(q)
 		return

@@ -218,7 +218,7 @@ func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err er
 	m.phase, m.conn = sent, to
 	m.changes = m.changes || m.tries == 0 && m.queue.lease != nil
 	m.tries++
-	if m.id, w, err = to.SendAwaited(m, m.message); err != nil {
+	if m.id, w, err = to.SendAwaited("", m, m.message); err != nil {
 		m.phase = idle
 	}
 	return w, err

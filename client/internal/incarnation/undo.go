@@ -40,7 +40,7 @@ func (in *Incarnation) undo(m *mutation) {
 	in.mu.Lock()
 	before := uint64(0)
 	if m.changes && m.queue.lease != nil {
-		before = m.queue.lease.order
+		before = m.queue.lease.Order
 	}
 	in.mu.Unlock()
 	if before != 0 {
@@ -150,7 +150,7 @@ func (m *mutation) sendRelease(ctx context.Context) error {
 	err := m.sendUntilAnswered(ctx)
 	if failure.Status(err) == protocol.StatusFenced {
 		m.in.mu.Lock()
-		if q := m.queue; q.lease != nil && q.lease.order == m.release.OrderID {
+		if q := m.queue; q.lease != nil && q.lease.Order == m.release.OrderID {
 			q.removeLease(failure.ErrLeaseLost)
 		}
 		m.in.mu.Unlock()

@@ -83,7 +83,7 @@ func (in *Incarnation) verifyAll() error {
 		}
 		// If the host does not say, each lease is asked for.
 		for _, u := range leases {
-			if held[u.name] != u.lease.order {
+			if held[u.name] != u.lease.Order {
 				if err := in.verify(u); err != nil {
 					return err
 				}
@@ -155,7 +155,7 @@ func (in *Incarnation) verify(u unverified) error {
 	in.mu.Lock()
 	phase, order := m.phase, m.order
 	in.mu.Unlock()
-	if phase == owned && order == l.order {
+	if phase == owned && order == l.Order {
 		return nil
 	}
 	if phase == owned || phase == queued {
