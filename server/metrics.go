@@ -36,6 +36,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	gauge("signalbox_watch_memory_limit_bytes", float64(h.watches.Limit()))
 	gauge("signalbox_partial_frame_bytes", float64(h.partial.held.Load()))
 	gauge("signalbox_partial_frame_limit_bytes", float64(h.partial.limit))
+	homes := h.set.HomeCounts()
+	gauge("signalbox_home_questions_waiting", float64(homes.Waiting))
+	gauge("signalbox_home_hosts_unanswering", float64(homes.Unanswered))
 	gauge("signalbox_nodes", float64(h.meta.Machine.NodeCount()))
 	gauge("signalbox_nodes_changing_timing", float64(len(h.set.ChangingTiming())))
 	for _, r := range h.replicas {
@@ -84,6 +87,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 		gauge("signalbox_shard_one_shot_watches"+l, float64(r.OneShotWatches()))
 		if age := r.ProofAge(now); age < 1<<62 {
 			gauge("signalbox_shard_proof_age_seconds"+l, age.Seconds())
+		}
+		if age, ok := r.SweepAge(now); ok {
+			gauge("signalbox_shard_sweep_age_seconds"+l, age.Seconds())
 		}
 	}
 	h.writeQuotas(w)

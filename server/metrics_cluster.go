@@ -8,6 +8,8 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/server/overview"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // writeCluster writes the state of the cluster's hosts if this host governs; otherwise only that it does not.
@@ -29,6 +31,7 @@ func (h *Host) writeCluster(w io.Writer) {
 	fmt.Fprintf(w, "signalbox_governor_failing_steps %d\n", failing)
 	c := overview.Observed(v)
 	writeHostStates(w, &c)
+	writeHostReplicas(w, &c)
 	for _, r := range c.Redundancies() {
 		labels := fmt.Sprintf(`{shard="%d"}`, r.Shard)
 		fmt.Fprintf(w, "signalbox_shard_voters_wanted%s %d\n", labels, r.Wanted)
@@ -46,6 +49,24 @@ func writeHostStates(w io.Writer, c *overview.Cluster) {
 	}
 	for _, state := range []protocol.HostState{protocol.HostOnline, protocol.HostOffline} {
 		fmt.Fprintf(w, "signalbox_hosts{state=%q} %d\n", strings.ToLower(state.String()), counts[state])
+	}
+}
+
+// writeHostReplicas counts the members of data shards on each living host: what the governor evens out, if shards are
+// on a part of the hosts.
+func writeHostReplicas(w io.Writer, c *overview.Cluster) {
+	counts := make(map[shard.HostID]int)
+	for _, s := range c.Records.Shards() {
+		for i := range s.Replicas {
+			if p := &s.Replicas[i]; s.ID != hosts.Meta && p.Member() {
+				counts[p.Host]++
+			}
+		}
+	}
+	for _, x := range c.Records.Hosts() {
+		if x.Living() {
+			fmt.Fprintf(w, "signalbox_host_replicas{host=%q} %d\n", x.Name, counts[x.ID])
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,7 +39,7 @@ func TestTheGovernorShowsWhatTheClusterCanLose(t *testing.T) {
 			}
 		}
 		eventually(t, time.Minute, "all is well", shows("signalbox_governor 1\n", `signalbox_hosts{state="online"} 3`+"\n",
-			`signalbox_shard_voters{shard="0"} 3`+"\n", `signalbox_shard_voters_wanted{shard="1"} 3`+"\n",
+			`signalbox_host_replicas{host="host-3"} 1`+"\n", `signalbox_shard_voters{shard="0"} 3`+"\n", `signalbox_shard_voters_wanted{shard="1"} 3`+"\n",
 			`signalbox_shard_voters_alive{shard="1"} 3`+"\n", `signalbox_shard_failures_tolerated{shard="1"} 1`+"\n",
 			"signalbox_governor_open_steps 0\n", "signalbox_governor_failing_steps 0\n"))
 		for line := range strings.Lines(metricsOf(c, governor)) {
@@ -59,5 +60,26 @@ func TestTheGovernorShowsWhatTheClusterCanLose(t *testing.T) {
 		c.Heal()
 		isOnline(t, c, id, 1)
 		eventually(t, time.Minute, "it is back", shows(`signalbox_shard_failures_tolerated{shard="1"} 1`+"\n"))
+	})
+}
+
+// TestTheLeaderShowsTheAgeOfItsSweep: never older than the pause between two, and at no other host.
+func TestTheLeaderShowsTheAgeOfItsSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t, servertest.Hosts(3))
+		id := follower(c, 1)
+		isOnline(t, c, id, 1)
+		const series = `signalbox_shard_sweep_age_seconds{shard="1"} `
+		for range 7 {
+			time.Sleep(10 * time.Second)
+			_, rest, shown := strings.Cut(metricsOf(c, c.Leader(1)), series)
+			age, err := strconv.ParseFloat(rest[:max(0, strings.IndexByte(rest, '\n'))], 64)
+			if !shown || err != nil || age < 0 || age > 35 {
+				t.Fatalf("the leader shows %v %v %v", shown, age, err)
+			}
+		}
+		if strings.Contains(metricsOf(c, id), series) {
+			t.Error("a host that does not lead shows an age")
+		}
 	})
 }

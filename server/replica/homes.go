@@ -349,3 +349,29 @@ func (h *homes) call(to shard.HostID, c homeCall) (a homeAnswer, err error) {
 	}
 	return a, json.Unmarshal(payload, &a)
 }
+
+// HomeCounts is how far the questions of a host are about sessions whose home is elsewhere.
+type HomeCounts struct {
+	Waiting    int // questions, losses and ends that are to be sent
+	Unanswered int // hosts that have not answered the last call
+}
+
+// HomeCounts returns the counts of now.
+func (s *Set) HomeCounts() (c HomeCounts) {
+	h := &s.homes
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, asked := range h.asks {
+		c.Waiting += len(asked)
+	}
+	for _, lost := range h.lost {
+		c.Waiting += len(lost)
+	}
+	for _, p := range h.peers {
+		c.Waiting += len(p.ended)
+		if p.failed > 0 {
+			c.Unanswered++
+		}
+	}
+	return c
+}

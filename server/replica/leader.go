@@ -28,15 +28,15 @@ type leaderTasks struct {
 	late     []shard.WaiterRef // timed out, but the command was lost, or withdrawn
 	quotas   []shard.NodeID    // nodes whose quotas are to be compared
 	drops    drops
+	sweptAt  time.Time // when the leader last began to ask about all guests
 
 	raising    atomic.Bool // a rise of the shard's level is under way
 	continuing atomic.Bool // a step of the work that commands have left is under way
 	dueing     atomic.Bool // a command for an alarm or a beat is under way
 
 	// Used on the host's loop only.
-	sweptAt time.Time
-	sweep   sweep
-	due     []lease.Expiry
+	sweep sweep
+	due   []lease.Expiry
 }
 
 // stage is how far a leadership has come.

@@ -33,6 +33,9 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	t.suspects, t.ended = nil, nil
 	again := t.again || now.Sub(t.sweptAt) > sweepEvery
 	t.again = false
+	if again {
+		t.sweptAt = now
+	}
 	t.mu.Unlock()
 	dead = t.known(dead)
 	for _, id := range suspects {
@@ -42,7 +45,6 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	}
 	t.forgetDead(dead)
 	if again {
-		t.sweptAt = now
 		t.sweep.start()
 		t.checkQuotas()
 		t.findDropped()
@@ -52,6 +54,15 @@ func (t *leaderTasks) reconcile(now time.Time) {
 	}
 	t.dropNodes()
 	t.reportCleared(now)
+}
+
+// SweepAge returns how long ago this host, as the leader of the shard, began to ask about all guests. It is false for
+// other hosts, and before the first time.
+func (r *Replica) SweepAge(now time.Time) (age time.Duration, ok bool) {
+	t := &r.leader
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return now.Sub(t.sweptAt), t.term != 0 && !t.sweptAt.IsZero()
 }
 
 // sweepStep asks about the next guests of the walk, and has the loop come back at once if there are more guests.

@@ -3,8 +3,10 @@ package hosts
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,8 +21,8 @@ func shardCommands(f *cli.Frame) *cobra.Command {
 		Use:   "shard",
 		Short: "Shards: who leads, votes and learns; move a leadership",
 		Long: `What a cluster keeps is spread over shards, each with a log of its own that its voters
-agree on. Every host has a replica of every shard. The meta shard knows nodes, hosts
-and routing.`,
+agree on. Every host has a replica of every shard, or of a part of the data shards where
+the policy says so. The meta shard knows nodes, hosts and routing.`,
 	}, newShardList(f), newShardTransfer(f)))
 }
 
@@ -35,19 +37,40 @@ func rolesText(c *admin.Cluster, s *admin.Shard, role admin.Role) string {
 	return strings.Join(names, ",")
 }
 
+// stateText says how a shard is that the governor observes.
+func stateText(s *admin.Shard) string {
+	switch {
+	case s.Tolerated < 0:
+		return "no majority"
+	case s.Leader == 0:
+		return "no leader"
+	case s.Voters < s.Wanted:
+		return fmt.Sprintf("short by %d", s.Wanted-s.Voters)
+	case slices.ContainsFunc(s.Replicas, func(p admin.Replica) bool {
+		return p.Role == admin.Learner && (!p.Observed || p.Behind > time.Second)
+	}):
+		return "filling"
+	}
+	return "complete"
+}
+
 func newShardList(f *cli.Frame) *cobra.Command {
 	return clusterReader(f, &cobra.Command{
 		Use:   "list",
 		Short: "List the shards with their replicas and what they tolerate",
 		Long: `Lists the shards: who leads, who votes, who learns, how many of the voters are alive,
-and how many more may fail. -o wide says so of failure domains too.`,
+and how many more may fail. The state is complete, filling (a replica is not up to date),
+short by so many voters of those that the policy asks for, no leader, or no majority.
+-o wide says what may fail of failure domains too.`,
 		Example: `  signalbox shard list -o wide`,
 	}, func(_ context.Context, _ *client.Client, cluster *admin.Cluster, _ []string) error {
-		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "ALIVE", "TOLERATES#", "+DOMAINS THAT MAY FAIL")
+		rows := f.Rows("SHARD", "LEADER", "VOTERS", "LEARNERS", "STATE", "ALIVE", "TOLERATES#",
+			"+DOMAINS THAT MAY FAIL")
 		for i := range cluster.Shards {
 			s := &cluster.Shards[i]
-			alive, tolerates := "", ""
+			state, alive, tolerates := "", "", ""
 			if cluster.Observed {
+				state = stateText(s)
 				alive, tolerates = fmt.Sprintf("%d of %d", s.Live, s.Voters), strconv.Itoa(max(0, s.Tolerated))
 			}
 			var domains []string
@@ -57,8 +80,8 @@ and how many more may fail. -o wide says so of failure domains too.`,
 				}
 			}
 			rows.Add(s, shardName(s.ID), hostName(cluster, s.Leader),
-				rolesText(cluster, s, admin.Voter), rolesText(cluster, s, admin.Learner), alive, tolerates,
-				strings.Join(domains, " "))
+				rolesText(cluster, s, admin.Voter), rolesText(cluster, s, admin.Learner), state, alive,
+				tolerates, strings.Join(domains, " "))
 		}
 		return rows.End()
 	})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/client/rollout"
 )
 
@@ -25,6 +26,7 @@ func TestInABrowser(t *testing.T) {
 		{"who has no token signs in", signIn},
 		{"a rollout is approved, paused and resumed", pauseAndResume},
 		{"a host dies and comes back", dieAndComeBack},
+		{"where shards are is shown by hosts", showPlaces},
 		{"the console is there again after a restart of its host", reconnect},
 		{"every action is reached by keyboard", reachByKeyboard},
 		{"a table of a hundred thousand rows is drawn in pages", drawLongTables},
@@ -154,6 +156,23 @@ func dieAndComeBack(t *testing.T, b *browser) {
 		t.Fatal(err)
 	}
 	b.awaitText("3 / 3")
+	b.checkQuiet(st.url)
+}
+
+// showPlaces: only where data shards are on a part of the hosts. What is silent or short is not shown as good.
+func showPlaces(t *testing.T, b *browser) {
+	st := newStage(t, false)
+	b.visit(st.url + "/hosts")
+	b.awaitText("complete")
+	if shown := b.evaluate("document.querySelector('main').innerText.includes('Shards by host')"); shown != "false" {
+		t.Error("places are shown where every host has every shard")
+	}
+	three := func(p *admin.Policy) { p.Replicas = 3 }
+	if _, err := admin.Of(st.client).SetPolicy(t.Context(), three, admin.By{}); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitText("Shards by host")
+	b.await("[...document.querySelectorAll('.badge.good')].some((one) => one.innerText === '1 leads')")
 	b.checkQuiet(st.url)
 }
 

@@ -86,6 +86,39 @@ const replicas = (all) => (shard) => (shard.replicas ?? []).map((r) => {
   return badge(`${host.name ?? r.host} ${r.role}${percent}${silent ? ", silent" : ""}`, silent ? "bad" : r.role === "voter" ? "good" : "warn");
 });
 
+/** How a shard is, as far as the governor sees it. */
+function shardState(cluster, { replicas: all = [], wanted = 0, voters = 0, tolerated = 0, leader }) {
+  if (!cluster.observed) return dim("not known");
+  if (tolerated < 0) return badge("no majority", "bad");
+  if (!leader) return badge("no leader", "bad");
+  if (voters < wanted) return badge(`short by ${wanted - voters}`, "warn");
+  return all.some(filling) ? badge("filling", "warn") : badge("complete", "good");
+}
+
+const filling = (r) => r.role === "learner" && (!r.observed || (r.behind_ms ?? 0) > 1000);
+
+/** Which data shards each host has, where a shard is on a part of the hosts. */
+function placeTable(cluster, local) {
+  const data = (cluster.shards ?? []).filter((shard) => shard.id);
+  const held = new Map(members(cluster).map((one) => [one.id, []]));
+  for (const shard of data) {
+    for (const r of shard.replicas ?? []) if (r.role === "voter" || r.role === "learner") held.get(r.host)?.push({ shard, r });
+  }
+  const leads = (one) => held.get(one.id).filter(({ shard }) => shard.leader === one.id).length;
+  const shown = (one) => ({ shard, r }) => {
+    const amiss = [r.role === "learner" && "learner", filling(r) && `${r.snapshot_percent ?? 0} %`,
+      (shard.voters ?? 0) < (shard.wanted ?? 0) && "short"].filter(Boolean);
+    const words = [shard.id, shard.leader === one.id && "leads", ...amiss].filter(Boolean).join(" ");
+    return badge(words, one.alive === false ? "bad" : amiss.length ? "warn" : "good");
+  };
+  return table(members(cluster), [
+    ["host", (one) => h("b", {}, one.name), "word", (one) => one.name],
+    ["replicas", (one) => String(held.get(one.id).length), "number", (one) => held.get(one.id).length],
+    ["leads", (one) => String(leads(one)), "number", leads],
+    ["data shards", (one) => held.get(one.id).map(shown(one))],
+  ], { key: (one) => one.id, local, name: "places" });
+}
+
 const move = (cluster) => (shard) => action("Move leader", {
   title: `Another leader of ${shard.id ? `shard ${shard.id}` : "the meta shard"}`, does: "Changes wait for some milliseconds meanwhile.",
   fields: [{ name: "host", label: "Host", choices: (cluster.hosts ?? []).map((one) => one.name) }, reason],
@@ -107,9 +140,10 @@ export const hosts = {
         { empty: "Nothing is to be changed.", local, name: "plan" }),
       h("h2", {}, "Shards"), table(cluster.shards ?? [], [
         ["shard", (one) => one.id ?? "meta"], ["leader", (one) => (one.leader ? name(one.leader) : badge("none", "bad"))],
-        ["replicas", replicas(cluster.hosts ?? [])],
+        ["state", (one) => shardState(cluster, one)], ["replicas", replicas(cluster.hosts ?? [])],
         ["may lose", (one) => (cluster.observed ? String(one.tolerated ?? 0) : "not known"), "number"], ["", move(cluster), "acts"],
       ], { key: (one) => one.id ?? "meta", local, name: "shards" }),
+      cluster.policy?.replicas && [h("h2", {}, "Shards by host"), placeTable(cluster, local)],
       h("h2", {}, "Policy"), policy(cluster.policy ?? {}),
       tokens && [h("h2", {}, "Join tokens"), table(tokens.items ?? [], [
         ["token", (one) => h("code", {}, one.id)], ["by", (one) => one.by ?? ""], ["good for", (one) => span(one.left_ms ?? 0), "number"],
