@@ -170,7 +170,7 @@ func (h *Host) arrive() error {
 
 // Opened implements transport.Handler. The listeners are opened before the server, so an address in use is found
 // before anything is written. Until the server is open, connections are refused. A program may give the host
-// connections of a transport of its own, such as transport.NewMemory, and closes them itself.
+// connections of a transport of its own, such as transport.NewInside, and closes them itself.
 func (h *Host) Opened(c transport.Conn) transport.Events {
 	core := h.core.Load()
 	if core == nil || h.Err() != nil {

@@ -82,7 +82,7 @@ func TestAHostStartsAgainOnItsDirectory(t *testing.T) {
 
 func TestClientsConnectThroughATransportOfTheProgram(t *testing.T) {
 	h := start(t, Options{Settings: newSettings(t)})
-	memory := transport.NewMemory(h)
+	memory := transport.NewInside(h, transport.Pipes("client"))
 	defer memory.Close()
 	c, err := client.Open(t.Context(), "box:1", client.WithDialer(func(context.Context, string) (net.Conn, error) {
 		return memory.Dial()

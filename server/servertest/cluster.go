@@ -13,6 +13,7 @@ import (
 	kind "github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/server/transport/conntest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/test/memlog"
@@ -39,7 +40,7 @@ type Cluster struct {
 // host is one host of the cluster.
 type host struct {
 	server *server.Host
-	memory *transport.Memory
+	memory *transport.Inside
 	conns  []net.Conn // client ends, for cutting
 	halt   func(error)
 }
@@ -155,7 +156,7 @@ func (c *Cluster) open(id shard.HostID) error {
 		return err
 	}
 	c.mu.Lock()
-	c.hosts[id] = &host{server: s, memory: transport.NewMemory(s), halt: config.Halt}
+	c.hosts[id] = &host{server: s, memory: transport.NewInside(s, conntest.Pair), halt: config.Halt}
 	c.mu.Unlock()
 	for _, other := range c.Members() {
 		c.announce(other)

@@ -285,10 +285,14 @@ func TestAPeerThatStopsSendingGetsWhatWaitsAndIsClosed(t *testing.T) {
 			return s
 		})
 		conn := f.connect()
+		half, ok := conn.(interface{ CloseWrite() error })
+		if !ok {
+			f.Skip("a pipe ends both ways at once")
+		}
 		if _, err := conn.Write([]byte("one\ntwo\nthree")); err != nil {
 			f.Fatal(err)
 		}
-		if err := conn.(interface{ CloseWrite() error }).CloseWrite(); err != nil {
+		if err := half.CloseWrite(); err != nil {
 			f.Fatal(err)
 		}
 		if got := f.gone(conn); string(got) != "one\ntwo\n" {

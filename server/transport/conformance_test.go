@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/valyala/bytebufferpool"
+
+	"github.com/signalbox/signalbox/server/transport/conntest"
 )
 
 // patience is how long a test waits for what must happen. Nothing takes as long as that when all is well.
@@ -26,6 +28,9 @@ type setup struct {
 	// reset breaks a client's connection so that the server's side gets an error.
 	reset func(conn net.Conn)
 }
+
+// socket reports whether the connections are those of the operating system.
+func (s *setup) socket() bool { return s.name != "memory" && s.name != "inside" }
 
 var quiet = slog.New(slog.DiscardHandler)
 
@@ -58,9 +63,15 @@ var setups = []setup{
 	},
 	{
 		name:   "memory",
-		listen: func(h Handler) (Listener, error) { return NewMemory(h), nil },
-		dial:   func(l Listener) (net.Conn, error) { return l.(*Memory).Dial() },
-		reset:  func(conn net.Conn) { conn.(*MemoryConn).Cut() },
+		listen: func(h Handler) (Listener, error) { return NewInside(h, conntest.Pair), nil },
+		dial:   func(l Listener) (net.Conn, error) { return l.(*Inside).Dial() },
+		reset:  func(conn net.Conn) { conn.(*conntest.Conn).Cut() },
+	},
+	{
+		name:   "inside",
+		listen: func(h Handler) (Listener, error) { return NewInside(h, Pipes("client")), nil },
+		dial:   func(l Listener) (net.Conn, error) { return l.(*Inside).Dial() },
+		reset:  func(conn net.Conn) { _ = conn.Close() },
 	},
 }
 

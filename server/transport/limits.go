@@ -17,12 +17,8 @@ const (
 	// against the patience of a client that connects.
 	halfOpenSilence = 250 * time.Millisecond
 
-	// MemoryBuffer is how many bytes wait in each direction of an in-memory connection before a write
-	// blocks, unless Memory.SetBuffer says otherwise.
-	MemoryBuffer = 256 << 10
-
 	// lastWriteTimeout bounds the attempt to send the queued bytes when a connection of ListenNet, ListenTLS or
-	// Memory is closed. A closing connection waits so long only for a peer that does not read.
+	// Inside is closed. A closing connection waits so long only for a peer that does not read.
 	lastWriteTimeout = 100 * time.Millisecond
 
 	// acceptors is the number of goroutines that take new connections of one listener. A single goroutine is not

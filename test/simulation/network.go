@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/server/servertest"
-	"github.com/signalbox/signalbox/server/transport"
+	"github.com/signalbox/signalbox/server/transport/conntest"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -32,7 +32,7 @@ type pair struct {
 
 // conn is one connection.
 type conn struct {
-	*transport.MemoryConn
+	*conntest.Conn
 	pair
 	network *network
 }
@@ -66,7 +66,7 @@ func (n *network) dial(ctx context.Context, clientID int, address string) (net.C
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	made := &conn{c.(*transport.MemoryConn), p, n}
+	made := &conn{c.(*conntest.Conn), p, n}
 	n.conns = append(n.conns, made)
 	n.apply(made)
 	return made, nil
@@ -77,7 +77,7 @@ func (c *conn) Close() error {
 	c.network.mu.Lock()
 	c.network.conns = slices.DeleteFunc(c.network.conns, func(other *conn) bool { return other == c })
 	c.network.mu.Unlock()
-	return c.MemoryConn.Close()
+	return c.Conn.Close()
 }
 
 func hostAt(address string) shard.HostID {
@@ -94,10 +94,10 @@ const maxHosts = 9
 
 // apply applies the present faults to a connection. The lock is held.
 func (n *network) apply(c *conn) {
-	c.Delay(transport.BothWays, n.delay[c.client])
+	c.Delay(conntest.BothWays, n.delay[c.client])
 	held := n.hosts[c.host] > 0 || n.clients[c.client] > 0
 	apart := n.apart[c.pair]
-	for i, way := range []transport.Direction{transport.ToServer, transport.ToClient} {
+	for i, way := range []conntest.Direction{conntest.ToServer, conntest.ToClient} {
 		if held || apart != nil && apart[i] > 0 {
 			c.Pause(way)
 		} else {

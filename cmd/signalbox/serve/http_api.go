@@ -29,7 +29,7 @@ const httpClient = "signalbox-http"
 type httpAPI struct {
 	server  *gateway.Server
 	gateway *gateway.Gateway  // behind the server
-	inside  *transport.Memory // the way of the API to its own host
+	inside  *transport.Inside // the way of the API to its own host
 	scheme  string
 }
 
@@ -99,7 +99,7 @@ func (ha *httpAPI) greeting() string {
 
 // hostDialer connects the API to hosts: in memory to its own host, and as any client to the rest.
 type hostDialer struct {
-	inside *transport.Memory
+	inside *transport.Inside
 	own    string
 	tls    *tls.Config // nil: the hosts speak without
 }
@@ -119,8 +119,7 @@ func newHostDialer(h *host.Host, s *settings.Settings) (*hostDialer, error) {
 			return nil, fmt.Errorf("--http-ca %s: there is no certificate in it", s.HTTPCA)
 		}
 	}
-	d.inside = transport.NewMemory(h)
-	d.inside.SetClients(httpClient)
+	d.inside = transport.NewInside(h, transport.Pipes(httpClient))
 	return d, nil
 }
 

@@ -1,4 +1,4 @@
-package transport
+package conntest
 
 import (
 	"io"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrCut is the error of both ends of an in-memory connection after MemoryConn.Cut. ErrCut is a connection reset.
+// ErrCut is the error of both ends of an connection after Conn.Cut. ErrCut is a connection reset.
 var ErrCut error = cutError{}
 
 type cutError struct{}
@@ -17,15 +17,15 @@ type cutError struct{}
 func (cutError) Error() string { return "in-memory connection cut" }
 func (cutError) Unwrap() error { return syscall.ECONNRESET }
 
-// memoryPipe is one direction of an in-memory connection: the bytes written by one end, in the order of reading at
+// pipe is one direction of an connection: the bytes written by one end, in the order of reading at
 // the opposite end.
-type memoryPipe struct {
+type pipe struct {
 	mu      sync.Mutex
 	changed *sync.Cond // whatever a read or a write may be waiting for
 
-	chunks   []memoryChunk // in flight
-	buffered int           // bytes of chunks, and lost bytes
-	limit    int           // beyond limit writes wait; 0 is no limit
+	chunks   []chunk // in flight
+	buffered int     // bytes of chunks, and lost bytes
+	limit    int     // beyond limit writes wait; 0 is no limit
 
 	delay  time.Duration
 	rate   int // bytes a second for reading; 0 is no limit
@@ -40,28 +40,28 @@ type memoryPipe struct {
 	writeAlarm                  *time.Timer
 }
 
-// memoryChunk is bytes that may be read from some time on, or the end of the stream.
-type memoryChunk struct {
+// chunk is bytes that may be read from some time on, or the end of the stream.
+type chunk struct {
 	data []byte
 	due  time.Time
 	end  bool
 }
 
-func newMemoryPipe(limit int) *memoryPipe {
-	p := &memoryPipe{limit: limit}
+func newPipe(limit int) *pipe {
+	p := &pipe{limit: limit}
 	p.changed = sync.NewCond(&p.mu)
 	return p
 }
 
 // set changes something about the pipe.
-func (p *memoryPipe) set(change func()) {
+func (p *pipe) set(change func()) {
 	p.mu.Lock()
 	change()
 	p.changed.Broadcast()
 	p.mu.Unlock()
 }
 
-func (p *memoryPipe) read(b []byte) (int, error) {
+func (p *pipe) read(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
@@ -86,7 +86,7 @@ func (p *memoryPipe) read(b []byte) (int, error) {
 }
 
 // arrive moves the readable bytes to b. If bytes may be read later, arrive sets the alarm.
-func (p *memoryPipe) arrive(b []byte) (n int, end bool) {
+func (p *pipe) arrive(b []byte) (n int, end bool) {
 	if p.paused || p.lost {
 		return 0, false
 	}
@@ -97,19 +97,19 @@ func (p *memoryPipe) arrive(b []byte) (n int, end bool) {
 		b = b[:min(len(b), max(p.rate/throttleSteps, 1))]
 	}
 	for n < len(b) && len(p.chunks) > 0 {
-		chunk := &p.chunks[0]
-		if p.wait(chunk.due) {
+		first := &p.chunks[0]
+		if p.wait(first.due) {
 			break
 		}
-		if chunk.end {
+		if first.end {
 			end = n == 0 // the end stays, for the next read
 			break
 		}
-		taken := copy(b[n:], chunk.data)
+		taken := copy(b[n:], first.data)
 		n += taken
-		chunk.data = chunk.data[taken:]
-		if len(chunk.data) == 0 {
-			*chunk = memoryChunk{}
+		first.data = first.data[taken:]
+		if len(first.data) == 0 {
+			*first = chunk{}
 			p.chunks = p.chunks[1:]
 		}
 	}
@@ -124,7 +124,7 @@ func (p *memoryPipe) arrive(b []byte) (n int, end bool) {
 const throttleSteps = 100
 
 // wait reports whether due is yet to come, and has the pipe looked at when due has come.
-func (p *memoryPipe) wait(due time.Time) bool {
+func (p *pipe) wait(due time.Time) bool {
 	if due.IsZero() {
 		return false
 	}
@@ -136,7 +136,7 @@ func (p *memoryPipe) wait(due time.Time) bool {
 	return true
 }
 
-func (p *memoryPipe) write(b []byte) (written int, err error) {
+func (p *pipe) write(b []byte) (written int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
@@ -167,7 +167,7 @@ func (p *memoryPipe) write(b []byte) (written int, err error) {
 }
 
 // append puts bytes in flight.
-func (p *memoryPipe) append(b []byte) {
+func (p *pipe) append(b []byte) {
 	p.buffered += len(b)
 	if p.lost {
 		return
@@ -177,11 +177,11 @@ func (p *memoryPipe) append(b []byte) {
 		p.chunks[last].data = append(p.chunks[last].data, b...)
 		return
 	}
-	p.chunks = append(p.chunks, memoryChunk{data: append([]byte(nil), b...), due: due})
+	p.chunks = append(p.chunks, chunk{data: append([]byte(nil), b...), due: due})
 }
 
 // due is when bytes written now arrive: never before bytes written earlier.
-func (p *memoryPipe) due() time.Time {
+func (p *pipe) due() time.Time {
 	var due time.Time
 	if p.delay > 0 {
 		due = time.Now().Add(p.delay)
@@ -193,18 +193,18 @@ func (p *memoryPipe) due() time.Time {
 }
 
 // closeWrite ends the stream after the bytes in flight.
-func (p *memoryPipe) closeWrite() {
+func (p *pipe) closeWrite() {
 	p.set(func() {
 		if !p.writeClosed {
 			p.writeClosed = true
-			p.chunks = append(p.chunks, memoryChunk{due: p.due(), end: true})
+			p.chunks = append(p.chunks, chunk{due: p.due(), end: true})
 		}
 		stop(p.writeAlarm)
 	})
 }
 
 // closeRead ends reading, as the reader's end was closed.
-func (p *memoryPipe) closeRead() {
+func (p *pipe) closeRead() {
 	p.set(func() {
 		p.readClosed, p.chunks = true, nil
 		stop(p.alarm)
@@ -212,23 +212,23 @@ func (p *memoryPipe) closeRead() {
 	})
 }
 
-func (p *memoryPipe) setReadDeadline(t time.Time) {
+func (p *pipe) setReadDeadline(t time.Time) {
 	p.set(func() { p.readDeadline = t; p.ring(&p.readAlarm, t) })
 }
 
-func (p *memoryPipe) setWriteDeadline(t time.Time) {
+func (p *pipe) setWriteDeadline(t time.Time) {
 	p.set(func() { p.writeDeadline = t; p.ring(&p.writeAlarm, t) })
 }
 
 // ring has all waiting reads and writes look again at time t; never if t is zero.
-func (p *memoryPipe) ring(alarm **time.Timer, t time.Time) {
+func (p *pipe) ring(alarm **time.Timer, t time.Time) {
 	stop(*alarm)
 	if !t.IsZero() {
 		p.lookAgain(alarm, time.Until(t))
 	}
 }
 
-func (p *memoryPipe) lookAgain(alarm **time.Timer, after time.Duration) {
+func (p *pipe) lookAgain(alarm **time.Timer, after time.Duration) {
 	if *alarm == nil {
 		*alarm = time.AfterFunc(after, func() { p.set(func() {}) })
 	} else {

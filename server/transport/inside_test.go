@@ -9,12 +9,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/signalbox/signalbox/server/transport/conntest"
 )
 
 // memoryPair is both ends of an in-memory connection inside a bubble.
 type memoryPair struct {
 	*testing.T
-	client *MemoryConn
+	client *conntest.Conn
 	server Conn
 	closed chan error
 
@@ -34,16 +36,15 @@ func inBubble(t *testing.T, buffer int, test func(p *memoryPair)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &memoryPair{T: t, closed: make(chan error, 1)}
 		opened := make(chan Conn, 1)
-		m := NewMemory(handlerFunc(func(c Conn) Events {
+		m := NewInside(handlerFunc(func(c Conn) Events {
 			opened <- c
 			return &pairEvents{memoryPair: p, conn: c}
-		}))
-		m.SetBuffer(buffer)
+		}), conntest.Buffered(buffer))
 		conn, err := m.Dial()
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.client, p.server = conn.(*MemoryConn), <-opened
+		p.client, p.server = conn.(*conntest.Conn), <-opened
 		test(p)
 		if err := m.Close(); err != nil {
 			t.Error(err)
@@ -90,9 +91,9 @@ func (p *memoryPair) read() string {
 func TestMemoryDelay(t *testing.T) {
 	inBubble(t, 0, func(p *memoryPair) {
 		began := time.Now()
-		p.client.Delay(ToServer, 30*time.Millisecond)
+		p.client.Delay(conntest.ToServer, 30*time.Millisecond)
 		p.write("slow ")
-		p.client.Delay(ToServer, 0)
+		p.client.Delay(conntest.ToServer, 0)
 		p.write("and not overtaken")
 		time.Sleep(29 * time.Millisecond)
 		synctest.Wait()
@@ -105,7 +106,7 @@ func TestMemoryDelay(t *testing.T) {
 			p.Errorf("heard %q after %v", p.heard(), time.Since(began))
 		}
 
-		p.client.Delay(ToClient, time.Second)
+		p.client.Delay(conntest.ToClient, time.Second)
 		began = time.Now()
 		p.server.Send(pooled([]byte("answer")))
 		if got := p.read(); got != "answer" || time.Since(began) != time.Second {
@@ -116,16 +117,16 @@ func TestMemoryDelay(t *testing.T) {
 
 func TestMemoryCut(t *testing.T) {
 	inBubble(t, 0, func(p *memoryPair) {
-		p.client.Pause(BothWays)
+		p.client.Pause(conntest.BothWays)
 		p.write("lost")
 		p.client.Cut()
-		if err := <-p.closed; !errors.Is(err, ErrCut) || !errors.Is(err, syscall.ECONNRESET) {
+		if err := <-p.closed; !errors.Is(err, conntest.ErrCut) || !errors.Is(err, syscall.ECONNRESET) {
 			p.Errorf("the server's side gets %v", err)
 		}
-		if _, err := p.client.Read(make([]byte, 1)); !errors.Is(err, ErrCut) {
+		if _, err := p.client.Read(make([]byte, 1)); !errors.Is(err, conntest.ErrCut) {
 			p.Errorf("the client reads %v", err)
 		}
-		if _, err := p.client.Write(make([]byte, 1)); !errors.Is(err, ErrCut) {
+		if _, err := p.client.Write(make([]byte, 1)); !errors.Is(err, conntest.ErrCut) {
 			p.Errorf("the client writes %v", err)
 		}
 		if p.heard() != "" {
@@ -138,7 +139,7 @@ func TestMemoryLoseGivesNoNotice(t *testing.T) {
 	inBubble(t, 100, func(p *memoryPair) {
 		p.write("arrives")
 		synctest.Wait()
-		p.client.Lose(BothWays)
+		p.client.Lose(conntest.BothWays)
 		p.write("does not")
 		p.server.Send(pooled(make([]byte, 1000)))
 		_ = p.client.SetReadDeadline(time.Now().Add(time.Hour))
@@ -164,7 +165,7 @@ func TestMemoryLoseGivesNoNotice(t *testing.T) {
 
 func TestMemoryPauseAndResume(t *testing.T) {
 	inBubble(t, 0, func(p *memoryPair) {
-		p.client.Pause(ToServer)
+		p.client.Pause(conntest.ToServer)
 		p.write("held")
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -175,7 +176,7 @@ func TestMemoryPauseAndResume(t *testing.T) {
 		if got := p.read(); got != "free" {
 			p.Errorf("read %q the other way", got)
 		}
-		p.client.Resume(ToServer)
+		p.client.Resume(conntest.ToServer)
 		synctest.Wait()
 		if p.heard() != "held" {
 			p.Errorf("heard %q", p.heard())
@@ -186,7 +187,7 @@ func TestMemoryPauseAndResume(t *testing.T) {
 func TestMemoryThrottle(t *testing.T) {
 	inBubble(t, 1000, func(p *memoryPair) {
 		began := time.Now()
-		p.client.Throttle(ToClient, 10_000)
+		p.client.Throttle(conntest.ToClient, 10_000)
 		p.server.Send(pooled(make([]byte, 20_000)))
 		if _, err := io.ReadFull(p.client, make([]byte, 20_000)); err != nil {
 			p.Fatal(err)
@@ -206,14 +207,14 @@ func TestMemoryDeadlines(t *testing.T) {
 			time.Since(began) != time.Second {
 			p.Errorf("read: %v after %v", err, time.Since(began))
 		}
-		p.client.Pause(ToServer)
+		p.client.Pause(conntest.ToServer)
 		_ = p.client.SetWriteDeadline(began.Add(3 * time.Second))
 		n, err := p.client.Write(make([]byte, 1000))
 		if n != 100 || !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != 3*time.Second {
 			p.Errorf("write: %d, %v after %v", n, err, time.Since(began))
 		}
 		_ = p.client.SetDeadline(time.Time{})
-		p.client.Resume(ToServer)
+		p.client.Resume(conntest.ToServer)
 		p.write("works again")
 		p.server.Send(pooled([]byte("indeed")))
 		if got := p.read(); got != "indeed" {
@@ -234,7 +235,7 @@ func TestMemoryDeadlines(t *testing.T) {
 
 func TestMemoryCloseOfTheClient(t *testing.T) {
 	inBubble(t, 0, func(p *memoryPair) {
-		p.client.Delay(ToServer, time.Second)
+		p.client.Delay(conntest.ToServer, time.Second)
 		p.write("last words")
 		began := time.Now()
 		_ = p.client.Close()

@@ -1,0 +1,163 @@
+// Package conntest makes connections in memory, with faults that a test sets: both ends of a connection, for a listener
+// such as transport.NewInside. The connections work inside the bubbles of testing/synctest.
+package conntest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// Direction says in which direction bytes go on a connection.
+type Direction uint8
+
+const (
+	// ToServer is the direction of the client's bytes.
+	ToServer Direction = 1 << iota
+	// ToClient is the direction of the server's bytes.
+	ToClient
+	// BothWays is both.
+	BothWays = ToServer | ToClient
+)
+
+// Buffer is how many bytes wait in each direction of a connection of Pair before a write blocks.
+const Buffer = 256 << 10
+
+// Pair makes both ends of a connection; the client's end is a *Conn.
+func Pair(number int) (server, client net.Conn) { return Buffered(Buffer)(number) }
+
+// Buffered returns a Pair whose connections have a buffer of another size, in bytes; 0 means no limit. Without a limit
+// no write ever waits.
+func Buffered(limit int) func(number int) (server, client net.Conn) {
+	return func(number int) (net.Conn, net.Conn) {
+		toServer, toClient := newPipe(limit), newPipe(limit)
+		const host = address("server")
+		name := address(fmt.Sprintf("client-%d", number))
+		return &end{in: toServer, out: toClient, local: host, remote: name},
+			&Conn{end{in: toClient, out: toServer, local: name, remote: host}}
+	}
+}
+
+// end is the server's or the client's end of a connection.
+type end struct {
+	in, out       *pipe
+	local, remote address
+}
+
+func (e *end) Read(b []byte) (int, error) {
+	n, err := e.in.read(b)
+	return n, e.explain("read", err)
+}
+
+func (e *end) Write(b []byte) (int, error) {
+	n, err := e.out.write(b)
+	return n, e.explain("write", err)
+}
+
+// Close closes this end. The opposite end reads the bytes in flight, then EOF; writes of the opposite end fail.
+func (e *end) Close() error {
+	e.out.closeWrite()
+	e.in.closeRead()
+	return nil
+}
+
+// CloseWrite lets the opposite end read EOF after the bytes in flight; this end can still read.
+func (e *end) CloseWrite() error {
+	e.out.closeWrite()
+	return nil
+}
+
+func (e *end) LocalAddr() net.Addr  { return e.local }
+func (e *end) RemoteAddr() net.Addr { return e.remote }
+
+func (e *end) SetDeadline(t time.Time) error {
+	e.in.setReadDeadline(t)
+	e.out.setWriteDeadline(t)
+	return nil
+}
+
+func (e *end) SetReadDeadline(t time.Time) error {
+	e.in.setReadDeadline(t)
+	return nil
+}
+
+func (e *end) SetWriteDeadline(t time.Time) error {
+	e.out.setWriteDeadline(t)
+	return nil
+}
+
+// explain makes errors look as errors of the net package do, so both pass the tests of callers.
+func (e *end) explain(operation string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	return &net.OpError{Op: operation, Net: e.local.Network(), Source: e.local, Addr: e.remote, Err: err}
+}
+
+// address names an end of a connection.
+type address string
+
+func (address) Network() string  { return "memory" }
+func (a address) String() string { return string(a) }
+
+// Conn is the client's end of a connection, with faults for tests. All goroutines may set faults, at
+// all times.
+type Conn struct {
+	end
+}
+
+// Cut breaks the connection: both ends get ErrCut at once, and what is in flight is lost.
+func (c *Conn) Cut() {
+	for _, p := range c.pipes(BothWays) {
+		p.set(func() { p.broken, p.chunks = ErrCut, nil })
+	}
+}
+
+// Lose makes what is in flight and what is written from now on vanish, for good, without notice: no
+// end of the stream arrives either, and writes wait only when the buffer would be full.
+func (c *Conn) Lose(way Direction) {
+	for _, p := range c.pipes(way) {
+		p.set(func() { p.lost, p.chunks = true, nil })
+	}
+}
+
+// Delay sets how long what is written from now on is under way. Nothing overtakes.
+func (c *Conn) Delay(way Direction, d time.Duration) {
+	for _, p := range c.pipes(way) {
+		p.set(func() { p.delay = d })
+	}
+}
+
+// Pause holds back arriving bytes until Resume, as a reader does that does not read.
+func (c *Conn) Pause(way Direction) {
+	for _, p := range c.pipes(way) {
+		p.set(func() { p.paused = true })
+	}
+}
+
+// Resume ends Pause.
+func (c *Conn) Resume(way Direction) {
+	for _, p := range c.pipes(way) {
+		p.set(func() { p.paused = false })
+	}
+}
+
+// Throttle lets so many bytes a second be read: a slow reader. 0 ends it.
+func (c *Conn) Throttle(way Direction, bytesPerSecond int) {
+	for _, p := range c.pipes(way) {
+		p.set(func() { p.rate, p.next = bytesPerSecond, time.Time{} })
+	}
+}
+
+func (c *Conn) pipes(way Direction) []*pipe {
+	var pipes []*pipe
+	if way&ToServer != 0 {
+		pipes = append(pipes, c.out)
+	}
+	if way&ToClient != 0 {
+		pipes = append(pipes, c.in)
+	}
+	return pipes
+}
