@@ -73,6 +73,9 @@ func (h *Host) WriteMetrics(w io.Writer) {
 	for reason := range transport.Refusals {
 		fmt.Fprintf(w, "signalbox_raft_refused_total{reason=%q} %d\n", reason.String(), h.raftRefused[reason].Load())
 	}
+	if peers := h.peers.Load(); peers != nil {
+		fmt.Fprintf(w, "signalbox_kept_peers %d\n", peers.KeptPeers())
+	}
 	var dropped uint64
 	if h.options.LogLinesDropped != nil {
 		dropped = h.options.LogLinesDropped()

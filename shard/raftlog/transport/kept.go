@@ -101,6 +101,18 @@ func (t *Transport) keptTo(to Host, size int) (_ *kept, makes bool) {
 	return k, false
 }
 
+// KeptPeers returns how many other hosts this host has a kept connection to.
+func (t *Transport) KeptPeers() (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range t.kept {
+		if k != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // keepNone lets a later call make the kept connection to a host.
 func (t *Transport) keepNone(to shard.HostID) {
 	t.mu.Lock()

@@ -75,8 +75,8 @@ func TestCallsShareAConnection(t *testing.T) {
 				})
 			}
 			running.Wait()
-			if n := dials.Load(); n != 1 {
-				t.Errorf("%d connections were made, want 1", n)
+			if n := dials.Load(); n != 1 || from.KeptPeers() != 1 {
+				t.Errorf("%d connections were made, and %d are kept, want 1", n, from.KeptPeers())
 			}
 		})
 	}
