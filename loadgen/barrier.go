@@ -10,7 +10,6 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/barrier"
-	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 // parties is how many a barrier has.
@@ -34,10 +33,9 @@ var barrierKind = &kind{
 
 // barriers is the workload barrier: every caller has a barrier with parties in separate sessions.
 type barriers struct {
-	plain
-	run    *run
-	all    []*meeting
-	stages *stages
+	*stages
+	run *run
+	all []*meeting
 }
 
 // meeting is the parties of a barrier.
@@ -131,5 +129,4 @@ func (b *barriers) pass(ctx context.Context, m *meeting, k int, counts *roundCou
 	return entry.Generation(), nil
 }
 
-func (b *barriers) begin()                   { b.stages.begin() }
-func (b *barriers) report(to *report.Report) { b.stages.report(to) }
+func (*barriers) check(context.Context) error { return nil }

@@ -103,7 +103,7 @@ func TestInstancesFindTargetsThatAreMissingOrGoBack(t *testing.T) {
 	} {
 		r := &run{}
 		load := &rolloutTargets{run: r, stages: newStages(1, "publish", "target", "reach")}
-		x := &targetSink{load: load, publisher: &publisher{name: "x", round: newRound()}}
+		x := &targetSink{load: load, publisher: &publisher{series: series{name: "x", round: newRound()}}}
 		for _, n := range h.history {
 			head := protocol.AppendRecord(nil, &protocol.RolloutTarget{Generation: n, Seq: n, Payload: marked(20, n)})
 			x.delta(&protocol.WatchDelta{DataChanged: true, Data: head})
@@ -177,7 +177,7 @@ func TestWatcherFindsUpdatesThatAreMissingOrGoBack(t *testing.T) {
 		{history: []uint64{1, 9, 8}, free: true, says: "was shown update 8 after 9"},
 	} {
 		r := &run{config: Config{Free: h.free}}
-		x := &watcher{run: r, updater: &updater{name: "x", round: newRound()}}
+		x := &watcher{run: r, updater: &updater{series: series{name: "x", round: newRound()}}}
 		for _, n := range h.history {
 			x.snapshot(&protocol.WatchSnapshot{First: true, Data: marked(20, n)})
 		}
@@ -195,7 +195,7 @@ func TestWatchEndsOnlyWhenEverybodyHasTheLastUpdate(t *testing.T) {
 	w, r := prepared[*watch](t, of("watch"))
 	check(t, w.check(t.Context()))
 	// One more than there are, who will never see anything.
-	w.updaters[0].watchers++
+	w.updaters[0].followers++
 	ctx, cancel := withTimeout(t, 300*time.Millisecond)
 	defer cancel()
 	if err := w.check(ctx); err == nil {
@@ -237,7 +237,7 @@ func TestFollowerFindsValuesThatAreMissingOrGoBack(t *testing.T) {
 		{history: []uint64{2, 1}, says: "was shown value 1 after 2"},
 	} {
 		r := &run{}
-		x := &follower{run: r, of: &putter{name: "x", round: newRound()}}
+		x := &follower{run: r, of: &putter{series: series{name: "x", round: newRound()}}}
 		x.of.doubts.Store(h.doubts)
 		for _, n := range h.history {
 			x.see(n)
@@ -253,7 +253,7 @@ func TestFollowerFindsValuesThatAreMissingOrGoBack(t *testing.T) {
 }
 
 func TestConfigFindsAnotherValueThanTheLast(t *testing.T) {
-	p := &putter{name: "x", number: 5, confirmed: 4}
+	p := &putter{series: series{name: "x", number: 5}, confirmed: 4}
 	check(t, p.judge(4))
 	check(t, p.judge(5))
 	wantError(t, p.judge(3), "has value 3, and the last one that was put is 4")

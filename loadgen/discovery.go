@@ -3,7 +3,6 @@ package loadgen
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +37,6 @@ type discoveries struct {
 	workers      []*worker
 	churners     []*churner
 	watcherConns watcherConns
-	sharing      sync.WaitGroup
 	consumers    []*consumer
 	views        atomic.Int64 // of consumers that share watches
 
@@ -62,6 +60,8 @@ type churner struct {
 	done     atomic.Int64
 	converge histogram
 }
+
+func (c *churner) times() *histogram { return &c.converge }
 
 // A change in the form for rounds: a sequence number, the worker, and whether the worker came.
 const (
@@ -171,26 +171,16 @@ func (d *discoveries) follow(ctx context.Context) error {
 
 // share has consumers use the recipe.
 func (d *discoveries) share() {
-	ctx, cancel := context.WithCancel(context.Background())
-	d.run.atEnd(func() {
-		cancel()
-		d.sharing.Wait()
-	})
-	for i, x := range d.consumers {
-		c := d.run.fleet.client(i)
-		d.sharing.Go(func() {
-			for set, err := range discovery.Watch(ctx, c, d.run.node, d.name) {
-				if err != nil {
-					if ctx.Err() == nil {
-						d.run.fail(fmt.Errorf("%w: %w", errBroke, err))
-					}
-					return
-				}
-				d.views.Add(1)
-				x.set(set)
+	d.run.follow(len(d.consumers), func(ctx context.Context, i int) error {
+		for set, err := range discovery.Watch(ctx, d.run.fleet.client(i), d.run.node, d.name) {
+			if err != nil {
+				return err
 			}
-		})
-	}
+			d.views.Add(1)
+			d.consumers[i].set(set)
+		}
+		return nil
+	})
 }
 
 func (d *discoveries) caller(i int) operation {
@@ -251,9 +241,7 @@ func (d *discoveries) counts() (events, bytes, changes int64) {
 
 func (d *discoveries) begin() {
 	d.events, d.bytes, d.changes = d.counts()
-	for _, x := range d.churners {
-		x.converge = newHistogram()
-	}
+	forget(d.churners)
 }
 
 // check compares the list of every consumer with a strict read from the hosts.
@@ -277,12 +265,8 @@ func (d *discoveries) check(ctx context.Context) error {
 }
 
 func (d *discoveries) report(to *report.Report) {
-	converge := newHistogram()
-	for _, x := range d.churners {
-		converge.merge(&x.converge)
-	}
 	to.Watchers, to.Workers = len(d.consumers), len(d.workers)
-	to.ConvergeMS = newMillis(&converge)
+	to.ConvergeMS = converged(d.churners)
 	to.AddEvents(d.events)
 	to.Updates = &d.changes
 	if n := float64(d.changes) * float64(len(d.consumers)); n > 0 && d.bytes > 0 {

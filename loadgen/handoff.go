@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var handoffKind = &kind{
@@ -34,12 +33,12 @@ var countingKind = &kind{
 
 // contention is many callers after a single semaphore.
 type contention struct {
+	*stages
 	kind     string
 	limit    int // 0 for the limit of the config
 	run      *run
 	sessions []*client.Session
 	holders  holders
-	stages   *stages
 }
 
 // prepare starts a session for every caller, and creates the semaphore.
@@ -84,9 +83,6 @@ func (c *contention) caller(i int) operation {
 		return err
 	}
 }
-
-func (c *contention) begin()                   { c.stages.begin() }
-func (c *contention) report(to *report.Report) { c.stages.report(to) }
 
 // hold keeps the semaphore for as long as the config says, or until its loss. hold lasts at least until callers with
 // a faulty grant at the same time have had a chance to run and be noticed.

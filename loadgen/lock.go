@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
-	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var lockKind = &kind{
@@ -29,9 +28,9 @@ type locker interface {
 
 // lock is the workload lock: every caller has a session and a semaphore, so no caller waits for another caller.
 type lock struct {
+	*stages
 	run      *run
 	sessions []*client.Session
-	stages   *stages
 }
 
 // prepare starts the sessions, creates the semaphores unless they are ephemeral, and proves one cycle of every
@@ -103,8 +102,5 @@ func (l *lock) caller(i int) operation {
 		return err
 	}
 }
-
-func (l *lock) begin()                   { l.stages.begin() }
-func (l *lock) report(to *report.Report) { l.stages.report(to) }
 
 func (l *lock) check(ctx context.Context) error { return l.run.free(ctx, "lock") }

@@ -3,7 +3,6 @@ package loadgen
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,64 +29,41 @@ var configKind = &kind{
 type configs struct {
 	run    *run
 	puts   []*putter
-	work   sync.WaitGroup
 	views  atomic.Int64
 	events int64
 }
 
 // putter changes a piece.
 type putter struct {
-	name      string
-	round     *round
-	followers int
-	number    uint64        // of the latest value
-	data      []byte        // reused for all puts
-	confirmed uint64        // of the latest acknowledged value
-	doubts    atomic.Uint64 // values with an unknown outcome
-	converge  histogram
+	series
+	confirmed uint64 // of the latest acknowledged value
 }
 
 func (c *configs) prepare(ctx context.Context, r *run) error {
 	c.run = r
-	n := r.config.Callers
-	for i := range n {
-		p := &putter{name: r.name("piece", i), round: newRound(), data: marked(r.config.Payload, 0),
-			converge: newHistogram()}
-		p.followers = r.config.Watchers / n
-		if i < r.config.Watchers%n {
-			p.followers++
-		}
-		p.round.begin(first, p.followers)
+	for i := range r.config.Callers {
+		p := &putter{}
+		p.start(r, "piece", i)
 		c.puts = append(c.puts, p)
 	}
 	c.follow()
 	// Followers see the first value as a change, or begin with the first value.
-	return each(ctx, n, func(ctx context.Context, i int) error { return c.put(ctx, i, newAlarm()) })
+	return each(ctx, len(c.puts), func(ctx context.Context, i int) error { return c.put(ctx, i, newAlarm()) })
 }
 
-// follow starts the followers, dealt out to the pieces in turn. A broken watch of a follower fails the run.
-func (co *configs) follow() {
-	ctx, cancel := context.WithCancel(context.Background())
-	co.run.atEnd(func() {
-		cancel()
-		co.work.Wait()
-	})
-	for i := range co.run.config.Watchers {
-		p, c := co.puts[i%len(co.puts)], co.run.fleet.client(i)
-		co.work.Go(func() {
-			x := follower{run: co.run, of: p}
-			for v, err := range config.Watch(ctx, c, co.run.node, p.name) {
-				if err != nil {
-					if ctx.Err() == nil {
-						co.run.fail(fmt.Errorf("%w: %w", errBroke, err))
-					}
-					return
-				}
-				co.views.Add(1)
-				x.see(markOf(v.Data))
+// follow starts the followers, dealt out to the pieces in turn.
+func (c *configs) follow() {
+	c.run.follow(c.run.config.Watchers, func(ctx context.Context, i int) error {
+		x := follower{run: c.run, of: c.puts[i%len(c.puts)]}
+		for v, err := range config.Watch(ctx, c.run.fleet.client(i), c.run.node, x.of.name) {
+			if err != nil {
+				return err
 			}
-		})
-	}
+			c.views.Add(1)
+			x.see(markOf(v.Data))
+		}
+		return nil
+	})
 }
 
 // follower is a program that follows a piece.
@@ -111,23 +87,13 @@ func (f *follower) see(n uint64) {
 
 func (c *configs) put(ctx context.Context, i int, alarm *time.Timer) error {
 	p := c.puts[i]
-	p.number++
-	mark(p.data, p.number)
-	if p.number > first {
-		p.round.begin(p.number, p.followers)
-	}
-	began := time.Now()
-	err := config.Put(ctx, c.run.fleet.client(i), c.run.node, p.name, p.data)
-	if err != nil {
-		p.doubts.Add(1)
+	return p.next(ctx, alarm, func() error {
+		err := config.Put(ctx, c.run.fleet.client(i), c.run.node, p.name, p.data)
+		if err == nil {
+			p.confirmed = p.number
+		}
 		return err
-	}
-	p.confirmed = p.number
-	if err := p.round.wait(ctx, alarm); err != nil {
-		return err
-	}
-	p.converge.record(time.Since(began))
-	return nil
+	})
 }
 
 func (c *configs) caller(i int) operation {
@@ -137,9 +103,7 @@ func (c *configs) caller(i int) operation {
 
 func (c *configs) begin() {
 	c.events = c.views.Load()
-	for _, p := range c.puts {
-		p.converge = newHistogram()
-	}
+	forget(c.puts)
 }
 
 func (c *configs) check(ctx context.Context) error {
@@ -163,11 +127,7 @@ func (p *putter) judge(got uint64) error {
 }
 
 func (c *configs) report(to *report.Report) {
-	converge := newHistogram()
-	for _, p := range c.puts {
-		converge.merge(&p.converge)
-	}
 	to.Watchers = c.run.config.Watchers
 	to.AddEvents(c.events)
-	to.ConvergeMS = newMillis(&converge)
+	to.ConvergeMS = converged(c.puts)
 }

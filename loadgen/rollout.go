@@ -52,18 +52,11 @@ const (
 
 // publisher publishes the versions of a rollout, and is the leader of its location.
 type publisher struct {
-	name      string
-	session   *client.Session
-	leader    *rollout.Member
-	round     *round
-	instances int
-	number    uint64 // of the latest version
-	payload   []byte
-	current   uint64       // the seq reached by the leader
-	began     atomic.Int64 // when the latest version was sent to the hosts, by the wall clock
-	done      atomic.Int64
-	doubts    atomic.Uint64 // versions with an unknown outcome
-	converge  histogram
+	series
+	session *client.Session
+	leader  *rollout.Member
+	current uint64       // the seq reached by the leader
+	began   atomic.Int64 // when the latest version was sent to the hosts, by the wall clock
 }
 
 func (rt *rolloutTargets) prepare(ctx context.Context, r *run) error {
@@ -74,13 +67,8 @@ func (rt *rolloutTargets) prepare(ctx context.Context, r *run) error {
 		return err
 	}
 	for i, s := range sessions {
-		p := &publisher{
-			name: r.name("targets", i), session: s, round: newRound(), payload: marked(r.config.Payload, 0),
-			instances: r.config.Watchers / n, converge: newHistogram(),
-		}
-		if i < r.config.Watchers%n {
-			p.instances++
-		}
+		p := &publisher{session: s}
+		p.start(r, "targets", i)
 		rt.publishers = append(rt.publishers, p)
 	}
 	if err := each(ctx, n, rt.open); err != nil {
@@ -96,7 +84,6 @@ func (rt *rolloutTargets) prepare(ctx context.Context, r *run) error {
 // open makes the rollout of a publisher, with a leader.
 func (rt *rolloutTargets) open(ctx context.Context, i int) (err error) {
 	p := rt.publishers[i]
-	p.round.begin(first, p.instances)
 	if p.leader, err = openRollout(ctx, p.session, p.name, "leader"); err != nil {
 		return err
 	}
@@ -169,26 +156,19 @@ func (t *targetSink) see(head []byte) {
 
 // roll publishes the next version, waits until all instances were sent the version, and has the leader reach it.
 func (rt *rolloutTargets) roll(ctx context.Context, i int, alarm *time.Timer) error {
-	p := rt.publishers[i]
-	p.number++
-	mark(p.payload, p.number)
-	if p.number > first {
-		p.round.begin(p.number, p.instances)
+	p, seq := rt.publishers[i], uint64(0)
+	err := p.next(ctx, alarm, func() (err error) {
+		began := time.Now()
+		p.began.Store(began.UnixNano())
+		if seq, err = rollout.Publish(ctx, p.session, p.name, p.data); err == nil {
+			rt.stages.since(began, i, stagePublish)
+		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	began := time.Now()
-	p.began.Store(began.UnixNano())
-	seq, err := rollout.Publish(ctx, p.session, p.name, p.payload)
-	if err != nil {
-		p.doubts.Add(1)
-		return err
-	}
-	rt.stages.since(began, i, stagePublish)
-	if err := p.round.wait(ctx, alarm); err != nil {
-		return err
-	}
-	p.done.Add(1)
-	p.converge.record(time.Since(began))
-	began = time.Now()
 	if err := p.reach(ctx, seq); err != nil {
 		return err
 	}
@@ -225,9 +205,7 @@ func (rt *rolloutTargets) counts() (events, bytes, versions int64) {
 func (rt *rolloutTargets) begin() {
 	rt.events, rt.bytes, rt.versions = rt.counts()
 	rt.stages.begin()
-	for _, p := range rt.publishers {
-		p.converge = newHistogram()
-	}
+	forget(rt.publishers)
 }
 
 func (rt *rolloutTargets) check(context.Context) error {
@@ -237,12 +215,8 @@ func (rt *rolloutTargets) check(context.Context) error {
 }
 
 func (rt *rolloutTargets) report(to *report.Report) {
-	converge := newHistogram()
-	for _, p := range rt.publishers {
-		converge.merge(&p.converge)
-	}
 	to.Watchers = rt.run.config.Watchers
-	to.ConvergeMS = newMillis(&converge)
+	to.ConvergeMS = converged(rt.publishers)
 	to.AddEvents(rt.events)
 	to.Updates = &rt.versions
 	if rt.events > 0 {

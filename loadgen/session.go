@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/signalbox/signalbox/loadgen/report"
 )
 
 var sessionKind = &kind{
@@ -20,8 +18,8 @@ var sessionKind = &kind{
 
 // session is the workload session: every caller opens and closes sessions, one after the other.
 type session struct {
-	run    *run
-	stages *stages
+	*stages
+	run *run
 }
 
 func (s *session) prepare(_ context.Context, r *run) error {
@@ -49,9 +47,6 @@ func (se *session) caller(i int) operation {
 		return err
 	}
 }
-
-func (s *session) begin()                   { s.stages.begin() }
-func (s *session) report(to *report.Report) { s.stages.report(to) }
 
 // check looks for closed sessions that still exist. In a shared node the check is impossible, because the node may
 // have foreign sessions.

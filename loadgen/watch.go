@@ -2,8 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,24 +34,16 @@ type watch struct {
 	run          *run
 	updaters     []*updater
 	watcherConns watcherConns
-	work         sync.WaitGroup // of watchers that share watches
 	// events and updates are the counts of the measurement; during the measurement, the counts before.
 	events, updates, merged int64
 }
 
 // updater changes a semaphore.
 type updater struct {
-	name     string
-	session  *client.Session
-	round    *round
-	watchers int
-	number   uint64 // of the latest update
-	data     []byte // reused for all updates
-	done     atomic.Int64
-	views    atomic.Int64 // seen by watchers that share watches
-	merged   atomic.Int64
-	doubts   atomic.Uint64 // updates with an unknown outcome
-	converge histogram
+	series
+	session *client.Session
+	views   atomic.Int64 // seen by watchers that share watches
+	merged  atomic.Int64
 }
 
 func (w *watch) prepare(ctx context.Context, r *run) error {
@@ -67,13 +57,8 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 		return err
 	}
 	for i, s := range sessions {
-		u := &updater{name: r.name("watch", i), session: s, round: newRound(), data: marked(r.config.Payload, 0),
-			converge: newHistogram()}
-		u.watchers = r.config.Watchers / n
-		if i < r.config.Watchers%n {
-			u.watchers++
-		}
-		u.round.begin(first, u.watchers)
+		u := &updater{session: s}
+		u.start(r, "watch", i)
 		w.updaters = append(w.updaters, u)
 	}
 	if r.ownStreams() {
@@ -86,12 +71,9 @@ func (w *watch) prepare(ctx context.Context, r *run) error {
 	}
 	// All watchers must have a view before measuring: the watches begin with the first update.
 	return each(ctx, n, func(ctx context.Context, i int) error {
-		return w.updaters[i].update(ctx, newAlarm(), false)
+		return w.updaters[i].update(ctx, newAlarm())
 	})
 }
-
-// first is the number of the update that only brings all watchers up to date.
-const first = 1
 
 // openOwn opens a watch at a host for every watcher, dealt out to the updaters in turn.
 func (w *watch) openOwn(ctx context.Context) error {
@@ -107,28 +89,18 @@ func (w *watch) openOwn(ctx context.Context) error {
 // openShared starts a loop over the client's watch for every watcher, so watchers of one Client share a watch at a
 // host.
 func (w *watch) openShared() {
-	ctx, cancel := context.WithCancel(context.Background())
-	w.run.atEnd(func() {
-		cancel()
-		w.work.Wait()
-	})
-	for i := range w.run.config.Watchers {
+	w.run.follow(w.run.config.Watchers, func(ctx context.Context, i int) error {
 		u := w.updaters[i%len(w.updaters)]
-		node := w.run.fleet.client(i).Node(w.run.node)
-		w.work.Go(func() {
-			x := &watcher{run: w.run, updater: u}
-			for v, err := range node.Watch(ctx, u.name, client.DataOnly()) {
-				if err != nil {
-					if ctx.Err() == nil {
-						w.run.fail(fmt.Errorf("%w: %w", errBroke, err))
-					}
-					return
-				}
-				u.views.Add(1)
-				x.see(markOf(v.Data))
+		x := &watcher{run: w.run, updater: u}
+		for v, err := range w.run.fleet.client(i).Node(w.run.node).Watch(ctx, u.name, client.DataOnly()) {
+			if err != nil {
+				return err
 			}
-		})
-	}
+			u.views.Add(1)
+			x.see(markOf(v.Data))
+		}
+		return nil
+	})
 }
 
 // watcher is a watcher of a semaphore.
@@ -170,34 +142,17 @@ func (w *watcher) see(n uint64) {
 	}
 }
 
-// update makes the next update, and waits until all watchers have seen it, unless free is set.
-func (u *updater) update(ctx context.Context, alarm *time.Timer, free bool) error {
-	u.number++
-	mark(u.data, u.number)
-	if !free && u.number > first {
-		u.round.begin(u.number, u.watchers)
-	}
-	began := time.Now()
-	if err := u.session.Semaphore(u.name).Update(ctx, u.data); err != nil {
-		u.doubts.Add(1)
-		return err
-	}
-	u.done.Add(1)
-	if free {
-		return nil
-	}
-	if err := u.round.wait(ctx, alarm); err != nil {
-		return err
-	}
-	u.converge.record(time.Since(began))
-	return nil
+// update makes the next update, and waits until all watchers have seen it; without an alarm it waits for none.
+func (u *updater) update(ctx context.Context, alarm *time.Timer) error {
+	return u.next(ctx, alarm, func() error { return u.session.Semaphore(u.name).Update(ctx, u.data) })
 }
 
 func (w *watch) caller(i int) operation {
-	alarm := newAlarm()
-	return func(ctx context.Context) error {
-		return w.updaters[i].update(ctx, alarm, w.run.config.Free)
+	var alarm *time.Timer
+	if !w.run.config.Free {
+		alarm = newAlarm()
 	}
+	return func(ctx context.Context) error { return w.updaters[i].update(ctx, alarm) }
 }
 
 func (w *watch) counts() (events, updates int64) {
@@ -211,8 +166,8 @@ func (w *watch) counts() (events, updates int64) {
 
 func (w *watch) begin() {
 	w.events, w.updates = w.counts()
+	forget(w.updaters)
 	for _, u := range w.updaters {
-		u.converge = newHistogram()
 		u.merged.Store(0)
 	}
 }
@@ -227,7 +182,7 @@ func (w *watch) check(ctx context.Context) error {
 		w.merged += u.merged.Load()
 	}
 	err := each(ctx, len(w.updaters), func(ctx context.Context, i int) error {
-		return w.updaters[i].update(ctx, newAlarm(), false)
+		return w.updaters[i].update(ctx, newAlarm())
 	})
 	for i, u := range w.updaters {
 		u.converge = measured[i]
@@ -236,16 +191,12 @@ func (w *watch) check(ctx context.Context) error {
 }
 
 func (w *watch) report(to *report.Report) {
-	converge := newHistogram()
-	for _, u := range w.updaters {
-		converge.merge(&u.converge)
-	}
 	to.Watchers = w.run.config.Watchers
 	to.AddEvents(w.events)
 	to.Updates = &w.updates
 	if w.run.config.Free {
 		to.Merged = &w.merged
 	} else {
-		to.ConvergeMS = newMillis(&converge)
+		to.ConvergeMS = converged(w.updaters)
 	}
 }

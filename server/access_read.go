@@ -1,6 +1,8 @@
 package server
 
 import (
+	"cmp"
+
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rights"
 	"github.com/signalbox/signalbox/shard/rights"
@@ -62,9 +64,7 @@ func (c *conn) listPrincipals(a *protocol.AccessListAnswer, book *rights.Book, a
 func (c *conn) accessAsk(r *protocol.Request) {
 	m := &r.AccessAsk
 	path := string(m.Path)
-	if path == "" {
-		path = "/"
-	}
+	path = cmp.Or(path, "/")
 	if !c.authorize(r, path, "") {
 		return
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -141,44 +142,24 @@ func (c Config) withDefaults() (Config, error) {
 		limits = protocol.FrameLimits(c.Limits.DataBytes)
 	}
 	limits.RequestsInFlight, limits.Watches = c.Limits.RequestsInFlight, c.Limits.Watches
-	if limits.RequestsInFlight == 0 {
-		limits.RequestsInFlight = DefaultRequestsInFlight
-	}
-	if limits.Watches == 0 {
-		limits.Watches = DefaultWatches
-	}
+	limits.RequestsInFlight = cmp.Or(limits.RequestsInFlight, DefaultRequestsInFlight)
+	limits.Watches = cmp.Or(limits.Watches, DefaultWatches)
 	c.Limits = limits
 	if limits.DataBytes > protocol.MaxDataBytes {
 		bad = append(bad, fmt.Errorf("data of %d bytes: at most %d are possible", limits.DataBytes,
 			protocol.MaxDataBytes))
 	}
-	if c.PendingBytes == 0 {
-		c.PendingBytes = DefaultPendingBytes
-	}
-	if c.PartialBytes == 0 {
-		c.PartialBytes = DefaultPartialBytes
-	}
-	if c.WatchBytes == 0 {
-		c.WatchBytes = DefaultWatchBytes
-	}
-	if c.PingInterval == 0 {
-		c.PingInterval = DefaultPingInterval
-	}
-	if c.AcquireDelay == 0 {
-		c.AcquireDelay = DefaultAcquireDelay
-	}
-	if c.DigestInterval == 0 {
-		c.DigestInterval = replica.DigestInterval
-	}
-	if c.Level == 0 {
-		c.Level = level.Newest
-	}
+	c.PendingBytes = cmp.Or(c.PendingBytes, DefaultPendingBytes)
+	c.PartialBytes = cmp.Or(c.PartialBytes, DefaultPartialBytes)
+	c.WatchBytes = cmp.Or(c.WatchBytes, DefaultWatchBytes)
+	c.PingInterval = cmp.Or(c.PingInterval, DefaultPingInterval)
+	c.AcquireDelay = cmp.Or(c.AcquireDelay, DefaultAcquireDelay)
+	c.DigestInterval = cmp.Or(c.DigestInterval, replica.DigestInterval)
+	c.Level = cmp.Or(c.Level, level.Newest)
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	return c, errors.Join(bad...)
 }
 

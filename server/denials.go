@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"strings"
 	"sync"
 	"time"
@@ -81,9 +82,7 @@ func (c *conn) accessDenials(r *protocol.Request) {
 	a, size := protocol.AccessDenialsAnswer{HostName: []byte(c.host.config.Name), Total: total}, 0
 	for _, d := range list {
 		below := d.path
-		if below == "" {
-			below = "/"
-		}
+		below = cmp.Or(below, "/")
 		if !c.rights.Allows(below, "", protocol.RightAdmin) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -117,9 +118,7 @@ func ownSessionRoutes() []route {
 
 func startSession(ctx context.Context, c *call, q *startRequest) (s startedSession, err error) {
 	s.Timeout = q.Timeout
-	if s.Timeout == 0 {
-		s.Timeout = defaultTimeout
-	}
+	s.Timeout = cmp.Or(s.Timeout, defaultTimeout)
 	if s.Timeout < minTimeout {
 		return s, refuse(protocol.StatusBadRequest, "the timeout is below "+minTimeout.String())
 	}

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -70,9 +71,7 @@ func New(config Config) *Gateway {
 		streams: places{limit: maxStreams, ofAddress: maxStreamsOfAddress},
 		stays:   newStays(maxStays),
 	}
-	if g.log == nil {
-		g.log = slog.New(slog.DiscardHandler)
-	}
+	g.log = cmp.Or(g.log, slog.New(slog.DiscardHandler))
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.callers.open = config.Open
 	g.measured = make(chan struct{}, 1)

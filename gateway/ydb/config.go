@@ -1,6 +1,7 @@
 package ydb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,20 +61,10 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("the endpoint %q:%d has no address or no port", e.Address, e.Port)
 		}
 	}
-	if c.MaxStreams == 0 {
-		c.MaxStreams = DefaultMaxStreams
-	}
-	if c.MaxStreamsPerAddress == 0 {
-		c.MaxStreamsPerAddress = c.MaxStreams
-	}
-	if c.MaxQueuedBytes == 0 {
-		c.MaxQueuedBytes = DefaultMaxQueuedBytes
-	}
-	if c.RefusalDelay == 0 {
-		c.RefusalDelay = DefaultRefusalDelay
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.MaxStreams = cmp.Or(c.MaxStreams, DefaultMaxStreams)
+	c.MaxStreamsPerAddress = cmp.Or(c.MaxStreamsPerAddress, c.MaxStreams)
+	c.MaxQueuedBytes = cmp.Or(c.MaxQueuedBytes, DefaultMaxQueuedBytes)
+	c.RefusalDelay = cmp.Or(c.RefusalDelay, DefaultRefusalDelay)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return nil
 }

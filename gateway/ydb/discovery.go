@@ -1,6 +1,7 @@
 package ydb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -35,9 +36,7 @@ func (g *Gateway) ListEndpoints(
 			Address: e.Address, Port: e.Port, Ssl: g.config.Secure, Service: services, Location: e.Location,
 			NodeId: numberOf(e),
 		})
-		if result.SelfLocation == "" {
-			result.SelfLocation = e.Location
-		}
+		result.SelfLocation = cmp.Or(result.SelfLocation, e.Location)
 	}
 	return &Ydb_Discovery.ListEndpointsResponse{Operation: operation(result, nil)}, nil
 }

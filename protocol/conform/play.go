@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,9 +57,7 @@ func newPlay(script *Script, o Options) (*play, error) {
 		announced: make(map[uint64]bool), model: newModel(), must: newInvariants(),
 		commands: make(map[string]*command), named: make(map[string]*request), moments: make(map[string]time.Time),
 	}
-	if p.inFlight == 0 {
-		p.inFlight = 1000
-	}
+	p.inFlight = cmp.Or(p.inFlight, 1000)
 	for _, name := range script.Kinds {
 		p.announced[theSchema().byName[name].Kind] = true
 	}

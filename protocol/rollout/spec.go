@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -121,12 +122,8 @@ func (l *Location) Fields(c field.Coder) {
 // WithDefaults returns the spec with the defaults for what is left out. A host fills the defaults in before the spec
 // goes into the log, so that other defaults of a later build change no spec in a log.
 func (s Spec) WithDefaults() Spec {
-	if s.KeepVersions == 0 {
-		s.KeepVersions = 64
-	}
-	if s.AskInterval == 0 {
-		s.AskInterval = time.Second
-	}
+	s.KeepVersions = cmp.Or(s.KeepVersions, 64)
+	s.AskInterval = cmp.Or(s.AskInterval, time.Second)
 	if re := &s.Reelect; re.After == 0 && re.Attempts == 0 && re.Interval == 0 && re.Most == 0 {
 		re.After, re.Attempts, re.Interval, re.Most = time.Minute, 3, 10*time.Second, 5
 	}

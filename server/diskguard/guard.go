@@ -1,6 +1,7 @@
 package diskguard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -56,12 +57,8 @@ type Guard struct {
 
 // Start measures the volume now, and again until Close.
 func Start(config Config) *Guard {
-	if config.Interval == 0 {
-		config.Interval = DefaultInterval
-	}
-	if config.Log == nil {
-		config.Log = slog.New(slog.DiscardHandler)
-	}
+	config.Interval = cmp.Or(config.Interval, DefaultInterval)
+	config.Log = cmp.Or(config.Log, slog.New(slog.DiscardHandler))
 	g := &Guard{config: config, reserve: reserve{config.Reserve}, stop: make(chan struct{})}
 	g.measure()
 	g.watching.Go(func() {

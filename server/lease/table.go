@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -40,9 +41,7 @@ func NewTable(c Config) (*Table, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if c.StallAfter == 0 {
-		c.StallAfter = DefaultStallAfter
-	}
+	c.StallAfter = cmp.Or(c.StallAfter, DefaultStallAfter)
 	t := &Table{grace: c.Grace, stallAfter: c.StallAfter, halt: c.Halt, fresh: NewFreshness()}
 	t.clear()
 	return t, nil

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,9 +46,7 @@ func newAcceptor(addr string, limit int, stats *Stats, logger *slog.Logger) (*ac
 	if stats == nil {
 		stats = new(Stats)
 	}
-	if logger == nil {
-		logger = slog.Default()
-	}
+	logger = cmp.Or(logger, slog.Default())
 	a := &acceptor{socket: socket, limit: int64(limit), stats: stats, logger: logger}
 	a.closing, a.cancel = context.WithCancel(context.Background())
 	return a, nil

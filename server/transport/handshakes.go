@@ -143,13 +143,6 @@ func (ha *handshakes) signalRoom() {
 	}
 }
 
-// len returns how many connections are half-open.
-func (ha *handshakes) len() int {
-	ha.mu.Lock()
-	defer ha.mu.Unlock()
-	return ha.order.Len()
-}
-
 // close closes all half-open connections.
 func (ha *handshakes) close() {
 	ha.mu.Lock()

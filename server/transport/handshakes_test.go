@@ -151,3 +151,10 @@ func TestACrowdOfClientsIsServedThoughThereIsLittleRoom(t *testing.T) {
 	f := &fixture{T: t}
 	poll(f, "the connections to go", func() bool { return stats.Open.Load() == 0 })
 }
+
+// len returns how many connections are half-open.
+func (ha *handshakes) len() int {
+	ha.mu.Lock()
+	defer ha.mu.Unlock()
+	return ha.order.Len()
+}

@@ -83,13 +83,6 @@ func (a Act) Append(dst []byte) []byte {
 	return r.append(dst)
 }
 
-// ReadAct reads the form of Act.Append, and returns the bytes behind.
-func ReadAct(src []byte) (Act, []byte, error) {
-	in := input{src: src}
-	r := in.record(actFields)
-	return Act{Step: ID(r.id), Phase: Phase(r.phase), Failures: uint32(r.failures), Term: r.term}, in.src, in.err
-}
-
 func (c *Config[P]) stepRecord(s *Step[P]) *record {
 	return &record{id: uint64(s.ID), kind: uint64(s.Kind), subject: string(s.Subject), with: s.With,
 		payload: string(c.Append(nil, s.Payload)), supersedes: uint64(s.Supersedes), phase: uint64(s.Phase),

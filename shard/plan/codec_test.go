@@ -208,3 +208,10 @@ func TestAnUnreadablePayloadIsRefused(t *testing.T) {
 		t.Errorf("a payload of one byte: %v", err)
 	}
 }
+
+// ReadAct reads the form of Act.Append, and returns the bytes behind.
+func ReadAct(src []byte) (Act, []byte, error) {
+	in := input{src: src}
+	r := in.record(actFields)
+	return Act{Step: ID(r.id), Phase: Phase(r.phase), Failures: uint32(r.failures), Term: r.term}, in.src, in.err
+}

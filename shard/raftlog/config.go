@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -234,9 +235,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.SnapshotBytes, DefaultSnapshotBytes)
 	setDefault(&c.KeepBytes, DefaultKeepBytes)
 	setDefault(&c.Workers, DefaultWorkers)
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	return c
 }
 

@@ -1,6 +1,7 @@
 package conn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -177,15 +178,9 @@ func readWelcome(from *frames) (w Welcome, err error) {
 		pingInterval: Millis(m.PingIntervalMillis),
 	}
 	defaults := protocol.FrameLimits(protocol.DefaultDataBytes)
-	if w.limits.RequestFrameBytes == 0 {
-		w.limits.RequestFrameBytes = defaults.RequestFrameBytes
-	}
-	if w.limits.AnswerFrameBytes == 0 {
-		w.limits.AnswerFrameBytes = defaults.AnswerFrameBytes
-	}
-	if w.limits.RequestsInFlight == 0 {
-		w.limits.RequestsInFlight = openMax
-	}
+	w.limits.RequestFrameBytes = cmp.Or(w.limits.RequestFrameBytes, defaults.RequestFrameBytes)
+	w.limits.AnswerFrameBytes = cmp.Or(w.limits.AnswerFrameBytes, defaults.AnswerFrameBytes)
+	w.limits.RequestsInFlight = cmp.Or(w.limits.RequestsInFlight, openMax)
 	return w, nil
 }
 

@@ -2,6 +2,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -227,9 +228,7 @@ func showDirectory(f *cli.Frame, o *Object) error {
 		host, name, shards = o.HostName, "none: the host is not born yet", "none"
 	}
 	inUse := o.InUse
-	if inUse == "" {
-		inUse = "no"
-	}
+	inUse = cmp.Or(inUse, "no")
 	fields := cli.Fields("path", o.Path, "host", host, "incarnation", o.Incarnation, "starts", o.Starts,
 		"cluster", name, "shards", shards, "format", o.Format, "created", o.Created+" by version "+o.CreatedBy,
 		"machine", o.Machine, "in use", inUse, "log", log, "snapshots", len(o.Snapshots))

@@ -1,6 +1,7 @@
 package logdb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -55,9 +56,7 @@ func (f *Factory) Open(dir string) (*DB, error) {
 		return nil, err
 	}
 	limit := f.RecentBytes
-	if limit == 0 {
-		limit = DefaultRecentBytes
-	}
+	limit = cmp.Or(limit, DefaultRecentBytes)
 	db := &DB{dir: dir, log: log, recent: recent{limit: limit}, replicas: make(map[wal.Key]*replica)}
 	if err := log.Start(owner{db}); err != nil {
 		return nil, err

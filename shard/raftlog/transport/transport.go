@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -94,9 +95,7 @@ type Transport struct {
 // Open accepts connections from now on, and answers calls. The engine's frames pass after the engine has started
 // (Factory).
 func Open(c Config) *Transport {
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Dial == nil {
 		c.Dial = dialTCP
 	}
