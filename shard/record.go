@@ -99,7 +99,10 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
 	dst = m.appendAnswers(dst, s, at)
-	if at < TimeLevel || !s.home {
+	switch {
+	case at >= lossesRecorded && !s.home:
+		return binary.AppendUvarint(dst, s.losses)
+	case at < TimeLevel || !s.home:
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, s.created)
@@ -232,7 +235,7 @@ func (re *restorer) session(r *reader) error {
 	description, key := r.bytes(), r.bytes()
 	applied, acked := r.uvarint(), r.uvarint()
 	answers, bodies := r.answers(applied, acked, m.level)
-	var created, numberSpace uint64
+	var created, numberSpace, losses uint64
 	var client ClientRef
 	home := m.slots.Has(id.Slot())
 	if m.level >= TimeLevel && home {
@@ -241,6 +244,9 @@ func (re *restorer) session(r *reader) error {
 	if m.level >= numberSpaceRecorded && home {
 		numberSpace = r.uvarint()
 		r.must(numberSpace <= lastNumberSpace, "a session has drawn more numbers than there are")
+	}
+	if m.level >= lossesRecorded && !home {
+		losses = r.uvarint()
 	}
 	switch {
 	case r.bad != "":
@@ -260,7 +266,7 @@ func (re *restorer) session(r *reader) error {
 	s.timeout, s.description = uint32(timeout), string(description)
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked, s.answers = applied, acked, answers
-	s.created, s.client, s.numberSpace = created, client.state(), numberSpace
+	s.created, s.client, s.numberSpace, s.losses = created, client.state(), numberSpace, losses
 	for _, b := range bodies {
 		m.keepBody(s, b.number, b.body)
 	}

@@ -175,4 +175,5 @@ var rows = []struct {
 		"replicas-on-some-hosts",
 	}},
 	{8, MessageField, []string{"GovernorPolicy.replicas"}},
+	{9, Record, []string{"SessionState.Losses"}},
 }

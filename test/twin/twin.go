@@ -221,6 +221,8 @@ const (
 	AsksForWaits Mistake = 17
 	// ForgetsWhatWasAsked: a restore loses what was asked under the numbers of kept answers.
 	ForgetsWhatWasAsked Mistake = 18
+	// CountsNoLosses: a guest that loses a semaphore by a deletion does not count the loss.
+	CountsNoLosses Mistake = 19
 )
 
 // Plant makes the twin make a mistake from now on.
