@@ -99,10 +99,10 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
 	dst = m.appendAnswers(dst, s, at)
-	switch {
-	case at >= lossesRecorded && !s.home:
-		return binary.AppendUvarint(dst, s.losses)
-	case at < TimeLevel || !s.home:
+	if at >= lossesRecorded {
+		dst = binary.AppendUvarint(dst, s.losses)
+	}
+	if at < TimeLevel || !s.home {
 		return dst
 	}
 	dst = binary.AppendUvarint(dst, s.created)
@@ -238,15 +238,16 @@ func (re *restorer) session(r *reader) error {
 	var created, numberSpace, losses uint64
 	var client ClientRef
 	home := m.slots.Has(id.Slot())
+	if m.level >= lossesRecorded {
+		losses = r.uvarint()
+		r.must(losses == 0 || !home, "a session has losses at home")
+	}
 	if m.level >= TimeLevel && home {
 		created, client = r.uvarint(), ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
 	}
 	if m.level >= numberSpaceRecorded && home {
 		numberSpace = r.uvarint()
 		r.must(numberSpace <= lastNumberSpace, "a session has drawn more numbers than there are")
-	}
-	if m.level >= lossesRecorded && !home {
-		losses = r.uvarint()
 	}
 	switch {
 	case r.bad != "":
