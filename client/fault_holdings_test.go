@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
@@ -36,6 +37,22 @@ func TestHoldingsAreReadAsStrictlyAsTheCallerAsks(t *testing.T) {
 				t.Errorf("%v: %d holdings, asked with %v", x.want, held, asked)
 			}
 		}
+	})
+}
+
+// TestAClientLooksAtItsLeasesWhereAHostAsksForIt: a loss without a name says that notices may have been missed.
+func TestAClientLooksAtItsLeasesWhereAHostAsksForIt(t *testing.T) {
+	playFake(t, 1, 1, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		s := session(t, c)
+		lease := acquire(t, s.Semaphore(name, client.Limit(1)))
+		before := fake.count(protocol.KindSessionHoldings)
+		fake.do(func() {
+			x := fake.sessions[s.ID()]
+			x.conn.push(0, &protocol.HoldingLost{SessionID: x.id})
+		})
+		eventually(t, 5*time.Second, "the client asks what its session holds",
+			func() bool { return fake.count(protocol.KindSessionHoldings) > before })
+		check(t, lease.Err())
 	})
 }
 

@@ -180,7 +180,8 @@ func (h *Holding) fields(c *codec) {
 }
 
 // HoldingLost is pushed, with id 0, when the object of a holding is deleted by force: the session ceases to own a
-// semaphore, or to take part in a rollout, without a release, a leave or an end of its own.
+// semaphore, or to take part in a rollout, without a release, a leave or an end of its own. Without a name, losses may
+// have been missed: the client is to look at what the session holds.
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64

@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server"
+	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -20,10 +23,14 @@ type apart struct {
 	node uint64
 }
 
-func startApart(t *testing.T) *apart {
+func startApart(t *testing.T, change ...func(*server.Config)) *apart {
 	t.Helper()
-	c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2),
-		servertest.Config(func(c *server.Config) { c.Apart = true }))
+	c := servertest.Start(t, servertest.Hosts(3), servertest.Shards(2), servertest.Config(func(c *server.Config) {
+		c.Apart = true
+		for _, f := range change {
+			f(c)
+		}
+	}))
 	a := &apart{Cluster: c, t: t, node: nodeAt(t, c, "/jobs")}
 	a.elect(1, 1)
 	a.elect(2, 2)
@@ -128,6 +135,64 @@ func TestALossReachesTheHomeOfASession(t *testing.T) {
 		want(t, "lost", string(lost.Name), name)
 		want(t, "of", lost.SessionID, home.id)
 	})
+}
+
+// withoutLosses are the calls of a host that leaves out how many losses its guests have had: a mistake.
+type withoutLosses struct{ executor.Calls }
+
+func (w withoutLosses) Call(ctx context.Context, to shard.HostID, request []byte) ([]byte, error) {
+	var asked map[string]map[string]json.RawMessage
+	if json.Unmarshal(request, &asked) == nil && asked["home"]["losses"] != nil {
+		delete(asked["home"], "losses")
+		request, _ = json.Marshal(asked)
+	}
+	return w.Calls.Call(ctx, to, request)
+}
+
+// TestALossWhoseNoticeDiedWithItsLeaderIsFound: the leader of a guest's shard dies between a deletion by force and the
+// notice to the session's home. The next leader says within half a minute how many losses the guest has had, and the
+// home has the client look, once. The planted mistake leaves the count out.
+func TestALossWhoseNoticeDiedWithItsLeaderIsFound(t *testing.T) {
+	for what, c := range map[string]struct {
+		next   shard.HostID // the next leader of the guest's shard
+		change func(*server.Config)
+		found  bool
+	}{
+		"elsewhere":         {3, func(*server.Config) {}, true},
+		"at the home":       {1, func(*server.Config) {}, true},
+		"count is left out": {3, func(c *server.Config) { c.Calls = withoutLosses{c.Calls} }, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := startApart(t, c.change)
+				home, there := a.guest()
+				name := a.lock("lock")
+				other := speak(t, a.Cluster, 2)
+				other.must(other.ask(&protocol.SemaphoreCreate{NodeID: a.node, Name: []byte(name), Limit: 1}))
+				there.acquire(name, 1, 0, false)
+				a.elect(0, 3)
+				a.Net().Cut(2, 1)
+				other.must(other.ask(&protocol.SemaphoreDelete{NodeID: a.node, Name: []byte(name), Force: true}))
+				time.Sleep(200 * time.Millisecond)
+				a.Crash(2, false)
+				a.Heal()
+				a.elect(2, c.next)
+				looks := func() (n int) {
+					for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(time.Second) {
+						home.s.answered(home.s.say(&protocol.Ping{}), time.Second)
+						for home.s.has(0, protocol.KindHoldingLost) {
+							n++
+						}
+					}
+					return n
+				}
+				if n := looks(); n != 1 && c.found || n != 0 && !c.found {
+					t.Errorf("the client was notified %d times", n)
+				}
+				want(t, "later", looks(), 0)
+			})
+		})
+	}
 }
 
 // TestWhoOwnsIsShownFromElsewhere: descriptions name the clients of sessions with other homes, and sessions count what

@@ -87,7 +87,12 @@ func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 // reportLost gives the owner of a deleted semaphore Lost. The owner's acquire may not have been answered yet: the
 // answer to a repetition must not report an ownership.
 func (m *Machine) reportLost(h handle) {
-	m.emitFor(EffectLost, h)
+	lost := m.emitFor(EffectLost, h)
+	if s := m.sessions.at(m.links.at(h).session); m.rules >= lossesRecorded && !s.home {
+		m.touchSession(m.links.at(h).session)
+		s.losses++
+		lost.Limit = s.losses
+	}
 	if m.rules >= answersEndWithOwnership {
 		m.endAnswers(h, protocol.AbortDeleted)
 		return

@@ -17,7 +17,7 @@ func TestMistakesInAnswersAreNoticed(t *testing.T) {
 	noticeMistakes(t, []plantedMistake{
 		{"a body is lost at a restore", twin.LosesBodies, 16, "body="},
 		{"the bound counts after the effect", twin.BoundsAfterTheEffect, 32, "OVERLOADED"},
-		{"a repetition answers with a newer body", twin.RepeatsNewerBodies, 16, "body="},
+		{"a repetition answers with a newer body", twin.RepeatsNewerBodies, 4, "body="},
 		{"acknowledged bodies still count", twin.CountsSeenBodies, 50, "OVERLOADED"},
 	})
 }
@@ -41,6 +41,14 @@ func TestMistakesAboutWhatANumberBelongsToAreNoticed(t *testing.T) {
 		{"a repetition that waits longer is refused", twin.AsksForWaits, 16, "NUMBER_REUSED"},
 		{"what was asked is lost at a restore", twin.ForgetsWhatWasAsked, 16, "asked="},
 	})
+}
+
+// TestMistakesInLossesOfGuestsAreNoticed: a loss that is not counted is noticed.
+func TestMistakesInLossesOfGuestsAreNoticed(t *testing.T) {
+	if level.Newest < level.Of(level.Record, "SessionState.Losses") {
+		t.Skip("guests of this build count no losses")
+	}
+	noticeMistakes(t, []plantedMistake{{"a loss is not counted", twin.CountsNoLosses, 16, "limit="}})
 }
 
 // TestAnswersWithoutBodiesNeverComeToTheBound: the bound in bytes is for bodies. It leaves room for as many answers

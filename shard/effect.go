@@ -81,7 +81,8 @@ type Effect struct {
 	Number   uint64
 	Order    OrderID
 	Revision Revision
-	// Limit is the limit of a persistent semaphore at the time of an acquire.
+	// Limit is the limit of a persistent semaphore at the time of an acquire. In a Lost of a guest, Limit is the number
+	// of the guest's losses.
 	Limit uint64
 	// Timeout is the longest time that a queued acquire may wait, in milliseconds or Forever. The leader sets its
 	// timer accordingly.

@@ -27,6 +27,10 @@ func (st *goldenStage) drawEffect(c *shard.Command, e shard.Effect) string {
 		if e.Kind == shard.EffectAborted {
 			line += " " + e.Abort.String()
 		}
+		if e.Kind == shard.EffectLost && e.Limit != 0 {
+			line += fmt.Sprintf(" losses=%d", e.Limit)
+			rest.Limit = 0
+		}
 		rest.Node, rest.Name, rest.Session, rest.Number, rest.Order, rest.Abort = 0, "", 0, 0, 0, 0
 	case shard.EffectChanged:
 		line = fmt.Sprintf("changed %s%s rev=%d", drawName(e.Node, e.Name), drawChange(e.Flags), e.Revision)

@@ -72,6 +72,9 @@ func (d goldenDrawing) session(s *shard.SessionState) []string {
 	if s.NumberSpace != 0 {
 		line += fmt.Sprintf(" number-space=%d", s.NumberSpace)
 	}
+	if s.Losses != 0 {
+		line += fmt.Sprintf(" losses=%d", s.Losses)
+	}
 	line += drawText("description", s.Description) + drawText("key", s.Key)
 	line += drawTime("created", s.Created)
 	line += drawText("from", s.Client.Address) + drawText("client", s.Client.Name) +

@@ -85,6 +85,7 @@ var (
 	linkBodyRecorded    = level.Of(level.Record, "LinkState.Body")
 	askedRecorded       = level.Of(level.Record, "AnswerState.Asked")
 	numberSpaceRecorded = level.Of(level.Record, "SessionState.NumberSpace")
+	lossesRecorded      = level.Of(level.Record, "SessionState.Losses")
 )
 
 // rules are the names of all rules from after the first level.

@@ -59,6 +59,7 @@ func recordForms(at level.Level) []formtest.Form {
 			Unsaved: later(map[string]level.Level{
 				"client": TimeLevel, "created": TimeLevel, "home": TimeLevel,
 				"answers.quota": limitsRecorded, "numberSpace": numberSpaceRecorded,
+				"losses": lossesRecorded,
 			}, "node", "bodies", "links", "lastLink", "linkCount", "waits", "stamp", "ending"),
 			Later:  askedLater(at, "answers."),
 			Adjust: func() { m.sessions.at(session).keyLen = MaxKey }},

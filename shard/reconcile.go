@@ -39,6 +39,24 @@ func (m *Machine) Liveness(id SessionID) Liveness {
 	return Unknown
 }
 
+// Loss is how many semaphores were deleted under a guest that owned them.
+type Loss struct {
+	Session SessionID `json:"id"`
+	Count   uint64    `json:"count"`
+}
+
+// Losses appends the guests of a list that have lost a semaphore here.
+func (m *Machine) Losses(ids []SessionID, dst []Loss) []Loss {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, id := range ids {
+		if h := m.sessions.alive(id); h != 0 && m.sessions.at(h).losses > 0 {
+			dst = append(dst, Loss{id, m.sessions.at(h).losses})
+		}
+	}
+	return dst
+}
+
 // DeadGuests looks at the next guests of the walk and appends those that the directory calls dead: the list for a
 // CmdSessionsForget. The directory is asked while no lock is held.
 func (m *Machine) DeadGuests(at Cursor, d Directory, dst []SessionID) (_ []SessionID, next Cursor, over bool) {

@@ -99,6 +99,9 @@ func (m *Machine) appendSession(dst []byte, h handle, at level.Level) []byte {
 	dst = binary.AppendUvarint(dst, s.applied)
 	dst = binary.AppendUvarint(dst, s.acked)
 	dst = m.appendAnswers(dst, s, at)
+	if at >= lossesRecorded {
+		dst = binary.AppendUvarint(dst, s.losses)
+	}
 	if at < TimeLevel || !s.home {
 		return dst
 	}
@@ -232,9 +235,13 @@ func (re *restorer) session(r *reader) error {
 	description, key := r.bytes(), r.bytes()
 	applied, acked := r.uvarint(), r.uvarint()
 	answers, bodies := r.answers(applied, acked, m.level)
-	var created, numberSpace uint64
+	var created, numberSpace, losses uint64
 	var client ClientRef
 	home := m.slots.Has(id.Slot())
+	if m.level >= lossesRecorded {
+		losses = r.uvarint()
+		r.must(losses == 0 || !home, "a session has losses at home")
+	}
 	if m.level >= TimeLevel && home {
 		created, client = r.uvarint(), ClientRef{Address: r.bytes(), Name: r.bytes(), Version: r.bytes()}
 	}
@@ -260,7 +267,7 @@ func (re *restorer) session(r *reader) error {
 	s.timeout, s.description = uint32(timeout), string(description)
 	s.keyLen = uint8(copy(s.key[:], key))
 	s.applied, s.acked, s.answers = applied, acked, answers
-	s.created, s.client, s.numberSpace = created, client.state(), numberSpace
+	s.created, s.client, s.numberSpace, s.losses = created, client.state(), numberSpace, losses
 	for _, b := range bodies {
 		m.keepBody(s, b.number, b.body)
 	}

@@ -17,6 +17,7 @@ type session struct {
 	applied     uint64      // highest number applied
 	acked       uint64      // the session has seen the answers up to here
 	numberSpace uint64      // the latest space of numbers, 0 for none; at home only
+	losses      uint64      // how many semaphores were deleted under the session; for guests only
 	answers     []answer
 	bodies      handle // of the answers; zero if no answer has a body
 	timeout     uint32 // milliseconds

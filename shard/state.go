@@ -84,6 +84,7 @@ type SessionState struct {
 	Applied     uint64 // highest number applied
 	Acked       uint64
 	NumberSpace uint64        // the latest space of numbers; 0 without a space, and for guests
+	Losses      uint64        // how many semaphores were deleted under a guest that owned them
 	Answers     []AnswerState // by number
 	Created     uint64        // wall clock, milliseconds since 1970; 0 if unknown, and for guests
 	Client      ClientState   // empty for guests
@@ -159,7 +160,8 @@ func (m *Machine) sessionState(s *session) SessionState {
 	out := SessionState{
 		ID: s.id, Node: s.node.id, Home: s.home, Timeout: uint64(s.timeout),
 		Description: s.description, Key: string(s.key[:s.keyLen]),
-		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Created: s.created, Client: s.client,
+		Applied: s.applied, Acked: s.acked, NumberSpace: s.numberSpace, Losses: s.losses,
+		Created: s.created, Client: s.client,
 	}
 	for _, a := range s.answers {
 		out.Answers = append(out.Answers, AnswerState{

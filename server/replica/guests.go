@@ -33,6 +33,7 @@ func (s *Set) Liveness(id shard.SessionID) shard.Liveness {
 type guests struct {
 	mu     sync.Mutex
 	byHost map[shard.HostID]map[shard.SessionID]struct{}
+	losses map[shard.SessionID]map[uint64]uint64 // the losses in each shard that clients were notified of
 }
 
 // note notes that a host is to be notified of the end of a session.
@@ -59,6 +60,7 @@ func (g *guests) forget(id shard.SessionID, host shard.HostID) {
 func (g *guests) take(id shard.SessionID) (told []shard.HostID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	delete(g.losses, id)
 	for host, sessions := range g.byHost {
 		if _, is := sessions[id]; is {
 			delete(sessions, id)

@@ -30,7 +30,14 @@ func (s *Set) AnswerHome(ctx context.Context, from shard.HostID, request []byte)
 			a.Elsewhere = append(a.Elsewhere, home.ID)
 			continue
 		}
-		home.pushLoss(&c.Lost[i], func(c Conn) { c.Flush(false) })
+		home.notifyLoss(&c.Lost[i], func(c Conn) { c.Flush(false) })
+	}
+	for i := range c.Losses {
+		for _, l := range c.Losses[i].Sessions {
+			if home := s.Of(l.Session.Slot()); home.Leads() {
+				home.hearLosses(c.Losses[i].Shard, l)
+			}
+		}
 	}
 	for _, id := range c.Leads {
 		if id == MetaShard || id > uint64(len(s.Replicas)) || !s.Replicas[id-1].Holds() {

@@ -29,7 +29,9 @@ type homeCall struct {
 	// Asked are the sessions of which the caller has guests or bindings: the caller is to be notified of an end.
 	Asked packedSessions `json:"asked,omitempty"`
 	// Lost are holdings that were taken from sessions, for the leader of the home.
-	Lost []protocol.HoldingLost `json:"lost,omitempty"`
+	Lost []lostHolding `json:"lost,omitempty"`
+	// Losses are how many holdings the asked sessions have lost in the shards that the caller leads.
+	Losses []guestLosses `json:"losses,omitempty"`
 	// One is a question about one session, for a caller that waits.
 	One *askedSession `json:"one,omitempty"`
 	// Shown are the sessions that the caller wants to show people. Parts are the shards in which the answering host

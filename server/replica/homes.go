@@ -50,7 +50,7 @@ type homes struct {
 	mu     sync.Mutex // guards the fields below
 	peers  map[shard.HostID]*homePeer
 	asks   map[*Replica]map[shard.SessionID]struct{} // the questions by the home that is to be asked
-	lost   map[*Replica][]protocol.HoldingLost
+	lost   map[*Replica][]lostHolding
 	binds  map[shard.SessionID]*homeBind
 	askAll time.Time // when the bindings were last asked about
 	// askLed is when the leaders of shards were last asked for; doubts are the shards whose leader may be another one.
@@ -78,7 +78,7 @@ func (h *homes) init(s *Set) {
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.peers = make(map[shard.HostID]*homePeer)
 	h.asks = make(map[*Replica]map[shard.SessionID]struct{})
-	h.lost = make(map[*Replica][]protocol.HoldingLost)
+	h.lost = make(map[*Replica][]lostHolding)
 	h.binds = make(map[shard.SessionID]*homeBind)
 	h.doubts = make(map[*Replica]struct{})
 }
@@ -128,7 +128,7 @@ func (h *homes) reportEnd(home *Replica, id shard.SessionID, why protocol.EndRea
 }
 
 // sendLoss sends the leader of a session's home the loss of a holding.
-func (h *homes) sendLoss(home *Replica, lost protocol.HoldingLost) {
+func (h *homes) sendLoss(home *Replica, lost lostHolding) {
 	lost.Name = slices.Clone(lost.Name)
 	h.mu.Lock()
 	h.lost[home] = append(h.lost[home], lost)
@@ -185,6 +185,13 @@ func (h *homes) run(now time.Time) (waits bool) {
 	defer h.mu.Unlock()
 	leaders := make(map[shard.HostID][]*Replica)
 	for _, r := range h.set.Replicas {
+		if r.Leads() { // since the questions and the losses were noted
+			for i := range h.lost[r] {
+				r.notifyLoss(&h.lost[r][i], func(c Conn) { c.Flush(false) })
+			}
+			delete(h.asks, r)
+			delete(h.lost, r)
+		}
 		if len(h.asks[r])+len(h.lost[r]) == 0 {
 			continue
 		}
@@ -283,8 +290,9 @@ func (h *homes) take(p *homePeer, leads []*Replica) (c homeCall) {
 
 // exchange makes a call, and takes the answer in. Without an answer the call is made again after a pause.
 func (h *homes) exchange(to shard.HostID, c homeCall) {
-	a, err := h.call(to, c)
 	asked, _ := c.Asked.unpack() // packed here
+	c.Losses = h.set.lossesOf(asked)
+	a, err := h.call(to, c)
 	if err != nil {
 		a = homeAnswer{}
 	}

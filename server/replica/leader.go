@@ -64,6 +64,7 @@ func (t *leaderTasks) begin(term uint64) {
 	t.r.endLeases(protocol.Result{Status: protocol.StatusUnavailable,
 		Message: "the shard's leader has just been elected again"})
 	t.r.Pipeline.Elect(term)
+	t.r.guests.forgetLosses()
 	t.mu.Lock()
 	t.term, t.proposed, t.begun, t.again = term, false, false, true
 	t.drops.forget()

@@ -70,8 +70,10 @@ func (t *leaderTasks) sweepStep() {
 	s, over := &t.sweep, false
 	for page := 0; page < sweepPages && !over; page++ {
 		var dead []shard.SessionID
-		dead, s.at, over = t.r.Machine.DeadGuests(s.at, t.r.set, nil)
+		swept := sweptGuests{Set: t.r.set}
+		dead, s.at, over = t.r.Machine.DeadGuests(s.at, &swept, nil)
 		t.forgetDead(dead)
+		t.sweepLosses(swept.ids)
 	}
 	if over {
 		*s = sweep{running: s.again}

@@ -66,7 +66,7 @@ type pushes struct {
 	granted  protocol.Granted
 	timedOut protocol.TimedOut
 	aborted  protocol.Aborted
-	lost     protocol.HoldingLost
+	lost     lostHolding
 	ended    protocol.SessionEnded
 }
 

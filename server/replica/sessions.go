@@ -69,26 +69,28 @@ func (s *Set) ForgetSession(id shard.SessionID, c Conn) {
 // reportLoss notifies an owner that its semaphore was deleted by force, or with its node.
 func (r *Replica) reportLoss(e *shard.Effect, why protocol.AbortReason) {
 	home := r.set.Of(e.Session.Slot())
-	r.lost = protocol.HoldingLost{
+	r.lost = lostHolding{Shard: r.ID, Losses: e.Limit, HoldingLost: protocol.HoldingLost{
 		SessionID: uint64(e.Session), NodeID: uint64(e.Node), Name: []byte(e.Name),
 		OrderID: uint64(e.Order), Reason: why,
-	}
+	}}
 	if e.Object != shard.KindSemaphore {
 		r.lost.ObjectKind = protocol.ObjectKind(e.Object)
 	}
 	switch {
 	case !r.Here():
 		return // the hosts whose copies count say so
-	case !home.Here() && r.Leads():
+	case r.Leads() && !r.set.hearsLosses(home, r):
 		r.set.homes.sendLoss(home, r.lost)
 	}
-	home.pushLoss(&r.lost, r.Mark)
+	home.notifyLoss(&r.lost, r.Mark)
 }
 
-// pushLoss sends the loss of a holding over the connections of a session of this home, and has them flushed.
-func (r *Replica) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) {
+// pushLoss sends the loss of a holding over the connections of a session of this home, and has them flushed. It
+// returns whether there is a connection.
+func (r *Replica) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) (sent bool) {
 	id, over := shard.SessionID(lost.SessionID), Conn(nil)
 	push := func(c Conn) {
+		sent = true
 		c.Push(0, lost)
 		flush(c)
 	}
@@ -106,6 +108,7 @@ func (r *Replica) pushLoss(lost *protocol.HoldingLost, flush func(Conn)) {
 			push(c)
 		}
 	}
+	return sent
 }
 
 // detachSilent notifies a client that was silent for too long that its session is detached. The connection stays on

@@ -83,6 +83,8 @@ func (c *checker) checkSessions() error {
 			return fmt.Errorf("session %v: a guest with timeout, description or key", s.ID)
 		case !s.Home && (s.Created != 0 || s.NumberSpace != 0 || s.Client != shard.ClientState{}):
 			return fmt.Errorf("session %v: a guest with a client", s.ID)
+		case s.Losses != 0 && (s.Home || c.state.Level < 9):
+			return fmt.Errorf("session %v: %d losses at home, or below their level", s.ID, s.Losses)
 		case s.Timeout > uint64(shard.MaxSessionTimeout.Milliseconds()):
 			return fmt.Errorf("session %v: timeout %d ms", s.ID, s.Timeout)
 		case len(s.Description) > shard.MaxDescription || len(s.Key) > shard.MaxKey:

@@ -213,7 +213,12 @@ func (t *Twin) destroy(sem *semaphore) {
 			Status: protocol.StatusAborted,
 			Abort:  protocol.AbortDeleted,
 		})
-		t.emit(sem.about(l, shard.EffectLost))
+		lost := sem.about(l, shard.EffectLost)
+		if owner := t.sessions[l.session]; t.rules >= 9 && !owner.home && t.mistake != CountsNoLosses {
+			owner.losses++
+			lost.Limit = owner.losses
+		}
+		t.emit(lost)
 		t.unlink(sem, l)
 	}
 	if !sem.deleting {

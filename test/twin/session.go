@@ -19,6 +19,7 @@ type session struct {
 	applied     uint64
 	acked       uint64
 	space       uint64 // of numbers: the latest that it drew
+	losses      uint64 // semaphores that were deleted though it owned them; of a guest
 	answers     map[uint64]shard.AnswerState
 	asked       map[uint64]request // under each number, where the level has it
 	created     uint64
@@ -37,6 +38,7 @@ func (s *session) state() shard.SessionState {
 		Applied:     s.applied,
 		Acked:       s.acked,
 		NumberSpace: s.space,
+		Losses:      s.losses,
 		Created:     s.created,
 		Client:      s.client,
 	}

@@ -146,9 +146,9 @@ func StateText(state *shard.State) []string {
 	}
 	for _, s := range state.Sessions {
 		add("session %v node=%d home=%v timeout=%d description=%s key=%s applied=%d acked=%d "+
-			"number-space=%d created=%d client=%s/%s/%s",
+			"number-space=%d losses=%d created=%d client=%s/%s/%s",
 			s.ID, s.Node, s.Home, s.Timeout, quote(s.Description), quote(s.Key), s.Applied, s.Acked,
-			s.NumberSpace, s.Created,
+			s.NumberSpace, s.Losses, s.Created,
 			quote(s.Client.Address), quote(s.Client.Name), quote(s.Client.Version))
 		for _, a := range s.Answers {
 			var l line

@@ -227,6 +227,8 @@ const (
 	NoClass Mistake = 19
 	// ClassByCommand: a command from before the level with classes gets an order id without a class.
 	ClassByCommand Mistake = 20
+	// CountsNoLosses: a guest that loses a semaphore by a deletion does not count the loss.
+	CountsNoLosses Mistake = 21
 )
 
 // Plant makes the twin make a mistake from now on.

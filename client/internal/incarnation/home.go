@@ -139,12 +139,18 @@ func (in *Incarnation) Ended(reason protocol.EndReason) {
 	}
 }
 
-// HoldingLost implements conn.Session: the session owns a semaphore no more.
+// HoldingLost implements conn.Session: the session owns a semaphore no more. A loss without a name says that notices
+// may have been missed: the leases are verified.
 func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if p.Reason == protocol.AbortNodeDropped && p.NodeID == in.nodeID {
 		in.end(NodeDropped, "") // the home will say so too
+		return
+	}
+	if len(p.Name) == 0 {
+		in.gaps++
+		in.verifyLeases()
 		return
 	}
 	q := in.queues[string(p.Name)]
