@@ -179,4 +179,5 @@ var rows = []struct {
 		// The lower bits of an order id are the id of the shard that gave the order id.
 		"order-classes",
 	}},
+	{9, Record, []string{"AnswerState.Slot"}},
 }

@@ -227,6 +227,8 @@ const (
 	NoClass Mistake = 19
 	// ClassByCommand: a command from before the level with classes gets an order id without a class.
 	ClassByCommand Mistake = 20
+	// ForgetsSlots: a restore loses the slots of kept answers.
+	ForgetsSlots Mistake = 21
 )
 
 // Plant makes the twin make a mistake from now on.
