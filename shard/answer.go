@@ -18,16 +18,21 @@ type answer struct {
 	flags    EffectFlags
 	abort    protocol.AbortReason
 	quota    Quota
+	slot     slotNumber // of the object of the request
 }
 
-// keep records the result of a mutation, and the hash of its request. Numbers come in growing order.
-func (s *session) keep(number, asked uint64, e *Effect) {
+// slotNumber is a slot plus one. 0 is an unknown slot: that of an answer from below the level of the record.
+type slotNumber uint16
+
+// keep records the result of a mutation, with the hash of its request and the slot of its object. Numbers come in
+// growing order.
+func (s *session) keep(number, asked uint64, slot slotNumber, e *Effect) {
 	if s.answers == nil {
 		s.answers = make([]answer, 0, 2)
 	}
 	s.answers = append(s.answers, answer{
 		number: number, asked: asked, order: e.Order, revision: e.Revision,
-		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota,
+		status: e.Status, flags: e.Flags, abort: e.Abort, quota: e.Quota, slot: slot,
 	})
 }
 
@@ -67,9 +72,15 @@ func (m *Machine) endAnswers(h handle, reason protocol.AbortReason) {
 		if a := &answers[i]; a.flags&FlagAcquired != 0 && a.order == l.order {
 			m.touchSession(l.session)
 			m.forgetBodies(m.sessions.at(l.session), a.number-1, a.number)
-			*a = answer{number: a.number, asked: a.asked, status: protocol.StatusAborted, abort: reason}
+			a.become(answer{status: protocol.StatusAborted, abort: reason})
 		}
 	}
+}
+
+// become replaces the outcome of the request. What was asked stays.
+func (a *answer) become(outcome answer) {
+	outcome.number, outcome.asked, outcome.slot = a.number, a.asked, a.slot
+	*a = outcome
 }
 
 // recordOutcome writes the outcome of a queued acquire into the acquire's answer, if the session still keeps the
@@ -79,8 +90,7 @@ func (m *Machine) recordOutcome(h handle, number uint64, outcome answer) {
 	if a := s.kept(number); a != nil {
 		m.touchSession(h)
 		m.forgetBodies(s, number-1, number)
-		outcome.number, outcome.asked = number, a.asked
-		*a = outcome
+		a.become(outcome)
 	}
 }
 

@@ -21,14 +21,18 @@ const (
 	answerQuota
 	answerHasBody
 	answerAsked
+	answerSlot
 
 	answerFields = 1<<iota - 1
 )
 
 // answerFieldsAt are the fields that an answer may have in the records of a level.
 func answerFieldsAt(at level.Level) uint64 {
-	if at < askedRecorded {
-		return answerFields &^ answerAsked
+	switch {
+	case at < askedRecorded:
+		return answerFields &^ (answerAsked | answerSlot)
+	case at < answerSlotRecorded:
+		return answerFields &^ answerSlot
 	}
 	return answerFields
 }
@@ -70,6 +74,7 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	set(answerQuota, a.quota != 0)
 	set(answerHasBody, body != "")
 	set(answerAsked, a.asked != 0)
+	set(answerSlot, a.slot != 0)
 	dst = binary.AppendUvarint(dst, has)
 	dst = binary.AppendUvarint(dst, a.number)
 	if has&answerStatus != 0 {
@@ -95,6 +100,9 @@ func appendAnswer(dst []byte, a *answer, body string) []byte {
 	}
 	if has&answerAsked != 0 {
 		dst = binary.LittleEndian.AppendUint64(dst, a.asked)
+	}
+	if has&answerSlot != 0 {
+		dst = binary.AppendUvarint(dst, uint64(a.slot))
 	}
 	return dst
 }
@@ -169,6 +177,11 @@ func (r *reader) answer(a *answer, at level.Level) (body string) {
 	if has&answerAsked != 0 {
 		a.asked = of.uint64()
 		of.must(a.asked != 0, noField)
+	}
+	if has&answerSlot != 0 {
+		slot := of.uvarint()
+		of.must(slot != 0 && slot <= Slots, noField)
+		a.slot = slotNumber(slot)
 	}
 	of.must(len(of.data) == 0, "bytes behind the last field of an answer")
 	r.must(of.bad == "", of.bad)

@@ -44,14 +44,15 @@ func TestAnswersComeBackAsTheyWereKept(t *testing.T) {
 				number: number, status: protocol.Status(maybe(7)), flags: EffectFlags(maybe(rng.Uint64N(1 << 16))),
 				abort: protocol.AbortReason(maybe(3)), order: OrderID(maybe(rng.Uint64())),
 				revision: Revision(maybe(rng.Uint64())), quota: Quota(maybe(2)), asked: maybe(rng.Uint64()),
+				slot: slotNumber(maybe(1 + rng.Uint64N(Slots))),
 			})
 			if body := strings.Repeat("b", rng.IntN(400)); rng.IntN(2) == 0 && body != "" {
 				bodies[number], want[number] = body, body
 			}
 		}
 		m, s := answersOf(list, bodies)
-		r := reader{data: m.appendAnswers(nil, s, askedRecorded)}
-		got, kept := r.answers(number, 5, askedRecorded)
+		r := reader{data: m.appendAnswers(nil, s, answerSlotRecorded)}
+		got, kept := r.answers(number, 5, answerSlotRecorded)
 		if r.bad != "" || len(r.data) > 0 || !reflect.DeepEqual(got, list) {
 			t.Fatalf("%s: have %+v\nwant %+v", r.bad, got, list)
 		}
@@ -102,6 +103,11 @@ func TestTheFormOfKeptAnswersStays(t *testing.T) {
 		"01"+"0b"+"8001"+"09"+"0807060504030201"; got != want {
 		t.Errorf("with what was asked: %s, was %s", got, want)
 	}
+	m, s = answersOf([]answer{{number: 9, slot: Slots}}, nil)
+	if got, want := hex.EncodeToString(m.appendAnswers(nil, s, answerSlotRecorded)),
+		"01"+"05"+"8002"+"09"+"8020"; got != want {
+		t.Errorf("with a slot: %s, was %s", got, want)
+	}
 }
 
 // TestKeptAnswersThatAreNotSoundAreRefused: an answer has one form.
@@ -130,6 +136,23 @@ func TestKeptAnswersThatAreNotSoundAreRefused(t *testing.T) {
 		r := reader{data: data}
 		if r.answers(9, 2, bodiesRecorded); r.bad == "" {
 			t.Errorf("%s was taken", what)
+		}
+	}
+	for what, text := range map[string]string{
+		"a slot of 0":           "01" + "04" + "8002" + "09" + "00",
+		"a slot above the last": "01" + "05" + "8002" + "09" + "8120",
+	} {
+		data, err := hex.DecodeString(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := reader{data: data}
+		if r.answers(9, 2, answerSlotRecorded); r.bad != noField {
+			t.Errorf("%s: %s", what, r.bad)
+		}
+		r = reader{data: data}
+		if r.answers(9, 2, askedRecorded); r.bad == "" || r.bad == noField {
+			t.Errorf("below its level %s: %s", what, r.bad)
 		}
 	}
 	sound, _ := hex.DecodeString("01" + "02" + "00" + "09")

@@ -58,3 +58,11 @@ func TestAnswersWithoutBodiesNeverComeToTheBound(t *testing.T) {
 		t.Error("a session with many answers has no room for bodies")
 	}
 }
+
+// TestMistakesInSlotsOfAnswersAreNoticed: a restore that loses the slot of a kept answer is noticed.
+func TestMistakesInSlotsOfAnswersAreNoticed(t *testing.T) {
+	if level.Newest < level.Of(level.Record, "AnswerState.Slot") {
+		t.Skip("answers of this build have no slots")
+	}
+	noticeMistakes(t, []plantedMistake{{"a slot is lost at a restore", twin.ForgetsSlots, 16, "slot="}})
+}

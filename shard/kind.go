@@ -271,7 +271,11 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	if m.rules >= numberOfOneRequest {
 		asked = askedOf(c, mu, t.hash)
 	}
-	s.keep(c.Number, asked, e)
+	slot := slotNumber(0)
+	if m.level >= answerSlotRecorded {
+		slot = slotNumber(t.slot) + 1
+	}
+	s.keep(c.Number, asked, slot, e)
 	if e.Body != "" {
 		assert(len(e.Body) <= mu.mostBody, "an answer has no longer body than its command may have")
 		m.keepBody(s, c.Number, e.Body)

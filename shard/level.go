@@ -84,6 +84,7 @@ var (
 
 	linkBodyRecorded    = level.Of(level.Record, "LinkState.Body")
 	askedRecorded       = level.Of(level.Record, "AnswerState.Asked")
+	answerSlotRecorded  = level.Of(level.Record, "AnswerState.Slot")
 	numberSpaceRecorded = level.Of(level.Record, "SessionState.NumberSpace")
 	lossesRecorded      = level.Of(level.Record, "SessionState.Losses")
 )

@@ -15,9 +15,11 @@ func TestBytesOfAShardAreWhatTheyWere(t *testing.T) {
 	forms := []formtest.Form{
 		{Name: "command", Of: &command, Write: func() []byte { return AppendCommand(nil, &command) },
 			Adjust: func() { command.Kind, command.Level = CmdAcquire, 100 }}, // above what any field needs
-		{Name: "answer", Of: &kept, Later: askedLater(level.First, ""),
+		{Name: "answer", Of: &kept, Later: answerLater(level.First, ""),
 			Write: func() []byte { return appendAnswer(nil, &kept, "body") }},
-		{Name: "answer that knows what was asked", Of: &kept,
+		{Name: "answer that knows what was asked", Of: &kept, Later: answerLater(askedRecorded, ""),
+			Write: func() []byte { return appendAnswer(nil, &kept, "body") }},
+		{Name: "answer that knows its slot", Of: &kept,
 			Write: func() []byte { return appendAnswer(nil, &kept, "body") }},
 	}
 	for at := level.First; at <= level.Newest; at++ {
@@ -61,7 +63,7 @@ func recordForms(at level.Level) []formtest.Form {
 				"answers.quota": limitsRecorded, "numberSpace": numberSpaceRecorded,
 				"losses": lossesRecorded,
 			}, "node", "bodies", "links", "lastLink", "linkCount", "waits", "stamp", "ending"),
-			Later:  askedLater(at, "answers."),
+			Later:  answerLater(at, "answers."),
 			Adjust: func() { m.sessions.at(session).keyLen = MaxKey }},
 		{Name: name("link"), Of: m.links.at(link), Write: func() []byte { return m.appendLink(nil, link, at) },
 			Unsaved: later(map[string]level.Level{"since": TimeLevel}, "session", "object", "body", "stamp")},
@@ -97,10 +99,12 @@ func recordForms(at level.Level) []formtest.Form {
 	}
 }
 
-// askedLater names what was asked, which answers of before its level do not know, with the path that it is at.
-func askedLater(at level.Level, path string) []string {
-	if at >= level.Of(level.Record, "AnswerState.Asked") {
-		return nil
+// answerLater names what answers from below a level do not know, with the path of the answer.
+func answerLater(at level.Level, path string) (list []string) {
+	for field, from := range map[string]level.Level{"asked": askedRecorded, "slot": answerSlotRecorded} {
+		if at < from {
+			list = append(list, path+field)
+		}
 	}
-	return []string{path + "asked"}
+	return list
 }

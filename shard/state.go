@@ -108,6 +108,7 @@ type AnswerState struct {
 	Quota    Quota // the reason of a refusal
 	Body     string
 	Asked    uint64 // hash of the request; 0 if unknown
+	Slot     uint16 // the slot of the object plus one; 0 if unknown
 }
 
 // ObjectState is one object of a kind other than semaphores, with the links of its sessions.
@@ -167,7 +168,7 @@ func (m *Machine) sessionState(s *session) SessionState {
 		out.Answers = append(out.Answers, AnswerState{
 			Number: a.number, Status: a.status, Flags: a.flags, Abort: a.abort,
 			Order: a.order, Revision: a.revision, Quota: a.quota,
-			Body: m.keptBody(s, a.number), Asked: a.asked,
+			Body: m.keptBody(s, a.number), Asked: a.asked, Slot: uint16(a.slot),
 		})
 	}
 	return out

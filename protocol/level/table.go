@@ -180,4 +180,5 @@ var rows = []struct {
 		"order-classes",
 	}},
 	{9, Record, []string{"SessionState.Losses"}},
+	{9, Record, []string{"AnswerState.Slot"}},
 }

@@ -74,6 +74,12 @@ func (t *Twin) Restored() {
 		if t.mistake == ForgetsWhatWasAsked {
 			clear(s.asked)
 		}
+		if t.mistake == ForgetsSlots {
+			for number, a := range s.answers {
+				a.Slot = 0
+				s.answers[number] = a
+			}
+		}
 		if t.mistake != LosesBodies {
 			continue
 		}

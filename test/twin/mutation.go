@@ -214,7 +214,16 @@ func (m *mutation) answer(e shard.Effect) {
 		Revision: e.Revision,
 		Quota:    e.Quota,
 		Body:     e.Body,
+		Slot:     m.slotOfAnswer(),
 	}
+}
+
+// slotOfAnswer is the slot of the object plus one, where the level has it.
+func (m *mutation) slotOfAnswer() uint16 {
+	if m.twin.level < 9 {
+		return 0
+	}
+	return uint16(shard.SlotOf(m.Node, m.Name)) + 1
 }
 
 func (m *mutation) refuse(status protocol.Status) { m.answer(shard.Effect{Status: status}) }

@@ -193,7 +193,7 @@ func (t *Twin) abortKeptAnswers(l *link, reason protocol.AbortReason) {
 	s := t.sessions[l.session]
 	for number, a := range s.answers {
 		if a.Flags == shard.FlagAcquired && a.Order == l.order {
-			s.answers[number] = shard.AnswerState{Number: number, Status: protocol.StatusAborted, Abort: reason}
+			s.updateAnswer(number, shard.AnswerState{Status: protocol.StatusAborted, Abort: reason})
 		}
 	}
 }

@@ -67,8 +67,8 @@ func (s *session) acknowledge(upTo uint64) {
 
 // updateAnswer changes the kept answer of an acquire, if it is still kept.
 func (s *session) updateAnswer(number uint64, became shard.AnswerState) {
-	if _, kept := s.answers[number]; kept {
-		became.Number = number
+	if a, kept := s.answers[number]; kept {
+		became.Number, became.Slot = number, a.Slot
 		s.answers[number] = became
 	}
 }

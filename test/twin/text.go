@@ -157,6 +157,7 @@ func StateText(state *shard.State) []string {
 			l.word("abort=%v order=%d revision=%d quota=%v", a.Abort, a.Order, a.Revision, a.Quota)
 			l.wordIf(a.Body != "", "body=%s", quote(a.Body))
 			l.wordIf(a.Asked != 0, "asked=%016x", a.Asked)
+			l.wordIf(a.Slot != 0, "slot=%d", a.Slot)
 			lines = append(lines, l.String())
 		}
 	}

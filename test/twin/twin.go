@@ -229,6 +229,8 @@ const (
 	ClassByCommand Mistake = 20
 	// CountsNoLosses: a guest that loses a semaphore by a deletion does not count the loss.
 	CountsNoLosses Mistake = 21
+	// ForgetsSlots: a restore loses the slots of kept answers.
+	ForgetsSlots Mistake = 22
 )
 
 // Plant makes the twin make a mistake from now on.
