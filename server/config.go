@@ -76,7 +76,8 @@ type Config struct {
 	ShardBytes   uint64
 	// PingInterval is how often a silent client must ping at the least. Zero means 10 seconds.
 	PingInterval time.Duration
-	// AcquireDelay is how long an acquire that will be queued may wait for further commands in the log. Zero means
+	// AcquireDelay is how long an acquire that will be queued, or a command of a member of a process from which nothing
+	// follows without other members, may wait for further commands in the log. Zero means
 	// DefaultAcquireDelay; below zero the acquire does not wait, for tests of queues.
 	AcquireDelay time.Duration
 	// Guard returns why this host must refuse writes at the moment, nil if it need not. May be nil.

@@ -84,7 +84,7 @@ func (c *conn) mutate(r *protocol.Request) {
 		return
 	}
 	o := pipeline.Op{Caller: c, Source: c.source, Request: r.ID, Kind: r.Kind, Started: c.started}
-	o.Delayable = r.Kind == protocol.KindAcquire && !rp.Pipeline.Urgent() && rp.Machine.WillQueue(&command)
+	o.Delayable = rp.WillWait(r.Kind, &command)
 	if c.submit(o, rp, &command) {
 		c.touch(rp)
 	}

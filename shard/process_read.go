@@ -46,6 +46,27 @@ func (m *Machine) DescribeProcess(n NodeID, name string, o PartOptions, d *Proce
 	return FoundPart
 }
 
+// WillGather reports whether a command of a member of a process, applied now after a number of others like it, would
+// only gather with such commands of other members. The result is a forecast: WillGather does not check the command.
+func (m *Machine) WillGather(c *Command, others int) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	object := m.objects.alive(KindProcess, c.Node, c.Name)
+	if object == 0 {
+		return false
+	}
+	p := m.processes().at(m.objects.at(object).body)
+	switch c.Kind {
+	case CmdProcessJoin:
+		return p.JoinGathers(others)
+	case CmdProcessPrepared:
+		return p.PreparedGathers(others)
+	case CmdProcessLeave:
+		return p.LeaveGathers(others)
+	}
+	return false
+}
+
 // ListProcesses appends processes of the node whose names begin with prefix and come behind after, in order of name. It
 // appends at most limit and looks at no more than MaxPage objects; last is the last name looked at, the after of the
 // next call where there is more.

@@ -18,7 +18,8 @@ import (
 // An acquire that the machine will queue can be delayed, because the owner must release first. While there is nothing
 // else to propose, the acquire waits for a short time for the next command, which may be the release. Otherwise the
 // new acquire of a former owner would occupy the log when the next owner releases, and every second hand-off would
-// take two rounds.
+// take two rounds. So can a command of a member of a process from which nothing follows before other members give such
+// commands too: commands of members that act together share a batch.
 //
 // Any goroutine may call its methods.
 type Pipeline struct {
@@ -169,6 +170,13 @@ func (p *Pipeline) setTime(c *shard.Command, started int64) {
 // Urgent returns whether the queue will be proposed as soon as possible: then a command that is added now is not
 // delayed.
 func (p *Pipeline) Urgent() bool { return p.delay <= 0 || p.urgent.Load() > 0 }
+
+// Delayed returns how many queued commands can be delayed.
+func (p *Pipeline) Delayed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.queued() - int(p.urgent.Load())
+}
 
 // Flush proposes the queue if there is room for another batch, and a queued command is urgent.
 func (p *Pipeline) Flush() {

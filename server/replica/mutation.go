@@ -17,6 +17,8 @@ type mutation struct {
 	answer func(r *Replica, c *shard.Command, e *shard.Effect) protocol.AnswerMessage
 	// mayChangeNothing: such requests often repeat known facts, and then need not go into the log.
 	mayChangeNothing bool
+	// waits forecasts whether the command, once applied, only waits for other commands; nil for never.
+	waits func(r *Replica, c *shard.Command) bool
 	// frees: the request reduces what is held, and is let in even when the disk is nearly full.
 	frees bool
 }
@@ -46,6 +48,18 @@ func Frees(k protocol.Kind) bool { return mutations[k].frees }
 
 // MayChangeNothing reports whether requests of the kind are tried with Replica.Unchanged first.
 func MayChangeNothing(k protocol.Kind) bool { return mutations[k].mayChangeNothing }
+
+// WillWait reports whether a command, once applied, would only wait for other commands, and none is proposed at once.
+// Then the command can be delayed.
+func (r *Replica) WillWait(k protocol.Kind, c *shard.Command) bool {
+	waits := mutations[k].waits
+	return waits != nil && !r.Pipeline.Urgent() && waits(r, c)
+}
+
+// gathers is the forecast for commands of members, by which the members of a process act together.
+func (r *Replica) gathers(c *shard.Command) bool {
+	return r.Machine.WillGather(c, r.Pipeline.Delayed())
+}
 
 // CommandOf returns the command for a mutation. Its texts and bytes are in the memory of the request and of body,
 // which may be used again once the command is encoded.

@@ -206,6 +206,23 @@ func (p *Process) checkExchange(at At, e *Exchange) {
 	}
 }
 
+// The functions below forecast whether a command would only gather with such commands of other members: nothing follows
+// from the command, applied after a number of others like it.
+
+// JoinGathers reports whether too few members would have joined.
+func (p *Process) JoinGathers(others int) bool { return len(p.members)+others+1 < p.spec.MinMembers }
+
+// LeaveGathers reports whether others would be left of a complete round, and too few for another epoch.
+func (p *Process) LeaveGathers(others int) bool {
+	left := len(p.members) - others - 1
+	return p.state == kind.Complete && left > 0 && left < p.spec.MinMembers
+}
+
+// PreparedGathers reports whether members would still be unprepared.
+func (p *Process) PreparedGathers(others int) bool {
+	return p.state == kind.Preparing && p.prepared+others+1 < len(p.view)
+}
+
 func (p *Process) isUnprepared(m *Member, _ int) bool { return m.Prepared != p.epoch }
 
 func (e *Exchange) waitsFor(_ *Member, seat int) bool { return e.waiting.has(seat) }
