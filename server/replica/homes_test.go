@@ -3,7 +3,6 @@ package replica
 import (
 	"testing"
 
-	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -18,7 +17,7 @@ func TestWhatWaitsForOtherHostsIsCounted(t *testing.T) {
 	home := &Replica{}
 	s.homes.note(home, 1)
 	s.homes.note(home, 2)
-	s.homes.lost[home] = []protocol.HoldingLost{{}}
+	s.homes.lost[home] = []lostHolding{{}}
 	s.homes.peers = map[shard.HostID]*homePeer{2: {ended: make([]EndedSession, 3), failed: 4}, 3: {}}
 	if got, want := s.HomeCounts(), (HomeCounts{Waiting: 6, Unanswered: 1}); got != want {
 		t.Errorf("%+v, not %+v", got, want)
