@@ -17,8 +17,8 @@ type mutation struct {
 	answer func(r *Replica, c *shard.Command, e *shard.Effect) protocol.AnswerMessage
 	// mayChangeNothing: such requests often repeat known facts, and then need not go into the log.
 	mayChangeNothing bool
-	// waits forecasts whether the command, once applied, only waits for other commands; nil for never.
-	waits func(r *Replica, c *shard.Command) bool
+	// waits says by which forecast the command, once applied, only waits for other commands.
+	waits forecast
 	// frees: the request reduces what is held, and is let in even when the disk is nearly full.
 	frees bool
 }
@@ -49,15 +49,25 @@ func Frees(k protocol.Kind) bool { return mutations[k].frees }
 // MayChangeNothing reports whether requests of the kind are tried with Replica.Unchanged first.
 func MayChangeNothing(k protocol.Kind) bool { return mutations[k].mayChangeNothing }
 
+// forecast says for what a command may wait once it is applied. A forecast is no function: a command that is passed to
+// a function of a table would be allocated.
+type forecast uint8
+
+const (
+	neverWaits forecast = iota
+	queues              // an acquire: for a release
+	gathers             // a command of a member of a process: for the other members
+)
+
 // WillWait reports whether a command, once applied, would only wait for other commands, and none is proposed at once.
 // Then the command can be delayed.
 func (r *Replica) WillWait(k protocol.Kind, c *shard.Command) bool {
-	waits := mutations[k].waits
-	return waits != nil && !r.Pipeline.Urgent() && waits(r, c)
-}
-
-// gathers is the forecast for commands of members, by which the members of a process act together.
-func (r *Replica) gathers(c *shard.Command) bool {
+	switch waits := mutations[k].waits; {
+	case waits == neverWaits || r.Pipeline.Urgent():
+		return false
+	case waits == queues:
+		return r.Machine.WillQueue(c)
+	}
 	return r.Machine.WillGather(c, r.Pipeline.Delayed())
 }
 

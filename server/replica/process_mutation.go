@@ -42,7 +42,7 @@ var processMutations = map[protocol.Kind]mutation{
 		answer: always(&protocol.ProcessActAnswer{}),
 	},
 	protocol.KindProcessJoin: {
-		waits: (*Replica).gathers,
+		waits: gathers,
 		command: func(r *protocol.Request, body *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessJoin
 			m.Spec = m.Spec.WithDefaults()
@@ -55,7 +55,7 @@ var processMutations = map[protocol.Kind]mutation{
 		},
 	},
 	protocol.KindProcessLeave: {
-		waits: (*Replica).gathers,
+		waits: gathers,
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessLeave
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
@@ -66,7 +66,7 @@ var processMutations = map[protocol.Kind]mutation{
 		frees:  true,
 	},
 	protocol.KindProcessPrepared: {
-		waits: (*Replica).gathers,
+		waits: gathers,
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.ProcessPrepared
 			return &m.Mutation, m.NodeID, m.Name, partCommand(shard.CmdProcessPrepared, &m.Part)

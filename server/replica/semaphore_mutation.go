@@ -56,7 +56,7 @@ var semaphoreMutations = map[protocol.Kind]mutation{
 		frees: true,
 	},
 	protocol.KindAcquire: {
-		waits: func(r *Replica, c *shard.Command) bool { return r.Machine.WillQueue(c) },
+		waits: queues,
 		command: func(r *protocol.Request, _ *[]byte) (*protocol.Mutation, uint64, []byte, shard.Command) {
 			m := &r.Acquire
 			return &m.Mutation, m.NodeID, m.Name, shard.Command{
