@@ -28,23 +28,23 @@ func TestTheRecipeOfProcessesWorksAsTyped(t *testing.T) {
 	d.open("signalbox serve").await("is ready")
 	d.open(create).awaitEnd("")
 	first := d.open(run)
-	first.await("epoch 2 is complete")
+	first.await("epoch 1025 is complete")
 	compare(t, run, strings.SplitAfter(printedBy(first), "13 bytes\n")[0], prints[0])
 	second := d.open(strings.ReplaceAll(run, "--name a", "--name b"))
-	second.await("epoch 4 is complete")
+	second.await("epoch 3073 is complete")
 	third := d.open(strings.ReplaceAll(run, "--name a", "--name c"))
 	for _, te := range []*terminal{first, second, third} {
-		te.await("epoch 6 is complete")
+		te.await("epoch 5121 is complete")
 	}
 	d.open(`until [ "$(signalbox process members /prod switch | grep -c completed)" = 3 ]; do sleep 0.1; done`).awaitEnd("")
 	compare(t, status, d.output(status), prints[1])
 	compare(t, result, d.output(result)+"\n", prints[2])
 
 	lines := d.open(watch)
-	lines.await("epoch 6 is complete")
+	lines.await("epoch 5121 is complete")
 	before := printedBy(lines)
 	d.open(restart).awaitEnd("")
-	lines.await("epoch 7 is complete, with a result of 13 bytes\n")
+	lines.await("epoch 6145 is complete, with a result of 13 bytes\n")
 	happened := strings.TrimPrefix(printedBy(lines), before)
 	compare(t, watch, stateBetween.ReplaceAllString(happened, ""), prints[3])
 
