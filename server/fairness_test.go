@@ -146,12 +146,10 @@ func testServedBeside(t *testing.T, c flood) {
 				"lock/%d", n),
 			Count: 1, Ephemeral: true,
 		})
-		gone := 0 // batches that were proposed before anything was known of the victim
-		if n == 0 {
-			synctest.Wait() // what was in flight before is applied, and all that is now is held
-			gone = len(g.proposed)
-		}
+		synctest.Wait()         // what was in flight before is applied, and all that is now is held
+		gone := len(g.proposed) // batches that were proposed before anything was known of the victim's command
 		victim.Data(buf.B)
+		synctest.Wait() // the command is queued
 		commands, size := 0, 0
 		for found := false; !found; {
 			select {
@@ -165,11 +163,8 @@ func testServedBeside(t *testing.T, c flood) {
 			}
 		}
 		// Two batches that are under way and the next, each with a part of both flooders and of the host
-		// itself. In the first round one may have been on its way to the log before the victim was known.
-		most, mostCommands := 3*largePerBatch, 9*commandsPerShare
-		if n == 0 {
-			most, mostCommands = most+1<<20, mostCommands+commandsPerBatch
-		}
+		// itself. One more may have been on its way to the log before the victim's command was known.
+		most, mostCommands := 3*largePerBatch+1<<20, 9*commandsPerShare+commandsPerBatch
 		if commands > mostCommands || size > most {
 			t.Fatalf("round %d: it is served after %d commands of %d bytes", n, commands, size)
 		}
