@@ -237,7 +237,8 @@ func (s *share) measure() {
 	}
 }
 
-// shareLoad is callers of which each locks and unlocks a name of its own.
+// shareLoad is callers of which each locks and unlocks a name of its own, in a session of its own: the homes of the
+// sessions are spread over the shards as the names are.
 type shareLoad struct {
 	mu      sync.Mutex
 	cycles  int
@@ -250,11 +251,11 @@ func (s *share) begin() *shareLoad {
 	s.t.Helper()
 	newNode(s.t, s.hosts, "/callers", protocol.NodeConfig{})
 	l := &shareLoad{slowest: make([]time.Duration, shareCallers), stop: make(chan struct{})}
-	session, err := s.client.Session(s.t.Context(), "/callers")
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	for i := range shareCallers {
+		session, err := s.client.Session(s.t.Context(), "/callers")
+		if err != nil {
+			s.t.Fatal(err)
+		}
 		l.running.Go(func() {
 			time.Sleep(shareEvery * time.Duration(i) / shareCallers)
 			for tick := time.NewTicker(shareEvery); ; {
