@@ -76,6 +76,10 @@ type LedShard struct {
 	// Change numbers the membership, as the leader read it with a barrier.
 	Change  uint64
 	Members ShardMembers
+	// LastOrder, LastRevision and LastSession are the highest numbers that the shard has given; 0 for the meta shard.
+	LastOrder    uint64
+	LastRevision uint64
+	LastSession  uint64
 }
 
 func (s *LedShard) item(c *codec) { c.record("", s.fields) }
@@ -86,6 +90,9 @@ func (s *LedShard) fields(c *codec) {
 	c.uint("led_ms", &s.LedMillis)
 	c.uint("change", &s.Change)
 	s.Members.list(c, "members")
+	c.uint("last_order", &s.LastOrder)
+	c.uint("last_revision", &s.LastRevision)
+	c.uint("last_session", &s.LastSession)
 }
 
 // ShardMembers is a list of members of a shard.
@@ -132,6 +139,9 @@ type HeldReplicas = List[HeldReplica, *HeldReplica]
 type HeldReplica struct {
 	ShardID   uint64
 	ReplicaID uint64
+	// LastTerm and LastIndex are of the last entry in the log of the replica, if the replica knows no leader; else 0.
+	LastTerm  uint64
+	LastIndex uint64
 }
 
 func (r *HeldReplica) item(c *codec) { c.record("", r.fields) }
@@ -139,6 +149,8 @@ func (r *HeldReplica) item(c *codec) { c.record("", r.fields) }
 func (r *HeldReplica) fields(c *codec) {
 	c.uint("shard_id", &r.ShardID)
 	c.uint("replica_id", &r.ReplicaID)
+	c.uint("last_term", &r.LastTerm)
+	c.uint("last_index", &r.LastIndex)
 }
 
 // StepEffect asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED
@@ -158,6 +170,19 @@ type StepEffect struct {
 	Incarnation []byte
 	// Change numbers the membership that the effect is for.
 	Change uint64
+	// Group and all below are of EffectRenew: the number of the new group, and whether the group begins without a
+	// survivor.
+	Group uint64
+	Empty bool
+	// FeatureLevel is the feature level of the cluster.
+	FeatureLevel uint64
+	// QuietMillis is how long the shard grants nothing.
+	QuietMillis uint64
+	// LastOrder, LastRevision and LastSession are the counters of the shard by its last report, CountedMillis ago.
+	LastOrder     uint64
+	LastRevision  uint64
+	LastSession   uint64
+	CountedMillis uint64
 }
 
 // Kind returns KindStepEffect.
@@ -172,6 +197,14 @@ func (m *StepEffect) requestFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
 	c.uint("change", &m.Change)
+	c.uint("group", &m.Group)
+	c.bool("empty", &m.Empty)
+	c.uint("feature_level", &m.FeatureLevel)
+	c.uint("quiet_ms", &m.QuietMillis)
+	c.uint("last_order", &m.LastOrder)
+	c.uint("last_revision", &m.LastRevision)
+	c.uint("last_session", &m.LastSession)
+	c.uint("counted_ms", &m.CountedMillis)
 }
 
 // StepEffectAnswer answers a StepEffect.
@@ -198,12 +231,17 @@ const (
 	EffectClear EffectKind = 5
 	// EffectHold: the host starts the added replica ReplicaID.
 	EffectHold EffectKind = 16
+	// EffectRenew: the host begins the new group Group of the shard, whose only replica is ReplicaID.
+	EffectRenew EffectKind = 17
 )
 
 // String returns the effect as the docs write it, or the number of an unknown effect.
 func (k EffectKind) String() string {
-	if k == EffectHold {
+	switch k {
+	case EffectHold:
 		return "HOLD"
+	case EffectRenew:
+		return "RENEW"
 	}
 	return nameOf(k, "EFFECT", "EFFECT_0", "TRANSFER", "ADD", "PROMOTE", "REMOVE", "CLEAR")
 }

@@ -75,6 +75,7 @@ type Request struct {
 	HostSay           HostSay
 	HostOperate       HostOperate
 	ShardTransfer     ShardTransfer
+	ShardRecover      ShardRecover
 	ClusterDescribe   ClusterDescribe
 	ClusterPlan       ClusterPlan
 	ClusterWhy        ClusterWhy
@@ -169,6 +170,7 @@ type Answer struct {
 	HostSay           HostSayAnswer
 	HostOperate       HostOperateAnswer
 	ShardTransfer     ShardTransferAnswer
+	ShardRecover      ShardRecoverAnswer
 	ClusterDescribe   ClusterDescribeAnswer
 	ClusterPlan       ClusterPlanAnswer
 	ClusterWhy        ClusterWhyAnswer

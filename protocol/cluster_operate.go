@@ -114,6 +114,38 @@ func (m *ShardTransferAnswer) answerFields(c *codec) {
 	c.uint("since", &m.Since)
 }
 
+// ShardRecover makes a data shard anew whose majority is lost for good: the hosts of its lost voters are expelled, and
+// the survivor with most of the log becomes the only replica of a new group.
+type ShardRecover struct {
+	Operation
+	ShardID uint64
+	// Empty: no host is left that has anything of the shard, and the shard begins without content.
+	Empty bool
+}
+
+// Kind returns KindShardRecover.
+func (*ShardRecover) Kind() Kind { return KindShardRecover }
+
+func (m *ShardRecover) requestFields(c *codec) {
+	m.Operation.fields(c)
+	c.uint("shard_id", &m.ShardID)
+	c.bool("empty", &m.Empty)
+}
+
+// ShardRecoverAnswer answers a ShardRecover.
+type ShardRecoverAnswer struct {
+	HostID uint64 // the host of the only replica
+	Since  uint64
+}
+
+// Kind returns the kind of the answer to a ShardRecover.
+func (*ShardRecoverAnswer) Kind() Kind { return KindShardRecover.Answer() }
+
+func (m *ShardRecoverAnswer) answerFields(c *codec) {
+	c.uint("host_id", &m.HostID)
+	c.uint("since", &m.Since)
+}
+
 // StepCancel ends an open step of the governor, or the delay after a failed step.
 type StepCancel struct {
 	Operation

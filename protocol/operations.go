@@ -101,6 +101,7 @@ const (
 	KindStepEffect  Kind = 189
 
 	KindSessionDetach Kind = 190
+	KindShardRecover  Kind = 191
 )
 
 // Pushes go from the host to the client, unasked or as the later outcome of a request.
@@ -358,6 +359,9 @@ var requests = [maxRequest2 + 1]requestRow{
 	KindShardTransfer: {"SHARD_TRANSFER", 4, RightCluster,
 		func(r *Request) RequestMessage { return &r.ShardTransfer },
 		func(a *Answer) AnswerMessage { return &a.ShardTransfer }},
+	KindShardRecover: {"SHARD_RECOVER", 10, RightCluster,
+		func(r *Request) RequestMessage { return &r.ShardRecover },
+		func(a *Answer) AnswerMessage { return &a.ShardRecover }},
 	KindClusterDescribe: {"CLUSTER_DESCRIBE", 4, RightSee,
 		func(r *Request) RequestMessage { return &r.ClusterDescribe },
 		func(a *Answer) AnswerMessage { return &a.ClusterDescribe }},

@@ -45,6 +45,10 @@ var (
 	ErrNotMember = errors.New("shard: that host has no replica of the shard")
 )
 
+// GroupTermBits is how many bits of a term count within one group of a shard: the terms of a later group are above all
+// terms of an earlier group.
+const GroupTermBits = 32
+
 // Leadership is a host's belief about the leader of a shard. The belief may be wrong or old: only a barrier is sure.
 // Term grows with every election.
 type Leadership struct {

@@ -15,6 +15,8 @@ func (a *Agent) perform(ctx context.Context, e *protocol.StepEffect) error {
 	switch e.Effect {
 	case protocol.EffectHold:
 		return a.own(e, func() error { return a.replicas.Start(ctx, id, e.ReplicaID) })
+	case protocol.EffectRenew:
+		return a.own(e, func() error { return a.replicas.Renew(ctx, e) })
 	case protocol.EffectClear:
 		return a.own(e, func() error { return a.replicas.Discard(ctx, id, e.ReplicaID) })
 	}

@@ -18,6 +18,8 @@ const (
 	effectWithin = 10 * time.Second
 	// proposeWithin is how long a command may take.
 	proposeWithin = 2 * time.Second
+	// countEvery is how often the counters of a shard are put on record.
+	countEvery = time.Minute
 	// maxInRound is how many commands are proposed before the executor checks whether it still leads.
 	maxInRound = 64
 	// maxHolds is how many calls that start replicas are under way at once.

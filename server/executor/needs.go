@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -35,6 +37,11 @@ type State struct {
 	Now uint64
 	// Term is the last term whose leader has begun, and Began the shard time of the beginning.
 	Term, Began uint64
+	// Level is the feature level of the cluster. Groups is set from the level on that has groups of shards.
+	Level  level.Level
+	Groups bool
+	// Grace is the longest grace period in force, in milliseconds.
+	Grace uint64
 }
 
 // Verb is the effect of a Command.
@@ -51,6 +58,7 @@ const (
 	VerbFail                     // a host is taken for failed: Term, Action
 	VerbReach                    // a host has come to its target: Term, Action
 	VerbCleared                  // a host has deleted a replica: Shard, Replica, Incarnation
+	VerbCounted                  // counters of shards were reported: Term, Counts
 )
 
 // Command is one command of the meta machine.
@@ -69,6 +77,7 @@ type Command struct {
 	Members     []hosts.Member
 	Replica     uint64
 	Incarnation hosts.Incarnation
+	Counts      []hosts.Count
 }
 
 // Calls reaches other hosts.
@@ -87,6 +96,9 @@ type Replicas interface {
 	Start(ctx context.Context, id hosts.ShardID, replica uint64) error
 	// Discard stops a replica and deletes its data. A second Discard does nothing.
 	Discard(ctx context.Context, id hosts.ShardID, replica uint64) error
+	// Renew makes the replica of an EffectRenew the only replica of a new group, with what this host has of the group
+	// before. A second Renew does nothing. Renew goes on when its context ends.
+	Renew(ctx context.Context, e *protocol.StepEffect) error
 }
 
 // Held is a replica that runs at this host.
@@ -94,6 +106,10 @@ type Held struct {
 	Shard   hosts.ShardID
 	Replica uint64
 	Log     Log
+	// Last returns the term and the index of the last entry in the replica's log. Last may read the disk.
+	Last func() (term, index uint64)
+	// Counted returns the counters of a data shard as applied here; nil for the meta shard.
+	Counted func() hosts.Counters
 }
 
 // Log is the log of a replica that runs at this host.

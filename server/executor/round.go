@@ -38,6 +38,9 @@ func (t *term) advance(ctx context.Context, v governor.View) bool {
 		}
 	}
 	t.startReplicas(ctx, v)
+	if t.count(ctx, v) {
+		return true
+	}
 	t.forgetActs(v.Plan)
 	steps := v.Plan.Steps()
 	for i := range steps {
@@ -82,8 +85,31 @@ func (t *term) known(ctx context.Context, r *hosts.Records, id hosts.ShardID) bo
 	return t.propose(ctx, c) == nil
 }
 
-// startReplicas has hosts start the replicas that were added on them and do not run. Starting is no step: the
-// executor asks again until the host reports the replicas as running.
+// count puts the counters of shards on record that have changed, each shard's once in countEvery. It reports whether
+// anything was put on record.
+func (t *term) count(ctx context.Context, v governor.View) bool {
+	if !t.e.config.Meta.State().Groups {
+		return false
+	}
+	c := Command{Verb: VerbCounted, Term: t.number}
+	t.mu.Lock()
+	for _, s := range v.State.Shards() {
+		best := t.best(s.ID, v.State)
+		if best == nil || s.ID == hosts.Meta || v.Now < s.Counted.At+millis(countEvery) {
+			continue
+		}
+		n := hosts.Counters{Order: best.LastOrder, Revision: best.LastRevision, Session: best.LastSession,
+			At: s.Counted.At}
+		if n != s.Counted && n.Order >= s.Counted.Order {
+			c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: n})
+		}
+	}
+	t.mu.Unlock()
+	return len(c.Counts) > 0 && t.propose(ctx, c) == nil
+}
+
+// startReplicas has hosts start the replicas that were added on them and do not run, and begin the groups of shards
+// that are made anew. Starting is no step: the executor asks again until the host reports the replicas as running.
 func (t *term) startReplicas(ctx context.Context, v governor.View) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +117,7 @@ func (t *term) startReplicas(ctx context.Context, v governor.View) {
 	now := time.Now()
 	for _, w := range t.watches {
 		if r := t.current(w, v.State, now); r != nil {
-			for _, h := range r.held {
+			for h := range r.held {
 				running[h] = true
 			}
 		}
@@ -101,12 +127,19 @@ func (t *term) startReplicas(ctx context.Context, v governor.View) {
 			p := &s.Replicas[i]
 			h := v.State.Host(p.Host)
 			key := hold{s.ID, p.ID}
-			if !p.Joined || !p.Member() || h == nil || !h.Living() || running[key] {
+			founds := p == s.Founder()
+			if !p.Joined && !founds || !p.Member() || h == nil || !h.Living() || running[key] {
 				continue
 			}
-			if wanted[key] = true; t.mayStart(v.State, h, key, now) {
-				t.startReplica(ctx, h, key)
+			if wanted[key] = true; !t.mayStart(v.State, h, key, now) {
+				continue
 			}
+			m := &protocol.StepEffect{Effect: protocol.EffectHold, ShardID: uint64(s.ID), ReplicaID: p.ID,
+				HostID: uint64(h.ID), Incarnation: h.Incarnation[:]}
+			if founds {
+				t.renewal(m, s, v.Now)
+			}
+			t.startReplica(ctx, h, key, m)
 		}
 	}
 	maps.DeleteFunc(t.holds, func(key hold, a *act) bool { return !a.running && !wanted[key] })
@@ -124,12 +157,20 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 	return len(t.holds) < maxHolds
 }
 
-func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold) {
+// renewal makes the request for a replica one for the beginning of a shard's group.
+func (t *term) renewal(m *protocol.StepEffect, s *hosts.Shard, now uint64) {
+	on := t.e.config.Meta.State()
+	m.Effect, m.Group, m.Empty = protocol.EffectRenew, s.Group, s.Empty
+	m.FeatureLevel, m.QuietMillis = uint64(on.Level), 2*on.Grace
+	m.LastOrder, m.LastRevision, m.LastSession = s.Counted.Order, s.Counted.Revision, s.Counted.Session
+	m.CountedMillis = now - min(now, s.Counted.At)
+}
+
+func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold, m *protocol.StepEffect) {
 	doing := &act{running: true}
 	t.holds[key] = doing
 	t.calls.Go(func() {
-		err := t.effect(ctx, h.ID, &protocol.StepEffect{Effect: protocol.EffectHold, ShardID: uint64(key.shard),
-			ReplicaID: key.replica, HostID: uint64(h.ID), Incarnation: h.Incarnation[:]})
+		err := t.effect(ctx, h.ID, m)
 		if err != nil && ctx.Err() == nil {
 			t.e.config.Log.Warn("a host does not start a replica", "host", h.Name, "shard", uint64(key.shard),
 				"replica", key.replica, "err", err)

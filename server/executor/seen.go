@@ -69,16 +69,18 @@ func (t *term) current(w *watch, r *hosts.Records, now time.Time) *report {
 }
 
 // best returns the report of the shard's leader. If several hosts report as leaders the highest term counts; without
-// a leader the result is nil.
+// a leader the result is nil. The terms of each group of a shard are above those of the group before, and the leader of
+// an earlier group than the group on record does not count.
 func (t *term) best(id hosts.ShardID, r *hosts.Records) *leaderReport {
 	var best *leaderReport
+	least := r.Shard(id).Group << shard.GroupTermBits
 	for _, host := range slices.Sorted(maps.Keys(t.watches)) {
 		w := t.watches[host]
 		if !w.answered(r) {
 			continue
 		}
 		for _, l := range w.report.led {
-			if l.ID == uint64(id) && (best == nil || l.Term > best.Term) {
+			if l.ID == uint64(id) && l.Term >= least && (best == nil || l.Term > best.Term) {
 				best = &leaderReport{led: l, leader: host, asked: w.asked}
 			}
 		}
@@ -89,6 +91,9 @@ func (t *term) best(id hosts.ShardID, r *hosts.Records) *leaderReport {
 func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) governor.ShardSeen {
 	shown := governor.ShardSeen{Shard: id}
 	best := t.best(id, r)
+	if best == nil || now.Sub(best.asked) >= reportGood {
+		shown.Unled = t.unled(id, r, now)
+	}
 	if best == nil {
 		for _, w := range t.watches { // a host that does not answer may lead the shard
 			if t.current(w, r, now) == nil {
@@ -104,6 +109,22 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 			BehindFor: m.BehindMillis, Percent: m.SnapshotPercent, Rate: m.SnapshotRate})
 	}
 	return shown
+}
+
+// unled returns the replicas of a shard that know no leader.
+func (t *term) unled(id hosts.ShardID, r *hosts.Records, now time.Time) (list []governor.Unled) {
+	for _, w := range t.watches {
+		report := t.current(w, r, now)
+		if report == nil {
+			continue
+		}
+		for at, last := range report.held {
+			if at.shard == id && last.term != 0 {
+				list = append(list, governor.Unled{ID: at.replica, Term: last.term, Index: last.index})
+			}
+		}
+	}
+	return list
 }
 
 // judgeTraffic reads in this host's own report of the meta shard which hosts are heard, and which are stuck. A host

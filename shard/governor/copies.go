@@ -29,7 +29,7 @@ func ruleClear(v View) (f finding) {
 	for _, s := range v.State.Shards() {
 		for i := range s.Replicas {
 			p := &s.Replicas[i]
-			if p.Role == hosts.RoleRemoved && mayClear(v, p.Host) {
+			if p.Role == hosts.RoleRemoved && mayClear(v, s, p.Host) {
 				f.propose(v, KindClear, Action{Shard: s.ID, Replica: p.ID, Host: p.Host})
 			}
 		}
@@ -37,11 +37,12 @@ func ruleClear(v View) (f finding) {
 	return f
 }
 
-// mayClear reports whether the governor can ask a host to delete something: the host is heard, or is to be online. A
-// host without any replica is not heard.
-func mayClear(v View, id shard.HostID) bool {
+// mayClear reports whether the governor can ask a host to delete a replica of a shard: the host is heard, or is to be
+// online. A host without any replica is not heard. A shard that is made anew still needs what is left of the group
+// before, until the new group has begun.
+func mayClear(v View, s *hosts.Shard, id shard.HostID) bool {
 	h := v.State.Host(id)
-	return h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
+	return s.Founder() == nil && h != nil && h.Living() && (h.Wanted() || v.Seen.live(id))
 }
 
 // ruleCopies gives every host that is to be online a replica of every shard, except shards with replicas on a part of

@@ -24,7 +24,7 @@ func forbidden(v View, kind plan.Kind, a *Action) *plan.Reason {
 	case KindTransfer:
 		return g.forbidTransfer(a)
 	case KindClear:
-		if p := s.Replica(a.Replica); p == nil || p.Role != hosts.RoleRemoved || !mayClear(v, a.Host) {
+		if p := s.Replica(a.Replica); p == nil || p.Role != hosts.RoleRemoved || !mayClear(v, s, a.Host) {
 			return g.reason(CodeMoot, fmt.Sprintf("replica %d is not to be deleted", a.Replica))
 		}
 		return nil

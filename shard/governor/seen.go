@@ -48,7 +48,11 @@ type ShardSeen struct {
 	// Change numbers the membership, as read with a barrier.
 	Change   uint64
 	Replicas []ReplicaSeen
+	Unled    []Unled
 }
+
+// Unled is a replica that knows no leader, by the report of its host, with the last entry in the replica's log.
+type Unled struct{ ID, Term, Index uint64 }
 
 // ReplicaSeen is how far a replica is, by its acknowledgements to the leader of its shard.
 type ReplicaSeen struct {
@@ -153,6 +157,7 @@ func (s *Seen) clone() *Seen {
 	c.Hosts, c.Shards = slices.Clone(s.Hosts), slices.Clone(s.Shards)
 	for i := range c.Shards {
 		c.Shards[i].Replicas = slices.Clone(c.Shards[i].Replicas)
+		c.Shards[i].Unled = slices.Clone(c.Shards[i].Unled)
 	}
 	return &c
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// The first number of saved bytes: of records with a policy that places shards on a part of the hosts, and of all
-// other records.
+// The first number of saved bytes: of records that know of groups or counters of shards, of records with a policy that
+// places shards on a part of the hosts, and of all other records.
 const (
+	formGroups = 3
 	formSpread = 2
 	formNumber = 1
 )
@@ -32,7 +33,7 @@ func (r *Records) Save(dst []byte) []byte {
 // Load makes records from saved bytes.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
-	if err := form.Newer(src, formSpread); err != nil {
+	if err := form.Newer(src, formGroups); err != nil {
 		return nil, fmt.Errorf("hosts: load: %w", err)
 	}
 	c := form.Reader(src)
@@ -47,23 +48,19 @@ func Load(src []byte) (*Records, error) {
 }
 
 func (r *Records) code(c *form.Coder) {
-	spread := r.Spread()
-	if c.Reading() {
-		spread = len(c.Data()) > 0 && c.Data()[0] == formSpread
+	number := r.form()
+	if c.Reading() && len(c.Data()) > 0 {
+		number = max(formNumber, min(formGroups, c.Data()[0]))
 	}
-	if spread {
-		c.Form(formSpread)
-	} else {
-		c.Form(formNumber)
-	}
+	c.Form(uint64(number))
 	c.Text(&r.cluster, maxClusterID)
 	c.Number(&r.generation.Number)
 	fixed(c, r.generation.Draw[:])
 	c.Numbers((*uint64)(&r.lastHost), &r.lastReplica, &r.lastAudit, &r.revision)
 	c.Fields(r.policy.Fields)
-	if spread {
+	if number >= formSpread {
 		c.Fields(r.policy.PlaceFields)
-		c.Must(r.Spread(), "the policy places shards on every host")
+		c.Must(number != formSpread || r.Spread(), "the policy places shards on every host")
 	}
 	form.List(c, &r.hosts, maxRecords, func(h **Host) {
 		if *h == nil {
@@ -75,8 +72,9 @@ func (r *Records) code(c *form.Coder) {
 		if *s == nil {
 			*s = &Shard{}
 		}
-		(*s).code(c)
+		(*s).code(c, number)
 	})
+	c.Must(number != formGroups || r.form() == formGroups, "no shard has a group or counters")
 	form.List(c, &r.tokens, MaxTokens, func(t **Token) {
 		if *t == nil {
 			*t = &Token{}
@@ -84,6 +82,19 @@ func (r *Records) code(c *form.Coder) {
 		(*t).code(c)
 	})
 	form.List(c, &r.audit, MaxAudit, func(e *Entry) { e.code(c) })
+}
+
+// form is the lowest form of saved bytes that has all of the records.
+func (r *Records) form() byte {
+	for _, s := range r.shards {
+		if s.Group != 0 || s.Counted.At != 0 {
+			return formGroups
+		}
+	}
+	if r.Spread() {
+		return formSpread
+	}
+	return formNumber
 }
 
 // fixed codes bytes of a fixed length.
@@ -117,13 +128,17 @@ func (s *State) code(c *form.Coder) {
 	c.Text(&s.Text, MaxText)
 }
 
-func (s *Shard) code(c *form.Coder) {
+func (s *Shard) code(c *form.Coder, number byte) {
 	c.Numbers((*uint64)(&s.ID), &s.Change, (*uint64)(&s.Wish), &s.WishUntil, &s.Transferred)
 	form.List(c, &s.Replicas, MaxSpreadReplicas, func(p *Replica) {
 		c.Numbers(&p.ID, (*uint64)(&p.Host), &p.Since, &p.Change)
 		form.Enum(c, &p.Role, host.Roles)
 		c.Flag(&p.Joined)
 	})
+	if number >= formGroups {
+		c.Numbers(&s.Group, &s.Counted.Order, &s.Counted.Revision, &s.Counted.Session, &s.Counted.At)
+		c.Flag(&s.Empty)
+	}
 }
 
 func (t *Token) code(c *form.Coder) {

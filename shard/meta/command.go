@@ -101,6 +101,12 @@ const (
 	CmdActNote    CommandKind = 71
 )
 
+// The commands on the groups of replicas of a shard, which are requests too.
+const (
+	CmdShardRecover  CommandKind = 72
+	CmdShardsCounted CommandKind = 73
+)
+
 // ShardID names a Raft group. Among data shards zero stands for no shard.
 type ShardID = hosts.ShardID
 
@@ -176,6 +182,8 @@ var commandNames = [...]string{
 	CmdAccessTokenRevoke: "access-token-revoke",
 
 	CmdBackupNote: "backup-note", CmdActNote: "act-note",
+
+	CmdShardRecover: "shard-recover", CmdShardsCounted: "shards-counted",
 }
 
 // String returns the name of the kind in logs and errors.

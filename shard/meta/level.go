@@ -38,6 +38,9 @@ var LongestWaitLevel = level.Of(level.MetaRecord, "Config.LongestWaitMillis")
 // StampLevel is the level from which the shard has a time, and batches may have a stamp.
 var StampLevel = level.Of(level.MetaRecord, "State.Now")
 
+// GroupLevel is the level from which a shard can be made anew, and the counters of shards are noted.
+var GroupLevel = level.Of(level.MetaCommand, "shard-recover")
+
 // LevelOf returns the level that a command needs. A host proposes no command above the level of the cluster.
 func LevelOf(c *Command) level.Level {
 	needs := max(commandLevel(c.Kind), c.Config.level())

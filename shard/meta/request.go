@@ -67,6 +67,8 @@ var requests = func() map[CommandKind]func() Request {
 		func() Request { return &AccessTokenRevoke{} },
 		func() Request { return &BackupNote{} },
 		func() Request { return &ActNote{} },
+		func() Request { return &ShardRecover{} },
+		func() Request { return &ShardsCounted{} },
 	} {
 		kinds[make().kind()] = make
 	}

@@ -76,6 +76,25 @@ func (r *ReplicasKnown) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Known(at, r.Term, r.Shard, r.Change, r.Members)
 }
 
+// ShardsCounted is how far the counters of shards are, as their leaders have reported.
+type ShardsCounted struct {
+	Term uint64
+	List []hosts.Count
+}
+
+func (*ShardsCounted) kind() CommandKind { return CmdShardsCounted }
+
+func (r *ShardsCounted) code(c *form.Coder) {
+	c.Number(&r.Term)
+	form.List(c, &r.List, anyLength, func(n *hosts.Count) {
+		c.Numbers((*uint64)(&n.Shard), &n.Order, &n.Revision, &n.Session)
+	})
+}
+
+func (r *ShardsCounted) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Count(at, r.Term, r.List)
+}
+
 // ReplicaCleared is the report of a host that has deleted a replica without membership.
 type ReplicaCleared struct {
 	Shard       ShardID

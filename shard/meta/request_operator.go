@@ -5,6 +5,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/internal/form"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -117,6 +118,23 @@ func (st *ShardTransfer) code(c *form.Coder) {
 
 func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Transfer(at, st.Shard, st.Host)
+}
+
+// ShardRecover makes a shard anew whose majority is lost for good, by an order of an operator. The leader has chosen the
+// host, and judged which hosts are lost.
+type ShardRecover struct{ hosts.Recovery }
+
+func (*ShardRecover) kind() CommandKind { return CmdShardRecover }
+
+func (sr *ShardRecover) code(c *form.Coder) {
+	c.Numbers((*uint64)(&sr.Shard), (*uint64)(&sr.Host))
+	c.Flag(&sr.Empty)
+	form.List(c, &sr.Lost, anyLength, func(id *shard.HostID) { c.Number((*uint64)(id)) })
+	c.Text(&sr.Against, anyLength)
+}
+
+func (sr *ShardRecover) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Recover(at, sr.Recovery, MaxSessionGracePeriodMillis)
 }
 
 // PolicySet replaces the policy From by To.

@@ -1,0 +1,141 @@
+package governor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/signalbox/signalbox/protocol/field"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/plan"
+)
+
+// Recover returns how a shard is made anew whose majority is lost for good, by records and observations. Where the
+// recovery is not right, or cannot be judged yet, the result says what is against it.
+//
+// An operator says by the order that the silent hosts do not come back. Recover makes sure of all that a governor can
+// know: a majority of the voters has not been heard for as long as a failure takes, and of the hosts that are left the
+// host is chosen whose log reaches farthest. A committed entry that any of the hosts has is in that log, as in an
+// election.
+func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
+	n := hosts.Recovery{Shard: id, Empty: empty}
+	s := v.State.Shard(id)
+	if s == nil || id == hosts.Meta {
+		return n // the records refuse the order
+	}
+	g := newGroup(v, s)
+	if n.Against = g.notLost(); n.Against != "" {
+		return n
+	}
+	for i := range g.voters {
+		if m := &g.voters[i]; m.host != nil && m.host.Living() && !m.live {
+			n.Lost = append(n.Lost, m.Host)
+		}
+	}
+	best, why := g.survivor()
+	switch {
+	case why != "":
+		n.Against = why
+	case best != nil && empty:
+		n.Against = fmt.Sprintf("host %s has a replica of shard %d, which is worth more than nothing: leave --empty out",
+			best.name(), id)
+	case best != nil:
+		n.Host = best.Host
+	case !empty:
+		n.Against = fmt.Sprintf("no host is left that has a replica of shard %d: with --empty it begins without content",
+			id)
+	default:
+		n.Host, n.Against = g.emptiest()
+	}
+	return n
+}
+
+// notLost returns why the majority of a group is not lost, as far as the governor knows, or an empty text.
+func (g *group) notLost() string {
+	left := 0
+	for i := range g.voters {
+		switch m := &g.voters[i]; {
+		case m.live && !m.gone():
+			left++
+		case m.host == nil || !m.host.Living():
+		case !g.silent(m):
+			return fmt.Sprintf("host %s may come back: it was not tried and silent for %s yet", m.name(),
+				g.v.State.Policy().OfflineAfter)
+		}
+	}
+	if left < hosts.Majority(len(g.voters)) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d voters of shard %d are heard, which is a majority", left, len(g.voters), g.shard.ID)
+}
+
+// silent reports whether the host of a member was tried, and was not heard for as long as a failure takes.
+func (g *group) silent(m *member) bool {
+	seen := g.v.Seen.host(m.Host)
+	return m.Host != g.v.Seen.Self && seen != nil && seen.Tried &&
+		seen.SilentFor >= field.MillisOf(g.v.State.Policy().OfflineAfter)
+}
+
+// survivor returns the member whose log reaches farthest, of the members on hosts that are heard; nil if there is none.
+// The text says why the choice cannot be made yet. A learner may have what no voter has that is left.
+func (g *group) survivor() (best *member, why string) {
+	var farthest Unled
+	for _, list := range [][]member{g.voters, g.learners} {
+		for i := range list {
+			m := &list[i]
+			if m.gone() || !m.live && g.silent(m) {
+				continue
+			}
+			at := slices.IndexFunc(g.seen.Unled, func(u Unled) bool { return u.ID == m.ID })
+			if !m.live || at < 0 {
+				return nil, fmt.Sprintf("host %s has not said yet how far its replica of shard %d is; try again", m.name(),
+					g.shard.ID)
+			}
+			u := g.seen.Unled[at]
+			if best == nil || u.Term > farthest.Term || u.Term == farthest.Term && u.Index > farthest.Index {
+				best, farthest = m, u
+			}
+		}
+	}
+	return best, ""
+}
+
+// emptiest returns the host for a group that begins without content: of the hosts that take replicas, the host with the
+// fewest.
+func (g *group) emptiest() (best shard.HostID, against string) {
+	fewest := 0
+	for _, h := range takers(g.v) {
+		n := 0
+		for _, s := range g.v.State.Shards() {
+			n += rank(s.On(h.ID) != nil)
+		}
+		if g.open(h) && (best == 0 || n < fewest) {
+			best, fewest = h.ID, n
+		}
+	}
+	if best == 0 {
+		return 0, fmt.Sprintf("no host can take shard %d now", g.shard.ID)
+	}
+	return best, ""
+}
+
+// withoutMajority names the voters that are not heard of a group that has lost its majority, or returns nil.
+func (g *group) withoutMajority() *plan.Reason {
+	if g.quorum() || g.unheard() != nil || len(g.voters) == 0 {
+		return nil
+	}
+	var names []string
+	var dead []*member
+	for i := range g.voters {
+		if m := &g.voters[i]; !m.live {
+			names, dead = append(names, m.name()), append(dead, m)
+		}
+	}
+	text := fmt.Sprintf("%d of %d voters are alive, without %s", g.liveVoters(0), len(g.voters),
+		strings.Join(names, ", "))
+	if g.shard.ID != hosts.Meta && g.notLost() == "" {
+		text += fmt.Sprintf("; if those are gone for good: signalbox shard recover %d", g.shard.ID)
+	}
+	return g.reason(CodeQuorum, text, dead...)
+}

@@ -1,0 +1,132 @@
+package hosts
+
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/clock"
+)
+
+// Counters are the highest numbers that a shard has given at a moment of shard time. All are zero before the first
+// report.
+type Counters struct{ Order, Revision, Session, At uint64 }
+
+// Count is the report of the counters of one shard.
+type Count struct {
+	Shard ShardID
+	Counters
+}
+
+// Count notes counters of shards, which their leaders have reported. Counters never go back.
+func (r *Records) Count(at At, term uint64, list []Count) Answer {
+	if term != at.Term {
+		return refuse(protocol.StatusStale, "term %d is over", term)
+	}
+	for _, n := range list {
+		s := r.Shard(n.Shard)
+		if s == nil || n.Shard == Meta {
+			return refuse(protocol.StatusNotFound, "there is no data shard %d", n.Shard)
+		}
+		s = r.edit(n.Shard)
+		s.Counted = Counters{max(n.Order, s.Counted.Order), max(n.Revision, s.Counted.Revision),
+			max(n.Session, s.Counted.Session), clock.Moment(at.Now)}
+	}
+	return Answer{}
+}
+
+// Recovery says how a data shard goes on whose majority is lost for good: a host gets the only replica of a new group,
+// with what the host has of the group before.
+type Recovery struct {
+	Shard ShardID
+	Host  shard.HostID
+	// Empty is set if no host is left that has anything of the shard: the new group begins without content.
+	Empty bool
+	// Lost are the hosts that the majority was lost with. They are expelled.
+	Lost []shard.HostID
+	// Against is the reason of the governor against the recovery, by its observations; empty for none.
+	Against string
+}
+
+// Recover begins a new group of a shard. The lost hosts are expelled, even where another shard loses its majority by
+// that, and the replicas of the group before are members no more. The grace period is for the expelled hosts.
+func (r *Records) Recover(at At, n Recovery, grace uint64) Answer {
+	if a := r.recoverable(&n); a.Status != protocol.StatusSuccess {
+		return a
+	}
+	for _, id := range n.Lost {
+		if h := r.Host(id); h.Living() {
+			r.expel(at, h, ReasonExpelled, grace)
+		}
+	}
+	s := r.edit(n.Shard)
+	for i := range s.Replicas {
+		if p := &s.Replicas[i]; p.Member() {
+			r.assign(at, s, p, RoleRemoved)
+		}
+	}
+	s.Replicas = slices.DeleteFunc(s.Replicas, func(p Replica) bool {
+		return p.Role == RoleNone || r.forgotten(s, &p)
+	})
+	r.lastReplica++
+	s.Replicas = append(s.Replicas, Replica{ID: r.lastReplica, Host: n.Host})
+	s.Group, s.Empty, s.Change = s.Group+1, n.Empty, 0
+	s.Wish, s.WishUntil = 0, 0
+	r.assign(at, s, s.Replica(r.lastReplica), RoleVoter)
+	r.note(at, EventReplica, r.Host(n.Host), "shard %d begins anew, as group %d", s.ID, s.Group)
+	r.noteBare(at)
+	return Answer{Host: n.Host}
+}
+
+// recoverable refuses what the records forbid. Which hosts are really lost the governor knows.
+func (r *Records) recoverable(n *Recovery) Answer {
+	s, h := r.Shard(n.Shard), r.Host(n.Host)
+	lost := func(id shard.HostID) bool { return slices.Contains(n.Lost, id) }
+	switch {
+	case s == nil:
+		return refuse(protocol.StatusNotFound, "there is no shard %d", n.Shard)
+	case s.ID == Meta:
+		return forbid("the meta shard is recovered with the whole cluster, by signalbox recover")
+	case n.Against != "":
+		return forbid("%s", n.Against)
+	case h == nil || !h.Living() || lost(h.ID):
+		return forbid("host %d cannot take the shard: it does not belong to the cluster", n.Host)
+	case slices.ContainsFunc(n.Lost, func(id shard.HostID) bool { return r.Host(id) == nil }):
+		return refuse(protocol.StatusNotFound, "a lost host is not on record")
+	}
+	voters, left, survives := 0, 0, false
+	for i := range s.Replicas {
+		p := &s.Replicas[i]
+		on := r.Host(p.Host)
+		gone := on == nil || !on.Living() || lost(on.ID)
+		if p.Role == RoleVoter {
+			voters++
+			left += count(!gone)
+		}
+		survives = survives || p.Member() && !gone
+	}
+	mine := s.On(h.ID)
+	switch {
+	case left >= Majority(voters):
+		return forbid("%d of %d voters of shard %d are left, which is a majority", left, voters, s.ID)
+	case n.Empty && survives:
+		return forbid("a host is left that has a replica of shard %d", s.ID)
+	case !n.Empty && (mine == nil || !mine.Member()):
+		return forbid("host %s has no replica of shard %d", h.Name, s.ID)
+	}
+	return Answer{}
+}
+
+// Founder returns the replica that a group of a shard begins with, or nil: for the first group, and once the leader of
+// the group has reported its membership.
+func (s *Shard) Founder() *Replica {
+	if s.Group == 0 || s.Change != 0 {
+		return nil
+	}
+	for i := range s.Replicas {
+		if p := &s.Replicas[i]; p.Role == RoleVoter {
+			return p
+		}
+	}
+	return nil
+}
