@@ -107,6 +107,10 @@ var acts = [requestKinds]func(*conn, *protocol.Request) *act{
 		m := &r.ShardTransfer
 		return operatorAct("transfer shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation, "to", string(m.Host))
 	},
+	protocol.KindShardRecover: func(_ *conn, r *protocol.Request) *act {
+		m := &r.ShardRecover
+		return operatorAct("recover shard", fmt.Sprintf("shard %d", m.ShardID), &m.Operation, "empty", m.Empty)
+	},
 	protocol.KindStepCancel: func(_ *conn, r *protocol.Request) *act {
 		m := &r.StepCancel
 		if m.StepID == 0 {

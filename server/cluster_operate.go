@@ -127,6 +127,24 @@ func (c *conn) shardTransfer(r *protocol.Request) {
 	})
 }
 
+// shardRecover makes a shard anew. The governor judges whether the majority is lost; the reason against the recovery goes
+// into the command, so that an order that was carried out is answered as such when it is sent again.
+func (c *conn) shardRecover(r *protocol.Request) {
+	m := &r.ShardRecover
+	if !c.leadsMeta(r) {
+		return
+	}
+	v, err := c.host.view()
+	if err != nil {
+		c.Fail(r.ID, r.Kind, &notGoverning)
+		return
+	}
+	request := &meta.ShardRecover{Recovery: governor.Recover(v, hosts.ShardID(m.ShardID), m.Empty)}
+	c.operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+		return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since}
+	})
+}
+
 func (c *conn) stepCancel(r *protocol.Request) {
 	m := &r.StepCancel
 	var request meta.Request

@@ -107,6 +107,7 @@ var handlers = [requestKinds]func(*conn, *protocol.Request){
 	protocol.KindInboxOpen:         (*conn).inboxOpen,
 	protocol.KindHostOperate:       (*conn).hostOperate,
 	protocol.KindShardTransfer:     (*conn).shardTransfer,
+	protocol.KindShardRecover:      (*conn).shardRecover,
 	protocol.KindClusterDescribe:   (*conn).clusterDescribe,
 	protocol.KindClusterPlan:       (*conn).clusterPlan,
 	protocol.KindClusterWhy:        (*conn).clusterWhy,

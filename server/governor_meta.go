@@ -41,7 +41,9 @@ func (g governorMeta) Barrier(ctx context.Context) error {
 // State implements executor.Meta. It is called after Leadership has shown a leader.
 func (g governorMeta) State() executor.State {
 	t, now, _ := g.set.Meta.Topology()
-	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base}
+	at := g.set.Meta.Machine.Level()
+	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base,
+		Level: at, Groups: at >= meta.GroupLevel, Grace: g.set.LongestGrace()}
 }
 
 // Propose implements executor.Meta.
@@ -87,6 +89,8 @@ func requestOf(c *executor.Command) (meta.Request, error) {
 		return &meta.HostFailed{Term: c.Term, Host: a.Host, Epoch: a.Epoch, Reason: a.Reason, Text: a.Text}, nil
 	case executor.VerbReach:
 		return &meta.HostReach{Term: c.Term, Host: a.Host, Variant: a.Variant, Epoch: a.Epoch}, nil
+	case executor.VerbCounted:
+		return &meta.ShardsCounted{Term: c.Term, List: c.Counts}, nil
 	case executor.VerbCleared:
 		return &meta.ReplicaCleared{Shard: c.Shard, Replica: c.Replica, Incarnation: c.Incarnation}, nil
 	}

@@ -20,6 +20,7 @@ const (
 	OpWhy         client.OperationKind = "why_cluster"
 	OpHost        client.OperationKind = "operate_host"
 	OpTransfer    client.OperationKind = "transfer_shard"
+	OpRecover     client.OperationKind = "recover_shard"
 	OpCancel      client.OperationKind = "cancel_step"
 	OpPolicy      client.OperationKind = "set_policy"
 	OpAudit       client.OperationKind = "read_audit"

@@ -76,3 +76,18 @@ func (a *Admin) Transfer(ctx context.Context, shard uint64, host string, by By) 
 	})
 	return changed, err
 }
+
+// Recover makes a data shard anew whose majority is lost for good. The hosts of the lost voters are expelled, which is
+// final; the survivor with most of the log goes on alone, and the governor adds replicas. With empty, where no host is
+// left that has anything of the shard, the shard begins without content.
+//
+// Recover returns the id of the host that goes on. The call is refused while a voter may come back: each has to be
+// silent for as long as the policy takes to call a host failed.
+func (a *Admin) Recover(ctx context.Context, shard uint64, empty bool, by By) (host uint64, err error) {
+	m := &protocol.ShardRecover{Operation: by.operation(), ShardID: shard, Empty: empty}
+	err = a.change(ctx, OpRecover, number(shard), m, &m.Operation, func(a *protocol.Answer) uint64 {
+		host = a.ShardRecover.HostID
+		return a.ShardRecover.Since
+	})
+	return host, err
+}

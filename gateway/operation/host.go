@@ -2,6 +2,7 @@ package operation
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -70,6 +71,13 @@ type domainRequest struct {
 type transferRequest struct {
 	Shard uint64 `need:"true" about:"0 for the meta shard"`
 	hostRequest
+}
+
+// recoverRequest makes a shard anew whose majority is lost for good.
+type recoverRequest struct {
+	Shard uint64 `need:"true" about:"a data shard" arg:"SHARD"`
+	Empty bool   `about:"begin without content where no host is left that has anything of the shard"`
+	act
 }
 
 // stepRequest ends a step of the governor, and holds other steps about the subject back for a while.
@@ -207,6 +215,30 @@ have every key that another one has.`,
 		govern("/shard/transfer", protocol.KindShardTransfer, "Asks for another leader of a shard",
 			func(ctx context.Context, a *admin.Admin, q *transferRequest) (bool, error) {
 				return a.Transfer(ctx, q.Shard, q.Host, q.by())
+			}),
+		govern("/shard/recover", protocol.KindShardRecover, "Makes a shard anew whose majority is lost for good",
+			func(ctx context.Context, a *admin.Admin, q *recoverRequest) (bool, error) {
+				_, err := a.Recover(ctx, q.Shard, q.Empty, q.by())
+				return err == nil, err
+			},
+			Face{
+				Use: "shard recover SHARD [--empty]", Short: "Make a shard anew whose majority is lost for good",
+				Long: `For a data shard that has lost most of its hosts for good, while the rest of the cluster
+goes on. The hosts of the lost voters are expelled, which is final. The host that is left
+with most of the shard goes on alone, and the governor adds replicas. What only the lost
+hosts had is gone: owners are owners no more, waiters wait no more, and sessions with
+their home in the shard end. For twice the longest grace period the shard grants nothing;
+fencing tokens that come after are above all before.
+
+It is refused while a lost host may come back, and while a majority is heard. The meta
+shard is recovered with the whole cluster: signalbox recover.`,
+				Example: `  signalbox shard recover 7 --reason "hosts d and e burnt"
+  signalbox shard recover 7 --empty`,
+				Done: "shard SHARD begins anew",
+				Confirm: confirm(func(_ context.Context, _ *client.Client, q *recoverRequest) (string, error) {
+					return fmt.Sprintf("this expels the hosts that shard %d has lost, and gives up what only they had",
+						q.Shard), nil
+				}),
 			}),
 		govern("/step/cancel", protocol.KindStepCancel, "Ends an open step of the governor",
 			func(ctx context.Context, a *admin.Admin, q *stepRequest) (bool, error) {

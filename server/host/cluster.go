@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/signalbox/signalbox/server/executor"
+	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
@@ -20,6 +21,35 @@ func (r raftReplicas) Join(id, replica uint64, machine shard.StateMachine) (shar
 // Discard implements replica.Replicas.
 func (r raftReplicas) Discard(ctx context.Context, id, replica uint64) error {
 	return r.raft.Discard(ctx, id, replica)
+}
+
+// Regroup implements replica.Replicas.
+func (r raftReplicas) Regroup(
+	ctx context.Context, id, to, group uint64, before shard.StateMachine, renew func() (replica.Saver, error),
+) error {
+	has, _ := r.raft.Replica(id)
+	if has == to {
+		return nil
+	}
+	if has != 0 {
+		if _, err := r.raft.Salvage(ctx, id, before); err != nil {
+			return err
+		}
+	}
+	state, err := renew()
+	if err != nil {
+		return err
+	}
+	return r.raft.Regroup(ctx, id, to, group, state)
+}
+
+// Last implements replica.Replicas.
+func (r raftReplicas) Last(id uint64) (term, index uint64) {
+	at, err := r.raft.Remnant(id)
+	if err != nil {
+		return 0, 0
+	}
+	return at.Term, at.Index
 }
 
 // calls returns the calls to other hosts, nil if the host reaches no hosts.

@@ -111,13 +111,15 @@ type seat struct {
 	empty   func() error
 	// gone is called when the replica has gone, and its log is closed.
 	gone func()
+	// data is the replica of a data shard, nil for the meta shard.
+	data *Replica
 }
 
 // seats returns the seats of all shards, the meta shard first.
 func (s *Set) seats() []seat {
-	all := []seat{{MetaShard, &s.Meta.end, s.Meta, s.Meta.empty, s.Meta.gone}}
+	all := []seat{{MetaShard, &s.Meta.end, s.Meta, s.Meta.empty, s.Meta.gone, nil}}
 	for _, r := range s.Replicas {
-		all = append(all, seat{r.ID, &r.end, r, r.empty, r.gone})
+		all = append(all, seat{r.ID, &r.end, r, r.empty, r.gone, r})
 	}
 	return all
 }
@@ -146,9 +148,18 @@ func (s *Set) Held() (list []executor.Held) {
 		if on == nil {
 			continue
 		}
-		if log, full := on.Log.(executor.Log); full {
-			list = append(list, executor.Held{Shard: hosts.ShardID(at.id), Replica: on.replica, Log: log})
+		log, full := on.Log.(executor.Log)
+		if !full {
+			continue
 		}
+		held := executor.Held{Shard: hosts.ShardID(at.id), Replica: on.replica, Log: log}
+		if gained := s.config.Gained; gained != nil {
+			held.Last = func() (term, index uint64) { return gained.Last(at.id) }
+		}
+		if at.data != nil {
+			held.Counted = at.data.Machine.Counters
+		}
+		list = append(list, held)
 	}
 	return list
 }
@@ -163,6 +174,18 @@ type Replicas interface {
 	Join(shardID, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	// Discard deletes the data of a former member whose log is closed. A second Discard does nothing.
 	Discard(ctx context.Context, shardID, replica uint64) error
+	// Regroup makes a replica of this host the only one of a new group of the shard, with the state that renew makes.
+	// Before that the machine gets every entry of the host's replica of the group before, if the host has one; its log
+	// is closed. A second Regroup does nothing.
+	Regroup(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine, renew func() (Saver, error)) error
+	// Last returns the term and the index of the last entry of the host's replica, known as committed or not; zeros
+	// without a replica.
+	Last(shardID uint64) (term, index uint64)
+}
+
+// Saver can fix its state for saving.
+type Saver interface {
+	PrepareSnapshot() (shard.Snapshot, error)
 }
 
 // seat returns the seat of a shard. The caller has the token of changing.
@@ -253,9 +276,7 @@ func (r *Replica) emptyLeft(now time.Time) {
 }
 
 // snapshotOf returns the snapshot that a machine saves.
-func snapshotOf(m interface {
-	PrepareSnapshot() (shard.Snapshot, error)
-}) (*bytes.Buffer, error) {
+func snapshotOf(m Saver) (*bytes.Buffer, error) {
 	snapshot, err := m.PrepareSnapshot()
 	if err != nil {
 		return nil, err

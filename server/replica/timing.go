@@ -174,6 +174,18 @@ func (t *timing) grace(id shard.NodeID) time.Duration {
 	return meta.MaxSessionGracePeriodMillis * time.Millisecond
 }
 
+// LongestGrace is the longest grace period in force of all nodes, in milliseconds.
+func (s *Set) LongestGrace() uint64 {
+	t := s.timing
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	longest := defaultBounds.floor
+	for _, b := range t.nodes {
+		longest = max(longest, b.floor)
+	}
+	return uint64(longest.Milliseconds())
+}
+
 // window is how long a barrier proves that a copy is up to date, period how often a leader makes a barrier.
 func (t *timing) window() (window, period time.Duration) {
 	t.mu.RLock()

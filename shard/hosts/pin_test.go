@@ -8,10 +8,13 @@ import (
 
 // TestBytesOfRecordsAreWhatTheyWere: hosts, shards, tokens, the policy and the audit history, as they are saved.
 func TestBytesOfRecordsAreWhatTheyWere(t *testing.T) {
-	var records, spread Records
+	var records, spread, groups Records
+	ofGroups := []string{"shards.Group", "shards.Empty", "shards.Counted"}
 	formtest.Check(t, "testdata/pins",
-		formtest.Form{Name: "saved records", Of: &records, Later: []string{"policy.Replicas"},
+		formtest.Form{Name: "saved records", Of: &records, Later: append([]string{"policy.Replicas"}, ofGroups...),
 			Write: func() []byte { return records.Save(nil) }},
-		formtest.Form{Name: "saved records of shards on some hosts", Of: &spread,
-			Write: func() []byte { return spread.Save(nil) }})
+		formtest.Form{Name: "saved records of shards on some hosts", Of: &spread, Later: ofGroups,
+			Write: func() []byte { return spread.Save(nil) }},
+		formtest.Form{Name: "saved records of groups of shards", Of: &groups,
+			Write: func() []byte { return groups.Save(nil) }})
 }

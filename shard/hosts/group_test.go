@@ -1,0 +1,119 @@
+package hosts
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
+)
+
+// lostTwo returns records of three hosts and the recovery of shard 1 from host a after the loss of the two others.
+func lostTwo(t *testing.T) (*fixture, Recovery) {
+	t.Helper()
+	f := born(t, "a", "b", "c", "d", "e")
+	f.done(f.spread(3))
+	f.done(f.known(1, 1, []uint64{1, 2, 3}, nil))
+	return f, Recovery{Shard: 1, Host: 1, Lost: []shard.HostID{2, 3}}
+}
+
+func (f *fixture) recover(n Recovery) func() Answer {
+	return func() Answer { return f.Recover(f.at(), n, 10_000) }
+}
+
+// TestAShardBeginsAnewWithOneReplica of a new id, and its lost hosts are expelled.
+func TestAShardBeginsAnewWithOneReplica(t *testing.T) {
+	f, n := lostTwo(t)
+	next := f.NextReplica()
+	f.done(f.recover(n)())
+	s := f.Shard(1)
+	if s.Group != 1 || s.Empty || s.Change != 0 || s.Voters() != 1 {
+		t.Errorf("the shard: %+v", s)
+	}
+	if p := s.Founder(); p == nil || p.ID != next || p.Host != 1 || p.Joined || s.On(1) != p {
+		t.Errorf("the replica that the group begins with: %+v", p)
+	}
+	if p := s.Replica(1); p == nil || p.Role != RoleRemoved {
+		t.Errorf("the survivor's replica of the group before: %+v", p)
+	}
+	for id, living := range map[shard.HostID]bool{1: true, 2: false, 3: false, 4: true, 5: true} {
+		if h := f.Host(id); h.Living() != living {
+			t.Errorf("host %s belongs to the cluster: %t", h.Name, h.Living())
+		}
+	}
+	f.done(f.known(1, 4, []uint64{next}, nil))
+	if f.Shard(1).Founder() != nil {
+		t.Error("the group that has reported its membership still is to begin")
+	}
+	f.refused(protocol.StatusPreconditionFailed, "1 of 1 voters of shard 1 are left", f.recover(n))
+}
+
+// TestARecoveryThatTheRecordsForbidIsRefused by everyone alike, whatever the governor has seen.
+func TestARecoveryThatTheRecordsForbidIsRefused(t *testing.T) {
+	f, n := lostTwo(t)
+	for words, change := range map[string]func(n *Recovery){
+		"the meta shard is recovered with the whole cluster": func(n *Recovery) { n.Shard = Meta },
+		"2 of 3 voters of shard 1 are left":                  func(n *Recovery) { n.Lost = n.Lost[:1] },
+		"host e has no replica of shard 1":                   func(n *Recovery) { n.Host = 5 },
+		"host 2 cannot take the shard":                       func(n *Recovery) { n.Host = 2 },
+		"host 77 cannot take the shard":                      func(n *Recovery) { n.Host = 77 },
+		"a host is left that has a replica":                  func(n *Recovery) { n.Host, n.Empty = 5, true },
+		"a word of the governor":                             func(n *Recovery) { n.Against = "a word of the governor" },
+	} {
+		against := n
+		change(&against)
+		f.refused(protocol.StatusPreconditionFailed, words, f.recover(against))
+	}
+	unknown := n
+	unknown.Shard = 9
+	f.refused(protocol.StatusNotFound, "no shard 9", f.recover(unknown))
+	unknown = n
+	unknown.Lost = []shard.HostID{2, 77}
+	f.refused(protocol.StatusNotFound, "not on record", f.recover(unknown))
+	n.Lost = []shard.HostID{1, 2, 3}
+	n.Host, n.Empty = 4, true
+	f.done(f.recover(n)())
+	if s := f.Shard(1); !s.Empty || s.Founder().Host != 4 {
+		t.Errorf("a shard without a survivor: %+v", s)
+	}
+}
+
+// TestAShardIsRecoveredAgain in a group of the next number.
+func TestAShardIsRecoveredAgain(t *testing.T) {
+	f, n := lostTwo(t)
+	f.done(f.recover(n)())
+	f.done(f.known(1, 4, []uint64{f.Shard(1).Founder().ID}, nil))
+	f.done(f.recover(Recovery{Shard: 1, Host: 4, Empty: true, Lost: []shard.HostID{1}})())
+	if s := f.Shard(1); s.Group != 2 || s.Founder() == nil || s.Founder().Host != 4 {
+		t.Errorf("the second group: %+v", s)
+	}
+}
+
+// TestCountersOfShardsAreNoted and never go back; only records that know some are saved in the form that has them.
+func TestCountersOfShardsAreNoted(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	if form := f.Save(nil)[0]; form != formNumber {
+		t.Errorf("form %d without counters", form)
+	}
+	count := func(order, revision, session uint64) Answer {
+		return f.Count(f.at(), 7, []Count{{1, Counters{Order: order, Revision: revision, Session: session}}})
+	}
+	f.done(count(5, 6, 7))
+	f.now += 60_000
+	f.done(count(4, 9, 7))
+	if got := f.Shard(1).Counted; got.Order != 5 || got.Revision != 9 || got.Session != 7 || got.At <= f.now-60_000 {
+		t.Errorf("counters: %+v", got)
+	}
+	f.refused(protocol.StatusStale, "term 6 is over", func() Answer { return f.Count(f.at(), 6, []Count{{Shard: 1}}) })
+	f.refused(protocol.StatusNotFound, "no data shard 3", func() Answer { return f.Count(f.at(), 7, []Count{{Shard: 3}}) })
+	saved := f.Save(nil)
+	loaded, err := Load(saved)
+	if err != nil || saved[0] != formGroups || !bytes.Equal(loaded.Save(nil), saved) {
+		t.Fatalf("form %d: %v", saved[0], err)
+	}
+	f.done(f.spread(3))
+	again, err := Load(f.Save(nil))
+	if err != nil || again.Policy() != f.Policy() || again.Shard(1).Counted != f.Shard(1).Counted {
+		t.Errorf("with shards on a part of the hosts: %v", err)
+	}
+}
