@@ -117,7 +117,7 @@ var cases = []struct {
 		0 failed: host c is to be offline: nothing was heard of it for 6.0 s
 		0 leaving: host b becomes OFFLINE
 		0 leaving: host c becomes OFFLINE
-		then: away no-leader quorum`},
+		then: away quorum`},
 	{"a host is expelled by force: two are left", func(t *testing.T) *scene {
 		s := newScene(t, "a", "b", "c")
 		s.done(s.State.Expel(s.at(), "a", true, 1000))

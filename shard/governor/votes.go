@@ -135,6 +135,9 @@ func (f *finding) remove(g *group, m *member) bool {
 func ruleDead(v View) (f finding) {
 	for _, g := range groups(v) {
 		if r := g.unusable(); r != nil {
+			if lost := g.withoutMajority(); lost != nil {
+				r = lost
+			}
 			f.Reasons = append(f.Reasons, *r)
 			continue
 		}
