@@ -181,4 +181,5 @@ var rows = []struct {
 	}},
 	{9, Record, []string{"SessionState.Losses"}},
 	{9, Record, []string{"AnswerState.Slot"}},
+	{10, MetaCommand, []string{"shard-recover", "shards-counted"}},
 }
