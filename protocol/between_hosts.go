@@ -170,8 +170,13 @@ type StepEffect struct {
 	Incarnation []byte
 	// Change numbers the membership that the effect is for.
 	Change uint64
-	// Group and all below are of EffectRenew: the number of the new group, and whether the group begins without a
-	// survivor.
+	// Renewal is of EffectRenew.
+	Renewal Renewal
+}
+
+// Renewal says how a shard is made anew.
+type Renewal struct {
+	// Group numbers the new group. Empty: the group begins without a survivor of the group before.
 	Group uint64
 	Empty bool
 	// FeatureLevel is the feature level of the cluster.
@@ -183,6 +188,17 @@ type StepEffect struct {
 	LastRevision  uint64
 	LastSession   uint64
 	CountedMillis uint64
+}
+
+func (r *Renewal) fields(c *codec) {
+	c.uint("group", &r.Group)
+	c.bool("empty", &r.Empty)
+	c.uint("feature_level", &r.FeatureLevel)
+	c.uint("quiet_ms", &r.QuietMillis)
+	c.uint("last_order", &r.LastOrder)
+	c.uint("last_revision", &r.LastRevision)
+	c.uint("last_session", &r.LastSession)
+	c.uint("counted_ms", &r.CountedMillis)
 }
 
 // Kind returns KindStepEffect.
@@ -197,14 +213,7 @@ func (m *StepEffect) requestFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
 	c.uint("change", &m.Change)
-	c.uint("group", &m.Group)
-	c.bool("empty", &m.Empty)
-	c.uint("feature_level", &m.FeatureLevel)
-	c.uint("quiet_ms", &m.QuietMillis)
-	c.uint("last_order", &m.LastOrder)
-	c.uint("last_revision", &m.LastRevision)
-	c.uint("last_session", &m.LastSession)
-	c.uint("counted_ms", &m.CountedMillis)
+	c.record("renewal", m.Renewal.fields)
 }
 
 // StepEffectAnswer answers a StepEffect.

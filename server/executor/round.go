@@ -95,11 +95,10 @@ func (t *term) count(ctx context.Context, v governor.View) bool {
 	t.mu.Lock()
 	for _, s := range v.State.Shards() {
 		best := t.best(s.ID, v.State)
-		if best == nil || s.ID == hosts.Meta || v.Now < s.Counted.At+millis(countEvery) {
+		if best == nil || s.ID == hosts.Meta || v.Now < s.CountedAt+millis(countEvery) {
 			continue
 		}
-		n := hosts.Counters{Order: best.LastOrder, Revision: best.LastRevision, Session: best.LastSession,
-			At: s.Counted.At}
+		n := hosts.Counters{Order: best.LastOrder, Revision: best.LastRevision, Session: best.LastSession}
 		if n != s.Counted && n.Order >= s.Counted.Order {
 			c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: n})
 		}
@@ -160,10 +159,10 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 // renewal makes the request for a replica one for the beginning of a shard's group.
 func (t *term) renewal(m *protocol.StepEffect, s *hosts.Shard, now uint64) {
 	on := t.e.config.Meta.State()
-	m.Effect, m.Group, m.Empty = protocol.EffectRenew, s.Group, s.Empty
-	m.FeatureLevel, m.QuietMillis = uint64(on.Level), 2*on.Grace
-	m.LastOrder, m.LastRevision, m.LastSession = s.Counted.Order, s.Counted.Revision, s.Counted.Session
-	m.CountedMillis = now - min(now, s.Counted.At)
+	m.Effect = protocol.EffectRenew
+	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty, FeatureLevel: uint64(on.Level), QuietMillis: 2 * on.Grace,
+		LastOrder: s.Counted.Order, LastRevision: s.Counted.Revision, LastSession: s.Counted.Session,
+		CountedMillis: now - min(now, s.CountedAt)}
 }
 
 func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold, m *protocol.StepEffect) {

@@ -41,8 +41,8 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 		at.gone()
 	}
 	old := shard.New(shard.Options{Shard: at.id, Slots: at.data.slots})
-	err = s.config.Gained.Regroup(ctx, at.id, e.ReplicaID, e.Group, &shard.Follower{Machine: old},
-		func() (Saver, error) { return old.Renew(renewalOf(e)) })
+	err = s.config.Gained.Regroup(ctx, at.id, e.ReplicaID, e.Renewal.Group, &shard.Follower{Machine: old},
+		func() (Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
 	if err == nil {
 		err = at.empty()
 	}
@@ -52,18 +52,18 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 	if err != nil {
 		return fmt.Errorf("server: shard %d: %w", at.id, err)
 	}
-	s.log.Info("a shard begins anew at this host", "shard", at.id, "group", e.Group, "replica", e.ReplicaID)
+	s.log.Info("a shard begins anew at this host", "shard", at.id, "group", e.Renewal.Group, "replica", e.ReplicaID)
 	s.requestUpkeep()
 	return nil
 }
 
 // renewalOf returns how the machine of a shard is renewed. Counters jump over all that the shard may have given since
 // they were counted last.
-func renewalOf(e *protocol.StepEffect) shard.Renewal {
+func renewalOf(r *protocol.Renewal) shard.Renewal {
 	return shard.Renewal{
-		Group: e.Group, Level: level.Level(e.FeatureLevel), Quiet: e.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()),
-		Jump:    shard.JumpOver(millis(e.CountedMillis)),
-		Counted: hosts.Counters{Order: e.LastOrder, Revision: e.LastRevision, Session: e.LastSession},
+		Group: r.Group, Level: level.Level(r.FeatureLevel), Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()),
+		Jump:    shard.JumpOver(millis(r.CountedMillis)),
+		Counted: shard.Counters{Order: r.LastOrder, Revision: r.LastRevision, Session: r.LastSession},
 	}
 }
 

@@ -8,9 +8,8 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Counters are the highest numbers that a shard has given at a moment of shard time. All are zero before the first
-// report.
-type Counters struct{ Order, Revision, Session, At uint64 }
+// Counters are the highest numbers that a shard has given. All are zero before the first report.
+type Counters struct{ Order, Revision, Session uint64 }
 
 // Count is the report of the counters of one shard.
 type Count struct {
@@ -30,7 +29,8 @@ func (r *Records) Count(at At, term uint64, list []Count) Answer {
 		}
 		s = r.edit(n.Shard)
 		s.Counted = Counters{max(n.Order, s.Counted.Order), max(n.Revision, s.Counted.Revision),
-			max(n.Session, s.Counted.Session), clock.Moment(at.Now)}
+			max(n.Session, s.Counted.Session)}
+		s.CountedAt = clock.Moment(at.Now)
 	}
 	return Answer{}
 }

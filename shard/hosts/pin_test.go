@@ -9,7 +9,7 @@ import (
 // TestBytesOfRecordsAreWhatTheyWere: hosts, shards, tokens, the policy and the audit history, as they are saved.
 func TestBytesOfRecordsAreWhatTheyWere(t *testing.T) {
 	var records, spread, groups Records
-	ofGroups := []string{"shards.Group", "shards.Empty", "shards.Counted"}
+	ofGroups := []string{"shards.Group", "shards.Empty", "shards.Counted", "shards.CountedAt"}
 	formtest.Check(t, "testdata/pins",
 		formtest.Form{Name: "saved records", Of: &records, Later: append([]string{"policy.Replicas"}, ofGroups...),
 			Write: func() []byte { return records.Save(nil) }},

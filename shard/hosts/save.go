@@ -87,7 +87,7 @@ func (r *Records) code(c *form.Coder) {
 // form is the lowest form of saved bytes that has all of the records.
 func (r *Records) form() byte {
 	for _, s := range r.shards {
-		if s.Group != 0 || s.Counted.At != 0 {
+		if s.Group != 0 || s.CountedAt != 0 {
 			return formGroups
 		}
 	}
@@ -136,7 +136,7 @@ func (s *Shard) code(c *form.Coder, number byte) {
 		c.Flag(&p.Joined)
 	})
 	if number >= formGroups {
-		c.Numbers(&s.Group, &s.Counted.Order, &s.Counted.Revision, &s.Counted.Session, &s.Counted.At)
+		c.Numbers(&s.Group, &s.Counted.Order, &s.Counted.Revision, &s.Counted.Session, &s.CountedAt)
 		c.Flag(&s.Empty)
 	}
 }

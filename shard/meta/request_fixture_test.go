@@ -203,6 +203,8 @@ func everyRequest() []Request {
 			Text: "why"},
 		&StepCancel{Step: 1, Hold: 2},
 		&StepForget{Subject: "shard/1"},
+		&ShardRecover{hosts.Recovery{Shard: 1, Host: 2, Empty: true, Lost: []shard.HostID{3, 4}, Against: "why not"}},
+		&ShardsCounted{Term: 1, List: []hosts.Count{{Shard: 1, Counters: hosts.Counters{Order: 2, Revision: 3, Session: 4}}}},
 	}, append(everyAccess(),
 		&BackupNote{Host: 1, Incarnation: incarnation(2), Shard: 3, Phase: 200, Bytes: 1<<64 - 1},
 		&ActNote{Host: 1, Incarnation: incarnation(2), What: "session destroy: id 7"})...)
@@ -233,5 +235,8 @@ func furnishedTopology(t testing.TB) *cluster {
 	c.done(&ReplicasKnown{Term: 7, Shard: 1, Change: 3, Members: votersOf(1, 2)})
 	c.done(&ShardTransfer{Shard: 1, Host: "b"})
 	c.done(tokenOf("ci", rights.Grant{Role: "write", Path: "/prod"}))
+	if level.Newest >= GroupLevel {
+		c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: hosts.Counters{Order: 2, Revision: 3}}}})
+	}
 	return c
 }
