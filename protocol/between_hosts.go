@@ -49,6 +49,10 @@ type ShardReportAnswer struct {
 	Led LedShards
 	// Held are the replicas that the host runs.
 	Held HeldReplicas
+	// Counted are the data shards of Led with their counters.
+	Counted CountedShards
+	// Unled are the replicas of Held that know no leader.
+	Unled UnledReplicas
 }
 
 // Kind returns the kind of the answer to a ShardReport.
@@ -62,6 +66,8 @@ func (m *ShardReportAnswer) answerFields(c *codec) {
 	c.bool("full", &m.Full)
 	m.Led.list(c, "led")
 	m.Held.list(c, "held")
+	m.Counted.list(c, "counted")
+	m.Unled.list(c, "unled")
 }
 
 // LedShards is a list of shards with the observations of their leader.
@@ -76,10 +82,6 @@ type LedShard struct {
 	// Change numbers the membership, as the leader read it with a barrier.
 	Change  uint64
 	Members ShardMembers
-	// LastOrder, LastRevision and LastSession are the highest numbers that the shard has given; 0 for the meta shard.
-	LastOrder    uint64
-	LastRevision uint64
-	LastSession  uint64
 }
 
 func (s *LedShard) item(c *codec) { c.record("", s.fields) }
@@ -90,9 +92,6 @@ func (s *LedShard) fields(c *codec) {
 	c.uint("led_ms", &s.LedMillis)
 	c.uint("change", &s.Change)
 	s.Members.list(c, "members")
-	c.uint("last_order", &s.LastOrder)
-	c.uint("last_revision", &s.LastRevision)
-	c.uint("last_session", &s.LastSession)
 }
 
 // ShardMembers is a list of members of a shard.
@@ -139,9 +138,6 @@ type HeldReplicas = List[HeldReplica, *HeldReplica]
 type HeldReplica struct {
 	ShardID   uint64
 	ReplicaID uint64
-	// LastTerm and LastIndex are of the last entry in the log of the replica, if the replica knows no leader; else 0.
-	LastTerm  uint64
-	LastIndex uint64
 }
 
 func (r *HeldReplica) item(c *codec) { c.record("", r.fields) }
@@ -149,8 +145,39 @@ func (r *HeldReplica) item(c *codec) { c.record("", r.fields) }
 func (r *HeldReplica) fields(c *codec) {
 	c.uint("shard_id", &r.ShardID)
 	c.uint("replica_id", &r.ReplicaID)
-	c.uint("last_term", &r.LastTerm)
-	c.uint("last_index", &r.LastIndex)
+}
+
+// CountedShards is a list of shards with their counters.
+type CountedShards = List[CountedShard, *CountedShard]
+
+// CountedShard is a data shard with the highest numbers that the shard has given.
+type CountedShard struct {
+	ShardID                              uint64
+	LastOrder, LastRevision, LastSession uint64
+}
+
+func (s *CountedShard) item(c *codec) { c.record("", s.fields) }
+
+func (s *CountedShard) fields(c *codec) {
+	c.uint("shard_id", &s.ShardID)
+	c.uint("last_order", &s.LastOrder)
+	c.uint("last_revision", &s.LastRevision)
+	c.uint("last_session", &s.LastSession)
+}
+
+// UnledReplicas is a list of replicas that know no leader.
+type UnledReplicas = List[UnledReplica, *UnledReplica]
+
+// UnledReplica is a replica that knows no leader, with the last entry of the replica's log.
+type UnledReplica struct{ ShardID, ReplicaID, Term, Index uint64 }
+
+func (r *UnledReplica) item(c *codec) { c.record("", r.fields) }
+
+func (r *UnledReplica) fields(c *codec) {
+	c.uint("shard_id", &r.ShardID)
+	c.uint("replica_id", &r.ReplicaID)
+	c.uint("term", &r.Term)
+	c.uint("index", &r.Index)
 }
 
 // StepEffect asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED

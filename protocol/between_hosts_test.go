@@ -50,12 +50,24 @@ var betweenHostsExamples = []example{
 		}),
 		Held: list[HeldReplica](&HeldReplica{ReplicaID: 3}, &HeldReplica{ShardID: 2, ReplicaID: 3}),
 	})},
+	{"shard-report-answer-counted", answer(75, &ShardReportAnswer{
+		Incarnation: exampleIncarnation(),
+		Counted:     list[CountedShard](&CountedShard{ShardID: 2, LastOrder: 5_121, LastRevision: 90, LastSession: 8}),
+		Unled:       list[UnledReplica](&UnledReplica{ShardID: 3, ReplicaID: 1027, Term: 12, Index: 90_003}),
+	})},
 	{"shard-report-stale", failure(75, KindShardReport, Result{
 		Status: StatusStale, Message: "term 9 is over: 10 began",
 	})},
 	{"step-effect", request(76, &StepEffect{
 		Term: 9, StepID: 77, Effect: EffectAdd, ShardID: 2, ReplicaID: 1024, HostID: 4,
 		Incarnation: exampleIncarnation(), Change: 4711,
+	})},
+	{"step-effect-renew", request(76, &StepEffect{
+		Term: 9, Effect: EffectRenew, ShardID: 2, ReplicaID: 1025, HostID: 4, Incarnation: exampleIncarnation(),
+		Renewal: Renewal{
+			Group: 1, Empty: true, FeatureLevel: 10, QuietMillis: 20_000, LastOrder: 5_121, LastRevision: 90,
+			LastSession: 8, CountedMillis: 31_000,
+		},
 	})},
 	{"step-effect-answer", answer(76, &StepEffectAnswer{})},
 }

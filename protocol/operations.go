@@ -61,6 +61,8 @@ const (
 	KindOnBehalf Kind = 149
 	KindConcerns Kind = 150
 
+	KindShardRecover Kind = 151
+
 	KindBackupDescribe Kind = 152
 	KindBackupBegin    Kind = 153
 	KindBackupRead     Kind = 154
@@ -101,7 +103,6 @@ const (
 	KindStepEffect  Kind = 189
 
 	KindSessionDetach Kind = 190
-	KindShardRecover  Kind = 191
 )
 
 // Pushes go from the host to the client, unasked or as the later outcome of a request.

@@ -95,11 +95,16 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	}
 	a.mu.Unlock()
 	for _, h := range a.replicas.Held() {
-		held := protocol.HeldReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica}
-		if h.Last != nil && h.Log.Leadership().Leader == 0 {
-			held.LastTerm, held.LastIndex = h.Last()
+		answer.Held.Append(protocol.HeldReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
+		switch leader := h.Log.Leadership().Leader; {
+		case leader == 0 && h.Last != nil:
+			term, index := h.Last()
+			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica, Term: term, Index: index})
+		case leader == a.host && h.Counted != nil:
+			n := h.Counted()
+			answer.Counted.Append(protocol.CountedShard{ShardID: uint64(h.Shard), LastOrder: n.Order, LastRevision: n.Revision,
+				LastSession: n.Session})
 		}
-		answer.Held.Append(held)
 	}
 	return answer
 }
@@ -184,10 +189,6 @@ func (a *Agent) ledShard(h Held, term uint64, m *shard.Membership) *protocol.Led
 	defer a.mu.Unlock()
 	t := a.trackOf(h.Shard, term, now)
 	s := &protocol.LedShard{ID: uint64(h.Shard), Term: term, LedMillis: millis(now.Sub(t.since)), Change: m.Change}
-	if h.Counted != nil {
-		n := h.Counted()
-		s.LastOrder, s.LastRevision, s.LastSession = n.Order, n.Revision, n.Session
-	}
 	for _, member := range m.Members {
 		p := progress[member.Replica]
 		shown := protocol.ShardMember{ReplicaID: member.Replica, HostID: uint64(member.Host),

@@ -92,15 +92,19 @@ func (t *term) count(ctx context.Context, v governor.View) bool {
 		return false
 	}
 	c := Command{Verb: VerbCounted, Term: t.number}
+	now := time.Now()
 	t.mu.Lock()
-	for _, s := range v.State.Shards() {
-		best := t.best(s.ID, v.State)
-		if best == nil || s.ID == hosts.Meta || v.Now < s.CountedAt+millis(countEvery) {
+	for _, w := range t.watches {
+		report := t.current(w, v.State, now)
+		if report == nil {
 			continue
 		}
-		n := hosts.Counters{Order: best.LastOrder, Revision: best.LastRevision, Session: best.LastSession}
-		if n != s.Counted && n.Order >= s.Counted.Order {
-			c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: n})
+		for _, n := range report.counted {
+			s := v.State.Shard(hosts.ShardID(n.ShardID))
+			counted := hosts.Counters{Order: n.LastOrder, Revision: n.LastRevision, Session: n.LastSession}
+			if s != nil && v.Now >= s.CountedAt+millis(countEvery) && counted != s.Counted {
+				c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: counted})
+			}
 		}
 	}
 	t.mu.Unlock()
@@ -116,7 +120,7 @@ func (t *term) startReplicas(ctx context.Context, v governor.View) {
 	now := time.Now()
 	for _, w := range t.watches {
 		if r := t.current(w, v.State, now); r != nil {
-			for h := range r.held {
+			for _, h := range r.held {
 				running[h] = true
 			}
 		}

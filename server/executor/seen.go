@@ -118,9 +118,9 @@ func (t *term) unled(id hosts.ShardID, r *hosts.Records, now time.Time) (list []
 		if report == nil {
 			continue
 		}
-		for at, last := range report.held {
-			if at.shard == id && last.term != 0 {
-				list = append(list, governor.Unled{ID: at.replica, Term: last.term, Index: last.index})
+		for _, u := range report.unled {
+			if u.ShardID == uint64(id) {
+				list = append(list, governor.Unled{ID: u.ReplicaID, Term: u.Term, Index: u.Index})
 			}
 		}
 	}

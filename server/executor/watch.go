@@ -31,11 +31,10 @@ type report struct {
 	freshFor    uint64
 	barrier     uint64
 	led         []led
-	held        map[hold]position
+	held        []hold
+	unled       []protocol.UnledReplica
+	counted     []protocol.CountedShard
 }
-
-// position is the last entry in the log of a replica that knows no leader; zero for all others.
-type position struct{ term, index uint64 }
 
 // led is a shard as its leader sees it.
 type led struct {
@@ -129,13 +128,13 @@ func (t *term) readReport(ctx context.Context, host shard.HostID) (*report, erro
 	}
 	m := &answer.ShardReport
 	r := &report{fresh: m.Fresh, full: m.Full, freshFor: m.FreshMillis, barrier: m.BarrierMillis,
-		held: make(map[hold]position)}
+		unled: slices.Collect(m.Unled.All()), counted: slices.Collect(m.Counted.All())}
 	copy(r.incarnation[:], m.Incarnation)
 	for s := range m.Led.All() {
 		r.led = append(r.led, led{LedShard: s, members: slices.Collect(s.Members.All())})
 	}
 	for h := range m.Held.All() {
-		r.held[hold{hosts.ShardID(h.ShardID), h.ReplicaID}] = position{h.LastTerm, h.LastIndex}
+		r.held = append(r.held, hold{hosts.ShardID(h.ShardID), h.ReplicaID})
 	}
 	return r, nil
 }
