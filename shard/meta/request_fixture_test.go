@@ -203,11 +203,12 @@ func everyRequest() []Request {
 			Text: "why"},
 		&StepCancel{Step: 1, Hold: 2},
 		&StepForget{Subject: "shard/1"},
-		&ShardRecover{hosts.Recovery{Shard: 1, Host: 2, Empty: true, Lost: []shard.HostID{3, 4}, Against: "why not"}},
-		&ShardsCounted{Term: 1, List: []hosts.Count{{Shard: 1, Counters: hosts.Counters{Order: 2, Revision: 3, Session: 4}}}},
 	}, append(everyAccess(),
 		&BackupNote{Host: 1, Incarnation: incarnation(2), Shard: 3, Phase: 200, Bytes: 1<<64 - 1},
-		&ActNote{Host: 1, Incarnation: incarnation(2), What: "session destroy: id 7"})...)
+		&ActNote{Host: 1, Incarnation: incarnation(2), What: "session destroy: id 7"},
+		&ShardRecover{hosts.Recovery{Shard: 1, Host: 2, Empty: true, Lost: []shard.HostID{3, 4}, Against: "why not"}},
+		&ShardsCounted{Term: 1, List: []hosts.Count{{Shard: 1,
+			Counters: hosts.Counters{Order: 2, Revision: 3, Session: 4}}}})...)
 }
 
 // furnishedTopology has something of everything that the records of hosts and the plan have.
