@@ -87,7 +87,7 @@ func (m *machine) open(id hosts.ShardID, replica uint64) error {
 		m.meta = meta
 	}
 	if err == nil {
-		m.held[id] = Held{Shard: id, Replica: replica, Log: &checkedLog{Log: log, host: m, shard: id}}
+		m.held[id] = Held{Shard: id, Replica: replica, Log: &checkedLog{Log: log, host: m, shard: id}, Last: log.Last}
 	}
 	return err
 }
@@ -281,7 +281,7 @@ func (m *machine) State() State {
 	meta.mu.Lock()
 	defer meta.mu.Unlock()
 	return State{Records: meta.records.Clone(), Plan: meta.plan.Clone(), Now: max(meta.now, m.fleet.now()),
-		Term: meta.term, Began: meta.base}
+		Term: meta.term, Began: meta.base, Level: level.Newest, Groups: true, Grace: 10_000}
 }
 
 // Propose implements Meta.
@@ -334,6 +334,8 @@ func apply(at hosts.At, s *metaState, c *Command) error {
 		a = s.records.Failed(at, c.Term, c.Action.Host, c.Action.Epoch, c.Action.Reason, c.Action.Text)
 	case VerbReach:
 		a = s.records.Reach(at, c.Term, c.Action.Host, c.Action.Variant, c.Action.Epoch)
+	case VerbCounted:
+		a = s.records.Count(at, c.Term, c.Counts)
 	case VerbCleared:
 		a = s.records.Cleared(at, c.Shard, c.Replica, c.Incarnation)
 	}
@@ -417,6 +419,28 @@ func (m *machine) Discard(_ context.Context, id hosts.ShardID, replica uint64) e
 	}
 	m.mu.Unlock()
 	return m.fleet.net.Discard(m.id, memlog.GroupID(id), replica)
+}
+
+// Renew implements Replicas.
+func (m *machine) Renew(_ context.Context, e *protocol.StepEffect) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := hosts.ShardID(e.ShardID)
+	on, is := m.held[id]
+	switch {
+	case !m.running:
+		return errDown
+	case is && on.Replica == e.ReplicaID:
+		return nil
+	case is:
+		_ = on.Log.(*checkedLog).Log.Close()
+		delete(m.held, id)
+	}
+	if err := m.fleet.net.Regroup(memlog.GroupID(id), m.id, e.ReplicaID, e.Renewal.Group, nil); err != nil {
+		return err
+	}
+	m.disk[id] = e.ReplicaID
+	return m.open(id, e.ReplicaID)
 }
 
 // checkedLog holds each change of a membership to the rule of the quorum, as it is made.

@@ -1,7 +1,9 @@
 package memlog
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/shard"
 )
@@ -21,18 +23,86 @@ func (n *Network) Remake(id GroupID, on shard.HostID, replica uint64, state []by
 			return fmt.Errorf("%w: group %d, host %d", ErrUnknownHost, id, on)
 		case old != nil && old.isOpen():
 			return fmt.Errorf("making group %d anew: %w", id, ErrOpen)
-		case old != nil:
-			n.forget(old)
 		}
-		g := n.addGroup(id, nil)
-		r := g.newReplica(h, replica)
-		r.voter = true
-		g.replicas = append(g.replicas, r)
-		g.term, g.committed.before, g.knownCommitted = remadeTerm, remadeIndex, remadeIndex
-		r.store.term = remadeTerm
-		r.store.install(&savedSnapshot{index: remadeIndex, term: remadeTerm, data: state})
+		n.remake(id, h, replica, &savedSnapshot{index: remadeIndex, term: remadeTerm, data: state})
 		return nil
 	})
+}
+
+// remake puts a group of one replica in the place of the group of that id, if there is one.
+func (n *Network) remake(id GroupID, on *host, replica uint64, begin *savedSnapshot) {
+	if old := n.group(id); old != nil {
+		n.forget(old)
+	}
+	g := n.addGroup(id, nil)
+	r := g.newReplica(on, replica)
+	r.voter = true
+	g.replicas = append(g.replicas, r)
+	g.term, g.committed.before, g.knownCommitted = begin.term, begin.index, begin.index
+	r.store.term = begin.term
+	r.store.install(begin)
+}
+
+// Regroup makes a group anew as Remake does, while replicas of the group before may still be open elsewhere: those go
+// on among themselves. The terms and the indexes of the new group are above those of the group before. Join starts the
+// replica. A second Regroup for the replica does nothing.
+func (n *Network) Regroup(id GroupID, on shard.HostID, replica, number uint64, state []byte) error {
+	return locked(n, func() error {
+		h, old := n.host(on), n.group(id)
+		switch {
+		case n.closed:
+			return shard.ErrLogClosed
+		case h == nil || old == nil:
+			return fmt.Errorf("%w: group %d, host %d", ErrUnknownHost, id, on)
+		case old.replica(replica) != nil:
+			return nil
+		}
+		if r := old.replicaOn(on); r != nil && r.log != nil {
+			return fmt.Errorf("making group %d anew: %w", id, ErrOpen)
+		}
+		begin := &savedSnapshot{index: remadeIndex, term: number << shard.GroupTermBits, data: state}
+		for _, r := range old.replicas {
+			begin.index = max(begin.index, r.store.last())
+		}
+		n.remake(id, h, replica, begin)
+		return nil
+	})
+}
+
+// Salvage gives a machine all that a replica of a host has, whose log is closed: also the entries that no majority may
+// have accepted.
+func (n *Network) Salvage(id GroupID, on shard.HostID, machine shard.StateMachine) error {
+	var state []byte
+	var entries []shard.Entry
+	err := locked(n, func() error {
+		g := n.group(id)
+		if g == nil || g.replicaOn(on) == nil {
+			return fmt.Errorf("%w: group %d, host %d", ErrUnknownHost, id, on)
+		}
+		s := g.replicaOn(on).store
+		if s.snapshot != nil {
+			state = s.snapshot.data
+		}
+		for _, e := range s.entries {
+			if !e.empty && e.index > s.snapshotIndex() {
+				entries = append(entries, shard.Entry{Index: e.index, Data: slices.Clone(e.data)})
+			}
+		}
+		return nil
+	})
+	if err == nil && state != nil {
+		err = machine.Restore(bytes.NewReader(state))
+	}
+	if err == nil && len(entries) > 0 {
+		err = machine.Apply(entries)
+	}
+	return err
+}
+
+// Last returns the term and the index of the last entry that the replica has.
+func (l *Log) Last() (term, index uint64) {
+	l.net.do(func() { term, index = l.replica.store.termAt(l.replica.store.last()), l.replica.store.last() })
+	return term, index
 }
 
 // isOpen reports whether the log of a replica is open.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/memlog"
@@ -50,4 +51,52 @@ func TestAGroupIsMadeAnewOfAState(t *testing.T) {
 	c.join(2, 70)
 	c.led(2)
 	c.wantApplied(2, "a", "b")
+}
+
+// TestAGroupThatLostItsMajorityIsMadeAnew of all that the survivor has, while the others of the group before are away:
+// its terms are above theirs, and what they do when they are back is not heard of.
+func TestAGroupThatLostItsMajorityIsMadeAnew(t *testing.T) {
+	c := newGroup(t, memlog.Config{}, 3, 1)
+	c.led(1)
+	c.wantOutcome(c.propose(1, "a"), shard.OutcomeApplied)
+	c.net.Isolate(1)
+	c.propose(1, "b") // no majority has it
+	c.net.Advance(time.Second)
+	before := c.group.Leader().Term
+	if term, index := c.logs[1].Last(); term == 0 || index < 2 {
+		t.Errorf("the survivor has entry %d of term %d", index, term)
+	}
+	if err := c.net.Regroup(theGroup, 1, 70, 1, nil); !errors.Is(err, memlog.ErrOpen) {
+		t.Errorf("while the log is open: %v", err)
+	}
+	if err := c.logs[1].Close(); err != nil {
+		t.Fatal(err)
+	}
+	salvaged := newRecorder(t)
+	if err := c.net.Salvage(theGroup, 1, salvaged); err != nil {
+		t.Fatal(err)
+	}
+	s, err := salvaged.PrepareSnapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state bytes.Buffer
+	if err := s.Save(&state, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := c.net.Regroup(theGroup, 1, 70, 1, state.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.group = c.net.Group(theGroup)
+	c.join(1, 70)
+	c.led(1)
+	c.wantApplied(1, "a", "b")
+	if term := c.group.Leader().Term; term <= 1<<shard.GroupTermBits || before >= term {
+		t.Errorf("the new group has term %d, the group before had %d", term, before)
+	}
+	c.net.HealAll()
+	c.wantOutcome(c.propose(1, "c"), shard.OutcomeApplied)
+	c.wantApplied(1, "a", "b", "c")
 }
