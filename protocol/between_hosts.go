@@ -206,8 +206,6 @@ type Renewal struct {
 	// Group numbers the new group. Empty: the group begins without a survivor of the group before.
 	Group uint64
 	Empty bool
-	// FeatureLevel is the feature level of the cluster.
-	FeatureLevel uint64
 	// QuietMillis is how long the shard grants nothing.
 	QuietMillis uint64
 	// LastOrder, LastRevision and LastSession are the counters of the shard by its last report, CountedMillis ago.
@@ -220,7 +218,6 @@ type Renewal struct {
 func (r *Renewal) fields(c *codec) {
 	c.uint("group", &r.Group)
 	c.bool("empty", &r.Empty)
-	c.uint("feature_level", &r.FeatureLevel)
 	c.uint("quiet_ms", &r.QuietMillis)
 	c.uint("last_order", &r.LastOrder)
 	c.uint("last_revision", &r.LastRevision)

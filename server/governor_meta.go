@@ -41,9 +41,8 @@ func (g governorMeta) Barrier(ctx context.Context) error {
 // State implements executor.Meta. It is called after Leadership has shown a leader.
 func (g governorMeta) State() executor.State {
 	t, now, _ := g.set.Meta.Topology()
-	at := g.set.Meta.Machine.Level()
 	return executor.State{Records: t.Records, Plan: t.Plan, Now: now, Term: t.Clock.Term, Began: t.Clock.Base,
-		Level: at, Groups: at >= meta.GroupLevel, Grace: g.set.LongestGrace()}
+		Groups: g.set.Meta.Machine.Level() >= meta.GroupLevel, Grace: g.set.LongestGrace()}
 }
 
 // Propose implements executor.Meta.

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
@@ -37,8 +36,7 @@ type State struct {
 	Now uint64
 	// Term is the last term whose leader has begun, and Began the shard time of the beginning.
 	Term, Began uint64
-	// Level is the feature level of the cluster. Groups is set from the level on that has groups of shards.
-	Level  level.Level
+	// Groups is set from the feature level on that has groups of shards.
 	Groups bool
 	// Grace is the longest grace period in force, in milliseconds.
 	Grace uint64

@@ -164,7 +164,7 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 func (t *term) renewal(m *protocol.StepEffect, s *hosts.Shard, now uint64) {
 	on := t.e.config.Meta.State()
 	m.Effect = protocol.EffectRenew
-	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty, FeatureLevel: uint64(on.Level), QuietMillis: 2 * on.Grace,
+	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty, QuietMillis: 2 * on.Grace,
 		LastOrder: s.Counted.Order, LastRevision: s.Counted.Revision, LastSession: s.Counted.Session,
 		CountedMillis: now - min(now, s.CountedAt)}
 }

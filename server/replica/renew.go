@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
-	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
@@ -61,9 +60,11 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 // they were counted last.
 func renewalOf(r *protocol.Renewal) shard.Renewal {
 	return shard.Renewal{
-		Group: r.Group, Level: level.Level(r.FeatureLevel), Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()),
+		Group: r.Group, Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()),
 		Jump:    shard.JumpOver(millis(r.CountedMillis)),
-		Counted: shard.Counters{Order: r.LastOrder, Revision: r.LastRevision, Session: r.LastSession},
+		Counted: shard.Counters{
+			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision), LastSession: r.LastSession,
+		},
 	}
 }
 

@@ -3,7 +3,6 @@ package restore
 import (
 	"context"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -80,28 +79,11 @@ var quiet = slog.New(slog.DiscardHandler)
 // reading returns a state machine that applies the log of a shard to the shard's machine.
 func reading(s *backup.States, id meta.ShardID, shards int) shard.StateMachine {
 	if id == 0 {
-		m, batch, effects := meta.New(), meta.Batch{}, meta.Effects{}
-		s.Meta = m
-		return &logReader{m, func(data []byte) error {
-			if err := meta.DecodeBatch(data, &batch, m.Level()); err != nil {
-				return err
-			}
-			effects.Reset()
-			m.Apply(&batch, &effects)
-			return nil
-		}, "the meta shard, "}
+		s.Meta = meta.New()
+		return &metaFollower{Machine: s.Meta}
 	}
-	m, batch, effects := shard.New(shard.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)}),
-		shard.Batch{}, shard.Effects{}
-	s.Data[id] = m
-	return &logReader{m, func(data []byte) error {
-		if err := shard.DecodeBatch(data, &batch, m.Level()); err != nil {
-			return err
-		}
-		effects.Reset()
-		m.Apply(&batch, &effects)
-		return nil
-	}, ""}
+	s.Data[id] = shard.New(shard.Options{Shard: uint64(id), Slots: slotsAtBirth(id, shards)})
+	return &shard.Follower{Machine: s.Data[id]}
 }
 
 // slotsAtBirth are the slots of a data shard since the birth of its cluster.
@@ -118,28 +100,24 @@ func slotsAtBirth(id meta.ShardID, shards int) (slots shard.SlotSet) {
 	return slots
 }
 
-// logReader applies the log of a shard to a machine, which keeps snapshots.
-type logReader struct {
-	machine
-	apply func(batch []byte) error
-	whose string // for errors: what the entries belong to
-}
-
-// machine is what the machines of all shards have in common.
-type machine interface {
-	PrepareSnapshot() (shard.Snapshot, error)
-	Restore(from io.Reader) error
+// metaFollower applies the log of the meta shard to a machine.
+type metaFollower struct {
+	*meta.Machine
+	batch   meta.Batch
+	effects meta.Effects
 }
 
 // Apply implements shard.StateMachine.
-func (r *logReader) Apply(entries []shard.Entry) error {
+func (f *metaFollower) Apply(entries []shard.Entry) error {
 	for i := range entries {
-		if err := r.apply(entries[i].Data); err != nil {
-			return fmt.Errorf("%sentry %d: %w", r.whose, entries[i].Index, err)
+		if err := meta.DecodeBatch(entries[i].Data, &f.batch, f.Level()); err != nil {
+			return fmt.Errorf("the meta shard, entry %d: %w", entries[i].Index, err)
 		}
+		f.effects.Reset()
+		f.Machine.Apply(&f.batch, &f.effects)
 	}
 	return nil
 }
 
 // LeadershipChanged implements shard.StateMachine.
-func (r *logReader) LeadershipChanged(shard.Leadership) {}
+func (*metaFollower) LeadershipChanged(shard.Leadership) {}
