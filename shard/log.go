@@ -104,8 +104,7 @@ type StateMachine interface {
 	// replica cannot go on, because of an entry that it does not understand; the log sends no further entries.
 	Apply(entries []Entry) error
 
-	// PrepareSnapshot fixes the present state, in next to no time.
-	PrepareSnapshot() (Snapshot, error)
+	Saver
 
 	// Restore replaces the state by a saved snapshot.
 	Restore(r io.Reader) error
@@ -114,6 +113,12 @@ type StateMachine interface {
 	// Terms never fall. A host that has ceased to lead in a term never leads in the same term again: a new election
 	// begins a new term.
 	LeadershipChanged(l Leadership)
+}
+
+// Saver can fix its state for saving.
+type Saver interface {
+	// PrepareSnapshot fixes the present state, in next to no time.
+	PrepareSnapshot() (Snapshot, error)
 }
 
 // Snapshot is a state fixed by PrepareSnapshot.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/signalbox/signalbox/server/executor"
-	"github.com/signalbox/signalbox/server/replica"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog"
 	rafttransport "github.com/signalbox/signalbox/shard/raftlog/transport"
@@ -23,24 +22,11 @@ func (r raftReplicas) Discard(ctx context.Context, id, replica uint64) error {
 	return r.raft.Discard(ctx, id, replica)
 }
 
-// Regroup implements replica.Replicas.
-func (r raftReplicas) Regroup(
-	ctx context.Context, id, to, group uint64, before shard.StateMachine, renew func() (replica.Saver, error),
+// Renew implements replica.Replicas.
+func (r raftReplicas) Renew(
+	ctx context.Context, id, to, group uint64, before shard.StateMachine, renew func() (shard.Saver, error),
 ) error {
-	has, _ := r.raft.Replica(id)
-	if has == to {
-		return nil
-	}
-	if has != 0 {
-		if _, err := r.raft.Salvage(ctx, id, before); err != nil {
-			return err
-		}
-	}
-	state, err := renew()
-	if err != nil {
-		return err
-	}
-	return r.raft.Regroup(ctx, id, to, group, state)
+	return r.raft.Renew(ctx, id, to, group, before, renew)
 }
 
 // Last implements replica.Replicas.

@@ -174,18 +174,14 @@ type Replicas interface {
 	Join(shardID, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	// Discard deletes the data of a former member whose log is closed. A second Discard does nothing.
 	Discard(ctx context.Context, shardID, replica uint64) error
-	// Regroup makes a replica of this host the only one of a new group of the shard, with the state that renew makes.
-	// Before that the machine gets every entry of the host's replica of the group before, if the host has one; its log
-	// is closed. A second Regroup does nothing.
-	Regroup(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine, renew func() (Saver, error)) error
+	// Renew makes a replica of this host the only one of a new group of the shard, with the state that the function
+	// renew makes. Before that the machine gets every entry of the host's replica of the group before, whose log is
+	// closed; nothing where the host has none. A second Renew does nothing.
+	Renew(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine,
+		renew func() (shard.Saver, error)) error
 	// Last returns the term and the index of the last entry of the host's replica, known as committed or not; zeros
 	// without a replica.
 	Last(shardID uint64) (term, index uint64)
-}
-
-// Saver can fix its state for saving.
-type Saver interface {
-	PrepareSnapshot() (shard.Snapshot, error)
 }
 
 // seat returns the seat of a shard. The caller has the token of changing.
@@ -276,7 +272,7 @@ func (r *Replica) emptyLeft(now time.Time) {
 }
 
 // snapshotOf returns the snapshot that a machine saves.
-func snapshotOf(m Saver) (*bytes.Buffer, error) {
+func snapshotOf(m shard.Saver) (*bytes.Buffer, error) {
 	snapshot, err := m.PrepareSnapshot()
 	if err != nil {
 		return nil, err

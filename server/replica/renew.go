@@ -40,8 +40,8 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 		at.gone()
 	}
 	old := shard.New(shard.Options{Shard: at.id, Slots: at.data.slots})
-	err = s.config.Gained.Regroup(ctx, at.id, e.ReplicaID, e.Renewal.Group, &shard.Follower{Machine: old},
-		func() (Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
+	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &shard.Follower{Machine: old},
+		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
 	if err == nil {
 		err = at.empty()
 	}
@@ -61,7 +61,7 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 func renewalOf(r *protocol.Renewal) shard.Renewal {
 	return shard.Renewal{
 		Group: r.Group, Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()),
-		Jump:    shard.JumpOver(millis(r.CountedMillis)),
+		Jump: shard.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
 			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision), LastSession: r.LastSession,
 		},

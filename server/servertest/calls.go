@@ -97,3 +97,13 @@ func (r replicasOf) Join(id, replica uint64, machine shard.StateMachine) (shard.
 func (r replicasOf) Discard(ctx context.Context, id, replica uint64) error {
 	return r.cluster.logs.DiscardLog(ctx, r.host, id, replica)
 }
+
+// Renew implements replica.Replicas.
+func (r replicasOf) Renew(
+	ctx context.Context, id, to, group uint64, before shard.StateMachine, renew func() (shard.Saver, error),
+) error {
+	return r.cluster.logs.RenewLog(ctx, r.host, Renewal{id, to, group, before, renew})
+}
+
+// Last implements replica.Replicas.
+func (r replicasOf) Last(id uint64) (term, index uint64) { return r.cluster.logs.Last(r.host, id) }

@@ -28,6 +28,10 @@ type Logs interface {
 	OpenLog(on shard.HostID, of uint64, machine shard.StateMachine) (shard.Log, error)
 	JoinLog(on shard.HostID, of, replica uint64, machine shard.StateMachine) (shard.Log, error)
 	DiscardLog(ctx context.Context, on shard.HostID, of, replica uint64) error
+	// RenewLog makes a replica of a host the only one of a new group of its shard, and Last returns the last entry of
+	// the replica that a host has.
+	RenewLog(ctx context.Context, on shard.HostID, n Renewal) error
+	Last(on shard.HostID, of uint64) (term, index uint64)
 	// Remake makes the logs of shards anew, in the place of all that there are: each has one replica, which begins with
 	// a state.
 	Remake(on shard.HostID, shards []Remade) error
@@ -70,7 +74,14 @@ type Replica struct {
 	Leads bool // it believes that it leads, and its host runs
 }
 
-// Remade is a shard that is made anew.
+// Renewal is a shard that goes on in a new group. Before gets all entries of the host's replica of the group before.
+type Renewal struct {
+	Shard, Replica, Group uint64
+	Before                shard.StateMachine
+	Renew                 func() (shard.Saver, error)
+}
+
+// Remade is a shard that is made anew with all others.
 type Remade struct {
 	Shard, Replica uint64
 	Machine        interface {
@@ -171,6 +182,47 @@ func (m *inMemory) DiscardLog(_ context.Context, on shard.HostID, of, replica ui
 	return m.Discard(on, groupOf(of), replica)
 }
 
+// RenewLog implements Logs.
+func (m *inMemory) RenewLog(_ context.Context, on shard.HostID, n Renewal) error {
+	id := groupOf(n.Shard)
+	if m.Has(id, on, n.Replica) {
+		return nil
+	}
+	if err := m.Salvage(id, on, n.Before); err != nil && !errors.Is(err, memlog.ErrUnknownHost) {
+		return err
+	}
+	state, err := n.Renew()
+	if err != nil {
+		return err
+	}
+	saved, err := savedState(state)
+	if err != nil {
+		return err
+	}
+	if err := m.Regroup(id, on, n.Replica, n.Group, saved); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.joined[place{on, n.Shard}] = n.Replica
+	return nil
+}
+
+// Last implements Logs.
+func (m *inMemory) Last(on shard.HostID, of uint64) (term, index uint64) { return m.LastOn(groupOf(of), on) }
+
+// savedState returns the state of a machine as its snapshot has it.
+func savedState(m shard.Saver) ([]byte, error) {
+	state, err := m.PrepareSnapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer state.Discard()
+	var saved bytes.Buffer
+	err = state.Save(&saved, nil)
+	return saved.Bytes(), err
+}
+
 // Leader implements Logs.
 func (m *inMemory) Leader(of uint64) shard.HostID { return m.Group(groupOf(of)).Leader().Leader }
 
@@ -192,19 +244,14 @@ func (m *inMemory) Describe(of uint64) string { return m.Group(groupOf(of)).Stri
 // Remake implements Logs.
 func (m *inMemory) Remake(on shard.HostID, shards []Remade) error {
 	for _, s := range shards {
-		state, err := s.Machine.PrepareSnapshot()
+		saved, err := savedState(s.Machine)
 		if err != nil {
-			return err
-		}
-		defer state.Discard()
-		var saved bytes.Buffer
-		if err := state.Save(&saved, nil); err != nil {
 			return err
 		}
 		m.mu.Lock()
 		m.joined[place{on, s.Shard}] = s.Replica
 		m.mu.Unlock()
-		if err := m.Network.Remake(groupOf(s.Shard), on, s.Replica, saved.Bytes()); err != nil {
+		if err := m.Network.Remake(groupOf(s.Shard), on, s.Replica, saved); err != nil {
 			return err
 		}
 	}

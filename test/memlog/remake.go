@@ -99,28 +99,25 @@ func (n *Network) Salvage(id GroupID, on shard.HostID, machine shard.StateMachin
 	return err
 }
 
+// Has reports whether a host has a replica of a group.
+func (n *Network) Has(id GroupID, on shard.HostID, replica uint64) bool {
+	return locked(n, func() bool {
+		g := n.group(id)
+		return g != nil && g.replica(replica) != nil && g.replica(replica).host.id == on
+	})
+}
+
 // Last returns the term and the index of the last entry that the replica has.
-func (l *Log) Last() (term, index uint64) {
-	l.net.do(func() { term, index = l.replica.store.termAt(l.replica.store.last()), l.replica.store.last() })
+func (l *Log) Last() (term, index uint64) { return l.net.LastOn(l.group.id, l.host.id) }
+
+// LastOn returns the term and the index of the last entry that a member on a host has; zeros where there is none.
+func (n *Network) LastOn(id GroupID, on shard.HostID) (term, index uint64) {
+	n.do(func() {
+		if g := n.group(id); g != nil {
+			if r := g.replicaOn(on); r != nil {
+				term, index = r.store.termAt(r.store.last()), r.store.last()
+			}
+		}
+	})
 	return term, index
-}
-
-// isOpen reports whether the log of a replica is open.
-func (g *Group) isOpen() bool {
-	for _, l := range g.net.logs {
-		if l.group == g {
-			return true
-		}
-	}
-	return false
-}
-
-// forget drops a group.
-func (n *Network) forget(g *Group) {
-	for i, other := range n.groups {
-		if other == g {
-			n.groups = append(n.groups[:i:i], n.groups[i+1:]...)
-			return
-		}
-	}
 }
