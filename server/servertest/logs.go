@@ -209,7 +209,9 @@ func (m *inMemory) RenewLog(_ context.Context, on shard.HostID, n Renewal) error
 }
 
 // Last implements Logs.
-func (m *inMemory) Last(on shard.HostID, of uint64) (term, index uint64) { return m.LastOn(groupOf(of), on) }
+func (m *inMemory) Last(on shard.HostID, of uint64) (term, index uint64) {
+	return m.LastOn(groupOf(of), on)
+}
 
 // savedState returns the state of a machine as its snapshot has it.
 func savedState(m shard.Saver) ([]byte, error) {

@@ -121,3 +121,23 @@ func (n *Network) LastOn(id GroupID, on shard.HostID) (term, index uint64) {
 	})
 	return term, index
 }
+
+// isOpen reports whether the log of a replica is open.
+func (g *Group) isOpen() bool {
+	for _, l := range g.net.logs {
+		if l.group == g {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops a group.
+func (n *Network) forget(g *Group) {
+	for i, other := range n.groups {
+		if other == g {
+			n.groups = append(n.groups[:i:i], n.groups[i+1:]...)
+			return
+		}
+	}
+}
