@@ -12,11 +12,8 @@ import (
 	"testing"
 	"time"
 
-	sdk "github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
 	"github.com/signalbox/signalbox/protocol"
-	kind "github.com/signalbox/signalbox/protocol/host"
-	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
 var (
@@ -27,7 +24,6 @@ var (
 // The shards of which each host has a share, and the callers: each locks a name of its own at a fixed rate.
 const (
 	shareShards   = 30
-	shareReplicas = 3
 	shareCallers  = 240
 	shareEvery    = 100 * time.Millisecond
 	shareTime     = 10 * time.Second
@@ -51,13 +47,8 @@ func TestTheShareOfAHost(t *testing.T) {
 	}
 }
 
-// share is a cluster with shards on three of its hosts each.
-type share struct {
-	t      *testing.T
-	places []*place
-	hosts  []*host
-	client *sdk.Client
-}
+// share is a cluster that is measured.
+type share struct{ *spread }
 
 func newShare(t *testing.T, n int) *share {
 	dir, err := os.MkdirTemp(scratch, "share-")
@@ -69,44 +60,12 @@ func newShare(t *testing.T, n int) *share {
 	for i := range n {
 		names = append(names, fmt.Sprintf("h%02d", i+1))
 	}
-	found, err := process.Growing(program, dir, names, append([]string{"--pprof", "--shards",
-		strconv.Itoa(shareShards)}, roomForAll...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var places []*place
-	for _, p := range found {
-		places = append(places, &place{p})
-	}
-	s := &share{t: t, places: places, hosts: []*host{places[0].begin(t)}}
-	c := newCounter(t, places)
-	s.client = c.box
-	operator := admin.Of(c.box)
-	policy := func(p *admin.Policy) {
-		p.Replicas, p.Copies, p.StableFor = shareReplicas, 4, time.Second
-	}
-	if _, err := operator.SetPolicy(t.Context(), policy, admin.By{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range places[1:] {
-		s.hosts = append(s.hosts, p.serve(t))
-	}
-	for _, h := range s.hosts {
-		h.awaitReady()
-	}
-	most := (shareShards*shareReplicas + n - 1) / n
-	began, last := time.Now(), ""
-	for {
-		cluster, err := operator.Describe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		count, leads, whole := spreadOf(cluster)
+	s := &share{newSpread(t, dir, names, func(*admin.Policy) {},
+		append([]string{"--pprof", "--shards", strconv.Itoa(shareShards)}, roomForAll...)...)}
+	for began, last := time.Now(), ""; ; {
+		count, leads, _ := s.counts()
 		at := fmt.Sprint("replicas ", count, ", leaders ", leads)
-		for _, n := range count {
-			whole = whole && n <= most+1
-		}
-		if whole && at == last {
+		if s.even(shareShards, 1) && at == last {
 			t.Logf("%d hosts, at rest after %v: %s", n, time.Since(began).Round(time.Second), at)
 			return s
 		}
@@ -116,31 +75,6 @@ func newShare(t *testing.T, n int) *share {
 		last = at
 		time.Sleep(10 * time.Second)
 	}
-}
-
-// spreadOf counts the replicas and the leaders of data shards by host, and reports whether each shard has all voters.
-func spreadOf(c *admin.Cluster) (replicas, leaders map[string]int, whole bool) {
-	replicas, leaders, whole = make(map[string]int), make(map[string]int), true
-	for _, s := range c.Shards {
-		if s.ID == 0 {
-			continue
-		}
-		voters := 0
-		for _, r := range s.Replicas {
-			switch r.Role {
-			case kind.Voter:
-				voters++
-			case kind.Removed:
-				continue
-			}
-			replicas[c.Host(r.Host).Name]++
-			if r.Host == s.Leader {
-				leaders[c.Host(r.Host).Name]++
-			}
-		}
-		whole = whole && voters == shareReplicas
-	}
-	return replicas, leaders, whole
 }
 
 // shareFigures are what all hosts have used.
@@ -216,12 +150,7 @@ func (s *share) measure() {
 		float64(done)/span, (float64(to.packets-from.packets)-idlePackets*span)/float64(done),
 		(float64(to.ticks-from.ticks)-idleTicks*span)*1e4/float64(done))
 
-	operator := admin.Of(s.client)
-	cluster, err := operator.Describe(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	_, leads, _ := spreadOf(cluster)
+	_, leads, _ := s.counts()
 	victim := s.hosts[n-1]
 	before, _ := l.slower(noticeable)
 	l.reset()
@@ -252,7 +181,7 @@ func (s *share) begin() *shareLoad {
 	newNode(s.t, s.hosts, "/callers", protocol.NodeConfig{})
 	l := &shareLoad{slowest: make([]time.Duration, shareCallers), stop: make(chan struct{})}
 	for i := range shareCallers {
-		session, err := s.client.Session(s.t.Context(), "/callers")
+		session, err := s.counter.box.Session(s.t.Context(), "/callers")
 		if err != nil {
 			s.t.Fatal(err)
 		}

@@ -12,71 +12,105 @@ import (
 	"github.com/signalbox/signalbox/server/servertest/process"
 )
 
-// TestShardsOnAPartOfTheHosts: six data shards on three of five hosts each, under load. A host that is killed loses no
-// session, and its places go to others; a host is drained of all that it has, and the locks go on.
-func TestShardsOnAPartOfTheHosts(t *testing.T) {
-	const shards, replicas = 6, 3
-	found, err := process.Growing(program, t.TempDir(), []string{"a", "b", "c", "d", "e"}, "--shards", "6")
+// spread is a cluster whose data shards have three replicas each.
+type spread struct {
+	t        *testing.T
+	places   []*place
+	hosts    []*host
+	counter  *counter
+	operator *admin.Admin
+}
+
+// newSpread starts hosts of these names, with three replicas of each data shard and what else the policy is to say.
+func newSpread(t *testing.T, dir string, names []string, more func(*admin.Policy), flags ...string) *spread {
+	t.Helper()
+	found, err := process.Growing(program, dir, names, flags...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var places []*place
-	var list []string
+	s := &spread{t: t}
 	for _, p := range found {
-		places = append(places, &place{p})
-		list = append(list, p.Client)
+		s.places = append(s.places, &place{p})
 	}
-	hosts := []*host{places[0].begin(t)}
-	c := newCounter(t, places)
-	operator := admin.Of(c.box)
+	s.hosts = []*host{s.places[0].begin(t)}
+	s.counter = newCounter(t, s.places)
+	s.operator = admin.Of(s.counter.box)
 	policy := func(p *admin.Policy) {
-		p.Replicas, p.Copies = replicas, 4
-		p.OfflineAfter, p.ReplaceAfter, p.StableFor = 2*time.Second, 10*time.Second, time.Second
+		p.Replicas, p.Copies, p.StableFor = 3, 4, time.Second
+		more(p)
 	}
-	if _, err := operator.SetPolicy(t.Context(), policy, admin.By{}); err != nil {
+	if _, err := s.operator.SetPolicy(t.Context(), policy, admin.By{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range places[1:] {
-		hosts = append(hosts, p.serve(t))
+	for _, p := range s.places[1:] {
+		s.hosts = append(s.hosts, p.serve(t))
 	}
-	for _, h := range hosts {
+	for _, h := range s.hosts {
 		h.awaitReady()
 	}
-	newNode(t, hosts, "/spread", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 3000})
-	// on counts the replicas of data shards by host, and says whether each shard has as many voters as it is to have.
-	on := func() (count map[string]int, whole bool) {
-		cluster, err := operator.Describe(t.Context())
-		if err != nil {
-			return nil, false
+	return s
+}
+
+// addresses are those of all hosts, also of hosts that do not run.
+func (s *spread) addresses() (list []string) {
+	for _, p := range s.places {
+		list = append(list, p.Client)
+	}
+	return list
+}
+
+// counts returns the replicas and the leaders of data shards by host, and reports whether each shard has all voters.
+func (s *spread) counts() (replicas, leaders map[string]int, whole bool) {
+	c, err := s.operator.Describe(s.t.Context())
+	if err != nil {
+		return nil, nil, false
+	}
+	replicas, leaders, whole = make(map[string]int), make(map[string]int), true
+	for _, on := range c.Shards {
+		if on.ID == 0 {
+			continue
 		}
-		count, whole = make(map[string]int), true
-		for _, s := range cluster.Shards {
-			if s.ID == 0 {
+		voters := 0
+		for _, r := range on.Replicas {
+			switch r.Role {
+			case kind.Voter:
+				voters++
+			case kind.Removed:
 				continue
 			}
-			voters := 0
-			for _, r := range s.Replicas {
-				switch r.Role {
-				case kind.Voter:
-					voters++
-				case kind.Removed:
-					continue
-				}
-				count[cluster.Host(r.Host).Name]++
+			replicas[c.Host(r.Host).Name]++
+			if r.Host == on.Leader {
+				leaders[c.Host(r.Host).Name]++
 			}
-			whole = whole && voters == replicas
 		}
-		return count, whole
+		whole = whole && voters == 3
 	}
+	return replicas, leaders, whole
+}
+
+// even reports whether each shard has all voters, and no host more than its part, or a few more.
+func (s *spread) even(shards, more int) bool {
+	replicas, _, whole := s.counts()
+	for _, n := range replicas {
+		whole = whole && n <= (3*shards+len(s.hosts)-1)/len(s.hosts)+more
+	}
+	return whole
+}
+
+// TestShardsOnAPartOfTheHosts: six data shards on three of five hosts each, under load. A host that is killed loses no
+// session, and its places go to others; a host is drained of all that it has, and the locks go on.
+func TestShardsOnAPartOfTheHosts(t *testing.T) {
+	const shards = 6
+	s := newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e"}, func(p *admin.Policy) {
+		p.OfflineAfter, p.ReplaceAfter = 2*time.Second, 10*time.Second
+	}, "--shards", "6")
+	places, hosts, c, operator := s.places, s.hosts, s.counter, s.operator
+	newNode(t, hosts, "/spread", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 3000})
 	hosts[0].await("each shard has three replicas, and no host more than its part", func() bool {
-		count, whole := on()
-		for _, n := range count {
-			whole = whole && n <= (shards*replicas+len(hosts)-1)/len(hosts)
-		}
-		return whole
+		return s.even(shards, 0)
 	})
 	held := c.hold("/spread", "held")
-	l := newLoadAt(t, list, "/spread", sessions, 8, 2)
+	l := newLoadAt(t, s.addresses(), "/spread", sessions, 8, 2)
 	l.progress(20)
 
 	killed := time.Now()
@@ -84,7 +118,7 @@ func TestShardsOnAPartOfTheHosts(t *testing.T) {
 	l.progress(20)
 	t.Logf("one of five killed: %v", l.record.longestPause(killed))
 	hosts[0].await("the places of e are taken by others", func() bool {
-		count, whole := on()
+		count, _, whole := s.counts()
 		return whole && count["e"] == 0
 	})
 	hosts[4] = places[4].serve(t)
@@ -95,7 +129,7 @@ func TestShardsOnAPartOfTheHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	hosts[0].await("d has nothing", func() bool {
-		count, whole := on()
+		count, _, whole := s.counts()
 		return whole && count["d"] == 0
 	})
 	l.progress(20)

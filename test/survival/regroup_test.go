@@ -1,0 +1,172 @@
+//go:build linux
+
+package survival_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/protocol"
+	kind "github.com/signalbox/signalbox/protocol/host"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/meta"
+)
+
+// losing is a cluster of seven hosts that loses two hosts for good, and shards with them.
+type losing struct {
+	*spread
+	lost []uint64 // the shards that have lost their majority
+	node uint64
+}
+
+// lockOf returns the name of a lock that a data shard has, or that is in no shard of a list.
+func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
+	var ids []meta.ShardID
+	for i := range shards {
+		ids = append(ids, meta.ShardID(i+1))
+	}
+	for n := 0; ; n++ {
+		name := fmt.Sprint("lock-of-shard-", n)
+		slot := shard.SlotOf(shard.NodeID(l.node), []byte(name))
+		for _, r := range meta.BirthRanges(ids) {
+			if r.First <= slot && slot <= r.Last && fits(uint64(r.Shard)) {
+				return name
+			}
+		}
+	}
+}
+
+// pair returns two hosts that vote together in some shard, and of which the meta shard can do without.
+func (l *losing) pair() (pair [2]uint64) {
+	l.t.Helper()
+	c, err := l.operator.Describe(l.t.Context())
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	meta := c.Shards[0].Leader
+	for _, s := range c.Shards[1:] {
+		var hosts []uint64
+		for _, r := range s.Replicas {
+			if r.Role == kind.Voter && r.Host != meta && r.Host != 1 {
+				hosts = append(hosts, r.Host)
+			}
+		}
+		if len(hosts) >= 2 {
+			pair = [2]uint64{hosts[0], hosts[1]}
+		}
+	}
+	for _, s := range c.Shards[1:] {
+		n := 0
+		for _, r := range s.Replicas {
+			if r.Role == kind.Voter && slices.Contains(pair[:], r.Host) {
+				n++
+			}
+		}
+		if n == 2 {
+			l.lost = append(l.lost, s.ID)
+		}
+	}
+	if pair[0] == 0 || len(l.lost) == 0 {
+		l.t.Fatal("no two hosts have a majority of a shard")
+	}
+	return pair
+}
+
+// waits returns the reasons of the governor as one text.
+func (l *losing) waits() string {
+	list, _ := l.operator.Why(l.t.Context())
+	return fmt.Sprintf("%+v", list)
+}
+
+// TestAShardThatHasLostItsMajorityIsMadeAnew by one command, while locks of the other shards go on. Nothing that was
+// acknowledged is lost, as the second host dies when the first has been dead for a while; an owner learns that it owns
+// no more, and the next fence is above all before. A lost host that comes back is refused.
+func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
+	const shards = 8
+	l := &losing{spread: newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e", "f", "g"}, func(p *admin.Policy) {
+		p.OfflineAfter, p.ReplaceAfter = 2*time.Second, time.Hour
+	}, "--shards", fmt.Sprint(shards))}
+	newNode(t, l.hosts, "/lost", protocol.NodeConfig{SelfCheckPeriodMillis: 500, SessionGracePeriodMillis: 3000})
+	n, err := l.counter.box.DescribeNode(t.Context(), "/lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.node = n.ID
+	l.hosts[0].await("each shard has three replicas, and no host more than its part", func() bool {
+		return l.even(shards, 1)
+	})
+	pair := l.pair()
+	t.Logf("hosts %v have a majority of shards %v", pair, l.lost)
+	in := func(id uint64) bool { return slices.Contains(l.lost, id) }
+	lost, kept := l.lockOf(shards, in), l.lockOf(shards, func(id uint64) bool { return !in(id) })
+	owner, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(sessions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := owner.Ephemeral(lost).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	load := newLoadAt(t, l.addresses(), "/lost", sessions, 12, 2)
+	load.progress(20)
+
+	l.hosts[pair[0]-1].Kill()
+	load.progress(60)
+	l.hosts[pair[1]-1].Kill()
+	locks := func(name string, patience time.Duration) (fence uint64, err error) {
+		s, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(sessions))
+		if err != nil {
+			return 0, err
+		}
+		defer s.Close(t.Context())
+		next, err := s.Ephemeral(name).Acquire(t.Context(), sdk.AcquireTimeout(patience))
+		if err != nil {
+			return 0, err
+		}
+		return next.Fence(), next.Release(t.Context())
+	}
+	l.hosts[0].await("the governor says what was lost and what to do", func() bool {
+		return strings.Contains(l.waits(), fmt.Sprintf("signalbox shard recover %d", l.lost[0]))
+	})
+	if _, err := l.operator.Recover(t.Context(), l.lost[0], true, admin.By{}); err == nil ||
+		!strings.Contains(err.Error(), "leave --empty out") {
+		t.Errorf("a shard with a survivor is made empty: %v", err)
+	}
+	began := time.Now()
+	for _, id := range l.lost {
+		on, err := l.operator.Recover(t.Context(), id, false, admin.By{Author: "ann", Reason: "they burnt"})
+		if err != nil {
+			t.Fatalf("shard %d: %v", id, err)
+		}
+		t.Logf("shard %d goes on at host %d", id, on)
+	}
+	if _, err := locks(kept, 5*time.Second); err != nil {
+		t.Errorf("a lock of another shard, meanwhile: %v", err)
+	}
+	fence, err := uint64(0), error(nil)
+	l.hosts[0].await("a lock of the shard is had again", func() bool {
+		fence, err = locks(lost, 5*time.Second)
+		return err == nil
+	})
+	took := time.Since(began)
+	t.Logf("the shard grants again after %v", took.Round(time.Millisecond))
+	if fence <= lease.Fence() {
+		t.Errorf("fence %d comes after %d", fence, lease.Fence())
+	}
+	if lease.Err() == nil {
+		t.Error("the owner of before still believes that it owns")
+	}
+	load.progress(60)
+	l.hosts[0].await("each shard has three replicas again", func() bool {
+		_, _, whole := l.counts()
+		return whole
+	})
+	load.check()
+	back := l.places[pair[0]-1].serve(t)
+	back.awaitRefused("was expelled")
+}
