@@ -181,4 +181,8 @@ var rows = []struct {
 	}},
 	{9, Record, []string{"SessionState.Losses"}},
 	{9, Record, []string{"AnswerState.Slot"}},
+	{10, Record, []string{
+		"State.Group", "Group.Number", "Group.Began", "Group.QuietUntil", "Group.UnknownUntil", "Group.LastKnown",
+		"Group.LastBefore",
+	}},
 }
