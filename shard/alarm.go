@@ -47,11 +47,15 @@ func (m *Machine) Clock() clock.Clock {
 // Time returns the time of the shard in milliseconds. It only grows, and only with the log.
 func (m *Machine) Time() uint64 { return m.Clock().Now }
 
-// NextAlarm returns the time of the shard at the next alarm; ok is false if there is no alarm.
+// NextAlarm returns the time of the shard at the next alarm; ok is false if there is no alarm. The end of the time
+// during which sessions are unknown after a renewal counts as an alarm, so that the time goes on until then.
 func (m *Machine) NextAlarm() (at uint64, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	_, at, ok = m.alarms.First()
+	if until := m.group.UnknownUntil; m.clock.Now < until && (!ok || until < at) {
+		return until, true
+	}
 	return at, ok
 }
 

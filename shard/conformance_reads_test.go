@@ -35,10 +35,14 @@ func deleted(state *shard.State, sem *shard.SemaphoreState) bool {
 	return slices.Contains(state.Pending, shard.PendingState{Node: sem.Node, Name: sem.Name, Deleting: true})
 }
 
+func countersOf(s *shard.State) shard.Counters {
+	return shard.Counters{LastOrder: s.LastOrder, LastRevision: s.LastRevision, LastSession: s.LastSession}
+}
+
 func checkCounts(m *shard.Machine, state *shard.State) error {
 	want := shard.Counts{
 		Nodes: len(state.Nodes), Objects: len(state.Semaphores),
-		LastOrder: state.LastOrder, LastRevision: state.LastRevision, LastSession: state.LastSession, Term: state.Term,
+		Counters: countersOf(state), Term: state.Term,
 	}
 	want.OfKind[shard.KindSemaphore] = len(state.Semaphores)
 	for _, s := range state.Sessions {

@@ -29,7 +29,7 @@
 // of the row; effect.go collects what happened; limits.go bounds a command's work, and pending.go continues where a
 // bound cut it off. ids.go has the ids and slots. upkeep.go has the commands that leaders propose by themselves,
 // alarm.go the time of the shard, reconcile.go the guests from other shards, regenerate.go the state of a cluster made
-// from a backup.
+// from a backup, renew.go the state of a shard that lost its majority.
 //
 // Sessions and answers: session.go; number_space.go gives streams of a gateway their numbers; answer.go keeps the
 // result of each mutation until its session acknowledges it, answer_body.go the longer ones, answer_record.go their

@@ -146,7 +146,7 @@ func (f *goldenFaults) nodes(s *shard.State) {
 func (f *goldenFaults) count(got shard.Counts, s *shard.State) {
 	want := shard.Counts{
 		Nodes: len(s.Nodes), Objects: len(s.Semaphores) + len(s.Objects),
-		LastOrder: s.LastOrder, LastRevision: s.LastRevision, LastSession: s.LastSession, Term: s.Term,
+		Counters: countersOf(s), Term: s.Term,
 	}
 	want.OfKind[shard.KindSemaphore] = len(s.Semaphores)
 	for i := range s.Sessions {

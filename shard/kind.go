@@ -263,6 +263,7 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	e := &m.out.List[m.result]
 	if e.Status == protocol.StatusOverloaded {
 		// There may be room later: the number stands for the same command then.
+		e.Timeout = m.group.quietFor(m.clock.Now)
 		s.applied = before
 		m.charge(s.node, -AnswerBytes)
 		return
@@ -319,7 +320,7 @@ func (m *Machine) admitSession(c *Command, mu *mutation, t *target) bool {
 	t.session = m.sessions.find(c.Session)
 	if t.session != 0 {
 		switch s := m.sessions.at(t.session); {
-		case s.ending:
+		case s.ending || s.old:
 			m.answer(protocol.StatusSessionExpired)
 			return false
 		case s.node != t.node:

@@ -79,8 +79,11 @@ func (cl *clubs) join(m *Machine, c *Command, t *target) {
 	fresh := t.object == 0
 	more := LinkBytes + len(c.Key) + len(c.Data)
 	switch {
-	case !fresh && m.links.find(m.objects.at(t.object), t.object, t.session) != 0, !m.mayAddLink(t.session):
+	case !fresh && m.links.find(m.objects.at(t.object), t.object, t.session) != 0:
 		m.answer(protocol.StatusPreconditionFailed)
+		return
+	case m.admitsLink(t.session) != protocol.StatusSuccess:
+		m.answer(m.admitsLink(t.session))
 		return
 	case fresh && !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+more), !fresh && !m.mayGrow(t.node, 0, more):
 		return

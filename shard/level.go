@@ -87,6 +87,7 @@ var (
 	answerSlotRecorded  = level.Of(level.Record, "AnswerState.Slot")
 	numberSpaceRecorded = level.Of(level.Record, "SessionState.NumberSpace")
 	lossesRecorded      = level.Of(level.Record, "SessionState.Losses")
+	groupRecorded       = level.Of(level.Record, "State.Group")
 )
 
 // rules are the names of all rules from after the first level.

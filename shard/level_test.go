@@ -26,7 +26,7 @@ func TestEverythingHasItsLevel(t *testing.T) {
 		level.Record: leveltest.Fields(
 			State{}, NodeState{}, SessionState{}, ClientState{}, AnswerState{}, SemaphoreState{}, ObjectState{},
 			LinkState{},
-			PendingState{}),
+			PendingState{}, Group{}),
 	}
 	if n := leveltest.Constants(t, "CommandKind"); n != len(have[level.Command]) {
 		t.Errorf("%d kinds of commands have a number, %d have a name", n, len(have[level.Command]))

@@ -211,9 +211,22 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	return e
 }
 
-// mayAddLink reports whether the session may have a further link.
-func (m *Machine) mayAddLink(session handle) bool {
-	return m.rules < linksPerSession || m.sessions.at(session).linkCount < uint32(m.bounds.SessionLinks)
+// linkRefusals are texts for people about the refusals of admitsLink.
+var linkRefusals = map[protocol.Status]string{
+	protocol.StatusOverloaded: "the shard lost its majority and was made anew a moment ago: nothing is granted here " +
+		"until all clients have had time to notice what they have lost",
+	protocol.StatusPreconditionFailed: "the session has as many links as it may have",
+}
+
+// admitsLink returns StatusSuccess if the session may have a further link now, and the refusal otherwise.
+func (m *Machine) admitsLink(session handle) protocol.Status {
+	switch {
+	case m.group.quietFor(m.clock.Now) > 0:
+		return protocol.StatusOverloaded
+	case m.rules >= linksPerSession && m.sessions.at(session).linkCount >= uint32(m.bounds.SessionLinks):
+		return protocol.StatusPreconditionFailed
+	}
+	return protocol.StatusSuccess
 }
 
 // answerAcquired answers that the session is an owner. The limit is the semaphore's limit in the answer.

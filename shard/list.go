@@ -148,7 +148,7 @@ func (m *Machine) ListSessions(n NodeID, after SessionID, limit int, dst []Sessi
 		s := m.sessions.at(h)
 		after = s.id
 		looked++
-		if s.home && !s.ending {
+		if s.home && !s.ending && !s.old {
 			dst = append(dst, s.view())
 			limit--
 		}

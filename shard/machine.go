@@ -44,6 +44,7 @@ type content struct {
 	clock        clock.Clock // with the highest term that began
 	level        level.Level // commands above the level are refused
 	nextLevel    level.Level // becomes the level at the end of the batch
+	group        Group       // of the replicas
 	quota        quota       // of the shard
 	bytes        uint64      // the sum over all nodes
 

@@ -62,7 +62,7 @@ func recordForms(at level.Level) []formtest.Form {
 				"client": TimeLevel, "created": TimeLevel, "home": TimeLevel,
 				"answers.quota": limitsRecorded, "numberSpace": numberSpaceRecorded,
 				"losses": lossesRecorded,
-			}, "node", "bodies", "links", "lastLink", "linkCount", "waits", "stamp", "ending"),
+			}, "node", "bodies", "links", "lastLink", "linkCount", "waits", "stamp", "old", "ending"),
 			Later:  answerLater(at, "answers."),
 			Adjust: func() { m.sessions.at(session).keyLen = MaxKey }},
 		{Name: name("link"), Of: m.links.at(link), Write: func() []byte { return m.appendLink(nil, link, at) },
@@ -94,6 +94,9 @@ func recordForms(at level.Level) []formtest.Form {
 			Unsaved: later(map[string]level.Level{
 				"pending": pendingRecorded, "limits": limitsRecorded, "limited": limitsRecorded,
 				"bytes": limitsRecorded, "clock.Now": timeRecorded, "clock.Base": timeRecorded,
+				"group.Number": groupRecorded, "group.Began": groupRecorded,
+				"group.QuietUntil": groupRecorded, "group.UnknownUntil": groupRecorded,
+				"group.LastKnown": groupRecorded, "group.LastBefore": groupRecorded,
 			}, "slots"),
 			Adjust: func() { header.level = at }},
 	}

@@ -60,15 +60,14 @@ type renewal struct {
 // are, and must not change meanwhile. All new machines begin with the highest counters and the latest time of any old
 // machine, so that the old placement of the objects does not matter. The new machines have no sessions and no links.
 func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
-	next, err := r.highest(from)
+	next, err := r.Jump.over(Counters{}, from...)
 	if err != nil {
 		return nil, err
 	}
 	var made []*Machine
 	for _, slots := range r.Slots {
 		m := New(Options{Slots: slots})
-		m.lastOrder, m.lastRevision, m.lastSession = next.lastOrder, next.lastRevision, next.lastSession
-		m.clock, m.level, m.nextLevel, m.quota = next.clock, next.level, next.level, from[0].quota
+		m.beginWith(next, from[0].quota)
 		made = append(made, m)
 	}
 	for _, old := range from {
@@ -80,33 +79,45 @@ func Regenerate(from []*Machine, r Regeneration) ([]*Machine, error) {
 	return made, nil
 }
 
-// counters are the first counters of all machines of a regeneration.
-type counters struct {
-	lastOrder    OrderID
-	lastRevision Revision
-	lastSession  uint64
-	clock        clock.Clock
-	level        level.Level
+// Counters are the last numbers that a shard has given.
+type Counters struct {
+	LastOrder    OrderID
+	LastRevision Revision
+	LastSession  uint64
 }
 
-// highest returns the highest counters of all machines, after the jump. The term begins anew, as the engine's term
-// does.
-func (r *Regeneration) highest(from []*Machine) (c counters, err error) {
+// beginning is what new machines begin with.
+type beginning struct {
+	Counters
+	clock clock.Clock
+	level level.Level
+}
+
+// over returns the highest of the counters and of those of all machines, after the jump. The term begins anew, as the
+// engine's term does.
+func (j Jump) over(counted Counters, from ...*Machine) (b beginning, err error) {
+	b.Counters = counted
 	for _, m := range from {
-		c.lastOrder, c.lastRevision = max(c.lastOrder, m.lastOrder), max(c.lastRevision, m.lastRevision)
-		c.lastSession = max(c.lastSession, m.lastSession, m.lastGuest())
-		c.clock.Now = max(c.clock.Now, m.clock.Now)
-		c.level = max(c.level, m.level)
+		b.LastOrder, b.LastRevision = max(b.LastOrder, m.lastOrder), max(b.LastRevision, m.lastRevision)
+		b.LastSession = max(b.LastSession, m.lastSession, m.lastGuest())
+		b.clock.Now = max(b.clock.Now, m.clock.Now)
+		b.level = max(b.level, m.level)
 	}
-	c.clock.Base = c.clock.Now
-	c.lastOrder += OrderID(r.Jump.Orders)
-	c.lastRevision += Revision(r.Jump.Others)
-	c.lastSession += sessionJump
-	if uint64(max(c.lastOrder, OrderID(c.lastRevision))) >= lastJump || c.lastSession >= 1<<counterBits {
-		return c, fmt.Errorf("shard: the counters have no room for another jump: order id %d, revision %d, session %d",
-			c.lastOrder, c.lastRevision, c.lastSession)
+	b.clock.Base = b.clock.Now
+	b.LastOrder += OrderID(j.Orders)
+	b.LastRevision += Revision(j.Others)
+	b.LastSession += sessionJump
+	if uint64(max(b.LastOrder, OrderID(b.LastRevision))) >= lastJump || b.LastSession >= 1<<counterBits {
+		return b, fmt.Errorf("shard: the counters have no room for another jump: order id %d, revision %d, session %d",
+			b.LastOrder, b.LastRevision, b.LastSession)
 	}
-	return c, nil
+	return b, nil
+}
+
+// beginWith gives an empty machine its counters, its time, its level and the quota of the shard.
+func (m *Machine) beginWith(b beginning, q quota) {
+	m.lastOrder, m.lastRevision, m.lastSession = b.LastOrder, b.LastRevision, b.LastSession
+	m.clock, m.level, m.nextLevel, m.quota = b.clock, b.level, b.level, q
 }
 
 // lastGuest is the highest number of a session that the machine knows. The home of a guest may be a shard of which

@@ -124,6 +124,9 @@ func (re *restorer) header(payload []byte, format uint32) error {
 		m.clock.Now, m.clock.Base = r.uvarint(), r.uvarint()
 		r.must(m.clock.Base <= m.clock.Now, "a term that begins after its time")
 	}
+	if m.level >= groupRecorded {
+		m.group = r.group(m.lastSession)
+	}
 	r.must(len(r.data) == 0, "bytes behind its last field")
 	if r.bad != "" {
 		return badSnapshot("its header is wrong: %s", r.bad)

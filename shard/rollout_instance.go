@@ -33,10 +33,8 @@ func (w *rolloutWork) partOrNew() (part handle, a rollout.Answer) {
 	if w.openPart() {
 		return w.m.links.at(w.link).body, a
 	}
-	if !w.m.mayAddLink(w.session) {
-		return 0, rollout.Answer{
-			Status: protocol.StatusPreconditionFailed, Text: "the session has as many links as it may have",
-		}
+	if refusal := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
+		return 0, rollout.Answer{Status: refusal, Text: linkRefusals[refusal]}
 	}
 	part = w.parts.alloc()
 	w.parts.at(part).instance.ID = uint64(w.m.nextOrder())

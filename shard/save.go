@@ -160,6 +160,9 @@ func (sh *snapshotHeader) append(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, sh.clock.Now)
 		dst = binary.AppendUvarint(dst, sh.clock.Base)
 	}
+	if sh.level >= groupRecorded {
+		dst = sh.group.append(dst)
+	}
 	return dst
 }
 

@@ -45,8 +45,12 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 		m.answer(protocol.StatusNotFound)
 		return
 	}
-	if isFullBeforeQuotas(m, t) || !m.mayAddLink(t.session) {
+	if isFullBeforeQuotas(m, t) {
 		m.answer(protocol.StatusPreconditionFailed)
+		return
+	}
+	if refusal := m.admitsLink(t.session); refusal != protocol.StatusSuccess {
+		m.answer(refusal)
 		return
 	}
 	if !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+LinkBytes+len(c.Data)) {
@@ -61,9 +65,9 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 // acquireJoin is for a session without a link to the semaphore.
 func (sem *semaphores) acquireJoin(m *Machine, c *Command, t *target, o *object, s *semaphore) {
 	isGranted := o.firstWaiter == 0 && s.fits(c.Count)
-	switch {
-	case !m.mayAddLink(t.session):
-		m.answer(protocol.StatusPreconditionFailed)
+	switch refusal := m.admitsLink(t.session); {
+	case refusal != protocol.StatusSuccess:
+		m.answer(refusal)
 	case !isGranted && c.Timeout == 0:
 		m.answer(protocol.StatusSuccess).Limit = s.reportedLimit()
 	case !m.mayGrow(m.objects.node(o), 0, LinkBytes+len(c.Data)):

@@ -61,6 +61,7 @@ type snapshotHeader struct {
 	limits       Limits
 	limited      []NodeLimits
 	bytes        uint64 // the sum over all nodes, which must be the sum over the records
+	group        Group
 }
 
 // PrepareSnapshot fixes the present state. The call costs next to nothing, however much the machine holds.
@@ -78,7 +79,7 @@ func (m *Machine) fix(form recordForm) *snapshot {
 		header: snapshotHeader{
 			level: m.level, slots: m.slots, lastOrder: m.lastOrder, lastRevision: m.lastRevision,
 			lastSession: m.lastSession, clock: m.clock, dropping: slices.Clone(m.dropping), pending: m.pendingState(),
-			limits: m.quota.set, limited: slices.Clone(m.limited), bytes: m.bytes,
+			limits: m.quota.set, limited: slices.Clone(m.limited), bytes: m.bytes, group: m.group,
 		},
 		ends:   [phases]handle{m.sessions.used, m.objects.used, m.links.used},
 		things: [phases]int{m.sessions.size(), m.objects.size(), m.links.size()},

@@ -25,6 +25,7 @@ type State struct {
 	Pending      []PendingState   // in the order of continuation
 	ObjectLimit  uint64           // quotas of the shard as set: 0 means the default
 	ByteLimit    uint64
+	Group        Group // zeros before the first renewal of the shard
 }
 
 // State writes out the whole state of the machine under the read lock, however long the state is: State is meant for
@@ -37,6 +38,7 @@ func (m *Machine) State() State {
 		LastSession: m.lastSession, Term: m.clock.Term, Now: m.clock.Now, TimeBase: m.clock.Base, Level: m.level,
 		Pending:     m.pendingState(),
 		ObjectLimit: m.quota.set.Objects, ByteLimit: m.quota.set.Bytes,
+		Group: m.group,
 	}
 	for _, n := range m.nodes {
 		s.Nodes = append(s.Nodes, NodeState{

@@ -75,7 +75,7 @@ func (m *Machine) endAll(ids []SessionID, home bool, reason protocol.EndReason) 
 		if m.left <= 0 {
 			return false
 		}
-		if h := m.sessions.alive(id); h != 0 && m.sessions.at(h).home == home {
+		if h := m.sessions.unended(id); h != 0 && m.sessions.at(h).home == home {
 			m.endSession(h, reason)
 		}
 	}

@@ -37,10 +37,8 @@ type Counts struct {
 
 	OfKind [MaxKinds]int // objects, by the number of their kind
 
-	LastOrder    OrderID
-	LastRevision Revision
-	LastSession  uint64
-	Term         uint64
+	Counters
+	Term uint64
 }
 
 // Sessions returns how many sessions have their home here. The call is cheap.
@@ -57,8 +55,9 @@ func (m *Machine) Count() Counts {
 	return Counts{
 		Nodes: len(m.nodes), Sessions: m.sessions.size() - m.guests, Guests: m.guests,
 		Objects: m.objects.size(), Links: m.links.size(), Waiters: m.waiters,
-		OfKind:    m.ofKind,
-		LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession, Term: m.clock.Term,
+		OfKind:   m.ofKind,
+		Counters: Counters{LastOrder: m.lastOrder, LastRevision: m.lastRevision, LastSession: m.lastSession},
+		Term:     m.clock.Term,
 	}
 }
 

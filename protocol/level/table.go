@@ -182,4 +182,8 @@ var rows = []struct {
 	{9, Record, []string{"SessionState.Losses"}},
 	{9, Record, []string{"AnswerState.Slot"}},
 	{10, MetaCommand, []string{"shard-recover", "shards-counted"}},
+	{10, Record, []string{
+		"State.Group", "Group.Number", "Group.Began", "Group.QuietUntil", "Group.UnknownUntil", "Group.LastKnown",
+		"Group.LastBefore",
+	}},
 }

@@ -107,7 +107,7 @@ type Held struct {
 	// Last returns the term and the index of the last entry in the replica's log. Last may read the disk.
 	Last func() (term, index uint64)
 	// Counted returns the counters of a data shard as applied here; nil for the meta shard.
-	Counted func() hosts.Counters
+	Counted func() shard.Counters
 }
 
 // Log is the log of a replica that runs at this host.

@@ -102,8 +102,8 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica, Term: term, Index: index})
 		case leader == a.host && h.Counted != nil:
 			n := h.Counted()
-			answer.Counted.Append(protocol.CountedShard{ShardID: uint64(h.Shard), LastOrder: n.Order, LastRevision: n.Revision,
-				LastSession: n.Session})
+			answer.Counted.Append(protocol.CountedShard{ShardID: uint64(h.Shard), LastOrder: uint64(n.LastOrder),
+				LastRevision: uint64(n.LastRevision), LastSession: n.LastSession})
 		}
 	}
 	return answer

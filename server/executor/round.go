@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -101,7 +102,8 @@ func (t *term) count(ctx context.Context, v governor.View) bool {
 		}
 		for _, n := range report.counted {
 			s := v.State.Shard(hosts.ShardID(n.ShardID))
-			counted := hosts.Counters{Order: n.LastOrder, Revision: n.LastRevision, Session: n.LastSession}
+			counted := shard.Counters{LastOrder: shard.OrderID(n.LastOrder), LastRevision: shard.Revision(n.LastRevision),
+				LastSession: n.LastSession}
 			if s != nil && v.Now >= s.CountedAt+millis(countEvery) && counted != s.Counted {
 				c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: counted})
 			}
@@ -165,7 +167,8 @@ func (t *term) renewal(m *protocol.StepEffect, s *hosts.Shard, now uint64) {
 	on := t.e.config.Meta.State()
 	m.Effect = protocol.EffectRenew
 	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty, QuietMillis: 2 * on.Grace,
-		LastOrder: s.Counted.Order, LastRevision: s.Counted.Revision, LastSession: s.Counted.Session,
+		LastOrder: uint64(s.Counted.LastOrder), LastRevision: uint64(s.Counted.LastRevision),
+		LastSession:   s.Counted.LastSession,
 		CountedMillis: now - min(now, s.CountedAt)}
 }
 

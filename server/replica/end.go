@@ -157,7 +157,7 @@ func (s *Set) Held() (list []executor.Held) {
 			held.Last = func() (term, index uint64) { return gained.Last(at.id) }
 		}
 		if at.data != nil {
-			held.Counted = at.data.Machine.Counters
+			held.Counted = func() shard.Counters { return at.data.Machine.Count().Counters }
 		}
 		list = append(list, held)
 	}

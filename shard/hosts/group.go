@@ -8,13 +8,10 @@ import (
 	"github.com/signalbox/signalbox/shard/clock"
 )
 
-// Counters are the highest numbers that a shard has given. All are zero before the first report.
-type Counters struct{ Order, Revision, Session uint64 }
-
 // Count is the report of the counters of one shard.
 type Count struct {
 	Shard ShardID
-	Counters
+	shard.Counters
 }
 
 // Count notes counters of shards, which their leaders have reported. Counters never go back.
@@ -28,8 +25,11 @@ func (r *Records) Count(at At, term uint64, list []Count) Answer {
 			return refuse(protocol.StatusNotFound, "there is no data shard %d", n.Shard)
 		}
 		s = r.edit(n.Shard)
-		s.Counted = Counters{max(n.Order, s.Counted.Order), max(n.Revision, s.Counted.Revision),
-			max(n.Session, s.Counted.Session)}
+		s.Counted = shard.Counters{
+			LastOrder:    max(n.LastOrder, s.Counted.LastOrder),
+			LastRevision: max(n.LastRevision, s.Counted.LastRevision),
+			LastSession:  max(n.LastSession, s.Counted.LastSession),
+		}
 		s.CountedAt = clock.Moment(at.Now)
 	}
 	return Answer{}

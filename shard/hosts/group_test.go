@@ -96,12 +96,14 @@ func TestCountersOfShardsAreNoted(t *testing.T) {
 		t.Errorf("form %d without counters", form)
 	}
 	count := func(order, revision, session uint64) Answer {
-		return f.Count(f.at(), 7, []Count{{1, Counters{Order: order, Revision: revision, Session: session}}})
+		return f.Count(f.at(), 7, []Count{{1, shard.Counters{
+			LastOrder: shard.OrderID(order), LastRevision: shard.Revision(revision), LastSession: session,
+		}}})
 	}
 	f.done(count(5, 6, 7))
 	f.now += 60_000
 	f.done(count(4, 9, 7))
-	if s := f.Shard(1); s.Counted != (Counters{5, 9, 7}) || s.CountedAt <= f.now-60_000 {
+	if s := f.Shard(1); s.Counted != (shard.Counters{LastOrder: 5, LastRevision: 9, LastSession: 7}) || s.CountedAt <= f.now-60_000 {
 		t.Errorf("counters: %+v", s)
 	}
 	f.refused(protocol.StatusStale, "term 6 is over", func() Answer { return f.Count(f.at(), 6, []Count{{Shard: 1}}) })

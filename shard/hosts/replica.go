@@ -60,8 +60,9 @@ type Shard struct {
 	// is made anew. Empty is set if the group began without a survivor of the group before.
 	Group uint64
 	Empty bool
-	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report.
-	Counted   Counters
+	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report. All are
+	// zero before the first report.
+	Counted   shard.Counters
 	CountedAt uint64
 }
 

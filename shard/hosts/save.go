@@ -136,7 +136,8 @@ func (s *Shard) code(c *form.Coder, number byte) {
 		c.Flag(&p.Joined)
 	})
 	if number >= formGroups {
-		c.Numbers(&s.Group, &s.Counted.Order, &s.Counted.Revision, &s.Counted.Session, &s.CountedAt)
+		c.Numbers(&s.Group, (*uint64)(&s.Counted.LastOrder), (*uint64)(&s.Counted.LastRevision), &s.Counted.LastSession,
+			&s.CountedAt)
 		c.Flag(&s.Empty)
 	}
 }

@@ -208,7 +208,7 @@ func everyRequest() []Request {
 		&ActNote{Host: 1, Incarnation: incarnation(2), What: "session destroy: id 7"},
 		&ShardRecover{hosts.Recovery{Shard: 1, Host: 2, Empty: true, Lost: []shard.HostID{3, 4}, Against: "why not"}},
 		&ShardsCounted{Term: 1, List: []hosts.Count{{Shard: 1,
-			Counters: hosts.Counters{Order: 2, Revision: 3, Session: 4}}}})...)
+			Counters: shard.Counters{LastOrder: 2, LastRevision: 3, LastSession: 4}}}})...)
 }
 
 // furnishedTopology has something of everything that the records of hosts and the plan have.
@@ -237,7 +237,7 @@ func furnishedTopology(t testing.TB) *cluster {
 	c.done(&ShardTransfer{Shard: 1, Host: "b"})
 	c.done(tokenOf("ci", rights.Grant{Role: "write", Path: "/prod"}))
 	if level.Newest >= GroupLevel {
-		c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: hosts.Counters{Order: 2, Revision: 3}}}})
+		c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: shard.Counters{LastOrder: 2, LastRevision: 3}}}})
 	}
 	return c
 }

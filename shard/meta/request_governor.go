@@ -87,7 +87,7 @@ func (*ShardsCounted) kind() CommandKind { return CmdShardsCounted }
 func (r *ShardsCounted) code(c *form.Coder) {
 	c.Number(&r.Term)
 	form.List(c, &r.List, anyLength, func(n *hosts.Count) {
-		c.Numbers((*uint64)(&n.Shard), &n.Order, &n.Revision, &n.Session)
+		c.Numbers((*uint64)(&n.Shard), (*uint64)(&n.LastOrder), (*uint64)(&n.LastRevision), &n.LastSession)
 	})
 }
 

@@ -23,11 +23,11 @@ var (
 
 // The shards of which each host has a share, and the callers: each locks a name of its own at a fixed rate.
 const (
-	shareShards   = 30
-	shareCallers  = 240
-	shareEvery    = 100 * time.Millisecond
-	shareTime     = 10 * time.Second
-	noticeable    = 250 * time.Millisecond
+	shareShards  = 30
+	shareCallers = 240
+	shareEvery   = 100 * time.Millisecond
+	shareTime    = 10 * time.Second
+	noticeable   = 250 * time.Millisecond
 )
 
 // TestTheShareOfAHost measures clusters of several sizes whose shards have three replicas each: the memory and the disk

@@ -1,0 +1,139 @@
+package shard
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// A data shard that has lost its majority for good is made anew, as a new group of replicas, from the state of the
+// furthest survivor, while the other shards of the cluster go on. So guests live on, with their numbers. Clients of the
+// lost replicas may believe in their sessions: the new group calls no session dead before the time of the session is up.
+// DESIGN.md, section 14, has the argument.
+
+// Renewal says how a shard is made anew.
+type Renewal struct {
+	// Group is the number of the new group of replicas. It is above the numbers of all earlier groups of the shard.
+	Group uint64
+	// Jump is by how much order ids, revisions and the counters of objects grow.
+	Jump Jump
+	// Counted are the highest counters that other hosts know of, zeros if no host knows any.
+	Counted Counters
+	// Quiet is for how long nothing is granted: twice the largest grace of a node, in milliseconds.
+	Quiet uint64
+	// Unknown is for how long no session is dead that only the lost replicas may have known: the longest timeout of a
+	// session and the largest grace of a node, in milliseconds.
+	Unknown uint64
+}
+
+// Group is the group of replicas of a shard that was made anew. All is zero for a shard with the group of its birth.
+type Group struct {
+	Number uint64
+	// Began is the time of the shard at the renewal. Nothing is granted before QuietUntil, and before UnknownUntil no
+	// session is dead that may have been lost.
+	Began, QuietUntil, UnknownUntil uint64
+	// LastKnown is the counter of the last session in the log that the group has continued. Sessions with counters
+	// above, up to LastBefore, may have been lost: earlier groups may have given their ids.
+	LastKnown, LastBefore uint64
+}
+
+// quietFor returns for how many milliseconds nothing is granted.
+func (g *Group) quietFor(now uint64) uint64 { return g.QuietUntil - min(now, g.QuietUntil) }
+
+// mayHaveLost reports whether a session that the group does not know may be alive, because a lost replica has made the
+// session.
+func (g *Group) mayHaveLost(id SessionID, now uint64) bool {
+	return now < g.UnknownUntil && g.LastKnown < id.Counter() && id.Counter() <= g.LastBefore
+}
+
+// Group returns the group of replicas of the shard.
+func (m *Machine) Group() Group {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.group
+}
+
+// Renew makes the machine of a new group of replicas from the machine of the furthest survivor, or from an empty
+// machine if there is no survivor. The machine may have applied entries that no majority had: a new leader would commit
+// those too. The machine stays as it is, and must not change meanwhile. In the new machine there are all objects that do
+// not end with their links, and all sessions, without links.
+func (m *Machine) Renew(r Renewal) (*Machine, error) {
+	if r.Group <= m.group.Number {
+		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.group.Number)
+	}
+	next, err := r.Jump.over(r.Counted, m)
+	if err != nil {
+		return nil, err
+	}
+	next.level = max(next.level, groupRecorded)
+	made := New(Options{Shard: uint64(m.class), History: m.history.limit, Bounds: m.bounds})
+	made.slots = m.slots
+	made.beginWith(next, m.quota)
+	made.group = Group{
+		Number: r.Group, Began: next.clock.Now, QuietUntil: next.clock.Now + r.Quiet,
+		UnknownUntil: next.clock.Now + r.Unknown, LastKnown: m.lastSession, LastBefore: next.LastSession,
+	}
+	if next.clock.Now < m.group.UnknownUntil { // sessions of the group before may still be alive
+		made.group.LastKnown = m.group.LastKnown
+	}
+	n := renewal{jump: r.Jump.Others, now: next.clock.Now}
+	if err := m.renewInto([]*Machine{made}, func(NodeID) bool { return true }, &n); err != nil {
+		return nil, err
+	}
+	for h := handle(1); h < m.sessions.used; h++ {
+		if s := m.sessions.at(h); s.id != 0 && !s.ending {
+			made.takeSession(m, s)
+		}
+	}
+	for _, id := range m.dropping {
+		if n := made.nodes[id]; n != nil {
+			n.dropping = true
+			made.dropping = append(made.dropping, id)
+		}
+	}
+	return made, nil
+}
+
+// takeSession puts a session of the machine before on record, without links. Answers that gave or promised the session
+// a part in an object are over. Every guest counts a loss, so that its client looks at what it holds: the survivor may
+// not have known all of the guest's links.
+func (m *Machine) takeSession(from *Machine, was *session) {
+	s := m.sessions.at(m.addSession(was.id, m.restoredNode(was.node.id)))
+	s.description, s.client, s.created, s.timeout = was.description, was.client, was.created, was.timeout
+	s.key, s.keyLen = was.key, was.keyLen
+	s.applied, s.acked, s.numberSpace = was.applied, was.acked, was.numberSpace
+	if !s.home {
+		s.losses = was.losses + 1
+	}
+	s.answers = slices.Clone(was.answers)
+	for i := range s.answers {
+		a := &s.answers[i]
+		if a.flags&(FlagAcquired|FlagQueued) != 0 {
+			a.become(answer{status: protocol.StatusAborted})
+		} else if body := from.keptBody(was, a.number); body != "" {
+			m.keepBody(s, a.number, body)
+		}
+	}
+	m.charge(s.node, s.size()-SessionBytes)
+}
+
+func (g *Group) append(dst []byte) []byte {
+	for _, n := range [...]uint64{g.Number, g.Began, g.QuietUntil, g.UnknownUntil, g.LastKnown, g.LastBefore} {
+		dst = binary.AppendUvarint(dst, n)
+	}
+	return dst
+}
+
+// group reads a group of a shard that has given sessions up to a counter.
+func (r *reader) group(lastSession uint64) (g Group) {
+	for _, to := range []*uint64{
+		&g.Number, &g.Began, &g.QuietUntil, &g.UnknownUntil, &g.LastKnown, &g.LastBefore,
+	} {
+		*to = r.uvarint()
+	}
+	r.must(g.LastKnown <= g.LastBefore && g.LastBefore <= lastSession && (g.Number != 0 || g == Group{}),
+		"a group of replicas that is not sound")
+	return g
+}
