@@ -231,7 +231,7 @@ their home in the shard end. For twice the longest grace period the shard grants
 fencing tokens that come after are above all before.
 
 It is refused while a lost host may come back, and while a majority is heard. The meta
-shard is recovered with the whole cluster: signalbox recover.`,
+shard is recovered with the whole cluster: signalbox cluster recover.`,
 				Example: `  signalbox shard recover 7 --reason "hosts d and e burnt"
   signalbox shard recover 7 --empty`,
 				Done: "shard SHARD begins anew",

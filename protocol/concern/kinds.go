@@ -97,7 +97,7 @@ const (
 var Kinds = []Row{
 	{NoMajority, Failure, Shards, "too few voters of a shard are alive: changes are refused", ofShards,
 		"start the hosts that are away, with their own data directories; where a majority is lost for good: " +
-			"signalbox cluster recover"},
+			"signalbox shard recover, or for the meta shard signalbox cluster recover"},
 	{NoLeader, Failure, Shards, "no leader of a shard is known: changes are refused", ofShards,
 		"changes are refused until one is elected: look at the logs of the hosts and at the network between them"},
 	{DiskFull, Failure, Machines, "a host refuses changes: its disk is nearly full, or those of too many others are",

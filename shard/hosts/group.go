@@ -86,7 +86,7 @@ func (r *Records) recoverable(n *Recovery) Answer {
 	case s == nil:
 		return refuse(protocol.StatusNotFound, "there is no shard %d", n.Shard)
 	case s.ID == Meta:
-		return forbid("the meta shard is recovered with the whole cluster, by signalbox recover")
+		return forbid("the meta shard is recovered with the whole cluster, by signalbox cluster recover")
 	case n.Against != "":
 		return forbid("%s", n.Against)
 	case h == nil || !h.Living() || lost(h.ID):
