@@ -16,32 +16,10 @@ import kind "github.com/signalbox/signalbox/protocol/rollout"
 //	"version/SEQ"      Version        none
 //
 // Clients can describe the last three parts, but not watch the parts.
-type RolloutDescribe struct {
-	NodeID uint64
-	Name   []byte
-	// Part is a view, or a part without watches: "history/LOCATION", "acts", "version/SEQ".
-	Part []byte
-	// After is the Next of the page before; 0 for the first.
-	After uint64
-	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
-	Limit uint64
-	// Why asks why the rollout does not move. The host then looks at every instance.
-	Why         bool
-	Consistency Consistency
-}
+type RolloutDescribe struct{ PartRequest }
 
 // Kind returns KindRolloutDescribe.
 func (*RolloutDescribe) Kind() Kind { return KindRolloutDescribe }
-
-func (m *RolloutDescribe) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.text("part", &m.Part, MaxViewBytes)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("why", &m.Why)
-	enum(c, "consistency", &m.Consistency)
-}
 
 // RolloutDescribeAnswer answers a RolloutDescribe.
 type RolloutDescribeAnswer struct {
@@ -75,28 +53,10 @@ type Reasons = Views[kind.StopReason, *kind.StopReason]
 
 // RolloutList asks one shard for the rollouts of a node whose name begins with Prefix, ordered by name. All rollouts of
 // a node are the lists of all data shards.
-type RolloutList struct {
-	NodeID  uint64
-	ShardID uint64
-	Prefix  []byte
-	// After is the Next of the page before; empty for the first page.
-	After []byte
-	// Limit is the most rollouts that the page may have; 0 leaves the choice to the host.
-	Limit       uint64
-	Consistency Consistency
-}
+type RolloutList struct{ ListRequest }
 
 // Kind returns KindRolloutList.
 func (*RolloutList) Kind() Kind { return KindRolloutList }
-
-func (m *RolloutList) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
-}
 
 // RolloutListAnswer answers a RolloutList.
 type RolloutListAnswer struct {
