@@ -12,9 +12,6 @@ import kind "github.com/signalbox/signalbox/protocol/process"
 // Clients can describe the last part, but not watch it.
 type ProcessDescribe struct{ PartRequest }
 
-// Kind returns KindProcessDescribe.
-func (*ProcessDescribe) Kind() Kind { return KindProcessDescribe }
-
 // ProcessDescribeAnswer answers a ProcessDescribe.
 type ProcessDescribeAnswer struct {
 	// Revision is the revision of the part for a view, else the revision of the process.
@@ -27,9 +24,6 @@ type ProcessDescribeAnswer struct {
 	Next    uint64
 	Reasons Views[kind.StopReason, *kind.StopReason]
 }
-
-// Kind returns the kind of the answer to a ProcessDescribe.
-func (*ProcessDescribeAnswer) Kind() Kind { return KindProcessDescribe.Answer() }
 
 func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -44,9 +38,6 @@ func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 // of a node are the lists of all data shards.
 type ProcessList struct{ ListRequest }
 
-// Kind returns KindProcessList.
-func (*ProcessList) Kind() Kind { return KindProcessList }
-
 // ProcessListAnswer answers a ProcessList.
 type ProcessListAnswer struct {
 	Processes Views[kind.SummaryRow, *kind.SummaryRow]
@@ -55,9 +46,6 @@ type ProcessListAnswer struct {
 	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
 }
-
-// Kind returns the kind of the answer to a ProcessList.
-func (*ProcessListAnswer) Kind() Kind { return KindProcessList.Answer() }
 
 func (m *ProcessListAnswer) answerFields(c *codec) {
 	m.Processes.list(c, "processes")

@@ -18,9 +18,6 @@ import kind "github.com/signalbox/signalbox/protocol/rollout"
 // Clients can describe the last three parts, but not watch the parts.
 type RolloutDescribe struct{ PartRequest }
 
-// Kind returns KindRolloutDescribe.
-func (*RolloutDescribe) Kind() Kind { return KindRolloutDescribe }
-
 // RolloutDescribeAnswer answers a RolloutDescribe.
 type RolloutDescribeAnswer struct {
 	// Revision is the revision of the part for a view, else the revision of the rollout.
@@ -34,9 +31,6 @@ type RolloutDescribeAnswer struct {
 	Next    uint64
 	Reasons Reasons
 }
-
-// Kind returns the kind of the answer to a RolloutDescribe.
-func (*RolloutDescribeAnswer) Kind() Kind { return KindRolloutDescribe.Answer() }
 
 func (m *RolloutDescribeAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -55,18 +49,12 @@ type Reasons = Views[kind.StopReason, *kind.StopReason]
 // a node are the lists of all data shards.
 type RolloutList struct{ ListRequest }
 
-// Kind returns KindRolloutList.
-func (*RolloutList) Kind() Kind { return KindRolloutList }
-
 // RolloutListAnswer answers a RolloutList.
 type RolloutListAnswer struct {
 	Rollouts RolloutSummaries
 	// Next is the start of the next page; empty on the last page.
 	Next []byte
 }
-
-// Kind returns the kind of the answer to a RolloutList.
-func (*RolloutListAnswer) Kind() Kind { return KindRolloutList.Answer() }
 
 func (m *RolloutListAnswer) answerFields(c *codec) {
 	m.Rollouts.list(c, "rollouts")
@@ -89,9 +77,6 @@ type RolloutPlan struct {
 	Consistency Consistency
 }
 
-// Kind returns KindRolloutPlan.
-func (*RolloutPlan) Kind() Kind { return KindRolloutPlan }
-
 func (m *RolloutPlan) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
@@ -106,9 +91,6 @@ type RolloutPlanAnswer struct {
 	NowMillis uint64
 	Steps     PlannedSteps
 }
-
-// Kind returns the kind of the answer to a RolloutPlan.
-func (*RolloutPlanAnswer) Kind() Kind { return KindRolloutPlan.Answer() }
 
 func (m *RolloutPlanAnswer) answerFields(c *codec) {
 	c.uint("now_ms", &m.NowMillis)
