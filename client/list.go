@@ -83,7 +83,7 @@ func (n *Node) Semaphores(ctx context.Context, options ...ListOption) iter.Seq2[
 			m.After = slices.Clone(a.SemaphoreList.Next)
 			return page, len(m.After) > 0
 		}
-		return pages(ctx, n.client, cluster.NearShardLeader(shard), m, read)
+		return cluster.Pages(ctx, n.client.cluster, cluster.NearShardLeader(shard), m, read)
 	})
 }
 
@@ -138,7 +138,7 @@ func (n *Node) Sessions(ctx context.Context, options ...ListOption) iter.Seq2[*S
 			m.After = a.SessionList.Next
 			return page, m.After != 0
 		}
-		return pages(ctx, n.client, cluster.ShardLeader(shard), m, read)
+		return cluster.Pages(ctx, n.client.cluster, cluster.ShardLeader(shard), m, read)
 	})
 }
 
@@ -209,9 +209,9 @@ func (c *Client) Holdings(ctx context.Context, sessionID uint64, options ...Hold
 			m.After = a.SessionHoldings.Next
 			return page, m.After != 0
 		}
-		return pages(ctx, c, cluster.NearShardLeader(shard), m, read)
+		return cluster.Pages(ctx, c.cluster, cluster.NearShardLeader(shard), m, read)
 	})
-	return named(all, func(err error) error {
+	return failure.InLoop(all, func(err error) error {
 		return failed("list the holdings of session", decimal(sessionID), err)
 	})
 }
@@ -251,7 +251,7 @@ func listNode[T any](
 		}
 		shardLists(n.client, begin(id), func(shard uint64) list[T] { return of(id, shard) })(yield)
 	}
-	return named(all, func(err error) error { return failedNode(what, n.path, err) })
+	return failure.InLoop(all, func(err error) error { return failedNode(what, n.path, err) })
 }
 
 // shardLists joins the lists of the data shards, beginning with the given shard; 0 stands for the first shard.
@@ -261,39 +261,6 @@ func shardLists[T any](c *Client, from uint64, of func(shard uint64) list[T]) li
 		for _, shard := range shards[max(0, slices.Index(shards, from)):] {
 			for item, err := range of(shard) {
 				if !yield(item, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-// named adds the name of the list to the list's error.
-func named[T any](l list[T], name func(err error) error) list[T] {
-	return func(yield func(*T, error) bool) {
-		for item, err := range l {
-			if !yield(item, name(err)) {
-				return
-			}
-		}
-	}
-}
-
-// pages is a list that comes in pages. read returns the page in an answer, and makes m ask for the next page.
-func pages[T any](
-	ctx context.Context, c *Client, where cluster.Target, m protocol.RequestMessage,
-	read func(a *protocol.Answer) (page []*T, more bool),
-) list[T] {
-	return func(yield func(*T, error) bool) {
-		for more := true; more; {
-			var page []*T
-			err := c.cluster.Do(ctx, where, m, func(a *protocol.Answer) { page, more = read(a) })
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, item := range page {
-				if !yield(item, nil) {
 					return
 				}
 			}

@@ -206,14 +206,15 @@ func (c *Client) DropNode(ctx context.Context, path string) error {
 func (c *Client) ListNodes(ctx context.Context, prefix string) iter.Seq2[*NodeInfo, error] {
 	return func(yield func(*NodeInfo, error) bool) {
 		m := &protocol.NodeList{Prefix: protocol.View(prefix)}
-		all := pages(ctx, c, cluster.MetaLeader, m, func(a *protocol.Answer) (page []*NodeInfo, more bool) {
+		read := func(a *protocol.Answer) (page []*NodeInfo, more bool) {
 			for n := range a.NodeList.Nodes.All() {
 				page = append(page, nodeInfo(&n))
 			}
 			m.After = slices.Clone(a.NodeList.Next)
 			return page, len(m.After) > 0
-		})
-		named(all, func(err error) error {
+		}
+		all := cluster.Pages(ctx, c.cluster, cluster.MetaLeader, m, read)
+		failure.InLoop(all, func(err error) error {
 			if prefix == "" {
 				return failed("list nodes", "", err)
 			}

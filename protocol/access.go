@@ -21,9 +21,6 @@ type AccessChange struct {
 	ExpiresMillis uint64
 }
 
-// Kind returns KindAccessChange.
-func (*AccessChange) Kind() Kind { return KindAccessChange }
-
 func (m *AccessChange) requestFields(c *codec) {
 	m.Operation.fields(c)
 	enum(c, "verb", &m.Verb)
@@ -42,9 +39,6 @@ type AccessChangeAnswer struct {
 	// Since goes into numbered requests that the client sends for the first time after this answer.
 	Since uint64
 }
-
-// Kind returns the kind of the answer to an AccessChange.
-func (*AccessChangeAnswer) Kind() Kind { return KindAccessChange.Answer() }
 
 func (m *AccessChangeAnswer) answerFields(c *codec) {
 	c.bool("existed", &m.Existed)
@@ -82,9 +76,6 @@ type AccessList struct {
 	Limit uint64
 }
 
-// Kind returns KindAccessList.
-func (*AccessList) Kind() Kind { return KindAccessList }
-
 func (m *AccessList) requestFields(c *codec) {
 	c.bool("roles", &m.Roles)
 	c.text("after", &m.After, MaxPrincipalBytes)
@@ -100,9 +91,6 @@ type AccessListAnswer struct {
 	// anonymous clients everything.
 	Decided bool
 }
-
-// Kind returns the kind of the answer to an AccessList.
-func (*AccessListAnswer) Kind() Kind { return KindAccessList.Answer() }
 
 func (m *AccessListAnswer) answerFields(c *codec) {
 	values(c, "roles", &m.Roles, MaxPageItems, (*rights.Role).Fields)
@@ -120,9 +108,6 @@ type AccessAsk struct {
 	Right Right
 }
 
-// Kind returns KindAccessAsk.
-func (*AccessAsk) Kind() Kind { return KindAccessAsk }
-
 func (m *AccessAsk) requestFields(c *codec) {
 	c.text("principal", &m.Principal, MaxPrincipalBytes)
 	c.text("path", &m.Path, MaxPathBytes)
@@ -138,9 +123,6 @@ type AccessAskAnswer struct {
 	More bool
 }
 
-// Kind returns the kind of the answer to an AccessAsk.
-func (*AccessAskAnswer) Kind() Kind { return KindAccessAsk.Answer() }
-
 func (m *AccessAskAnswer) answerFields(c *codec) {
 	values(c, "decisions", &m.Decisions, MaxPageItems, (*rights.Decision).Fields)
 	c.bool("more", &m.More)
@@ -150,9 +132,6 @@ func (m *AccessAskAnswer) answerFields(c *codec) {
 type AccessDenials struct {
 	Limit uint64
 }
-
-// Kind returns KindAccessDenials.
-func (*AccessDenials) Kind() Kind { return KindAccessDenials }
 
 func (m *AccessDenials) requestFields(c *codec) {
 	c.uint("limit", &m.Limit)
@@ -167,9 +146,6 @@ type AccessDenialsAnswer struct {
 	Total uint64
 }
 
-// Kind returns the kind of the answer to an AccessDenials.
-func (*AccessDenialsAnswer) Kind() Kind { return KindAccessDenials.Answer() }
-
 func (m *AccessDenialsAnswer) answerFields(c *codec) {
 	c.text("host_name", &m.HostName, MaxHostNameBytes)
 	values(c, "denials", &m.Denials, MaxPageItems, (*rights.Denial).Fields)
@@ -181,9 +157,6 @@ type Expiring struct {
 	Token      []byte // name of the token
 	LeftMillis uint64
 }
-
-// Kind returns KindExpiring.
-func (*Expiring) Kind() Kind { return KindExpiring }
 
 func (m *Expiring) pushFields(c *codec) {
 	c.text("token", &m.Token, MaxAccessNameBytes)

@@ -17,9 +17,6 @@ type Acquire struct {
 	Ephemeral bool
 }
 
-// Kind returns KindAcquire.
-func (*Acquire) Kind() Kind { return KindAcquire }
-
 func (m *Acquire) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("count", &m.Count)
@@ -38,9 +35,6 @@ type AcquireAnswer struct {
 	SemaphoreLimit uint64
 }
 
-// Kind returns the kind of the answer to an Acquire.
-func (*AcquireAnswer) Kind() Kind { return KindAcquire.Answer() }
-
 func (m *AcquireAnswer) answerFields(c *codec) {
 	enum(c, "outcome", &m.Outcome)
 	c.uint("order_id", &m.OrderID)
@@ -52,18 +46,12 @@ type Granted struct {
 	OrderID uint64
 }
 
-// Kind returns KindGranted.
-func (*Granted) Kind() Kind { return KindGranted }
-
 func (m *Granted) pushFields(c *codec) {
 	c.uint("order_id", &m.OrderID)
 }
 
 // TimedOut is pushed with the id of a queued Acquire: the timeout has passed, and the session waits no longer.
 type TimedOut struct{}
-
-// Kind returns KindTimedOut.
-func (*TimedOut) Kind() Kind { return KindTimedOut }
 
 func (*TimedOut) pushFields(*codec) {}
 
@@ -73,9 +61,6 @@ func (*TimedOut) pushFields(*codec) {}
 type Aborted struct {
 	Result Result
 }
-
-// Kind returns KindAborted.
-func (*Aborted) Kind() Kind { return KindAborted }
 
 func (m *Aborted) pushFields(c *codec) {
 	c.result(&m.Result)
@@ -109,9 +94,6 @@ type Release struct {
 	OrderID uint64
 }
 
-// Kind returns KindRelease.
-func (*Release) Kind() Kind { return KindRelease }
-
 func (m *Release) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("order_id", &m.OrderID)
@@ -122,9 +104,6 @@ type ReleaseAnswer struct {
 	// Released: the session had something to release.
 	Released bool
 }
-
-// Kind returns the kind of the answer to a Release.
-func (*ReleaseAnswer) Kind() Kind { return KindRelease.Answer() }
 
 func (m *ReleaseAnswer) answerFields(c *codec) {
 	c.bool("released", &m.Released)

@@ -3,9 +3,6 @@ package protocol
 // BackupDescribe asks for a description of the cluster for a backup. Any host answers.
 type BackupDescribe struct{}
 
-// Kind returns KindBackupDescribe.
-func (*BackupDescribe) Kind() Kind { return KindBackupDescribe }
-
 func (*BackupDescribe) requestFields(*codec) {}
 
 // BackupDescribeAnswer answers a BackupDescribe.
@@ -18,9 +15,6 @@ type BackupDescribeAnswer struct {
 	// HostVersion is the version of the host's program.
 	HostVersion []byte
 }
-
-// Kind returns the kind of the answer to a BackupDescribe.
-func (*BackupDescribeAnswer) Kind() Kind { return KindBackupDescribe.Answer() }
 
 func (m *BackupDescribeAnswer) answerFields(c *codec) {
 	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
@@ -36,9 +30,6 @@ type BackupBegin struct {
 	ShardID uint64 // 0 for the meta shard
 }
 
-// Kind returns KindBackupBegin.
-func (*BackupBegin) Kind() Kind { return KindBackupBegin }
-
 func (m *BackupBegin) requestFields(c *codec) { c.uint("shard_id", &m.ShardID) }
 
 // BackupBeginAnswer answers a BackupBegin.
@@ -49,9 +40,6 @@ type BackupBeginAnswer struct {
 	Term  uint64
 	Index uint64
 }
-
-// Kind returns the kind of the answer to a BackupBegin.
-func (*BackupBeginAnswer) Kind() Kind { return KindBackupBegin.Answer() }
 
 func (m *BackupBeginAnswer) answerFields(c *codec) {
 	c.uint("state_id", &m.StateID)
@@ -65,9 +53,6 @@ type BackupRead struct {
 	StateID uint64
 }
 
-// Kind returns KindBackupRead.
-func (*BackupRead) Kind() Kind { return KindBackupRead }
-
 func (m *BackupRead) requestFields(c *codec) { c.uint("state_id", &m.StateID) }
 
 // BackupReadAnswer answers a BackupRead.
@@ -77,9 +62,6 @@ type BackupReadAnswer struct {
 	// Done: the piece is the last.
 	Done bool
 }
-
-// Kind returns the kind of the answer to a BackupRead.
-func (*BackupReadAnswer) Kind() Kind { return KindBackupRead.Answer() }
 
 func (m *BackupReadAnswer) answerFields(c *codec) {
 	c.bytes("piece", &m.Piece, PageBytes)
@@ -92,15 +74,9 @@ type BackupEnd struct {
 	StateID uint64
 }
 
-// Kind returns KindBackupEnd.
-func (*BackupEnd) Kind() Kind { return KindBackupEnd }
-
 func (m *BackupEnd) requestFields(c *codec) { c.uint("state_id", &m.StateID) }
 
 // BackupEndAnswer answers a BackupEnd.
 type BackupEndAnswer struct{}
-
-// Kind returns the kind of the answer to a BackupEnd.
-func (*BackupEndAnswer) Kind() Kind { return KindBackupEnd.Answer() }
 
 func (*BackupEndAnswer) answerFields(*codec) {}

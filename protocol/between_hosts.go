@@ -22,9 +22,6 @@ type ShardReport struct {
 	CurrentEpoch uint64
 }
 
-// Kind returns KindShardReport.
-func (*ShardReport) Kind() Kind { return KindShardReport }
-
 func (m *ShardReport) requestFields(c *codec) {
 	c.uint("term", &m.Term)
 	c.uint("governor_host_id", &m.GovernorHostID)
@@ -54,9 +51,6 @@ type ShardReportAnswer struct {
 	// Unled are the replicas of Held that know no leader.
 	Unled UnledReplicas
 }
-
-// Kind returns the kind of the answer to a ShardReport.
-func (*ShardReportAnswer) Kind() Kind { return KindShardReport.Answer() }
 
 func (m *ShardReportAnswer) answerFields(c *codec) {
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
@@ -225,9 +219,6 @@ func (r *Renewal) fields(c *codec) {
 	c.uint("counted_ms", &r.CountedMillis)
 }
 
-// Kind returns KindStepEffect.
-func (*StepEffect) Kind() Kind { return KindStepEffect }
-
 func (m *StepEffect) requestFields(c *codec) {
 	c.uint("term", &m.Term)
 	c.uint("step_id", &m.StepID)
@@ -242,9 +233,6 @@ func (m *StepEffect) requestFields(c *codec) {
 
 // StepEffectAnswer answers a StepEffect.
 type StepEffectAnswer struct{}
-
-// Kind returns the kind of the answer to a StepEffect.
-func (*StepEffectAnswer) Kind() Kind { return KindStepEffect.Answer() }
 
 func (*StepEffectAnswer) answerFields(*codec) {}
 

@@ -32,9 +32,6 @@ type HostOperate struct {
 	Successor []byte
 }
 
-// Kind returns KindHostOperate.
-func (*HostOperate) Kind() Kind { return KindHostOperate }
-
 func (m *HostOperate) requestFields(c *codec) {
 	m.Operation.fields(c)
 	enum(c, "verb", &m.Verb)
@@ -52,9 +49,6 @@ type HostOperateAnswer struct {
 	// Since goes into numbered requests that the client sends for the first time after this answer.
 	Since uint64
 }
-
-// Kind returns the kind of the answer to a HostOperate.
-func (*HostOperateAnswer) Kind() Kind { return KindHostOperate.Answer() }
 
 func (m *HostOperateAnswer) answerFields(c *codec) {
 	c.uint("host_id", &m.HostID)
@@ -89,9 +83,6 @@ type ShardTransfer struct {
 	Host    []byte
 }
 
-// Kind returns KindShardTransfer.
-func (*ShardTransfer) Kind() Kind { return KindShardTransfer }
-
 func (m *ShardTransfer) requestFields(c *codec) {
 	m.Operation.fields(c)
 	c.uint("shard_id", &m.ShardID)
@@ -104,9 +95,6 @@ type ShardTransferAnswer struct {
 	Existed bool // the transfer was asked for already
 	Since   uint64
 }
-
-// Kind returns the kind of the answer to a ShardTransfer.
-func (*ShardTransferAnswer) Kind() Kind { return KindShardTransfer.Answer() }
 
 func (m *ShardTransferAnswer) answerFields(c *codec) {
 	c.uint("host_id", &m.HostID)
@@ -123,9 +111,6 @@ type ShardRecover struct {
 	Empty bool
 }
 
-// Kind returns KindShardRecover.
-func (*ShardRecover) Kind() Kind { return KindShardRecover }
-
 func (m *ShardRecover) requestFields(c *codec) {
 	m.Operation.fields(c)
 	c.uint("shard_id", &m.ShardID)
@@ -137,9 +122,6 @@ type ShardRecoverAnswer struct {
 	HostID uint64 // the host of the only replica
 	Since  uint64
 }
-
-// Kind returns the kind of the answer to a ShardRecover.
-func (*ShardRecoverAnswer) Kind() Kind { return KindShardRecover.Answer() }
 
 func (m *ShardRecoverAnswer) answerFields(c *codec) {
 	c.uint("host_id", &m.HostID)
@@ -156,9 +138,6 @@ type StepCancel struct {
 	HoldMillis uint64
 }
 
-// Kind returns KindStepCancel.
-func (*StepCancel) Kind() Kind { return KindStepCancel }
-
 func (m *StepCancel) requestFields(c *codec) {
 	m.Operation.fields(c)
 	c.uint("step_id", &m.StepID)
@@ -171,9 +150,6 @@ type StepCancelAnswer struct {
 	Existed bool // the step was over
 	Since   uint64
 }
-
-// Kind returns the kind of the answer to a StepCancel.
-func (*StepCancelAnswer) Kind() Kind { return KindStepCancel.Answer() }
 
 func (m *StepCancelAnswer) answerFields(c *codec) {
 	c.bool("existed", &m.Existed)
@@ -188,9 +164,6 @@ type Policy struct {
 	To   host.Policy
 }
 
-// Kind returns KindPolicy.
-func (*Policy) Kind() Kind { return KindPolicy }
-
 func (m *Policy) requestFields(c *codec) {
 	m.Operation.fields(c)
 	c.value("from", &m.From)
@@ -202,9 +175,6 @@ type PolicyAnswer struct {
 	Existed bool // the policy was in force already
 	Since   uint64
 }
-
-// Kind returns the kind of the answer to a Policy.
-func (*PolicyAnswer) Kind() Kind { return KindPolicy.Answer() }
 
 func (m *PolicyAnswer) answerFields(c *codec) {
 	c.bool("existed", &m.Existed)
@@ -221,9 +191,6 @@ type Token struct {
 	// ValidMillis is how long the token is good.
 	ValidMillis uint64
 }
-
-// Kind returns KindToken.
-func (*Token) Kind() Kind { return KindToken }
 
 func (m *Token) requestFields(c *codec) {
 	m.Operation.fields(c)
@@ -244,9 +211,6 @@ type TokenAnswer struct {
 	Addresses Addresses
 	Authority []byte
 }
-
-// Kind returns the kind of the answer to a Token.
-func (*TokenAnswer) Kind() Kind { return KindToken.Answer() }
 
 func (m *TokenAnswer) answerFields(c *codec) {
 	values(c, "tokens", &m.Tokens, MaxPageItems, (*host.JoinToken).Fields)

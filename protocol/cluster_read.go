@@ -12,9 +12,6 @@ type ClusterDescribe struct {
 	Consistency Consistency
 }
 
-// Kind returns KindClusterDescribe.
-func (*ClusterDescribe) Kind() Kind { return KindClusterDescribe }
-
 func (m *ClusterDescribe) requestFields(c *codec) { enum(c, "consistency", &m.Consistency) }
 
 // ClusterDescribeAnswer answers a ClusterDescribe.
@@ -34,9 +31,6 @@ type ClusterDescribeAnswer struct {
 	LastAudit uint64
 }
 
-// Kind returns the kind of the answer to a ClusterDescribe.
-func (*ClusterDescribeAnswer) Kind() Kind { return KindClusterDescribe.Answer() }
-
 func (m *ClusterDescribeAnswer) answerFields(c *codec) {
 	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
 	c.record("generation", m.Generation.fields)
@@ -53,9 +47,6 @@ func (m *ClusterDescribeAnswer) answerFields(c *codec) {
 // changed.
 type ClusterPlan struct{}
 
-// Kind returns KindClusterPlan.
-func (*ClusterPlan) Kind() Kind { return KindClusterPlan }
-
 func (*ClusterPlan) requestFields(*codec) {}
 
 // ClusterPlanAnswer answers a ClusterPlan.
@@ -67,9 +58,6 @@ type ClusterPlanAnswer struct {
 	Cut bool
 }
 
-// Kind returns the kind of the answer to a ClusterPlan.
-func (*ClusterPlanAnswer) Kind() Kind { return KindClusterPlan.Answer() }
-
 func (m *ClusterPlanAnswer) answerFields(c *codec) {
 	values(c, "steps", &m.Steps, MaxPageItems, (*host.Step).Fields)
 	values(c, "reasons", &m.Reasons, MaxPageItems, (*host.Reason).Fields)
@@ -79,9 +67,6 @@ func (m *ClusterPlanAnswer) answerFields(c *codec) {
 // ClusterWhy asks the governing host for the open steps, and why the governor waits.
 type ClusterWhy struct{}
 
-// Kind returns KindClusterWhy.
-func (*ClusterWhy) Kind() Kind { return KindClusterWhy }
-
 func (*ClusterWhy) requestFields(*codec) {}
 
 // ClusterWhyAnswer answers a ClusterWhy.
@@ -90,9 +75,6 @@ type ClusterWhyAnswer struct {
 	// Reasons say why no other step is open; without any reason the cluster is as it should be.
 	Reasons []host.Reason
 }
-
-// Kind returns the kind of the answer to a ClusterWhy.
-func (*ClusterWhyAnswer) Kind() Kind { return KindClusterWhy.Answer() }
 
 func (m *ClusterWhyAnswer) answerFields(c *codec) {
 	values(c, "steps", &m.Steps, MaxPageItems, (*host.Step).Fields)
@@ -106,9 +88,6 @@ type AuditRead struct {
 	// Limit is the most changes that the page may have; 0 leaves the choice to the host.
 	Limit uint64
 }
-
-// Kind returns KindAuditRead.
-func (*AuditRead) Kind() Kind { return KindAuditRead }
 
 func (m *AuditRead) requestFields(c *codec) {
 	c.uint("from", &m.From)
@@ -124,9 +103,6 @@ type AuditReadAnswer struct {
 	Oldest uint64
 	Newest uint64
 }
-
-// Kind returns the kind of the answer to an AuditRead.
-func (*AuditReadAnswer) Kind() Kind { return KindAuditRead.Answer() }
 
 func (m *AuditReadAnswer) answerFields(c *codec) {
 	values(c, "entries", &m.Entries, MaxPageItems, (*host.Entry).Fields)

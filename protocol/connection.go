@@ -15,9 +15,6 @@ type Hello struct {
 	PushKinds Kinds
 }
 
-// Kind returns KindHello.
-func (*Hello) Kind() Kind { return KindHello }
-
 func (m *Hello) requestFields(c *codec) {
 	c.uint("version_min", &m.VersionMin)
 	c.uint("version_max", &m.VersionMax)
@@ -55,9 +52,6 @@ type Welcome struct {
 	KnownAs []byte
 }
 
-// Kind returns the kind of the answer to a Hello.
-func (*Welcome) Kind() Kind { return KindHello.Answer() }
-
 func (m *Welcome) answerFields(c *codec) {
 	c.uint("version", &m.Version)
 	c.uint("host_id", &m.HostID)
@@ -87,9 +81,6 @@ type OnBehalf struct {
 	Address []byte
 }
 
-// Kind returns KindOnBehalf.
-func (*OnBehalf) Kind() Kind { return KindOnBehalf }
-
 func (m *OnBehalf) requestFields(c *codec) {
 	c.uint("request_id", &m.RequestID)
 	c.text("address", &m.Address, MaxBehalfBytes)
@@ -98,16 +89,10 @@ func (m *OnBehalf) requestFields(c *codec) {
 // OnBehalfAnswer answers an OnBehalf.
 type OnBehalfAnswer struct{}
 
-// Kind returns the kind of the answer to an OnBehalf.
-func (*OnBehalfAnswer) Kind() Kind { return KindOnBehalf.Answer() }
-
 func (*OnBehalfAnswer) answerFields(*codec) {}
 
 // Ping asks the host to vouch for the sessions that are attached over the connection.
 type Ping struct{}
-
-// Kind returns KindPing.
-func (*Ping) Kind() Kind { return KindPing }
 
 func (*Ping) requestFields(*codec) {}
 
@@ -115,9 +100,6 @@ func (*Ping) requestFields(*codec) {}
 // over the connection, apart from sessions that the host has reported as detached before the Pong. The lease of the
 // vouched sessions counts from the moment the Ping was sent.
 type Pong struct{}
-
-// Kind returns the kind of the answer to a Ping.
-func (*Pong) Kind() Kind { return KindPing.Answer() }
 
 func (*Pong) answerFields(*codec) {}
 
@@ -132,9 +114,6 @@ func (*Pong) answerFields(*codec) {}
 type GoingAway struct {
 	Result Result
 }
-
-// Kind returns KindGoingAway.
-func (*GoingAway) Kind() Kind { return KindGoingAway }
 
 func (m *GoingAway) pushFields(c *codec) {
 	c.result(&m.Result)

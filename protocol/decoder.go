@@ -4,8 +4,8 @@ import "strconv"
 
 // Message returns a pointer to the field that Kind names, or nil for an unknown kind.
 func (r *Request) Message() RequestMessage {
-	if row := requestOf(r.Kind); row != nil {
-		return row.request(r)
+	if requestOf(r.Kind) != nil {
+		return requestPlaces[r.Kind].request(r)
 	}
 	return nil
 }
@@ -50,16 +50,16 @@ func (d *RequestDecoder) Decode(payload []byte) (*Request, error) {
 
 // Message returns a pointer to the field that Kind names if Kind is the kind of an answer to a request, or nil.
 func (a *Answer) Message() AnswerMessage {
-	if row := requestOf(a.Kind - AnswerOffset); row != nil {
-		return row.answer(a)
+	if request := a.Kind - AnswerOffset; requestOf(request) != nil {
+		return requestPlaces[request].answer(a)
 	}
 	return nil
 }
 
 // Push returns a pointer to the field that Kind names if Kind is the kind of a push, or nil.
 func (a *Answer) Push() PushMessage {
-	if row := pushOf(a.Kind); row != nil {
-		return row.push(a)
+	if pushOf(a.Kind) != nil {
+		return pushPlaces[a.Kind-minPush1](a)
 	}
 	return nil
 }

@@ -19,9 +19,6 @@ type SemaphoreDescribe struct {
 	SessionID   uint64
 }
 
-// Kind returns KindSemaphoreDescribe.
-func (*SemaphoreDescribe) Kind() Kind { return KindSemaphoreDescribe }
-
 func (m *SemaphoreDescribe) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
@@ -48,9 +45,6 @@ type SemaphoreDescribeAnswer struct {
 	WatchAdded bool
 }
 
-// Kind returns the kind of the answer to a SemaphoreDescribe.
-func (*SemaphoreDescribeAnswer) Kind() Kind { return KindSemaphoreDescribe.Answer() }
-
 func (m *SemaphoreDescribeAnswer) answerFields(c *codec) {
 	c.record("semaphore", m.Semaphore.fields)
 	m.Owners.list(c, "owners")
@@ -66,9 +60,6 @@ type Changed struct {
 	Data   bool
 	Owners bool
 }
-
-// Kind returns KindChanged.
-func (*Changed) Kind() Kind { return KindChanged }
 
 func (m *Changed) pushFields(c *codec) {
 	c.bool("data", &m.Data)

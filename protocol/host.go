@@ -8,9 +8,6 @@ import (
 // HostStatus asks the host for its state.
 type HostStatus struct{}
 
-// Kind returns KindHostStatus.
-func (*HostStatus) Kind() Kind { return KindHostStatus }
-
 func (*HostStatus) requestFields(*codec) {}
 
 // HostStatusAnswer answers a HostStatus.
@@ -36,9 +33,6 @@ type HostStatusAnswer struct {
 // HostLoad asks the host for its load.
 type HostLoad struct{}
 
-// Kind returns KindHostLoad.
-func (*HostLoad) Kind() Kind { return KindHostLoad }
-
 func (*HostLoad) requestFields(*codec) {}
 
 // HostLoadAnswer answers a HostLoad with the latest measurement. The answer has counts of requests, not rates, so that
@@ -59,9 +53,6 @@ type HostLoadAnswer struct {
 	DiskTotalBytes uint64
 }
 
-// Kind returns the kind of the answer to a HostLoad.
-func (*HostLoadAnswer) Kind() Kind { return KindHostLoad.Answer() }
-
 func (m *HostLoadAnswer) answerFields(c *codec) {
 	c.uint("span_ms", &m.SpanMillis)
 	c.uint("requests", &m.Requests)
@@ -77,9 +68,6 @@ func (m *HostLoadAnswer) answerFields(c *codec) {
 // host leads, and, from the leader of the meta shard, of all hosts. Every host has to be asked.
 type Concerns struct{}
 
-// Kind returns KindConcerns.
-func (*Concerns) Kind() Kind { return KindConcerns }
-
 func (*Concerns) requestFields(*codec) {}
 
 // ConcernsAnswer answers a Concerns. A caller gets only the objects that the caller may see.
@@ -92,9 +80,6 @@ type ConcernsAnswer struct {
 	// other hosts.
 	Governs bool
 }
-
-// Kind returns the kind of the answer to a Concerns.
-func (*ConcernsAnswer) Kind() Kind { return KindConcerns.Answer() }
 
 func (m *ConcernsAnswer) answerFields(c *codec) {
 	c.text("host_name", &m.HostName, MaxHostNameBytes)
@@ -126,9 +111,6 @@ func (l *FeatureLevel) fields(c *codec) {
 	c.uint("newest", &l.Newest)
 	c.text("held_by", &l.HeldBy, MaxMessageBytes)
 }
-
-// Kind returns the kind of the answer to a HostStatus.
-func (*HostStatusAnswer) Kind() Kind { return KindHostStatus.Answer() }
 
 func (m *HostStatusAnswer) answerFields(c *codec) {
 	c.uint("host_id", &m.HostID)

@@ -21,9 +21,6 @@ type HostBoot struct {
 	Domain []byte
 }
 
-// Kind returns KindHostBoot.
-func (*HostBoot) Kind() Kind { return KindHostBoot }
-
 func (m *HostBoot) requestFields(c *codec) {
 	c.uint("host_id", &m.HostID)
 	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
@@ -39,9 +36,6 @@ func (m *HostBoot) requestFields(c *codec) {
 
 // HostBootAnswer answers a HostBoot that is on record.
 type HostBootAnswer struct{}
-
-// Kind returns the kind of the answer to a HostBoot.
-func (*HostBootAnswer) Kind() Kind { return KindHostBoot.Answer() }
 
 func (*HostBootAnswer) answerFields(*codec) {}
 
@@ -79,9 +73,6 @@ func (a *HostAsked) fields(c *codec) {
 	c.text("reason", &a.Reason, MaxOperatorTextBytes)
 }
 
-// Kind returns KindHostSay.
-func (*HostSay) Kind() Kind { return KindHostSay }
-
 func (m *HostSay) requestFields(c *codec) {
 	enum(c, "what", &m.What)
 	c.uint("host_id", &m.HostID)
@@ -99,9 +90,6 @@ func (m *HostSay) requestFields(c *codec) {
 
 // HostSayAnswer answers a HostSay that is on record.
 type HostSayAnswer struct{}
-
-// Kind returns the kind of the answer to a HostSay.
-func (*HostSayAnswer) Kind() Kind { return KindHostSay.Answer() }
 
 func (*HostSayAnswer) answerFields(*codec) {}
 

@@ -107,11 +107,13 @@ func (laterPush) Kind() Kind    { return maxPush2 - 1 }
 // and announced.
 func TestARowMakesAKindKnown(t *testing.T) {
 	ask, word := laterRequest{&Routing{}}, laterPush{&RoutingChanged{}}
-	requests[ask.Kind()] = requestRow{"LATER", level.First, RightSee,
+	requests[ask.Kind()] = requestRow{"LATER", level.First, RightSee}
+	requestPlaces[ask.Kind()] = requestPlace{
 		func(r *Request) RequestMessage { return laterRequest{&r.Routing} },
-		func(a *Answer) AnswerMessage { return laterAnswer{&a.Watch} }}
-	pushes[word.Kind()-minPush1] = pushRow{"LATER_WORD", level.First,
-		func(a *Answer) PushMessage { return laterPush{&a.RoutingChanged} }}
+		func(a *Answer) AnswerMessage { return laterAnswer{&a.Watch} },
+	}
+	pushes[word.Kind()-minPush1] = pushRow{"LATER_WORD", level.First}
+	pushPlaces[word.Kind()-minPush1] = func(a *Answer) PushMessage { return laterPush{&a.RoutingChanged} }
 	t.Cleanup(func() { requests[ask.Kind()], pushes[word.Kind()-minPush1] = requestRow{}, pushRow{} })
 
 	if got := []string{ask.Kind().String(), ask.Kind().Answer().String(), word.Kind().String()}; !slices.Equal(got,

@@ -99,9 +99,6 @@ type NodeCreate struct {
 	Numbered Numbered
 }
 
-// Kind returns KindNodeCreate.
-func (*NodeCreate) Kind() Kind { return KindNodeCreate }
-
 func (m *NodeCreate) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.record("config", m.Config.fields)
@@ -118,9 +115,6 @@ type NodeCreateAnswer struct {
 	Since uint64
 }
 
-// Kind returns the kind of the answer to a NodeCreate.
-func (*NodeCreateAnswer) Kind() Kind { return KindNodeCreate.Answer() }
-
 func (m *NodeCreateAnswer) answerFields(c *codec) {
 	c.record("node", m.Node.fields)
 	c.bool("existed", &m.Existed)
@@ -133,9 +127,6 @@ type NodeDescribe struct {
 	NodeID uint64
 }
 
-// Kind returns KindNodeDescribe.
-func (*NodeDescribe) Kind() Kind { return KindNodeDescribe }
-
 func (m *NodeDescribe) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.uint("node_id", &m.NodeID)
@@ -145,9 +136,6 @@ func (m *NodeDescribe) requestFields(c *codec) {
 type NodeDescribeAnswer struct {
 	Node Node
 }
-
-// Kind returns the kind of the answer to a NodeDescribe.
-func (*NodeDescribeAnswer) Kind() Kind { return KindNodeDescribe.Answer() }
 
 func (m *NodeDescribeAnswer) answerFields(c *codec) {
 	c.record("node", m.Node.fields)
@@ -163,9 +151,6 @@ type NodeAlter struct {
 	ConfigVersion uint64
 	Numbered      Numbered
 }
-
-// Kind returns KindNodeAlter.
-func (*NodeAlter) Kind() Kind { return KindNodeAlter }
 
 func (m *NodeAlter) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
@@ -183,9 +168,6 @@ type NodeAlterAnswer struct {
 	Since uint64
 }
 
-// Kind returns the kind of the answer to a NodeAlter.
-func (*NodeAlterAnswer) Kind() Kind { return KindNodeAlter.Answer() }
-
 func (m *NodeAlterAnswer) answerFields(c *codec) {
 	c.record("node", m.Node.fields)
 	c.uint("since", &m.Since)
@@ -199,9 +181,6 @@ type NodeDrop struct {
 	Numbered Numbered
 }
 
-// Kind returns KindNodeDrop.
-func (*NodeDrop) Kind() Kind { return KindNodeDrop }
-
 func (m *NodeDrop) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.uint("node_id", &m.NodeID)
@@ -213,9 +192,6 @@ type NodeDropAnswer struct {
 	// Since goes into numbered requests that the client sends for the first time from now on.
 	Since uint64
 }
-
-// Kind returns the kind of the answer to a NodeDrop.
-func (*NodeDropAnswer) Kind() Kind { return KindNodeDrop.Answer() }
 
 func (m *NodeDropAnswer) answerFields(c *codec) {
 	c.uint("since", &m.Since)
@@ -230,9 +206,6 @@ type NodeList struct {
 	Limit uint64
 }
 
-// Kind returns KindNodeList.
-func (*NodeList) Kind() Kind { return KindNodeList }
-
 func (m *NodeList) requestFields(c *codec) {
 	c.text("prefix", &m.Prefix, MaxPathBytes)
 	c.text("after", &m.After, MaxPathBytes)
@@ -245,9 +218,6 @@ type NodeListAnswer struct {
 	// Next is the start of the next page; empty on the last page.
 	Next []byte
 }
-
-// Kind returns the kind of the answer to a NodeList.
-func (*NodeListAnswer) Kind() Kind { return KindNodeList.Answer() }
 
 func (m *NodeListAnswer) answerFields(c *codec) {
 	m.Nodes.list(c, "nodes")

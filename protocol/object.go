@@ -18,6 +18,52 @@ func (k ObjectKind) String() string {
 	return nameOf(k, "OBJECT_KIND", "SEMAPHORE", "SEMAPHORE", "ROLLOUT", "OBJECT_KIND_3", "PROCESS")
 }
 
+// PartRequest asks for a part of an object: the part's head, and a page of the part's rows.
+type PartRequest struct {
+	NodeID uint64
+	Name   []byte
+	// Part is a view, or a part without watches: see the kind of the object.
+	Part []byte
+	// After is the Next of the page before; 0 for the first.
+	After uint64
+	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
+	Limit uint64
+	// Why asks why the object does not move. The host then looks at every session that takes part.
+	Why         bool
+	Consistency Consistency
+}
+
+func (m *PartRequest) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.text("part", &m.Part, MaxViewBytes)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	c.bool("why", &m.Why)
+	enum(c, "consistency", &m.Consistency)
+}
+
+// ListRequest asks one shard for the objects of a kind and a node whose names begin with Prefix, ordered by name.
+type ListRequest struct {
+	NodeID  uint64
+	ShardID uint64
+	Prefix  []byte
+	// After is the Next of the page before; empty for the first page.
+	After []byte
+	// Limit is the most objects that the page may have; 0 leaves the choice to the host.
+	Limit       uint64
+	Consistency Consistency
+}
+
+func (m *ListRequest) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.text("prefix", &m.Prefix, MaxNameBytes)
+	c.text("after", &m.After, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	enum(c, "consistency", &m.Consistency)
+}
+
 // Rows is a list of rows.
 type Rows = List[Row, *Row]
 

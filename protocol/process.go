@@ -13,9 +13,6 @@ type ProcessPut struct {
 	kind.Put
 }
 
-// Kind returns KindProcessPut.
-func (*ProcessPut) Kind() Kind { return KindProcessPut }
-
 func (m *ProcessPut) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Put.Fields((*cold)(c))
@@ -27,9 +24,6 @@ type ProcessPutAnswer struct {
 	Revision uint64
 	Created  bool
 }
-
-// Kind returns the kind of the answer to a ProcessPut.
-func (*ProcessPutAnswer) Kind() Kind { return KindProcessPut.Answer() }
 
 func (m *ProcessPutAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -45,9 +39,6 @@ type ProcessDelete struct {
 	Force bool
 }
 
-// Kind returns KindProcessDelete.
-func (*ProcessDelete) Kind() Kind { return KindProcessDelete }
-
 func (m *ProcessDelete) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.bool("force", &m.Force)
@@ -55,9 +46,6 @@ func (m *ProcessDelete) requestFields(c *codec) {
 
 // ProcessDeleteAnswer answers a ProcessDelete.
 type ProcessDeleteAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessDelete.
-func (*ProcessDeleteAnswer) Kind() Kind { return KindProcessDelete.Answer() }
 
 func (*ProcessDeleteAnswer) answerFields(*codec) {}
 
@@ -69,9 +57,6 @@ type ProcessAct struct {
 	kind.Act
 }
 
-// Kind returns KindProcessAct.
-func (*ProcessAct) Kind() Kind { return KindProcessAct }
-
 func (m *ProcessAct) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Act.Fields((*cold)(c))
@@ -79,8 +64,5 @@ func (m *ProcessAct) requestFields(c *codec) {
 
 // ProcessActAnswer answers a ProcessAct.
 type ProcessActAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessAct.
-func (*ProcessActAnswer) Kind() Kind { return KindProcessAct.Answer() }
 
 func (*ProcessActAnswer) answerFields(*codec) {}

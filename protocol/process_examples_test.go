@@ -89,17 +89,17 @@ var processExamples = []example{
 		},
 	})},
 	{"process-act-answer", answer(71, &ProcessActAnswer{})},
-	{"process-describe", request(72, &ProcessDescribe{
+	{"process-describe", request(72, &ProcessDescribe{PartRequest: PartRequest{
 		NodeID: 17, Name: []byte("cache"), Part: []byte("results"), After: 25, Limit: 100, Why: true,
 		Consistency: ConsistencyStrict,
-	})},
+	}})},
 	{"process-describe-answer", answer(72, &ProcessDescribeAnswer{
 		Revision: 42, NowMillis: 81_000, Head: AppendRecord(nil, ptr(exampleProcessHead())), Rows: exampleProcessRows(),
 		Next: 25, Reasons: views(exampleProcessReason()),
 	})},
-	{"process-list", request(73, &ProcessList{
+	{"process-list", request(73, &ProcessList{ListRequest: ListRequest{
 		NodeID: 17, ShardID: 2, Prefix: []byte("c"), After: []byte("cache"), Limit: 100, Consistency: ConsistencyStrict,
-	})},
+	}})},
 	{"process-list-answer", answer(73, &ProcessListAnswer{
 		Processes: views(process.SummaryRow{Since: field.At(80_001, 0), Summary: process.Summary{
 			Name: "cache", Revision: 42, Epoch: 12, Phase: process.Preparing, Members: 3, Prepared: 2, LastResult: 8,

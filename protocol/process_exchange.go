@@ -16,9 +16,6 @@ type ProcessSend struct {
 	TimeoutMillis uint64
 }
 
-// Kind returns KindProcessSend.
-func (*ProcessSend) Kind() Kind { return KindProcessSend }
-
 func (m *ProcessSend) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Part.fields(c)
@@ -34,9 +31,6 @@ type ProcessSendAnswer struct {
 	Exchange uint64
 }
 
-// Kind returns the kind of the answer to a ProcessSend.
-func (*ProcessSendAnswer) Kind() Kind { return KindProcessSend.Answer() }
-
 func (m *ProcessSendAnswer) answerFields(c *codec) { c.uint("exchange", &m.Exchange) }
 
 // ProcessReply answers a request.
@@ -51,9 +45,6 @@ type ProcessReply struct {
 	Data   []byte
 }
 
-// Kind returns KindProcessReply.
-func (*ProcessReply) Kind() Kind { return KindProcessReply }
-
 func (m *ProcessReply) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Part.fields(c)
@@ -64,9 +55,6 @@ func (m *ProcessReply) requestFields(c *codec) {
 
 // ProcessReplyAnswer answers a ProcessReply.
 type ProcessReplyAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessReply.
-func (*ProcessReplyAnswer) Kind() Kind { return KindProcessReply.Answer() }
 
 func (*ProcessReplyAnswer) answerFields(*codec) {}
 
@@ -79,9 +67,6 @@ type InboxAck struct {
 	Ack      uint64 // up to this seq
 }
 
-// Kind returns KindInboxAck.
-func (*InboxAck) Kind() Kind { return KindInboxAck }
-
 func (m *InboxAck) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("member_id", &m.MemberID)
@@ -90,9 +75,6 @@ func (m *InboxAck) requestFields(c *codec) {
 
 // InboxAckAnswer answers an InboxAck.
 type InboxAckAnswer struct{}
-
-// Kind returns the kind of the answer to an InboxAck.
-func (*InboxAckAnswer) Kind() Kind { return KindInboxAck.Answer() }
 
 func (*InboxAckAnswer) answerFields(*codec) {}
 
@@ -108,9 +90,6 @@ type InboxOpen struct {
 	After uint64
 }
 
-// Kind returns KindInboxOpen.
-func (*InboxOpen) Kind() Kind { return KindInboxOpen }
-
 func (m *InboxOpen) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 	c.uint("node_id", &m.NodeID)
@@ -125,9 +104,6 @@ type InboxOpenAnswer struct {
 	Acked   uint64
 	LastSeq uint64
 }
-
-// Kind returns the kind of the answer to an InboxOpen.
-func (*InboxOpenAnswer) Kind() Kind { return KindInboxOpen.Answer() }
 
 func (m *InboxOpenAnswer) answerFields(c *codec) {
 	c.uint("acked", &m.Acked)
@@ -147,9 +123,6 @@ type Inbox struct {
 	// again.
 	End Result
 }
-
-// Kind returns KindInbox.
-func (*Inbox) Kind() Kind { return KindInbox }
 
 func (m *Inbox) pushFields(c *codec) {
 	c.uint("session_id", &m.SessionID)

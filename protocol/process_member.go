@@ -11,9 +11,6 @@ type ProcessJoin struct {
 	kind.Arrival
 }
 
-// Kind returns KindProcessJoin.
-func (*ProcessJoin) Kind() Kind { return KindProcessJoin }
-
 func (m *ProcessJoin) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Arrival.Fields((*cold)(c))
@@ -23,9 +20,6 @@ func (m *ProcessJoin) requestFields(c *codec) {
 type ProcessJoinAnswer struct {
 	MemberID uint64 // never given twice
 }
-
-// Kind returns the kind of the answer to a ProcessJoin.
-func (*ProcessJoinAnswer) Kind() Kind { return KindProcessJoin.Answer() }
 
 func (m *ProcessJoinAnswer) answerFields(c *codec) { c.uint("member_id", &m.MemberID) }
 
@@ -37,9 +31,6 @@ type ProcessLeave struct {
 	MemberID uint64
 }
 
-// Kind returns KindProcessLeave.
-func (*ProcessLeave) Kind() Kind { return KindProcessLeave }
-
 func (m *ProcessLeave) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("member_id", &m.MemberID)
@@ -47,9 +38,6 @@ func (m *ProcessLeave) requestFields(c *codec) {
 
 // ProcessLeaveAnswer answers a ProcessLeave.
 type ProcessLeaveAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessLeave.
-func (*ProcessLeaveAnswer) Kind() Kind { return KindProcessLeave.Answer() }
 
 func (*ProcessLeaveAnswer) answerFields(*codec) {}
 
@@ -76,9 +64,6 @@ type ProcessPrepared struct {
 	Part
 }
 
-// Kind returns KindProcessPrepared.
-func (*ProcessPrepared) Kind() Kind { return KindProcessPrepared }
-
 func (m *ProcessPrepared) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Part.fields(c)
@@ -86,9 +71,6 @@ func (m *ProcessPrepared) requestFields(c *codec) {
 
 // ProcessPreparedAnswer answers a ProcessPrepared.
 type ProcessPreparedAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessPrepared.
-func (*ProcessPreparedAnswer) Kind() Kind { return KindProcessPrepared.Answer() }
 
 func (*ProcessPreparedAnswer) answerFields(*codec) {}
 
@@ -101,9 +83,6 @@ type ProcessComplete struct {
 	Result []byte
 }
 
-// Kind returns KindProcessComplete.
-func (*ProcessComplete) Kind() Kind { return KindProcessComplete }
-
 func (m *ProcessComplete) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Part.fields(c)
@@ -112,9 +91,6 @@ func (m *ProcessComplete) requestFields(c *codec) {
 
 // ProcessCompleteAnswer answers a ProcessComplete.
 type ProcessCompleteAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessComplete.
-func (*ProcessCompleteAnswer) Kind() Kind { return KindProcessComplete.Answer() }
 
 func (*ProcessCompleteAnswer) answerFields(*codec) {}
 
@@ -126,9 +102,6 @@ type ProcessCompleted struct {
 	Part
 }
 
-// Kind returns KindProcessCompleted.
-func (*ProcessCompleted) Kind() Kind { return KindProcessCompleted }
-
 func (m *ProcessCompleted) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Part.fields(c)
@@ -136,9 +109,6 @@ func (m *ProcessCompleted) requestFields(c *codec) {
 
 // ProcessCompletedAnswer answers a ProcessCompleted.
 type ProcessCompletedAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessCompleted.
-func (*ProcessCompletedAnswer) Kind() Kind { return KindProcessCompleted.Answer() }
 
 func (*ProcessCompletedAnswer) answerFields(*codec) {}
 
@@ -151,9 +121,6 @@ type ProcessFail struct {
 	Text []byte
 }
 
-// Kind returns KindProcessFail.
-func (*ProcessFail) Kind() Kind { return KindProcessFail }
-
 func (m *ProcessFail) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Part.fields(c)
@@ -162,8 +129,5 @@ func (m *ProcessFail) requestFields(c *codec) {
 
 // ProcessFailAnswer answers a ProcessFail.
 type ProcessFailAnswer struct{}
-
-// Kind returns the kind of the answer to a ProcessFail.
-func (*ProcessFailAnswer) Kind() Kind { return KindProcessFail.Answer() }
 
 func (*ProcessFailAnswer) answerFields(*codec) {}

@@ -10,31 +10,7 @@ import kind "github.com/signalbox/signalbox/protocol/process"
 //	"acts"     none  PastAct, number
 //
 // Clients can describe the last part, but not watch it.
-type ProcessDescribe struct {
-	NodeID uint64
-	Name   []byte
-	Part   []byte
-	// After is the Next of the page before; 0 for the first.
-	After uint64
-	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
-	Limit uint64
-	// Why asks why the round does not move. The host then looks at every member.
-	Why         bool
-	Consistency Consistency
-}
-
-// Kind returns KindProcessDescribe.
-func (*ProcessDescribe) Kind() Kind { return KindProcessDescribe }
-
-func (m *ProcessDescribe) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.text("part", &m.Part, MaxViewBytes)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("why", &m.Why)
-	enum(c, "consistency", &m.Consistency)
-}
+type ProcessDescribe struct{ PartRequest }
 
 // ProcessDescribeAnswer answers a ProcessDescribe.
 type ProcessDescribeAnswer struct {
@@ -49,9 +25,6 @@ type ProcessDescribeAnswer struct {
 	Reasons Views[kind.StopReason, *kind.StopReason]
 }
 
-// Kind returns the kind of the answer to a ProcessDescribe.
-func (*ProcessDescribeAnswer) Kind() Kind { return KindProcessDescribe.Answer() }
-
 func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
 	c.uint("now_ms", &m.NowMillis)
@@ -63,28 +36,7 @@ func (m *ProcessDescribeAnswer) answerFields(c *codec) {
 
 // ProcessList asks one shard for the processes of a node whose name begins with Prefix, ordered by name. All processes
 // of a node are the lists of all data shards.
-type ProcessList struct {
-	NodeID  uint64
-	ShardID uint64
-	Prefix  []byte
-	// After is the Next of the page before; empty for the first page.
-	After []byte
-	// Limit is the most processes that the page may have; 0 leaves the choice to the host.
-	Limit       uint64
-	Consistency Consistency
-}
-
-// Kind returns KindProcessList.
-func (*ProcessList) Kind() Kind { return KindProcessList }
-
-func (m *ProcessList) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
-}
+type ProcessList struct{ ListRequest }
 
 // ProcessListAnswer answers a ProcessList.
 type ProcessListAnswer struct {
@@ -94,9 +46,6 @@ type ProcessListAnswer struct {
 	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
 }
-
-// Kind returns the kind of the answer to a ProcessList.
-func (*ProcessListAnswer) Kind() Kind { return KindProcessList.Answer() }
 
 func (m *ProcessListAnswer) answerFields(c *codec) {
 	m.Processes.list(c, "processes")

@@ -16,9 +16,6 @@ type RolloutPut struct {
 	kind.Put
 }
 
-// Kind returns KindRolloutPut.
-func (*RolloutPut) Kind() Kind { return KindRolloutPut }
-
 func (m *RolloutPut) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Put.Fields((*cold)(c))
@@ -30,9 +27,6 @@ type RolloutPutAnswer struct {
 	Revision uint64
 	Created  bool
 }
-
-// Kind returns the kind of the answer to a RolloutPut.
-func (*RolloutPutAnswer) Kind() Kind { return KindRolloutPut.Answer() }
 
 func (m *RolloutPutAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -48,9 +42,6 @@ type RolloutDelete struct {
 	Force bool
 }
 
-// Kind returns KindRolloutDelete.
-func (*RolloutDelete) Kind() Kind { return KindRolloutDelete }
-
 func (m *RolloutDelete) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.bool("force", &m.Force)
@@ -58,9 +49,6 @@ func (m *RolloutDelete) requestFields(c *codec) {
 
 // RolloutDeleteAnswer answers a RolloutDelete.
 type RolloutDeleteAnswer struct{}
-
-// Kind returns the kind of the answer to a RolloutDelete.
-func (*RolloutDeleteAnswer) Kind() Kind { return KindRolloutDelete.Answer() }
 
 func (*RolloutDeleteAnswer) answerFields(*codec) {}
 
@@ -72,9 +60,6 @@ type RolloutPublish struct {
 	kind.Publication
 }
 
-// Kind returns KindRolloutPublish.
-func (*RolloutPublish) Kind() Kind { return KindRolloutPublish }
-
 func (m *RolloutPublish) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Publication.Fields((*cold)(c))
@@ -84,9 +69,6 @@ func (m *RolloutPublish) requestFields(c *codec) {
 type RolloutPublishAnswer struct {
 	Seq uint64 // of the version
 }
-
-// Kind returns the kind of the answer to a RolloutPublish.
-func (*RolloutPublishAnswer) Kind() Kind { return KindRolloutPublish.Answer() }
 
 func (m *RolloutPublishAnswer) answerFields(c *codec) { c.uint("seq", &m.Seq) }
 
@@ -99,9 +81,6 @@ type RolloutSource struct {
 	kind.SourceRole
 }
 
-// Kind returns KindRolloutSource.
-func (*RolloutSource) Kind() Kind { return KindRolloutSource }
-
 func (m *RolloutSource) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.SourceRole.Fields((*cold)(c))
@@ -113,9 +92,6 @@ type RolloutSourceAnswer struct {
 	SourceID uint64
 }
 
-// Kind returns the kind of the answer to a RolloutSource.
-func (*RolloutSourceAnswer) Kind() Kind { return KindRolloutSource.Answer() }
-
 func (m *RolloutSourceAnswer) answerFields(c *codec) { c.uint("source_id", &m.SourceID) }
 
 // RolloutOffer answers the question to a source, with a version or without.
@@ -126,9 +102,6 @@ type RolloutOffer struct {
 	kind.Offering
 }
 
-// Kind returns KindRolloutOffer.
-func (*RolloutOffer) Kind() Kind { return KindRolloutOffer }
-
 func (m *RolloutOffer) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Offering.Fields((*cold)(c))
@@ -138,8 +111,5 @@ func (m *RolloutOffer) requestFields(c *codec) {
 type RolloutOfferAnswer struct {
 	Seq uint64 // of the version; 0 for no version
 }
-
-// Kind returns the kind of the answer to a RolloutOffer.
-func (*RolloutOfferAnswer) Kind() Kind { return KindRolloutOffer.Answer() }
 
 func (m *RolloutOfferAnswer) answerFields(c *codec) { c.uint("seq", &m.Seq) }

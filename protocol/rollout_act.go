@@ -10,9 +10,6 @@ type RolloutAct struct {
 	Act    kind.Act
 }
 
-// Kind returns KindRolloutAct.
-func (*RolloutAct) Kind() Kind { return KindRolloutAct }
-
 func (m *RolloutAct) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.value("act", &m.Act)
@@ -24,9 +21,6 @@ type RolloutActAnswer struct {
 	Generation uint64
 }
 
-// Kind returns the kind of the answer to a RolloutAct.
-func (*RolloutActAnswer) Kind() Kind { return KindRolloutAct.Answer() }
-
 func (m *RolloutActAnswer) answerFields(c *codec) { c.uint("generation", &m.Generation) }
 
 // RolloutGate is the judgement of a checker on a target at a gate.
@@ -37,9 +31,6 @@ type RolloutGate struct {
 	kind.Judgement
 }
 
-// Kind returns KindRolloutGate.
-func (*RolloutGate) Kind() Kind { return KindRolloutGate }
-
 func (m *RolloutGate) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Judgement.Fields((*cold)(c))
@@ -47,8 +38,5 @@ func (m *RolloutGate) requestFields(c *codec) {
 
 // RolloutGateAnswer answers a RolloutGate.
 type RolloutGateAnswer struct{}
-
-// Kind returns the kind of the answer to a RolloutGate.
-func (*RolloutGateAnswer) Kind() Kind { return KindRolloutGate.Answer() }
 
 func (*RolloutGateAnswer) answerFields(*codec) {}

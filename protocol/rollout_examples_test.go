@@ -87,10 +87,10 @@ var rolloutExamples = []example{
 		},
 	})},
 	{"rollout-gate-answer", answer(51, &RolloutGateAnswer{})},
-	{"rollout-describe", request(52, &RolloutDescribe{
+	{"rollout-describe", request(52, &RolloutDescribe{PartRequest: PartRequest{
 		NodeID: 17, Name: []byte("dns"), Part: []byte("history/sas"), After: 9, Limit: 100, Why: true,
 		Consistency: ConsistencyStrict,
-	})},
+	}})},
 	{"rollout-describe-answer", answer(52, &RolloutDescribeAnswer{
 		Revision: 42, NowMillis: 81_000, Phase: kind.Blocked,
 		Head: AppendRecord(nil, ptr(exampleHead())), Rows: exampleRolloutRows(), Next: 29,
@@ -102,9 +102,9 @@ var rolloutExamples = []example{
 			Left: 86 * time.Second,
 		}),
 	})},
-	{"rollout-list", request(53, &RolloutList{
+	{"rollout-list", request(53, &RolloutList{ListRequest: ListRequest{
 		NodeID: 17, ShardID: 2, Prefix: []byte("d"), After: []byte("dns"), Limit: 100, Consistency: ConsistencyStrict,
-	})},
+	}})},
 	{"rollout-list-answer", answer(53, &RolloutListAnswer{
 		Rollouts: views(kind.Summary{
 			Name: "dns", Revision: 42, Phase: kind.Rolling, Locations: 3, Reached: 1, Instances: 9, LastSeq: 7,

@@ -13,9 +13,6 @@ type RolloutJoin struct {
 	kind.Instance
 }
 
-// Kind returns KindRolloutJoin.
-func (*RolloutJoin) Kind() Kind { return KindRolloutJoin }
-
 func (m *RolloutJoin) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	m.Instance.Fields((*cold)(c))
@@ -26,9 +23,6 @@ type RolloutJoinAnswer struct {
 	InstanceID uint64 // never given twice
 }
 
-// Kind returns the kind of the answer to a RolloutJoin.
-func (*RolloutJoinAnswer) Kind() Kind { return KindRolloutJoin.Answer() }
-
 func (m *RolloutJoinAnswer) answerFields(c *codec) { c.uint("instance_id", &m.InstanceID) }
 
 // RolloutLeave ends the part of the session's instance.
@@ -38,16 +32,10 @@ type RolloutLeave struct {
 	Name   []byte
 }
 
-// Kind returns KindRolloutLeave.
-func (*RolloutLeave) Kind() Kind { return KindRolloutLeave }
-
 func (m *RolloutLeave) requestFields(c *codec) { c.object(&m.Mutation, &m.NodeID, &m.Name) }
 
 // RolloutLeaveAnswer answers a RolloutLeave.
 type RolloutLeaveAnswer struct{}
-
-// Kind returns the kind of the answer to a RolloutLeave.
-func (*RolloutLeaveAnswer) Kind() Kind { return KindRolloutLeave.Answer() }
 
 func (*RolloutLeaveAnswer) answerFields(*codec) {}
 
@@ -59,9 +47,6 @@ type RolloutRole struct {
 	Leader bool
 }
 
-// Kind returns KindRolloutRole.
-func (*RolloutRole) Kind() Kind { return KindRolloutRole }
-
 func (m *RolloutRole) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.bool("leader", &m.Leader)
@@ -69,9 +54,6 @@ func (m *RolloutRole) requestFields(c *codec) {
 
 // RolloutRoleAnswer answers a RolloutRole.
 type RolloutRoleAnswer struct{}
-
-// Kind returns the kind of the answer to a RolloutRole.
-func (*RolloutRoleAnswer) Kind() Kind { return KindRolloutRole.Answer() }
 
 func (*RolloutRoleAnswer) answerFields(*codec) {}
 
@@ -107,9 +89,6 @@ type RolloutReport struct {
 	Report InstanceReport
 }
 
-// Kind returns KindRolloutReport.
-func (*RolloutReport) Kind() Kind { return KindRolloutReport }
-
 func (m *RolloutReport) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.record("report", m.Report.fields)
@@ -117,9 +96,6 @@ func (m *RolloutReport) requestFields(c *codec) {
 
 // RolloutReportAnswer answers a RolloutReport.
 type RolloutReportAnswer struct{}
-
-// Kind returns the kind of the answer to a RolloutReport.
-func (*RolloutReportAnswer) Kind() Kind { return KindRolloutReport.Answer() }
 
 func (*RolloutReportAnswer) answerFields(*codec) {}
 
@@ -130,9 +106,6 @@ type RolloutAsk struct {
 	Name   []byte
 	Report InstanceReport
 }
-
-// Kind returns KindRolloutAsk.
-func (*RolloutAsk) Kind() Kind { return KindRolloutAsk }
 
 func (m *RolloutAsk) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
@@ -148,9 +121,6 @@ type RolloutAskAnswer struct {
 	// now: ask again, under a new number.
 	Gone bool
 }
-
-// Kind returns the kind of the answer to a RolloutAsk.
-func (*RolloutAskAnswer) Kind() Kind { return KindRolloutAsk.Answer() }
 
 func (m *RolloutAskAnswer) answerFields(c *codec) {
 	c.record("target", m.Target.fields)

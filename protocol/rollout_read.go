@@ -16,32 +16,7 @@ import kind "github.com/signalbox/signalbox/protocol/rollout"
 //	"version/SEQ"      Version        none
 //
 // Clients can describe the last three parts, but not watch the parts.
-type RolloutDescribe struct {
-	NodeID uint64
-	Name   []byte
-	// Part is a view, or a part without watches: "history/LOCATION", "acts", "version/SEQ".
-	Part []byte
-	// After is the Next of the page before; 0 for the first.
-	After uint64
-	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
-	Limit uint64
-	// Why asks why the rollout does not move. The host then looks at every instance.
-	Why         bool
-	Consistency Consistency
-}
-
-// Kind returns KindRolloutDescribe.
-func (*RolloutDescribe) Kind() Kind { return KindRolloutDescribe }
-
-func (m *RolloutDescribe) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.text("part", &m.Part, MaxViewBytes)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("why", &m.Why)
-	enum(c, "consistency", &m.Consistency)
-}
+type RolloutDescribe struct{ PartRequest }
 
 // RolloutDescribeAnswer answers a RolloutDescribe.
 type RolloutDescribeAnswer struct {
@@ -56,9 +31,6 @@ type RolloutDescribeAnswer struct {
 	Next    uint64
 	Reasons Reasons
 }
-
-// Kind returns the kind of the answer to a RolloutDescribe.
-func (*RolloutDescribeAnswer) Kind() Kind { return KindRolloutDescribe.Answer() }
 
 func (m *RolloutDescribeAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -75,28 +47,7 @@ type Reasons = Views[kind.StopReason, *kind.StopReason]
 
 // RolloutList asks one shard for the rollouts of a node whose name begins with Prefix, ordered by name. All rollouts of
 // a node are the lists of all data shards.
-type RolloutList struct {
-	NodeID  uint64
-	ShardID uint64
-	Prefix  []byte
-	// After is the Next of the page before; empty for the first page.
-	After []byte
-	// Limit is the most rollouts that the page may have; 0 leaves the choice to the host.
-	Limit       uint64
-	Consistency Consistency
-}
-
-// Kind returns KindRolloutList.
-func (*RolloutList) Kind() Kind { return KindRolloutList }
-
-func (m *RolloutList) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
-}
+type RolloutList struct{ ListRequest }
 
 // RolloutListAnswer answers a RolloutList.
 type RolloutListAnswer struct {
@@ -104,9 +55,6 @@ type RolloutListAnswer struct {
 	// Next is the start of the next page; empty on the last page.
 	Next []byte
 }
-
-// Kind returns the kind of the answer to a RolloutList.
-func (*RolloutListAnswer) Kind() Kind { return KindRolloutList.Answer() }
 
 func (m *RolloutListAnswer) answerFields(c *codec) {
 	m.Rollouts.list(c, "rollouts")
@@ -129,9 +77,6 @@ type RolloutPlan struct {
 	Consistency Consistency
 }
 
-// Kind returns KindRolloutPlan.
-func (*RolloutPlan) Kind() Kind { return KindRolloutPlan }
-
 func (m *RolloutPlan) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
@@ -146,9 +91,6 @@ type RolloutPlanAnswer struct {
 	NowMillis uint64
 	Steps     PlannedSteps
 }
-
-// Kind returns the kind of the answer to a RolloutPlan.
-func (*RolloutPlanAnswer) Kind() Kind { return KindRolloutPlan.Answer() }
 
 func (m *RolloutPlanAnswer) answerFields(c *codec) {
 	c.uint("now_ms", &m.NowMillis)

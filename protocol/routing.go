@@ -12,9 +12,6 @@ type Routing struct {
 	KnownVersion uint64
 }
 
-// Kind returns KindRouting.
-func (*Routing) Kind() Kind { return KindRouting }
-
 func (m *Routing) requestFields(c *codec) {
 	c.uint("known_version", &m.KnownVersion)
 }
@@ -29,9 +26,6 @@ type RoutingAnswer struct {
 	// Slots map each slot to a data shard, in ascending order.
 	Slots SlotRanges
 }
-
-// Kind returns the kind of the answer to a Routing.
-func (*RoutingAnswer) Kind() Kind { return KindRouting.Answer() }
 
 func (m *RoutingAnswer) answerFields(c *codec) {
 	c.uint("version", &m.Version)
@@ -116,9 +110,6 @@ type RoutingChanged struct {
 	LeaderHostID uint64 // 0: the push is not about a leader
 	Term         uint64
 }
-
-// Kind returns KindRoutingChanged.
-func (*RoutingChanged) Kind() Kind { return KindRoutingChanged }
 
 func (m *RoutingChanged) pushFields(c *codec) {
 	c.uint("version", &m.Version)

@@ -65,9 +65,6 @@ type SemaphoreCreate struct {
 	Data  []byte
 }
 
-// Kind returns KindSemaphoreCreate.
-func (*SemaphoreCreate) Kind() Kind { return KindSemaphoreCreate }
-
 func (m *SemaphoreCreate) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("limit", &m.Limit)
@@ -78,9 +75,6 @@ func (m *SemaphoreCreate) requestFields(c *codec) {
 type SemaphoreCreateAnswer struct {
 	Revision uint64
 }
-
-// Kind returns the kind of the answer to a SemaphoreCreate.
-func (*SemaphoreCreateAnswer) Kind() Kind { return KindSemaphoreCreate.Answer() }
 
 func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -99,9 +93,6 @@ type SemaphoreUpdate struct {
 	ExpectedRevision uint64
 }
 
-// Kind returns KindSemaphoreUpdate.
-func (*SemaphoreUpdate) Kind() Kind { return KindSemaphoreUpdate }
-
 func (m *SemaphoreUpdate) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.data("data", &m.Data)
@@ -114,9 +105,6 @@ type SemaphoreUpdateAnswer struct {
 	// Revision is the semaphore's revision after the update. Equal data leave the revision as before.
 	Revision uint64
 }
-
-// Kind returns the kind of the answer to a SemaphoreUpdate.
-func (*SemaphoreUpdateAnswer) Kind() Kind { return KindSemaphoreUpdate.Answer() }
 
 func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -134,9 +122,6 @@ type SemaphoreResize struct {
 	ExpectedRevision uint64
 }
 
-// Kind returns KindSemaphoreResize.
-func (*SemaphoreResize) Kind() Kind { return KindSemaphoreResize }
-
 func (m *SemaphoreResize) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.uint("limit", &m.Limit)
@@ -148,9 +133,6 @@ type SemaphoreResizeAnswer struct {
 	// Revision is the semaphore's revision after the resize. An equal limit leaves the revision as before.
 	Revision uint64
 }
-
-// Kind returns the kind of the answer to a SemaphoreResize.
-func (*SemaphoreResizeAnswer) Kind() Kind { return KindSemaphoreResize.Answer() }
 
 func (m *SemaphoreResizeAnswer) answerFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -165,9 +147,6 @@ type SemaphoreDelete struct {
 	Force bool
 }
 
-// Kind returns KindSemaphoreDelete.
-func (*SemaphoreDelete) Kind() Kind { return KindSemaphoreDelete }
-
 func (m *SemaphoreDelete) requestFields(c *codec) {
 	c.object(&m.Mutation, &m.NodeID, &m.Name)
 	c.bool("force", &m.Force)
@@ -175,9 +154,6 @@ func (m *SemaphoreDelete) requestFields(c *codec) {
 
 // SemaphoreDeleteAnswer answers a SemaphoreDelete.
 type SemaphoreDeleteAnswer struct{}
-
-// Kind returns the kind of the answer to a SemaphoreDelete.
-func (*SemaphoreDeleteAnswer) Kind() Kind { return KindSemaphoreDelete.Answer() }
 
 func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
 
@@ -196,9 +172,6 @@ type SemaphoreList struct {
 	Consistency Consistency
 }
 
-// Kind returns KindSemaphoreList.
-func (*SemaphoreList) Kind() Kind { return KindSemaphoreList }
-
 func (m *SemaphoreList) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.uint("shard_id", &m.ShardID)
@@ -215,9 +188,6 @@ type SemaphoreListAnswer struct {
 	// Next is the start of the next page; empty on the last page.
 	Next []byte
 }
-
-// Kind returns the kind of the answer to a SemaphoreList.
-func (*SemaphoreListAnswer) Kind() Kind { return KindSemaphoreList.Answer() }
 
 func (m *SemaphoreListAnswer) answerFields(c *codec) {
 	m.Semaphores.list(c, "semaphores")

@@ -14,9 +14,6 @@ type SessionStart struct {
 	AttachSequence uint64
 }
 
-// Kind returns KindSessionStart.
-func (*SessionStart) Kind() Kind { return KindSessionStart }
-
 func (m *SessionStart) requestFields(c *codec) {
 	c.text("path", &m.Path, MaxPathBytes)
 	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
@@ -30,9 +27,6 @@ type SessionStartAnswer struct {
 	SessionID uint64
 	Lease     Lease
 }
-
-// Kind returns the kind of the answer to a SessionStart.
-func (*SessionStartAnswer) Kind() Kind { return KindSessionStart.Answer() }
 
 func (m *SessionStartAnswer) answerFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
@@ -53,9 +47,6 @@ type SessionAttach struct {
 	Numbers bool
 }
 
-// Kind returns KindSessionAttach.
-func (*SessionAttach) Kind() Kind { return KindSessionAttach }
-
 func (m *SessionAttach) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 	c.bytes("key", &m.Key, MaxKeyBytes)
@@ -73,9 +64,6 @@ type SessionAttachAnswer struct {
 	// never given before. 0 where the shard is below the level of number spaces.
 	NumberBase uint64
 }
-
-// Kind returns the kind of the answer to a SessionAttach.
-func (*SessionAttachAnswer) Kind() Kind { return KindSessionAttach.Answer() }
 
 func (m *SessionAttachAnswer) answerFields(c *codec) {
 	c.record("lease", m.Lease.fields)
@@ -106,9 +94,6 @@ type SessionBind struct {
 	Key       []byte
 }
 
-// Kind returns KindSessionBind.
-func (*SessionBind) Kind() Kind { return KindSessionBind }
-
 func (m *SessionBind) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 	c.bytes("key", &m.Key, MaxKeyBytes)
@@ -118,9 +103,6 @@ func (m *SessionBind) requestFields(c *codec) {
 type SessionBindAnswer struct {
 	NodeID uint64
 }
-
-// Kind returns the kind of the answer to a SessionBind.
-func (*SessionBindAnswer) Kind() Kind { return KindSessionBind.Answer() }
 
 func (m *SessionBindAnswer) answerFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
@@ -132,18 +114,12 @@ type SessionStop struct {
 	SessionID uint64
 }
 
-// Kind returns KindSessionStop.
-func (*SessionStop) Kind() Kind { return KindSessionStop }
-
 func (m *SessionStop) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 }
 
 // SessionStopAnswer answers a SessionStop.
 type SessionStopAnswer struct{}
-
-// Kind returns the kind of the answer to a SessionStop.
-func (*SessionStopAnswer) Kind() Kind { return KindSessionStop.Answer() }
 
 func (*SessionStopAnswer) answerFields(*codec) {}
 
@@ -157,9 +133,6 @@ type SessionDetach struct {
 	LeftMillis uint64
 }
 
-// Kind returns KindSessionDetach.
-func (*SessionDetach) Kind() Kind { return KindSessionDetach }
-
 func (m *SessionDetach) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 	c.millis("left_ms", &m.LeftMillis, MaxSessionTimeoutMillis)
@@ -168,9 +141,6 @@ func (m *SessionDetach) requestFields(c *codec) {
 // SessionDetachAnswer answers a SessionDetach.
 type SessionDetachAnswer struct{}
 
-// Kind returns the kind of the answer to a SessionDetach.
-func (*SessionDetachAnswer) Kind() Kind { return KindSessionDetach.Answer() }
-
 func (*SessionDetachAnswer) answerFields(*codec) {}
 
 // SessionDestroy ends the session of another client: for operators.
@@ -178,18 +148,12 @@ type SessionDestroy struct {
 	SessionID uint64
 }
 
-// Kind returns KindSessionDestroy.
-func (*SessionDestroy) Kind() Kind { return KindSessionDestroy }
-
 func (m *SessionDestroy) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 }
 
 // SessionDestroyAnswer answers a SessionDestroy.
 type SessionDestroyAnswer struct{}
-
-// Kind returns the kind of the answer to a SessionDestroy.
-func (*SessionDestroyAnswer) Kind() Kind { return KindSessionDestroy.Answer() }
 
 func (*SessionDestroyAnswer) answerFields(*codec) {}
 
@@ -202,9 +166,6 @@ type SessionDetached struct {
 	Result    Result
 }
 
-// Kind returns KindSessionDetached.
-func (*SessionDetached) Kind() Kind { return KindSessionDetached }
-
 func (m *SessionDetached) pushFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 	c.result(&m.Result)
@@ -216,9 +177,6 @@ type SessionEnded struct {
 	SessionID uint64
 	Reason    EndReason
 }
-
-// Kind returns KindSessionEnded.
-func (*SessionEnded) Kind() Kind { return KindSessionEnded }
 
 func (m *SessionEnded) pushFields(c *codec) {
 	c.uint("session_id", &m.SessionID)

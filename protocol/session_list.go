@@ -55,9 +55,6 @@ type SessionDescribe struct {
 	SessionID uint64
 }
 
-// Kind returns KindSessionDescribe.
-func (*SessionDescribe) Kind() Kind { return KindSessionDescribe }
-
 func (m *SessionDescribe) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 }
@@ -66,9 +63,6 @@ func (m *SessionDescribe) requestFields(c *codec) {
 type SessionDescribeAnswer struct {
 	Session Session
 }
-
-// Kind returns the kind of the answer to a SessionDescribe.
-func (*SessionDescribeAnswer) Kind() Kind { return KindSessionDescribe.Answer() }
 
 func (m *SessionDescribeAnswer) answerFields(c *codec) {
 	c.record("session", m.Session.fields)
@@ -85,9 +79,6 @@ type SessionList struct {
 	Limit uint64
 }
 
-// Kind returns KindSessionList.
-func (*SessionList) Kind() Kind { return KindSessionList }
-
 func (m *SessionList) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.uint("shard_id", &m.ShardID)
@@ -101,9 +92,6 @@ type SessionListAnswer struct {
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
 }
-
-// Kind returns the kind of the answer to a SessionList.
-func (*SessionListAnswer) Kind() Kind { return KindSessionList.Answer() }
 
 func (m *SessionListAnswer) answerFields(c *codec) {
 	m.Sessions.list(c, "sessions")
@@ -122,9 +110,6 @@ type SessionHoldings struct {
 	Consistency Consistency
 }
 
-// Kind returns KindSessionHoldings.
-func (*SessionHoldings) Kind() Kind { return KindSessionHoldings }
-
 func (m *SessionHoldings) requestFields(c *codec) {
 	c.uint("session_id", &m.SessionID)
 	c.uint("shard_id", &m.ShardID)
@@ -139,9 +124,6 @@ type SessionHoldingsAnswer struct {
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
 }
-
-// Kind returns the kind of the answer to a SessionHoldings.
-func (*SessionHoldingsAnswer) Kind() Kind { return KindSessionHoldings.Answer() }
 
 func (m *SessionHoldingsAnswer) answerFields(c *codec) {
 	m.Holdings.list(c, "holdings")
@@ -192,9 +174,6 @@ type HoldingLost struct {
 	// ObjectKind is the kind of the object; 0 stands for a semaphore.
 	ObjectKind ObjectKind
 }
-
-// Kind returns KindHoldingLost.
-func (*HoldingLost) Kind() Kind { return KindHoldingLost }
 
 func (m *HoldingLost) pushFields(c *codec) {
 	c.uint("session_id", &m.SessionID)

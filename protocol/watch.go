@@ -18,9 +18,6 @@ type Watch struct {
 	View []byte
 }
 
-// Kind returns KindWatch.
-func (*Watch) Kind() Kind { return KindWatch }
-
 func (m *Watch) requestFields(c *codec) {
 	c.uint("node_id", &m.NodeID)
 	c.text("name", &m.Name, MaxNameBytes)
@@ -37,9 +34,6 @@ type WatchAnswer struct {
 	ObjectKind ObjectKind
 }
 
-// Kind returns the kind of the answer to a Watch.
-func (*WatchAnswer) Kind() Kind { return KindWatch.Answer() }
-
 func (m *WatchAnswer) answerFields(c *codec) {
 	enum(c, "object_kind", &m.ObjectKind)
 }
@@ -50,18 +44,12 @@ type WatchStop struct {
 	WatchID uint64
 }
 
-// Kind returns KindWatchStop.
-func (*WatchStop) Kind() Kind { return KindWatchStop }
-
 func (m *WatchStop) requestFields(c *codec) {
 	c.uint("watch_id", &m.WatchID)
 }
 
 // WatchStopAnswer answers a WatchStop.
 type WatchStopAnswer struct{}
-
-// Kind returns the kind of the answer to a WatchStop.
-func (*WatchStopAnswer) Kind() Kind { return KindWatchStop.Answer() }
 
 func (*WatchStopAnswer) answerFields(*codec) {}
 
@@ -70,9 +58,6 @@ func (*WatchStopAnswer) answerFields(*codec) {}
 type WatchEnd struct {
 	Result Result
 }
-
-// Kind returns KindWatchEnd.
-func (*WatchEnd) Kind() Kind { return KindWatchEnd }
 
 func (m *WatchEnd) pushFields(c *codec) {
 	c.result(&m.Result)
@@ -96,9 +81,6 @@ type WatchSnapshot struct {
 	// Rows are the rows of an object of another kind, ordered by id, through all pages.
 	Rows Rows
 }
-
-// Kind returns KindWatchSnapshot.
-func (*WatchSnapshot) Kind() Kind { return KindWatchSnapshot }
 
 func (m *WatchSnapshot) pushFields(c *codec) {
 	c.uint("revision", &m.Revision)
@@ -136,9 +118,6 @@ type WatchDelta struct {
 	Rows Rows
 }
 
-// Kind returns KindWatchDelta.
-func (*WatchDelta) Kind() Kind { return KindWatchDelta }
-
 func (m *WatchDelta) pushFields(c *codec) {
 	c.uint("from", &m.From)
 	c.uint("to", &m.To)
@@ -163,8 +142,5 @@ func (o *OrderID) item(c *codec) { c.uint("", (*uint64)(o)) }
 // WatchResync is pushed with the id of a watch that could not keep up: the host leaves changes out, and a snapshot
 // follows. Until the first page of the snapshot the client's view stays at its last revision.
 type WatchResync struct{}
-
-// Kind returns KindWatchResync.
-func (*WatchResync) Kind() Kind { return KindWatchResync }
 
 func (*WatchResync) pushFields(*codec) {}

@@ -26,8 +26,8 @@ func TestAHostThatIsBehindDoesNotSayThatTheClusterIs(t *testing.T) {
 	}
 	s := speak(t, c, 3)
 	for _, m := range []protocol.RequestMessage{
-		&protocol.ProcessDescribe{NodeID: node, Name: []byte("p")},
-		&protocol.RolloutDescribe{NodeID: node, Name: []byte("r")},
+		&protocol.ProcessDescribe{PartRequest: protocol.PartRequest{NodeID: node, Name: []byte("p")}},
+		&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{NodeID: node, Name: []byte("r")}},
 		&protocol.Watch{NodeID: node, Name: []byte("p"), ObjectKind: protocol.ObjectProcess},
 	} {
 		got := s.ask(m).Result.Status

@@ -16,30 +16,20 @@ func (c *conn) knowsKind(r *protocol.Request, kind shard.ObjectKind) bool {
 	return false
 }
 
-// partRequest asks for a part of an object, and a page of its rows.
-type partRequest struct {
-	kind         shard.ObjectKind
-	node         uint64
-	name, part   []byte
-	after, limit uint64
-	why          bool
-	consistency  protocol.Consistency
-}
-
 // describePart has a part described when the replica is as fresh as requested. If the part was found, the message
 // from describe is the answer.
-func (c *conn) describePart(r *protocol.Request, q partRequest,
+func (c *conn) describePart(r *protocol.Request, k shard.ObjectKind, q *protocol.PartRequest,
 	describe func(m *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
-	of := shard.Ref{Kind: q.kind, Node: shard.NodeID(q.node), Name: string(q.name)}
-	if !c.authorizeIn(r, of.Node, q.name) || !c.hasName(r, q.name) || !c.knowsKind(r, q.kind) {
+	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
+	if !c.authorizeIn(r, of.Node, q.Name) || !c.hasName(r, q.Name) || !c.knowsKind(r, k) {
 		return
 	}
 	o := shard.PartOptions{
-		Part: string(q.part), After: q.after, Limit: itemLimit(q.limit), Why: q.why && q.after == 0,
+		Part: string(q.Part), After: q.After, Limit: itemLimit(q.Limit), Why: q.Why && q.After == 0,
 	}
-	rp := c.host.set.Of(shard.SlotOf(of.Node, q.name))
+	rp := c.host.set.Of(shard.SlotOf(of.Node, q.Name))
 	request, kind := r.ID, r.Kind
-	c.read(r, rp, c.host.consistency(q.consistency, of.Node), func() {
+	c.read(r, rp, c.host.consistency(q.Consistency, of.Node), func() {
 		o.Now = rp.EstimatedTime()
 		found, answer := describe(rp.Machine, of, o)
 		if found == shard.FoundPart {
@@ -74,40 +64,31 @@ func headOf(page *shard.PartPage, o shard.PartOptions) []byte {
 	return page.Head
 }
 
-// listRequest asks for a page of the objects of a kind that one shard holds.
-type listRequest struct {
-	kind          shard.ObjectKind
-	node, shard   uint64
-	prefix, after []byte
-	limit         uint64
-	consistency   protocol.Consistency
-}
-
 // listPage is a page of a list: n objects, how far the list was read, and how each object is added to the answer.
 type listPage struct {
 	n    int
 	last string // the last name looked at
 	more bool
 	// add appends an object to the answer, and returns the length of the answer by then.
-	add  func(i int) (name []byte, bytes int)
-	done func(next []byte) protocol.AnswerMessage
+	add    func(i int) (name []byte, bytes int)
+	answer protocol.AnswerMessage
+	next   *[]byte // of the answer
 }
 
 // listObjects lists objects when the replica is as fresh as requested.
-func (c *conn) listObjects(r *protocol.Request, q listRequest,
+func (c *conn) listObjects(r *protocol.Request, k shard.ObjectKind, q *protocol.ListRequest,
 	list func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage) {
-	id := shard.NodeID(q.node)
-	if !c.authorizeIn(r, id, nil) || !c.knowsKind(r, q.kind) {
+	id := shard.NodeID(q.NodeID)
+	if !c.authorizeIn(r, id, nil) || !c.knowsKind(r, k) {
 		return
 	}
-	rp := c.shardToList(r, q.shard)
+	rp := c.shardToList(r, q.ShardID)
 	if rp == nil {
 		return
 	}
-	prefix, after, limit, request := string(q.prefix), string(q.after), itemLimit(q.limit), r.ID
-	c.read(r, rp, c.host.consistency(q.consistency, id), func() {
+	prefix, after, limit, request := string(q.Prefix), string(q.After), itemLimit(q.Limit), r.ID
+	c.read(r, rp, c.host.consistency(q.Consistency, id), func() {
 		p := list(rp, id, prefix, after, limit)
-		next := []byte(nil)
 		for i := range p.n {
 			name, bytes := p.add(i)
 			if bytes >= protocol.PageBytes && i < p.n-1 {
@@ -116,8 +97,8 @@ func (c *conn) listObjects(r *protocol.Request, q listRequest,
 			}
 		}
 		if p.more {
-			next = []byte(p.last)
+			*p.next = []byte(p.last)
 		}
-		c.Answer(request, p.done(next))
+		c.Answer(request, p.answer)
 	})
 }

@@ -9,11 +9,9 @@ import (
 )
 
 func (c *conn) processDescribe(r *protocol.Request) {
-	m := &r.ProcessDescribe
-	c.describePart(r, partRequest{
-		kind: shard.KindProcess, node: m.NodeID, name: m.Name, part: m.Part, after: m.After, limit: m.Limit, why: m.Why,
-		consistency: m.Consistency,
-	}, func(on *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage) {
+	c.describePart(r, shard.KindProcess, &r.ProcessDescribe.PartRequest, func(
+		on *shard.Machine, of shard.Ref, o shard.PartOptions,
+	) (shard.Found, protocol.AnswerMessage) {
 		var page shard.ProcessDescription
 		return on.DescribeProcess(of.Node, of.Name, o, &page), processPage(&page, o)
 	})
@@ -32,24 +30,18 @@ func processPage(page *shard.ProcessDescription, o shard.PartOptions) *protocol.
 }
 
 func (c *conn) processList(r *protocol.Request) {
-	m := &r.ProcessList
-	c.listObjects(r, listRequest{
-		kind: shard.KindProcess, node: m.NodeID, shard: m.ShardID, prefix: m.Prefix, after: m.After, limit: m.Limit,
-		consistency: m.Consistency,
-	}, func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage {
+	c.listObjects(r, shard.KindProcess, &r.ProcessList.ListRequest, func(
+		rp *replica.Replica, n shard.NodeID, prefix, after string, limit int,
+	) listPage {
 		page, last, more := rp.Machine.ListProcesses(n, prefix, after, limit, nil)
 		a := protocol.ProcessListAnswer{NowMillis: max(rp.EstimatedTime(), rp.Machine.Time())}
 		return listPage{
-			n: len(page), last: last, more: more,
+			n: len(page), last: last, more: more, answer: &a, next: &a.Next,
 			add: func(i int) ([]byte, int) {
 				if c.seesObject(n, page[i].Name) {
 					a.Processes.Append(page[i])
 				}
 				return []byte(page[i].Name), a.Processes.Size()
-			},
-			done: func(next []byte) protocol.AnswerMessage {
-				a.Next = next
-				return &a
 			},
 		}
 	})

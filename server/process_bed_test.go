@@ -71,9 +71,9 @@ func arrivalOf(name string) kind.Arrival {
 func (b *processBed) describe(part string) *protocol.ProcessDescribeAnswer {
 	b.t.Helper()
 	s := speak(b.t, b.c, b.c.Leader(1))
-	a := s.must(s.ask(&protocol.ProcessDescribe{
+	a := s.must(s.ask(&protocol.ProcessDescribe{PartRequest: protocol.PartRequest{
 		NodeID: b.node, Name: cache, Part: []byte(part), Why: true, Consistency: protocol.ConsistencyStrict,
-	})).ProcessDescribe
+	}})).ProcessDescribe
 	return &a
 }
 

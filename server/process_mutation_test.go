@@ -104,7 +104,8 @@ func TestEveryMutationOfAProcessIsCarriedOutOnce(t *testing.T) {
 		want(t, "the member", done[protocol.KindProcessJoin].(*protocol.ProcessJoinAnswer).MemberID, a.member)
 		want(t, "why its inbox ended", a.ended().Message, "the member left")
 		want(t, "items that are left", len(a.inbox), 0)
-		want(t, "after the delete", b.s.ask(&protocol.ProcessDescribe{NodeID: b.node, Name: cache}).Result.Status,
+		gone := b.s.ask(&protocol.ProcessDescribe{PartRequest: partOf(b.node, cache)})
+		want(t, "after the delete", gone.Result.Status,
 			protocol.StatusNotFound)
 		for k := protocol.KindProcessPut; k <= protocol.KindProcessAct; k++ {
 			if done[k] == nil {
@@ -143,12 +144,12 @@ func TestAHostThatDoesNotLeadSendsProcessesOn(t *testing.T) {
 			want(t, request.Kind().String(), result.Status, protocol.StatusMoved)
 			want(t, "leader", result.Moved.LeaderAddress, servertest.Address(leader))
 		}
-		other.must(other.ask(&protocol.ProcessDescribe{
+		other.must(other.ask(&protocol.ProcessDescribe{PartRequest: protocol.PartRequest{
 			NodeID: b.node, Name: cache, Consistency: protocol.ConsistencyStrict,
-		}))
-		list := other.must(other.ask(&protocol.ProcessList{
+		}}))
+		list := other.must(other.ask(&protocol.ProcessList{ListRequest: protocol.ListRequest{
 			NodeID: b.node, ShardID: 1, Consistency: protocol.ConsistencyStrict,
-		})).ProcessList
+		}})).ProcessList
 		want(t, "processes", list.Processes.Len(), 1)
 		for p := range list.Processes.All(0) {
 			want(t, "the name", p.Name, "cache")
@@ -164,7 +165,8 @@ func TestProcessesAreUnsupportedBelowTheirLevel(t *testing.T) {
 	playProcesses(t, func(t *testing.T, b *processBed) {
 		a := &attendant{started: b.connect(b.c.Leader(1)).session("/prod", time.Minute), b: b, member: 1}
 		for _, request := range append(b.processRequests(a),
-			&protocol.ProcessDescribe{NodeID: b.node, Name: cache}, &protocol.ProcessList{NodeID: b.node, ShardID: 1},
+			&protocol.ProcessDescribe{PartRequest: partOf(b.node, cache)},
+			&protocol.ProcessList{ListRequest: listOf(b.node)},
 			&protocol.Watch{NodeID: b.node, Name: cache, ObjectKind: protocol.ObjectProcess},
 		) {
 			got := a.s.ask(request).Result
@@ -190,8 +192,8 @@ func TestRightsOnProcesses(t *testing.T) {
 			Act: kind.Act{Verb: kind.VerbRestart, By: kind.By{Author: "ann", Reason: "hangs"}},
 		}
 		remove := &protocol.ProcessDelete{NodeID: node, Name: cache, Force: true}
-		describe := &protocol.ProcessDescribe{NodeID: node, Name: cache}
-		list := &protocol.ProcessList{NodeID: node, ShardID: 1}
+		describe := &protocol.ProcessDescribe{PartRequest: partOf(node, cache)}
+		list := &protocol.ProcessList{ListRequest: listOf(node)}
 		arrival := kind.Arrival{Joining: kind.Joining{Name: "a"}}
 		join := &protocol.ProcessJoin{NodeID: node, Name: cache, Arrival: arrival}
 		admin.must(admin.ask(put))

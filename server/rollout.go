@@ -11,11 +11,9 @@ import (
 )
 
 func (c *conn) rolloutDescribe(r *protocol.Request) {
-	m := &r.RolloutDescribe
-	c.describePart(r, partRequest{
-		kind: shard.KindRollout, node: m.NodeID, name: m.Name, part: m.Part, after: m.After, limit: m.Limit, why: m.Why,
-		consistency: m.Consistency,
-	}, func(on *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage) {
+	c.describePart(r, shard.KindRollout, &r.RolloutDescribe.PartRequest, func(
+		on *shard.Machine, of shard.Ref, o shard.PartOptions,
+	) (shard.Found, protocol.AnswerMessage) {
 		var page shard.RolloutDescription
 		found := on.DescribeRollout(of.Node, of.Name, o, &page)
 		c.host.noteDetached(page.Reasons)
@@ -53,24 +51,18 @@ func rolloutPage(page *shard.RolloutDescription, o shard.PartOptions) *protocol.
 }
 
 func (c *conn) rolloutList(r *protocol.Request) {
-	m := &r.RolloutList
-	c.listObjects(r, listRequest{
-		kind: shard.KindRollout, node: m.NodeID, shard: m.ShardID, prefix: m.Prefix, after: m.After, limit: m.Limit,
-		consistency: m.Consistency,
-	}, func(rp *replica.Replica, n shard.NodeID, prefix, after string, limit int) listPage {
+	c.listObjects(r, shard.KindRollout, &r.RolloutList.ListRequest, func(
+		rp *replica.Replica, n shard.NodeID, prefix, after string, limit int,
+	) listPage {
 		page, last, more := rp.Machine.ListRollouts(n, prefix, after, limit, nil)
 		var a protocol.RolloutListAnswer
 		return listPage{
-			n: len(page), last: last, more: more,
+			n: len(page), last: last, more: more, answer: &a, next: &a.Next,
 			add: func(i int) ([]byte, int) {
 				if c.seesObject(n, page[i].Name) {
 					a.Rollouts.Append(page[i])
 				}
 				return protocol.View(page[i].Name), a.Rollouts.Size()
-			},
-			done: func(next []byte) protocol.AnswerMessage {
-				a.Next = next
-				return &a
 			},
 		}
 	})

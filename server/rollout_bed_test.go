@@ -76,9 +76,9 @@ func (b *rolloutBed) act(verb kind.Verb, seq uint64) {
 // describe describes a part.
 func (b *rolloutBed) describe(part string) *protocol.RolloutDescribeAnswer {
 	b.t.Helper()
-	a := b.s.must(b.s.ask(&protocol.RolloutDescribe{
+	a := b.s.must(b.s.ask(&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
 		NodeID: b.node, Name: dns, Part: []byte(part), Why: true, Consistency: protocol.ConsistencyStrict,
-	})).RolloutDescribe
+	}})).RolloutDescribe
 	return &a
 }
 
@@ -162,3 +162,11 @@ func (b *rolloutBed) watch(s *speaker, view string, since uint64) uint64 {
 	want(b.t, "what is watched", got.ObjectKind, protocol.ObjectRollout)
 	return id
 }
+
+// partOf asks for an object as a whole.
+func partOf(node uint64, name []byte) protocol.PartRequest {
+	return protocol.PartRequest{NodeID: node, Name: name}
+}
+
+// listOf asks for the objects of the first shard.
+func listOf(node uint64) protocol.ListRequest { return protocol.ListRequest{NodeID: node, ShardID: 1} }

@@ -80,7 +80,7 @@ func TestEveryMutationOfARolloutIsCarriedOutOnce(t *testing.T) {
 		asked := answers[protocol.KindRolloutAsk].(*protocol.RolloutAskAnswer)
 		want(t, "generation", asked.Target.Generation, 1)
 		want(t, "generation after the act", answers[protocol.KindRolloutAct].(*protocol.RolloutActAnswer).Generation, 2)
-		want(t, "after the delete", b.s.ask(&protocol.RolloutDescribe{NodeID: b.node, Name: dns}).Result.Status,
+		want(t, "after the delete", b.s.ask(&protocol.RolloutDescribe{PartRequest: partOf(b.node, dns)}).Result.Status,
 			protocol.StatusNotFound)
 	})
 }
@@ -118,8 +118,12 @@ func TestAHostThatDoesNotLeadSendsRolloutsOn(t *testing.T) {
 		}
 		m.must(story[0])
 		for _, read := range []protocol.RequestMessage{
-			&protocol.RolloutDescribe{NodeID: b.node, Name: dns, Consistency: protocol.ConsistencyStrict},
-			&protocol.RolloutList{NodeID: b.node, ShardID: 1, Consistency: protocol.ConsistencyStrict},
+			&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
+				NodeID: b.node, Name: dns, Consistency: protocol.ConsistencyStrict,
+			}},
+			&protocol.RolloutList{ListRequest: protocol.ListRequest{
+				NodeID: b.node, ShardID: 1, Consistency: protocol.ConsistencyStrict,
+			}},
 			&protocol.RolloutPlan{NodeID: b.node, Name: dns, Consistency: protocol.ConsistencyStrict},
 		} {
 			other.must(other.ask(read))
@@ -203,7 +207,8 @@ func TestRolloutsAreUnsupportedBelowTheirLevel(t *testing.T) {
 	playRollouts(t, func(t *testing.T, b *rolloutBed) {
 		m := b.session(time.Minute)
 		for _, request := range append(b.story(m),
-			&protocol.RolloutDescribe{NodeID: b.node, Name: dns}, &protocol.RolloutList{NodeID: b.node, ShardID: 1},
+			&protocol.RolloutDescribe{PartRequest: partOf(b.node, dns)},
+			&protocol.RolloutList{ListRequest: listOf(b.node)},
 			&protocol.RolloutPlan{NodeID: b.node, Name: dns},
 			&protocol.Watch{NodeID: b.node, Name: dns, ObjectKind: protocol.ObjectRollout},
 		) {
@@ -232,7 +237,7 @@ func TestRightsOnRollouts(t *testing.T) {
 		}}
 		remove := &protocol.RolloutDelete{NodeID: node, Name: dns, Force: true}
 		publish := &protocol.RolloutPublish{NodeID: node, Name: dns}
-		describe := &protocol.RolloutDescribe{NodeID: node, Name: dns}
+		describe := &protocol.RolloutDescribe{PartRequest: partOf(node, dns)}
 		admin.must(admin.ask(put))
 		for token, may := range map[string][]protocol.RequestMessage{
 			"reader": {describe}, "writer": {describe, publish}, "admin": {describe, publish, act, remove},

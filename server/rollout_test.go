@@ -121,7 +121,9 @@ func TestARolloutIsReadInParts(t *testing.T) {
 		}
 		want(t, "acts", strings.Join(acts, ", "), "1 create, 2 pause")
 		for _, part := range []string{"history/vla", "version/77", "version/x", "location/", "elsewhere"} {
-			got := b.s.ask(&protocol.RolloutDescribe{NodeID: b.node, Name: dns, Part: []byte(part)}).Result
+			got := b.s.ask(&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
+				NodeID: b.node, Name: dns, Part: []byte(part),
+			}}).Result
 			want(t, part, got.Status, protocol.StatusNotFound)
 		}
 	})
@@ -142,10 +144,10 @@ func TestPagesOfARolloutGoOnWhereTheLastOneEnded(t *testing.T) {
 		for part, rows := range map[string]int{"instances/sas": 5, "": 6, "acts": 7, "history/sas": 4} {
 			seen, last, pages := 0, uint64(0), 0
 			for after, more := uint64(0), true; more; pages++ {
-				page := b.s.must(b.s.ask(&protocol.RolloutDescribe{
+				page := b.s.must(b.s.ask(&protocol.RolloutDescribe{PartRequest: protocol.PartRequest{
 					NodeID: b.node, Name: dns, Part: []byte(part), After: after, Limit: 2, Why: true,
 					Consistency: protocol.ConsistencyStrict,
-				})).RolloutDescribe
+				}})).RolloutDescribe
 				if after > 0 && (len(page.Head) > 0 || page.Reasons.Len() > 0) {
 					t.Errorf("%q: page %d has a head, or reasons", part, pages)
 				}
@@ -177,10 +179,10 @@ func TestRolloutsOfANodeAreListed(t *testing.T) {
 		}))
 		var all []string
 		for after, more := []byte(nil), true; more; {
-			page := b.s.must(b.s.ask(&protocol.RolloutList{
+			page := b.s.must(b.s.ask(&protocol.RolloutList{ListRequest: protocol.ListRequest{
 				NodeID: b.node, ShardID: 1, Prefix: []byte("r"), After: after, Limit: 2,
 				Consistency: protocol.ConsistencyStrict,
-			})).RolloutList
+			}})).RolloutList
 			for r := range page.Rollouts.All(0) {
 				all = append(all, fmt.Sprintf("%s %v %d %d %s", r.Name, r.Phase, r.Locations, r.LastSeq, r.Label))
 			}
@@ -189,7 +191,9 @@ func TestRolloutsOfANodeAreListed(t *testing.T) {
 		}
 		want(t, "rollouts", strings.Join(all, "\n"), "r0 idle 2 0 \nr1 idle 2 0 \nr2 idle 2 0 \n"+
 			"r3 blocked 2 1 the newest\nr4 idle 2 0 ")
-		want(t, "no shard", b.s.ask(&protocol.RolloutList{NodeID: b.node, ShardID: 9}).Result.Status,
+		want(t, "no shard", b.s.ask(&protocol.RolloutList{ListRequest: protocol.ListRequest{
+			NodeID: b.node, ShardID: 9,
+		}}).Result.Status,
 			protocol.StatusNotFound)
 	})
 }

@@ -128,14 +128,18 @@ func TestWhatIsListedIsWhatIsAllowed(t *testing.T) {
 			return list
 		},
 		"rollouts": func(s *speaker) (list []string) {
-			a := s.must(s.ask(&protocol.RolloutList{NodeID: node, ShardID: 1, Consistency: strict}))
+			a := s.must(s.ask(&protocol.RolloutList{ListRequest: protocol.ListRequest{
+				NodeID: node, ShardID: 1, Consistency: strict,
+			}}))
 			for x := range a.RolloutList.Rollouts.All(0) {
 				list = append(list, x.Name)
 			}
 			return list
 		},
 		"processes": func(s *speaker) (list []string) {
-			a := s.must(s.ask(&protocol.ProcessList{NodeID: node, ShardID: 1, Consistency: strict}))
+			a := s.must(s.ask(&protocol.ProcessList{ListRequest: protocol.ListRequest{
+				NodeID: node, ShardID: 1, Consistency: strict,
+			}}))
 			for x := range a.ProcessList.Processes.All(0) {
 				list = append(list, string(x.Name))
 			}

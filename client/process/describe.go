@@ -1,7 +1,6 @@
 package process
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/signalbox/signalbox/client"
@@ -41,39 +40,26 @@ func (s *State) Member(id uint64) *MemberState {
 	return nil
 }
 
-// describeTries is how often a process is read again because the process changed between the pages.
-const describeTries = 5
-
 // ReadOption sets how a process is read.
-type ReadOption func(*protocol.ProcessDescribe)
+type ReadOption = object.ReadOption
 
 // Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
 func Consistency(mode client.Consistency) ReadOption {
-	return func(m *protocol.ProcessDescribe) { m.Consistency = protocol.Consistency(mode) }
+	return object.Consistency(mode)
 }
 
 // WithReasons asks why the round does not move. The host has to look at every member for the answer.
-func WithReasons() ReadOption { return func(m *protocol.ProcessDescribe) { m.Why = true } }
+func WithReasons() ReadOption { return object.WithReasons() }
 
 // Describe returns the whole process, without its acts and the payloads of its results.
 func (p *Process) Describe(ctx context.Context, options ...ReadOption) (*State, error) {
-	for try := 1; ; try++ {
-		s, whole, err := p.read(ctx, options)
-		if err != nil {
-			return nil, err
-		}
-		if whole || try == describeTries {
-			return s, nil
-		}
-	}
+	return object.Whole(func() (*State, bool, error) { return p.read(ctx, options) })
 }
 
 // read reads the whole process. whole reports whether all pages show a single moment.
 func (p *Process) read(ctx context.Context, options []ReadOption) (s *State, whole bool, err error) {
 	s = &State{}
-	whole, err = p.pages(ctx, "", options, func(d *protocol.ProcessDescribeAnswer, first bool) error {
-		return s.add(d, first)
-	})
+	whole, err = p.pages(ctx, "", options, s.add)
 	return s, whole, err
 }
 
@@ -156,31 +142,26 @@ func (p *Process) Acts(ctx context.Context, options ...ReadOption) (list []PastA
 	return list, err
 }
 
-// pages reads a part of the process. whole reports whether all pages show a single moment.
+// part reads a part of the process.
+func (p *Process) part(
+	part string, options []ReadOption, add func(d *protocol.ProcessDescribeAnswer, first bool) error,
+) *object.Part {
+	m := &protocol.ProcessDescribe{PartRequest: object.Request(part, options)}
+	return &object.Part{
+		Object: &p.object, Operation: OpDescribe, Message: m, Request: &m.PartRequest,
+		Add: func(a *protocol.Answer, first bool) (revision, next uint64, err error) {
+			d := &a.ProcessDescribe
+			return d.Revision, d.Next, add(d, first)
+		},
+	}
+}
+
+// pages reads all pages of a part of the process. whole reports whether all pages show a single moment.
 func (p *Process) pages(
 	ctx context.Context, part string, options []ReadOption,
 	add func(d *protocol.ProcessDescribeAnswer, first bool) error,
 ) (whole bool, err error) {
-	m := &protocol.ProcessDescribe{Part: protocol.View(part)}
-	for _, o := range options {
-		o(m)
-	}
-	var revision uint64
-	whole = true
-	for more := true; more && err == nil; more = m.After != 0 {
-		var bad error
-		err = p.object.Read(ctx, OpDescribe, func(k object.Key) protocol.RequestMessage {
-			m.NodeID, m.Name = k.Node, k.Name
-			return m
-		}, func(a *protocol.Answer) {
-			d := &a.ProcessDescribe
-			first := m.After == 0
-			bad = add(d, first)
-			whole = whole && (first || d.Revision == revision)
-			revision, m.After, m.Why = d.Revision, d.Next, false
-		})
-		err = cmp.Or(err, bad)
-	}
+	whole, err = p.part(part, options, add).Pages(ctx)
 	return whole, failed(OpDescribe, p.Name(), err)
 }
 
@@ -214,11 +195,9 @@ func (r *Round) readMembers(ctx context.Context) ([]*Peer, error) {
 
 // head reads the head of the process, without the members.
 func (p *Process) head(ctx context.Context) (*State, error) {
-	s, m := &State{}, &protocol.ProcessDescribe{Limit: 1, Consistency: protocol.ConsistencyStrict}
-	var bad error
-	err := p.object.Read(ctx, OpDescribe, func(k object.Key) protocol.RequestMessage {
-		m.NodeID, m.Name = k.Node, k.Name
-		return m
-	}, func(a *protocol.Answer) { bad = s.add(&a.ProcessDescribe, true) })
-	return s, cmp.Or(err, bad)
+	s := &State{}
+	part := p.part("", []ReadOption{Consistency(client.Strict)}, s.add)
+	part.Request.Limit = 1
+	_, err := part.Page(ctx)
+	return s, err
 }

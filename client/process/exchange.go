@@ -12,6 +12,7 @@ import (
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 	kind "github.com/signalbox/signalbox/protocol/process"
 )
 
@@ -77,7 +78,7 @@ func (r *Round) start(ctx context.Context, v any, options []SendOption) (*Exchan
 	}
 	ctx, cancel := object.Within(ctx, r.ctx)
 	defer cancel()
-	m := &protocol.ProcessSend{Payload: payload, TimeoutMillis: object.Millis(c.timeout)}
+	m := &protocol.ProcessSend{Payload: payload, TimeoutMillis: field.MillisOf(c.timeout)}
 	receivers, err := r.address(ctx, m, &c)
 	if err == nil && receivers == 0 && r.ctx.Err() == nil {
 		x := &Exchange{round: r, done: make(chan struct{}), outcome: kind.OutcomeAll}

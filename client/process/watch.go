@@ -5,7 +5,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/process"
@@ -18,22 +18,9 @@ import (
 // The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections do
 // not end the loop.
 func (p *Process) Watch(ctx context.Context, every time.Duration) iter.Seq2[*State, error] {
-	states := object.States[State]{
-		Read: func(ctx context.Context, mode ...client.Consistency) (*State, uint64, error) {
-			options := []ReadOption{WithReasons()}
-			for _, m := range mode {
-				options = append(options, Consistency(m))
-			}
-			s, err := p.Describe(ctx, options...)
-			if err != nil {
-				return nil, 0, err
-			}
-			return s, s.Revision, nil
-		},
-		None: func(revision uint64) *State { return &State{Revision: revision} },
-	}
-	return object.WithErrors(object.Watch(ctx, &p.object, protocol.ObjectProcess, every, states),
-		func(err error) error { return failed("watch", p.Name(), err) })
+	return failure.InLoop(object.Watch(ctx, &p.object, protocol.ObjectProcess, every, object.States[State]{
+		Describe: p.Describe, Revision: func(s *State) *uint64 { return &s.Revision },
+	}), func(err error) error { return failed("watch", p.Name(), err) })
 }
 
 // WatchResults returns the results of the process with their payloads, each once, in the order of their epochs: first
@@ -65,5 +52,5 @@ func (p *Process) WatchResults(ctx context.Context) iter.Seq2[*Result, error] {
 			}
 		}
 	}
-	return object.WithErrors(all, func(err error) error { return failed("watch", p.Name(), err) })
+	return failure.InLoop(all, func(err error) error { return failed("watch", p.Name(), err) })
 }

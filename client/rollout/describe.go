@@ -9,24 +9,22 @@ import (
 	"time"
 
 	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
 	kind "github.com/signalbox/signalbox/protocol/rollout"
 )
 
-// describeTries is how often a rollout is read again because the rollout changed between the pages.
-const describeTries = 5
-
 // ReadOption sets how a rollout is read.
-type ReadOption func(*protocol.RolloutDescribe)
+type ReadOption = object.ReadOption
 
 // Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
 func Consistency(mode client.Consistency) ReadOption {
-	return func(m *protocol.RolloutDescribe) { m.Consistency = protocol.Consistency(mode) }
+	return object.Consistency(mode)
 }
 
 // WithReasons asks why the rollout does not move. The host has to look at every instance for the answer.
-func WithReasons() ReadOption { return func(m *protocol.RolloutDescribe) { m.Why = true } }
+func WithReasons() ReadOption { return object.WithReasons() }
 
 // The ids of rows say the type of the row, by the remainder of a division by four.
 const (
@@ -43,16 +41,11 @@ type whole struct {
 
 // Describe returns the whole rollout, without its instances, its history and the payloads.
 func (r *Rollout) Describe(ctx context.Context, options ...ReadOption) (*State, error) {
-	for try := 1; ; try++ {
+	return object.Whole(func() (*State, bool, error) {
 		var w whole
 		consistent, err := r.pages(ctx, "", options, w.add)
-		if err != nil {
-			return nil, err
-		}
-		if consistent || try == describeTries {
-			return w.arranged(), nil
-		}
-	}
+		return w.arranged(), consistent, err
+	})
 }
 
 // add reads a page of the view of the whole rollout.
@@ -115,42 +108,24 @@ type page struct {
 	first  bool
 }
 
-// page reads the page that m asks for, and makes m ask for the next page; after the last page m.After is 0.
-func (r *Rollout) page(
-	ctx context.Context, m *protocol.RolloutDescribe, add func(page) error,
-) (revision uint64, err error) {
-	var bad error
-	err = r.read(ctx, OpDescribe, func(k object.Key) protocol.RequestMessage {
-		m.NodeID, m.Name = k.Node, k.Name
-		return m
-	}, func(a *protocol.Answer) {
-		d := &a.RolloutDescribe
-		bad = add(page{d, m.After == 0})
-		revision, m.After, m.Why = d.Revision, d.Next, false
-	})
-	return revision, cmp.Or(err, failed(OpDescribe, r.Name(), bad))
+// part reads a part of the rollout.
+func (r *Rollout) part(part string, options []ReadOption, add func(page) error) *object.Part {
+	m := &protocol.RolloutDescribe{PartRequest: object.Request(part, options)}
+	return &object.Part{
+		Object: &r.object, Operation: OpDescribe, Message: m, Request: &m.PartRequest,
+		Add: func(a *protocol.Answer, first bool) (revision, next uint64, err error) {
+			d := &a.RolloutDescribe
+			return d.Revision, d.Next, add(page{d, first})
+		},
+	}
 }
 
-// pages reads a part of the rollout. whole reports whether all pages show a single moment.
+// pages reads all pages of a part of the rollout. whole reports whether all pages show a single moment.
 func (r *Rollout) pages(
 	ctx context.Context, part string, options []ReadOption, add func(page) error,
 ) (whole bool, err error) {
-	m := newDescribe(part, options)
-	first, err := r.page(ctx, m, add)
-	for whole = true; err == nil && m.After != 0; {
-		var revision uint64
-		revision, err = r.page(ctx, m, add)
-		whole = whole && revision == first
-	}
-	return whole, err
-}
-
-func newDescribe(part string, options []ReadOption) *protocol.RolloutDescribe {
-	m := &protocol.RolloutDescribe{Part: protocol.View(part)}
-	for _, o := range options {
-		o(m)
-	}
-	return m
+	whole, err = r.part(part, options, add).Pages(ctx)
+	return whole, failed(OpDescribe, r.Name(), err)
 }
 
 // rows reads the rows of a part. Each row is one record.
@@ -171,20 +146,7 @@ func rows[T any, P object.Record[T]](
 // The loop ends with an error when the context ends, the node is dropped, or the client is closed; lost connections do
 // not end the loop.
 func (r *Rollout) Watch(ctx context.Context, every time.Duration) iter.Seq2[*State, error] {
-	states := object.States[State]{
-		Read: func(ctx context.Context, mode ...client.Consistency) (*State, uint64, error) {
-			options := []ReadOption{WithReasons()}
-			for _, m := range mode {
-				options = append(options, Consistency(m))
-			}
-			s, err := r.Describe(ctx, options...)
-			if err != nil {
-				return nil, 0, err
-			}
-			return s, s.Revision, nil
-		},
-		None: func(revision uint64) *State { return &State{Revision: revision} },
-	}
-	return object.WithErrors(object.Watch(ctx, &r.object, protocol.ObjectRollout, every, states),
-		func(err error) error { return failed("watch", r.Name(), err) })
+	return failure.InLoop(object.Watch(ctx, &r.object, protocol.ObjectRollout, every, object.States[State]{
+		Describe: r.Describe, Revision: func(s *State) *uint64 { return &s.Revision },
+	}), func(err error) error { return failed("watch", r.Name(), err) })
 }

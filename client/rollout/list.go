@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"context"
 	"iter"
 
@@ -12,46 +11,41 @@ import (
 )
 
 // ListOption sets what a list contains.
-type ListOption func(*protocol.RolloutList)
+type ListOption = object.ListOption
 
 // Prefix asks for rollouts only whose names begin with the prefix, byte by byte.
 func Prefix(prefix string) ListOption {
-	return func(m *protocol.RolloutList) { m.Prefix = protocol.View(prefix) }
+	return object.Prefix(prefix)
 }
 
 // After asks only for names behind the given name, so that a list can be read in parts.
 func After(name string) ListOption {
-	return func(m *protocol.RolloutList) { m.After = []byte(name) }
+	return object.After(name)
 }
 
 // ListConsistency sets how fresh the list must be, in the place of the mode in the node's config.
 func ListConsistency(mode client.Consistency) ListOption {
-	return func(m *protocol.RolloutList) { m.Consistency = protocol.Consistency(mode) }
+	return object.ListConsistency(mode)
 }
 
 // List lists the rollouts of the node of a path, in the order of their names. The pages show different moments:
 // rollouts that come or go while the list is read may be in the list or not.
 func List(ctx context.Context, c *client.Client, path string, options ...ListOption) iter.Seq2[*Summary, error] {
-	all := object.List(ctx, c, path, func(node, shard uint64) object.Pages[*Summary] {
-		return summaries(node, shard, options)
-	}, func(s *Summary) string { return s.Name })
-	return object.WithErrors(all, func(err error) error {
+	all := object.List(ctx, c, path, options, summaries, func(s *Summary) string { return s.Name })
+	return failure.InLoop(all, func(err error) error {
 		return failure.Of("rollout", "list rollouts of", path, err)
 	})
 }
 
 // summaries is the list of one shard.
-func summaries(node, shard uint64, options []ListOption) object.Pages[*Summary] {
-	m := &protocol.RolloutList{NodeID: node, ShardID: shard}
-	for _, o := range options {
-		o(m)
+func summaries(q protocol.ListRequest) object.Pages[*Summary] {
+	m := &protocol.RolloutList{ListRequest: q}
+	return object.Pages[*Summary]{
+		Message: m, Request: &m.ListRequest, Read: func(a *protocol.Answer) (page []*Summary, next []byte) {
+			for s := range a.RolloutList.Rollouts.All(0) {
+				page = append(page, &s)
+			}
+			return page, a.RolloutList.Next
+		},
 	}
-	read := func(a *protocol.Answer) (page []*Summary, more bool) {
-		for s := range a.RolloutList.Rollouts.All(0) {
-			page = append(page, &s)
-		}
-		m.After = bytes.Clone(a.RolloutList.Next)
-		return page, len(m.After) > 0
-	}
-	return object.Pages[*Summary]{Message: m, Shard: shard, Read: read}
 }

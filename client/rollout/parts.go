@@ -33,15 +33,14 @@ func (r *Rollout) Instances(
 	ctx context.Context, location string, options ...ReadOption,
 ) iter.Seq2[*InstanceState, error] {
 	return func(yield func(*InstanceState, error) bool) {
-		m := newDescribe("instances/"+location, options)
-		for more := true; more; more = m.After != 0 {
-			var list []InstanceState
-			_, err := r.page(ctx, m, func(p page) (err error) {
-				list, err = object.ReadRows(list, &p.answer.Rows, p.answer.NowMillis)
-				return err
-			})
-			if err != nil {
-				yield(nil, err)
+		var list []InstanceState
+		part := r.part("instances/"+location, options, func(p page) (err error) {
+			list, err = object.ReadRows[InstanceState](nil, &p.answer.Rows, p.answer.NowMillis)
+			return err
+		})
+		for more := true; more; more = part.Request.After != 0 {
+			if _, err := part.Page(ctx); err != nil {
+				yield(nil, failed(OpDescribe, r.Name(), err))
 				return
 			}
 			for i := range list {

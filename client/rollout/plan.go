@@ -8,6 +8,7 @@ import (
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/internal/object"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/field"
 )
 
 // Dry has the assumptions of a dry run.
@@ -24,9 +25,9 @@ type Dry struct {
 // Plan is a dry run, and changes nothing: who would get which version when, if every leader reached each target in the
 // time Takes, every gate passed then, and nothing else happened.
 func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
-	err = r.read(ctx, OpPlan, func(k object.Key) protocol.RequestMessage {
+	err = r.object.Read(ctx, OpPlan, func(k object.Key) protocol.RequestMessage {
 		m := &protocol.RolloutPlan{
-			NodeID: k.Node, Name: k.Name, TakesMillis: object.Millis(dry.Takes), Publish: dry.Publish,
+			NodeID: k.Node, Name: k.Name, TakesMillis: field.MillisOf(dry.Takes), Publish: dry.Publish,
 			Consistency: protocol.Consistency(dry.Consistency),
 		}
 		if dry.Act != nil {
@@ -36,5 +37,5 @@ func (r *Rollout) Plan(ctx context.Context, dry Dry) (steps []Step, err error) {
 	}, func(a *protocol.Answer) {
 		steps = slices.Collect(a.RolloutPlan.Steps.All(a.RolloutPlan.NowMillis))
 	})
-	return steps, err
+	return steps, failed(OpPlan, r.Name(), err)
 }

@@ -114,7 +114,7 @@ func TestInstancesAreListedInPages(t *testing.T) {
 			})
 			clienttest.Check(t, err)
 		}
-		limit := func(m *protocol.RolloutDescribe) { m.Limit = 7 }
+		limit := func(m *protocol.PartRequest) { m.Limit = 7 }
 		all := g.rollout.Instances(t.Context(), "sas", limit, rollout.Consistency(client.Strict))
 		for range 2 {
 			var got []string

@@ -32,14 +32,6 @@ func (r *Rollout) change(
 	return failed(operation, r.Name(), r.object.Change(ctx, operation, message, read))
 }
 
-// read carries out a request that changes nothing.
-func (r *Rollout) read(
-	ctx context.Context, operation client.OperationKind, message func(object.Key) protocol.RequestMessage,
-	read func(a *protocol.Answer),
-) error {
-	return failed(operation, r.Name(), r.object.Read(ctx, operation, message, read))
-}
-
 // The kinds of operations on rollouts that hooks see.
 const (
 	OpPut      client.OperationKind = "rollout_put"

@@ -61,9 +61,9 @@ func (c *client) coordinate(name, result string) error {
 // processHead reads the head of a process.
 func (c *client) processHead(name string) (head kind.Head, err error) {
 	a, _, err := c.request("semaphore "+name, true, func() protocol.RequestMessage {
-		return &protocol.ProcessDescribe{
+		return &protocol.ProcessDescribe{PartRequest: protocol.PartRequest{
 			NodeID: c.node, Name: []byte(name), Consistency: protocol.ConsistencyStrict,
-		}
+		}}
 	})
 	if err == nil {
 		err = protocol.ReadRecord(a.ProcessDescribe.Head, &head, 0)

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"iter"
 
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/failure"
@@ -91,4 +92,28 @@ func (c *Cluster) Redirect(ctx context.Context, err error, from *conn.Conn, h *H
 		}
 	}
 	return nil
+}
+
+// Pages is a list that comes in pages. An error is the last item of the loop. read returns the page in an answer, and
+// makes m ask for the next page.
+func Pages[T any](
+	ctx context.Context, c *Cluster, where Target, m protocol.RequestMessage,
+	read func(a *protocol.Answer) (page []T, more bool),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for more := true; more; {
+			var page []T
+			err := c.Do(ctx, where, m, func(a *protocol.Answer) { page, more = read(a) })
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range page {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -4,6 +4,7 @@ package failure
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -194,4 +195,18 @@ func Lost(reason protocol.AbortReason) error {
 		return fmt.Errorf("%w: %w", ErrLeaseLost, ErrDeleted)
 	}
 	return ErrLeaseLost
+}
+
+// InLoop returns a loop whose errors are converted by of.
+func InLoop[T any](all iter.Seq2[T, error], of func(error) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for item, err := range all {
+			if err != nil {
+				err = of(err)
+			}
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
 }

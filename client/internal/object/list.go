@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"context"
 	"iter"
 	"slices"
@@ -12,18 +13,37 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// Pages is the list of one shard: Message asks for the next page, and Read returns the items of a page, and makes
-// Message ask for the page after; more is false for the last page.
+// ListOption sets what a list contains.
+type ListOption func(*protocol.ListRequest)
+
+// Prefix asks for objects only whose names begin with the prefix, byte by byte.
+func Prefix(prefix string) ListOption {
+	return func(q *protocol.ListRequest) { q.Prefix = protocol.View(prefix) }
+}
+
+// After asks only for names behind the given name.
+func After(name string) ListOption {
+	return func(q *protocol.ListRequest) { q.After = []byte(name) }
+}
+
+// ListConsistency sets how fresh the list must be, in the place of the mode in the node's config.
+func ListConsistency(mode client.Consistency) ListOption {
+	return func(q *protocol.ListRequest) { q.Consistency = protocol.Consistency(mode) }
+}
+
+// Pages is the list of one shard: Request asks for the next page, and is a part of Message. Read returns the items of
+// a page, and where the next page begins.
 type Pages[T any] struct {
 	Message protocol.RequestMessage
-	Shard   uint64
-	Read    func(a *protocol.Answer) (page []T, more bool)
+	Request *protocol.ListRequest
+	Read    func(a *protocol.Answer) (page []T, next []byte)
 }
 
 // List lists the objects of a kind in the node of a path, in the order of their names: shard makes the list of one
-// shard. The pages show different moments.
+// shard of a request. The pages show different moments.
 func List[T any](
-	ctx context.Context, c *client.Client, path string, shard func(node, shard uint64) Pages[T], name func(T) string,
+	ctx context.Context, c *client.Client, path string, options []ListOption,
+	shard func(protocol.ListRequest) Pages[T], name func(T) string,
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		node := door.OfNode(c.Node(path))
@@ -40,7 +60,11 @@ func List[T any](
 			}
 		}()
 		for _, s := range node.Client().Cluster.DataShards() {
-			lists = append(lists, newShardList(shard(id, s).all(ctx, node.Client().Cluster)))
+			q := protocol.ListRequest{NodeID: id, ShardID: s}
+			for _, o := range options {
+				o(&q)
+			}
+			lists = append(lists, newShardList(shard(q).all(ctx, node.Client().Cluster)))
 		}
 		merge(lists, name)(yield)
 	}
@@ -48,24 +72,12 @@ func List[T any](
 
 // all is the list of one shard.
 func (p Pages[T]) all(ctx context.Context, c *cluster.Cluster) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for more := true; more; {
-			var page []T
-			err := c.Do(ctx, cluster.NearShardLeader(p.Shard), p.Message, func(a *protocol.Answer) {
-				page, more = p.Read(a)
-			})
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-			for _, item := range page {
-				if !yield(item, nil) {
-					return
-				}
-			}
-		}
+	read := func(a *protocol.Answer) ([]T, bool) {
+		page, next := p.Read(a)
+		p.Request.After = bytes.Clone(next)
+		return page, len(next) > 0
 	}
+	return cluster.Pages(ctx, c, cluster.NearShardLeader(p.Request.ShardID), p.Message, read)
 }
 
 // shardList is the list of one shard, with the first item that was not taken.

@@ -119,17 +119,3 @@ func (o *Object) Views(ctx context.Context, kind protocol.ObjectKind, part strin
 		o.Node.Client().Watches.Views(ctx, view.Key{Node: id, Name: o.Name, Kind: kind, View: part})(yield)
 	}
 }
-
-// WithErrors returns a loop whose errors are converted by of.
-func WithErrors[T any](all iter.Seq2[T, error], of func(error) error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for item, err := range all {
-			if err != nil {
-				err = of(err)
-			}
-			if !yield(item, err) {
-				return
-			}
-		}
-	}
-}

@@ -2,17 +2,11 @@ package object
 
 import (
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/field"
 )
-
-// Millis is a time as hosts count times: a fraction of a millisecond counts as a whole millisecond.
-func Millis(d time.Duration) uint64 {
-	return uint64((max(d, 0) + time.Millisecond - 1) / time.Millisecond)
-}
 
 // Cut makes a text fit for hosts: valid UTF-8, of so many bytes at the most.
 func Cut(text string, most int) string {

@@ -14,13 +14,11 @@ import (
 // watchGap is the least time between two states of a Watch: every state is read, and an object can change often.
 const watchGap = 100 * time.Millisecond
 
-// States reads states of an object.
+// States reads states of an object. An empty state is the state of an object that does not exist.
 type States[S any] struct {
-	// Read reads the present state, with reasons, and the revision of the state. A strict read has everything that was
-	// shown before.
-	Read func(ctx context.Context, options ...client.Consistency) (s *S, revision uint64, err error)
-	// None is the state of an object that does not exist.
-	None func(revision uint64) *S
+	Describe func(ctx context.Context, options ...ReadOption) (*S, error)
+	// Revision is the place of the revision in a state.
+	Revision func(*S) *uint64
 }
 
 // Watch returns the states of an object: the present state first, and then the newest state whenever the object has
@@ -54,17 +52,24 @@ func Watch[S any](
 	}
 }
 
-// of reads the state of a view, or a newer state.
+// of reads the state of a view, or a newer state. A strict read has everything that was shown before.
 func (st *States[S]) of(ctx context.Context, v *view.View) (*S, error) {
 	if !v.Exists {
-		return st.None(v.Revision), nil
+		return st.none(v), nil
 	}
-	s, revision, err := st.Read(ctx)
-	if err == nil && revision < v.Revision {
-		s, _, err = st.Read(ctx, client.Strict)
+	s, err := st.Describe(ctx, WithReasons())
+	if err == nil && *st.Revision(s) < v.Revision {
+		s, err = st.Describe(ctx, WithReasons(), Consistency(client.Strict))
 	}
 	if errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrNodeNotFound) {
-		return st.None(v.Revision), nil
+		return st.none(v), nil
 	}
 	return s, err
+}
+
+// none is the state of an object that a view shows not to exist.
+func (st *States[S]) none(v *view.View) *S {
+	s := new(S)
+	*st.Revision(s) = v.Revision
+	return s
 }

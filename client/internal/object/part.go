@@ -1,0 +1,79 @@
+package object
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/protocol"
+)
+
+// ReadOption sets how a part of an object is read.
+type ReadOption func(*protocol.PartRequest)
+
+// Consistency sets how fresh the answer must be, in the place of the mode in the node's config.
+func Consistency(mode client.Consistency) ReadOption {
+	return func(q *protocol.PartRequest) { q.Consistency = protocol.Consistency(mode) }
+}
+
+// WithReasons asks why the object does not move.
+func WithReasons() ReadOption { return func(q *protocol.PartRequest) { q.Why = true } }
+
+// Request asks for a part of an object. Part fills in the object.
+func Request(part string, options []ReadOption) protocol.PartRequest {
+	q := protocol.PartRequest{Part: protocol.View(part)}
+	for _, o := range options {
+		o(&q)
+	}
+	return q
+}
+
+// Part reads a part of an object, page by page. Request asks for the next page, and is a part of Message.
+type Part struct {
+	Object    *Object
+	Operation client.OperationKind
+	Message   protocol.RequestMessage
+	Request   *protocol.PartRequest
+	// Add takes in the page of an answer, and returns the revision of the page, and where the next page begins.
+	Add func(a *protocol.Answer, first bool) (revision, next uint64, err error)
+}
+
+// Page reads the next page. After the last page Request.After is 0.
+func (p *Part) Page(ctx context.Context) (revision uint64, err error) {
+	var bad error
+	err = p.Object.Read(ctx, p.Operation, func(k Key) protocol.RequestMessage {
+		p.Request.NodeID, p.Request.Name = k.Node, k.Name
+		return p.Message
+	}, func(a *protocol.Answer) {
+		revision, p.Request.After, bad = p.Add(a, p.Request.After == 0)
+		p.Request.Why = false
+	})
+	return revision, cmp.Or(err, bad)
+}
+
+// Pages reads all pages. whole reports whether the pages show a single moment.
+func (p *Part) Pages(ctx context.Context) (whole bool, err error) {
+	first, err := p.Page(ctx)
+	for whole = true; err == nil && p.Request.After != 0; {
+		var revision uint64
+		revision, err = p.Page(ctx)
+		whole = whole && revision == first
+	}
+	return whole, err
+}
+
+// wholeTries is how often an object is read again because the object changed between the pages.
+const wholeTries = 5
+
+// Whole reads an object until all pages show a single moment, or some times in vain.
+func Whole[S any](read func() (s *S, whole bool, err error)) (*S, error) {
+	for try := 1; ; try++ {
+		s, whole, err := read()
+		switch {
+		case err != nil:
+			return nil, err
+		case whole || try == wholeTries:
+			return s, nil
+		}
+	}
+}

@@ -1,0 +1,937 @@
+// Code generated from the table in operations.go by: go test ./test/tidy -run Messages -update. DO NOT EDIT.
+
+package protocol
+
+// Request is a message from a client, as a host reads it. The decoder fills the field that Kind names, and leaves all
+// other fields as the messages before have left them.
+type Request struct {
+	Kind Kind
+	ID   uint64
+
+	Hello             Hello
+	Ping              Ping
+	Routing           Routing
+	HostStatus        HostStatus
+	NodeCreate        NodeCreate
+	NodeDescribe      NodeDescribe
+	NodeAlter         NodeAlter
+	NodeDrop          NodeDrop
+	NodeList          NodeList
+	SessionStart      SessionStart
+	SessionAttach     SessionAttach
+	SessionBind       SessionBind
+	SessionStop       SessionStop
+	SessionDestroy    SessionDestroy
+	SessionDescribe   SessionDescribe
+	SessionList       SessionList
+	SessionHoldings   SessionHoldings
+	SemaphoreCreate   SemaphoreCreate
+	SemaphoreUpdate   SemaphoreUpdate
+	SemaphoreDelete   SemaphoreDelete
+	Acquire           Acquire
+	Release           Release
+	SemaphoreDescribe SemaphoreDescribe
+	SemaphoreList     SemaphoreList
+	SemaphoreResize   SemaphoreResize
+	Watch             Watch
+	WatchStop         WatchStop
+	RolloutPut        RolloutPut
+	RolloutDelete     RolloutDelete
+	RolloutPublish    RolloutPublish
+	RolloutSource     RolloutSource
+	RolloutOffer      RolloutOffer
+	RolloutJoin       RolloutJoin
+	RolloutLeave      RolloutLeave
+	RolloutRole       RolloutRole
+	RolloutReport     RolloutReport
+	RolloutAsk        RolloutAsk
+	RolloutAct        RolloutAct
+	RolloutGate       RolloutGate
+	RolloutDescribe   RolloutDescribe
+	RolloutList       RolloutList
+	RolloutPlan       RolloutPlan
+	AccessChange      AccessChange
+	AccessList        AccessList
+	AccessAsk         AccessAsk
+	AccessDenials     AccessDenials
+	HostLoad          HostLoad
+	OnBehalf          OnBehalf
+	Concerns          Concerns
+	BackupDescribe    BackupDescribe
+	BackupBegin       BackupBegin
+	BackupRead        BackupRead
+	BackupEnd         BackupEnd
+	ProcessPut        ProcessPut
+	ProcessDelete     ProcessDelete
+	ProcessJoin       ProcessJoin
+	ProcessLeave      ProcessLeave
+	ProcessPrepared   ProcessPrepared
+	ProcessSend       ProcessSend
+	ProcessReply      ProcessReply
+	ProcessComplete   ProcessComplete
+	ProcessCompleted  ProcessCompleted
+	ProcessFail       ProcessFail
+	InboxAck          InboxAck
+	ProcessAct        ProcessAct
+	ProcessDescribe   ProcessDescribe
+	ProcessList       ProcessList
+	InboxOpen         InboxOpen
+	HostBoot          HostBoot
+	HostSay           HostSay
+	HostOperate       HostOperate
+	ShardTransfer     ShardTransfer
+	ShardRecover      ShardRecover
+	ClusterDescribe   ClusterDescribe
+	ClusterPlan       ClusterPlan
+	ClusterWhy        ClusterWhy
+	StepCancel        StepCancel
+	Policy            Policy
+	AuditRead         AuditRead
+	Token             Token
+	ShardReport       ShardReport
+	StepEffect        StepEffect
+	SessionDetach     SessionDetach
+}
+
+// Answer is a message from a host, as a client reads it: the answer to a request, or a push. The decoder fills the
+// field that Kind names, and leaves all other fields as the messages before have left them.
+type Answer struct {
+	Kind Kind
+	// ID is the id of the request that the message belongs to; 0 for a push without a request.
+	ID uint64
+	// Result is the outcome at the head of an answer. After a failure the field that Kind names is zero. Of a push
+	// Result is a success: a push with an outcome has the outcome in a field of its own.
+	Result Result
+
+	Welcome           Welcome
+	Pong              Pong
+	Routing           RoutingAnswer
+	HostStatus        HostStatusAnswer
+	NodeCreate        NodeCreateAnswer
+	NodeDescribe      NodeDescribeAnswer
+	NodeAlter         NodeAlterAnswer
+	NodeDrop          NodeDropAnswer
+	NodeList          NodeListAnswer
+	SessionStart      SessionStartAnswer
+	SessionAttach     SessionAttachAnswer
+	SessionBind       SessionBindAnswer
+	SessionStop       SessionStopAnswer
+	SessionDestroy    SessionDestroyAnswer
+	SessionDescribe   SessionDescribeAnswer
+	SessionList       SessionListAnswer
+	SessionHoldings   SessionHoldingsAnswer
+	SemaphoreCreate   SemaphoreCreateAnswer
+	SemaphoreUpdate   SemaphoreUpdateAnswer
+	SemaphoreDelete   SemaphoreDeleteAnswer
+	Acquire           AcquireAnswer
+	Release           ReleaseAnswer
+	SemaphoreDescribe SemaphoreDescribeAnswer
+	SemaphoreList     SemaphoreListAnswer
+	SemaphoreResize   SemaphoreResizeAnswer
+	Watch             WatchAnswer
+	WatchStop         WatchStopAnswer
+	RolloutPut        RolloutPutAnswer
+	RolloutDelete     RolloutDeleteAnswer
+	RolloutPublish    RolloutPublishAnswer
+	RolloutSource     RolloutSourceAnswer
+	RolloutOffer      RolloutOfferAnswer
+	RolloutJoin       RolloutJoinAnswer
+	RolloutLeave      RolloutLeaveAnswer
+	RolloutRole       RolloutRoleAnswer
+	RolloutReport     RolloutReportAnswer
+	RolloutAsk        RolloutAskAnswer
+	RolloutAct        RolloutActAnswer
+	RolloutGate       RolloutGateAnswer
+	RolloutDescribe   RolloutDescribeAnswer
+	RolloutList       RolloutListAnswer
+	RolloutPlan       RolloutPlanAnswer
+	AccessChange      AccessChangeAnswer
+	AccessList        AccessListAnswer
+	AccessAsk         AccessAskAnswer
+	AccessDenials     AccessDenialsAnswer
+	HostLoad          HostLoadAnswer
+	OnBehalf          OnBehalfAnswer
+	Concerns          ConcernsAnswer
+	BackupDescribe    BackupDescribeAnswer
+	BackupBegin       BackupBeginAnswer
+	BackupRead        BackupReadAnswer
+	BackupEnd         BackupEndAnswer
+	ProcessPut        ProcessPutAnswer
+	ProcessDelete     ProcessDeleteAnswer
+	ProcessJoin       ProcessJoinAnswer
+	ProcessLeave      ProcessLeaveAnswer
+	ProcessPrepared   ProcessPreparedAnswer
+	ProcessSend       ProcessSendAnswer
+	ProcessReply      ProcessReplyAnswer
+	ProcessComplete   ProcessCompleteAnswer
+	ProcessCompleted  ProcessCompletedAnswer
+	ProcessFail       ProcessFailAnswer
+	InboxAck          InboxAckAnswer
+	ProcessAct        ProcessActAnswer
+	ProcessDescribe   ProcessDescribeAnswer
+	ProcessList       ProcessListAnswer
+	InboxOpen         InboxOpenAnswer
+	HostBoot          HostBootAnswer
+	HostSay           HostSayAnswer
+	HostOperate       HostOperateAnswer
+	ShardTransfer     ShardTransferAnswer
+	ShardRecover      ShardRecoverAnswer
+	ClusterDescribe   ClusterDescribeAnswer
+	ClusterPlan       ClusterPlanAnswer
+	ClusterWhy        ClusterWhyAnswer
+	StepCancel        StepCancelAnswer
+	Policy            PolicyAnswer
+	AuditRead         AuditReadAnswer
+	Token             TokenAnswer
+	ShardReport       ShardReportAnswer
+	StepEffect        StepEffectAnswer
+	SessionDetach     SessionDetachAnswer
+
+	Granted         Granted
+	TimedOut        TimedOut
+	Aborted         Aborted
+	Changed         Changed
+	HoldingLost     HoldingLost
+	WatchSnapshot   WatchSnapshot
+	WatchDelta      WatchDelta
+	WatchResync     WatchResync
+	WatchEnd        WatchEnd
+	SessionDetached SessionDetached
+	SessionEnded    SessionEnded
+	RoutingChanged  RoutingChanged
+	GoingAway       GoingAway
+	Expiring        Expiring
+	Inbox           Inbox
+}
+
+// requestPlaces are the places of requests in Request, and of their answers in Answer.
+var requestPlaces = [maxRequest2 + 1]requestPlace{
+	KindHello: {func(r *Request) RequestMessage { return &r.Hello },
+		func(a *Answer) AnswerMessage { return &a.Welcome }},
+	KindPing: {func(r *Request) RequestMessage { return &r.Ping },
+		func(a *Answer) AnswerMessage { return &a.Pong }},
+	KindRouting: {func(r *Request) RequestMessage { return &r.Routing },
+		func(a *Answer) AnswerMessage { return &a.Routing }},
+	KindHostStatus: {func(r *Request) RequestMessage { return &r.HostStatus },
+		func(a *Answer) AnswerMessage { return &a.HostStatus }},
+	KindNodeCreate: {func(r *Request) RequestMessage { return &r.NodeCreate },
+		func(a *Answer) AnswerMessage { return &a.NodeCreate }},
+	KindNodeDescribe: {func(r *Request) RequestMessage { return &r.NodeDescribe },
+		func(a *Answer) AnswerMessage { return &a.NodeDescribe }},
+	KindNodeAlter: {func(r *Request) RequestMessage { return &r.NodeAlter },
+		func(a *Answer) AnswerMessage { return &a.NodeAlter }},
+	KindNodeDrop: {func(r *Request) RequestMessage { return &r.NodeDrop },
+		func(a *Answer) AnswerMessage { return &a.NodeDrop }},
+	KindNodeList: {func(r *Request) RequestMessage { return &r.NodeList },
+		func(a *Answer) AnswerMessage { return &a.NodeList }},
+	KindSessionStart: {func(r *Request) RequestMessage { return &r.SessionStart },
+		func(a *Answer) AnswerMessage { return &a.SessionStart }},
+	KindSessionAttach: {func(r *Request) RequestMessage { return &r.SessionAttach },
+		func(a *Answer) AnswerMessage { return &a.SessionAttach }},
+	KindSessionBind: {func(r *Request) RequestMessage { return &r.SessionBind },
+		func(a *Answer) AnswerMessage { return &a.SessionBind }},
+	KindSessionStop: {func(r *Request) RequestMessage { return &r.SessionStop },
+		func(a *Answer) AnswerMessage { return &a.SessionStop }},
+	KindSessionDestroy: {func(r *Request) RequestMessage { return &r.SessionDestroy },
+		func(a *Answer) AnswerMessage { return &a.SessionDestroy }},
+	KindSessionDescribe: {func(r *Request) RequestMessage { return &r.SessionDescribe },
+		func(a *Answer) AnswerMessage { return &a.SessionDescribe }},
+	KindSessionList: {func(r *Request) RequestMessage { return &r.SessionList },
+		func(a *Answer) AnswerMessage { return &a.SessionList }},
+	KindSessionHoldings: {func(r *Request) RequestMessage { return &r.SessionHoldings },
+		func(a *Answer) AnswerMessage { return &a.SessionHoldings }},
+	KindSemaphoreCreate: {func(r *Request) RequestMessage { return &r.SemaphoreCreate },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreCreate }},
+	KindSemaphoreUpdate: {func(r *Request) RequestMessage { return &r.SemaphoreUpdate },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreUpdate }},
+	KindSemaphoreDelete: {func(r *Request) RequestMessage { return &r.SemaphoreDelete },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreDelete }},
+	KindAcquire: {func(r *Request) RequestMessage { return &r.Acquire },
+		func(a *Answer) AnswerMessage { return &a.Acquire }},
+	KindRelease: {func(r *Request) RequestMessage { return &r.Release },
+		func(a *Answer) AnswerMessage { return &a.Release }},
+	KindSemaphoreDescribe: {func(r *Request) RequestMessage { return &r.SemaphoreDescribe },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreDescribe }},
+	KindSemaphoreList: {func(r *Request) RequestMessage { return &r.SemaphoreList },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreList }},
+	KindSemaphoreResize: {func(r *Request) RequestMessage { return &r.SemaphoreResize },
+		func(a *Answer) AnswerMessage { return &a.SemaphoreResize }},
+	KindWatch: {func(r *Request) RequestMessage { return &r.Watch },
+		func(a *Answer) AnswerMessage { return &a.Watch }},
+	KindWatchStop: {func(r *Request) RequestMessage { return &r.WatchStop },
+		func(a *Answer) AnswerMessage { return &a.WatchStop }},
+	KindRolloutPut: {func(r *Request) RequestMessage { return &r.RolloutPut },
+		func(a *Answer) AnswerMessage { return &a.RolloutPut }},
+	KindRolloutDelete: {func(r *Request) RequestMessage { return &r.RolloutDelete },
+		func(a *Answer) AnswerMessage { return &a.RolloutDelete }},
+	KindRolloutPublish: {func(r *Request) RequestMessage { return &r.RolloutPublish },
+		func(a *Answer) AnswerMessage { return &a.RolloutPublish }},
+	KindRolloutSource: {func(r *Request) RequestMessage { return &r.RolloutSource },
+		func(a *Answer) AnswerMessage { return &a.RolloutSource }},
+	KindRolloutOffer: {func(r *Request) RequestMessage { return &r.RolloutOffer },
+		func(a *Answer) AnswerMessage { return &a.RolloutOffer }},
+	KindRolloutJoin: {func(r *Request) RequestMessage { return &r.RolloutJoin },
+		func(a *Answer) AnswerMessage { return &a.RolloutJoin }},
+	KindRolloutLeave: {func(r *Request) RequestMessage { return &r.RolloutLeave },
+		func(a *Answer) AnswerMessage { return &a.RolloutLeave }},
+	KindRolloutRole: {func(r *Request) RequestMessage { return &r.RolloutRole },
+		func(a *Answer) AnswerMessage { return &a.RolloutRole }},
+	KindRolloutReport: {func(r *Request) RequestMessage { return &r.RolloutReport },
+		func(a *Answer) AnswerMessage { return &a.RolloutReport }},
+	KindRolloutAsk: {func(r *Request) RequestMessage { return &r.RolloutAsk },
+		func(a *Answer) AnswerMessage { return &a.RolloutAsk }},
+	KindRolloutAct: {func(r *Request) RequestMessage { return &r.RolloutAct },
+		func(a *Answer) AnswerMessage { return &a.RolloutAct }},
+	KindRolloutGate: {func(r *Request) RequestMessage { return &r.RolloutGate },
+		func(a *Answer) AnswerMessage { return &a.RolloutGate }},
+	KindRolloutDescribe: {func(r *Request) RequestMessage { return &r.RolloutDescribe },
+		func(a *Answer) AnswerMessage { return &a.RolloutDescribe }},
+	KindRolloutList: {func(r *Request) RequestMessage { return &r.RolloutList },
+		func(a *Answer) AnswerMessage { return &a.RolloutList }},
+	KindRolloutPlan: {func(r *Request) RequestMessage { return &r.RolloutPlan },
+		func(a *Answer) AnswerMessage { return &a.RolloutPlan }},
+	KindAccessChange: {func(r *Request) RequestMessage { return &r.AccessChange },
+		func(a *Answer) AnswerMessage { return &a.AccessChange }},
+	KindAccessList: {func(r *Request) RequestMessage { return &r.AccessList },
+		func(a *Answer) AnswerMessage { return &a.AccessList }},
+	KindAccessAsk: {func(r *Request) RequestMessage { return &r.AccessAsk },
+		func(a *Answer) AnswerMessage { return &a.AccessAsk }},
+	KindAccessDenials: {func(r *Request) RequestMessage { return &r.AccessDenials },
+		func(a *Answer) AnswerMessage { return &a.AccessDenials }},
+	KindHostLoad: {func(r *Request) RequestMessage { return &r.HostLoad },
+		func(a *Answer) AnswerMessage { return &a.HostLoad }},
+	KindOnBehalf: {func(r *Request) RequestMessage { return &r.OnBehalf },
+		func(a *Answer) AnswerMessage { return &a.OnBehalf }},
+	KindConcerns: {func(r *Request) RequestMessage { return &r.Concerns },
+		func(a *Answer) AnswerMessage { return &a.Concerns }},
+	KindBackupDescribe: {func(r *Request) RequestMessage { return &r.BackupDescribe },
+		func(a *Answer) AnswerMessage { return &a.BackupDescribe }},
+	KindBackupBegin: {func(r *Request) RequestMessage { return &r.BackupBegin },
+		func(a *Answer) AnswerMessage { return &a.BackupBegin }},
+	KindBackupRead: {func(r *Request) RequestMessage { return &r.BackupRead },
+		func(a *Answer) AnswerMessage { return &a.BackupRead }},
+	KindBackupEnd: {func(r *Request) RequestMessage { return &r.BackupEnd },
+		func(a *Answer) AnswerMessage { return &a.BackupEnd }},
+	KindProcessPut: {func(r *Request) RequestMessage { return &r.ProcessPut },
+		func(a *Answer) AnswerMessage { return &a.ProcessPut }},
+	KindProcessDelete: {func(r *Request) RequestMessage { return &r.ProcessDelete },
+		func(a *Answer) AnswerMessage { return &a.ProcessDelete }},
+	KindProcessJoin: {func(r *Request) RequestMessage { return &r.ProcessJoin },
+		func(a *Answer) AnswerMessage { return &a.ProcessJoin }},
+	KindProcessLeave: {func(r *Request) RequestMessage { return &r.ProcessLeave },
+		func(a *Answer) AnswerMessage { return &a.ProcessLeave }},
+	KindProcessPrepared: {func(r *Request) RequestMessage { return &r.ProcessPrepared },
+		func(a *Answer) AnswerMessage { return &a.ProcessPrepared }},
+	KindProcessSend: {func(r *Request) RequestMessage { return &r.ProcessSend },
+		func(a *Answer) AnswerMessage { return &a.ProcessSend }},
+	KindProcessReply: {func(r *Request) RequestMessage { return &r.ProcessReply },
+		func(a *Answer) AnswerMessage { return &a.ProcessReply }},
+	KindProcessComplete: {func(r *Request) RequestMessage { return &r.ProcessComplete },
+		func(a *Answer) AnswerMessage { return &a.ProcessComplete }},
+	KindProcessCompleted: {func(r *Request) RequestMessage { return &r.ProcessCompleted },
+		func(a *Answer) AnswerMessage { return &a.ProcessCompleted }},
+	KindProcessFail: {func(r *Request) RequestMessage { return &r.ProcessFail },
+		func(a *Answer) AnswerMessage { return &a.ProcessFail }},
+	KindInboxAck: {func(r *Request) RequestMessage { return &r.InboxAck },
+		func(a *Answer) AnswerMessage { return &a.InboxAck }},
+	KindProcessAct: {func(r *Request) RequestMessage { return &r.ProcessAct },
+		func(a *Answer) AnswerMessage { return &a.ProcessAct }},
+	KindProcessDescribe: {func(r *Request) RequestMessage { return &r.ProcessDescribe },
+		func(a *Answer) AnswerMessage { return &a.ProcessDescribe }},
+	KindProcessList: {func(r *Request) RequestMessage { return &r.ProcessList },
+		func(a *Answer) AnswerMessage { return &a.ProcessList }},
+	KindInboxOpen: {func(r *Request) RequestMessage { return &r.InboxOpen },
+		func(a *Answer) AnswerMessage { return &a.InboxOpen }},
+	KindHostBoot: {func(r *Request) RequestMessage { return &r.HostBoot },
+		func(a *Answer) AnswerMessage { return &a.HostBoot }},
+	KindHostSay: {func(r *Request) RequestMessage { return &r.HostSay },
+		func(a *Answer) AnswerMessage { return &a.HostSay }},
+	KindHostOperate: {func(r *Request) RequestMessage { return &r.HostOperate },
+		func(a *Answer) AnswerMessage { return &a.HostOperate }},
+	KindShardTransfer: {func(r *Request) RequestMessage { return &r.ShardTransfer },
+		func(a *Answer) AnswerMessage { return &a.ShardTransfer }},
+	KindShardRecover: {func(r *Request) RequestMessage { return &r.ShardRecover },
+		func(a *Answer) AnswerMessage { return &a.ShardRecover }},
+	KindClusterDescribe: {func(r *Request) RequestMessage { return &r.ClusterDescribe },
+		func(a *Answer) AnswerMessage { return &a.ClusterDescribe }},
+	KindClusterPlan: {func(r *Request) RequestMessage { return &r.ClusterPlan },
+		func(a *Answer) AnswerMessage { return &a.ClusterPlan }},
+	KindClusterWhy: {func(r *Request) RequestMessage { return &r.ClusterWhy },
+		func(a *Answer) AnswerMessage { return &a.ClusterWhy }},
+	KindStepCancel: {func(r *Request) RequestMessage { return &r.StepCancel },
+		func(a *Answer) AnswerMessage { return &a.StepCancel }},
+	KindPolicy: {func(r *Request) RequestMessage { return &r.Policy },
+		func(a *Answer) AnswerMessage { return &a.Policy }},
+	KindAuditRead: {func(r *Request) RequestMessage { return &r.AuditRead },
+		func(a *Answer) AnswerMessage { return &a.AuditRead }},
+	KindToken: {func(r *Request) RequestMessage { return &r.Token },
+		func(a *Answer) AnswerMessage { return &a.Token }},
+	KindShardReport: {func(r *Request) RequestMessage { return &r.ShardReport },
+		func(a *Answer) AnswerMessage { return &a.ShardReport }},
+	KindStepEffect: {func(r *Request) RequestMessage { return &r.StepEffect },
+		func(a *Answer) AnswerMessage { return &a.StepEffect }},
+	KindSessionDetach: {func(r *Request) RequestMessage { return &r.SessionDetach },
+		func(a *Answer) AnswerMessage { return &a.SessionDetach }},
+}
+
+// pushPlaces are the places of pushes in Answer, by the distance from the first kind of a push.
+var pushPlaces = [maxPush2 - minPush1 + 1]func(*Answer) PushMessage{
+	KindGranted - minPush1:         func(a *Answer) PushMessage { return &a.Granted },
+	KindTimedOut - minPush1:        func(a *Answer) PushMessage { return &a.TimedOut },
+	KindAborted - minPush1:         func(a *Answer) PushMessage { return &a.Aborted },
+	KindChanged - minPush1:         func(a *Answer) PushMessage { return &a.Changed },
+	KindHoldingLost - minPush1:     func(a *Answer) PushMessage { return &a.HoldingLost },
+	KindWatchSnapshot - minPush1:   func(a *Answer) PushMessage { return &a.WatchSnapshot },
+	KindWatchDelta - minPush1:      func(a *Answer) PushMessage { return &a.WatchDelta },
+	KindWatchResync - minPush1:     func(a *Answer) PushMessage { return &a.WatchResync },
+	KindWatchEnd - minPush1:        func(a *Answer) PushMessage { return &a.WatchEnd },
+	KindSessionDetached - minPush1: func(a *Answer) PushMessage { return &a.SessionDetached },
+	KindSessionEnded - minPush1:    func(a *Answer) PushMessage { return &a.SessionEnded },
+	KindRoutingChanged - minPush1:  func(a *Answer) PushMessage { return &a.RoutingChanged },
+	KindGoingAway - minPush1:       func(a *Answer) PushMessage { return &a.GoingAway },
+	KindExpiring - minPush1:        func(a *Answer) PushMessage { return &a.Expiring },
+	KindInbox - minPush1:           func(a *Answer) PushMessage { return &a.Inbox },
+}
+
+// Kind returns KindHello.
+func (*Hello) Kind() Kind { return KindHello }
+
+// Kind returns the kind of the answer to a Hello.
+func (*Welcome) Kind() Kind { return KindHello.Answer() }
+
+// Kind returns KindPing.
+func (*Ping) Kind() Kind { return KindPing }
+
+// Kind returns the kind of the answer to a Ping.
+func (*Pong) Kind() Kind { return KindPing.Answer() }
+
+// Kind returns KindRouting.
+func (*Routing) Kind() Kind { return KindRouting }
+
+// Kind returns the kind of the answer to a Routing.
+func (*RoutingAnswer) Kind() Kind { return KindRouting.Answer() }
+
+// Kind returns KindHostStatus.
+func (*HostStatus) Kind() Kind { return KindHostStatus }
+
+// Kind returns the kind of the answer to a HostStatus.
+func (*HostStatusAnswer) Kind() Kind { return KindHostStatus.Answer() }
+
+// Kind returns KindNodeCreate.
+func (*NodeCreate) Kind() Kind { return KindNodeCreate }
+
+// Kind returns the kind of the answer to a NodeCreate.
+func (*NodeCreateAnswer) Kind() Kind { return KindNodeCreate.Answer() }
+
+// Kind returns KindNodeDescribe.
+func (*NodeDescribe) Kind() Kind { return KindNodeDescribe }
+
+// Kind returns the kind of the answer to a NodeDescribe.
+func (*NodeDescribeAnswer) Kind() Kind { return KindNodeDescribe.Answer() }
+
+// Kind returns KindNodeAlter.
+func (*NodeAlter) Kind() Kind { return KindNodeAlter }
+
+// Kind returns the kind of the answer to a NodeAlter.
+func (*NodeAlterAnswer) Kind() Kind { return KindNodeAlter.Answer() }
+
+// Kind returns KindNodeDrop.
+func (*NodeDrop) Kind() Kind { return KindNodeDrop }
+
+// Kind returns the kind of the answer to a NodeDrop.
+func (*NodeDropAnswer) Kind() Kind { return KindNodeDrop.Answer() }
+
+// Kind returns KindNodeList.
+func (*NodeList) Kind() Kind { return KindNodeList }
+
+// Kind returns the kind of the answer to a NodeList.
+func (*NodeListAnswer) Kind() Kind { return KindNodeList.Answer() }
+
+// Kind returns KindSessionStart.
+func (*SessionStart) Kind() Kind { return KindSessionStart }
+
+// Kind returns the kind of the answer to a SessionStart.
+func (*SessionStartAnswer) Kind() Kind { return KindSessionStart.Answer() }
+
+// Kind returns KindSessionAttach.
+func (*SessionAttach) Kind() Kind { return KindSessionAttach }
+
+// Kind returns the kind of the answer to a SessionAttach.
+func (*SessionAttachAnswer) Kind() Kind { return KindSessionAttach.Answer() }
+
+// Kind returns KindSessionBind.
+func (*SessionBind) Kind() Kind { return KindSessionBind }
+
+// Kind returns the kind of the answer to a SessionBind.
+func (*SessionBindAnswer) Kind() Kind { return KindSessionBind.Answer() }
+
+// Kind returns KindSessionStop.
+func (*SessionStop) Kind() Kind { return KindSessionStop }
+
+// Kind returns the kind of the answer to a SessionStop.
+func (*SessionStopAnswer) Kind() Kind { return KindSessionStop.Answer() }
+
+// Kind returns KindSessionDestroy.
+func (*SessionDestroy) Kind() Kind { return KindSessionDestroy }
+
+// Kind returns the kind of the answer to a SessionDestroy.
+func (*SessionDestroyAnswer) Kind() Kind { return KindSessionDestroy.Answer() }
+
+// Kind returns KindSessionDescribe.
+func (*SessionDescribe) Kind() Kind { return KindSessionDescribe }
+
+// Kind returns the kind of the answer to a SessionDescribe.
+func (*SessionDescribeAnswer) Kind() Kind { return KindSessionDescribe.Answer() }
+
+// Kind returns KindSessionList.
+func (*SessionList) Kind() Kind { return KindSessionList }
+
+// Kind returns the kind of the answer to a SessionList.
+func (*SessionListAnswer) Kind() Kind { return KindSessionList.Answer() }
+
+// Kind returns KindSessionHoldings.
+func (*SessionHoldings) Kind() Kind { return KindSessionHoldings }
+
+// Kind returns the kind of the answer to a SessionHoldings.
+func (*SessionHoldingsAnswer) Kind() Kind { return KindSessionHoldings.Answer() }
+
+// Kind returns KindSemaphoreCreate.
+func (*SemaphoreCreate) Kind() Kind { return KindSemaphoreCreate }
+
+// Kind returns the kind of the answer to a SemaphoreCreate.
+func (*SemaphoreCreateAnswer) Kind() Kind { return KindSemaphoreCreate.Answer() }
+
+// Kind returns KindSemaphoreUpdate.
+func (*SemaphoreUpdate) Kind() Kind { return KindSemaphoreUpdate }
+
+// Kind returns the kind of the answer to a SemaphoreUpdate.
+func (*SemaphoreUpdateAnswer) Kind() Kind { return KindSemaphoreUpdate.Answer() }
+
+// Kind returns KindSemaphoreDelete.
+func (*SemaphoreDelete) Kind() Kind { return KindSemaphoreDelete }
+
+// Kind returns the kind of the answer to a SemaphoreDelete.
+func (*SemaphoreDeleteAnswer) Kind() Kind { return KindSemaphoreDelete.Answer() }
+
+// Kind returns KindAcquire.
+func (*Acquire) Kind() Kind { return KindAcquire }
+
+// Kind returns the kind of the answer to a Acquire.
+func (*AcquireAnswer) Kind() Kind { return KindAcquire.Answer() }
+
+// Kind returns KindRelease.
+func (*Release) Kind() Kind { return KindRelease }
+
+// Kind returns the kind of the answer to a Release.
+func (*ReleaseAnswer) Kind() Kind { return KindRelease.Answer() }
+
+// Kind returns KindSemaphoreDescribe.
+func (*SemaphoreDescribe) Kind() Kind { return KindSemaphoreDescribe }
+
+// Kind returns the kind of the answer to a SemaphoreDescribe.
+func (*SemaphoreDescribeAnswer) Kind() Kind { return KindSemaphoreDescribe.Answer() }
+
+// Kind returns KindSemaphoreList.
+func (*SemaphoreList) Kind() Kind { return KindSemaphoreList }
+
+// Kind returns the kind of the answer to a SemaphoreList.
+func (*SemaphoreListAnswer) Kind() Kind { return KindSemaphoreList.Answer() }
+
+// Kind returns KindSemaphoreResize.
+func (*SemaphoreResize) Kind() Kind { return KindSemaphoreResize }
+
+// Kind returns the kind of the answer to a SemaphoreResize.
+func (*SemaphoreResizeAnswer) Kind() Kind { return KindSemaphoreResize.Answer() }
+
+// Kind returns KindWatch.
+func (*Watch) Kind() Kind { return KindWatch }
+
+// Kind returns the kind of the answer to a Watch.
+func (*WatchAnswer) Kind() Kind { return KindWatch.Answer() }
+
+// Kind returns KindWatchStop.
+func (*WatchStop) Kind() Kind { return KindWatchStop }
+
+// Kind returns the kind of the answer to a WatchStop.
+func (*WatchStopAnswer) Kind() Kind { return KindWatchStop.Answer() }
+
+// Kind returns KindRolloutPut.
+func (*RolloutPut) Kind() Kind { return KindRolloutPut }
+
+// Kind returns the kind of the answer to a RolloutPut.
+func (*RolloutPutAnswer) Kind() Kind { return KindRolloutPut.Answer() }
+
+// Kind returns KindRolloutDelete.
+func (*RolloutDelete) Kind() Kind { return KindRolloutDelete }
+
+// Kind returns the kind of the answer to a RolloutDelete.
+func (*RolloutDeleteAnswer) Kind() Kind { return KindRolloutDelete.Answer() }
+
+// Kind returns KindRolloutPublish.
+func (*RolloutPublish) Kind() Kind { return KindRolloutPublish }
+
+// Kind returns the kind of the answer to a RolloutPublish.
+func (*RolloutPublishAnswer) Kind() Kind { return KindRolloutPublish.Answer() }
+
+// Kind returns KindRolloutSource.
+func (*RolloutSource) Kind() Kind { return KindRolloutSource }
+
+// Kind returns the kind of the answer to a RolloutSource.
+func (*RolloutSourceAnswer) Kind() Kind { return KindRolloutSource.Answer() }
+
+// Kind returns KindRolloutOffer.
+func (*RolloutOffer) Kind() Kind { return KindRolloutOffer }
+
+// Kind returns the kind of the answer to a RolloutOffer.
+func (*RolloutOfferAnswer) Kind() Kind { return KindRolloutOffer.Answer() }
+
+// Kind returns KindRolloutJoin.
+func (*RolloutJoin) Kind() Kind { return KindRolloutJoin }
+
+// Kind returns the kind of the answer to a RolloutJoin.
+func (*RolloutJoinAnswer) Kind() Kind { return KindRolloutJoin.Answer() }
+
+// Kind returns KindRolloutLeave.
+func (*RolloutLeave) Kind() Kind { return KindRolloutLeave }
+
+// Kind returns the kind of the answer to a RolloutLeave.
+func (*RolloutLeaveAnswer) Kind() Kind { return KindRolloutLeave.Answer() }
+
+// Kind returns KindRolloutRole.
+func (*RolloutRole) Kind() Kind { return KindRolloutRole }
+
+// Kind returns the kind of the answer to a RolloutRole.
+func (*RolloutRoleAnswer) Kind() Kind { return KindRolloutRole.Answer() }
+
+// Kind returns KindRolloutReport.
+func (*RolloutReport) Kind() Kind { return KindRolloutReport }
+
+// Kind returns the kind of the answer to a RolloutReport.
+func (*RolloutReportAnswer) Kind() Kind { return KindRolloutReport.Answer() }
+
+// Kind returns KindRolloutAsk.
+func (*RolloutAsk) Kind() Kind { return KindRolloutAsk }
+
+// Kind returns the kind of the answer to a RolloutAsk.
+func (*RolloutAskAnswer) Kind() Kind { return KindRolloutAsk.Answer() }
+
+// Kind returns KindRolloutAct.
+func (*RolloutAct) Kind() Kind { return KindRolloutAct }
+
+// Kind returns the kind of the answer to a RolloutAct.
+func (*RolloutActAnswer) Kind() Kind { return KindRolloutAct.Answer() }
+
+// Kind returns KindRolloutGate.
+func (*RolloutGate) Kind() Kind { return KindRolloutGate }
+
+// Kind returns the kind of the answer to a RolloutGate.
+func (*RolloutGateAnswer) Kind() Kind { return KindRolloutGate.Answer() }
+
+// Kind returns KindRolloutDescribe.
+func (*RolloutDescribe) Kind() Kind { return KindRolloutDescribe }
+
+// Kind returns the kind of the answer to a RolloutDescribe.
+func (*RolloutDescribeAnswer) Kind() Kind { return KindRolloutDescribe.Answer() }
+
+// Kind returns KindRolloutList.
+func (*RolloutList) Kind() Kind { return KindRolloutList }
+
+// Kind returns the kind of the answer to a RolloutList.
+func (*RolloutListAnswer) Kind() Kind { return KindRolloutList.Answer() }
+
+// Kind returns KindRolloutPlan.
+func (*RolloutPlan) Kind() Kind { return KindRolloutPlan }
+
+// Kind returns the kind of the answer to a RolloutPlan.
+func (*RolloutPlanAnswer) Kind() Kind { return KindRolloutPlan.Answer() }
+
+// Kind returns KindAccessChange.
+func (*AccessChange) Kind() Kind { return KindAccessChange }
+
+// Kind returns the kind of the answer to a AccessChange.
+func (*AccessChangeAnswer) Kind() Kind { return KindAccessChange.Answer() }
+
+// Kind returns KindAccessList.
+func (*AccessList) Kind() Kind { return KindAccessList }
+
+// Kind returns the kind of the answer to a AccessList.
+func (*AccessListAnswer) Kind() Kind { return KindAccessList.Answer() }
+
+// Kind returns KindAccessAsk.
+func (*AccessAsk) Kind() Kind { return KindAccessAsk }
+
+// Kind returns the kind of the answer to a AccessAsk.
+func (*AccessAskAnswer) Kind() Kind { return KindAccessAsk.Answer() }
+
+// Kind returns KindAccessDenials.
+func (*AccessDenials) Kind() Kind { return KindAccessDenials }
+
+// Kind returns the kind of the answer to a AccessDenials.
+func (*AccessDenialsAnswer) Kind() Kind { return KindAccessDenials.Answer() }
+
+// Kind returns KindHostLoad.
+func (*HostLoad) Kind() Kind { return KindHostLoad }
+
+// Kind returns the kind of the answer to a HostLoad.
+func (*HostLoadAnswer) Kind() Kind { return KindHostLoad.Answer() }
+
+// Kind returns KindOnBehalf.
+func (*OnBehalf) Kind() Kind { return KindOnBehalf }
+
+// Kind returns the kind of the answer to a OnBehalf.
+func (*OnBehalfAnswer) Kind() Kind { return KindOnBehalf.Answer() }
+
+// Kind returns KindConcerns.
+func (*Concerns) Kind() Kind { return KindConcerns }
+
+// Kind returns the kind of the answer to a Concerns.
+func (*ConcernsAnswer) Kind() Kind { return KindConcerns.Answer() }
+
+// Kind returns KindBackupDescribe.
+func (*BackupDescribe) Kind() Kind { return KindBackupDescribe }
+
+// Kind returns the kind of the answer to a BackupDescribe.
+func (*BackupDescribeAnswer) Kind() Kind { return KindBackupDescribe.Answer() }
+
+// Kind returns KindBackupBegin.
+func (*BackupBegin) Kind() Kind { return KindBackupBegin }
+
+// Kind returns the kind of the answer to a BackupBegin.
+func (*BackupBeginAnswer) Kind() Kind { return KindBackupBegin.Answer() }
+
+// Kind returns KindBackupRead.
+func (*BackupRead) Kind() Kind { return KindBackupRead }
+
+// Kind returns the kind of the answer to a BackupRead.
+func (*BackupReadAnswer) Kind() Kind { return KindBackupRead.Answer() }
+
+// Kind returns KindBackupEnd.
+func (*BackupEnd) Kind() Kind { return KindBackupEnd }
+
+// Kind returns the kind of the answer to a BackupEnd.
+func (*BackupEndAnswer) Kind() Kind { return KindBackupEnd.Answer() }
+
+// Kind returns KindProcessPut.
+func (*ProcessPut) Kind() Kind { return KindProcessPut }
+
+// Kind returns the kind of the answer to a ProcessPut.
+func (*ProcessPutAnswer) Kind() Kind { return KindProcessPut.Answer() }
+
+// Kind returns KindProcessDelete.
+func (*ProcessDelete) Kind() Kind { return KindProcessDelete }
+
+// Kind returns the kind of the answer to a ProcessDelete.
+func (*ProcessDeleteAnswer) Kind() Kind { return KindProcessDelete.Answer() }
+
+// Kind returns KindProcessJoin.
+func (*ProcessJoin) Kind() Kind { return KindProcessJoin }
+
+// Kind returns the kind of the answer to a ProcessJoin.
+func (*ProcessJoinAnswer) Kind() Kind { return KindProcessJoin.Answer() }
+
+// Kind returns KindProcessLeave.
+func (*ProcessLeave) Kind() Kind { return KindProcessLeave }
+
+// Kind returns the kind of the answer to a ProcessLeave.
+func (*ProcessLeaveAnswer) Kind() Kind { return KindProcessLeave.Answer() }
+
+// Kind returns KindProcessPrepared.
+func (*ProcessPrepared) Kind() Kind { return KindProcessPrepared }
+
+// Kind returns the kind of the answer to a ProcessPrepared.
+func (*ProcessPreparedAnswer) Kind() Kind { return KindProcessPrepared.Answer() }
+
+// Kind returns KindProcessSend.
+func (*ProcessSend) Kind() Kind { return KindProcessSend }
+
+// Kind returns the kind of the answer to a ProcessSend.
+func (*ProcessSendAnswer) Kind() Kind { return KindProcessSend.Answer() }
+
+// Kind returns KindProcessReply.
+func (*ProcessReply) Kind() Kind { return KindProcessReply }
+
+// Kind returns the kind of the answer to a ProcessReply.
+func (*ProcessReplyAnswer) Kind() Kind { return KindProcessReply.Answer() }
+
+// Kind returns KindProcessComplete.
+func (*ProcessComplete) Kind() Kind { return KindProcessComplete }
+
+// Kind returns the kind of the answer to a ProcessComplete.
+func (*ProcessCompleteAnswer) Kind() Kind { return KindProcessComplete.Answer() }
+
+// Kind returns KindProcessCompleted.
+func (*ProcessCompleted) Kind() Kind { return KindProcessCompleted }
+
+// Kind returns the kind of the answer to a ProcessCompleted.
+func (*ProcessCompletedAnswer) Kind() Kind { return KindProcessCompleted.Answer() }
+
+// Kind returns KindProcessFail.
+func (*ProcessFail) Kind() Kind { return KindProcessFail }
+
+// Kind returns the kind of the answer to a ProcessFail.
+func (*ProcessFailAnswer) Kind() Kind { return KindProcessFail.Answer() }
+
+// Kind returns KindInboxAck.
+func (*InboxAck) Kind() Kind { return KindInboxAck }
+
+// Kind returns the kind of the answer to a InboxAck.
+func (*InboxAckAnswer) Kind() Kind { return KindInboxAck.Answer() }
+
+// Kind returns KindProcessAct.
+func (*ProcessAct) Kind() Kind { return KindProcessAct }
+
+// Kind returns the kind of the answer to a ProcessAct.
+func (*ProcessActAnswer) Kind() Kind { return KindProcessAct.Answer() }
+
+// Kind returns KindProcessDescribe.
+func (*ProcessDescribe) Kind() Kind { return KindProcessDescribe }
+
+// Kind returns the kind of the answer to a ProcessDescribe.
+func (*ProcessDescribeAnswer) Kind() Kind { return KindProcessDescribe.Answer() }
+
+// Kind returns KindProcessList.
+func (*ProcessList) Kind() Kind { return KindProcessList }
+
+// Kind returns the kind of the answer to a ProcessList.
+func (*ProcessListAnswer) Kind() Kind { return KindProcessList.Answer() }
+
+// Kind returns KindInboxOpen.
+func (*InboxOpen) Kind() Kind { return KindInboxOpen }
+
+// Kind returns the kind of the answer to a InboxOpen.
+func (*InboxOpenAnswer) Kind() Kind { return KindInboxOpen.Answer() }
+
+// Kind returns KindHostBoot.
+func (*HostBoot) Kind() Kind { return KindHostBoot }
+
+// Kind returns the kind of the answer to a HostBoot.
+func (*HostBootAnswer) Kind() Kind { return KindHostBoot.Answer() }
+
+// Kind returns KindHostSay.
+func (*HostSay) Kind() Kind { return KindHostSay }
+
+// Kind returns the kind of the answer to a HostSay.
+func (*HostSayAnswer) Kind() Kind { return KindHostSay.Answer() }
+
+// Kind returns KindHostOperate.
+func (*HostOperate) Kind() Kind { return KindHostOperate }
+
+// Kind returns the kind of the answer to a HostOperate.
+func (*HostOperateAnswer) Kind() Kind { return KindHostOperate.Answer() }
+
+// Kind returns KindShardTransfer.
+func (*ShardTransfer) Kind() Kind { return KindShardTransfer }
+
+// Kind returns the kind of the answer to a ShardTransfer.
+func (*ShardTransferAnswer) Kind() Kind { return KindShardTransfer.Answer() }
+
+// Kind returns KindShardRecover.
+func (*ShardRecover) Kind() Kind { return KindShardRecover }
+
+// Kind returns the kind of the answer to a ShardRecover.
+func (*ShardRecoverAnswer) Kind() Kind { return KindShardRecover.Answer() }
+
+// Kind returns KindClusterDescribe.
+func (*ClusterDescribe) Kind() Kind { return KindClusterDescribe }
+
+// Kind returns the kind of the answer to a ClusterDescribe.
+func (*ClusterDescribeAnswer) Kind() Kind { return KindClusterDescribe.Answer() }
+
+// Kind returns KindClusterPlan.
+func (*ClusterPlan) Kind() Kind { return KindClusterPlan }
+
+// Kind returns the kind of the answer to a ClusterPlan.
+func (*ClusterPlanAnswer) Kind() Kind { return KindClusterPlan.Answer() }
+
+// Kind returns KindClusterWhy.
+func (*ClusterWhy) Kind() Kind { return KindClusterWhy }
+
+// Kind returns the kind of the answer to a ClusterWhy.
+func (*ClusterWhyAnswer) Kind() Kind { return KindClusterWhy.Answer() }
+
+// Kind returns KindStepCancel.
+func (*StepCancel) Kind() Kind { return KindStepCancel }
+
+// Kind returns the kind of the answer to a StepCancel.
+func (*StepCancelAnswer) Kind() Kind { return KindStepCancel.Answer() }
+
+// Kind returns KindPolicy.
+func (*Policy) Kind() Kind { return KindPolicy }
+
+// Kind returns the kind of the answer to a Policy.
+func (*PolicyAnswer) Kind() Kind { return KindPolicy.Answer() }
+
+// Kind returns KindAuditRead.
+func (*AuditRead) Kind() Kind { return KindAuditRead }
+
+// Kind returns the kind of the answer to a AuditRead.
+func (*AuditReadAnswer) Kind() Kind { return KindAuditRead.Answer() }
+
+// Kind returns KindToken.
+func (*Token) Kind() Kind { return KindToken }
+
+// Kind returns the kind of the answer to a Token.
+func (*TokenAnswer) Kind() Kind { return KindToken.Answer() }
+
+// Kind returns KindShardReport.
+func (*ShardReport) Kind() Kind { return KindShardReport }
+
+// Kind returns the kind of the answer to a ShardReport.
+func (*ShardReportAnswer) Kind() Kind { return KindShardReport.Answer() }
+
+// Kind returns KindStepEffect.
+func (*StepEffect) Kind() Kind { return KindStepEffect }
+
+// Kind returns the kind of the answer to a StepEffect.
+func (*StepEffectAnswer) Kind() Kind { return KindStepEffect.Answer() }
+
+// Kind returns KindSessionDetach.
+func (*SessionDetach) Kind() Kind { return KindSessionDetach }
+
+// Kind returns the kind of the answer to a SessionDetach.
+func (*SessionDetachAnswer) Kind() Kind { return KindSessionDetach.Answer() }
+
+// Kind returns KindGranted.
+func (*Granted) Kind() Kind { return KindGranted }
+
+// Kind returns KindTimedOut.
+func (*TimedOut) Kind() Kind { return KindTimedOut }
+
+// Kind returns KindAborted.
+func (*Aborted) Kind() Kind { return KindAborted }
+
+// Kind returns KindChanged.
+func (*Changed) Kind() Kind { return KindChanged }
+
+// Kind returns KindHoldingLost.
+func (*HoldingLost) Kind() Kind { return KindHoldingLost }
+
+// Kind returns KindWatchSnapshot.
+func (*WatchSnapshot) Kind() Kind { return KindWatchSnapshot }
+
+// Kind returns KindWatchDelta.
+func (*WatchDelta) Kind() Kind { return KindWatchDelta }
+
+// Kind returns KindWatchResync.
+func (*WatchResync) Kind() Kind { return KindWatchResync }
+
+// Kind returns KindWatchEnd.
+func (*WatchEnd) Kind() Kind { return KindWatchEnd }
+
+// Kind returns KindSessionDetached.
+func (*SessionDetached) Kind() Kind { return KindSessionDetached }
+
+// Kind returns KindSessionEnded.
+func (*SessionEnded) Kind() Kind { return KindSessionEnded }
+
+// Kind returns KindRoutingChanged.
+func (*RoutingChanged) Kind() Kind { return KindRoutingChanged }
+
+// Kind returns KindGoingAway.
+func (*GoingAway) Kind() Kind { return KindGoingAway }
+
+// Kind returns KindExpiring.
+func (*Expiring) Kind() Kind { return KindExpiring }
+
+// Kind returns KindInbox.
+func (*Inbox) Kind() Kind { return KindInbox }
