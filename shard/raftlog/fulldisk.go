@@ -38,7 +38,15 @@ const (
 func (h *Host) full() bool { return h.config.Full != nil && h.config.Full() != nil }
 
 // fits reports whether the disk has room for so many bytes, besides what is left for the log.
-func (h *Host) fits(bytes uint64) bool { return h.config.Room == nil || h.config.Room(bytes) == nil }
+func (h *Host) fits(bytes uint64) bool { return h.room(bytes) == nil }
+
+// room returns why the disk has no room for so many more bytes of an optional file.
+func (h *Host) room(bytes uint64) error {
+	if h.config.Room == nil {
+		return nil
+	}
+	return h.config.Room(bytes)
+}
 
 // missingRoom is a snapshot of another host for which the disk had no room. Until then nothing is taken unless there is
 // room for it: the leader would send it again and again.

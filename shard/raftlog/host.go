@@ -32,9 +32,9 @@ type Host struct {
 	// own is the transport of a host without a transport in the config.
 	own *transport.Transport
 
-	// lifecycle has a token while Start, Join or Discard runs. The token is taken before mu. It is no mutex because the
-	// three wait for the engine, and the time of a bubble of testing/synctest stands still while a goroutine waits for
-	// a mutex.
+	// lifecycle has a token while Start, Join or Discard runs, and while Salvage or Regroup changes something. The
+	// token is taken before mu. It is no mutex because the holders wait for the engine, and the time of a bubble of
+	// testing/synctest stands still while a goroutine waits for a mutex.
 	lifecycle chan struct{}
 	closed    bool // guarded by lifecycle
 
@@ -77,6 +77,9 @@ func open(c Config, disk *disk) (_ *Host, err error) {
 		}
 	}()
 	disk.damaged = c.Damaged
+	if err := disk.RemoveAll(scratchDirectory(c.DataDir)); err != nil {
+		return nil, fmt.Errorf("raftlog: remove what an earlier process has left: %w", err)
+	}
 	if err := verifyFiles(disk.FS, c.DataDir); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lni/dragonboat/v4"
+	"github.com/lni/dragonboat/v4/config"
 	"github.com/lni/dragonboat/v4/tools"
 	"github.com/lni/vfs"
 	"github.com/signalbox/signalbox/shard"
@@ -68,7 +69,7 @@ func exportDirectory(scratch string, shardID uint64) string {
 func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) (err error) {
 	host, err := Open(Config{
 		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: filepath.Join(scratch, "engine"), Logger: config.Logger,
-		Files: config.Files,
+		Files: config.Files, Room: config.Room, Relieve: config.Relieve, Damaged: config.Damaged,
 	})
 	if err != nil {
 		return err
@@ -98,6 +99,9 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 		defer l.machine.hurried.Add(-1)
 	}
 	for {
+		if err := h.room(0); err != nil { // no attempt would succeed
+			return 0, err
+		}
 		if h.hasMembers(shardID) {
 			attempt, cancel := context.WithTimeout(ctx, snapshotTimeout) // the engine needs a deadline
 			index, err := h.engine.SyncRequestSnapshot(attempt, shardID, option)
@@ -155,19 +159,24 @@ func importStates(scratch string, config Config, states map[uint64]State) error 
 		if err := replicas.set(shardID, replicaRecord{Replica: replica}); err != nil {
 			return err
 		}
-		dir := exportDirectory(scratch, shardID)
-		found, err := disk.List(dir)
-		found = slices.DeleteFunc(found, func(name string) bool { return !strings.HasPrefix(name, "snapshot-") })
-		if err != nil || len(found) != 1 {
-			return fmt.Errorf("exported snapshots of shard %d: %v, %w", shardID, found, err)
-		}
 		engine := config.engineConfig(nil, nil, disk, disk.store(config))
-		members := map[uint64]string{replica: config.target().String()}
-		if err := tools.ImportSnapshot(engine, filepath.Join(dir, found[0]), members, replica); err != nil {
+		if err := importState(engine, exportDirectory(scratch, shardID), replica); err != nil {
 			return fmt.Errorf("shard %d: %w", shardID, err)
 		}
 	}
 	return lock.record(config, disk.FS)
+}
+
+// importState imports the exported snapshot in a directory: the host of the engine is the only member, with a replica.
+func importState(engine config.NodeHostConfig, dir string, replica uint64) error {
+	disk := engine.Expert.FS
+	found, err := disk.List(dir)
+	found = slices.DeleteFunc(found, func(name string) bool { return !strings.HasPrefix(name, "snapshot-") })
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("exported snapshots: %v, %w", found, err)
+	}
+	members := map[uint64]string{replica: engine.RaftAddress}
+	return tools.ImportSnapshot(engine, filepath.Join(dir, found[0]), members, replica)
 }
 
 // exported is a state machine for saving only.

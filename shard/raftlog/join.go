@@ -25,6 +25,9 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shar
 	if record.Replica == 0 {
 		return nil, fmt.Errorf("raftlog: start shard %d on host %d: %w", shardID, h.config.Host, shard.ErrNotMember)
 	}
+	if err := h.removeDiscarded(context.Background(), shardID); err != nil {
+		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, err)
+	}
 	if record.Replica >= transport.FirstJoined { // the replica has joined, or its log was imported
 		return h.start(shardID, target, record, nil)
 	}
@@ -139,6 +142,20 @@ func (h *Host) discard(ctx context.Context, shardID, replica uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, h.config.ProposalTimeout)
 	defer cancel()
 	return h.engine.SyncRemoveData(ctx, shardID, replica)
+}
+
+// removeDiscarded removes what is left of discarded replicas of a shard, where the process ended before the removal.
+// The caller has the token of lifecycle.
+func (h *Host) removeDiscarded(ctx context.Context, shardID uint64) error {
+	for _, replica := range h.replica(shardID).Discarded {
+		if !h.engine.HasNodeInfo(shardID, replica) {
+			continue
+		}
+		if err := h.discard(ctx, shardID, replica); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // removeBeside removes the data of a replica while another replica of the shard runs.

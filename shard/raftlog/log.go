@@ -72,9 +72,7 @@ func newLog(h *Host, shardID uint64, replica replicaRecord, founders map[uint64]
 	growth := newGrowth(extent{uint64(h.config.SnapshotEntries), uint64(h.config.SnapshotBytes)},
 		extent{uint64(h.config.KeepEntries), uint64(h.config.KeepBytes)})
 	l.machine = newMachine(shardID, target, h.config.Logger, growth, h.saves, l.newestSnapshot)
-	if h.config.Room != nil {
-		l.machine.room = func() error { return h.config.Room(0) }
-	}
+	l.machine.room = func() error { return h.room(0) }
 	l.leadership.Store(new(shard.Leadership))
 	l.view.Store(newView(replica.Replica, founders))
 	l.proposals.queue = make(chan proposal, h.config.MaxInFlight)

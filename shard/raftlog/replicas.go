@@ -20,7 +20,7 @@ import (
 // the id of the replica is the id of the host.
 type replicaRecord struct {
 	// Replica is zero for a host without a replica of the shard. A replica from transport.FirstJoined on that has not
-	// joined was imported.
+	// joined was imported, or began as the only voter of a group (Host.Regroup).
 	Replica uint64 `json:"replica"`
 	// Joined is set for a replica that was added as a learner.
 	Joined bool `json:"joined,omitempty"`
@@ -148,4 +148,19 @@ func (r replicaRecord) discard(replica uint64) replicaRecord {
 		next.Discarded = append(slices.Clone(r.Discarded), replica)
 	}
 	return next
+}
+
+// regroup returns the record after a replica has become the only voter of the shard. The id of the replica is above all
+// earlier ids on the host: for other hosts, the replica of a host with the largest id is the newest replica.
+func (r replicaRecord) regroup(replica uint64) (replicaRecord, error) {
+	newest := slices.Max(append([]uint64{r.Replica, transport.FirstJoined - 1}, r.Discarded...))
+	if replica <= newest {
+		return r, fmt.Errorf("%w: replica %d, and the id of a later replica is above", ErrOtherReplica, newest)
+	}
+	next := r
+	if r.Replica != 0 {
+		next = r.discard(r.Replica)
+	}
+	next.Replica, next.Joined = replica, false
+	return next, nil
 }

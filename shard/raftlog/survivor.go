@@ -10,14 +10,19 @@ import (
 	"path/filepath"
 
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 )
 
-// Remnant is the progress of a stopped host with a shard.
+// Remnant is the progress of a host with a shard.
 type Remnant struct {
 	Shard uint64
 	// Term and Index are the term and the index of the host's last entry. Of two hosts of one shard, the host with the
 	// higher term, or with an equal term and the higher index, has every committed entry that the other host has.
 	Term, Index uint64
+}
+
+func remnant(last logdb.LastEntry) Remnant {
+	return Remnant{Shard: last.Shard, Term: last.Term, Index: last.Index}
 }
 
 // ReadRemnants applies all entries of a stopped host, known as committed or not, to state machines. It works on a copy
@@ -33,11 +38,12 @@ func ReadRemnants(ctx context.Context, dir, scratch string, logger *slog.Logger,
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	config, err := copyDirectory(dir, filepath.Join(scratch, "copy"))
 	config.Logger = logger
+	var last []logdb.LastEntry
 	if err == nil {
-		list, err = commitAll(config)
+		last, err = commitAll(config)
 	}
 	if err == nil {
-		list, err = applyAll(ctx, config, scratch, list, machine)
+		list, err = applyAll(ctx, config, scratch, last, machine)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("raftlog: read what is left in %s: %w", dir, err)
@@ -72,7 +78,7 @@ func copyDirectory(dir, copied string) (c Config, err error) {
 }
 
 // commitAll makes all entries in the log of a copy committed.
-func commitAll(c Config) (list []Remnant, err error) {
+func commitAll(c Config) (list []logdb.LastEntry, err error) {
 	text, err := os.ReadFile(filepath.Join(c.DataDir, recordFile))
 	var record directoryRecord
 	if err == nil {
@@ -85,15 +91,12 @@ func commitAll(c Config) (list []Remnant, err error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, err := db.CommitAll()
-	for _, e := range entries {
-		list = append(list, Remnant{Shard: e.Shard, Term: e.Term, Index: e.Index})
-	}
+	list, err = db.CommitAll()
 	return list, errors.Join(err, db.Close())
 }
 
 // applyAll runs the replicas of a copy, each by itself, until the replicas have applied everything.
-func applyAll(ctx context.Context, c Config, scratch string, list []Remnant,
+func applyAll(ctx context.Context, c Config, scratch string, list []logdb.LastEntry,
 	machine func(shardID uint64) shard.StateMachine) (read []Remnant, err error) {
 	host, err := Open(c)
 	if err != nil {
@@ -101,20 +104,20 @@ func applyAll(ctx context.Context, c Config, scratch string, list []Remnant,
 	}
 	defer func() { err = errors.Join(err, host.Close()) }()
 	for _, r := range list {
-		if replica, _ := host.Replica(r.Shard); replica == 0 {
-			continue // a removed replica that is not discarded yet
+		if replica, _ := host.Replica(r.Shard); replica != r.Replica {
+			continue // a replica that was removed, or that Regroup did not finish
 		}
 		if _, err := host.Start(r.Shard, unled{machine(r.Shard)}); err != nil {
 			return nil, err
 		}
 		dir := filepath.Join(scratch, fmt.Sprint("shard-", r.Shard))
-		if err := clearDirectory(systemDisk(), dir); err != nil {
+		if err := clearDirectory(c.disk(), dir); err != nil {
 			return nil, err
 		}
 		if _, err := host.export(ctx, r.Shard, dir, r.Index); err != nil {
 			return nil, err
 		}
-		read = append(read, r)
+		read = append(read, remnant(r))
 	}
 	return read, nil
 }

@@ -1,0 +1,245 @@
+package raftlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/lni/dragonboat/v4/config"
+	"github.com/lni/dragonboat/v4/raftio"
+	"github.com/lni/dragonboat/v4/raftpb"
+	"github.com/lni/vfs"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/raftlog/logdb"
+)
+
+// scratchDirectory has the directories of Salvage and Regroup, by shard. It is beside the data directory: what is in
+// there when the process ends is of no use, and must not make Open refuse the data directory.
+func scratchDirectory(dataDir string) string { return filepath.Clean(dataDir) + ".scratch" }
+
+// withScratch calls a function with an empty directory for a shard, which is removed afterwards.
+func (h *Host) withScratch(shardID uint64, do func(dir string) error) error {
+	disk, dir := h.config.disk(), filepath.Join(scratchDirectory(h.config.DataDir), fmt.Sprint("shard-", shardID))
+	if err := clearDirectory(disk, dir); err != nil {
+		return err
+	}
+	return errors.Join(do(dir), disk.RemoveAll(dir))
+}
+
+// Remnant returns how far this host has the log of a shard, known as committed or not. The replica may be running. It
+// fails with shard.ErrNotMember where the host has nothing of the shard.
+func (h *Host) Remnant(shardID uint64) (Remnant, error) {
+	last, err := h.store.Load().LastEntry(shardID, h.replica(shardID).Replica)
+	if err == nil && last.Index == 0 {
+		err = shard.ErrNotMember
+	}
+	if err != nil {
+		return Remnant{}, fmt.Errorf("raftlog: read how far shard %d is: %w", shardID, err)
+	}
+	return remnant(last), nil
+}
+
+// Salvage stops this host's replica of a shard, and applies all entries that the replica has, known as committed or
+// not, to an empty state machine. So every committed entry that has reached the host is applied, even where the host
+// had not learned of the commit. The replica itself is not changed: until Regroup has made another replica, Start
+// starts the replica with what it had. Nothing changes the machine after the return.
+func (h *Host) Salvage(ctx context.Context, shardID uint64, machine shard.StateMachine) (r Remnant, err error) {
+	err = h.withScratch(shardID, func(dir string) error {
+		c, last, err := h.copyReplica(shardID, filepath.Join(dir, "copy"))
+		if err != nil {
+			return err
+		}
+		r = remnant(last)
+		_, err = applyAll(ctx, c, dir, []logdb.LastEntry{last}, func(uint64) shard.StateMachine { return machine })
+		return err
+	})
+	if err != nil {
+		return Remnant{}, fmt.Errorf("raftlog: salvage shard %d: %w", shardID, err)
+	}
+	return r, nil
+}
+
+// copyReplica stops this host's replica of a shard and copies the replica into a new data directory, in which all
+// entries are committed.
+func (h *Host) copyReplica(shardID uint64, dir string) (c Config, last logdb.LastEntry, err error) {
+	defer h.change()()
+	if h.closed {
+		return c, last, ErrHostClosed
+	}
+	if l := h.log(shardID); l != nil {
+		if err := l.Close(); err != nil {
+			return c, last, err
+		}
+	}
+	if _, err := h.Remnant(shardID); err != nil {
+		return c, last, err
+	}
+	c = Config{
+		Host: h.config.Host, Incarnation: h.config.Incarnation, DataDir: dir, Founders: h.config.Founders,
+		Deployment: h.config.Deployment, Workers: h.config.Workers, Logger: h.config.Logger,
+		Files: h.config.Files, Room: h.config.Room, Relieve: h.config.Relieve, Damaged: h.config.Damaged,
+	}.withDefaults()
+	disk, record := c.disk(), h.replica(shardID)
+	if err := disk.MkdirAll(dir, 0o750); err != nil {
+		return c, last, err
+	}
+	copied, err := loadReplicas(disk.FS, dir, false)
+	if err == nil {
+		err = copied.set(shardID, record)
+	}
+	if err != nil {
+		return c, last, err
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		return c, last, err
+	}
+	engineDir := recordOf(c, hostname).engineDirectory(dir)
+	if err := h.copySnapshot(shardID, record.Replica, engineDir); err != nil {
+		return c, last, err
+	}
+	db, err := disk.store(c).Open(engineDir)
+	if err != nil {
+		return c, last, err
+	}
+	last, err = h.store.Load().CopyCommitted(shardID, record.Replica, db)
+	return c, last, errors.Join(err, db.Close())
+}
+
+// copySnapshot copies the snapshot of a replica, if any, below another directory of an engine. The files must not be
+// linked: the file system frees the blocks of a removed snapshot piece by piece.
+func (h *Host) copySnapshot(shardID, replica uint64, engineDir string) error {
+	snapshot, err := h.store.Load().GetSnapshot(shardID, replica)
+	if err != nil || raftpb.IsEmptySnapshot(snapshot) {
+		return err
+	}
+	if err := h.room(2 * snapshot.FileSize); err != nil { // a copy, and the export after the last entry
+		return err
+	}
+	path, ok := logdb.PathBelow(engineDir, snapshot.Filepath)
+	if !ok {
+		return missingFile(snapshot.Filepath)
+	}
+	disk, from, to := h.config.disk(), filepath.Dir(snapshot.Filepath), filepath.Dir(path)
+	names, err := disk.List(from)
+	if err == nil {
+		err = disk.MkdirAll(to, 0o750)
+	}
+	for _, name := range names {
+		if err != nil {
+			return err
+		}
+		err = vfs.Copy(disk.FS, filepath.Join(from, name), filepath.Join(to, name))
+	}
+	return err
+}
+
+// MaxGroup is the largest number of a group.
+const MaxGroup = math.MaxUint32
+
+// groupTerm returns the term of the entry that a group begins with. All terms of a group are above all terms of earlier
+// groups, so the leader with the highest term is of the latest group. Shards are born in group 0.
+func groupTerm(group uint64) uint64 { return group << 32 }
+
+// Regroup makes a replica on this host the only voter of a shard, beginning with a state. That is for a shard that has
+// lost its majority for good, or all replicas. The caller draws the id of the replica above all earlier ids, and the
+// number of the group above the numbers of all earlier groups of the shard. The shard must not be running on this host,
+// because the state would lack what the replica has got meanwhile.
+//
+// Until Regroup returns, the host has either its earlier replica, unchanged, or the new replica. Regroup can be
+// repeated with the same replica, also by a new process, and then has no effect but to remove what is left of the
+// earlier replica. The new replica is started by Start.
+func (h *Host) Regroup(ctx context.Context, shardID, replica, group uint64, state Saver) error {
+	err := h.withScratch(shardID, func(dir string) error { return h.regroup(ctx, shardID, replica, group, state, dir) })
+	if err != nil {
+		return fmt.Errorf("raftlog: make shard %d anew as replica %d in group %d: %w", shardID, replica, group, err)
+	}
+	return nil
+}
+
+func (h *Host) regroup(ctx context.Context, shardID, replica, group uint64, state Saver, scratch string) error {
+	if done, err := h.mayRegroup(shardID, replica, group); !done {
+		if err == nil {
+			err = exportStates(ctx, scratch, h.config, map[uint64]State{shardID: {Machine: state}})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	defer h.change()()
+	done, err := h.mayRegroup(shardID, replica, group)
+	if err != nil {
+		return err
+	}
+	if !done {
+		if err := h.begin(shardID, replica, group, exportDirectory(scratch, shardID)); err != nil {
+			return err
+		}
+	}
+	return h.removeDiscarded(ctx, shardID)
+}
+
+// mayRegroup reports whether the host has the replica of a new group already, and returns why the replica may not
+// begin.
+func (h *Host) mayRegroup(shardID, replica, group uint64) (done bool, err error) {
+	record := h.replica(shardID)
+	if record.Replica == replica && !record.Joined {
+		return true, nil
+	}
+	if group == 0 || group > MaxGroup {
+		return false, fmt.Errorf("the number of a group is from 1 to %d", uint64(MaxGroup))
+	}
+	if h.log(shardID) != nil {
+		return false, ErrShardStarted
+	}
+	if r, err := h.Remnant(shardID); err == nil && r.Term >= groupTerm(group) {
+		return false, fmt.Errorf("%w: it is of group %d", ErrOtherReplica, r.Term>>32)
+	}
+	_, err = record.regroup(replica)
+	return false, err
+}
+
+// begin imports the exported state for a replica, and then makes the replica the host's replica of the shard. The
+// caller has the token of lifecycle.
+func (h *Host) begin(shardID, replica, group uint64, exported string) error {
+	if h.closed {
+		return ErrHostClosed
+	}
+	store := importStore{h.store.Load(), groupTerm(group)}
+	// An earlier call may have been cut short. The import begins with the removal of the snapshot of the earlier call,
+	// so the log must not name the snapshot any more.
+	if err := store.RemoveNodeData(shardID, replica); err != nil {
+		return err
+	}
+	if err := importState(h.config.engineConfig(nil, nil, h.config.disk(), store), exported, replica); err != nil {
+		return err
+	}
+	record, err := h.replica(shardID).regroup(replica)
+	if err != nil {
+		return err
+	}
+	return h.replicas.set(shardID, record)
+}
+
+// importStore is the log store of an open host for the engine's import. The imported snapshot gets the term of a group.
+type importStore struct {
+	*logdb.DB
+	term uint64
+}
+
+// Create implements config.LogDBFactory.
+func (s importStore) Create(config.NodeHostConfig, config.LogDBCallback, []string, []string) (raftio.ILogDB, error) {
+	return s, nil
+}
+
+// ImportSnapshot implements raftio.ILogDB.
+func (s importStore) ImportSnapshot(snapshot raftpb.Snapshot, replica uint64) error {
+	snapshot.Term = s.term
+	return s.DB.ImportSnapshot(snapshot, replica)
+}
+
+// Close implements raftio.ILogDB. The store stays open for the host.
+func (importStore) Close() error { return nil }
