@@ -24,13 +24,7 @@ type State struct {
 	// Replica is the id of the only member, transport.FirstJoined or above.
 	Replica uint64
 	// Machine has the state. Import only saves the machine.
-	Machine Saver
-}
-
-// Saver can fix its state for saving.
-type Saver interface {
-	// PrepareSnapshot fixes the state as it is now.
-	PrepareSnapshot() (shard.Snapshot, error)
+	Machine shard.Saver
 }
 
 // exportPause is the pause between two attempts to make the engine export a snapshot.
@@ -180,7 +174,7 @@ func importState(engine config.NodeHostConfig, dir string, replica uint64) error
 }
 
 // exported is a state machine for saving only.
-type exported struct{ Saver }
+type exported struct{ shard.Saver }
 
 // Apply implements shard.StateMachine.
 func (exported) Apply([]shard.Entry) error { return errors.New("nothing is proposed here") }

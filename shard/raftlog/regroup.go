@@ -137,12 +137,33 @@ func (h *Host) copySnapshot(shardID, replica uint64, engineDir string) error {
 	return err
 }
 
+// Renew makes a replica on this host the only voter of a new group of a shard, as Regroup does. The machine before gets
+// what this host's replica of the group before has, if there is one, and the function renew makes of the machine what
+// the new group begins with. A second Renew does nothing.
+func (h *Host) Renew(ctx context.Context, shardID, replica, group uint64, before shard.StateMachine,
+	renew func() (shard.Saver, error)) error {
+	has, joined := h.Replica(shardID)
+	if has == replica && !joined {
+		return nil
+	}
+	if has != 0 {
+		if _, err := h.Salvage(ctx, shardID, before); err != nil {
+			return err
+		}
+	}
+	state, err := renew()
+	if err != nil {
+		return err
+	}
+	return h.Regroup(ctx, shardID, replica, group, state)
+}
+
 // MaxGroup is the largest number of a group.
 const MaxGroup = math.MaxUint32
 
 // groupTerm returns the term of the entry that a group begins with. All terms of a group are above all terms of earlier
 // groups, so the leader with the highest term is of the latest group. Shards are born in group 0.
-func groupTerm(group uint64) uint64 { return group << 32 }
+func groupTerm(group uint64) uint64 { return group << shard.GroupTermBits }
 
 // Regroup makes a replica on this host the only voter of a shard, beginning with a state. That is for a shard that has
 // lost its majority for good, or all replicas. The caller draws the id of the replica above all earlier ids, and the
@@ -152,7 +173,7 @@ func groupTerm(group uint64) uint64 { return group << 32 }
 // Until Regroup returns, the host has either its earlier replica, unchanged, or the new replica. Regroup can be
 // repeated with the same replica, also by a new process, and then has no effect but to remove what is left of the
 // earlier replica. The new replica is started by Start.
-func (h *Host) Regroup(ctx context.Context, shardID, replica, group uint64, state Saver) error {
+func (h *Host) Regroup(ctx context.Context, shardID, replica, group uint64, state shard.Saver) error {
 	err := h.withScratch(shardID, func(dir string) error { return h.regroup(ctx, shardID, replica, group, state, dir) })
 	if err != nil {
 		return fmt.Errorf("raftlog: make shard %d anew as replica %d in group %d: %w", shardID, replica, group, err)
@@ -160,7 +181,7 @@ func (h *Host) Regroup(ctx context.Context, shardID, replica, group uint64, stat
 	return nil
 }
 
-func (h *Host) regroup(ctx context.Context, shardID, replica, group uint64, state Saver, scratch string) error {
+func (h *Host) regroup(ctx context.Context, shardID, replica, group uint64, state shard.Saver, scratch string) error {
 	if done, err := h.mayRegroup(shardID, replica, group); !done {
 		if err == nil {
 			err = exportStates(ctx, scratch, h.config, map[uint64]State{shardID: {Machine: state}})
@@ -196,7 +217,7 @@ func (h *Host) mayRegroup(shardID, replica, group uint64) (done bool, err error)
 		return false, ErrShardStarted
 	}
 	if r, err := h.Remnant(shardID); err == nil && r.Term >= groupTerm(group) {
-		return false, fmt.Errorf("%w: it is of group %d", ErrOtherReplica, r.Term>>32)
+		return false, fmt.Errorf("%w: it is of group %d", ErrOtherReplica, r.Term>>shard.GroupTermBits)
 	}
 	_, err = record.regroup(replica)
 	return false, err

@@ -145,7 +145,7 @@ func (m *member) salvage() *recorder {
 }
 
 // regroup begins a new group with a state, and starts its replica.
-func (m *member) regroup(replica, group uint64, state Saver) {
+func (m *member) regroup(replica, group uint64, state shard.Saver) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), patience)
 	defer cancel()

@@ -253,6 +253,33 @@ func (p *production) DiscardLog(ctx context.Context, on shard.HostID, of, replic
 	return own.Host.Discard(ctx, of, replica)
 }
 
+// RenewLog implements servertest.Logs.
+func (p *production) RenewLog(ctx context.Context, on shard.HostID, n servertest.Renewal) error {
+	h := p.host(on)
+	own := h.Process()
+	if own == nil {
+		return errNoProcess
+	}
+	defer h.Disk().Hurry()()
+	p.mu.Lock()
+	delete(p.members, n.Shard)
+	p.mu.Unlock()
+	return own.Host.Renew(ctx, n.Shard, n.Replica, n.Group, n.Before, n.Renew)
+}
+
+// Last implements servertest.Logs.
+func (p *production) Last(on shard.HostID, of uint64) (term, index uint64) {
+	own := p.host(on).Process()
+	if own == nil {
+		return 0, 0
+	}
+	r, err := own.Host.Remnant(of)
+	if err != nil {
+		return 0, 0
+	}
+	return r.Term, r.Index
+}
+
 // Remake implements servertest.Logs.
 func (p *production) Remake(on shard.HostID, shards []servertest.Remade) error {
 	states := make(map[uint64]raftlog.State)
