@@ -29,6 +29,7 @@ var (
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
 	apart    = flag.Bool("apart", false, "have hosts go by no copy of a session's home that they do not lead")
 	spread   = flag.Bool("spread", false, "let hosts come and go, and each shard be on a part of them")
+	losses   = flag.Bool("losses", false, "with -spread, let TestSoak play worlds in which shards lose their majority only")
 	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
 	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
 	keep     = flag.String("keep", "",
@@ -188,7 +189,7 @@ func fresh(t *testing.T, first uint64, long time.Duration, draw func(uint64) sim
 		})
 	}
 	workers.Wait()
-	t.Logf("%v in %v", sum, time.Since(began).Round(time.Second))
+	t.Logf("%v, %d losses of a majority, in %v", sum, sum.faults[simulation.Lose], time.Since(began).Round(time.Second))
 	return sum
 }
 
@@ -264,7 +265,7 @@ func TestSoak(t *testing.T) {
 		return
 	}
 	fresh(t, uint64(time.Now().Unix())*1000, *soak, drawn(),
-		func(p simulation.Plan) bool { return !*days || p.LongDay() })
+		func(p simulation.Plan) bool { return (!*days || p.LongDay()) && (!*losses || p.Loses()) })
 }
 
 // soakEngine plays fresh seeds on the production log, each in a process of its own. Where no kind of worlds is asked
@@ -276,7 +277,7 @@ func soakEngine(t *testing.T) {
 			change, back = seed%4 == 1, seed%4 == 3
 		}
 		p := drawnAs(change, back)(seed)
-		if *days && !p.LongDay() || *count > 0 && p.Hosts != *count {
+		if *days && !p.LongDay() || *losses && !p.Loses() || *count > 0 && p.Hosts != *count {
 			return p, nil
 		}
 		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed),

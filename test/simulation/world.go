@@ -48,6 +48,8 @@ type world struct {
 	// expelled are those that operators have tried to expel.
 	expelled map[shard.HostID]bool
 	data     int // data shards: a restore can change how many there are
+	losing   int // losses of a majority that are under way
+	node     shard.NodeID
 	// made are nodes that were made before and while a backup was saved. What was there when the saving began is in the
 	// restored cluster. published is the number of the last version of a node's rollout.
 	made      map[string]madeNode
@@ -207,9 +209,11 @@ func (w *world) prepare() error {
 		return err
 	}
 	defer c.Close()
-	if _, err := c.CreateNode(ctx, path, w.plan.Node); err != nil {
+	n, err := c.CreateNode(ctx, path, w.plan.Node)
+	if err != nil {
 		return err
 	}
+	w.node = shard.NodeID(n.ID)
 	for _, s := range targets {
 		if s.Ephemeral {
 			continue
