@@ -66,18 +66,32 @@ func (w *world) lose(f Fault) (end func()) {
 	}
 	for _, s := range l.shards {
 		w.recover(s)
+		w.setLost(s.id, false)
 	}
-	w.mu.Lock()
-	w.losing--
-	w.mu.Unlock()
 	return func() {}
 }
 
-// isLosing reports whether a shard has no majority for good and was not made anew yet. Meanwhile nothing else is lost.
+// setLost notes that a shard has lost its majority for good, or was made anew.
+func (w *world) setLost(id uint64, is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost[id] = is; !is {
+		delete(w.lost, id)
+	}
+}
+
+// isLost reports whether a shard has no majority for good, and no new group yet.
+func (w *world) isLost(id uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost[id]
+}
+
+// isLosing reports whether some shard is lost. Meanwhile no other host is lost, and nothing that a host has written.
 func (w *world) isLosing() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.losing > 0
+	return len(w.lost) > 0
 }
 
 // losable returns a loss after which all other shards have their majority, and at least three hosts stay; nil where no
@@ -155,9 +169,9 @@ func (w *world) loseSecond(l *loss) bool {
 		if !w.markDown(l.second) {
 			continue // another fault has ended the host, and starts it again
 		}
-		w.mu.Lock()
-		w.losing++
-		w.mu.Unlock()
+		for _, s := range l.shards {
+			w.setLost(s.id, true)
+		}
 		w.cluster.Crash(l.second, false)
 		for _, id := range []shard.HostID{l.first, l.second} {
 			w.leaves(id)
