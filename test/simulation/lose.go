@@ -24,9 +24,10 @@ const (
 	hostsOfLosses = 7
 )
 
-// drawLosses draws when shards lose their majority: once, or twice.
+// drawLosses draws when shards lose their majority: once, or twice. A leader without followers notices that, as in
+// production: only a replica that knows no leader is a survivor.
 func (p *Plan) drawLosses(random *rand.Rand) {
-	p.Hosts = hostsOfLosses
+	p.Hosts, p.Log.CheckQuorum = hostsOfLosses, true
 	for range workload.Pick(random, 1, 1, 2) {
 		p.Faults = append(p.Faults, Fault{
 			Kind: Lose, At: 15*time.Second + workload.UpTo(random, p.Length-time.Minute),
