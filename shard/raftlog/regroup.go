@@ -196,13 +196,13 @@ func (h *Host) mayRegroup(shardID, replica, group uint64) (done bool, err error)
 		return true, nil
 	}
 	if group == 0 || group > MaxGroup {
-		return false, fmt.Errorf("the number of a group is from 1 to %d", uint64(MaxGroup))
+		return false, ErrGroup
 	}
 	if h.log(shardID) != nil {
 		return false, ErrShardStarted
 	}
 	if r, err := h.Remnant(shardID); err == nil && r.Term >= groupTerm(group) {
-		return false, fmt.Errorf("%w: it is of group %d", ErrOtherReplica, r.Term>>32)
+		return false, fmt.Errorf("%w, of group %d", ErrOtherReplica, r.Term>>32)
 	}
 	_, err = record.regroup(replica)
 	return false, err
