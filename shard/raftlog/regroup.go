@@ -185,7 +185,7 @@ func (h *Host) regroup(ctx context.Context, shardID, replica, group uint64, stat
 			return err
 		}
 	}
-	return h.removeDiscarded(ctx, shardID)
+	return h.removeDiscarded(ctx, shardID, true)
 }
 
 // mayRegroup reports whether the host has the replica of a new group already, and returns why the replica may not
