@@ -41,8 +41,8 @@ type Group struct {
 	// Began is the time of the shard at the renewal. Nothing is granted before QuietUntil, and before UnknownUntil no
 	// session is dead that may have been lost.
 	Began, QuietUntil, UnknownUntil uint64
-	// Sessions at home with counters up to LastBefore are of earlier groups. Up to LastKnown the group knows the fate of
-	// them all. Sessions above that the group does not know may have been lost.
+	// Sessions at home with counters up to LastBefore are of earlier groups. Up to LastKnown the group knows what has
+	// become of them. Above, sessions that the group does not know may have been lost.
 	LastKnown, LastBefore uint64
 }
 
