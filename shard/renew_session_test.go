@@ -75,8 +75,8 @@ func TestWhatMayHaveBeenLostIsUnknownForAWhile(t *testing.T) {
 	}
 }
 
-// TestASessionThatEndedByWhatMayBeUndoneLivesOn: the survivor has applied an end of which no replica is known to know.
-func TestASessionThatEndedByWhatMayBeUndoneLivesOn(t *testing.T) {
+// TestASessionThatEndedByWhatMayBeUndoneIsAlive: the survivor has applied an end of which no replica is known to know.
+func TestASessionThatEndedByWhatMayBeUndoneIsAlive(t *testing.T) {
 	s := newSurvivor(t, level.Newest)
 	id := s.session()
 	committed := *s
