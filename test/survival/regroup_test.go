@@ -118,6 +118,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	}
 	load := newLoadAt(t, l.addresses(), "/lost", sessions, 12, 2)
 	load.progress(20)
+	load.anew.Store(true)
 
 	l.hosts[pair[0]].Kill()
 	load.progress(60)
