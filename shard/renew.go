@@ -31,6 +31,10 @@ type Renewal struct {
 	Unknown uint64
 }
 
+// lossJump is by how much the losses of a guest grow: the survivor may not have known all losses that the guest's home
+// has heard of.
+const lossJump = 1 << 20
+
 // QuietReason is the text for people with which commands are refused while nothing is granted after a renewal.
 const QuietReason = "the shard lost its majority and was made anew a moment ago: nothing is granted until all " +
 	"clients have had time to notice what they have lost"
@@ -122,15 +126,15 @@ func (m *Machine) takeSessions(from *Machine, takes func(*session) bool) {
 }
 
 // takeSession puts a session of the machine before on record, without links. Answers that gave or promised the session
-// a part in an object are over. Every guest counts a loss, so that its client looks at what it holds: the survivor may
-// not have known all of the guest's links.
+// a part in an object are over. The losses of every guest jump, so that the guest's client looks at what it holds: the
+// survivor may not have known all of the guest's links.
 func (m *Machine) takeSession(from *Machine, was *session) {
 	s := m.sessions.at(m.addSession(was.id, m.restoredNode(was.node.id)))
 	s.description, s.client, s.created, s.timeout = was.description, was.client, was.created, was.timeout
 	s.key, s.keyLen = was.key, was.keyLen
 	s.applied, s.acked, s.numberSpace = was.applied, was.acked, was.numberSpace
 	if !s.home {
-		s.losses = was.losses + 1
+		s.losses = was.losses + lossJump
 	}
 	s.answers = slices.Clone(was.answers)
 	for i := range s.answers {

@@ -35,7 +35,8 @@ func renew(t *testing.T, r *Replica, unknown time.Duration) {
 		t.Fatal(err)
 	}
 	r.leader.begin(1<<32 + 1) // terms of later groups are above all of earlier groups
-	until(t, "the leader serves the renewed shard", r.set, func() { r.leader.step(r.set.Now(), r.leader.stage()) }, r.leader.ready)
+	step := func() { r.leader.step(r.set.Now(), r.leader.stage()) }
+	until(t, "the leader serves the renewed shard", r.set, step, r.leader.ready)
 }
 
 // TestARenewedHomeCallsNoSessionDeadBeforeItsTime: clients of a session of the group before, or of one that only lost
@@ -61,7 +62,8 @@ func TestARenewedHomeCallsNoSessionDeadBeforeItsTime(t *testing.T) {
 	keeps := func(when string, guests int) {
 		t.Helper()
 		other.leader.recheck()
-		until(t, when+" other shards keep what they should", s, func() { other.leader.reconcile(s.Now()) }, func() bool {
+		step := func() { other.leader.reconcile(s.Now()) }
+		until(t, when+" other shards keep what they should", s, step, func() bool {
 			commands, batches := other.Pipeline.Waiting()
 			return commands+batches == 0 && other.Machine.Count().Guests == guests
 		})

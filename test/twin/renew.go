@@ -50,7 +50,7 @@ func (t *Twin) renewSessions() {
 			continue
 		}
 		if !s.home {
-			s.losses++
+			s.losses += 1 << 20
 		}
 		if !s.home && t.mistake == ForgetsNumbers {
 			s.applied, s.acked = 0, 0
