@@ -174,26 +174,34 @@ func TestAFullDiskStopsNeitherTheHostNorTheReplica(t *testing.T) {
 	m.machine.awaitBatches(t, want)
 }
 
+// importUnrecorded leaves what Regroup leaves where the process ends before the new replica is on record.
+func (m *member) importUnrecorded(replica uint64) {
+	m.t.Helper()
+	err := m.host.withScratch(func(dir string) error {
+		states := map[uint64]State{testShard: {Machine: withBatches("unrecorded")}}
+		if err := exportStates(m.t.Context(), dir, m.host.config, states); err != nil {
+			return err
+		}
+		c := m.host.config
+		store := importStore{m.host.store.Load(), groupTerm(1)}
+		engine := c.engineConfig(nil, nil, c.disk(), store)
+		return importState(engine, exportDirectory(dir, testShard), replica)
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 // TestRemnantsAreOfTheReplicaOnRecord: not of a group whose beginning was cut short.
 func TestRemnantsAreOfTheReplicaOnRecord(t *testing.T) {
 	m := newLone(t)
 	want := m.mustPropose(0, 5)
 	m.machine.awaitBatches(t, want)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	err := m.host.withScratch(func(dir string) error {
-		if err := exportStates(ctx, dir, m.config, map[uint64]State{testShard: {Machine: withBatches()}}); err != nil {
-			return err
-		}
-		store := importStore{m.host.store.Load(), groupTerm(1)}
-		config := m.host.config
-		return importState(config.engineConfig(nil, nil, config.disk(), store), exportDirectory(dir, testShard), 1030)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m.importUnrecorded(1030)
 	m.close()
 	machine := newRecorder()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	found, err := ReadRemnants(ctx, m.config.DataDir, filepath.Join(t.TempDir(), "scratch"), testLogger(t),
 		func(uint64) shard.StateMachine { return machine })
 	if err != nil || len(found) != 1 || found[0].Term>>32 != 0 || !slices.Equal(machine.applied(), want) {
