@@ -66,10 +66,10 @@ func (m *Machine) Group() Group {
 	return m.group
 }
 
-// Renew makes the machine of a new group of replicas from the machine of the furthest survivor, or from an empty
-// machine if there is no survivor. The machine may have applied entries that no majority had: a new leader would commit
-// those too. The machine stays as it is, and must not change meanwhile. In the new machine there are all objects that do
-// not end with their links, and all sessions, without links.
+// Renew makes the machine of a new group of replicas from a machine with all entries that the furthest survivor has, or
+// from an empty machine if there is no survivor. The machine may have applied entries that no majority had: a new leader
+// would commit those too. The machine stays as it is, and must not change meanwhile. The new machine has all objects
+// that do not end with their links, and all sessions, without links.
 func (m *Machine) Renew(r Renewal) (*Machine, error) {
 	if r.Group <= m.group.Number {
 		return nil, fmt.Errorf("shard: group %d does not follow group %d", r.Group, m.group.Number)
@@ -166,3 +166,25 @@ func (r *reader) group(lastSession uint64) (g Group) {
 		"a group of replicas that is not sound")
 	return g
 }
+
+// Follower is a state machine that applies the log of a shard to a machine which no host serves.
+type Follower struct {
+	*Machine
+	batch   Batch
+	effects Effects
+}
+
+// Apply implements StateMachine.
+func (f *Follower) Apply(entries []Entry) error {
+	for i := range entries {
+		if err := DecodeBatch(entries[i].Data, &f.batch, f.Level()); err != nil {
+			return fmt.Errorf("entry %d: %w", entries[i].Index, err)
+		}
+		f.effects.Reset()
+		f.Machine.Apply(&f.batch, &f.effects)
+	}
+	return nil
+}
+
+// LeadershipChanged implements StateMachine.
+func (*Follower) LeadershipChanged(Leadership) {}

@@ -63,7 +63,8 @@ func renewalOf(r *protocol.Renewal) shard.Renewal {
 		Group: r.Group, Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()),
 		Jump: shard.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
-			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision), LastSession: r.LastSession,
+			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision),
+			LastSession: r.LastSession,
 		},
 	}
 }

@@ -23,7 +23,7 @@ type load struct {
 	path    string
 	timeout time.Duration
 	enough  chan struct{} // closed when no client begins another round
-	// anew is set where shards are made anew: an owner may find that it owns no more, and a waiter that it waits no more.
+	// anew is set where shards are made anew: an owner may own no more, and a waiter wait no more.
 	anew    atomic.Bool
 	workers sync.WaitGroup
 }
