@@ -41,6 +41,7 @@ func (s *Set) run() {
 		if changed {
 			last = now
 			s.Meta.upkeep()
+			s.hearGroups()
 			if !s.joined() {
 				s.upkeepDue.Store(true)
 			}
