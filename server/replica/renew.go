@@ -97,10 +97,11 @@ func (s *Set) hearGroups() {
 	groups := make(map[hosts.ShardID]uint64)
 	anew := false
 	for _, on := range t.Records.Shards() {
-		if on.Founder() == nil {
-			groups[on.ID] = on.Group
-		}
 		last, known := s.groups[on.ID]
+		groups[on.ID] = on.Group
+		if known && on.Founder() != nil {
+			groups[on.ID] = last
+		}
 		anew = anew || known && groups[on.ID] > last
 	}
 	if s.groups = groups; !anew {
