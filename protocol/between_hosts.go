@@ -22,19 +22,10 @@ type ShardReport struct {
 	CurrentEpoch uint64
 }
 
-func (m *ShardReport) requestFields(c *codec) {
-	c.uint("term", &m.Term)
-	c.uint("governor_host_id", &m.GovernorHostID)
-	enum(c, "target", &m.Target)
-	c.uint("target_epoch", &m.TargetEpoch)
-	enum(c, "current", &m.Current)
-	c.uint("current_epoch", &m.CurrentEpoch)
-}
-
 // ShardReportAnswer answers a ShardReport.
 type ShardReportAnswer struct {
 	// Incarnation is the incarnation of the answering host's data directory.
-	Incarnation []byte
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	// Fresh: the host's barriers on the meta shard succeed. They have succeeded without a gap for FreshMillis; the last
 	// success began BarrierMillis ago.
 	Fresh         bool
@@ -46,16 +37,6 @@ type ShardReportAnswer struct {
 	Led LedShards
 	// Held are the replicas that the host runs.
 	Held HeldReplicas
-}
-
-func (m *ShardReportAnswer) answerFields(c *codec) {
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.bool("fresh", &m.Fresh)
-	c.uint("fresh_ms", &m.FreshMillis)
-	c.uint("barrier_ms", &m.BarrierMillis)
-	c.bool("full", &m.Full)
-	m.Led.list(c, "led")
-	m.Held.list(c, "held")
 }
 
 // LedShards is a list of shards with the observations of their leader.
@@ -72,16 +53,6 @@ type LedShard struct {
 	Members ShardMembers
 }
 
-func (s *LedShard) item(c *codec) { c.record("", s.fields) }
-
-func (s *LedShard) fields(c *codec) {
-	c.uint("id", &s.ID)
-	c.uint("term", &s.Term)
-	c.uint("led_ms", &s.LedMillis)
-	c.uint("change", &s.Change)
-	s.Members.list(c, "members")
-}
-
 // ShardMembers is a list of members of a shard.
 type ShardMembers = List[ShardMember, *ShardMember]
 
@@ -89,7 +60,7 @@ type ShardMembers = List[ShardMember, *ShardMember]
 type ShardMember struct {
 	ReplicaID   uint64
 	HostID      uint64
-	Incarnation []byte
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	Voter       bool
 	Index       uint64 // the last acknowledged index
 	// BehindMillis is the time since the leader had committed no more than Index.
@@ -104,21 +75,6 @@ type ShardMember struct {
 	SnapshotRate    uint64
 }
 
-func (m *ShardMember) item(c *codec) { c.record("", m.fields) }
-
-func (m *ShardMember) fields(c *codec) {
-	c.uint("replica_id", &m.ReplicaID)
-	c.uint("host_id", &m.HostID)
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.bool("voter", &m.Voter)
-	c.uint("index", &m.Index)
-	c.uint("behind_ms", &m.BehindMillis)
-	c.bool("tried", &m.Tried)
-	c.uint("silent_ms", &m.SilentMillis)
-	c.uint("snapshot_percent", &m.SnapshotPercent)
-	c.uint("snapshot_rate", &m.SnapshotRate)
-}
-
 // HeldReplicas is a list of replicas that a host runs.
 type HeldReplicas = List[HeldReplica, *HeldReplica]
 
@@ -126,13 +82,6 @@ type HeldReplicas = List[HeldReplica, *HeldReplica]
 type HeldReplica struct {
 	ShardID   uint64
 	ReplicaID uint64
-}
-
-func (r *HeldReplica) item(c *codec) { c.record("", r.fields) }
-
-func (r *HeldReplica) fields(c *codec) {
-	c.uint("shard_id", &r.ShardID)
-	c.uint("replica_id", &r.ReplicaID)
 }
 
 // StepEffect asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED
@@ -149,26 +98,13 @@ type StepEffect struct {
 	// HostID is the host that gets the leadership, or the host of the replica, whose data directory has the
 	// Incarnation.
 	HostID      uint64
-	Incarnation []byte
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	// Change numbers the membership that the effect is for.
 	Change uint64
 }
 
-func (m *StepEffect) requestFields(c *codec) {
-	c.uint("term", &m.Term)
-	c.uint("step_id", &m.StepID)
-	enum(c, "effect", &m.Effect)
-	c.uint("shard_id", &m.ShardID)
-	c.uint("replica_id", &m.ReplicaID)
-	c.uint("host_id", &m.HostID)
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.uint("change", &m.Change)
-}
-
 // StepEffectAnswer answers a StepEffect.
 type StepEffectAnswer struct{}
-
-func (*StepEffectAnswer) answerFields(*codec) {}
 
 // EffectKind says what a StepEffect asks of a host. The first five have the numbers of the governor's steps.
 type EffectKind uint8
