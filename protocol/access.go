@@ -8,28 +8,17 @@ type AccessChange struct {
 	Operation
 	Verb AccessVerb
 	// Principal gains or loses grants: token:NAME, cn:NAME, san:NAME, or anonymous.
-	Principal []byte
+	Principal []byte `wire:"text MaxPrincipalBytes"`
 	// Role is the name of the role to make, change or delete, with its Rules.
-	Role  []byte
-	Rules []rights.Rule
+	Role  []byte        `wire:"text MaxAccessNameBytes"`
+	Rules []rights.Rule `wire:"most rights.MaxRules"`
 	// Grants are the grants of a new token, or the grant to give or to revoke. A revocation without a grant revokes all
 	// grants.
-	Grants []rights.Grant
+	Grants []rights.Grant `wire:"most rights.MaxGrants"`
 	// Hash is the SHA-256 of the secret of a new token. From the wall clock ExpiresMillis on the token lets in no
 	// client; 0 for never.
-	Hash          []byte
+	Hash          []byte `wire:"bytes MaxHashBytes"`
 	ExpiresMillis uint64
-}
-
-func (m *AccessChange) requestFields(c *codec) {
-	m.Operation.fields(c)
-	enum(c, "verb", &m.Verb)
-	c.text("principal", &m.Principal, MaxPrincipalBytes)
-	c.text("role", &m.Role, MaxAccessNameBytes)
-	values(c, "rules", &m.Rules, rights.MaxRules, (*rights.Rule).Fields)
-	values(c, "grants", &m.Grants, rights.MaxGrants, (*rights.Grant).Fields)
-	c.bytes("hash", &m.Hash, MaxHashBytes)
-	c.uint("expires_ms", &m.ExpiresMillis)
 }
 
 // AccessChangeAnswer answers an AccessChange.
@@ -38,11 +27,6 @@ type AccessChangeAnswer struct {
 	Existed bool
 	// Since goes into numbered requests that the client sends for the first time after this answer.
 	Since uint64
-}
-
-func (m *AccessChangeAnswer) answerFields(c *codec) {
-	c.bool("existed", &m.Existed)
-	c.uint("since", &m.Since)
 }
 
 // AccessVerb says what an AccessChange does.
@@ -72,31 +56,18 @@ func (v AccessVerb) String() string {
 // AccessList asks for the roles made by operators, or for the principals. A list is read in pages.
 type AccessList struct {
 	Roles bool
-	After []byte // name of a role, or a principal
+	After []byte `wire:"text MaxPrincipalBytes"` // name of a role, or a principal
 	Limit uint64
-}
-
-func (m *AccessList) requestFields(c *codec) {
-	c.bool("roles", &m.Roles)
-	c.text("after", &m.After, MaxPrincipalBytes)
-	c.uint("limit", &m.Limit)
 }
 
 // AccessListAnswer answers an AccessList.
 type AccessListAnswer struct {
-	Roles      []rights.Role
-	Principals []rights.Principal
-	Next       []byte
+	Roles      []rights.Role      `wire:"most MaxPageItems"`
+	Principals []rights.Principal `wire:"most MaxPageItems"`
+	Next       []byte             `wire:"text MaxPrincipalBytes"`
 	// Decided: the rights of anonymous clients were decided. Before that, hosts without a file of tokens allow
 	// anonymous clients everything.
 	Decided bool
-}
-
-func (m *AccessListAnswer) answerFields(c *codec) {
-	values(c, "roles", &m.Roles, MaxPageItems, (*rights.Role).Fields)
-	values(c, "principals", &m.Principals, MaxPageItems, (*rights.Principal).Fields)
-	c.text("next", &m.Next, MaxPrincipalBytes)
-	c.bool("decided", &m.Decided)
 }
 
 // AccessAsk asks whether a principal may do something, or which principals may.
@@ -118,14 +89,9 @@ func (m *AccessAsk) requestFields(c *codec) {
 // AccessAskAnswer answers an AccessAsk.
 type AccessAskAnswer struct {
 	// Decisions has, for each principal with the right, a rule that gives the right; at most MaxPageItems.
-	Decisions []rights.Decision
+	Decisions []rights.Decision `wire:"most MaxPageItems"`
 	// More: the list of decisions is not complete.
 	More bool
-}
-
-func (m *AccessAskAnswer) answerFields(c *codec) {
-	values(c, "decisions", &m.Decisions, MaxPageItems, (*rights.Decision).Fields)
-	c.bool("more", &m.More)
 }
 
 // AccessDenials asks a host for the latest requests that the host refused for want of a right.
@@ -133,32 +99,17 @@ type AccessDenials struct {
 	Limit uint64
 }
 
-func (m *AccessDenials) requestFields(c *codec) {
-	c.uint("limit", &m.Limit)
-}
-
 // AccessDenialsAnswer answers an AccessDenials.
 type AccessDenialsAnswer struct {
-	HostName []byte
+	HostName []byte `wire:"text MaxHostNameBytes"`
 	// Denials are the latest denials, the newest first.
-	Denials []rights.Denial
+	Denials []rights.Denial `wire:"most MaxPageItems"`
 	// Total is the number of denials since the host started.
 	Total uint64
 }
 
-func (m *AccessDenialsAnswer) answerFields(c *codec) {
-	c.text("host_name", &m.HostName, MaxHostNameBytes)
-	values(c, "denials", &m.Denials, MaxPageItems, (*rights.Denial).Fields)
-	c.uint("total", &m.Total)
-}
-
 // Expiring is pushed before the token of the client expires, because the host closes the connection at that moment.
 type Expiring struct {
-	Token      []byte // name of the token
+	Token      []byte `wire:"text MaxAccessNameBytes"` // name of the token
 	LeftMillis uint64
-}
-
-func (m *Expiring) pushFields(c *codec) {
-	c.text("token", &m.Token, MaxAccessNameBytes)
-	c.uint("left_ms", &m.LeftMillis)
 }

@@ -6,23 +6,15 @@ package protocol
 type Acquire struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Count is the wanted part: 1 up to the semaphore's limit, or Shared or Exclusive of an ephemeral semaphore.
 	Count uint64
 	// TimeoutMillis is how long to wait: 0 not at all, Forever as long as the session lives, else at most a day.
-	TimeoutMillis uint64
+	TimeoutMillis uint64 `wire:"timeout MaxAcquireTimeoutMillis"`
 	// Data is attached to the owner or waiter for others to read.
-	Data []byte
+	Data []byte `wire:"data"`
 	// Ephemeral: the semaphore comes into being with its first owner and goes with its last.
 	Ephemeral bool
-}
-
-func (m *Acquire) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.uint("count", &m.Count)
-	c.timeout("timeout_ms", &m.TimeoutMillis, MaxAcquireTimeoutMillis)
-	c.data("data", &m.Data)
-	c.bool("ephemeral", &m.Ephemeral)
 }
 
 // AcquireAnswer answers an Acquire.
@@ -35,35 +27,19 @@ type AcquireAnswer struct {
 	SemaphoreLimit uint64
 }
 
-func (m *AcquireAnswer) answerFields(c *codec) {
-	enum(c, "outcome", &m.Outcome)
-	c.uint("order_id", &m.OrderID)
-	c.uint("semaphore_limit", &m.SemaphoreLimit)
-}
-
 // Granted is pushed with the id of a queued Acquire: the session owns the wanted part.
 type Granted struct {
 	OrderID uint64
 }
 
-func (m *Granted) pushFields(c *codec) {
-	c.uint("order_id", &m.OrderID)
-}
-
 // TimedOut is pushed with the id of a queued Acquire: the timeout has passed, and the session waits no longer.
 type TimedOut struct{}
-
-func (*TimedOut) pushFields(*codec) {}
 
 // Aborted is pushed with the id of a queued Acquire, as the last message for that request. With StatusAborted the
 // reason in the result names the cause. With StatusMoved or StatusUnavailable the session may still wait, or own, at
 // another host: the client sends the acquire again, under its number.
 type Aborted struct {
 	Result Result
-}
-
-func (m *Aborted) pushFields(c *codec) {
-	c.result(&m.Result)
 }
 
 // AcquireOutcome is the outcome of an acquire at the time of the answer.
@@ -88,23 +64,14 @@ func (o AcquireOutcome) String() string {
 type Release struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// OrderID, if not 0, is the fencing token: the release is refused unless the session owns or waits under that order
 	// id.
 	OrderID uint64
-}
-
-func (m *Release) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.uint("order_id", &m.OrderID)
 }
 
 // ReleaseAnswer answers a Release.
 type ReleaseAnswer struct {
 	// Released: the session had something to release.
 	Released bool
-}
-
-func (m *ReleaseAnswer) answerFields(c *codec) {
-	c.bool("released", &m.Released)
 }

@@ -3,25 +3,15 @@ package protocol
 // BackupDescribe asks for a description of the cluster for a backup. Any host answers.
 type BackupDescribe struct{}
 
-func (*BackupDescribe) requestFields(*codec) {}
-
 // BackupDescribeAnswer answers a BackupDescribe.
 type BackupDescribeAnswer struct {
-	ClusterID  []byte
+	ClusterID  []byte `wire:"text MaxClusterIDBytes"`
 	Generation Generation
 	// Shards is the number of data shards, whose ids count from 1. Level is the feature level of the cluster.
 	Shards uint64
 	Level  uint64
 	// HostVersion is the version of the host's program.
-	HostVersion []byte
-}
-
-func (m *BackupDescribeAnswer) answerFields(c *codec) {
-	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
-	c.record("generation", m.Generation.fields)
-	c.uint("shards", &m.Shards)
-	c.uint("level", &m.Level)
-	c.text("host_version", &m.HostVersion, MaxVersionBytes)
+	HostVersion []byte `wire:"text MaxVersionBytes"`
 }
 
 // BackupBegin fixes the state of a shard for a client, which then reads the state over this connection. The request
@@ -29,8 +19,6 @@ func (m *BackupDescribeAnswer) answerFields(c *codec) {
 type BackupBegin struct {
 	ShardID uint64 // 0 for the meta shard
 }
-
-func (m *BackupBegin) requestFields(c *codec) { c.uint("shard_id", &m.ShardID) }
 
 // BackupBeginAnswer answers a BackupBegin.
 type BackupBeginAnswer struct {
@@ -41,31 +29,18 @@ type BackupBeginAnswer struct {
 	Index uint64
 }
 
-func (m *BackupBeginAnswer) answerFields(c *codec) {
-	c.uint("state_id", &m.StateID)
-	c.uint("term", &m.Term)
-	c.uint("index", &m.Index)
-}
-
 // BackupRead asks for the next piece of a state. NOT_FOUND says that the host has given the state up: the client reads
 // over another connection, or too much time has passed.
 type BackupRead struct {
 	StateID uint64
 }
 
-func (m *BackupRead) requestFields(c *codec) { c.uint("state_id", &m.StateID) }
-
 // BackupReadAnswer answers a BackupRead.
 type BackupReadAnswer struct {
 	// Piece is the next part of the state, at most PageBytes.
-	Piece []byte
+	Piece []byte `wire:"bytes PageBytes"`
 	// Done: the piece is the last.
 	Done bool
-}
-
-func (m *BackupReadAnswer) answerFields(c *codec) {
-	c.bytes("piece", &m.Piece, PageBytes)
-	c.bool("done", &m.Done)
 }
 
 // BackupEnd gives up a state that the client does not read to the end. A missing state is given up already, and the
@@ -74,9 +49,5 @@ type BackupEnd struct {
 	StateID uint64
 }
 
-func (m *BackupEnd) requestFields(c *codec) { c.uint("state_id", &m.StateID) }
-
 // BackupEndAnswer answers a BackupEnd.
 type BackupEndAnswer struct{}
-
-func (*BackupEndAnswer) answerFields(*codec) {}

@@ -22,19 +22,10 @@ type ShardReport struct {
 	CurrentEpoch uint64
 }
 
-func (m *ShardReport) requestFields(c *codec) {
-	c.uint("term", &m.Term)
-	c.uint("governor_host_id", &m.GovernorHostID)
-	enum(c, "target", &m.Target)
-	c.uint("target_epoch", &m.TargetEpoch)
-	enum(c, "current", &m.Current)
-	c.uint("current_epoch", &m.CurrentEpoch)
-}
-
 // ShardReportAnswer answers a ShardReport.
 type ShardReportAnswer struct {
 	// Incarnation is the incarnation of the answering host's data directory.
-	Incarnation []byte
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	// Fresh: the host's barriers on the meta shard succeed. They have succeeded without a gap for FreshMillis; the last
 	// success began BarrierMillis ago.
 	Fresh         bool
@@ -52,18 +43,6 @@ type ShardReportAnswer struct {
 	Unled UnledReplicas
 }
 
-func (m *ShardReportAnswer) answerFields(c *codec) {
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.bool("fresh", &m.Fresh)
-	c.uint("fresh_ms", &m.FreshMillis)
-	c.uint("barrier_ms", &m.BarrierMillis)
-	c.bool("full", &m.Full)
-	m.Led.list(c, "led")
-	m.Held.list(c, "held")
-	m.Counted.list(c, "counted")
-	m.Unled.list(c, "unled")
-}
-
 // LedShards is a list of shards with the observations of their leader.
 type LedShards = List[LedShard, *LedShard]
 
@@ -78,16 +57,6 @@ type LedShard struct {
 	Members ShardMembers
 }
 
-func (s *LedShard) item(c *codec) { c.record("", s.fields) }
-
-func (s *LedShard) fields(c *codec) {
-	c.uint("id", &s.ID)
-	c.uint("term", &s.Term)
-	c.uint("led_ms", &s.LedMillis)
-	c.uint("change", &s.Change)
-	s.Members.list(c, "members")
-}
-
 // ShardMembers is a list of members of a shard.
 type ShardMembers = List[ShardMember, *ShardMember]
 
@@ -95,7 +64,7 @@ type ShardMembers = List[ShardMember, *ShardMember]
 type ShardMember struct {
 	ReplicaID   uint64
 	HostID      uint64
-	Incarnation []byte
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	Voter       bool
 	Index       uint64 // the last acknowledged index
 	// BehindMillis is the time since the leader had committed no more than Index.
@@ -110,21 +79,6 @@ type ShardMember struct {
 	SnapshotRate    uint64
 }
 
-func (m *ShardMember) item(c *codec) { c.record("", m.fields) }
-
-func (m *ShardMember) fields(c *codec) {
-	c.uint("replica_id", &m.ReplicaID)
-	c.uint("host_id", &m.HostID)
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.bool("voter", &m.Voter)
-	c.uint("index", &m.Index)
-	c.uint("behind_ms", &m.BehindMillis)
-	c.bool("tried", &m.Tried)
-	c.uint("silent_ms", &m.SilentMillis)
-	c.uint("snapshot_percent", &m.SnapshotPercent)
-	c.uint("snapshot_rate", &m.SnapshotRate)
-}
-
 // HeldReplicas is a list of replicas that a host runs.
 type HeldReplicas = List[HeldReplica, *HeldReplica]
 
@@ -132,13 +86,6 @@ type HeldReplicas = List[HeldReplica, *HeldReplica]
 type HeldReplica struct {
 	ShardID   uint64
 	ReplicaID uint64
-}
-
-func (r *HeldReplica) item(c *codec) { c.record("", r.fields) }
-
-func (r *HeldReplica) fields(c *codec) {
-	c.uint("shard_id", &r.ShardID)
-	c.uint("replica_id", &r.ReplicaID)
 }
 
 // CountedShards is a list of shards with their counters.
@@ -150,29 +97,11 @@ type CountedShard struct {
 	LastOrder, LastRevision, LastSession uint64
 }
 
-func (s *CountedShard) item(c *codec) { c.record("", s.fields) }
-
-func (s *CountedShard) fields(c *codec) {
-	c.uint("shard_id", &s.ShardID)
-	c.uint("last_order", &s.LastOrder)
-	c.uint("last_revision", &s.LastRevision)
-	c.uint("last_session", &s.LastSession)
-}
-
 // UnledReplicas is a list of replicas that know no leader.
 type UnledReplicas = List[UnledReplica, *UnledReplica]
 
 // UnledReplica is a replica that knows no leader, with the last entry of the replica's log.
 type UnledReplica struct{ ShardID, ReplicaID, Term, Index uint64 }
-
-func (r *UnledReplica) item(c *codec) { c.record("", r.fields) }
-
-func (r *UnledReplica) fields(c *codec) {
-	c.uint("shard_id", &r.ShardID)
-	c.uint("replica_id", &r.ReplicaID)
-	c.uint("term", &r.Term)
-	c.uint("index", &r.Index)
-}
 
 // StepEffect asks a host to bring about the effect of a step of the governor. STALE says that the term is over, MOVED
 // that the host does not lead the shard, FENCED that the membership has changed, UNAVAILABLE that the outcome is
@@ -188,7 +117,7 @@ type StepEffect struct {
 	// HostID is the host that gets the leadership, or the host of the replica, whose data directory has the
 	// Incarnation.
 	HostID      uint64
-	Incarnation []byte
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	// Change numbers the membership that the effect is for.
 	Change uint64
 	// Renewal is of EffectRenew.
@@ -209,32 +138,8 @@ type Renewal struct {
 	CountedMillis uint64
 }
 
-func (r *Renewal) fields(c *codec) {
-	c.uint("group", &r.Group)
-	c.bool("empty", &r.Empty)
-	c.uint("quiet_ms", &r.QuietMillis)
-	c.uint("last_order", &r.LastOrder)
-	c.uint("last_revision", &r.LastRevision)
-	c.uint("last_session", &r.LastSession)
-	c.uint("counted_ms", &r.CountedMillis)
-}
-
-func (m *StepEffect) requestFields(c *codec) {
-	c.uint("term", &m.Term)
-	c.uint("step_id", &m.StepID)
-	enum(c, "effect", &m.Effect)
-	c.uint("shard_id", &m.ShardID)
-	c.uint("replica_id", &m.ReplicaID)
-	c.uint("host_id", &m.HostID)
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.uint("change", &m.Change)
-	c.record("renewal", m.Renewal.fields)
-}
-
 // StepEffectAnswer answers a StepEffect.
 type StepEffectAnswer struct{}
-
-func (*StepEffectAnswer) answerFields(*codec) {}
 
 // EffectKind says what a StepEffect asks of a host. The first five have the numbers of the governor's steps.
 type EffectKind uint8

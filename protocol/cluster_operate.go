@@ -9,36 +9,21 @@ import "github.com/signalbox/signalbox/protocol/host"
 type Operation struct {
 	Numbered Numbered
 	// Author and Reason are kept for people. The name of the client's token is kept beside the author.
-	Author []byte
-	Reason []byte
-}
-
-func (o *Operation) fields(c *codec) {
-	c.record("numbered", o.Numbered.fields)
-	c.text("author", &o.Author, MaxOperatorTextBytes)
-	c.text("reason", &o.Reason, MaxOperatorTextBytes)
+	Author []byte `wire:"text MaxOperatorTextBytes"`
+	Reason []byte `wire:"text MaxOperatorTextBytes"`
 }
 
 // HostOperate does something with one host.
 type HostOperate struct {
 	Operation
 	Verb HostVerb
-	Host []byte
+	Host []byte `wire:"text MaxHostNameBytes"`
 	// Force makes HostExpel expel an online host too.
 	Force bool
 	// Domain is the new failure domain of HostAlter: dc=a,rack=1.
-	Domain []byte
+	Domain []byte `wire:"text MaxDomainBytes"`
 	// Successor is the name of the host that takes the place of Host, for HostReplace.
-	Successor []byte
-}
-
-func (m *HostOperate) requestFields(c *codec) {
-	m.Operation.fields(c)
-	enum(c, "verb", &m.Verb)
-	c.text("host", &m.Host, MaxHostNameBytes)
-	c.bool("force", &m.Force)
-	c.text("domain", &m.Domain, MaxDomainBytes)
-	c.text("successor", &m.Successor, MaxHostNameBytes)
+	Successor []byte `wire:"text MaxHostNameBytes"`
 }
 
 // HostOperateAnswer answers a HostOperate. The wish of the operator is on record, and the governor brings it about.
@@ -48,12 +33,6 @@ type HostOperateAnswer struct {
 	Existed bool
 	// Since goes into numbered requests that the client sends for the first time after this answer.
 	Since uint64
-}
-
-func (m *HostOperateAnswer) answerFields(c *codec) {
-	c.uint("host_id", &m.HostID)
-	c.bool("existed", &m.Existed)
-	c.uint("since", &m.Since)
 }
 
 // HostVerb is what an operator does with a host.
@@ -80,13 +59,7 @@ func (v HostVerb) String() string {
 type ShardTransfer struct {
 	Operation
 	ShardID uint64
-	Host    []byte
-}
-
-func (m *ShardTransfer) requestFields(c *codec) {
-	m.Operation.fields(c)
-	c.uint("shard_id", &m.ShardID)
-	c.text("host", &m.Host, MaxHostNameBytes)
+	Host    []byte `wire:"text MaxHostNameBytes"`
 }
 
 // ShardTransferAnswer answers a ShardTransfer.
@@ -94,12 +67,6 @@ type ShardTransferAnswer struct {
 	HostID  uint64
 	Existed bool // the transfer was asked for already
 	Since   uint64
-}
-
-func (m *ShardTransferAnswer) answerFields(c *codec) {
-	c.uint("host_id", &m.HostID)
-	c.bool("existed", &m.Existed)
-	c.uint("since", &m.Since)
 }
 
 // ShardRecover makes a data shard anew whose majority is lost for good: the hosts of its lost voters are expelled, and
@@ -111,21 +78,10 @@ type ShardRecover struct {
 	Empty bool
 }
 
-func (m *ShardRecover) requestFields(c *codec) {
-	m.Operation.fields(c)
-	c.uint("shard_id", &m.ShardID)
-	c.bool("empty", &m.Empty)
-}
-
 // ShardRecoverAnswer answers a ShardRecover.
 type ShardRecoverAnswer struct {
 	HostID uint64 // the host of the only replica
 	Since  uint64
-}
-
-func (m *ShardRecoverAnswer) answerFields(c *codec) {
-	c.uint("host_id", &m.HostID)
-	c.uint("since", &m.Since)
 }
 
 // StepCancel ends an open step of the governor, or the delay after a failed step.
@@ -133,27 +89,15 @@ type StepCancel struct {
 	Operation
 	// StepID is the step, 0 where Subject names a subject with a delay.
 	StepID  uint64
-	Subject []byte
+	Subject []byte `wire:"text MaxSubjectBytes"`
 	// HoldMillis is how long the governor begins no step with the subject of the cancelled step.
-	HoldMillis uint64
-}
-
-func (m *StepCancel) requestFields(c *codec) {
-	m.Operation.fields(c)
-	c.uint("step_id", &m.StepID)
-	c.text("subject", &m.Subject, MaxSubjectBytes)
-	c.millis("hold_ms", &m.HoldMillis, MaxHoldMillis)
+	HoldMillis uint64 `wire:"millis MaxHoldMillis"`
 }
 
 // StepCancelAnswer answers a StepCancel.
 type StepCancelAnswer struct {
 	Existed bool // the step was over
 	Since   uint64
-}
-
-func (m *StepCancelAnswer) answerFields(c *codec) {
-	c.bool("existed", &m.Existed)
-	c.uint("since", &m.Since)
 }
 
 // Policy asks for another policy of the governor in the place of the policy in force. FENCED says that From is no
@@ -164,21 +108,10 @@ type Policy struct {
 	To   host.Policy
 }
 
-func (m *Policy) requestFields(c *codec) {
-	m.Operation.fields(c)
-	c.value("from", &m.From)
-	c.value("to", &m.To)
-}
-
 // PolicyAnswer answers a Policy.
 type PolicyAnswer struct {
 	Existed bool // the policy was in force already
 	Since   uint64
-}
-
-func (m *PolicyAnswer) answerFields(c *codec) {
-	c.bool("existed", &m.Existed)
-	c.uint("since", &m.Since)
 }
 
 // Token makes, lists or revokes tokens, each of which lets one host join.
@@ -186,38 +119,22 @@ type Token struct {
 	Operation
 	Verb TokenVerb
 	// ID names the token, and Hash is the SHA-256 of its secret. The client has drawn both, and no host has the secret.
-	ID   []byte
-	Hash []byte
+	ID   []byte `wire:"text MaxWordBytes"`
+	Hash []byte `wire:"bytes MaxHashBytes"`
 	// ValidMillis is how long the token is good.
 	ValidMillis uint64
-}
-
-func (m *Token) requestFields(c *codec) {
-	m.Operation.fields(c)
-	enum(c, "verb", &m.Verb)
-	c.text("id", &m.ID, MaxWordBytes)
-	c.bytes("hash", &m.Hash, MaxHashBytes)
-	c.uint("valid_ms", &m.ValidMillis)
 }
 
 // TokenAnswer answers a Token.
 type TokenAnswer struct {
 	// Tokens are all tokens for TokenList, and the new token for TokenCreate.
-	Tokens  []host.JoinToken
+	Tokens  []host.JoinToken `wire:"most MaxPageItems"`
 	Existed bool
 	Since   uint64
 	// Addresses are addresses of hosts of the cluster for a newcomer. Authority is the SHA-256 of the certificate that
 	// the hosts show at the addresses, or of the certificate's authority; empty for hosts without TLS.
 	Addresses Addresses
-	Authority []byte
-}
-
-func (m *TokenAnswer) answerFields(c *codec) {
-	values(c, "tokens", &m.Tokens, MaxPageItems, (*host.JoinToken).Fields)
-	c.bool("existed", &m.Existed)
-	c.uint("since", &m.Since)
-	m.Addresses.list(c, "addresses")
-	c.bytes("authority", &m.Authority, MaxHashBytes)
+	Authority []byte `wire:"bytes MaxHashBytes"`
 }
 
 // TokenVerb says what a Token does with tokens for joining.

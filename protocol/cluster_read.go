@@ -1,6 +1,9 @@
 package protocol
 
-import "github.com/signalbox/signalbox/protocol/host"
+import (
+	"github.com/signalbox/signalbox/protocol/concern"
+	"github.com/signalbox/signalbox/protocol/host"
+)
 
 // The questions of operators about the hosts of a cluster, the governor and the history. Ages are in milliseconds, by
 // the clock of the answering host.
@@ -12,18 +15,16 @@ type ClusterDescribe struct {
 	Consistency Consistency
 }
 
-func (m *ClusterDescribe) requestFields(c *codec) { enum(c, "consistency", &m.Consistency) }
-
 // ClusterDescribeAnswer answers a ClusterDescribe.
 type ClusterDescribeAnswer struct {
-	ClusterID  []byte
+	ClusterID  []byte `wire:"text MaxClusterIDBytes"`
 	Generation Generation
 	// GovernorHostID is the host that leads the meta shard, 0 for none.
 	GovernorHostID uint64
 	// Observed: the answering host governs, and has heard from all other hosts. Otherwise all observations are missing.
 	Observed bool
-	Hosts    []host.Host
-	Shards   []host.Shard
+	Hosts    []host.Host  `wire:"most MaxPageItems"`
+	Shards   []host.Shard `wire:"most MaxPageItems"`
 	Policy   host.Policy
 	// Concerns are the troubles of the cluster, the worst first.
 	Concerns ClusterConcerns
@@ -31,54 +32,27 @@ type ClusterDescribeAnswer struct {
 	LastAudit uint64
 }
 
-func (m *ClusterDescribeAnswer) answerFields(c *codec) {
-	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
-	c.record("generation", m.Generation.fields)
-	c.uint("governor_host_id", &m.GovernorHostID)
-	c.bool("observed", &m.Observed)
-	values(c, "hosts", &m.Hosts, MaxPageItems, (*host.Host).Fields)
-	values(c, "shards", &m.Shards, MaxPageItems, (*host.Shard).Fields)
-	c.value("policy", &m.Policy)
-	m.Concerns.list(c, "concerns")
-	c.uint("last_audit", &m.LastAudit)
-}
-
 // ClusterPlan asks the governing host for the coming steps, step after step until nothing is left to do. Nothing is
 // changed.
 type ClusterPlan struct{}
 
-func (*ClusterPlan) requestFields(*codec) {}
-
 // ClusterPlanAnswer answers a ClusterPlan.
 type ClusterPlanAnswer struct {
-	Steps []host.Step
+	Steps []host.Step `wire:"most MaxPageItems"`
 	// Reasons say why no step follows the last step; without any reason the cluster is as it should be.
-	Reasons []host.Reason
+	Reasons []host.Reason `wire:"most MaxPageItems"`
 	// Cut: the plan goes on behind the last of Steps.
 	Cut bool
-}
-
-func (m *ClusterPlanAnswer) answerFields(c *codec) {
-	values(c, "steps", &m.Steps, MaxPageItems, (*host.Step).Fields)
-	values(c, "reasons", &m.Reasons, MaxPageItems, (*host.Reason).Fields)
-	c.bool("cut", &m.Cut)
 }
 
 // ClusterWhy asks the governing host for the open steps, and why the governor waits.
 type ClusterWhy struct{}
 
-func (*ClusterWhy) requestFields(*codec) {}
-
 // ClusterWhyAnswer answers a ClusterWhy.
 type ClusterWhyAnswer struct {
-	Steps []host.Step
+	Steps []host.Step `wire:"most MaxPageItems"`
 	// Reasons say why no other step is open; without any reason the cluster is as it should be.
-	Reasons []host.Reason
-}
-
-func (m *ClusterWhyAnswer) answerFields(c *codec) {
-	values(c, "steps", &m.Steps, MaxPageItems, (*host.Step).Fields)
-	values(c, "reasons", &m.Reasons, MaxPageItems, (*host.Reason).Fields)
+	Reasons []host.Reason `wire:"most MaxPageItems"`
 }
 
 // AuditRead asks for a page of the history of changes.
@@ -89,14 +63,9 @@ type AuditRead struct {
 	Limit uint64
 }
 
-func (m *AuditRead) requestFields(c *codec) {
-	c.uint("from", &m.From)
-	c.uint("limit", &m.Limit)
-}
-
 // AuditReadAnswer answers an AuditRead.
 type AuditReadAnswer struct {
-	Entries []host.Entry // by number
+	Entries []host.Entry `wire:"most MaxPageItems"` // by number
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
 	// Oldest and Newest are the numbers of the oldest and the newest kept change; 0 without any change.
@@ -104,9 +73,34 @@ type AuditReadAnswer struct {
 	Newest uint64
 }
 
-func (m *AuditReadAnswer) answerFields(c *codec) {
-	values(c, "entries", &m.Entries, MaxPageItems, (*host.Entry).Fields)
-	c.uint("next", &m.Next)
-	c.uint("oldest", &m.Oldest)
-	c.uint("newest", &m.Newest)
+// The records of a ClusterDescribeAnswer.
+
+// Generation distinguishes a cluster from the cluster before a recovery. Before the first recovery both fields are
+// zero.
+type Generation struct {
+	Number uint64
+	Draw   []byte `wire:"bytes MaxIncarnationBytes"` // 16 random bytes
 }
+
+// ClusterConcerns is a list of troubles of the hosts.
+type ClusterConcerns = List[Concern, *Concern]
+
+// Concern is a trouble of the hosts, in the form for clients below level 7.
+type Concern struct {
+	Severity concern.Severity
+	// Code is for programs, Text for people. Mend says how to mend the trouble, with a command if possible.
+	Code   []byte `wire:"text MaxWordBytes"`
+	Text   []byte `wire:"text MaxReasonBytes"`
+	Mend   []byte `wire:"text MaxReasonBytes"`
+	HostID uint64 // 0 for none
+	// Shards are the shards in trouble; empty where all shards are, or none.
+	Shards ShardIDs
+}
+
+// ShardIDs is a list of shards.
+type ShardIDs = List[ShardID, *ShardID]
+
+// ShardID is the id of a shard as an item of a list.
+type ShardID uint64
+
+func (si *ShardID) item(c *codec) { c.uint("", (*uint64)(si)) }

@@ -8,10 +8,12 @@ import (
 
 // codec writes or reads the fields of one message.
 //
-// A message names its fields once, in the order of the wire, with one call for each (its fields method). The calls both
-// write and read the fields, so the two directions cannot differ. Writing leaves out trailing fields that are zero.
-// Reading sets missing trailing fields to zero, skips unknown trailing fields, and keeps the first error: everything
-// behind an error reads as zero.
+// A message names its fields once, in a struct, in the order of the wire. fields_gen.go follows from the struct, with
+// one call for each field. The calls both write and read the fields, so the two directions cannot differ. A tag of a
+// field says what the type does not: whether bytes are text, bytes or data, and the largest length or number.
+//
+// Writing leaves out trailing fields that are zero. Reading sets missing trailing fields to zero, skips unknown
+// trailing fields, and keeps the first error: everything behind an error reads as zero.
 //
 // Of the msgpack library only the calls for single values are used. The library's readers of containers trust the
 // lengths in a frame, so that a frame of five bytes could make a reader allocate gigabytes.

@@ -22,8 +22,11 @@ func (c *codec) value(name string, v field.Value) {
 }
 
 // values is a field that holds a list of values of a room below.
-func values[T any](c *codec, name string, list *[]T, most int, fields func(*T, field.Coder)) {
-	field.List((*cold)(c), name, list, most, fields)
+func values[T any, P interface {
+	*T
+	field.Value
+}](c *codec, name string, list *[]T, most int) {
+	field.List((*cold)(c), name, list, most, func(v *T, c field.Coder) { P(v).Fields(c) })
 }
 
 // Size returns how many bytes a value takes as an item of a list, for lists that are cut into pages.

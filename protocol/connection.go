@@ -6,22 +6,13 @@ type Hello struct {
 	VersionMin uint64
 	VersionMax uint64
 	// ClientName and ClientVersion are for logs and listings.
-	ClientName    []byte
-	ClientVersion []byte
+	ClientName    []byte `wire:"text MaxClientNameBytes"`
+	ClientVersion []byte `wire:"text MaxVersionBytes"`
 	// Token is the secret that may let the client in.
-	Token []byte
+	Token []byte `wire:"bytes MaxTokenBytes"`
 	// PushKinds are the pushes of the second block of kinds that the client understands. The host sends the client no
 	// other push of the block.
 	PushKinds Kinds
-}
-
-func (m *Hello) requestFields(c *codec) {
-	c.uint("version_min", &m.VersionMin)
-	c.uint("version_max", &m.VersionMax)
-	c.text("client_name", &m.ClientName, MaxClientNameBytes)
-	c.text("client_version", &m.ClientVersion, MaxVersionBytes)
-	c.bytes("token", &m.Token, MaxTokenBytes)
-	m.PushKinds.list(c, "push_kinds")
 }
 
 // Welcome answers a Hello.
@@ -30,9 +21,9 @@ type Welcome struct {
 	Version uint64
 	// HostID and HostName are the id and the name of the answering host.
 	HostID   uint64
-	HostName []byte
+	HostName []byte `wire:"text MaxHostNameBytes"`
 	// ClusterID distinguishes clusters. A client that finds a different id than before has reached the wrong cluster.
-	ClusterID []byte
+	ClusterID []byte `wire:"text MaxClusterIDBytes"`
 	// RoutingVersion is the version of the host's routing.
 	RoutingVersion uint64
 	// Limits are the limits in force on the host.
@@ -49,21 +40,7 @@ type Welcome struct {
 	// Generation counts how often the cluster was made anew, of a backup or of the rest after a lost majority.
 	Generation uint64
 	// KnownAs is the name of the token or certificate that let the client in; empty for an anonymous client.
-	KnownAs []byte
-}
-
-func (m *Welcome) answerFields(c *codec) {
-	c.uint("version", &m.Version)
-	c.uint("host_id", &m.HostID)
-	c.text("host_name", &m.HostName, MaxHostNameBytes)
-	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
-	c.uint("routing_version", &m.RoutingVersion)
-	c.record("limits", m.Limits.fields)
-	c.uint("ping_interval_ms", &m.PingIntervalMillis)
-	m.RequestKinds.list(c, "request_kinds")
-	c.uint("since", &m.Since)
-	c.uint("generation", &m.Generation)
-	c.text("known_as", &m.KnownAs, MaxPrincipalBytes)
+	KnownAs []byte `wire:"text MaxPrincipalBytes"`
 }
 
 // CommonVersion returns the version to use with a client that sent h, the highest that both sides speak.
@@ -78,30 +55,19 @@ type OnBehalf struct {
 	// RequestID is the id of the request on behalf of the client.
 	RequestID uint64
 	// Address is the address of the client.
-	Address []byte
-}
-
-func (m *OnBehalf) requestFields(c *codec) {
-	c.uint("request_id", &m.RequestID)
-	c.text("address", &m.Address, MaxBehalfBytes)
+	Address []byte `wire:"text MaxBehalfBytes"`
 }
 
 // OnBehalfAnswer answers an OnBehalf.
 type OnBehalfAnswer struct{}
 
-func (*OnBehalfAnswer) answerFields(*codec) {}
-
 // Ping asks the host to vouch for the sessions that are attached over the connection.
 type Ping struct{}
-
-func (*Ping) requestFields(*codec) {}
 
 // Pong answers a Ping. A host sends a Pong only while the host is fresh for the home shards of all sessions attached
 // over the connection, apart from sessions that the host has reported as detached before the Pong. The lease of the
 // vouched sessions counts from the moment the Ping was sent.
 type Pong struct{}
-
-func (*Pong) answerFields(*codec) {}
 
 // GoingAway is pushed, with id 0, before the host closes the connection. The result says why, and how long the client
 // waits before coming back:
@@ -113,8 +79,4 @@ func (*Pong) answerFields(*codec) {}
 //   - StatusUnauthorized: the client's token is not good, or no longer.
 type GoingAway struct {
 	Result Result
-}
-
-func (m *GoingAway) pushFields(c *codec) {
-	c.result(&m.Result)
 }

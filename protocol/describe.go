@@ -3,7 +3,7 @@ package protocol
 // SemaphoreDescribe asks for a semaphore, and for a page of its owners and waiters, and may leave a one-shot watch.
 type SemaphoreDescribe struct {
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// IncludeOwners and IncludeWaiters ask for the lists.
 	IncludeOwners  bool
 	IncludeWaiters bool
@@ -19,19 +19,6 @@ type SemaphoreDescribe struct {
 	SessionID   uint64
 }
 
-func (m *SemaphoreDescribe) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.bool("include_owners", &m.IncludeOwners)
-	c.bool("include_waiters", &m.IncludeWaiters)
-	enum(c, "consistency", &m.Consistency)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("watch_data", &m.WatchData)
-	c.bool("watch_owners", &m.WatchOwners)
-	c.uint("session_id", &m.SessionID)
-}
-
 // SemaphoreDescribeAnswer answers a SemaphoreDescribe.
 type SemaphoreDescribeAnswer struct {
 	// Semaphore has its data on the first page only.
@@ -45,25 +32,12 @@ type SemaphoreDescribeAnswer struct {
 	WatchAdded bool
 }
 
-func (m *SemaphoreDescribeAnswer) answerFields(c *codec) {
-	c.record("semaphore", m.Semaphore.fields)
-	m.Owners.list(c, "owners")
-	m.Waiters.list(c, "waiters")
-	c.uint("next", &m.Next)
-	c.bool("watch_added", &m.WatchAdded)
-}
-
 // Changed is pushed with the id of a SemaphoreDescribe that left a watch, and ends the watch. Both flags are true after
 // the semaphore's deletion. Both are false when the watch ended and a change may be unknown, so that the client must
 // describe the semaphore again.
 type Changed struct {
 	Data   bool
 	Owners bool
-}
-
-func (m *Changed) pushFields(c *codec) {
-	c.bool("data", &m.Data)
-	c.bool("owners", &m.Owners)
 }
 
 // Owner is a session that owns a part of a semaphore.
@@ -73,23 +47,12 @@ type Owner struct {
 	SessionID uint64
 	Count     uint64
 	// Data is what the session attached to its acquire.
-	Data []byte
+	Data []byte `wire:"data"`
 	// SinceMillis is the moment when the session became an owner, in milliseconds since 1970 by the wall clock of a
 	// host; 0 for an unknown moment. Both SinceMillis and Client are for people, and only a SEMAPHORE_DESCRIBE shows
 	// them.
 	SinceMillis uint64
 	Client      ClientInfo
-}
-
-func (o *Owner) item(c *codec) { c.record("", o.fields) }
-
-func (o *Owner) fields(c *codec) {
-	c.uint("order_id", &o.OrderID)
-	c.uint("session_id", &o.SessionID)
-	c.uint("count", &o.Count)
-	c.data("data", &o.Data)
-	c.uint("since_ms", &o.SinceMillis)
-	c.record("client", o.Client.fields)
 }
 
 // Owners is a list of owners.
@@ -102,25 +65,13 @@ type Waiter struct {
 	SessionID uint64
 	Count     uint64
 	// Data is what the session attached to its acquire.
-	Data []byte
+	Data []byte `wire:"data"`
 	// TimeoutMillis is the timeout of the session's latest acquire.
 	TimeoutMillis uint64
 	// SinceMillis is the moment when the session began to wait, in milliseconds since 1970 by the wall clock of a host;
 	// 0 for an unknown moment. Both SinceMillis and Client are for people.
 	SinceMillis uint64
 	Client      ClientInfo
-}
-
-func (w *Waiter) item(c *codec) { c.record("", w.fields) }
-
-func (w *Waiter) fields(c *codec) {
-	c.uint("order_id", &w.OrderID)
-	c.uint("session_id", &w.SessionID)
-	c.uint("count", &w.Count)
-	c.data("data", &w.Data)
-	c.uint("timeout_ms", &w.TimeoutMillis)
-	c.uint("since_ms", &w.SinceMillis)
-	c.record("client", w.Client.fields)
 }
 
 // Waiters is a list of waiters.

@@ -4,7 +4,8 @@
 // The written form is docs/protocol.md; the examples in testdata/vectors bind both.
 //
 // Start with operations.go, the table of all messages with number, name, level and right. Messages are in files by
-// their subject, such as semaphore.go. codec.go says how a message names its fields.
+// their subject, such as semaphore.go. codec.go says how a message names its fields; a test writes the files that end
+// in _gen.go.
 //
 // # Sending and receiving
 //

@@ -6,52 +6,37 @@ package protocol
 // HostBoot says that the process of a host has started.
 type HostBoot struct {
 	HostID      uint64
-	Incarnation []byte // of its data directory
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"` // of its data directory
 	// StartNumber grows by one with each start on the directory. This process has drawn StartDraw.
 	StartNumber uint64
 	StartDraw   uint64
 	// RaftAddress, ClientAddress and AdminAddress are the addresses of the host. The last may be empty.
-	RaftAddress   []byte
-	ClientAddress []byte
-	AdminAddress  []byte
-	Version       []byte // of the host's program
+	RaftAddress   []byte `wire:"text MaxAddressBytes"`
+	ClientAddress []byte `wire:"text MaxAddressBytes"`
+	AdminAddress  []byte `wire:"text MaxAddressBytes"`
+	Version       []byte `wire:"text MaxVersionBytes"` // of the host's program
 	Level         uint64 // the highest feature level that the host can follow
 	// Domain is the host's failure domain, as KEY=VALUE,KEY=VALUE. The domain counts only for a host without a domain
 	// on record.
-	Domain []byte
-}
-
-func (m *HostBoot) requestFields(c *codec) {
-	c.uint("host_id", &m.HostID)
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.uint("start_number", &m.StartNumber)
-	c.uint("start_draw", &m.StartDraw)
-	c.text("raft_address", &m.RaftAddress, MaxAddressBytes)
-	c.text("client_address", &m.ClientAddress, MaxAddressBytes)
-	c.text("admin_address", &m.AdminAddress, MaxAddressBytes)
-	c.text("version", &m.Version, MaxVersionBytes)
-	c.uint("level", &m.Level)
-	c.text("domain", &m.Domain, MaxDomainBytes)
+	Domain []byte `wire:"text MaxDomainBytes"`
 }
 
 // HostBootAnswer answers a HostBoot that is on record.
 type HostBootAnswer struct{}
 
-func (*HostBootAnswer) answerFields(*codec) {}
-
 // HostSay reports something else about a host.
 type HostSay struct {
 	What        HostWord
 	HostID      uint64
-	Incarnation []byte
+	Incarnation []byte `wire:"bytes MaxIncarnationBytes"`
 	StartNumber uint64
 	StartDraw   uint64
 	// Epoch is the epoch of the target that a returning host has found.
 	Epoch uint64
 	// RaftAddress, ClientAddress and AdminAddress are the new addresses of a renamed host.
-	RaftAddress   []byte
-	ClientAddress []byte
-	AdminAddress  []byte
+	RaftAddress   []byte `wire:"text MaxAddressBytes"`
+	ClientAddress []byte `wire:"text MaxAddressBytes"`
+	AdminAddress  []byte `wire:"text MaxAddressBytes"`
 	// ShardID and Bytes are of a state that is saved for a backup. Bytes is the part of the state that the client has.
 	ShardID uint64
 	Bytes   uint64
@@ -61,37 +46,14 @@ type HostSay struct {
 
 // HostAsked is the request of a client to a host, for the history of the cluster.
 type HostAsked struct {
-	By []byte
+	By []byte `wire:"text MaxOperatorTextBytes"`
 	// What the client asked for, and the reason: empty for a state that is saved.
-	What   []byte
-	Reason []byte
-}
-
-func (a *HostAsked) fields(c *codec) {
-	c.text("by", &a.By, MaxOperatorTextBytes)
-	c.text("what", &a.What, MaxOperatorTextBytes)
-	c.text("reason", &a.Reason, MaxOperatorTextBytes)
-}
-
-func (m *HostSay) requestFields(c *codec) {
-	enum(c, "what", &m.What)
-	c.uint("host_id", &m.HostID)
-	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
-	c.uint("start_number", &m.StartNumber)
-	c.uint("start_draw", &m.StartDraw)
-	c.uint("epoch", &m.Epoch)
-	c.text("raft_address", &m.RaftAddress, MaxAddressBytes)
-	c.text("client_address", &m.ClientAddress, MaxAddressBytes)
-	c.text("admin_address", &m.AdminAddress, MaxAddressBytes)
-	c.uint("shard_id", &m.ShardID)
-	c.uint("bytes", &m.Bytes)
-	c.record("asked", m.Asked.fields)
+	What   []byte `wire:"text MaxOperatorTextBytes"`
+	Reason []byte `wire:"text MaxOperatorTextBytes"`
 }
 
 // HostSayAnswer answers a HostSay that is on record.
 type HostSayAnswer struct{}
-
-func (*HostSayAnswer) answerFields(*codec) {}
 
 // HostWord says what a HostSay is about.
 type HostWord uint8

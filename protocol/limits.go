@@ -112,11 +112,3 @@ func FrameLimits(dataBytes uint64) Limits {
 		DataBytes:        dataBytes,
 	}
 }
-
-func (l *Limits) fields(c *codec) {
-	c.uint("request_frame_bytes", &l.RequestFrameBytes)
-	c.uint("answer_frame_bytes", &l.AnswerFrameBytes)
-	c.uint("data_bytes", &l.DataBytes)
-	c.uint("requests_in_flight", &l.RequestsInFlight)
-	c.uint("watches", &l.Watches)
-}

@@ -4,19 +4,10 @@ package protocol
 type Node struct {
 	// ID names the node for ever: a new node on the path of a dropped node gets a new ID.
 	ID     uint64
-	Path   []byte
+	Path   []byte `wire:"text MaxPathBytes"`
 	Config NodeConfig
 	// ConfigVersion grows with every change of the config.
 	ConfigVersion uint64
-}
-
-func (n *Node) item(c *codec) { c.record("", n.fields) }
-
-func (n *Node) fields(c *codec) {
-	c.uint("id", &n.ID)
-	c.text("path", &n.Path, MaxPathBytes)
-	c.record("config", n.Config.fields)
-	c.uint("config_version", &n.ConfigVersion)
 }
 
 // Nodes is a list of nodes.
@@ -54,55 +45,23 @@ type AskedConfig struct {
 	RateLimiterCountersMode  uint64
 }
 
-func (a *AskedConfig) fields(c *codec) {
-	c.uint("self_check_period_ms", &a.SelfCheckPeriodMillis)
-	c.uint("session_grace_period_ms", &a.SessionGracePeriodMillis)
-	c.uint("read_consistency", &a.ReadConsistency)
-	c.uint("attach_consistency", &a.AttachConsistency)
-	c.uint("rate_limiter_counters_mode", &a.RateLimiterCountersMode)
-}
-
-func (n *NodeConfig) fields(c *codec) {
-	c.uint("self_check_period_ms", &n.SelfCheckPeriodMillis)
-	c.uint("session_grace_period_ms", &n.SessionGracePeriodMillis)
-	enum(c, "read_consistency", &n.ReadConsistency)
-	enum(c, "attach_consistency", &n.AttachConsistency)
-	enum(c, "rate_limiter_counters_mode", &n.RateLimiterCountersMode)
-	c.uint("quota_objects", &n.QuotaObjects)
-	c.uint("quota_bytes", &n.QuotaBytes)
-	c.record("asked", n.Asked.fields)
-	c.uint("longest_wait_ms", &n.LongestWaitMillis)
-}
-
 // Numbered makes a change of nodes happen at most once, however often the request is sent. The zero value means a
 // request without a number. All three fields stay the same in every repetition. A client may send the fields only to a
 // host whose Welcome had a Since other than 0.
 type Numbered struct {
 	// Client is MaxClientIDBytes random bytes, drawn when the client starts.
-	Client []byte
+	Client []byte `wire:"bytes MaxClientIDBytes"`
 	// Number is unique among the requests of the client.
 	Number uint64
 	// Since is the largest Since that the client had from hosts of the cluster before the first sending of the request.
 	Since uint64
 }
 
-func (n *Numbered) fields(c *codec) {
-	c.bytes("client", &n.Client, MaxClientIDBytes)
-	c.uint("number", &n.Number)
-	c.uint("since", &n.Since)
-}
-
 // NodeCreate creates a node. A node that exists at the path stays as it is.
 type NodeCreate struct {
-	Path     []byte
+	Path     []byte `wire:"text MaxPathBytes"`
 	Config   NodeConfig
 	Numbered Numbered
-}
-
-func (m *NodeCreate) requestFields(c *codec) {
-	c.text("path", &m.Path, MaxPathBytes)
-	c.record("config", m.Config.fields)
-	c.record("numbered", m.Numbered.fields)
 }
 
 // NodeCreateAnswer answers a NodeCreate.
@@ -115,21 +74,10 @@ type NodeCreateAnswer struct {
 	Since uint64
 }
 
-func (m *NodeCreateAnswer) answerFields(c *codec) {
-	c.record("node", m.Node.fields)
-	c.bool("existed", &m.Existed)
-	c.uint("since", &m.Since)
-}
-
 // NodeDescribe asks for a node by its path, by its id, or by both, which must then belong together.
 type NodeDescribe struct {
-	Path   []byte
+	Path   []byte `wire:"text MaxPathBytes"`
 	NodeID uint64
-}
-
-func (m *NodeDescribe) requestFields(c *codec) {
-	c.text("path", &m.Path, MaxPathBytes)
-	c.uint("node_id", &m.NodeID)
 }
 
 // NodeDescribeAnswer answers a NodeDescribe.
@@ -137,27 +85,15 @@ type NodeDescribeAnswer struct {
 	Node Node
 }
 
-func (m *NodeDescribeAnswer) answerFields(c *codec) {
-	c.record("node", m.Node.fields)
-}
-
 // NodeAlter changes the config of a node to the nonzero fields of Config. The request names the node by its path, by
 // its id, or by both, which must then belong together.
 type NodeAlter struct {
-	Path   []byte
+	Path   []byte `wire:"text MaxPathBytes"`
 	Config NodeConfig
 	NodeID uint64
 	// ConfigVersion, if not 0, is the version that the config must have for the change to be made.
 	ConfigVersion uint64
 	Numbered      Numbered
-}
-
-func (m *NodeAlter) requestFields(c *codec) {
-	c.text("path", &m.Path, MaxPathBytes)
-	c.record("config", m.Config.fields)
-	c.uint("node_id", &m.NodeID)
-	c.uint("config_version", &m.ConfigVersion)
-	c.record("numbered", m.Numbered.fields)
 }
 
 // NodeAlterAnswer answers a NodeAlter.
@@ -168,23 +104,12 @@ type NodeAlterAnswer struct {
 	Since uint64
 }
 
-func (m *NodeAlterAnswer) answerFields(c *codec) {
-	c.record("node", m.Node.fields)
-	c.uint("since", &m.Since)
-}
-
 // NodeDrop removes a node with its semaphores, and ends its sessions. The request names the node by its path, by its
 // id, or by both, which must then belong together.
 type NodeDrop struct {
-	Path     []byte
+	Path     []byte `wire:"text MaxPathBytes"`
 	NodeID   uint64
 	Numbered Numbered
-}
-
-func (m *NodeDrop) requestFields(c *codec) {
-	c.text("path", &m.Path, MaxPathBytes)
-	c.uint("node_id", &m.NodeID)
-	c.record("numbered", m.Numbered.fields)
 }
 
 // NodeDropAnswer answers a NodeDrop.
@@ -193,35 +118,20 @@ type NodeDropAnswer struct {
 	Since uint64
 }
 
-func (m *NodeDropAnswer) answerFields(c *codec) {
-	c.uint("since", &m.Since)
-}
-
 // NodeList asks for the nodes whose path begins with Prefix, ordered by path.
 type NodeList struct {
-	Prefix []byte
+	Prefix []byte `wire:"text MaxPathBytes"`
 	// After is the Next of the page before; empty for the first page.
-	After []byte
+	After []byte `wire:"text MaxPathBytes"`
 	// Limit is the most nodes that the page may have; 0 leaves the choice to the host.
 	Limit uint64
-}
-
-func (m *NodeList) requestFields(c *codec) {
-	c.text("prefix", &m.Prefix, MaxPathBytes)
-	c.text("after", &m.After, MaxPathBytes)
-	c.uint("limit", &m.Limit)
 }
 
 // NodeListAnswer answers a NodeList.
 type NodeListAnswer struct {
 	Nodes Nodes
 	// Next is the start of the next page; empty on the last page.
-	Next []byte
-}
-
-func (m *NodeListAnswer) answerFields(c *codec) {
-	m.Nodes.list(c, "nodes")
-	c.text("next", &m.Next, MaxPathBytes)
+	Next []byte `wire:"text MaxPathBytes"`
 }
 
 // Consistency says how fresh the state must be for a read or an attach.

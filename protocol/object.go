@@ -21,9 +21,9 @@ func (k ObjectKind) String() string {
 // PartRequest asks for a part of an object: the part's head, and a page of the part's rows.
 type PartRequest struct {
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Part is a view, or a part without watches: see the kind of the object.
-	Part []byte
+	Part []byte `wire:"text MaxViewBytes"`
 	// After is the Next of the page before; 0 for the first.
 	After uint64
 	// Limit is the most rows that the page may have; 0 leaves the choice to the host.
@@ -33,35 +33,16 @@ type PartRequest struct {
 	Consistency Consistency
 }
 
-func (m *PartRequest) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.text("part", &m.Part, MaxViewBytes)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	c.bool("why", &m.Why)
-	enum(c, "consistency", &m.Consistency)
-}
-
 // ListRequest asks one shard for the objects of a kind and a node whose names begin with Prefix, ordered by name.
 type ListRequest struct {
 	NodeID  uint64
 	ShardID uint64
-	Prefix  []byte
+	Prefix  []byte `wire:"text MaxNameBytes"`
 	// After is the Next of the page before; empty for the first page.
-	After []byte
+	After []byte `wire:"text MaxNameBytes"`
 	// Limit is the most objects that the page may have; 0 leaves the choice to the host.
 	Limit       uint64
 	Consistency Consistency
-}
-
-func (m *ListRequest) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
 }
 
 // Rows is a list of rows.
@@ -71,14 +52,7 @@ type Rows = List[Row, *Row]
 // the form of the body; nothing between the machine and the reader of the kind looks into the body.
 type Row struct {
 	ID   uint64 // unique in the object, for ever
-	Body []byte
-}
-
-func (r *Row) item(c *codec) { c.record("", r.fields) }
-
-func (r *Row) fields(c *codec) {
-	c.uint("id", &r.ID)
-	c.data("body", &r.Body)
+	Body []byte `wire:"data"`
 }
 
 // Existence says whether an object, or the watched part of an object, came or went between two revisions.

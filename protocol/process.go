@@ -9,13 +9,8 @@ import kind "github.com/signalbox/signalbox/protocol/process"
 type ProcessPut struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	kind.Put
-}
-
-func (m *ProcessPut) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Put.Fields((*cold)(c))
 }
 
 // ProcessPutAnswer answers a ProcessPut.
@@ -25,44 +20,61 @@ type ProcessPutAnswer struct {
 	Created  bool
 }
 
-func (m *ProcessPutAnswer) answerFields(c *codec) {
-	c.uint("revision", &m.Revision)
-	c.bool("created", &m.Created)
-}
-
 // ProcessDelete deletes a process.
 type ProcessDelete struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Force deletes the process though sessions have joined. The sessions are notified.
 	Force bool
-}
-
-func (m *ProcessDelete) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.bool("force", &m.Force)
 }
 
 // ProcessDeleteAnswer answers a ProcessDelete.
 type ProcessDeleteAnswer struct{}
 
-func (*ProcessDeleteAnswer) answerFields(*codec) {}
-
 // ProcessAct is an act of an operator on a process.
 type ProcessAct struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	kind.Act
-}
-
-func (m *ProcessAct) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Act.Fields((*cold)(c))
 }
 
 // ProcessActAnswer answers a ProcessAct.
 type ProcessActAnswer struct{}
 
-func (*ProcessActAnswer) answerFields(*codec) {}
+// ProcessDescribe asks for a part of a process: its head, and a page of its rows, both in the forms of watches.
+//
+//	part       head  rows, by id
+//	""         Head  MemberState, id x 2; ResultRow without the payload, epoch x 2 + 1
+//	"results"  none  ResultRow, epoch x 2 + 1
+//	"acts"     none  PastAct, number
+//
+// Clients can describe the last part, but not watch it.
+type ProcessDescribe struct{ PartRequest }
+
+// ProcessDescribeAnswer answers a ProcessDescribe.
+type ProcessDescribeAnswer struct {
+	// Revision is the revision of the part for a view, else the revision of the process.
+	Revision uint64
+	// NowMillis is the time of the shard, to compare moments with.
+	NowMillis uint64
+	Head      []byte `wire:"bytes MaxDataBytes"`
+	Rows      Rows
+	// Next is the start of the next page; 0 on the last page.
+	Next    uint64
+	Reasons Views[kind.StopReason, *kind.StopReason]
+}
+
+// ProcessList asks one shard for the processes of a node whose name begins with Prefix, ordered by name. All processes
+// of a node are the lists of all data shards.
+type ProcessList struct{ ListRequest }
+
+// ProcessListAnswer answers a ProcessList.
+type ProcessListAnswer struct {
+	Processes Views[kind.SummaryRow, *kind.SummaryRow]
+	// Next is the start of the next page; empty on the last page.
+	Next []byte `wire:"text MaxNameBytes"`
+	// NowMillis is the time of the shard, to compare moments with.
+	NowMillis uint64
+}

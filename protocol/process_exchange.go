@@ -6,23 +6,14 @@ import kind "github.com/signalbox/signalbox/protocol/process"
 type ProcessSend struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	Part
 	Audience kind.Audience
 	// To are the ids of the members of the audience, where the audience names members.
 	To      OrderIDs
-	Payload []byte
+	Payload []byte `wire:"bytes MaxProcessPayloadBytes"`
 	// TimeoutMillis is how long the sender waits for replies; 0 is until the round ends.
 	TimeoutMillis uint64
-}
-
-func (m *ProcessSend) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Part.fields(c)
-	enum(c, "audience", &m.Audience)
-	m.To.list(c, "to")
-	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
-	c.uint("timeout_ms", &m.TimeoutMillis)
 }
 
 // ProcessSendAnswer answers a ProcessSend.
@@ -31,52 +22,32 @@ type ProcessSendAnswer struct {
 	Exchange uint64
 }
 
-func (m *ProcessSendAnswer) answerFields(c *codec) { c.uint("exchange", &m.Exchange) }
-
 // ProcessReply answers a request.
 type ProcessReply struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	Part
 	Exchange uint64
 	// Failed: the member could not serve the request, and Data is a text with the cause.
 	Failed bool
-	Data   []byte
-}
-
-func (m *ProcessReply) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Part.fields(c)
-	c.uint("exchange", &m.Exchange)
-	c.bool("failed", &m.Failed)
-	c.bytes("data", &m.Data, MaxProcessPayloadBytes)
+	Data   []byte `wire:"bytes MaxProcessPayloadBytes"`
 }
 
 // ProcessReplyAnswer answers a ProcessReply.
 type ProcessReplyAnswer struct{}
 
-func (*ProcessReplyAnswer) answerFields(*codec) {}
-
 // InboxAck frees the items of the inbox that the member has handled.
 type InboxAck struct {
 	Mutation
 	NodeID   uint64
-	Name     []byte
+	Name     []byte `wire:"text MaxNameBytes"`
 	MemberID uint64
 	Ack      uint64 // up to this seq
 }
 
-func (m *InboxAck) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.uint("member_id", &m.MemberID)
-	c.uint("ack", &m.Ack)
-}
-
 // InboxAckAnswer answers an InboxAck.
 type InboxAckAnswer struct{}
-
-func (*InboxAckAnswer) answerFields(*codec) {}
 
 // InboxOpen opens the inbox of a member: the host pushes the items after After over this connection, both the items
 // already in the inbox and all later items. The request goes to the leader of the object's shard, and again to each
@@ -84,18 +55,10 @@ func (*InboxAckAnswer) answerFields(*codec) {}
 type InboxOpen struct {
 	SessionID uint64
 	NodeID    uint64
-	Name      []byte
+	Name      []byte `wire:"text MaxNameBytes"`
 	MemberID  uint64
 	// After is the last seq that the client has.
 	After uint64
-}
-
-func (m *InboxOpen) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	c.uint("after", &m.After)
 }
 
 // InboxOpenAnswer answers an InboxOpen, and comes before the pushes.
@@ -105,32 +68,18 @@ type InboxOpenAnswer struct {
 	LastSeq uint64
 }
 
-func (m *InboxOpenAnswer) answerFields(c *codec) {
-	c.uint("acked", &m.Acked)
-	c.uint("last_seq", &m.LastSeq)
-}
-
 // Inbox is pushed with items for a member to handle, in the order of seq. A client passes over a seq that the client
 // already has.
 type Inbox struct {
 	SessionID uint64
 	NodeID    uint64
-	Name      []byte
+	Name      []byte `wire:"text MaxNameBytes"`
 	MemberID  uint64
 	Items     Items
 	// End is a success while more items may come over this connection. NOT_FOUND says that the member has left, and
 	// why; BAD_SESSION that another connection has the inbox; every other status that the client has to open the inbox
 	// again.
 	End Result
-}
-
-func (m *Inbox) pushFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("member_id", &m.MemberID)
-	m.Items.list(c, "items")
-	c.result(&m.End)
 }
 
 // Item is an item of an inbox, for a member to handle.
@@ -144,7 +93,7 @@ type Item struct {
 	// Of ItemRequest and ItemEnd: the exchange, and the sender of the request.
 	Exchange uint64
 	From     uint64
-	Payload  []byte // of ItemRequest, and the result of ItemComplete
+	Payload  []byte `wire:"bytes MaxProcessPayloadBytes"` // of ItemRequest, and the result of ItemComplete
 	// Of ItemEnd: why the exchange ended, and replies in the order of arrival. The last part, with the flag Last, has
 	// the number of missing replies, and the ids of the first missing members.
 	Outcome kind.Outcome
@@ -154,40 +103,14 @@ type Item struct {
 	Missed  OrderIDs
 }
 
-func (i *Item) item(c *codec) { c.record("", i.fields) }
-
-func (i *Item) fields(c *codec) {
-	c.uint("seq", &i.Seq)
-	enum(c, "kind", &i.Kind)
-	c.uint("epoch", &i.Epoch)
-	c.uint("members", &i.Members)
-	c.uint("coordinator", &i.Coordinator)
-	c.uint("exchange", &i.Exchange)
-	c.uint("from", &i.From)
-	c.bytes("payload", &i.Payload, MaxProcessPayloadBytes)
-	enum(c, "outcome", &i.Outcome)
-	i.Replies.list(c, "replies")
-	c.bool("last", &i.Last)
-	c.uint("missing", &i.Missing)
-	i.Missed.list(c, "missed")
-}
-
 // Items is a list of items.
 type Items = List[Item, *Item]
 
 // Reply is the reply of a member to a request.
 type Reply struct {
 	From   uint64
-	Failed bool // Data is a text with the cause
-	Data   []byte
-}
-
-func (r *Reply) item(c *codec) { c.record("", r.fields) }
-
-func (r *Reply) fields(c *codec) {
-	c.uint("from", &r.From)
-	c.bool("failed", &r.Failed)
-	c.bytes("data", &r.Data, MaxProcessPayloadBytes)
+	Failed bool   // Data is a text with the cause
+	Data   []byte `wire:"bytes MaxProcessPayloadBytes"`
 }
 
 // Replies is a list of replies.

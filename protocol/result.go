@@ -168,12 +168,6 @@ type Quota struct {
 	Used  uint64
 }
 
-func (q *Quota) fields(c *codec) {
-	enum(c, "kind", &q.Kind)
-	c.uint("limit", &q.Limit)
-	c.uint("used", &q.Used)
-}
-
 // QuotaKind says what a quota bounds: objects or bytes, of a node in one shard or of a shard. The numbers are part of
 // the protocol: a number never changes its meaning and is never used again.
 type QuotaKind uint8

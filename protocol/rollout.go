@@ -12,13 +12,8 @@ import (
 type RolloutPut struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	kind.Put
-}
-
-func (m *RolloutPut) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Put.Fields((*cold)(c))
 }
 
 // RolloutPutAnswer answers a RolloutPut.
@@ -28,41 +23,24 @@ type RolloutPutAnswer struct {
 	Created  bool
 }
 
-func (m *RolloutPutAnswer) answerFields(c *codec) {
-	c.uint("revision", &m.Revision)
-	c.bool("created", &m.Created)
-}
-
 // RolloutDelete deletes a rollout.
 type RolloutDelete struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Force deletes the rollout though instances have joined. The instances are notified.
 	Force bool
-}
-
-func (m *RolloutDelete) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.bool("force", &m.Force)
 }
 
 // RolloutDeleteAnswer answers a RolloutDelete.
 type RolloutDeleteAnswer struct{}
 
-func (*RolloutDeleteAnswer) answerFields(*codec) {}
-
 // RolloutPublish adds a version.
 type RolloutPublish struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	kind.Publication
-}
-
-func (m *RolloutPublish) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Publication.Fields((*cold)(c))
 }
 
 // RolloutPublishAnswer answers a RolloutPublish.
@@ -70,20 +48,13 @@ type RolloutPublishAnswer struct {
 	Seq uint64 // of the version
 }
 
-func (m *RolloutPublishAnswer) answerFields(c *codec) { c.uint("seq", &m.Seq) }
-
 // RolloutSource gives the session the role of a source, or takes the role back. A source makes a version when the shard
 // asks; the view "source" shows the question.
 type RolloutSource struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	kind.SourceRole
-}
-
-func (m *RolloutSource) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.SourceRole.Fields((*cold)(c))
 }
 
 // RolloutSourceAnswer answers a RolloutSource.
@@ -92,19 +63,12 @@ type RolloutSourceAnswer struct {
 	SourceID uint64
 }
 
-func (m *RolloutSourceAnswer) answerFields(c *codec) { c.uint("source_id", &m.SourceID) }
-
 // RolloutOffer answers the question to a source, with a version or without.
 type RolloutOffer struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	kind.Offering
-}
-
-func (m *RolloutOffer) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Offering.Fields((*cold)(c))
 }
 
 // RolloutOfferAnswer answers a RolloutOffer.
@@ -112,4 +76,27 @@ type RolloutOfferAnswer struct {
 	Seq uint64 // of the version; 0 for no version
 }
 
-func (m *RolloutOfferAnswer) answerFields(c *codec) { c.uint("seq", &m.Seq) }
+// RolloutAct is an act of an operator on a rollout. The rollout keeps the act, with author and reason.
+type RolloutAct struct {
+	Mutation
+	NodeID uint64
+	Name   []byte `wire:"text MaxNameBytes"`
+	Act    kind.Act
+}
+
+// RolloutActAnswer answers a RolloutAct.
+type RolloutActAnswer struct {
+	// Generation is the last generation given to a target.
+	Generation uint64
+}
+
+// RolloutGate is the judgement of a checker on a target at a gate.
+type RolloutGate struct {
+	Mutation
+	NodeID uint64
+	Name   []byte `wire:"text MaxNameBytes"`
+	kind.Judgement
+}
+
+// RolloutGateAnswer answers a RolloutGate.
+type RolloutGateAnswer struct{}

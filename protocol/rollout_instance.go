@@ -9,13 +9,8 @@ import (
 type RolloutJoin struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	kind.Instance
-}
-
-func (m *RolloutJoin) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	m.Instance.Fields((*cold)(c))
 }
 
 // RolloutJoinAnswer answers a RolloutJoin.
@@ -23,39 +18,26 @@ type RolloutJoinAnswer struct {
 	InstanceID uint64 // never given twice
 }
 
-func (m *RolloutJoinAnswer) answerFields(c *codec) { c.uint("instance_id", &m.InstanceID) }
-
 // RolloutLeave ends the part of the session's instance.
 type RolloutLeave struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 }
-
-func (m *RolloutLeave) requestFields(c *codec) { c.object(&m.Mutation, &m.NodeID, &m.Name) }
 
 // RolloutLeaveAnswer answers a RolloutLeave.
 type RolloutLeaveAnswer struct{}
-
-func (*RolloutLeaveAnswer) answerFields(*codec) {}
 
 // RolloutRole makes the session's instance a leader, which counts, or a follower, which does not.
 type RolloutRole struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	Leader bool
-}
-
-func (m *RolloutRole) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.bool("leader", &m.Leader)
 }
 
 // RolloutRoleAnswer answers a RolloutRole.
 type RolloutRoleAnswer struct{}
-
-func (*RolloutRoleAnswer) answerFields(*codec) {}
 
 // InstanceReport is the report of an instance about itself.
 type InstanceReport struct {
@@ -66,50 +48,29 @@ type InstanceReport struct {
 	Generation uint64
 	Status     kind.Status
 	// Code is the code of the error after a failure; Text describes the error.
-	Code []byte
-	Text []byte
+	Code []byte `wire:"text MaxWordBytes"`
+	Text []byte `wire:"text MaxRolloutTextBytes"`
 	// Attempts is how often the instance has tried to reach the target.
 	Attempts uint64
-}
-
-func (r *InstanceReport) fields(c *codec) {
-	c.uint("current", &r.Current)
-	c.uint("generation", &r.Generation)
-	enum(c, "status", &r.Status)
-	c.text("code", &r.Code, MaxWordBytes)
-	c.text("text", &r.Text, MaxRolloutTextBytes)
-	c.uint("attempts", &r.Attempts)
 }
 
 // RolloutReport says how the session's instance is getting on.
 type RolloutReport struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	Report InstanceReport
-}
-
-func (m *RolloutReport) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.record("report", m.Report.fields)
 }
 
 // RolloutReportAnswer answers a RolloutReport.
 type RolloutReportAnswer struct{}
 
-func (*RolloutReportAnswer) answerFields(*codec) {}
-
 // RolloutAsk reports as RolloutReport does, and the answer has the target.
 type RolloutAsk struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	Report InstanceReport
-}
-
-func (m *RolloutAsk) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.record("report", m.Report.fields)
 }
 
 // RolloutAskAnswer answers a RolloutAsk.
@@ -122,27 +83,14 @@ type RolloutAskAnswer struct {
 	Gone bool
 }
 
-func (m *RolloutAskAnswer) answerFields(c *codec) {
-	c.record("target", m.Target.fields)
-	c.uint("next_in_ms", &m.NextInMillis)
-	c.bool("gone", &m.Gone)
-}
-
 // RolloutTarget is the target of a location, which the instances of the location bring into use: in an answer, and as
 // the head of a view. Label and payload of a target that was read are views into the frame.
 type RolloutTarget struct {
 	Generation uint64 // 0: the location has no target yet
 	Seq        uint64
-	Label      []byte
-	Payload    []byte
+	Label      []byte `wire:"text MaxRolloutTextBytes"`
+	Payload    []byte `wire:"bytes MaxRolloutPayloadBytes"`
 }
 
 // Fields implements field.Value, for the codec of the wire only.
 func (t *RolloutTarget) Fields(c field.Coder) { t.fields((*codec)(c.(*cold))) }
-
-func (t *RolloutTarget) fields(c *codec) {
-	c.uint("generation", &t.Generation)
-	c.uint("seq", &t.Seq)
-	c.text("label", &t.Label, MaxRolloutTextBytes)
-	c.bytes("payload", &t.Payload, MaxRolloutPayloadBytes)
-}

@@ -25,21 +25,11 @@ type RolloutDescribeAnswer struct {
 	// NowMillis is the time of the shard, to compare moments with.
 	NowMillis uint64
 	Phase     kind.Phase
-	Head      []byte
+	Head      []byte `wire:"bytes MaxDataBytes"`
 	Rows      Rows
 	// Next is the start of the next page; 0 on the last page.
 	Next    uint64
 	Reasons Reasons
-}
-
-func (m *RolloutDescribeAnswer) answerFields(c *codec) {
-	c.uint("revision", &m.Revision)
-	c.uint("now_ms", &m.NowMillis)
-	enum(c, "phase", &m.Phase)
-	c.bytes("head", &m.Head, MaxDataBytes)
-	m.Rows.list(c, "rows")
-	c.uint("next", &m.Next)
-	m.Reasons.list(c, "reasons")
 }
 
 // Reasons is a list of reasons why a rollout does not move.
@@ -53,12 +43,7 @@ type RolloutList struct{ ListRequest }
 type RolloutListAnswer struct {
 	Rollouts RolloutSummaries
 	// Next is the start of the next page; empty on the last page.
-	Next []byte
-}
-
-func (m *RolloutListAnswer) answerFields(c *codec) {
-	m.Rollouts.list(c, "rollouts")
-	c.text("next", &m.Next, MaxNameBytes)
+	Next []byte `wire:"text MaxNameBytes"`
 }
 
 // RolloutSummaries is a list of rollouts.
@@ -68,7 +53,7 @@ type RolloutSummaries = Views[kind.Summary, *kind.Summary]
 // target after TakesMillis, every gate passed then, and nothing else happened. Nothing is changed.
 type RolloutPlan struct {
 	NodeID      uint64
-	Name        []byte
+	Name        []byte `wire:"text MaxNameBytes"`
 	TakesMillis uint64
 	// Publish: as if a version was published now.
 	Publish bool
@@ -77,24 +62,10 @@ type RolloutPlan struct {
 	Consistency Consistency
 }
 
-func (m *RolloutPlan) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("takes_ms", &m.TakesMillis)
-	c.bool("publish", &m.Publish)
-	c.value("act", &m.Act)
-	enum(c, "consistency", &m.Consistency)
-}
-
 // RolloutPlanAnswer answers a RolloutPlan.
 type RolloutPlanAnswer struct {
 	NowMillis uint64
 	Steps     PlannedSteps
-}
-
-func (m *RolloutPlanAnswer) answerFields(c *codec) {
-	c.uint("now_ms", &m.NowMillis)
-	m.Steps.list(c, "steps")
 }
 
 // PlannedSteps is a list of steps of a dry run.

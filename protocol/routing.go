@@ -12,10 +12,6 @@ type Routing struct {
 	KnownVersion uint64
 }
 
-func (m *Routing) requestFields(c *codec) {
-	c.uint("known_version", &m.KnownVersion)
-}
-
 // RoutingAnswer answers a Routing. Where Version equals the KnownVersion of the client, the lists are empty.
 type RoutingAnswer struct {
 	Version uint64
@@ -27,33 +23,16 @@ type RoutingAnswer struct {
 	Slots SlotRanges
 }
 
-func (m *RoutingAnswer) answerFields(c *codec) {
-	c.uint("version", &m.Version)
-	c.uint("meta_shard_id", &m.MetaShardID)
-	m.Hosts.list(c, "hosts")
-	m.Shards.list(c, "shards")
-	m.Slots.list(c, "slots")
-}
-
 // Hosts is a list of hosts.
 type Hosts = List[Host, *Host]
 
 // Host is one running server process.
 type Host struct {
 	ID   uint64
-	Name []byte
+	Name []byte `wire:"text MaxHostNameBytes"`
 	// Address is the address of the host for clients.
-	Address []byte
+	Address []byte `wire:"text MaxAddressBytes"`
 	State   HostState
-}
-
-func (h *Host) item(c *codec) { c.record("", h.fields) }
-
-func (h *Host) fields(c *codec) {
-	c.uint("id", &h.ID)
-	c.text("name", &h.Name, MaxHostNameBytes)
-	c.text("address", &h.Address, MaxAddressBytes)
-	enum(c, "state", &h.State)
 }
 
 // Shards is a list of shards.
@@ -66,14 +45,6 @@ type Shard struct {
 	LeaderHostID uint64
 	// ReplicaHostIDs are the hosts that hold the shard, the leader among them.
 	ReplicaHostIDs HostIDs
-}
-
-func (s *Shard) item(c *codec) { c.record("", s.fields) }
-
-func (s *Shard) fields(c *codec) {
-	c.uint("id", &s.ID)
-	c.uint("leader_host_id", &s.LeaderHostID)
-	s.ReplicaHostIDs.list(c, "replica_host_ids")
 }
 
 // HostIDs is a list of host ids.
@@ -94,14 +65,6 @@ type SlotRange struct {
 	ShardID uint64
 }
 
-func (r *SlotRange) item(c *codec) { c.record("", r.fields) }
-
-func (r *SlotRange) fields(c *codec) {
-	c.uint("first", &r.First)
-	c.uint("last", &r.Last)
-	c.uint("shard_id", &r.ShardID)
-}
-
 // RoutingChanged is pushed, with id 0, when the host has a newer routing than the host has sent to the client, and when
 // the host has heard of a shard's leader in a new term.
 type RoutingChanged struct {
@@ -109,13 +72,6 @@ type RoutingChanged struct {
 	ShardID      uint64
 	LeaderHostID uint64 // 0: the push is not about a leader
 	Term         uint64
-}
-
-func (m *RoutingChanged) pushFields(c *codec) {
-	c.uint("version", &m.Version)
-	c.uint("shard_id", &m.ShardID)
-	c.uint("leader_host_id", &m.LeaderHostID)
-	c.uint("term", &m.Term)
 }
 
 const (

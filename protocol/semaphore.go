@@ -2,7 +2,7 @@ package protocol
 
 // Semaphore is a semaphore without its owners and waiters.
 type Semaphore struct {
-	Name  []byte
+	Name  []byte `wire:"text MaxNameBytes"`
 	Limit uint64
 	// Count is the owned part of the limit.
 	Count    uint64
@@ -11,20 +11,7 @@ type Semaphore struct {
 	Owners    uint64
 	Waiters   uint64
 	Ephemeral bool
-	Data      []byte
-}
-
-func (s *Semaphore) item(c *codec) { c.record("", s.fields) }
-
-func (s *Semaphore) fields(c *codec) {
-	c.text("name", &s.Name, MaxNameBytes)
-	c.uint("limit", &s.Limit)
-	c.uint("count", &s.Count)
-	c.uint("revision", &s.Revision)
-	c.uint("owners", &s.Owners)
-	c.uint("waiters", &s.Waiters)
-	c.bool("ephemeral", &s.Ephemeral)
-	c.data("data", &s.Data)
+	Data      []byte `wire:"data"`
 }
 
 // Semaphores is a list of semaphores.
@@ -42,33 +29,14 @@ type Mutation struct {
 	Acknowledged uint64
 }
 
-func (c *codec) mutation(m *Mutation) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("number", &m.Number)
-	c.uint("acknowledged", &m.Acknowledged)
-}
-
-// object is the beginning of a mutation of a named object.
-func (c *codec) object(m *Mutation, node *uint64, name *[]byte) {
-	c.mutation(m)
-	c.uint("node_id", node)
-	c.text("name", name, MaxNameBytes)
-}
-
 // SemaphoreCreate creates a persistent semaphore.
 type SemaphoreCreate struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Limit is how much may be owned at the same time; at least 1.
 	Limit uint64
-	Data  []byte
-}
-
-func (m *SemaphoreCreate) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.uint("limit", &m.Limit)
-	c.data("data", &m.Data)
+	Data  []byte `wire:"data"`
 }
 
 // SemaphoreCreateAnswer answers a SemaphoreCreate.
@@ -76,28 +44,17 @@ type SemaphoreCreateAnswer struct {
 	Revision uint64
 }
 
-func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
-	c.uint("revision", &m.Revision)
-}
-
 // SemaphoreUpdate replaces the data of a semaphore. The session need not own the semaphore.
 type SemaphoreUpdate struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
-	Data   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
+	Data   []byte `wire:"data"`
 	// OrderID, if not 0, is the fencing token: the update is refused unless the session owns the semaphore under that
 	// order id.
 	OrderID uint64
 	// ExpectedRevision, if not 0, is compared: the update is refused unless the semaphore has the revision.
 	ExpectedRevision uint64
-}
-
-func (m *SemaphoreUpdate) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.data("data", &m.Data)
-	c.uint("order_id", &m.OrderID)
-	c.uint("expected_revision", &m.ExpectedRevision)
 }
 
 // SemaphoreUpdateAnswer answers a SemaphoreUpdate.
@@ -106,26 +63,16 @@ type SemaphoreUpdateAnswer struct {
 	Revision uint64
 }
 
-func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
-	c.uint("revision", &m.Revision)
-}
-
 // SemaphoreResize changes the limit of a persistent semaphore. A higher limit grants the waiters that fit; a lower
 // limit takes nothing away, and takes effect as owners give back.
 type SemaphoreResize struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Limit is the new limit; at least 1.
 	Limit uint64
 	// ExpectedRevision, if not 0, is compared: the resize is refused unless the semaphore has the revision.
 	ExpectedRevision uint64
-}
-
-func (m *SemaphoreResize) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.uint("limit", &m.Limit)
-	c.uint("expected_revision", &m.ExpectedRevision)
 }
 
 // SemaphoreResizeAnswer answers a SemaphoreResize.
@@ -134,37 +81,26 @@ type SemaphoreResizeAnswer struct {
 	Revision uint64
 }
 
-func (m *SemaphoreResizeAnswer) answerFields(c *codec) {
-	c.uint("revision", &m.Revision)
-}
-
 // SemaphoreDelete deletes a persistent semaphore.
 type SemaphoreDelete struct {
 	Mutation
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Force deletes the semaphore though sessions own or wait for the semaphore. The sessions are notified.
 	Force bool
 }
 
-func (m *SemaphoreDelete) requestFields(c *codec) {
-	c.object(&m.Mutation, &m.NodeID, &m.Name)
-	c.bool("force", &m.Force)
-}
-
 // SemaphoreDeleteAnswer answers a SemaphoreDelete.
 type SemaphoreDeleteAnswer struct{}
-
-func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
 
 // SemaphoreList asks one shard for the semaphores of a node whose name begins with Prefix, ordered by name. All
 // semaphores of a node are the lists of all data shards.
 type SemaphoreList struct {
 	NodeID  uint64
 	ShardID uint64
-	Prefix  []byte
+	Prefix  []byte `wire:"text MaxNameBytes"`
 	// After is the Next of the page before; empty for the first page.
-	After []byte
+	After []byte `wire:"text MaxNameBytes"`
 	// Limit is the most semaphores that the page may have; 0 leaves the choice to the host.
 	Limit uint64
 	// IncludeData asks for the semaphores' data.
@@ -172,24 +108,9 @@ type SemaphoreList struct {
 	Consistency Consistency
 }
 
-func (m *SemaphoreList) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.text("prefix", &m.Prefix, MaxNameBytes)
-	c.text("after", &m.After, MaxNameBytes)
-	c.uint("limit", &m.Limit)
-	c.bool("include_data", &m.IncludeData)
-	enum(c, "consistency", &m.Consistency)
-}
-
 // SemaphoreListAnswer answers a SemaphoreList.
 type SemaphoreListAnswer struct {
 	Semaphores Semaphores
 	// Next is the start of the next page; empty on the last page.
-	Next []byte
-}
-
-func (m *SemaphoreListAnswer) answerFields(c *codec) {
-	m.Semaphores.list(c, "semaphores")
-	c.text("next", &m.Next, MaxNameBytes)
+	Next []byte `wire:"text MaxNameBytes"`
 }

@@ -5,7 +5,7 @@ type Session struct {
 	ID            uint64
 	NodeID        uint64
 	TimeoutMillis uint64
-	Description   []byte
+	Description   []byte `wire:"text MaxDescriptionBytes"`
 	// Attached: some connection has the session.
 	Attached bool
 	// Owned and Waiting count the semaphores that the session owns a part of or waits for, over all shards whose hosts
@@ -21,30 +21,10 @@ type Session struct {
 // ClientInfo describes a session's client: its address, name and version. Unknown texts are empty.
 type ClientInfo struct {
 	// Address is the source address of the client's connection, as the host sees it.
-	Address []byte
+	Address []byte `wire:"text MaxAddressBytes"`
 	// Name and Version are the name and the version in the client's HELLO.
-	Name    []byte
-	Version []byte
-}
-
-func (i *ClientInfo) fields(c *codec) {
-	c.text("address", &i.Address, MaxAddressBytes)
-	c.text("name", &i.Name, MaxClientNameBytes)
-	c.text("version", &i.Version, MaxVersionBytes)
-}
-
-func (s *Session) item(c *codec) { c.record("", s.fields) }
-
-func (s *Session) fields(c *codec) {
-	c.uint("id", &s.ID)
-	c.uint("node_id", &s.NodeID)
-	c.uint("timeout_ms", &s.TimeoutMillis)
-	c.text("description", &s.Description, MaxDescriptionBytes)
-	c.bool("attached", &s.Attached)
-	c.uint("owned", &s.Owned)
-	c.uint("waiting", &s.Waiting)
-	c.uint("since_ms", &s.SinceMillis)
-	c.record("client", s.Client.fields)
+	Name    []byte `wire:"text MaxClientNameBytes"`
+	Version []byte `wire:"text MaxVersionBytes"`
 }
 
 // Sessions is a list of sessions.
@@ -55,17 +35,9 @@ type SessionDescribe struct {
 	SessionID uint64
 }
 
-func (m *SessionDescribe) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-}
-
 // SessionDescribeAnswer answers a SessionDescribe.
 type SessionDescribeAnswer struct {
 	Session Session
-}
-
-func (m *SessionDescribeAnswer) answerFields(c *codec) {
-	c.record("session", m.Session.fields)
 }
 
 // SessionList asks for the sessions with a shard as their home in a node, ordered by id. All sessions of a node are the
@@ -79,23 +51,11 @@ type SessionList struct {
 	Limit uint64
 }
 
-func (m *SessionList) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.uint("shard_id", &m.ShardID)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-}
-
 // SessionListAnswer answers a SessionList.
 type SessionListAnswer struct {
 	Sessions Sessions
 	// Next is the start of the next page; 0 on the last page.
 	Next uint64
-}
-
-func (m *SessionListAnswer) answerFields(c *codec) {
-	m.Sessions.list(c, "sessions")
-	c.uint("next", &m.Next)
 }
 
 // SessionHoldings asks what a session owns and waits for in one shard, ordered by order id. All holdings of a session
@@ -110,14 +70,6 @@ type SessionHoldings struct {
 	Consistency Consistency
 }
 
-func (m *SessionHoldings) requestFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("shard_id", &m.ShardID)
-	c.uint("after", &m.After)
-	c.uint("limit", &m.Limit)
-	enum(c, "consistency", &m.Consistency)
-}
-
 // SessionHoldingsAnswer answers a SessionHoldings.
 type SessionHoldingsAnswer struct {
 	Holdings Holdings
@@ -125,17 +77,12 @@ type SessionHoldingsAnswer struct {
 	Next uint64
 }
 
-func (m *SessionHoldingsAnswer) answerFields(c *codec) {
-	m.Holdings.list(c, "holdings")
-	c.uint("next", &m.Next)
-}
-
 // Holdings is a list of holdings.
 type Holdings = List[Holding, *Holding]
 
 // Holding is a session's part of a semaphore, owned or waited for, or a session's part in an object of another kind.
 type Holding struct {
-	Name    []byte
+	Name    []byte `wire:"text MaxNameBytes"`
 	OrderID uint64
 	Count   uint64
 	// Waiting: the session is a waiter, not an owner.
@@ -146,19 +93,7 @@ type Holding struct {
 	// ObjectKind is the kind of the object, and Role the session's role in the object: a word of the kind, empty for
 	// semaphores.
 	ObjectKind ObjectKind
-	Role       []byte
-}
-
-func (h *Holding) item(c *codec) { c.record("", h.fields) }
-
-func (h *Holding) fields(c *codec) {
-	c.text("name", &h.Name, MaxNameBytes)
-	c.uint("order_id", &h.OrderID)
-	c.uint("count", &h.Count)
-	c.bool("waiting", &h.Waiting)
-	c.uint("since_ms", &h.SinceMillis)
-	enum(c, "object_kind", &h.ObjectKind)
-	c.text("role", &h.Role, MaxRoleBytes)
+	Role       []byte `wire:"text MaxRoleBytes"`
 }
 
 // HoldingLost is pushed, with id 0, when the object of a holding is deleted by force: the session ceases to own a
@@ -167,19 +102,10 @@ func (h *Holding) fields(c *codec) {
 type HoldingLost struct {
 	SessionID uint64
 	NodeID    uint64
-	Name      []byte
+	Name      []byte `wire:"text MaxNameBytes"`
 	// OrderID is the order id of the lost holding.
 	OrderID uint64
 	Reason  AbortReason
 	// ObjectKind is the kind of the object; 0 stands for a semaphore.
 	ObjectKind ObjectKind
-}
-
-func (m *HoldingLost) pushFields(c *codec) {
-	c.uint("session_id", &m.SessionID)
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("order_id", &m.OrderID)
-	enum(c, "reason", &m.Reason)
-	enum(c, "object_kind", &m.ObjectKind)
 }

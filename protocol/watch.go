@@ -4,7 +4,7 @@ package protocol
 // revision, and then every change. The pushes have the id of this request. The name need not exist.
 type Watch struct {
 	NodeID uint64
-	Name   []byte
+	Name   []byte `wire:"text MaxNameBytes"`
 	// Since is the revision of the client's view; 0 for no view, which begins with a snapshot.
 	Since uint64
 	// Owners and Data ask for more than a semaphore's existence. For other kinds the flags mean nothing.
@@ -15,17 +15,7 @@ type Watch struct {
 	ObjectKind ObjectKind
 	// View is the wanted part of the object; empty for the whole. Each kind has its own views. A view that does not
 	// exist is as an object that does not exist.
-	View []byte
-}
-
-func (m *Watch) requestFields(c *codec) {
-	c.uint("node_id", &m.NodeID)
-	c.text("name", &m.Name, MaxNameBytes)
-	c.uint("since", &m.Since)
-	c.bool("owners", &m.Owners)
-	c.bool("data", &m.Data)
-	enum(c, "object_kind", &m.ObjectKind)
-	c.text("view", &m.View, MaxViewBytes)
+	View []byte `wire:"text MaxViewBytes"`
 }
 
 // WatchAnswer answers a Watch. The answer comes before everything that is pushed for the watch.
@@ -34,33 +24,19 @@ type WatchAnswer struct {
 	ObjectKind ObjectKind
 }
 
-func (m *WatchAnswer) answerFields(c *codec) {
-	enum(c, "object_kind", &m.ObjectKind)
-}
-
 // WatchStop ends a streaming watch of this connection. Nothing is pushed for the watch after the answer.
 type WatchStop struct {
 	// WatchID is the id of the request that opened the watch.
 	WatchID uint64
 }
 
-func (m *WatchStop) requestFields(c *codec) {
-	c.uint("watch_id", &m.WatchID)
-}
-
 // WatchStopAnswer answers a WatchStop.
 type WatchStopAnswer struct{}
-
-func (*WatchStopAnswer) answerFields(*codec) {}
 
 // WatchEnd is pushed with the id of a watch when the host ends the watch. Where the status is worth a retry, the client
 // opens the watch again with the revision of its view.
 type WatchEnd struct {
 	Result Result
-}
-
-func (m *WatchEnd) pushFields(c *codec) {
-	c.result(&m.Result)
 }
 
 // WatchSnapshot is pushed with the id of a watch: one page of the watched state. The first page begins a new view, and
@@ -75,23 +51,11 @@ type WatchSnapshot struct {
 	Exists    bool
 	Ephemeral bool
 	Limit     uint64
-	Data      []byte
+	Data      []byte `wire:"data"`
 	// Owners are the owners of a semaphore, ordered by order id, through all pages.
 	Owners Owners
 	// Rows are the rows of an object of another kind, ordered by id, through all pages.
 	Rows Rows
-}
-
-func (m *WatchSnapshot) pushFields(c *codec) {
-	c.uint("revision", &m.Revision)
-	c.bool("first", &m.First)
-	c.bool("last", &m.Last)
-	c.bool("exists", &m.Exists)
-	c.bool("ephemeral", &m.Ephemeral)
-	c.uint("limit", &m.Limit)
-	c.data("data", &m.Data)
-	m.Owners.list(c, "owners")
-	m.Rows.list(c, "rows")
 }
 
 // WatchDelta is pushed with the id of a watch: the way from the state at revision From, or at any revision between the
@@ -105,7 +69,7 @@ type WatchDelta struct {
 	Existence Existence
 	// DataChanged: Data replaces the data of the view, or the head of an object of another kind.
 	DataChanged bool
-	Data        []byte
+	Data        []byte `wire:"data"`
 	// Gone are the order ids of the owners that left, or the ids of the rows that went.
 	Gone OrderIDs
 	// Joined are the owners that came, and owners with a new count or new data.
@@ -116,19 +80,6 @@ type WatchDelta struct {
 	Limit     uint64
 	// Rows are the rows that came or changed, in their new form, of an object of another kind.
 	Rows Rows
-}
-
-func (m *WatchDelta) pushFields(c *codec) {
-	c.uint("from", &m.From)
-	c.uint("to", &m.To)
-	enum(c, "existence", &m.Existence)
-	c.bool("data_changed", &m.DataChanged)
-	c.data("data", &m.Data)
-	m.Gone.list(c, "gone")
-	m.Joined.list(c, "joined")
-	c.bool("ephemeral", &m.Ephemeral)
-	c.uint("limit", &m.Limit)
-	m.Rows.list(c, "rows")
 }
 
 // OrderIDs is a list of order ids, or of ids of rows.
@@ -142,5 +93,3 @@ func (o *OrderID) item(c *codec) { c.uint("", (*uint64)(o)) }
 // WatchResync is pushed with the id of a watch that could not keep up: the host leaves changes out, and a snapshot
 // follows. Until the first page of the snapshot the client's view stays at its last revision.
 type WatchResync struct{}
-
-func (*WatchResync) pushFields(*codec) {}

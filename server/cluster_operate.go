@@ -127,8 +127,8 @@ func (c *conn) shardTransfer(r *protocol.Request) {
 	})
 }
 
-// shardRecover makes a shard anew. The governor judges whether the majority is lost; the reason against the recovery goes
-// into the command, so that an order that was carried out is answered as such when it is sent again.
+// shardRecover makes a shard anew. The governor judges whether the majority is lost; the reason against the recovery
+// goes into the command, so that an order that was carried out is answered as such when it is sent again.
 func (c *conn) shardRecover(r *protocol.Request) {
 	m := &r.ShardRecover
 	if !c.leadsMeta(r) {

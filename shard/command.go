@@ -90,40 +90,39 @@ type Command struct {
 	// effects as at first. If DecodeBatch finds a level above the shard's, no other field is set.
 	Level level.Level
 	Kind  CommandKind
-	Flags CommandFlags
-	Slot  Slot
+	Flags CommandFlags `log:"byte"`
+	Slot  Slot         `log:"short"`
 	Node  NodeID
 
 	// The mutation fields: the session, the number of the command, and the number up to which the session has seen
 	// answers. Session and Number are zero together, for create, update, delete and resize outside of any session.
-	Session SessionID
+	Session SessionID `log:"word"`
 	Number  uint64
 	Acked   uint64
 
-	Name    []byte
-	Data    []byte
-	Key     []byte
-	Count   uint64
-	Timeout uint64
-	Order   OrderID
-	Term    uint64
+	Name     []byte
+	Data     []byte
+	Key      []byte
+	Count    uint64 `log:"next"`
+	Timeout  uint64 `log:"next"`
+	Order    OrderID
+	Term     uint64
+	Sessions []SessionID `log:"own"`
+	Waiters  []WaiterRef `log:"own"`
 	// Revision, if not zero, is the revision that an update or a resize requires.
 	Revision Revision
 	// Sum is a digest.
-	Sum uint64
+	Sum uint64 `log:"word"`
 	// Time is the wall clock of the proposing host, in milliseconds since 1970, or 0. Commands that make sessions or
 	// links, or let waiters own, have a Time: the machine keeps it as "since when", for people. No rule depends on
 	// Time, and Time may go back.
 	Time uint64
 	// Client describes the client that made a session, for people.
-	Client ClientRef
+	Client ClientRef `log:"own"`
 	// Bytes is a quota of bytes.
 	Bytes uint64
 	// Body has the further fields of a command of a kind of objects, in the kind's own form.
-	Body []byte
-
-	Sessions []SessionID
-	Waiters  []WaiterRef
+	Body []byte `log:"filled"`
 }
 
 // Clone returns a copy with its own texts and bytes, for a command whose fields are views into a buffer about to be

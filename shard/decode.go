@@ -162,6 +162,11 @@ func (r *reader) byte() byte {
 	return v
 }
 
+func (r *reader) uint16() uint16 {
+	low := r.byte()
+	return uint16(low) | uint16(r.byte())<<8
+}
+
 func (r *reader) uint64() uint64 {
 	if !r.must(len(r.data) >= 8, "cut short") {
 		return 0

@@ -21,9 +21,9 @@
 //
 // The files follow the way of a command. DESIGN.md has the rules.
 //
-// Into the log and out of it: command.go has the kinds of commands and their flags, command_field.go their fields,
-// level.go the feature level of each; encode.go and decode.go write and read a batch; asked.go hashes the request of a
-// number; log.go is the interface of the log, membership.go the members of the Raft group behind it.
+// Into the log and out of it: command.go has the kinds of commands and their flags, command_field.go and command_gen.go
+// their fields, level.go the feature level of each; encode.go and decode.go write and read a batch; asked.go hashes the
+// request of a number; log.go is the interface of the log, membership.go the members of the Raft group behind it.
 //
 // Through the machine: machine.go applies a batch; kind.go has one row for each kind of objects, and runs the command
 // of the row; effect.go collects what happened; limits.go bounds a command's work, and pending.go continues where a

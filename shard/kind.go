@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"strconv"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -263,8 +264,11 @@ func (m *Machine) mutate(c *Command, mu *mutation) {
 	e := &m.out.List[m.result]
 	if e.Status == protocol.StatusOverloaded {
 		// There may be room later: the number stands for the same command then.
-		e.Timeout = m.group.quietFor(m.clock.Now)
 		s.applied = before
+		if left := m.group.quietFor(m.clock.Now); left > 0 {
+			e.Timeout, e.Body = left, cmp.Or(e.Body, QuietReason)
+			s.applied = max(before, c.Acked) // what a lost replica has answered is not carried out again
+		}
 		m.charge(s.node, -AnswerBytes)
 		return
 	}

@@ -78,12 +78,12 @@ func (cl *clubs) store() *clubs { return cl }
 func (cl *clubs) join(m *Machine, c *Command, t *target) {
 	fresh := t.object == 0
 	more := LinkBytes + len(c.Key) + len(c.Data)
-	switch {
+	switch refusal, _ := m.admitsLink(t.session); {
+	case refusal != protocol.StatusSuccess:
+		m.answer(refusal)
+		return
 	case !fresh && m.links.find(m.objects.at(t.object), t.object, t.session) != 0:
 		m.answer(protocol.StatusPreconditionFailed)
-		return
-	case m.admitsLink(t.session) != protocol.StatusSuccess:
-		m.answer(m.admitsLink(t.session))
 		return
 	case fresh && !m.mayGrow(t.node, 1, ObjectBytes+len(c.Name)+more), !fresh && !m.mayGrow(t.node, 0, more):
 		return

@@ -211,22 +211,16 @@ func (m *Machine) emitFor(k EffectKind, h handle) *Effect {
 	return e
 }
 
-// linkRefusals are texts for people about the refusals of admitsLink.
-var linkRefusals = map[protocol.Status]string{
-	protocol.StatusOverloaded: "the shard lost its majority and was made anew a moment ago: nothing is granted here " +
-		"until all clients have had time to notice what they have lost",
-	protocol.StatusPreconditionFailed: "the session has as many links as it may have",
-}
-
-// admitsLink returns StatusSuccess if the session may have a further link now, and the refusal otherwise.
-func (m *Machine) admitsLink(session handle) protocol.Status {
+// admitsLink returns StatusSuccess if the session may have a further link now, and otherwise the refusal, with a text
+// for people.
+func (m *Machine) admitsLink(session handle) (refusal protocol.Status, why string) {
 	switch {
 	case m.group.quietFor(m.clock.Now) > 0:
-		return protocol.StatusOverloaded
+		return protocol.StatusOverloaded, QuietReason
 	case m.rules >= linksPerSession && m.sessions.at(session).linkCount >= uint32(m.bounds.SessionLinks):
-		return protocol.StatusPreconditionFailed
+		return protocol.StatusPreconditionFailed, "the session has as many links as it may have"
 	}
-	return protocol.StatusSuccess
+	return protocol.StatusSuccess, ""
 }
 
 // answerAcquired answers that the session is an owner. The limit is the semaphore's limit in the answer.

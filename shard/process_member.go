@@ -40,8 +40,8 @@ func (w *processWork) member(id OrderID) *process.Member {
 
 // admit lets the session join; the caller makes the link with link. It refuses if the session may have no more links.
 func (w *processWork) admit(j processkind.Joining) (member handle, a process.Answer) {
-	if refusal := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
-		return 0, process.Answer{Status: refusal, Text: linkRefusals[refusal]}
+	if refusal, why := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
+		return 0, process.Answer{Status: refusal, Text: why}
 	}
 	member = w.members.alloc()
 	pm := w.members.at(member)

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -139,7 +140,8 @@ func (m *Machine) renewInto(made []*Machine, keep func(NodeID) bool, n *renewal)
 			}
 		}
 	}
-	for _, at := range m.listed {
+	byID := func(a, b *node) int { return cmp.Compare(a.id, b.id) }
+	for _, at := range slices.SortedFunc(slices.Values(m.listed), byID) {
 		if at.dropping || !keep(at.id) {
 			continue
 		}

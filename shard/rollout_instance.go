@@ -33,8 +33,8 @@ func (w *rolloutWork) partOrNew() (part handle, a rollout.Answer) {
 	if w.openPart() {
 		return w.m.links.at(w.link).body, a
 	}
-	if refusal := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
-		return 0, rollout.Answer{Status: refusal, Text: linkRefusals[refusal]}
+	if refusal, why := w.m.admitsLink(w.session); refusal != protocol.StatusSuccess {
+		return 0, rollout.Answer{Status: refusal, Text: why}
 	}
 	part = w.parts.alloc()
 	w.parts.at(part).instance.ID = uint64(w.m.nextOrder())

@@ -49,7 +49,7 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 		m.answer(protocol.StatusPreconditionFailed)
 		return
 	}
-	if refusal := m.admitsLink(t.session); refusal != protocol.StatusSuccess {
+	if refusal, _ := m.admitsLink(t.session); refusal != protocol.StatusSuccess {
 		m.answer(refusal)
 		return
 	}
@@ -65,7 +65,7 @@ func (sem *semaphores) acquireNew(m *Machine, c *Command, t *target, ephemeral b
 // acquireJoin is for a session without a link to the semaphore.
 func (sem *semaphores) acquireJoin(m *Machine, c *Command, t *target, o *object, s *semaphore) {
 	isGranted := o.firstWaiter == 0 && s.fits(c.Count)
-	switch refusal := m.admitsLink(t.session); {
+	switch refusal, _ := m.admitsLink(t.session); {
 	case refusal != protocol.StatusSuccess:
 		m.answer(refusal)
 	case !isGranted && c.Timeout == 0:

@@ -99,7 +99,8 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 		switch leader := h.Log.Leadership().Leader; {
 		case leader == 0 && h.Last != nil:
 			term, index := h.Last()
-			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica, Term: term, Index: index})
+			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica, Term: term,
+				Index: index})
 		case leader == a.host && h.Counted != nil:
 			n := h.Counted()
 			answer.Counted.Append(protocol.CountedShard{ShardID: uint64(h.Shard), LastOrder: uint64(n.LastOrder),

@@ -102,8 +102,8 @@ func (t *term) count(ctx context.Context, v governor.View) bool {
 		}
 		for _, n := range report.counted {
 			s := v.State.Shard(hosts.ShardID(n.ShardID))
-			counted := shard.Counters{LastOrder: shard.OrderID(n.LastOrder), LastRevision: shard.Revision(n.LastRevision),
-				LastSession: n.LastSession}
+			counted := shard.Counters{LastOrder: shard.OrderID(n.LastOrder),
+				LastRevision: shard.Revision(n.LastRevision), LastSession: n.LastSession}
 			if s != nil && v.Now >= s.CountedAt+millis(countEvery) && counted != s.Counted {
 				c.Counts = append(c.Counts, hosts.Count{Shard: s.ID, Counters: counted})
 			}

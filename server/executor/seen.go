@@ -49,6 +49,7 @@ func (t *term) see(s *State, now time.Time) *governor.Seen {
 	for _, on := range s.Records.Shards() {
 		seen.Shards = append(seen.Shards, t.shardSeen(on.ID, s.Records, now))
 	}
+	t.noteUnled(seen, s.Records, now)
 	t.judgeTraffic(seen, s.Records, now)
 	return seen
 }
@@ -91,9 +92,6 @@ func (t *term) best(id hosts.ShardID, r *hosts.Records) *leaderReport {
 func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) governor.ShardSeen {
 	shown := governor.ShardSeen{Shard: id}
 	best := t.best(id, r)
-	if best == nil || now.Sub(best.asked) >= reportGood {
-		shown.Unled = t.unled(id, r, now)
-	}
 	if best == nil {
 		for _, w := range t.watches { // a host that does not answer may lead the shard
 			if t.current(w, r, now) == nil {
@@ -111,20 +109,21 @@ func (t *term) shardSeen(id hosts.ShardID, r *hosts.Records, now time.Time) gove
 	return shown
 }
 
-// unled returns the replicas of a shard that know no leader.
-func (t *term) unled(id hosts.ShardID, r *hosts.Records, now time.Time) (list []governor.Unled) {
+// noteUnled notes the replicas that know no leader.
+func (t *term) noteUnled(seen *governor.Seen, r *hosts.Records, now time.Time) {
 	for _, w := range t.watches {
 		report := t.current(w, r, now)
 		if report == nil {
 			continue
 		}
 		for _, u := range report.unled {
-			if u.ShardID == uint64(id) {
-				list = append(list, governor.Unled{ID: u.ReplicaID, Term: u.Term, Index: u.Index})
+			i := slices.IndexFunc(seen.Shards, func(s governor.ShardSeen) bool { return uint64(s.Shard) == u.ShardID })
+			if i >= 0 {
+				on := &seen.Shards[i]
+				on.Unled = append(on.Unled, governor.Unled{ID: u.ReplicaID, Term: u.Term, Index: u.Index})
 			}
 		}
 	}
-	return list
 }
 
 // judgeTraffic reads in this host's own report of the meta shard which hosts are heard, and which are stuck. A host

@@ -91,7 +91,8 @@ func (s *Set) lookUp(ctx context.Context, from shard.HostID, q *askedSession) Ho
 
 // find calls done with a session by the word of this host's copy of the session's home. If the copy does not know the
 // session, the answer is behind a barrier: a session that is not there then is over, or never was. What a barrier has
-// proved says nothing of a copy that came or was emptied since.
+// proved says nothing of a copy that came or was emptied since. Of a home that was made anew the answer is for clients
+// alone: a session that no client can have any more is dead to clients, and may be alive to other shards.
 func (r *Replica) find(id shard.SessionID, key []byte, done func(HomeSession)) {
 	look := func() (one HomeSession) {
 		if view, known := r.Machine.Session(id); known {

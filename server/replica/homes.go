@@ -174,9 +174,12 @@ func (h *homes) run(now time.Time) (waits bool) {
 	h.mu.Unlock()
 	if due {
 		for _, r := range h.set.Replicas {
-			if !r.Here() {
+			switch {
+			case !r.Here():
 				r.askBound()
 				h.doubt(r)
+			case r.Machine.Group().Number != 0:
+				r.endBound() // sessions that only lost replicas knew are dead after a time, without an event
 			}
 		}
 	}

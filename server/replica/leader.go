@@ -24,7 +24,7 @@ type leaderTasks struct {
 	begun    bool       // the command was applied; the sessions are to be read
 	again    bool       // something appeared that may be dead
 	suspects []shard.SessionID
-	ended    []shard.SessionID // as the hosts of their homes say
+	ended    []shard.SessionID // as copies of their homes say
 	late     []shard.WaiterRef // timed out, but the command was lost, or withdrawn
 	quotas   []shard.NodeID    // nodes whose quotas are to be compared
 	drops    drops
@@ -104,7 +104,7 @@ func (t *leaderTasks) recheckLater() {
 	t.mu.Unlock()
 }
 
-// suspect names a session that has ended at its home.
+// suspect names a session that has just appeared here, and may be dead.
 func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.mu.Lock()
 	t.suspects = append(t.suspects, id)
@@ -112,7 +112,7 @@ func (t *leaderTasks) suspect(id shard.SessionID) {
 	t.r.set.Wake()
 }
 
-// over names a session that is over, by the word of a host with a copy of its home.
+// over names a session that is over: a copy of its home, here or at another host, knows so.
 func (t *leaderTasks) over(id shard.SessionID) {
 	t.mu.Lock()
 	if t.term != 0 {

@@ -41,6 +41,7 @@ func (s *Set) run() {
 		if changed {
 			last = now
 			s.Meta.upkeep()
+			s.hearGroups()
 			if !s.joined() {
 				s.upkeepDue.Store(true)
 			}
@@ -167,6 +168,8 @@ func (s *Set) Ready() error {
 const (
 	// OverloadWait is how long a client is asked to wait when a queue is full.
 	OverloadWait = 20 * time.Millisecond
+	// quietWait is how long a client is asked to wait at most while a shard grants nothing after a renewal.
+	quietWait = time.Second
 	// Tick is how often a host checks its clocks: leases, timers, self-checks.
 	Tick = 50 * time.Millisecond
 	// calmTick is how often a host checks its clocks while nothing has a deadline, and nothing has happened for

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
@@ -18,7 +19,8 @@ func (r *Replica) refused(c *shard.Command, e *shard.Effect) *protocol.Result {
 		result.Message = r.refusal(c, e.Status)
 	}
 	if e.Status == protocol.StatusOverloaded {
-		result.WaitMillis = uint64(OverloadWait.Milliseconds())
+		wait := min(time.Duration(e.Timeout)*time.Millisecond, quietWait)
+		result.WaitMillis = uint64(max(wait, OverloadWait).Milliseconds())
 	}
 	return &result
 }

@@ -3,6 +3,8 @@ package replica
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -10,7 +12,8 @@ import (
 	"github.com/signalbox/signalbox/shard/hosts"
 )
 
-// unknownFor is how long the home says nothing of a session that it lost with its majority.
+// unknownFor is how long, beside the longest grace period, a home says nothing of a session that it may have lost with
+// its majority.
 const unknownFor = 30 * time.Minute
 
 // Renew implements executor.Replicas. Whatever the host's replica has of the shard is applied to a machine of its own,
@@ -27,21 +30,23 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 	if err != nil {
 		return err
 	}
+	renewal := renewalOf(&e.Renewal)
 	if on := at.end.on.Load(); on != nil {
 		switch {
 		case on.replica == e.ReplicaID:
 			return nil
-		case on.replica > e.ReplicaID && e.ReplicaID >= hosts.FirstReplica:
+		case on.replica > e.ReplicaID:
 			return fmt.Errorf("server: shard %d: %w: replica %d runs here", at.id, shard.ErrMembershipRule, on.replica)
 		}
 		if err := at.end.Close(); err != nil {
 			return fmt.Errorf("server: shard %d: %w", at.id, err)
 		}
 		at.gone()
+		renewal.Committed = at.data.Machine
 	}
 	old := shard.New(shard.Options{Shard: at.id, Slots: at.data.slots})
 	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &shard.Follower{Machine: old},
-		func() (shard.Saver, error) { return old.Renew(renewalOf(&e.Renewal)) })
+		func() (shard.Saver, error) { return old.Renew(renewal) })
 	if err == nil {
 		err = at.empty()
 	}
@@ -60,10 +65,11 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 // they were counted last.
 func renewalOf(r *protocol.Renewal) shard.Renewal {
 	return shard.Renewal{
-		Group: r.Group, Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()),
+		Group: r.Group, Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()) + r.QuietMillis/2,
 		Jump: shard.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
-			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision), LastSession: r.LastSession,
+			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision),
+			LastSession: r.LastSession,
 		},
 	}
 }
@@ -79,4 +85,37 @@ func (s *Set) untilClosed(ctx context.Context) (context.Context, context.CancelF
 		}
 	}()
 	return ctx, cancel
+}
+
+// hearGroups has the clients of this host's sessions look at what they hold where a shard has begun anew: only the
+// replicas that were lost may have known of some of the sessions there.
+func (s *Set) hearGroups() {
+	t, founded := s.Meta.Machine.Topology()
+	if !founded {
+		return
+	}
+	groups := make(map[hosts.ShardID]uint64)
+	anew := false
+	for _, on := range t.Records.Shards() {
+		last, known := s.groups[on.ID]
+		groups[on.ID] = on.Group
+		if known && on.Founder() != nil {
+			groups[on.ID] = last
+		}
+		anew = anew || known && groups[on.ID] > last
+	}
+	if s.groups = groups; !anew {
+		return
+	}
+	for _, r := range s.Replicas {
+		if !r.Leads() {
+			continue
+		}
+		r.mu.Lock()
+		bound := slices.Collect(maps.Keys(r.bound))
+		r.mu.Unlock()
+		for _, id := range bound {
+			r.pushLook(id, func(c Conn) { c.Flush(false) })
+		}
+	}
 }

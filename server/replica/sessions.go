@@ -43,7 +43,7 @@ func (r *Replica) sessionEnded(e *shard.Effect) {
 	r.set.metrics.SessionEnded(e.End)
 	for _, other := range r.set.Replicas {
 		if other != r && other.Leads() {
-			other.leader.suspect(e.Session)
+			other.leader.over(e.Session)
 		}
 	}
 }

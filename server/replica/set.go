@@ -82,6 +82,8 @@ type Set struct {
 	// virtual time of a test stands still while a goroutine waits for a mutex.
 	changing chan struct{}
 	closed   bool // guarded by changing
+	// groups are the groups of shards that have begun, as the loop has seen them last.
+	groups map[hosts.ShardID]uint64
 	// AfterBind, if a test sets it, is called between the binding of a session and the check that the session still
 	// exists.
 	AfterBind func()

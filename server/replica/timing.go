@@ -179,9 +179,12 @@ func (s *Set) LongestGrace() uint64 {
 	t := s.timing
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	longest := defaultBounds.floor
+	longest := time.Duration(0)
 	for _, b := range t.nodes {
 		longest = max(longest, b.floor)
+	}
+	if longest == 0 {
+		longest = defaultBounds.floor
 	}
 	return uint64(longest.Milliseconds())
 }

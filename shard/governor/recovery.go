@@ -38,13 +38,13 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	case why != "":
 		n.Against = why
 	case best != nil && empty:
-		n.Against = fmt.Sprintf("host %s has a replica of shard %d, which is worth more than nothing: leave --empty out",
-			best.name(), id)
+		n.Against = fmt.Sprintf("host %s has a replica of shard %d, which is worth more than nothing: "+
+			"leave --empty out", best.name(), id)
 	case best != nil:
 		n.Host = best.Host
 	case !empty:
-		n.Against = fmt.Sprintf("no host is left that has a replica of shard %d: with --empty it begins without content",
-			id)
+		n.Against = fmt.Sprintf("no host is left that has a replica of shard %d: with --empty it begins without "+
+			"content", id)
 	default:
 		n.Host, n.Against = g.emptiest()
 	}
@@ -89,8 +89,8 @@ func (g *group) survivor() (best *member, why string) {
 			}
 			at := slices.IndexFunc(g.seen.Unled, func(u Unled) bool { return u.ID == m.ID })
 			if !m.live || at < 0 {
-				return nil, fmt.Sprintf("host %s has not said yet how far its replica of shard %d is; try again", m.name(),
-					g.shard.ID)
+				return nil, fmt.Sprintf("host %s has not said yet how far its replica of shard %d is; try again",
+					m.name(), g.shard.ID)
 			}
 			u := g.seen.Unled[at]
 			if best == nil || u.Term > farthest.Term || u.Term == farthest.Term && u.Index > farthest.Index {

@@ -58,7 +58,7 @@ func TestARecoveryThatTheRecordsForbidIsRefused(t *testing.T) {
 		"host 2 cannot take the shard":                       func(n *Recovery) { n.Host = 2 },
 		"host 77 cannot take the shard":                      func(n *Recovery) { n.Host = 77 },
 		"a host is left that has a replica":                  func(n *Recovery) { n.Host, n.Empty = 5, true },
-		"a word of the governor":                             func(n *Recovery) { n.Against = "a word of the governor" },
+		"of the governor":                                    func(n *Recovery) { n.Against = "a word of the governor" },
 	} {
 		against := n
 		change(&against)
@@ -103,11 +103,14 @@ func TestCountersOfShardsAreNoted(t *testing.T) {
 	f.done(count(5, 6, 7))
 	f.now += 60_000
 	f.done(count(4, 9, 7))
-	if s := f.Shard(1); s.Counted != (shard.Counters{LastOrder: 5, LastRevision: 9, LastSession: 7}) || s.CountedAt <= f.now-60_000 {
+	want := shard.Counters{LastOrder: 5, LastRevision: 9, LastSession: 7}
+	if s := f.Shard(1); s.Counted != want || s.CountedAt <= f.now-60_000 {
 		t.Errorf("counters: %+v", s)
 	}
 	f.refused(protocol.StatusStale, "term 6 is over", func() Answer { return f.Count(f.at(), 6, []Count{{Shard: 1}}) })
-	f.refused(protocol.StatusNotFound, "no data shard 3", func() Answer { return f.Count(f.at(), 7, []Count{{Shard: 3}}) })
+	f.refused(protocol.StatusNotFound, "no data shard 3", func() Answer {
+		return f.Count(f.at(), 7, []Count{{Shard: 3}})
+	})
 	saved := f.Save(nil)
 	loaded, err := Load(saved)
 	if err != nil || saved[0] != formGroups || !bytes.Equal(loaded.Save(nil), saved) {

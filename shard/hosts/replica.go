@@ -56,8 +56,8 @@ type Shard struct {
 	WishUntil uint64
 	// Transferred is the moment of the last transfer that the governor began, 0 for none.
 	Transferred uint64
-	// Group numbers the groups of replicas of the shard: the first group is 0, and there is one more each time the shard
-	// is made anew. Empty is set if the group began without a survivor of the group before.
+	// Group numbers the groups of replicas of the shard: the first group is 0, and there is one more each time the
+	// shard is made anew. Empty is set if the group began without a survivor of the group before.
 	Group uint64
 	Empty bool
 	// Counted are counters of the shard as its leader has reported them, CountedAt is the moment of the report. All are

@@ -237,7 +237,8 @@ func furnishedTopology(t testing.TB) *cluster {
 	c.done(&ShardTransfer{Shard: 1, Host: "b"})
 	c.done(tokenOf("ci", rights.Grant{Role: "write", Path: "/prod"}))
 	if level.Newest >= GroupLevel {
-		c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: shard.Counters{LastOrder: 2, LastRevision: 3}}}})
+		counters := shard.Counters{LastOrder: 2, LastRevision: 3}
+		c.done(&ShardsCounted{Term: 7, List: []hosts.Count{{Shard: 1, Counters: counters}}})
 	}
 	return c
 }

@@ -84,15 +84,15 @@ type ShardsCounted struct {
 
 func (*ShardsCounted) kind() CommandKind { return CmdShardsCounted }
 
-func (r *ShardsCounted) code(c *form.Coder) {
-	c.Number(&r.Term)
-	form.List(c, &r.List, anyLength, func(n *hosts.Count) {
+func (sc *ShardsCounted) code(c *form.Coder) {
+	c.Number(&sc.Term)
+	form.List(c, &sc.List, anyLength, func(n *hosts.Count) {
 		c.Numbers((*uint64)(&n.Shard), (*uint64)(&n.LastOrder), (*uint64)(&n.LastRevision), &n.LastSession)
 	})
 }
 
-func (r *ShardsCounted) apply(m *Machine, at hosts.At) hosts.Answer {
-	return m.topology.records.Count(at, r.Term, r.List)
+func (sc *ShardsCounted) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Count(at, sc.Term, sc.List)
 }
 
 // ReplicaCleared is the report of a host that has deleted a replica without membership.

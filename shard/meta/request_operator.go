@@ -120,8 +120,8 @@ func (st *ShardTransfer) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Transfer(at, st.Shard, st.Host)
 }
 
-// ShardRecover makes a shard anew whose majority is lost for good, by an order of an operator. The leader has chosen the
-// host, and judged which hosts are lost.
+// ShardRecover makes a shard anew whose majority is lost for good, by an order of an operator. The leader has chosen
+// the host, and judged which hosts are lost.
 type ShardRecover struct{ hosts.Recovery }
 
 func (*ShardRecover) kind() CommandKind { return CmdShardRecover }

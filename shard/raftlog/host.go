@@ -29,6 +29,7 @@ type Host struct {
 	confirmations *confirmations
 	sendings      sendings
 	saves         *saves
+	scratches     atomic.Uint64 // how many calls of withScratch have begun
 	// own is the transport of a host without a transport in the config.
 	own *transport.Transport
 

@@ -25,7 +25,7 @@ func (h *Host) Start(shardID uint64, target shard.StateMachine, founders ...shar
 	if record.Replica == 0 {
 		return nil, fmt.Errorf("raftlog: start shard %d on host %d: %w", shardID, h.config.Host, shard.ErrNotMember)
 	}
-	if err := h.removeDiscarded(context.Background(), shardID); err != nil {
+	if err := h.removeDiscarded(context.Background(), shardID, false); err != nil {
 		return nil, fmt.Errorf("raftlog: start shard %d: %w", shardID, err)
 	}
 	if record.Replica >= transport.FirstJoined { // the replica has joined, or its log was imported
@@ -144,11 +144,11 @@ func (h *Host) discard(ctx context.Context, shardID, replica uint64) error {
 	return h.engine.SyncRemoveData(ctx, shardID, replica)
 }
 
-// removeDiscarded removes what is left of discarded replicas of a shard, where the process ended before the removal.
-// The caller has the token of lifecycle.
-func (h *Host) removeDiscarded(ctx context.Context, shardID uint64) error {
+// removeDiscarded removes what is left of discarded replicas of a shard, where the process ended before the removal:
+// of all replicas, or only of the replicas in the log. The caller has the token of lifecycle.
+func (h *Host) removeDiscarded(ctx context.Context, shardID uint64, all bool) error {
 	for _, replica := range h.replica(shardID).Discarded {
-		if !h.engine.HasNodeInfo(shardID, replica) {
+		if !all && !h.engine.HasNodeInfo(shardID, replica) {
 			continue
 		}
 		if err := h.discard(ctx, shardID, replica); err != nil {

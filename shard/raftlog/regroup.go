@@ -16,13 +16,13 @@ import (
 	"github.com/signalbox/signalbox/shard/raftlog/logdb"
 )
 
-// scratchDirectory has the directories of Salvage and Regroup, by shard. It is beside the data directory: what is in
-// there when the process ends is of no use, and must not make Open refuse the data directory.
+// scratchDirectory has the directories of calls of Salvage and Regroup. It is beside the data directory, because Open
+// refuses a data directory with half of a file. Open removes what a process that was killed has left there.
 func scratchDirectory(dataDir string) string { return filepath.Clean(dataDir) + ".scratch" }
 
-// withScratch calls a function with an empty directory for a shard, which is removed afterwards.
-func (h *Host) withScratch(shardID uint64, do func(dir string) error) error {
-	disk, dir := h.config.disk(), filepath.Join(scratchDirectory(h.config.DataDir), fmt.Sprint("shard-", shardID))
+// withScratch calls a function with an empty directory, which is removed afterwards.
+func (h *Host) withScratch(do func(dir string) error) error {
+	disk, dir := h.config.disk(), filepath.Join(scratchDirectory(h.config.DataDir), fmt.Sprint(h.scratches.Add(1)))
 	if err := clearDirectory(disk, dir); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (h *Host) Remnant(shardID uint64) (Remnant, error) {
 // had not learned of the commit. The replica itself is not changed: until Regroup has made another replica, Start
 // starts the replica with what it had. Nothing changes the machine after the return.
 func (h *Host) Salvage(ctx context.Context, shardID uint64, machine shard.StateMachine) (r Remnant, err error) {
-	err = h.withScratch(shardID, func(dir string) error {
+	err = h.withScratch(func(dir string) error {
 		c, last, err := h.copyReplica(shardID, filepath.Join(dir, "copy"))
 		if err != nil {
 			return err
@@ -77,19 +77,7 @@ func (h *Host) copyReplica(shardID uint64, dir string) (c Config, last logdb.Las
 	if _, err := h.Remnant(shardID); err != nil {
 		return c, last, err
 	}
-	c = Config{
-		Host: h.config.Host, Incarnation: h.config.Incarnation, DataDir: dir, Founders: h.config.Founders,
-		Deployment: h.config.Deployment, Workers: h.config.Workers, Logger: h.config.Logger,
-		Files: h.config.Files, Room: h.config.Room, Relieve: h.config.Relieve, Damaged: h.config.Damaged,
-	}.withDefaults()
-	disk, record := c.disk(), h.replica(shardID)
-	if err := disk.MkdirAll(dir, 0o750); err != nil {
-		return c, last, err
-	}
-	copied, err := loadReplicas(disk.FS, dir, false)
-	if err == nil {
-		err = copied.set(shardID, record)
-	}
+	c, err = h.scratchConfig(dir, shardID)
 	if err != nil {
 		return c, last, err
 	}
@@ -97,16 +85,34 @@ func (h *Host) copyReplica(shardID uint64, dir string) (c Config, last logdb.Las
 	if err != nil {
 		return c, last, err
 	}
-	engineDir := recordOf(c, hostname).engineDirectory(dir)
-	if err := h.copySnapshot(shardID, record.Replica, engineDir); err != nil {
+	engineDir, replica := recordOf(c, hostname).engineDirectory(dir), h.replica(shardID).Replica
+	if err := h.copySnapshot(shardID, replica, engineDir); err != nil {
 		return c, last, err
 	}
-	db, err := disk.store(c).Open(engineDir)
+	db, err := c.disk().store(c).Open(engineDir)
 	if err != nil {
 		return c, last, err
 	}
-	last, err = h.store.Load().CopyCommitted(shardID, record.Replica, db)
+	last, err = h.store.Load().CopyCommitted(shardID, replica, db)
 	return c, last, errors.Join(err, db.Close())
+}
+
+// scratchConfig makes a data directory, on record with this host's replica of a shard, and returns the config of a host
+// that is to run there, without a transport.
+func (h *Host) scratchConfig(dir string, shardID uint64) (Config, error) {
+	c := Config{
+		Host: h.config.Host, Incarnation: h.config.Incarnation, DataDir: dir, Founders: h.config.Founders,
+		Deployment: h.config.Deployment, Workers: h.config.Workers, Logger: h.config.Logger,
+		Files: h.config.Files, Room: h.config.Room, Relieve: h.config.Relieve, Damaged: h.config.Damaged,
+	}.withDefaults()
+	if err := c.disk().MkdirAll(dir, 0o750); err != nil {
+		return c, err
+	}
+	replicas, err := loadReplicas(c.disk().FS, dir, false)
+	if err != nil {
+		return c, err
+	}
+	return c, replicas.set(shardID, h.replica(shardID))
 }
 
 // copySnapshot copies the snapshot of a replica, if any, below another directory of an engine. The files must not be
@@ -174,7 +180,7 @@ func groupTerm(group uint64) uint64 { return group << shard.GroupTermBits }
 // repeated with the same replica, also by a new process, and then has no effect but to remove what is left of the
 // earlier replica. The new replica is started by Start.
 func (h *Host) Regroup(ctx context.Context, shardID, replica, group uint64, state shard.Saver) error {
-	err := h.withScratch(shardID, func(dir string) error { return h.regroup(ctx, shardID, replica, group, state, dir) })
+	err := h.withScratch(func(dir string) error { return h.regroup(ctx, shardID, replica, group, state, dir) })
 	if err != nil {
 		return fmt.Errorf("raftlog: make shard %d anew as replica %d in group %d: %w", shardID, replica, group, err)
 	}
@@ -200,7 +206,7 @@ func (h *Host) regroup(ctx context.Context, shardID, replica, group uint64, stat
 			return err
 		}
 	}
-	return h.removeDiscarded(ctx, shardID)
+	return h.removeDiscarded(ctx, shardID, true)
 }
 
 // mayRegroup reports whether the host has the replica of a new group already, and returns why the replica may not
@@ -211,13 +217,13 @@ func (h *Host) mayRegroup(shardID, replica, group uint64) (done bool, err error)
 		return true, nil
 	}
 	if group == 0 || group > MaxGroup {
-		return false, fmt.Errorf("the number of a group is from 1 to %d", uint64(MaxGroup))
+		return false, ErrGroup
 	}
 	if h.log(shardID) != nil {
 		return false, ErrShardStarted
 	}
 	if r, err := h.Remnant(shardID); err == nil && r.Term >= groupTerm(group) {
-		return false, fmt.Errorf("%w: it is of group %d", ErrOtherReplica, r.Term>>shard.GroupTermBits)
+		return false, fmt.Errorf("%w, of group %d", ErrOtherReplica, r.Term>>shard.GroupTermBits)
 	}
 	_, err = record.regroup(replica)
 	return false, err

@@ -17,20 +17,30 @@ import (
 // besideShard is another shard of the survivor.
 const besideShard = 9
 
-// wires are the connections between hosts. What one host sends to another can be held back.
-type wires struct {
+// lostShard is a shard that has lost two of its three hosts.
+type lostShard struct {
+	leader, survivor, third *member
+	// acknowledged are the batches. The survivor does not know that the last batch is committed.
+	acknowledged []string
+	refused      atomic.Int64 // messages to a replica that is not on the survivor
+
 	mu   sync.Mutex
-	held map[[2]shard.HostID]*atomic.Bool
+	held map[[2]shard.HostID]*atomic.Bool // guarded by mu; by sender and receiver
 }
 
-func (w *wires) between(from, to shard.HostID) *atomic.Bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// between says whether what one host sends to another is held back.
+func (s *lostShard) between(from, to *member) *atomic.Bool {
+	return s.way(from.config.Host, to.config.Host)
+}
+
+func (s *lostShard) way(from, to shard.HostID) *atomic.Bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	key := [2]shard.HostID{from, to}
-	if w.held[key] == nil {
-		w.held[key] = new(atomic.Bool)
+	if s.held[key] == nil {
+		s.held[key] = new(atomic.Bool)
 	}
-	return w.held[key]
+	return s.held[key]
 }
 
 // wire is a connection to another host.
@@ -57,61 +67,70 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// openWired opens three hosts with a shard, and returns a leader and its followers.
-func openWired(t *testing.T) (w *wires, leader, survivor, third *member) {
-	t.Helper()
-	w = &wires{held: make(map[[2]shard.HostID]*atomic.Bool)}
-	all := newCluster(t, 3, func(c *Config) { c.ElectionTicks, c.SnapshotEntries, c.KeepEntries = 50, 8, 2 })
-	for _, m := range all {
-		book, from := m.network.Hosts, m.config.Host
-		m.network.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-			if err != nil {
-				return nil, err
-			}
-			i := slices.IndexFunc(book, func(h transport.Host) bool { return h.Address == address })
-			return &wire{Conn: conn, held: w.between(from, book[i].ID)}, nil
+// wired gives a host connections that can be held back.
+func (s *lostShard) wired(m *member) {
+	book, from := m.network.Hosts, m.config.Host
+	m.network.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		to := book[slices.IndexFunc(book, func(h transport.Host) bool { return h.Address == address })]
+		return &wire{Conn: conn, held: s.way(from, to.ID)}, nil
+	}
+	m.network.Refused = func(reason transport.Refusal) {
+		if s.survivor != nil && from == s.survivor.config.Host && reason == transport.RefusedReplica {
+			s.refused.Add(1)
 		}
 	}
-	openAll(all)
-	leader = leaderOf(t, all)
-	rest := others(all, leader)
-	return w, leader, rest[0], rest[1]
 }
 
-// loseMajority has three hosts acknowledge batches, and closes two of them for good. The last batch has reached the
-// survivor, which has not heard that the batch is committed.
-func loseMajority(t *testing.T) (leader, survivor, third *member, acknowledged []string) {
+// loseMajority has three hosts acknowledge batches, and closes two of the hosts for good. The last batch has reached
+// the survivor, and the news of its commit has not.
+func loseMajority(t *testing.T) *lostShard {
 	t.Helper()
-	w, leader, survivor, third := openWired(t)
-	acknowledged = leader.mustPropose(0, 30)
-	survivor.machine.awaitBatches(t, acknowledged)
-	third.close()
+	s := &lostShard{held: make(map[[2]shard.HostID]*atomic.Bool)}
+	all := newCluster(t, 3, func(c *Config) { c.ElectionTicks, c.SnapshotEntries, c.KeepEntries = 50, 8, 2 })
+	for _, m := range all {
+		s.wired(m)
+	}
+	openAll(all)
+	s.leader = leaderOf(t, all)
+	rest := others(all, s.leader)
+	s.acknowledged = s.leader.mustPropose(0, 30)
+	rest[0].machine.awaitBatches(t, s.acknowledged)
+	rest[1].close()
+	s.survivor, s.third = rest[0], rest[1]
+	s.acknowledgeUnheard(t)
+	s.leader.close()
+	s.between(s.leader, s.survivor).Store(false)
+	if at, err := s.survivor.host.Remnant(testShard); err != nil || at.Index <= s.survivor.commit() {
+		t.Fatalf("the survivor has %v, %v, and knows %d as committed", at, err, s.survivor.commit())
+	}
+	return s
+}
 
-	toLeader := w.between(survivor.config.Host, leader.config.Host)
+// acknowledgeUnheard has a batch acknowledged, and keeps the news from the survivor.
+func (s *lostShard) acknowledgeUnheard(t *testing.T) {
+	t.Helper()
+	toLeader := s.between(s.survivor, s.leader)
 	toLeader.Store(true)
 	outcome := make(chan shard.Outcome, 1)
-	last := fmt.Sprint("batch ", len(acknowledged))
-	if err := leader.log.Propose([]byte(last), func(o shard.Outcome) { outcome <- o }); err != nil {
+	last := fmt.Sprint("batch ", len(s.acknowledged))
+	if err := s.leader.log.Propose([]byte(last), func(o shard.Outcome) { outcome <- o }); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the last batch at the survivor", func() bool {
-		at, err := survivor.host.Remnant(testShard)
-		led, failed := leader.host.Remnant(testShard)
-		return err == nil && failed == nil && at == led && at.Index > survivor.commit()
+		at, err := s.survivor.host.Remnant(testShard)
+		led, failed := s.leader.host.Remnant(testShard)
+		return err == nil && failed == nil && at == led && at.Index > s.survivor.commit()
 	})
-	toSurvivor := w.between(leader.config.Host, survivor.config.Host)
-	toSurvivor.Store(true)
+	s.between(s.leader, s.survivor).Store(true)
 	toLeader.Store(false)
 	if o := <-outcome; o != shard.OutcomeApplied {
 		t.Fatal(o)
 	}
-	leader.close()
-	toSurvivor.Store(false)
-	if at, err := survivor.host.Remnant(testShard); err != nil || at.Index <= survivor.commit() {
-		t.Fatalf("the survivor has %v, %v, and knows %d as committed", at, err, survivor.commit())
-	}
-	return leader, survivor, third, append(acknowledged, last)
+	s.acknowledged = append(s.acknowledged, last)
 }
 
 // commit is the last entry that the host knows as committed.
@@ -162,7 +181,8 @@ func (m *member) regroup(replica, group uint64, state shard.Saver) {
 // TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers: with all that was acknowledged, while another shard of the
 // survivor goes on; and others join it.
 func TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers(t *testing.T) {
-	leader, survivor, third, want := loseMajority(t)
+	lost := loseMajority(t)
+	survivor, want := lost.survivor, lost.acknowledged
 	beside := newRecorder()
 	log, err := survivor.host.Start(besideShard, beside, survivor.config.Host)
 	if err != nil {
@@ -201,20 +221,27 @@ func TestAShardThatHasLostItsMajorityIsMadeAnewAmongOthers(t *testing.T) {
 	want = append(want, survivor.mustPropose(len(want), len(want)+20)...)
 	survivor.machine.awaitBatches(t, want)
 
-	for i, m := range []*member{leader, third} {
-		replica := transport.FirstJoined + 1 + uint64(i)
+	for i, m := range []*member{lost.leader, lost.third} {
 		m.openHost()
-		if err := m.host.Discard(t.Context(), testShard, uint64(m.config.Host)); err != nil {
-			t.Fatal(err)
-		}
-		addLearner(t, []*member{survivor}, m, replica)
-		m.joinAs(replica)
-		m.machine.awaitBatches(t, want)
-		promote(t, []*member{survivor}, replica)
+		m.joinGroup(survivor, transport.FirstJoined+1+uint64(i), want)
 	}
 	survivor.close()
-	want = append(want, leaderOf(t, []*member{leader, third}).mustPropose(len(want), len(want)+3)...)
-	third.machine.awaitBatches(t, want)
+	want = append(want, leaderOf(t, []*member{lost.leader, lost.third}).mustPropose(len(want), len(want)+3)...)
+	lost.third.machine.awaitBatches(t, want)
 	survivor.open()
 	survivor.machine.awaitBatches(t, want)
+}
+
+// joinGroup has an open host give up its replica of an earlier group, and join a later group as a voter.
+func (m *member) joinGroup(leader *member, replica uint64, want []string) {
+	m.t.Helper()
+	t := m.t.(*testing.T)
+	m.machine.closed.Store(true)
+	if err := m.host.Discard(t.Context(), testShard, uint64(m.config.Host)); err != nil {
+		t.Fatal(err)
+	}
+	addLearner(t, []*member{leader}, m, replica)
+	m.joinAs(replica)
+	m.machine.awaitBatches(t, want)
+	promote(t, []*member{leader}, replica)
 }

@@ -8,8 +8,11 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/signalbox/signalbox/protocol"
 )
 
 // load is clients that lock, write, and unlock.
@@ -20,6 +23,8 @@ type load struct {
 	path    string
 	timeout time.Duration
 	enough  chan struct{} // closed when no client begins another round
+	// anew is set where shards are made anew: an owner may own no more, and a waiter wait no more.
+	anew    atomic.Bool
 	workers sync.WaitGroup
 }
 
@@ -84,6 +89,9 @@ func (l *load) over() bool {
 func (l *load) runRounds(c *client, lock, data string, incarnation int, value *int) error {
 	for round := 0; !l.over(); round++ {
 		order, err := c.acquire(lock)
+		if l.isTaken(err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -106,11 +114,18 @@ func (l *load) runRounds(c *client, lock, data string, incarnation int, value *i
 			}
 		}
 		l.record.hold(lock, h)
-		if err != nil {
+		if err != nil && !l.isTaken(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// isTaken reports whether an error says that a shard which was made anew has taken away what the client had.
+func (l *load) isTaken(err error) bool {
+	var answer *protocol.Error
+	return l.anew.Load() && errors.As(err, &answer) &&
+		(answer.Status == protocol.StatusAborted || answer.Status == protocol.StatusFenced)
 }
 
 // write changes what only this client writes, and creates something.

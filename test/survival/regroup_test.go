@@ -41,13 +41,14 @@ func (l *losing) lockOf(shards int, fits func(id uint64) bool) string {
 	}
 }
 
-// pair returns two hosts that vote together in some shard, and of which the meta shard can do without.
-func (l *losing) pair() (pair [2]uint64) {
+// pair returns the places of two hosts that vote together in some shard, and of which the meta shard can do without.
+func (l *losing) pair() (at [2]int) {
 	l.t.Helper()
 	c, err := l.operator.Describe(l.t.Context())
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	var pair [2]uint64
 	meta := c.Shards[0].Leader
 	for _, s := range c.Shards[1:] {
 		var hosts []uint64
@@ -74,7 +75,10 @@ func (l *losing) pair() (pair [2]uint64) {
 	if pair[0] == 0 || len(l.lost) == 0 {
 		l.t.Fatal("no two hosts have a majority of a shard")
 	}
-	return pair
+	for i, id := range pair {
+		at[i] = slices.IndexFunc(l.places, func(p *place) bool { return p.Name == c.Host(id).Name })
+	}
+	return at
 }
 
 // waits returns the reasons of the governor as one text.
@@ -101,7 +105,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 		return l.even(shards, 1)
 	})
 	pair := l.pair()
-	t.Logf("hosts %v have a majority of shards %v", pair, l.lost)
+	t.Logf("hosts %s and %s have a majority of shards %v", l.places[pair[0]].Name, l.places[pair[1]].Name, l.lost)
 	in := func(id uint64) bool { return slices.Contains(l.lost, id) }
 	lost, kept := l.lockOf(shards, in), l.lockOf(shards, func(id uint64) bool { return !in(id) })
 	owner, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(sessions))
@@ -114,17 +118,18 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	}
 	load := newLoadAt(t, l.addresses(), "/lost", sessions, 12, 2)
 	load.progress(20)
+	load.anew.Store(true)
 
-	l.hosts[pair[0]-1].Kill()
+	l.hosts[pair[0]].Kill()
 	load.progress(60)
-	l.hosts[pair[1]-1].Kill()
+	l.hosts[pair[1]].Kill()
 	locks := func(name string, patience time.Duration) (fence uint64, err error) {
 		s, err := l.counter.box.Session(t.Context(), "/lost", sdk.SessionTimeout(sessions))
 		if err != nil {
 			return 0, err
 		}
 		defer s.Close(t.Context())
-		next, err := s.Ephemeral(name).Acquire(t.Context(), sdk.AcquireTimeout(patience))
+		next, err := s.Ephemeral(name).Acquire(t.Context(), sdk.Timeout(patience))
 		if err != nil {
 			return 0, err
 		}
@@ -167,6 +172,6 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 		return whole
 	})
 	load.check()
-	back := l.places[pair[0]-1].serve(t)
+	back := l.places[pair[0]].serve(t)
 	back.awaitRefused("was expelled")
 }

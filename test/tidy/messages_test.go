@@ -55,15 +55,39 @@ func TestMessagesFollowFromTheTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, name := messagesOf(t, string(table)), filepath.Join("..", "..", filepath.FromSlash(messagesFile))
+	compareGenerated(t, messagesFile, messagesOf(t, string(table)))
+}
+
+// compareGenerated compares a generated file with what follows, or writes the file anew.
+func compareGenerated(t *testing.T, file string, want []byte) {
+	t.Helper()
+	name := filepath.Join("..", "..", filepath.FromSlash(file))
 	if *update {
 		if err := os.WriteFile(name, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not what follows from the table (%v): run this test with -update", name, err)
+		t.Errorf("%s is not what follows (%v): go test ./test/tidy -run Messages -update writes the file", file, err)
 	}
+}
+
+// answerOf returns the place in Answer of the answer to a request, and the answer's type.
+func answerOf(request string) (field, of string) {
+	if other := otherAnswers[request]; other != "" {
+		return other, other
+	}
+	return request, request + "Answer"
+}
+
+// formatted returns a source in the form of gofmt.
+func formatted(t *testing.T, source string) []byte {
+	t.Helper()
+	text, err := format.Source([]byte(source))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, source)
+	}
+	return text
 }
 
 // rowsOf returns the types of messages in the tables of a source, by the names of the tables: the names of the kinds,
@@ -107,12 +131,6 @@ func messagesOf(t *testing.T, table string) []byte {
 	requests, pushes := rows["requests"], rows["pushes"]
 	out := bytes.NewBufferString(messagesHead)
 	say := func(format string, args ...any) { fmt.Fprintf(out, format, args...) }
-	answerOf := func(request string) (field, of string) {
-		if other := otherAnswers[request]; other != "" {
-			return other, other
-		}
-		return request, request + "Answer"
-	}
 	for _, q := range requests {
 		say("\t%s %s\n", q, q)
 	}
@@ -147,9 +165,5 @@ func messagesOf(t *testing.T, table string) []byte {
 	for _, p := range pushes {
 		say("\n// Kind returns Kind%s.\nfunc (*%s) Kind() Kind { return Kind%s }\n", p, p, p)
 	}
-	text, err := format.Source(out.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return formatted(t, out.String())
 }

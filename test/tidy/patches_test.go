@@ -113,6 +113,7 @@ func TestAChangeTouchesFewFiles(t *testing.T) {
 				t.Errorf("it touches %d files; %d are allowed", len(files), most)
 			}
 			replaced, packages := make(map[string]string), []string(nil)
+			changed := make(map[string]string)
 			for i, f := range files {
 				at := filepath.Join(root, filepath.FromSlash(f.name))
 				before, err := os.ReadFile(at)
@@ -127,19 +128,24 @@ func TestAChangeTouchesFewFiles(t *testing.T) {
 				if err := os.WriteFile(replaced[at], []byte(after), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if f.name == messagesTable {
-					generated := filepath.Join(root, filepath.FromSlash(messagesFile))
-					replaced[generated] = filepath.Join(scratch, path.Base(messagesFile))
-					if err := os.WriteFile(replaced[generated], messagesOf(t, after), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
+				changed[f.name] = after
 				if path.Ext(f.name) == ".go" {
 					packages = append(packages, "./"+path.Dir(f.name))
 				}
 			}
 			if t.Failed() || !*compiled {
 				return
+			}
+			if table, is := changed[messagesTable]; is {
+				for name, text := range map[string][]byte{
+					messagesFile: messagesOf(t, table), fieldsFile: fieldsOf(t, table, changed),
+				} {
+					at := filepath.Join(root, filepath.FromSlash(name))
+					replaced[at] = filepath.Join(scratch, path.Base(name))
+					if err := os.WriteFile(replaced[at], text, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
 			overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 			if err != nil {

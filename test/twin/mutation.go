@@ -39,7 +39,7 @@ func (t *Twin) mutate(c *shard.Command) {
 			t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 			return
 		}
-		if s != nil && t.hasEnded(s) {
+		if s != nil && t.isOver(s) {
 			t.answer(shard.Effect{Status: protocol.StatusSessionExpired})
 			return
 		}
@@ -70,6 +70,12 @@ func (t *Twin) mutate(c *shard.Command) {
 		}
 		if len(s.answers) >= shard.MaxUnacknowledged || t.lacksRoomForAnswer(s, c) {
 			t.answer(shard.Effect{Status: protocol.StatusOverloaded})
+			return
+		}
+		if c.Kind == shard.CmdAcquire && t.isQuiet(&m) {
+			s.applied = max(s.applied, c.Acked)
+			t.answer(shard.Effect{Status: protocol.StatusOverloaded, Timeout: t.group.QuietUntil - t.now,
+				Body: shard.QuietReason})
 			return
 		}
 		s.applied = c.Number

@@ -27,6 +27,7 @@ type Twin struct {
 	limits     shard.Limits                  // of the shard, zeros where they were not set
 	limited    map[shard.NodeID]shard.Limits // of the nodes for which some were set
 	dropping   map[shard.NodeID]bool
+	group      shard.Group
 	sessions   map[shard.SessionID]*session
 	semaphores map[place]*semaphore
 	pending    []pending
@@ -163,6 +164,7 @@ func (t *Twin) State() shard.State {
 		Pending:      t.pendingState(),
 		ObjectLimit:  t.limits.Objects,
 		ByteLimit:    t.limits.Bytes,
+		Group:        t.group,
 	}
 	for _, id := range t.knownNodes() {
 		state.Nodes = append(state.Nodes, shard.NodeState{
@@ -231,6 +233,18 @@ const (
 	CountsNoLosses Mistake = 21
 	// ForgetsSlots: a restore loses the slots of kept answers.
 	ForgetsSlots Mistake = 22
+	// ForgetsNumbers: a renewal loses what was applied and answered under the numbers of guests.
+	ForgetsNumbers Mistake = 23
+	// KeepsOwnership: a renewal leaves the answers as they are that gave what is gone.
+	KeepsOwnership Mistake = 24
+	// BuriesTheLost: a session that only lost replicas may have known is dead at once.
+	BuriesTheLost Mistake = 25
+	// BuriesTheUndone: a session that ended by what was not committed is dead at once.
+	BuriesTheUndone Mistake = 26
+	// GrantsAtOnce: a shard that was made anew grants from the first command on.
+	GrantsAtOnce Mistake = 27
+	// ServesTheOld: sessions of an earlier group go on as before.
+	ServesTheOld Mistake = 28
 )
 
 // Plant makes the twin make a mistake from now on.

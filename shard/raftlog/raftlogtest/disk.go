@@ -23,12 +23,12 @@ type Disk struct {
 	trapping sync.RWMutex // held by steps in their trap
 	trap     func(Step) error
 
-	ended  chan struct{} // closed when the process has ended: nothing goes wrong for what is left of it
-	locked atomic.Bool
-	steps  atomic.Int64
-	syncs  atomic.Int64
+	ended chan struct{} // closed when the process has ended: nothing goes wrong for what is left of it
+	steps atomic.Int64
+	syncs atomic.Int64
 
-	mu      sync.Mutex    // guards what follows
+	mu      sync.Mutex // guards what follows
+	locked  map[string]bool
 	hurries int           // how often Hurry is under way
 	hurried chan struct{} // closed while it is
 }
@@ -66,7 +66,9 @@ func (s Step) TakesRoom() bool { return s.Kind == outage.Write || s.Kind == outa
 func NewDisk(directory string) *Disk { return newDisk(outage.NewMemory(directory), new(faults)) }
 
 func newDisk(m *outage.Memory, f *faults) *Disk {
-	d := &Disk{memory: m, faults: f, ended: make(chan struct{}), hurried: make(chan struct{})}
+	d := &Disk{
+		memory: m, faults: f, ended: make(chan struct{}), hurried: make(chan struct{}), locked: make(map[string]bool),
+	}
 	m.Before = d.before
 	return d
 }
@@ -213,17 +215,25 @@ func (d *Disk) delay(slow func() time.Duration, free <-chan struct{}) {
 }
 
 // lock implements raftlog.Files.
-func (d *Disk) lock(string) (io.Closer, error) {
-	if d.locked.Swap(true) {
+func (d *Disk) lock(dir string) (io.Closer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.locked[dir] {
 		return nil, raftlog.ErrDirectoryInUse
 	}
-	return unlock{d}, nil
+	d.locked[dir] = true
+	return unlock{d, dir}, nil
 }
 
-type unlock struct{ d *Disk }
+type unlock struct {
+	d   *Disk
+	dir string
+}
 
 // Close implements io.Closer.
 func (u unlock) Close() error {
-	u.d.locked.Store(false)
+	u.d.mu.Lock()
+	defer u.d.mu.Unlock()
+	delete(u.d.locked, u.dir)
 	return nil
 }

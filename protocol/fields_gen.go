@@ -1,0 +1,1384 @@
+// Code generated from the structs of messages by: go test ./test/tidy -run Messages -update. DO NOT EDIT.
+
+package protocol
+
+import "github.com/signalbox/signalbox/protocol/rights"
+
+func (m *Hello) requestFields(c *codec) {
+	c.uint("version_min", &m.VersionMin)
+	c.uint("version_max", &m.VersionMax)
+	c.text("client_name", &m.ClientName, MaxClientNameBytes)
+	c.text("client_version", &m.ClientVersion, MaxVersionBytes)
+	c.bytes("token", &m.Token, MaxTokenBytes)
+	m.PushKinds.list(c, "push_kinds")
+}
+
+func (m *Welcome) answerFields(c *codec) {
+	c.uint("version", &m.Version)
+	c.uint("host_id", &m.HostID)
+	c.text("host_name", &m.HostName, MaxHostNameBytes)
+	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
+	c.uint("routing_version", &m.RoutingVersion)
+	c.record("limits", m.Limits.fields)
+	c.uint("ping_interval_ms", &m.PingIntervalMillis)
+	m.RequestKinds.list(c, "request_kinds")
+	c.uint("since", &m.Since)
+	c.uint("generation", &m.Generation)
+	c.text("known_as", &m.KnownAs, MaxPrincipalBytes)
+}
+
+func (*Ping) requestFields(*codec) {}
+
+func (*Pong) answerFields(*codec) {}
+
+func (m *Routing) requestFields(c *codec) {
+	c.uint("known_version", &m.KnownVersion)
+}
+
+func (m *RoutingAnswer) answerFields(c *codec) {
+	c.uint("version", &m.Version)
+	c.uint("meta_shard_id", &m.MetaShardID)
+	m.Hosts.list(c, "hosts")
+	m.Shards.list(c, "shards")
+	m.Slots.list(c, "slots")
+}
+
+func (*HostStatus) requestFields(*codec) {}
+
+func (m *HostStatusAnswer) answerFields(c *codec) {
+	c.uint("host_id", &m.HostID)
+	c.text("host_name", &m.HostName, MaxHostNameBytes)
+	c.text("version", &m.Version, MaxVersionBytes)
+	c.uint("uptime_ms", &m.UptimeMillis)
+	c.bool("fresh", &m.Fresh)
+	c.uint("connections", &m.Connections)
+	c.uint("sessions", &m.Sessions)
+	m.Shards.list(c, "shards")
+	c.record("meta", m.Meta.fields)
+	c.record("level", m.Level.fields)
+	c.text("refusal", &m.Refusal, MaxMessageBytes)
+}
+
+func (m *NodeCreate) requestFields(c *codec) {
+	c.text("path", &m.Path, MaxPathBytes)
+	c.record("config", m.Config.fields)
+	c.record("numbered", m.Numbered.fields)
+}
+
+func (m *NodeCreateAnswer) answerFields(c *codec) {
+	c.record("node", m.Node.fields)
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *NodeDescribe) requestFields(c *codec) {
+	c.text("path", &m.Path, MaxPathBytes)
+	c.uint("node_id", &m.NodeID)
+}
+
+func (m *NodeDescribeAnswer) answerFields(c *codec) {
+	c.record("node", m.Node.fields)
+}
+
+func (m *NodeAlter) requestFields(c *codec) {
+	c.text("path", &m.Path, MaxPathBytes)
+	c.record("config", m.Config.fields)
+	c.uint("node_id", &m.NodeID)
+	c.uint("config_version", &m.ConfigVersion)
+	c.record("numbered", m.Numbered.fields)
+}
+
+func (m *NodeAlterAnswer) answerFields(c *codec) {
+	c.record("node", m.Node.fields)
+	c.uint("since", &m.Since)
+}
+
+func (m *NodeDrop) requestFields(c *codec) {
+	c.text("path", &m.Path, MaxPathBytes)
+	c.uint("node_id", &m.NodeID)
+	c.record("numbered", m.Numbered.fields)
+}
+
+func (m *NodeDropAnswer) answerFields(c *codec) {
+	c.uint("since", &m.Since)
+}
+
+func (m *NodeList) requestFields(c *codec) {
+	c.text("prefix", &m.Prefix, MaxPathBytes)
+	c.text("after", &m.After, MaxPathBytes)
+	c.uint("limit", &m.Limit)
+}
+
+func (m *NodeListAnswer) answerFields(c *codec) {
+	m.Nodes.list(c, "nodes")
+	c.text("next", &m.Next, MaxPathBytes)
+}
+
+func (m *SessionStart) requestFields(c *codec) {
+	c.text("path", &m.Path, MaxPathBytes)
+	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
+	c.text("description", &m.Description, MaxDescriptionBytes)
+	c.bytes("key", &m.Key, MaxKeyBytes)
+	c.uint("attach_sequence", &m.AttachSequence)
+}
+
+func (m *SessionStartAnswer) answerFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.record("lease", m.Lease.fields)
+}
+
+func (m *SessionAttach) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.bytes("key", &m.Key, MaxKeyBytes)
+	c.uint("attach_sequence", &m.AttachSequence)
+	c.bool("change", &m.Change)
+	c.millis("timeout_ms", &m.TimeoutMillis, MaxSessionTimeoutMillis)
+	c.text("description", &m.Description, MaxDescriptionBytes)
+	c.bool("numbers", &m.Numbers)
+}
+
+func (m *SessionAttachAnswer) answerFields(c *codec) {
+	c.record("lease", m.Lease.fields)
+	c.uint("number_base", &m.NumberBase)
+}
+
+func (m *SessionBind) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.bytes("key", &m.Key, MaxKeyBytes)
+}
+
+func (m *SessionBindAnswer) answerFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+}
+
+func (m *SessionStop) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+}
+
+func (*SessionStopAnswer) answerFields(*codec) {}
+
+func (m *SessionDestroy) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+}
+
+func (*SessionDestroyAnswer) answerFields(*codec) {}
+
+func (m *SessionDescribe) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+}
+
+func (m *SessionDescribeAnswer) answerFields(c *codec) {
+	c.record("session", m.Session.fields)
+}
+
+func (m *SessionList) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+}
+
+func (m *SessionListAnswer) answerFields(c *codec) {
+	m.Sessions.list(c, "sessions")
+	c.uint("next", &m.Next)
+}
+
+func (m *SessionHoldings) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	enum(c, "consistency", &m.Consistency)
+}
+
+func (m *SessionHoldingsAnswer) answerFields(c *codec) {
+	m.Holdings.list(c, "holdings")
+	c.uint("next", &m.Next)
+}
+
+func (m *SemaphoreCreate) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	c.data("data", &m.Data)
+}
+
+func (m *SemaphoreCreateAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+}
+
+func (m *SemaphoreUpdate) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.data("data", &m.Data)
+	c.uint("order_id", &m.OrderID)
+	c.uint("expected_revision", &m.ExpectedRevision)
+}
+
+func (m *SemaphoreUpdateAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+}
+
+func (m *SemaphoreDelete) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.bool("force", &m.Force)
+}
+
+func (*SemaphoreDeleteAnswer) answerFields(*codec) {}
+
+func (m *Acquire) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("count", &m.Count)
+	c.timeout("timeout_ms", &m.TimeoutMillis, MaxAcquireTimeoutMillis)
+	c.data("data", &m.Data)
+	c.bool("ephemeral", &m.Ephemeral)
+}
+
+func (m *AcquireAnswer) answerFields(c *codec) {
+	enum(c, "outcome", &m.Outcome)
+	c.uint("order_id", &m.OrderID)
+	c.uint("semaphore_limit", &m.SemaphoreLimit)
+}
+
+func (m *Release) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("order_id", &m.OrderID)
+}
+
+func (m *ReleaseAnswer) answerFields(c *codec) {
+	c.bool("released", &m.Released)
+}
+
+func (m *SemaphoreDescribe) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.bool("include_owners", &m.IncludeOwners)
+	c.bool("include_waiters", &m.IncludeWaiters)
+	enum(c, "consistency", &m.Consistency)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	c.bool("watch_data", &m.WatchData)
+	c.bool("watch_owners", &m.WatchOwners)
+	c.uint("session_id", &m.SessionID)
+}
+
+func (m *SemaphoreDescribeAnswer) answerFields(c *codec) {
+	c.record("semaphore", m.Semaphore.fields)
+	m.Owners.list(c, "owners")
+	m.Waiters.list(c, "waiters")
+	c.uint("next", &m.Next)
+	c.bool("watch_added", &m.WatchAdded)
+}
+
+func (m *SemaphoreList) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.text("prefix", &m.Prefix, MaxNameBytes)
+	c.text("after", &m.After, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	c.bool("include_data", &m.IncludeData)
+	enum(c, "consistency", &m.Consistency)
+}
+
+func (m *SemaphoreListAnswer) answerFields(c *codec) {
+	m.Semaphores.list(c, "semaphores")
+	c.text("next", &m.Next, MaxNameBytes)
+}
+
+func (m *SemaphoreResize) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	c.uint("expected_revision", &m.ExpectedRevision)
+}
+
+func (m *SemaphoreResizeAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+}
+
+func (m *Watch) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("since", &m.Since)
+	c.bool("owners", &m.Owners)
+	c.bool("data", &m.Data)
+	enum(c, "object_kind", &m.ObjectKind)
+	c.text("view", &m.View, MaxViewBytes)
+}
+
+func (m *WatchAnswer) answerFields(c *codec) {
+	enum(c, "object_kind", &m.ObjectKind)
+}
+
+func (m *WatchStop) requestFields(c *codec) {
+	c.uint("watch_id", &m.WatchID)
+}
+
+func (*WatchStopAnswer) answerFields(*codec) {}
+
+func (m *RolloutPut) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Put.Fields((*cold)(c))
+}
+
+func (m *RolloutPutAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+	c.bool("created", &m.Created)
+}
+
+func (m *RolloutDelete) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.bool("force", &m.Force)
+}
+
+func (*RolloutDeleteAnswer) answerFields(*codec) {}
+
+func (m *RolloutPublish) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Publication.Fields((*cold)(c))
+}
+
+func (m *RolloutPublishAnswer) answerFields(c *codec) {
+	c.uint("seq", &m.Seq)
+}
+
+func (m *RolloutSource) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.SourceRole.Fields((*cold)(c))
+}
+
+func (m *RolloutSourceAnswer) answerFields(c *codec) {
+	c.uint("source_id", &m.SourceID)
+}
+
+func (m *RolloutOffer) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Offering.Fields((*cold)(c))
+}
+
+func (m *RolloutOfferAnswer) answerFields(c *codec) {
+	c.uint("seq", &m.Seq)
+}
+
+func (m *RolloutJoin) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Instance.Fields((*cold)(c))
+}
+
+func (m *RolloutJoinAnswer) answerFields(c *codec) {
+	c.uint("instance_id", &m.InstanceID)
+}
+
+func (m *RolloutLeave) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+}
+
+func (*RolloutLeaveAnswer) answerFields(*codec) {}
+
+func (m *RolloutRole) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.bool("leader", &m.Leader)
+}
+
+func (*RolloutRoleAnswer) answerFields(*codec) {}
+
+func (m *RolloutReport) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.record("report", m.Report.fields)
+}
+
+func (*RolloutReportAnswer) answerFields(*codec) {}
+
+func (m *RolloutAsk) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.record("report", m.Report.fields)
+}
+
+func (m *RolloutAskAnswer) answerFields(c *codec) {
+	c.record("target", m.Target.fields)
+	c.uint("next_in_ms", &m.NextInMillis)
+	c.bool("gone", &m.Gone)
+}
+
+func (m *RolloutAct) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.value("act", &m.Act)
+}
+
+func (m *RolloutActAnswer) answerFields(c *codec) {
+	c.uint("generation", &m.Generation)
+}
+
+func (m *RolloutGate) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Judgement.Fields((*cold)(c))
+}
+
+func (*RolloutGateAnswer) answerFields(*codec) {}
+
+func (m *RolloutDescribe) requestFields(c *codec) {
+	m.PartRequest.fields(c)
+}
+
+func (m *RolloutDescribeAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+	c.uint("now_ms", &m.NowMillis)
+	enum(c, "phase", &m.Phase)
+	c.bytes("head", &m.Head, MaxDataBytes)
+	m.Rows.list(c, "rows")
+	c.uint("next", &m.Next)
+	m.Reasons.list(c, "reasons")
+}
+
+func (m *RolloutList) requestFields(c *codec) {
+	m.ListRequest.fields(c)
+}
+
+func (m *RolloutListAnswer) answerFields(c *codec) {
+	m.Rollouts.list(c, "rollouts")
+	c.text("next", &m.Next, MaxNameBytes)
+}
+
+func (m *RolloutPlan) requestFields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("takes_ms", &m.TakesMillis)
+	c.bool("publish", &m.Publish)
+	c.value("act", &m.Act)
+	enum(c, "consistency", &m.Consistency)
+}
+
+func (m *RolloutPlanAnswer) answerFields(c *codec) {
+	c.uint("now_ms", &m.NowMillis)
+	m.Steps.list(c, "steps")
+}
+
+func (m *AccessChange) requestFields(c *codec) {
+	m.Operation.fields(c)
+	enum(c, "verb", &m.Verb)
+	c.text("principal", &m.Principal, MaxPrincipalBytes)
+	c.text("role", &m.Role, MaxAccessNameBytes)
+	values(c, "rules", &m.Rules, rights.MaxRules)
+	values(c, "grants", &m.Grants, rights.MaxGrants)
+	c.bytes("hash", &m.Hash, MaxHashBytes)
+	c.uint("expires_ms", &m.ExpiresMillis)
+}
+
+func (m *AccessChangeAnswer) answerFields(c *codec) {
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *AccessList) requestFields(c *codec) {
+	c.bool("roles", &m.Roles)
+	c.text("after", &m.After, MaxPrincipalBytes)
+	c.uint("limit", &m.Limit)
+}
+
+func (m *AccessListAnswer) answerFields(c *codec) {
+	values(c, "roles", &m.Roles, MaxPageItems)
+	values(c, "principals", &m.Principals, MaxPageItems)
+	c.text("next", &m.Next, MaxPrincipalBytes)
+	c.bool("decided", &m.Decided)
+}
+
+func (m *AccessAskAnswer) answerFields(c *codec) {
+	values(c, "decisions", &m.Decisions, MaxPageItems)
+	c.bool("more", &m.More)
+}
+
+func (m *AccessDenials) requestFields(c *codec) {
+	c.uint("limit", &m.Limit)
+}
+
+func (m *AccessDenialsAnswer) answerFields(c *codec) {
+	c.text("host_name", &m.HostName, MaxHostNameBytes)
+	values(c, "denials", &m.Denials, MaxPageItems)
+	c.uint("total", &m.Total)
+}
+
+func (*HostLoad) requestFields(*codec) {}
+
+func (m *HostLoadAnswer) answerFields(c *codec) {
+	c.uint("span_ms", &m.SpanMillis)
+	c.uint("requests", &m.Requests)
+	c.uint("failed", &m.Failed)
+	c.uint("p50_us", &m.P50Micros)
+	c.uint("p99_us", &m.P99Micros)
+	c.uint("commit_p99_us", &m.CommitP99Micros)
+	c.uint("disk_free_bytes", &m.DiskFreeBytes)
+	c.uint("disk_total_bytes", &m.DiskTotalBytes)
+}
+
+func (m *OnBehalf) requestFields(c *codec) {
+	c.uint("request_id", &m.RequestID)
+	c.text("address", &m.Address, MaxBehalfBytes)
+}
+
+func (*OnBehalfAnswer) answerFields(*codec) {}
+
+func (*Concerns) requestFields(*codec) {}
+
+func (m *ConcernsAnswer) answerFields(c *codec) {
+	c.text("host_name", &m.HostName, MaxHostNameBytes)
+	c.uint("now_ms", &m.NowMillis)
+	m.Items.list(c, "items")
+	c.bool("governs", &m.Governs)
+}
+
+func (*BackupDescribe) requestFields(*codec) {}
+
+func (m *BackupDescribeAnswer) answerFields(c *codec) {
+	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
+	c.record("generation", m.Generation.fields)
+	c.uint("shards", &m.Shards)
+	c.uint("level", &m.Level)
+	c.text("host_version", &m.HostVersion, MaxVersionBytes)
+}
+
+func (m *BackupBegin) requestFields(c *codec) {
+	c.uint("shard_id", &m.ShardID)
+}
+
+func (m *BackupBeginAnswer) answerFields(c *codec) {
+	c.uint("state_id", &m.StateID)
+	c.uint("term", &m.Term)
+	c.uint("index", &m.Index)
+}
+
+func (m *BackupRead) requestFields(c *codec) {
+	c.uint("state_id", &m.StateID)
+}
+
+func (m *BackupReadAnswer) answerFields(c *codec) {
+	c.bytes("piece", &m.Piece, PageBytes)
+	c.bool("done", &m.Done)
+}
+
+func (m *BackupEnd) requestFields(c *codec) {
+	c.uint("state_id", &m.StateID)
+}
+
+func (*BackupEndAnswer) answerFields(*codec) {}
+
+func (m *ProcessPut) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Put.Fields((*cold)(c))
+}
+
+func (m *ProcessPutAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+	c.bool("created", &m.Created)
+}
+
+func (m *ProcessDelete) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.bool("force", &m.Force)
+}
+
+func (*ProcessDeleteAnswer) answerFields(*codec) {}
+
+func (m *ProcessJoin) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Arrival.Fields((*cold)(c))
+}
+
+func (m *ProcessJoinAnswer) answerFields(c *codec) {
+	c.uint("member_id", &m.MemberID)
+}
+
+func (m *ProcessLeave) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("member_id", &m.MemberID)
+}
+
+func (*ProcessLeaveAnswer) answerFields(*codec) {}
+
+func (m *ProcessPrepared) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Part.fields(c)
+}
+
+func (*ProcessPreparedAnswer) answerFields(*codec) {}
+
+func (m *ProcessSend) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Part.fields(c)
+	enum(c, "audience", &m.Audience)
+	m.To.list(c, "to")
+	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
+	c.uint("timeout_ms", &m.TimeoutMillis)
+}
+
+func (m *ProcessSendAnswer) answerFields(c *codec) {
+	c.uint("exchange", &m.Exchange)
+}
+
+func (m *ProcessReply) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Part.fields(c)
+	c.uint("exchange", &m.Exchange)
+	c.bool("failed", &m.Failed)
+	c.bytes("data", &m.Data, MaxProcessPayloadBytes)
+}
+
+func (*ProcessReplyAnswer) answerFields(*codec) {}
+
+func (m *ProcessComplete) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Part.fields(c)
+	c.bytes("result", &m.Result, MaxProcessPayloadBytes)
+}
+
+func (*ProcessCompleteAnswer) answerFields(*codec) {}
+
+func (m *ProcessCompleted) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Part.fields(c)
+}
+
+func (*ProcessCompletedAnswer) answerFields(*codec) {}
+
+func (m *ProcessFail) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Part.fields(c)
+	c.text("text", &m.Text, MaxProcessFailureBytes)
+}
+
+func (*ProcessFailAnswer) answerFields(*codec) {}
+
+func (m *InboxAck) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("member_id", &m.MemberID)
+	c.uint("ack", &m.Ack)
+}
+
+func (*InboxAckAnswer) answerFields(*codec) {}
+
+func (m *ProcessAct) requestFields(c *codec) {
+	m.Mutation.fields(c)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	m.Act.Fields((*cold)(c))
+}
+
+func (*ProcessActAnswer) answerFields(*codec) {}
+
+func (m *ProcessDescribe) requestFields(c *codec) {
+	m.PartRequest.fields(c)
+}
+
+func (m *ProcessDescribeAnswer) answerFields(c *codec) {
+	c.uint("revision", &m.Revision)
+	c.uint("now_ms", &m.NowMillis)
+	c.bytes("head", &m.Head, MaxDataBytes)
+	m.Rows.list(c, "rows")
+	c.uint("next", &m.Next)
+	m.Reasons.list(c, "reasons")
+}
+
+func (m *ProcessList) requestFields(c *codec) {
+	m.ListRequest.fields(c)
+}
+
+func (m *ProcessListAnswer) answerFields(c *codec) {
+	m.Processes.list(c, "processes")
+	c.text("next", &m.Next, MaxNameBytes)
+	c.uint("now_ms", &m.NowMillis)
+}
+
+func (m *InboxOpen) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("member_id", &m.MemberID)
+	c.uint("after", &m.After)
+}
+
+func (m *InboxOpenAnswer) answerFields(c *codec) {
+	c.uint("acked", &m.Acked)
+	c.uint("last_seq", &m.LastSeq)
+}
+
+func (m *HostBoot) requestFields(c *codec) {
+	c.uint("host_id", &m.HostID)
+	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
+	c.uint("start_number", &m.StartNumber)
+	c.uint("start_draw", &m.StartDraw)
+	c.text("raft_address", &m.RaftAddress, MaxAddressBytes)
+	c.text("client_address", &m.ClientAddress, MaxAddressBytes)
+	c.text("admin_address", &m.AdminAddress, MaxAddressBytes)
+	c.text("version", &m.Version, MaxVersionBytes)
+	c.uint("level", &m.Level)
+	c.text("domain", &m.Domain, MaxDomainBytes)
+}
+
+func (*HostBootAnswer) answerFields(*codec) {}
+
+func (m *HostSay) requestFields(c *codec) {
+	enum(c, "what", &m.What)
+	c.uint("host_id", &m.HostID)
+	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
+	c.uint("start_number", &m.StartNumber)
+	c.uint("start_draw", &m.StartDraw)
+	c.uint("epoch", &m.Epoch)
+	c.text("raft_address", &m.RaftAddress, MaxAddressBytes)
+	c.text("client_address", &m.ClientAddress, MaxAddressBytes)
+	c.text("admin_address", &m.AdminAddress, MaxAddressBytes)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("bytes", &m.Bytes)
+	c.record("asked", m.Asked.fields)
+}
+
+func (*HostSayAnswer) answerFields(*codec) {}
+
+func (m *HostOperate) requestFields(c *codec) {
+	m.Operation.fields(c)
+	enum(c, "verb", &m.Verb)
+	c.text("host", &m.Host, MaxHostNameBytes)
+	c.bool("force", &m.Force)
+	c.text("domain", &m.Domain, MaxDomainBytes)
+	c.text("successor", &m.Successor, MaxHostNameBytes)
+}
+
+func (m *HostOperateAnswer) answerFields(c *codec) {
+	c.uint("host_id", &m.HostID)
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *ShardTransfer) requestFields(c *codec) {
+	m.Operation.fields(c)
+	c.uint("shard_id", &m.ShardID)
+	c.text("host", &m.Host, MaxHostNameBytes)
+}
+
+func (m *ShardTransferAnswer) answerFields(c *codec) {
+	c.uint("host_id", &m.HostID)
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *ShardRecover) requestFields(c *codec) {
+	m.Operation.fields(c)
+	c.uint("shard_id", &m.ShardID)
+	c.bool("empty", &m.Empty)
+}
+
+func (m *ShardRecoverAnswer) answerFields(c *codec) {
+	c.uint("host_id", &m.HostID)
+	c.uint("since", &m.Since)
+}
+
+func (m *ClusterDescribe) requestFields(c *codec) {
+	enum(c, "consistency", &m.Consistency)
+}
+
+func (m *ClusterDescribeAnswer) answerFields(c *codec) {
+	c.text("cluster_id", &m.ClusterID, MaxClusterIDBytes)
+	c.record("generation", m.Generation.fields)
+	c.uint("governor_host_id", &m.GovernorHostID)
+	c.bool("observed", &m.Observed)
+	values(c, "hosts", &m.Hosts, MaxPageItems)
+	values(c, "shards", &m.Shards, MaxPageItems)
+	c.value("policy", &m.Policy)
+	m.Concerns.list(c, "concerns")
+	c.uint("last_audit", &m.LastAudit)
+}
+
+func (*ClusterPlan) requestFields(*codec) {}
+
+func (m *ClusterPlanAnswer) answerFields(c *codec) {
+	values(c, "steps", &m.Steps, MaxPageItems)
+	values(c, "reasons", &m.Reasons, MaxPageItems)
+	c.bool("cut", &m.Cut)
+}
+
+func (*ClusterWhy) requestFields(*codec) {}
+
+func (m *ClusterWhyAnswer) answerFields(c *codec) {
+	values(c, "steps", &m.Steps, MaxPageItems)
+	values(c, "reasons", &m.Reasons, MaxPageItems)
+}
+
+func (m *StepCancel) requestFields(c *codec) {
+	m.Operation.fields(c)
+	c.uint("step_id", &m.StepID)
+	c.text("subject", &m.Subject, MaxSubjectBytes)
+	c.millis("hold_ms", &m.HoldMillis, MaxHoldMillis)
+}
+
+func (m *StepCancelAnswer) answerFields(c *codec) {
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *Policy) requestFields(c *codec) {
+	m.Operation.fields(c)
+	c.value("from", &m.From)
+	c.value("to", &m.To)
+}
+
+func (m *PolicyAnswer) answerFields(c *codec) {
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+}
+
+func (m *AuditRead) requestFields(c *codec) {
+	c.uint("from", &m.From)
+	c.uint("limit", &m.Limit)
+}
+
+func (m *AuditReadAnswer) answerFields(c *codec) {
+	values(c, "entries", &m.Entries, MaxPageItems)
+	c.uint("next", &m.Next)
+	c.uint("oldest", &m.Oldest)
+	c.uint("newest", &m.Newest)
+}
+
+func (m *Token) requestFields(c *codec) {
+	m.Operation.fields(c)
+	enum(c, "verb", &m.Verb)
+	c.text("id", &m.ID, MaxWordBytes)
+	c.bytes("hash", &m.Hash, MaxHashBytes)
+	c.uint("valid_ms", &m.ValidMillis)
+}
+
+func (m *TokenAnswer) answerFields(c *codec) {
+	values(c, "tokens", &m.Tokens, MaxPageItems)
+	c.bool("existed", &m.Existed)
+	c.uint("since", &m.Since)
+	m.Addresses.list(c, "addresses")
+	c.bytes("authority", &m.Authority, MaxHashBytes)
+}
+
+func (m *ShardReport) requestFields(c *codec) {
+	c.uint("term", &m.Term)
+	c.uint("governor_host_id", &m.GovernorHostID)
+	enum(c, "target", &m.Target)
+	c.uint("target_epoch", &m.TargetEpoch)
+	enum(c, "current", &m.Current)
+	c.uint("current_epoch", &m.CurrentEpoch)
+}
+
+func (m *ShardReportAnswer) answerFields(c *codec) {
+	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
+	c.bool("fresh", &m.Fresh)
+	c.uint("fresh_ms", &m.FreshMillis)
+	c.uint("barrier_ms", &m.BarrierMillis)
+	c.bool("full", &m.Full)
+	m.Led.list(c, "led")
+	m.Held.list(c, "held")
+	m.Counted.list(c, "counted")
+	m.Unled.list(c, "unled")
+}
+
+func (m *StepEffect) requestFields(c *codec) {
+	c.uint("term", &m.Term)
+	c.uint("step_id", &m.StepID)
+	enum(c, "effect", &m.Effect)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("replica_id", &m.ReplicaID)
+	c.uint("host_id", &m.HostID)
+	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
+	c.uint("change", &m.Change)
+	c.record("renewal", m.Renewal.fields)
+}
+
+func (*StepEffectAnswer) answerFields(*codec) {}
+
+func (m *SessionDetach) requestFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.millis("left_ms", &m.LeftMillis, MaxSessionTimeoutMillis)
+}
+
+func (*SessionDetachAnswer) answerFields(*codec) {}
+
+func (m *Granted) pushFields(c *codec) {
+	c.uint("order_id", &m.OrderID)
+}
+
+func (*TimedOut) pushFields(*codec) {}
+
+func (m *Aborted) pushFields(c *codec) {
+	c.result(&m.Result)
+}
+
+func (m *Changed) pushFields(c *codec) {
+	c.bool("data", &m.Data)
+	c.bool("owners", &m.Owners)
+}
+
+func (m *HoldingLost) pushFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("order_id", &m.OrderID)
+	enum(c, "reason", &m.Reason)
+	enum(c, "object_kind", &m.ObjectKind)
+}
+
+func (m *WatchSnapshot) pushFields(c *codec) {
+	c.uint("revision", &m.Revision)
+	c.bool("first", &m.First)
+	c.bool("last", &m.Last)
+	c.bool("exists", &m.Exists)
+	c.bool("ephemeral", &m.Ephemeral)
+	c.uint("limit", &m.Limit)
+	c.data("data", &m.Data)
+	m.Owners.list(c, "owners")
+	m.Rows.list(c, "rows")
+}
+
+func (m *WatchDelta) pushFields(c *codec) {
+	c.uint("from", &m.From)
+	c.uint("to", &m.To)
+	enum(c, "existence", &m.Existence)
+	c.bool("data_changed", &m.DataChanged)
+	c.data("data", &m.Data)
+	m.Gone.list(c, "gone")
+	m.Joined.list(c, "joined")
+	c.bool("ephemeral", &m.Ephemeral)
+	c.uint("limit", &m.Limit)
+	m.Rows.list(c, "rows")
+}
+
+func (*WatchResync) pushFields(*codec) {}
+
+func (m *WatchEnd) pushFields(c *codec) {
+	c.result(&m.Result)
+}
+
+func (m *SessionDetached) pushFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.result(&m.Result)
+}
+
+func (m *SessionEnded) pushFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	enum(c, "reason", &m.Reason)
+}
+
+func (m *RoutingChanged) pushFields(c *codec) {
+	c.uint("version", &m.Version)
+	c.uint("shard_id", &m.ShardID)
+	c.uint("leader_host_id", &m.LeaderHostID)
+	c.uint("term", &m.Term)
+}
+
+func (m *GoingAway) pushFields(c *codec) {
+	c.result(&m.Result)
+}
+
+func (m *Expiring) pushFields(c *codec) {
+	c.text("token", &m.Token, MaxAccessNameBytes)
+	c.uint("left_ms", &m.LeftMillis)
+}
+
+func (m *Inbox) pushFields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("member_id", &m.MemberID)
+	m.Items.list(c, "items")
+	c.result(&m.End)
+}
+
+func (m *Concern) fields(c *codec) {
+	enum(c, "severity", &m.Severity)
+	c.text("code", &m.Code, MaxWordBytes)
+	c.text("text", &m.Text, MaxReasonBytes)
+	c.text("mend", &m.Mend, MaxReasonBytes)
+	c.uint("host_id", &m.HostID)
+	m.Shards.list(c, "shards")
+}
+
+func (m *CountedShard) fields(c *codec) {
+	c.uint("shard_id", &m.ShardID)
+	c.uint("last_order", &m.LastOrder)
+	c.uint("last_revision", &m.LastRevision)
+	c.uint("last_session", &m.LastSession)
+}
+
+func (m *FeatureLevel) fields(c *codec) {
+	c.uint("cluster", &m.Cluster)
+	c.uint("newest", &m.Newest)
+	c.text("held_by", &m.HeldBy, MaxMessageBytes)
+}
+
+func (m *Generation) fields(c *codec) {
+	c.uint("number", &m.Number)
+	c.bytes("draw", &m.Draw, MaxIncarnationBytes)
+}
+
+func (m *HeldReplica) fields(c *codec) {
+	c.uint("shard_id", &m.ShardID)
+	c.uint("replica_id", &m.ReplicaID)
+}
+
+func (m *Holding) fields(c *codec) {
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("order_id", &m.OrderID)
+	c.uint("count", &m.Count)
+	c.bool("waiting", &m.Waiting)
+	c.uint("since_ms", &m.SinceMillis)
+	enum(c, "object_kind", &m.ObjectKind)
+	c.text("role", &m.Role, MaxRoleBytes)
+}
+
+func (m *Host) fields(c *codec) {
+	c.uint("id", &m.ID)
+	c.text("name", &m.Name, MaxHostNameBytes)
+	c.text("address", &m.Address, MaxAddressBytes)
+	enum(c, "state", &m.State)
+}
+
+func (m *HostAsked) fields(c *codec) {
+	c.text("by", &m.By, MaxOperatorTextBytes)
+	c.text("what", &m.What, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+}
+
+func (m *HostConcern) fields(c *codec) {
+	m.Concern.Fields((*cold)(c))
+}
+
+func (m *InstanceReport) fields(c *codec) {
+	c.uint("current", &m.Current)
+	c.uint("generation", &m.Generation)
+	enum(c, "status", &m.Status)
+	c.text("code", &m.Code, MaxWordBytes)
+	c.text("text", &m.Text, MaxRolloutTextBytes)
+	c.uint("attempts", &m.Attempts)
+}
+
+func (m *Item) fields(c *codec) {
+	c.uint("seq", &m.Seq)
+	enum(c, "kind", &m.Kind)
+	c.uint("epoch", &m.Epoch)
+	c.uint("members", &m.Members)
+	c.uint("coordinator", &m.Coordinator)
+	c.uint("exchange", &m.Exchange)
+	c.uint("from", &m.From)
+	c.bytes("payload", &m.Payload, MaxProcessPayloadBytes)
+	enum(c, "outcome", &m.Outcome)
+	m.Replies.list(c, "replies")
+	c.bool("last", &m.Last)
+	c.uint("missing", &m.Missing)
+	m.Missed.list(c, "missed")
+}
+
+func (m *Lease) fields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("timeout_ms", &m.TimeoutMillis)
+	c.uint("grace_ms", &m.GraceMillis)
+	c.record("config", m.Config.fields)
+}
+
+func (m *LedShard) fields(c *codec) {
+	c.uint("id", &m.ID)
+	c.uint("term", &m.Term)
+	c.uint("led_ms", &m.LedMillis)
+	c.uint("change", &m.Change)
+	m.Members.list(c, "members")
+}
+
+func (m *Limits) fields(c *codec) {
+	c.uint("request_frame_bytes", &m.RequestFrameBytes)
+	c.uint("answer_frame_bytes", &m.AnswerFrameBytes)
+	c.uint("data_bytes", &m.DataBytes)
+	c.uint("requests_in_flight", &m.RequestsInFlight)
+	c.uint("watches", &m.Watches)
+}
+
+func (m *ListRequest) fields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.uint("shard_id", &m.ShardID)
+	c.text("prefix", &m.Prefix, MaxNameBytes)
+	c.text("after", &m.After, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	enum(c, "consistency", &m.Consistency)
+}
+
+func (m *Mutation) fields(c *codec) {
+	c.uint("session_id", &m.SessionID)
+	c.uint("number", &m.Number)
+	c.uint("acknowledged", &m.Acknowledged)
+}
+
+func (m *Node) fields(c *codec) {
+	c.uint("id", &m.ID)
+	c.text("path", &m.Path, MaxPathBytes)
+	c.record("config", m.Config.fields)
+	c.uint("config_version", &m.ConfigVersion)
+}
+
+func (m *NodeConfig) fields(c *codec) {
+	c.uint("self_check_period_ms", &m.SelfCheckPeriodMillis)
+	c.uint("session_grace_period_ms", &m.SessionGracePeriodMillis)
+	enum(c, "read_consistency", &m.ReadConsistency)
+	enum(c, "attach_consistency", &m.AttachConsistency)
+	enum(c, "rate_limiter_counters_mode", &m.RateLimiterCountersMode)
+	c.uint("quota_objects", &m.QuotaObjects)
+	c.uint("quota_bytes", &m.QuotaBytes)
+	c.record("asked", m.Asked.fields)
+	c.uint("longest_wait_ms", &m.LongestWaitMillis)
+}
+
+func (m *Numbered) fields(c *codec) {
+	c.bytes("client", &m.Client, MaxClientIDBytes)
+	c.uint("number", &m.Number)
+	c.uint("since", &m.Since)
+}
+
+func (m *Operation) fields(c *codec) {
+	c.record("numbered", m.Numbered.fields)
+	c.text("author", &m.Author, MaxOperatorTextBytes)
+	c.text("reason", &m.Reason, MaxOperatorTextBytes)
+}
+
+func (m *Owner) fields(c *codec) {
+	c.uint("order_id", &m.OrderID)
+	c.uint("session_id", &m.SessionID)
+	c.uint("count", &m.Count)
+	c.data("data", &m.Data)
+	c.uint("since_ms", &m.SinceMillis)
+	c.record("client", m.Client.fields)
+}
+
+func (m *Part) fields(c *codec) {
+	c.uint("member_id", &m.MemberID)
+	c.uint("epoch", &m.Epoch)
+	c.uint("ack", &m.Ack)
+}
+
+func (m *PartRequest) fields(c *codec) {
+	c.uint("node_id", &m.NodeID)
+	c.text("name", &m.Name, MaxNameBytes)
+	c.text("part", &m.Part, MaxViewBytes)
+	c.uint("after", &m.After)
+	c.uint("limit", &m.Limit)
+	c.bool("why", &m.Why)
+	enum(c, "consistency", &m.Consistency)
+}
+
+func (m *Quota) fields(c *codec) {
+	enum(c, "kind", &m.Kind)
+	c.uint("limit", &m.Limit)
+	c.uint("used", &m.Used)
+}
+
+func (m *Renewal) fields(c *codec) {
+	c.uint("group", &m.Group)
+	c.bool("empty", &m.Empty)
+	c.uint("quiet_ms", &m.QuietMillis)
+	c.uint("last_order", &m.LastOrder)
+	c.uint("last_revision", &m.LastRevision)
+	c.uint("last_session", &m.LastSession)
+	c.uint("counted_ms", &m.CountedMillis)
+}
+
+func (m *Reply) fields(c *codec) {
+	c.uint("from", &m.From)
+	c.bool("failed", &m.Failed)
+	c.bytes("data", &m.Data, MaxProcessPayloadBytes)
+}
+
+func (m *RolloutTarget) fields(c *codec) {
+	c.uint("generation", &m.Generation)
+	c.uint("seq", &m.Seq)
+	c.text("label", &m.Label, MaxRolloutTextBytes)
+	c.bytes("payload", &m.Payload, MaxRolloutPayloadBytes)
+}
+
+func (m *Row) fields(c *codec) {
+	c.uint("id", &m.ID)
+	c.data("body", &m.Body)
+}
+
+func (m *Semaphore) fields(c *codec) {
+	c.text("name", &m.Name, MaxNameBytes)
+	c.uint("limit", &m.Limit)
+	c.uint("count", &m.Count)
+	c.uint("revision", &m.Revision)
+	c.uint("owners", &m.Owners)
+	c.uint("waiters", &m.Waiters)
+	c.bool("ephemeral", &m.Ephemeral)
+	c.data("data", &m.Data)
+}
+
+func (m *Session) fields(c *codec) {
+	c.uint("id", &m.ID)
+	c.uint("node_id", &m.NodeID)
+	c.uint("timeout_ms", &m.TimeoutMillis)
+	c.text("description", &m.Description, MaxDescriptionBytes)
+	c.bool("attached", &m.Attached)
+	c.uint("owned", &m.Owned)
+	c.uint("waiting", &m.Waiting)
+	c.uint("since_ms", &m.SinceMillis)
+	c.record("client", m.Client.fields)
+}
+
+func (m *Shard) fields(c *codec) {
+	c.uint("id", &m.ID)
+	c.uint("leader_host_id", &m.LeaderHostID)
+	m.ReplicaHostIDs.list(c, "replica_host_ids")
+}
+
+func (m *ShardMember) fields(c *codec) {
+	c.uint("replica_id", &m.ReplicaID)
+	c.uint("host_id", &m.HostID)
+	c.bytes("incarnation", &m.Incarnation, MaxIncarnationBytes)
+	c.bool("voter", &m.Voter)
+	c.uint("index", &m.Index)
+	c.uint("behind_ms", &m.BehindMillis)
+	c.bool("tried", &m.Tried)
+	c.uint("silent_ms", &m.SilentMillis)
+	c.uint("snapshot_percent", &m.SnapshotPercent)
+	c.uint("snapshot_rate", &m.SnapshotRate)
+}
+
+func (m *ShardStatus) fields(c *codec) {
+	c.uint("id", &m.ID)
+	c.uint("leader_host_id", &m.LeaderHostID)
+	c.uint("term", &m.Term)
+	c.uint("applied_index", &m.AppliedIndex)
+	c.uint("commit_lag", &m.CommitLag)
+	c.uint("sessions", &m.Sessions)
+	c.uint("semaphores", &m.Semaphores)
+	c.uint("waiters", &m.Waiters)
+	c.uint("rollouts", &m.Rollouts)
+	c.uint("processes", &m.Processes)
+}
+
+func (m *SlotRange) fields(c *codec) {
+	c.uint("first", &m.First)
+	c.uint("last", &m.Last)
+	c.uint("shard_id", &m.ShardID)
+}
+
+func (m *UnledReplica) fields(c *codec) {
+	c.uint("shard_id", &m.ShardID)
+	c.uint("replica_id", &m.ReplicaID)
+	c.uint("term", &m.Term)
+	c.uint("index", &m.Index)
+}
+
+func (m *Waiter) fields(c *codec) {
+	c.uint("order_id", &m.OrderID)
+	c.uint("session_id", &m.SessionID)
+	c.uint("count", &m.Count)
+	c.data("data", &m.Data)
+	c.uint("timeout_ms", &m.TimeoutMillis)
+	c.uint("since_ms", &m.SinceMillis)
+	c.record("client", m.Client.fields)
+}
+
+func (m *AskedConfig) fields(c *codec) {
+	c.uint("self_check_period_ms", &m.SelfCheckPeriodMillis)
+	c.uint("session_grace_period_ms", &m.SessionGracePeriodMillis)
+	c.uint("read_consistency", &m.ReadConsistency)
+	c.uint("attach_consistency", &m.AttachConsistency)
+	c.uint("rate_limiter_counters_mode", &m.RateLimiterCountersMode)
+}
+
+func (m *ClientInfo) fields(c *codec) {
+	c.text("address", &m.Address, MaxAddressBytes)
+	c.text("name", &m.Name, MaxClientNameBytes)
+	c.text("version", &m.Version, MaxVersionBytes)
+}
+
+func (m *Concern) item(c *codec) { c.record("", m.fields) }
+
+func (m *CountedShard) item(c *codec) { c.record("", m.fields) }
+
+func (m *HeldReplica) item(c *codec) { c.record("", m.fields) }
+
+func (m *Holding) item(c *codec) { c.record("", m.fields) }
+
+func (m *Host) item(c *codec) { c.record("", m.fields) }
+
+func (m *HostConcern) item(c *codec) { c.record("", m.fields) }
+
+func (m *Item) item(c *codec) { c.record("", m.fields) }
+
+func (m *LedShard) item(c *codec) { c.record("", m.fields) }
+
+func (m *Node) item(c *codec) { c.record("", m.fields) }
+
+func (m *Owner) item(c *codec) { c.record("", m.fields) }
+
+func (m *Reply) item(c *codec) { c.record("", m.fields) }
+
+func (m *Row) item(c *codec) { c.record("", m.fields) }
+
+func (m *Semaphore) item(c *codec) { c.record("", m.fields) }
+
+func (m *Session) item(c *codec) { c.record("", m.fields) }
+
+func (m *Shard) item(c *codec) { c.record("", m.fields) }
+
+func (m *ShardMember) item(c *codec) { c.record("", m.fields) }
+
+func (m *ShardStatus) item(c *codec) { c.record("", m.fields) }
+
+func (m *SlotRange) item(c *codec) { c.record("", m.fields) }
+
+func (m *UnledReplica) item(c *codec) { c.record("", m.fields) }
+
+func (m *Waiter) item(c *codec) { c.record("", m.fields) }

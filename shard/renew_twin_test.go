@@ -1,0 +1,161 @@
+package shard_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/signalbox/signalbox/protocol/level"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/twin"
+)
+
+const (
+	renewedRuns = 16
+	// renewedBatches is how many batches come between two renewals.
+	renewedBatches = 150
+)
+
+// renewalOf is a renewal of what has a state, into the next group.
+func renewalOf(s *shard.State) shard.Renewal {
+	return shard.Renewal{
+		Group: s.Group.Number + 1, Jump: shard.JumpOver(time.Second), Quiet: 3_000, Unknown: 20_000,
+		Counted: shard.Counters{LastOrder: s.LastOrder + 5, LastRevision: s.LastRevision / 2, LastSession: 7},
+	}
+}
+
+// renew makes the shard of a run anew, machine and twin, where a machine and a twin have only what is known to be
+// committed.
+func (r *run) renew(committed *shard.Machine, naive *twin.Twin) error {
+	renewal := renewalOf(&r.state)
+	renewal.Committed = committed
+	made, err := r.machines[0].Renew(renewal)
+	if err != nil {
+		return err
+	}
+	r.naive.Renew(renewal, naive)
+	r.machines = []*contestant{{name: "renewed", Machine: made}}
+	r.state = r.naive.State()
+	r.earlier, r.batches, r.commands, r.saved = r.state, nil, 0, nil
+	if err := r.compare(r.machines[0], r.state); err != nil {
+		return fmt.Errorf("just renewed: %w", err)
+	}
+	if err := r.compareUsage(r.machines[0]); err != nil {
+		return fmt.Errorf("just renewed: %w", err)
+	}
+	return twin.Check(r.state, r.options.Slots)
+}
+
+// playRenewed goes on after a renewal.
+func (r *run) playRenewed() error {
+	for range renewedBatches {
+		b := r.source.Batch(&r.state)
+		if err := r.apply(b); err != nil {
+			return err
+		}
+		r.tally.count(b, r.expected.List)
+		if err := r.compareLiveness(); err != nil {
+			return err
+		}
+	}
+	return r.read()
+}
+
+// compareLiveness compares what the home says of sessions at the bounds of the group, and of some in between.
+func (r *run) compareLiveness() error {
+	g := r.state.Group
+	for _, counter := range []uint64{
+		1, g.LastKnown, g.LastKnown + 1, 1 + rand.Uint64N(g.LastBefore+1), g.LastBefore, g.LastBefore + 1,
+		r.state.LastSession + 1,
+	} {
+		if counter == 0 {
+			continue
+		}
+		for slot := range shard.Slot(4) {
+			id := shard.NewSessionID(slot*1024, counter)
+			if got, want := r.machines[0].Liveness(id), r.naive.Liveness(id); got != want {
+				return fmt.Errorf("liveness of session %v is %d, to the twin %d", id, got, want)
+			}
+		}
+	}
+	return nil
+}
+
+// playRenewals plays a run with two renewals. Of what came before the first, not all is known to be committed.
+func playRenewals(seed uint64, m twin.Mistake, tally tally) error {
+	r := newRun(seed, tally)
+	if err := r.play(); err != nil {
+		return err
+	}
+	committed, naive := newContestant("committed", r.options), twin.New(r.options)
+	for _, b := range r.batches[:len(r.batches)*3/4] {
+		if err := committed.apply(b); err != nil {
+			return err
+		}
+		naive.Apply(b, new(shard.Effects))
+	}
+	r.naive.Plant(m)
+	if err := r.renew(committed.Machine, naive); err != nil {
+		return err
+	}
+	if err := r.playRenewed(); err != nil {
+		return err
+	}
+	if err := r.renew(r.machines[0].Machine, r.naive); err != nil {
+		return fmt.Errorf("the second renewal: %w", err)
+	}
+	if err := r.playRenewed(); err != nil {
+		return fmt.Errorf("after the second renewal: %w", err)
+	}
+	return r.play()
+}
+
+// TestARenewedMachineAgreesWithItsTwin: random states are made anew, twice, and go on with random commands.
+func TestARenewedMachineAgreesWithItsTwin(t *testing.T) {
+	if level.Newest < 10 {
+		t.Skip("no groups below level 10")
+	}
+	first := rand.Uint64N(1 << 40)
+	t.Logf("first seed: %d", first)
+	tally := make(tally)
+	for seed := first; seed < first+renewedRuns; seed++ {
+		if err := playRenewals(seed, twin.NoMistake, tally); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+	for _, outcome := range []string{
+		"acquire OVERLOADED 0", "acquire ABORTED 0", "acquire SESSION_EXPIRED 0", "acquire SUCCESS 1",
+		"session-update SESSION_EXPIRED 0", "session-end SESSION_EXPIRED 0",
+	} {
+		if tally[outcome] < 10 {
+			t.Errorf("%s: only %d times", outcome, tally[outcome])
+		}
+	}
+}
+
+// TestMistakesInRenewalsAreNoticed: each mistake is shown by the run of a seed.
+func TestMistakesInRenewalsAreNoticed(t *testing.T) {
+	if level.Newest < 10 {
+		t.Skip("no groups below level 10")
+	}
+	for _, c := range []plantedMistake{
+		{"numbers of guests are forgotten", twin.ForgetsNumbers, 1, "applied="},
+		{"an answer says acquired of what is gone", twin.KeepsOwnership, 1, "answer"},
+		{"a session that may be lost is dead at once", twin.BuriesTheLost, 1, "liveness"},
+		{"a session that ended by what may be undone is gone", twin.BuriesTheUndone, 3, "session"},
+		{"grants come at once", twin.GrantsAtOnce, 1, "OVERLOADED"},
+		{"sessions of the group before go on", twin.ServesTheOld, 1, "SESSION_EXPIRED"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			for seed := uint64(1); seed <= uint64(*mistakeSeek); seed++ {
+				t.Logf("seed %d: %v", seed, playRenewals(seed, c.mistake, make(tally)))
+			}
+			err := playRenewals(c.seed, c.mistake, make(tally))
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("seed %d found %v", c.seed, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,331 @@
+package tidy
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// fieldsFile has the listings of the fields of messages, for the codec. A listing follows from the struct: fields stand
+// in the order of the wire, and have the names of the wire in the form of Go. A tag says what the type does not: the
+// type of the wire of a []byte, and the largest value or length.
+const fieldsFile = "protocol/fields_gen.go"
+
+const fieldsHead = "// Code generated from the structs of messages by: go test ./test/tidy -run Messages -update. " +
+	"DO NOT EDIT.\n\npackage protocol\n"
+
+// wireTypes are the types of package protocol, as far as listings depend on them.
+type wireTypes struct {
+	t       *testing.T
+	changed map[string]string // sources in the place of those of the tree
+	structs map[string]*ast.StructType
+	rooms   map[string]map[string]string // by the struct: paths of imports by their names
+	small   map[string]bool              // numbers of a byte, with the package of a room before the name
+	lists   map[string]string            // lists by name, with their items
+	items   map[string]bool              // structs that are items of lists
+	byHand  map[string]bool              // TYPE.METHOD
+	named   []string                     // fields whose listings code by hand names; they have the names of their types
+	records []string                     // to be written
+	uses    map[string]bool              // rooms whose constants tags name
+}
+
+// readWireTypes reads the sources of package protocol, but for the tests and for generated files. Sources in changed
+// stand for those of the tree.
+func readWireTypes(t *testing.T, changed map[string]string) *wireTypes {
+	t.Helper()
+	w := &wireTypes{
+		t: t, changed: changed, structs: make(map[string]*ast.StructType), rooms: make(map[string]map[string]string),
+		small: make(map[string]bool), lists: make(map[string]string), items: make(map[string]bool),
+		byHand: make(map[string]bool), uses: make(map[string]bool),
+	}
+	for _, file := range w.parseRoom("protocol") {
+		imports := make(map[string]string)
+		for _, i := range file.Imports {
+			of, _ := strconv.Unquote(i.Path.Value)
+			name := path.Base(of)
+			if i.Name != nil {
+				name = i.Name.Name
+			}
+			imports[name] = strings.TrimPrefix(of, "github.com/signalbox/signalbox/")
+		}
+		for _, d := range file.Decls {
+			w.declare(d, imports)
+		}
+	}
+	return w
+}
+
+// parseRoom parses the sources of a package that are written by hand.
+func (w *wireTypes) parseRoom(room string) (files []*ast.File) {
+	names, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(room), "*.go"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_gen.go") {
+			continue
+		}
+		source, err := os.ReadFile(name)
+		if text, is := w.changed[path.Join(room, filepath.Base(name))]; is {
+			source = []byte(text)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
+}
+
+func (w *wireTypes) declare(d ast.Decl, imports map[string]string) {
+	if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+		if of, ok := f.Recv.List[0].Type.(*ast.StarExpr); ok {
+			if name, ok := of.X.(*ast.Ident); ok {
+				w.byHand[name.Name+"."+f.Name.Name] = true
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if listing, ok := n.(*ast.SelectorExpr); ok && listing.Sel.Name == "fields" {
+				if field, ok := listing.X.(*ast.SelectorExpr); ok {
+					w.named = append(w.named, field.Sel.Name)
+				}
+			}
+			return true
+		})
+		return
+	}
+	g, ok := d.(*ast.GenDecl)
+	if !ok {
+		return
+	}
+	for _, spec := range g.Specs {
+		ts, ok := spec.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		name := ts.Name.Name
+		switch of := ts.Type.(type) {
+		case *ast.StructType:
+			w.structs[name], w.rooms[name] = of, imports
+		case *ast.Ident:
+			w.small[name] = of.Name == "uint8"
+		case *ast.SelectorExpr:
+			w.rooms[name] = imports
+			w.small[name] = w.small[w.selected(name, of)]
+		default:
+			if item, is := listOf(of); is {
+				w.lists[name] = item
+			}
+		}
+	}
+}
+
+// listOf returns the items of a type that is a list. Views are lists whose items are types of a room.
+func listOf(of ast.Expr) (item string, is bool) {
+	index, ok := of.(*ast.IndexListExpr)
+	if !ok {
+		return "", false
+	}
+	switch index.X.(*ast.Ident).Name {
+	case "List":
+		return index.Indices[0].(*ast.Ident).Name, true
+	case "Views":
+		return "", true
+	}
+	return "", false
+}
+
+// selected loads the types of a room that a selector names, and returns the name of the selected type in w.small.
+func (w *wireTypes) selected(owner string, s *ast.SelectorExpr) string {
+	room := w.rooms[owner][s.X.(*ast.Ident).Name]
+	if key := room + ":"; !w.small[key] {
+		w.small[key] = true
+		for _, file := range w.parseRoom(room) {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if ts, ok := n.(*ast.TypeSpec); ok {
+					of, ok := ts.Type.(*ast.Ident)
+					w.small[key+ts.Name.Name] = ok && of.Name == "uint8"
+				}
+				return true
+			})
+		}
+	}
+	return room + ":" + s.Sel.Name
+}
+
+var (
+	innerWord = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+	lastWord  = regexp.MustCompile(`([A-Z]+)([A-Z][a-z])`)
+	units     = strings.NewReplacer("Millis", "MS", "Micros", "US", "IDs", "Ids")
+)
+
+// wireName is the name of a field on the wire.
+func wireName(name string) string {
+	name = innerWord.ReplaceAllString(units.Replace(name), "${1}_$2")
+	return strings.ToLower(lastWord.ReplaceAllString(name, "${1}_$2"))
+}
+
+// listing returns the calls for the fields of a struct, a line each.
+func (w *wireTypes) listing(owner string) (lines []string) {
+	for _, f := range w.structs[owner].Fields.List {
+		tag := ""
+		if f.Tag != nil {
+			text, _ := strconv.Unquote(f.Tag.Value)
+			tag = reflect.StructTag(text).Get("wire")
+		}
+		if len(f.Names) == 0 {
+			lines = append(lines, w.embedded(f.Type))
+		}
+		for _, name := range f.Names {
+			lines = append(lines, w.call(owner, f.Type, wireName(name.Name), "m."+name.Name, tag))
+		}
+	}
+	return lines
+}
+
+// embedded is the call for the fields of an embedded struct.
+func (w *wireTypes) embedded(of ast.Expr) string {
+	if s, ok := of.(*ast.SelectorExpr); ok {
+		return fmt.Sprintf("m.%s.Fields((*cold)(c))", s.Sel.Name)
+	}
+	name := of.(*ast.Ident).Name
+	w.record(name)
+	return fmt.Sprintf("m.%s.fields(c)", name)
+}
+
+// record notes that a struct needs a listing.
+func (w *wireTypes) record(name string) {
+	if !slices.Contains(w.records, name) {
+		w.records = append(w.records, name)
+	}
+}
+
+// call is the call for a field.
+func (w *wireTypes) call(owner string, of ast.Expr, wire, field, tag string) string {
+	form, most, bounded := strings.Cut(tag, " ")
+	if room, _, qualified := strings.Cut(most, "."); qualified {
+		w.uses[room] = true
+	}
+	if form != "" && form != "most" {
+		if bounded {
+			return fmt.Sprintf("c.%s(%q, &%s, %s)", form, wire, field, most)
+		}
+		return fmt.Sprintf("c.%s(%q, &%s)", form, wire, field)
+	}
+	switch of := of.(type) {
+	case *ast.SelectorExpr:
+		if w.small[w.selected(owner, of)] {
+			return fmt.Sprintf("enum(c, %q, &%s)", wire, field)
+		}
+		return fmt.Sprintf("c.value(%q, &%s)", wire, field)
+	case *ast.ArrayType:
+		return fmt.Sprintf("values(c, %q, &%s, %s)", wire, field, most)
+	case *ast.IndexListExpr:
+		return w.list(of, wire, field)
+	}
+	name := of.(*ast.Ident).Name
+	switch item, isList := w.lists[name]; {
+	case isList:
+		w.item(item)
+		return fmt.Sprintf("%s.list(c, %q)", field, wire)
+	case name == "Result":
+		return fmt.Sprintf("c.result(&%s)", field)
+	case w.structs[name] != nil:
+		w.record(name)
+		return fmt.Sprintf("c.record(%q, %s.fields)", wire, field)
+	case w.small[name]:
+		return fmt.Sprintf("enum(c, %q, &%s)", wire, field)
+	}
+	return fmt.Sprintf("c.%s(%q, &%s)", strings.TrimSuffix(name, "64"), wire, field)
+}
+
+func (w *wireTypes) list(of *ast.IndexListExpr, wire, field string) string {
+	item, is := listOf(of)
+	if !is {
+		w.t.Errorf("%s is neither a List nor Views", field)
+	}
+	w.item(item)
+	return fmt.Sprintf("%s.list(c, %q)", field, wire)
+}
+
+// item notes that a struct is an item of a list.
+func (w *wireTypes) item(name string) {
+	if w.structs[name] != nil {
+		w.items[name] = true
+		w.record(name)
+	}
+}
+
+// fieldsOf returns the file that follows from the structs of the messages in a table.
+func fieldsOf(t *testing.T, table string, changed map[string]string) []byte {
+	t.Helper()
+	w, rows := readWireTypes(t, changed), rowsOf(t, table)
+	var body strings.Builder
+	write := func(name, method string) {
+		if w.structs[name] == nil {
+			t.Errorf("no struct is called %s", name)
+			return
+		}
+		if w.byHand[name+"."+method] {
+			return
+		}
+		if lines := w.listing(name); len(lines) > 0 {
+			fmt.Fprintf(&body, "\nfunc (m *%s) %s(c *codec) {\n%s\n}\n", name, method, strings.Join(lines, "\n"))
+		} else {
+			fmt.Fprintf(&body, "\nfunc (*%s) %s(*codec) {}\n", name, method)
+		}
+	}
+	for _, request := range rows["requests"] {
+		write(request, "requestFields")
+		_, answer := answerOf(request)
+		write(answer, "answerFields")
+	}
+	for _, push := range rows["pushes"] {
+		write(push, "pushFields")
+	}
+	for _, item := range w.lists {
+		w.item(item)
+	}
+	for _, name := range w.named {
+		if w.structs[name] != nil {
+			w.record(name)
+		}
+	}
+	slices.Sort(w.records)
+	for i := 0; i < len(w.records); i++ { // a listing may name further records
+		write(w.records[i], "fields")
+	}
+	for _, name := range w.records {
+		if w.items[name] && !w.byHand[name+".item"] {
+			fmt.Fprintf(&body, "\nfunc (m *%s) item(c *codec) { c.record(\"\", m.fields) }\n", name)
+		}
+	}
+	head := fieldsHead
+	for room := range w.uses {
+		head += fmt.Sprintf("\nimport \"github.com/signalbox/signalbox/protocol/%s\"\n", room)
+	}
+	return formatted(t, head+body.String())
+}
+
+// TestFieldsOfMessagesFollowFromTheirStructs: the codec reads and writes the fields of the structs.
+func TestFieldsOfMessagesFollowFromTheirStructs(t *testing.T) {
+	table, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(messagesTable)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareGenerated(t, fieldsFile, fieldsOf(t, string(table), nil))
+}
