@@ -62,7 +62,8 @@ func TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun(t *testing.
 // lossSeed is a seed whose world has losses.
 const lossSeed = 5
 
-// plantedInLosses are mistakes that are made where a shard is made anew. Each must be noticed, in the world of its seed.
+// plantedInLosses are mistakes that are made where a shard is made anew. Each must be noticed, in the world of its
+// seed.
 var plantedInLosses = []struct {
 	name string
 	seed uint64
@@ -72,7 +73,7 @@ var plantedInLosses = []struct {
 }{
 	{"a shard that is made anew grants at once", lossSeed, noQuiet, nil},
 	{"a shard that is made anew forgets the numbers of guests", lossSeed, noGuests, busyLosses},
-	{"a survivor counts only as far as the survivor has applied its log", lossSeed, noTail, busyLosses},
+	{"what a survivor did not know to be committed is gone", lossSeed, noTail, busyLosses},
 }
 
 // TestPlantedBugsInLossesAreNoticed plays the worlds of the mistakes above.
@@ -183,14 +184,14 @@ type tailless struct {
 }
 
 // Apply implements shard.StateMachine.
-func (m tailless) Apply(entries []shard.Entry) error {
+func (t tailless) Apply(entries []shard.Entry) error {
 	for i := range entries {
-		if entries[i].Index > m.last {
+		if entries[i].Index > t.last {
 			entries = entries[:i]
 			break
 		}
 	}
-	return m.Follower.Apply(entries)
+	return t.Follower.Apply(entries)
 }
 
 // noTail: a shard that is made anew goes on with what the survivor knew to be committed.

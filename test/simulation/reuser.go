@@ -104,7 +104,8 @@ func (r *reuser) step(ctx context.Context) error {
 	}
 	r.last = max(r.last, number)
 	m := protocol.Mutation{Number: number, Acknowledged: r.last - min(r.last, reusedNumbers)}
-	x := history.Numbered{Semaphore: of(name), Session: r.session.ID(), Number: number, Kind: kind, From: r.record.Now()}
+	x := history.Numbered{Semaphore: of(name), Session: r.session.ID(), Number: number, Kind: kind,
+		From: r.record.Now()}
 	var err error
 	if kind == history.Acquire {
 		x.Order, err = r.acquire(ctx, m, name)

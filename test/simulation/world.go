@@ -62,7 +62,8 @@ type world struct {
 func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, did: o.Did, began: time.Now(), down: make(map[shard.HostID]bool),
 		gone: make(map[shard.HostID]bool), expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1),
-		data: p.Shards, lost: make(map[uint64]bool), made: make(map[string]madeNode), published: make(map[string]uint64)}
+		data: p.Shards, lost: make(map[uint64]bool), made: make(map[string]madeNode),
+		published: make(map[string]uint64)}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, p.Again()), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
