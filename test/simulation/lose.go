@@ -67,6 +67,7 @@ func (w *world) lose(f Fault) (end func()) {
 	}
 	for _, s := range l.shards {
 		w.recover(s)
+		w.times.forgetShard(s.id)
 		w.setLost(s.id, false)
 	}
 	return func() {}

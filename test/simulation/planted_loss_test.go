@@ -56,7 +56,7 @@ func TestShardsThatHaveLostTheirMajorityAreMadeAnewInTheMiddleOfARun(t *testing.
 	if len(h.Recoveries) < 2 {
 		t.Errorf("%d shards were made anew, and at least two should be", len(h.Recoveries))
 	}
-	t.Logf("%d shards were made anew: %v", len(h.Recoveries), sum)
+	t.Log(sum)
 }
 
 // lossSeed is a seed whose world has losses.

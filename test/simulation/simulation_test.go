@@ -44,6 +44,7 @@ type totals struct {
 	targets                   atomic.Int64 // that instances of rollouts were shown
 	calls                     atomic.Int64 // of handlers of processes
 	simulated                 atomic.Int64
+	recoveries                atomic.Int64 // of shards
 	undecided                 atomic.Int64
 
 	mu     sync.Mutex
@@ -61,10 +62,10 @@ func (t *totals) did(k simulation.FaultKind) {
 
 func (t *totals) String() string {
 	const format = "%d worlds, %.2f simulated hours, %d operations, %d views, %d targets, %d calls, " +
-		"%d of %d semaphores' orders undecided"
+		"%d shards made anew, %d of %d semaphores' orders undecided"
 	return fmt.Sprintf(format,
 		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
-		t.targets.Load(), t.calls.Load(), t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
+		t.targets.Load(), t.calls.Load(), t.recoveries.Load(), t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
 }
 
 // run plays a plan and returns its history.
@@ -87,6 +88,7 @@ func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *
 	sum.views.Add(int64(len(h.Views)))
 	sum.targets.Add(int64(len(h.Targets)))
 	sum.calls.Add(int64(len(h.Calls)))
+	sum.recoveries.Add(int64(len(h.Recoveries)))
 	return h
 }
 
@@ -189,7 +191,7 @@ func fresh(t *testing.T, first uint64, long time.Duration, draw func(uint64) sim
 		})
 	}
 	workers.Wait()
-	t.Logf("%v, %d losses of a majority, in %v", sum, sum.faults[simulation.Lose], time.Since(began).Round(time.Second))
+	t.Logf("%v in %v", sum, time.Since(began).Round(time.Second))
 	return sum
 }
 
