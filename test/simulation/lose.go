@@ -138,11 +138,12 @@ func (w *world) afford(l *loss, staying []shard.HostID) bool {
 	for n := range uint64(w.shards() + 1) {
 		voters, left := 0, []shard.HostID(nil)
 		for _, m := range w.cluster.Replicas(n) {
-			if !m.Voter {
+			goes := m.Host == l.first || m.Host == l.second
+			if !m.Voter && !goes {
 				continue
 			}
-			voters++
-			if m.Host != l.first && m.Host != l.second && slices.Contains(staying, m.Host) {
+			voters++ // also a learner that goes: it may be about to vote
+			if !goes && slices.Contains(staying, m.Host) {
 				left = append(left, m.Host)
 			}
 		}

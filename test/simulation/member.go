@@ -315,13 +315,14 @@ func (w *world) isRefusable(id shard.HostID) bool {
 	return w.expelled[id] || w.gone[id]
 }
 
-// spared reports whether each shard has a majority of voters with a directory on other hosts.
+// spared reports whether each shard has a majority of voters with a directory on other hosts. A learner of the host may
+// be about to vote.
 func (w *world) spared(id shard.HostID) bool {
 	staying := w.stayingHosts()
 	for n := range w.shards() + 1 {
 		voters, others := 0, 0
 		for _, m := range w.cluster.Replicas(uint64(n)) {
-			if !m.Voter {
+			if !m.Voter && m.Host != id {
 				continue
 			}
 			voters++
