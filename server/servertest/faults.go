@@ -13,6 +13,9 @@ func (c *Cluster) Net() Faults { return c.logs }
 // is shard 0, data shards count from 1.
 func (c *Cluster) Leader(id uint64) shard.HostID { return c.logs.Leader(id) }
 
+// Last returns the last entry of the replica that a host has of a shard.
+func (c *Cluster) Last(on shard.HostID, of uint64) (term, index uint64) { return c.logs.Last(on, of) }
+
 // Replicas lists those of a shard.
 func (c *Cluster) Replicas(id uint64) []Replica { return c.logs.Replicas(id) }
 

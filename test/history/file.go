@@ -106,6 +106,7 @@ func Load(r io.Reader) (*History, error) {
 func (h *History) add(l *line) bool {
 	if l.History != nil {
 		h.Title, h.Grace, h.Notes, h.Restored = l.History.Title, l.History.Grace, l.History.Notes, l.History.Restored
+		h.Recoveries = l.History.Recoveries
 		return true
 	}
 	return addTo(&h.Operations, l.Operation) || addTo(&h.Holds, l.Hold) || addTo(&h.Writes, l.Write) ||

@@ -27,7 +27,7 @@ func Linear(h *History, limit time.Duration) (found []string, undecided []Semaph
 	for _, s := range slices.SortedFunc(maps.Keys(operations), func(a, b Semaphore) int {
 		return slices.Compare([]string{a.Node, a.Name}, []string{b.Node, b.Name})
 	}) {
-		steps := stepsOf(operations[s], ends)
+		steps := append(stepsOf(operations[s], ends), h.renewals(s)...)
 		switch result, info := porcupine.CheckOperationsVerbose(semaphoreModel, linearOperations(steps),
 			limit); result {
 		case porcupine.Illegal:
@@ -148,6 +148,8 @@ func (s *step) apply(m model) (next model, ok bool) {
 		return m, i >= 0 && i < m.owners && m.links[i].Order == s.order
 	case stepTransient:
 		return m.markTransient(s.session, s.order), true
+	case stepRenew:
+		return m.withoutLinks(), true
 	}
 	return s.applyOther(m)
 }

@@ -97,6 +97,15 @@ func (m model) without(i int) model {
 	return m
 }
 
+// withoutLinks is the model after all links have gone at once.
+func (m model) withoutLinks() model {
+	if m.ephemeral {
+		return model{last: m.last}
+	}
+	m.links, m.owners = nil, 0
+	return m
+}
+
 // acquire is the model after an acquire, and its outcome. ok is false where the acquire cannot have been
 // given that order id; 0 is one that no client knows.
 func (m model) acquire(session, count, order uint64, try, ephemeral bool) (next model, a answer, ok bool) {

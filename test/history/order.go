@@ -111,6 +111,7 @@ func Writes(h *History) (found []string) {
 func Numbers(h *History) (found []string) {
 	for i := range h.Numbered {
 		switch x := &h.Numbered[i]; {
+		case h.renewed(x.Semaphore, x.From, x.To): // what an owner had is gone between the request and the reading
 		case x.Kind == Acquire && x.Order != x.Owns:
 			found = append(found, fmt.Sprintf(
 				"%v: session %x acquired under %d by its number %d at %v, and owns under %d",

@@ -142,6 +142,9 @@ type Numbered struct {
 	Number    uint64    `json:"number"`
 	Kind      Kind      `json:"kind"` // Acquire or Release
 	At        Time      `json:"at"`   // its answer came
+	// From is before the request and the reading, To after both.
+	From Time `json:"from,omitempty"`
+	To   Time `json:"to,omitempty"`
 	// Order is that under which an acquire was answered as acquired, Owns that under which the session owned the
 	// semaphore behind it.
 	Order uint64 `json:"order,omitempty"`
@@ -228,4 +231,6 @@ type History struct {
 	Notes []string `json:"notes,omitempty"`
 	// Restored is set where the cluster was replaced by one that was made of its backup.
 	Restored *Restoration `json:"restored,omitempty"`
+	// Recoveries are the shards that had lost their majority and were made anew.
+	Recoveries []Recovery `json:"recoveries,omitempty"`
 }

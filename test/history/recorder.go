@@ -106,6 +106,7 @@ type Recorder struct {
 	last       map[int]View // of each watcher
 	lastOwn    uint64
 	restored   *Restoration
+	recoveries []Recovery
 	rollouts   rolloutRecord
 	processes  processRecord
 }
@@ -209,6 +210,13 @@ func (r *Recorder) Restored(x Restoration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.restored = &x
+}
+
+// Recovered records that a shard without a majority was made anew.
+func (r *Recorder) Recovered(x Recovery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.recoveries = append(r.recoveries, x)
 }
 
 // Final records the final state of a semaphore, and whether all clients agreed on it.
@@ -322,6 +330,7 @@ func (r *Recorder) History() *History {
 	h := &History{
 		Title: r.title, Grace: r.grace, Notes: r.noteTexts(), Faults: r.faults, Finals: r.finals, Views: r.views,
 		Writes: r.writes, Numbered: r.numbered, Restored: r.restored,
+		Recoveries: r.recoveries,
 	}
 	for _, o := range r.operations {
 		if o.Outcome == "" {

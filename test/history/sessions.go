@@ -16,7 +16,7 @@ func Sessions(h *History) (found []string) {
 		s := &h.Sessions[i]
 		switch s.End {
 		case Expired:
-			if removals.from(Semaphore{Node: s.Node}, s.ID, s.From) <= s.To {
+			if removals.from(Semaphore{Node: s.Node}, s.ID, s.From) <= s.To || h.lostHome(s) {
 				continue // it was removed before
 			}
 			found = append(found,

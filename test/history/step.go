@@ -13,6 +13,7 @@ const (
 	stepJoin      stepKind = "join"    // own or wait
 	stepOwn       stepKind = "own"     // be an owner
 	stepTransient stepKind = "end"     // what is transient from now on
+	stepRenew     stepKind = "renewal" // of the shard: all owners and waiters are gone
 	stepOther     stepKind = "other"
 )
 

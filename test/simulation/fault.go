@@ -121,7 +121,7 @@ func drawFaults(random *rand.Rand, p *Plan, s severity, pace int) (faults []Faul
 func (w *world) begin(f Fault) (end func()) {
 	net := w.cluster.Net()
 	switch f.Kind {
-	case Join, Wipe, Drain, Cordon, Expel, Transfer, LowerGrace, KillGovernor:
+	case Join, Wipe, Drain, Cordon, Expel, Transfer, LowerGrace, KillGovernor, Lose:
 		return w.change(f)
 	case BadLinks:
 		return w.badLinks(f)
@@ -207,7 +207,7 @@ func (w *world) crash(loseUnsynced bool, hosts ...shard.HostID) func() {
 	var down []shard.HostID
 	for _, id := range hosts {
 		if w.markDown(id) {
-			w.cluster.Crash(id, loseUnsynced)
+			w.cluster.Crash(id, loseUnsynced && !w.isLosing())
 			down = append(down, id)
 		}
 	}

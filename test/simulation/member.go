@@ -37,6 +37,8 @@ const (
 	LowerGrace FaultKind = "lower grace"
 	// KillGovernor: the process of the host that governs ends while a step is open.
 	KillGovernor FaultKind = "kill of the governor"
+	// Lose: data shards lose their majority for good, with two hosts, and an operator has the shards made anew.
+	Lose FaultKind = "loss of a majority"
 )
 
 // room is how many hosts there may ever be in a world whose hosts change.
@@ -97,6 +99,10 @@ func DrawSpread(seed uint64) Plan {
 	p.Hosts, p.Shards, p.Upgrades = 5, 2+random.IntN(3), nil
 	p.Policy.Replicas = workload.Pick(random, 1, 3, 3, 3)
 	p.Faults = drawMemberFaults(random, &p)
+	lost := rand.New(rand.NewPCG(seed, 6))
+	if p.Policy.Replicas == 3 && p.Rollouts+p.Processes == 0 && lost.IntN(2) == 0 {
+		p.drawLosses(lost)
+	}
 	return p
 }
 
@@ -173,6 +179,8 @@ func (w *world) change(f Fault) (end func()) {
 		return w.operated(&meta.ShardTransfer{Shard: hosts.ShardID(f.Shard), Host: name}, nil)
 	case LowerGrace:
 		return w.lowerGrace()
+	case Lose:
+		return w.lose(f)
 	case KillGovernor:
 		if leader := w.cluster.Leader(0); leader != 0 && w.waitForStep(leader) {
 			return w.crash(false, leader)
@@ -253,7 +261,7 @@ func (w *world) wipe(id shard.HostID) (end func()) {
 // expel makes a host leave, and switches it off a while after it has left: until then it may be needed for a majority.
 // Where governors die one after the other, each waits for the grace anew, and it has left when they come to rest.
 func (w *world) expel(id shard.HostID) (end func()) {
-	if len(w.stayingHosts()) <= 3 {
+	if len(w.stayingHosts()) <= 3 || w.isLosing() {
 		return nil
 	}
 	w.mayBeRefused(id)
@@ -307,13 +315,14 @@ func (w *world) isRefusable(id shard.HostID) bool {
 	return w.expelled[id] || w.gone[id]
 }
 
-// spared reports whether each shard has a majority of voters with a directory on other hosts.
+// spared reports whether each shard has a majority of voters with a directory on other hosts. A learner of the host may
+// be about to vote.
 func (w *world) spared(id shard.HostID) bool {
 	staying := w.stayingHosts()
 	for n := range w.shards() + 1 {
 		voters, others := 0, 0
 		for _, m := range w.cluster.Replicas(uint64(n)) {
-			if !m.Voter {
+			if !m.Voter && m.Host != id {
 				continue
 			}
 			voters++

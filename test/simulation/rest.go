@@ -32,7 +32,7 @@ func (w *world) watchLeaders(ctx context.Context) {
 	since := make(map[int]time.Time)
 	for workload.Sleep(ctx, lookEvery) {
 		for n := range w.shards() + 1 {
-			if w.isLed(n) {
+			if w.isLed(n) || w.isLost(uint64(n)) {
 				delete(since, n)
 				continue
 			}

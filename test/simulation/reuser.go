@@ -104,7 +104,8 @@ func (r *reuser) step(ctx context.Context) error {
 	}
 	r.last = max(r.last, number)
 	m := protocol.Mutation{Number: number, Acknowledged: r.last - min(r.last, reusedNumbers)}
-	x := history.Numbered{Semaphore: of(name), Session: r.session.ID(), Number: number, Kind: kind}
+	x := history.Numbered{Semaphore: of(name), Session: r.session.ID(), Number: number, Kind: kind,
+		From: r.record.Now()}
 	var err error
 	if kind == history.Acquire {
 		x.Order, err = r.acquire(ctx, m, name)
@@ -121,6 +122,7 @@ func (r *reuser) step(ctx context.Context) error {
 	}
 	switch {
 	case err == nil && r.session.Err() == nil && r.session.LeaseLeft() > 0:
+		x.To = r.record.Now()
 		r.record.Add(history.Entry{Client: -1, Numbered: &x})
 	case statusOf(err) != protocol.StatusSuccess:
 		return nil // refused

@@ -29,6 +29,7 @@ var (
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
 	apart    = flag.Bool("apart", false, "have hosts go by no copy of a session's home that they do not lead")
 	spread   = flag.Bool("spread", false, "let hosts come and go, and each shard be on a part of them")
+	losses   = flag.Bool("losses", false, "with -spread, have shards lose their majority in all worlds of TestSoak")
 	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
 	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
 	keep     = flag.String("keep", "",
@@ -43,6 +44,7 @@ type totals struct {
 	targets                   atomic.Int64 // that instances of rollouts were shown
 	calls                     atomic.Int64 // of handlers of processes
 	simulated                 atomic.Int64
+	recoveries                atomic.Int64 // of shards
 	undecided                 atomic.Int64
 
 	mu     sync.Mutex
@@ -60,10 +62,10 @@ func (t *totals) did(k simulation.FaultKind) {
 
 func (t *totals) String() string {
 	const format = "%d worlds, %.2f simulated hours, %d operations, %d views, %d targets, %d calls, " +
-		"%d of %d semaphores' orders undecided"
+		"%d shards made anew, %d of %d semaphores' orders undecided"
 	return fmt.Sprintf(format,
 		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
-		t.targets.Load(), t.calls.Load(), t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
+		t.targets.Load(), t.calls.Load(), t.recoveries.Load(), t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
 }
 
 // run plays a plan and returns its history.
@@ -86,6 +88,7 @@ func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *
 	sum.views.Add(int64(len(h.Views)))
 	sum.targets.Add(int64(len(h.Targets)))
 	sum.calls.Add(int64(len(h.Calls)))
+	sum.recoveries.Add(int64(len(h.Recoveries)))
 	return h
 }
 
@@ -264,7 +267,7 @@ func TestSoak(t *testing.T) {
 		return
 	}
 	fresh(t, uint64(time.Now().Unix())*1000, *soak, drawn(),
-		func(p simulation.Plan) bool { return !*days || p.LongDay() })
+		func(p simulation.Plan) bool { return (!*days || p.LongDay()) && (!*losses || p.Loses()) })
 }
 
 // soakEngine plays fresh seeds on the production log, each in a process of its own. Where no kind of worlds is asked
@@ -276,7 +279,7 @@ func soakEngine(t *testing.T) {
 			change, back = seed%4 == 1, seed%4 == 3
 		}
 		p := drawnAs(change, back)(seed)
-		if *days && !p.LongDay() || *count > 0 && p.Hosts != *count {
+		if *days && !p.LongDay() || *losses && !p.Loses() || *count > 0 && p.Hosts != *count {
 			return p, nil
 		}
 		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed),

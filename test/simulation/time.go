@@ -63,6 +63,13 @@ func (t *times) forget() {
 	clear(t.shards)
 }
 
+// forgetShard drops what is known of the log of a shard that was made anew: the indexes of the new log may begin again.
+func (t *times) forgetShard(id uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.shards, id)
+}
+
 // running returns a host, nil while it does not run.
 func (t *times) running(id shard.HostID) *server.Host {
 	if c := t.cluster.Load(); c != nil {
@@ -184,6 +191,9 @@ func (t *times) check(m *timedMachine, index uint64, b *shard.Batch, now clock.C
 			now)
 	}
 	m.last = now
+	if t.world.isLost(m.shard) {
+		return // whether an entry is of the group before or of the new one is not known
+	}
 	s := t.shards[m.shard]
 	if s == nil {
 		s = &shardTimes{at: make(map[uint64]clock.Clock)}

@@ -48,6 +48,9 @@ type world struct {
 	// expelled are those that operators have tried to expel.
 	expelled map[shard.HostID]bool
 	data     int // data shards: a restore can change how many there are
+	// lost are the shards without a majority for good that were not made anew yet. node is the id of the node.
+	lost map[uint64]bool
+	node shard.NodeID
 	// made are nodes that were made before and while a backup was saved. What was there when the saving began is in the
 	// restored cluster. published is the number of the last version of a node's rollout.
 	made      map[string]madeNode
@@ -59,7 +62,8 @@ type world struct {
 func Run(p Plan, o Options) (*history.History, error) {
 	w := &world{plan: p, bug: o.Bug, did: o.Did, began: time.Now(), down: make(map[shard.HostID]bool),
 		gone: make(map[shard.HostID]bool), expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1),
-		data: p.Shards, made: make(map[string]madeNode), published: make(map[string]uint64)}
+		data: p.Shards, lost: make(map[uint64]bool), made: make(map[string]madeNode),
+		published: make(map[string]uint64)}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
 	w.record = history.NewRecorder(fmt.Sprintf("%v; again: %s", p, p.Again()), clock)
 	w.record.Grace(p.Node.SessionGracePeriod)
@@ -207,9 +211,11 @@ func (w *world) prepare() error {
 		return err
 	}
 	defer c.Close()
-	if _, err := c.CreateNode(ctx, path, w.plan.Node); err != nil {
+	n, err := c.CreateNode(ctx, path, w.plan.Node)
+	if err != nil {
 		return err
 	}
+	w.node = shard.NodeID(n.ID)
 	for _, s := range targets {
 		if s.Ephemeral {
 			continue

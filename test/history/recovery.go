@@ -1,0 +1,53 @@
+package history
+
+import "github.com/signalbox/signalbox/shard"
+
+// Recovery is a data shard that had lost its majority for good and was made anew, of all that had been acknowledged.
+type Recovery struct {
+	// From is before the order, To when the new group had a leader. The state was renewed at a moment between.
+	From Time `json:"from"`
+	To   Time `json:"to"`
+	// First and Last are the slots of the shard, Node and NodeID the node of all semaphores.
+	First  shard.Slot   `json:"first"`
+	Last   shard.Slot   `json:"last"`
+	Node   string       `json:"node"`
+	NodeID shard.NodeID `json:"node_id"`
+}
+
+// has reports whether a slot is of the shard.
+func (r *Recovery) has(slot shard.Slot) bool { return r.First <= slot && slot <= r.Last }
+
+// hasSemaphore reports whether a semaphore is in the shard.
+func (r *Recovery) hasSemaphore(s Semaphore) bool {
+	return s.Node == r.Node && r.has(shard.SlotOf(r.NodeID, []byte(s.Name)))
+}
+
+// lostHome reports whether a session ended because its home was made anew: no client can attach it any more.
+func (h *History) lostHome(s *Session) bool {
+	for i := range h.Recoveries {
+		if r := &h.Recoveries[i]; r.has(shard.SessionID(s.ID).Slot()) && s.From < r.To && s.To > r.From {
+			return true
+		}
+	}
+	return false
+}
+
+// renewed reports whether the shard of a semaphore was made anew at some moment between two.
+func (h *History) renewed(s Semaphore, from, to Time) bool {
+	for i := range h.Recoveries {
+		if r := &h.Recoveries[i]; r.hasSemaphore(s) && r.From < to && r.To > from {
+			return true
+		}
+	}
+	return false
+}
+
+// renewals are the steps in which all that owned a semaphore or waited for it lost that, with its shard.
+func (h *History) renewals(s Semaphore) (steps []step) {
+	for i := range h.Recoveries {
+		if r := &h.Recoveries[i]; r.hasSemaphore(s) {
+			steps = append(steps, step{kind: stepRenew, from: r.From, to: r.To})
+		}
+	}
+	return steps
+}

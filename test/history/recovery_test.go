@@ -1,0 +1,61 @@
+package history_test
+
+import (
+	"testing"
+
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/test/history"
+)
+
+// recovery is that of the shard of a slot, between two moments.
+func recovery(slot shard.Slot, from, to history.Time) history.Recovery {
+	return history.Recovery{From: from, To: to, First: slot, Last: slot, Node: lock.Node, NodeID: 1}
+}
+
+// TestOnlyWhatARecoveryMayTakeIsLost has histories in which a shard was made anew.
+func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
+	slot := shard.SlotOf(1, []byte(lock.Name))
+	home := uint64(shard.NewSessionID(slot, 1))
+	free := history.State{Exists: true, Limit: 1, Revision: 9}
+	expired := func(h *history.History) {
+		h.Sessions = []history.Session{{ID: home, Node: lock.Node, From: 5, To: 25, End: history.Expired}}
+	}
+	lost := func(h *history.History) {
+		h.Operations = append(h.Operations, acquired(home, 1, 10, 11), shown(40, 41, free))
+	}
+	twice := func(h *history.History) {
+		h.Holds = []history.Hold{hold(home, 1, 10, 45), hold(2, 2, 42, 50)}
+	}
+	used := func(h *history.History) {
+		h.Numbered = []history.Numbered{{Semaphore: lock, Session: home, Number: 1, Kind: history.Acquire, Order: 7,
+			From: 10, At: 11, To: 40}}
+	}
+	for _, c := range []struct {
+		name   string
+		of     history.Recovery
+		rule   string // empty: none is broken
+		change func(*history.History)
+	}{
+		{"a session whose home is made anew is over", recovery(slot, 20, 30), "", expired},
+		{"a session with another home is over", recovery(slot+1, 20, 30), "sessions", expired},
+		{"a session is over before", recovery(slot, 26, 30), "sessions", expired},
+		{"an owner owns no more", recovery(slot, 20, 30), "", lost},
+		{"an owner in another shard owns no more", recovery(slot+1, 20, 30), "linear", lost},
+		{"an owner owns no more, and the shard is made anew later", recovery(slot, 42, 50), "linear", lost},
+		{"two own at once", recovery(slot, 20, 30), "holders", twice},
+		{"what was acquired under a number is gone", recovery(slot, 20, 30), "", used},
+		{"what was acquired in another shard is gone", recovery(slot+1, 20, 30), "numbers", used},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := made(c.change)
+			h.Recoveries = []history.Recovery{c.of}
+			found, _ := history.Check(h)
+			switch {
+			case c.rule == "" && len(found) > 0:
+				t.Errorf("found %v", found)
+			case c.rule != "" && (len(found) == 0 || found[0].Rule != c.rule):
+				t.Errorf("found %v, and the rule %s is broken", found, c.rule)
+			}
+		})
+	}
+}

@@ -1,0 +1,254 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/signalbox/signalbox/client"
+	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
+	"github.com/signalbox/signalbox/shard/meta"
+	"github.com/signalbox/signalbox/test/history"
+	"github.com/signalbox/signalbox/test/workload"
+)
+
+const (
+	// caughtUpWithin is how long the last two voters of a shard may take to have the same log.
+	caughtUpWithin = 5 * time.Second
+	// recoveredWithin is how long an operator asks for a shard to be made anew, and waits for the new group.
+	recoveredWithin = 10 * time.Minute
+	// hostsOfLosses is the number of hosts where two are lost for good.
+	hostsOfLosses = 7
+)
+
+// drawLosses draws when shards lose their majority: once, or twice. A leader without followers notices that, as in
+// production: only a replica that knows no leader is a survivor.
+func (p *Plan) drawLosses(random *rand.Rand) {
+	p.Hosts, p.Log.CheckQuorum = hostsOfLosses, true
+	for range workload.Pick(random, 1, 1, 2) {
+		p.Faults = append(p.Faults, Fault{
+			Kind: Lose, At: 15*time.Second + workload.UpTo(random, p.Length-time.Minute),
+			Shard: uint64(random.IntN(p.Shards)), Amount: random.Float64(),
+		})
+	}
+}
+
+// Loses reports whether shards lose their majority for good in the world of the plan.
+func (p Plan) Loses() bool {
+	return slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Kind == Lose })
+}
+
+// loss is two hosts that are to be lost, and what the loss takes: all data shards in which both vote.
+type loss struct {
+	first, second shard.HostID
+	shards        []lostShard
+}
+
+// lostShard is a shard that loses its majority, the number of its group, and the host of the voter that survives.
+type lostShard struct {
+	id, group uint64
+	survivor  shard.HostID
+}
+
+// lose has data shards lose their majority for good, in a moment in which nothing that was acknowledged is lost: the
+// first host dies, the other two voters come to have the same log, and the second host dies. Then an operator has each
+// of the shards made anew.
+func (w *world) lose(f Fault) (end func()) {
+	l := w.losable(f)
+	if l == nil || !w.markDown(l.first) {
+		return nil
+	}
+	w.cluster.Crash(l.first, f.Amount < 0.5)
+	if !w.loseSecond(l) {
+		return func() { w.start(l.first) }
+	}
+	for _, s := range l.shards {
+		w.recover(s)
+		w.times.forgetShard(s.id)
+		w.setLost(s.id, false)
+	}
+	return func() {}
+}
+
+// setLost notes that a shard has lost its majority for good, or was made anew.
+func (w *world) setLost(id uint64, is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost[id] = is; !is {
+		delete(w.lost, id)
+	}
+}
+
+// isLost reports whether a shard has no majority for good, and no new group yet.
+func (w *world) isLost(id uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost[id]
+}
+
+// isLosing reports whether some shard is lost. Meanwhile no other host is lost, and nothing that a host has written.
+func (w *world) isLosing() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.lost) > 0
+}
+
+// losable returns a loss after which all other shards have their majority, and at least three hosts stay; nil where no
+// loss is possible.
+func (w *world) losable(f Fault) *loss {
+	staying := w.stayingHosts()
+	if w.cluster.Records() == nil || len(staying) < 5 || len(staying) != len(w.livingHosts()) || w.isLosing() {
+		return nil
+	}
+	for n := range w.shards() {
+		id := 1 + (f.Shard+uint64(n))%uint64(w.shards())
+		voters := w.threeVoters(id)
+		if voters == nil {
+			continue
+		}
+		at := int(f.Amount * 3)
+		l := &loss{first: voters[at], second: voters[(at+1)%3]}
+		if w.afford(l, staying) && slices.ContainsFunc(l.shards, func(s lostShard) bool { return s.id == id }) {
+			return l
+		}
+	}
+	return nil
+}
+
+// threeVoters are the hosts of the members of a shard that has three, all of which vote; nil for every other shard.
+func (w *world) threeVoters(id uint64) (on []shard.HostID) {
+	for _, m := range w.cluster.Replicas(id) {
+		if !m.Voter {
+			return nil
+		}
+		on = append(on, m.Host)
+	}
+	if len(on) != 3 {
+		return nil
+	}
+	return on
+}
+
+// afford notes the shards that a loss takes, and reports whether all others keep their majority.
+func (w *world) afford(l *loss, staying []shard.HostID) bool {
+	r := w.cluster.Records()
+	for n := range uint64(w.shards() + 1) {
+		voters, left := 0, []shard.HostID(nil)
+		for _, m := range w.cluster.Replicas(n) {
+			goes := m.Host == l.first || m.Host == l.second
+			if !m.Voter && !goes {
+				continue
+			}
+			voters++ // also a learner that goes: it may be about to vote
+			if !goes && slices.Contains(staying, m.Host) {
+				left = append(left, m.Host)
+			}
+		}
+		switch {
+		case 2*len(left) > voters:
+		case n == 0 || len(left) != 1 || w.threeVoters(n) == nil || r == nil:
+			return false
+		default:
+			l.shards = append(l.shards, lostShard{n, r.Shard(hosts.ShardID(n)).Group, left[0]})
+		}
+	}
+	return true
+}
+
+// loseSecond ends the second host for good, once no more is lost by that than the majority. It returns false where the
+// members have changed, or the moment does not come.
+func (w *world) loseSecond(l *loss) bool {
+	for end := time.Now().Add(caughtUpWithin); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		again := &loss{first: l.first, second: l.second}
+		if !w.afford(again, w.stayingHosts()) || !slices.Equal(again.shards, l.shards) {
+			return false
+		}
+		if slices.ContainsFunc(l.shards, func(s lostShard) bool { return !w.sameLog(s.id, l.second, s.survivor) }) {
+			continue
+		}
+		if !w.markDown(l.second) {
+			continue // another fault has ended the host, and starts it again
+		}
+		for _, s := range l.shards {
+			w.setLost(s.id, true)
+		}
+		w.cluster.Crash(l.second, false)
+		for _, id := range []shard.HostID{l.first, l.second} {
+			w.leaves(id)
+			w.mayBeRefused(id)
+		}
+		return true
+	}
+	return false
+}
+
+// sameLog reports whether the replicas of two hosts end with the same entry, and so are the same.
+func (w *world) sameLog(id uint64, a, b shard.HostID) bool {
+	term, index := w.cluster.Last(a, id)
+	otherTerm, otherIndex := w.cluster.Last(b, id)
+	return index != 0 && term == otherTerm && index == otherIndex
+}
+
+// recover has an operator order that a shard is made anew, again until the order is taken, and waits for the new group.
+func (w *world) recover(s lostShard) {
+	ctx, cancel := context.WithTimeout(context.Background(), recoveredWithin)
+	defer cancel()
+	x := w.recovery(s.id)
+	err := w.orderRecovery(ctx, s.id)
+	for err == nil && !w.hasBegun(s) {
+		if !workload.Sleep(ctx, lookEvery) {
+			err = ctx.Err()
+		}
+	}
+	x.To = w.record.Now()
+	w.record.Recovered(x)
+	if err != nil {
+		w.record.Note("shard %d cannot be made anew: %v\n%s", s.id, err, w.cluster.Describe(s.id))
+	}
+}
+
+// orderRecovery gives the order until the order is taken.
+func (w *world) orderRecovery(ctx context.Context, id uint64) error {
+	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for {
+		call, cancel := context.WithTimeout(ctx, 20*time.Second)
+		_, err = admin.Of(c).Recover(call, id, false, admin.By{Author: "operator", Reason: "two hosts are lost"})
+		cancel()
+		if err == nil || !workload.Sleep(ctx, time.Second) {
+			return err
+		}
+	}
+}
+
+// hasBegun reports whether the leader of the new group of a shard has reported its members.
+func (w *world) hasBegun(lost lostShard) bool {
+	r := w.cluster.Records()
+	if r == nil {
+		return false
+	}
+	s := r.Shard(hosts.ShardID(lost.id))
+	return s.Group > lost.group && s.Founder() == nil
+}
+
+// recovery is what the history has to know of a shard that is made anew.
+func (w *world) recovery(id uint64) history.Recovery {
+	x := history.Recovery{From: w.record.Now(), Node: path, NodeID: w.node}
+	var ids []meta.ShardID
+	for n := range w.shards() {
+		ids = append(ids, meta.ShardID(n+1))
+	}
+	for _, r := range meta.BirthRanges(ids) {
+		if uint64(r.Shard) == id {
+			x.First, x.Last = r.First, r.Last
+		}
+	}
+	x.Node, x.NodeID = path, w.node
+	return x
+}
