@@ -65,7 +65,8 @@ func (t *totals) String() string {
 		"%d shards made anew, %d of %d semaphores' orders undecided"
 	return fmt.Sprintf(format,
 		t.worlds.Load(), time.Duration(t.simulated.Load()).Hours(), t.operations.Load(), t.views.Load(),
-		t.targets.Load(), t.calls.Load(), t.recoveries.Load(), t.undecided.Load(), t.worlds.Load()*simulation.Semaphores)
+		t.targets.Load(), t.calls.Load(), t.recoveries.Load(), t.undecided.Load(),
+		t.worlds.Load()*simulation.Semaphores)
 }
 
 // run plays a plan and returns its history.
