@@ -67,7 +67,7 @@ func (m *Machine) Group() Group {
 }
 
 // Renew makes the machine of a new group of replicas from a machine with all entries that the furthest survivor has, or
-// from an empty machine if there is no survivor. The machine may have applied entries that no majority had: a new leader
+// from an empty machine if there is no survivor. The machine may have applied entries that no majority had: a leader
 // would commit those too. The machine stays as it is, and must not change meanwhile. The new machine has all objects
 // that do not end with their links, and all sessions, without links.
 func (m *Machine) Renew(r Renewal) (*Machine, error) {

@@ -162,7 +162,7 @@ func act(verb, flags, members string) answer {
 var withoutPair = strings.Fields(`/v1/acquire /v1/release /v1/update /v1/session/start /v1/session/keep-alive
 	/v1/session/end /v1/sign-in /v1/sign-out /v1/events /v1/backup /v1/hosts /v1/concerns /v1/load /v1/load/all
 	/v1/locks /v1/search /v1/semaphore/owners /v1/rollout/judge /v1/host/drain /v1/host/expel
-	/v1/host/replace /v1/step/cancel /v1/step/retry /v1/join-token/revoke`)
+	/v1/host/replace /v1/shard/recover /v1/step/cancel /v1/step/retry /v1/join-token/revoke`)
 
 // TestEachRouteHasItsCommand, or stands among those that have none.
 func TestEachRouteHasItsCommand(t *testing.T) {

@@ -58,7 +58,7 @@ func TestARecoveryThatTheRecordsForbidIsRefused(t *testing.T) {
 		"host 2 cannot take the shard":                       func(n *Recovery) { n.Host = 2 },
 		"host 77 cannot take the shard":                      func(n *Recovery) { n.Host = 77 },
 		"a host is left that has a replica":                  func(n *Recovery) { n.Host, n.Empty = 5, true },
-		"of the governor":                                    func(n *Recovery) { n.Against = "a word of the governor" },
+		"of the governor":                                    func(n *Recovery) { n.Against = "word of the governor" },
 	} {
 		against := n
 		change(&against)

@@ -16,8 +16,8 @@ var (
 	// ErrOtherReplica is returned by Join where the host has another replica of the shard, to be discarded first, or
 	// had a replica with the id before. A discarded replica never comes back.
 	ErrOtherReplica = errors.New("raftlog: the host has another replica of the shard")
-	// ErrGroup is returned by Regroup for a number that is no number of a later group: 1 to MaxGroup.
-	ErrGroup = errors.New("raftlog: the shard is born in group 0, and the last group is 4294967295")
+	// ErrGroup is returned by Regroup for a number that no later group can have.
+	ErrGroup = errors.New("raftlog: the number of a later group is from 1 to 4294967295")
 
 	// ErrDirectoryInUse is returned by Open while an open host has the data directory.
 	ErrDirectoryInUse = errors.New("raftlog: the data directory is in use by another process")

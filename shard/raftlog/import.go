@@ -63,8 +63,8 @@ func exportDirectory(scratch string, shardID uint64) string {
 func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) (err error) {
 	host, err := Open(Config{
 		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: filepath.Join(scratch, "engine"), Logger: config.Logger,
-		Files: config.Files, Tick: config.Tick, ElectionTicks: config.ElectionTicks, Room: config.Room,
-		Relieve: config.Relieve, Damaged: config.Damaged,
+		Files: config.Files, Tick: config.Tick, ElectionTicks: config.ElectionTicks,
+		Room: config.Room, Relieve: config.Relieve, Damaged: config.Damaged,
 	})
 	if err != nil {
 		return err

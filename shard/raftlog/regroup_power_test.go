@@ -57,7 +57,8 @@ func loneInMemory(t *testing.T, m *outage.Memory) *member {
 }
 
 // regroupEndings has a host begin a new group, and returns the disks of all ends of the host on the way. The state of
-// the new group is what the host had, and one batch. An earlier attempt may have ended before the replica was on record.
+// the new group is what the host had, and one batch. An earlier attempt may have ended before the new replica was on
+// record.
 func regroupEndings(t *testing.T, again bool) (all []ending, had, given []string) {
 	random, drawn := powerRandom(t), 0
 	e := &endings{memory: outage.NewMemory("/data"), draw: func() outage.Draw {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/lni/vfs"
@@ -92,6 +93,37 @@ func TestWhichReplicaAHostMayJoinWith(t *testing.T) {
 		}
 		if err == nil && (next.Replica != test.replica || !next.Joined) {
 			t.Errorf("%s: %+v", name, next)
+		}
+	}
+}
+
+// TestTheReplicaOfANewGroupHasAnIDAboveAllEarlierOnes, and the earlier replica is discarded.
+func TestTheReplicaOfANewGroupHasAnIDAboveAllEarlierOnes(t *testing.T) {
+	for name, test := range map[string]struct {
+		has       replicaRecord
+		replica   uint64
+		discarded []uint64 // nil: the id is refused
+	}{
+		"it has none":                  {replicaRecord{}, 1024, []uint64{}},
+		"it has that of birth":         {replicaRecord{Replica: 2}, 1030, []uint64{2}},
+		"it has an earlier one":        {replicaRecord{Replica: 1029, Joined: true}, 1030, []uint64{1029}},
+		"it has and had earlier ones":  {replicaRecord{Replica: 9, Discarded: []uint64{1029}}, 1030, []uint64{1029, 9}},
+		"it has that one":              {replicaRecord{Replica: 1030, Joined: true}, 1030, nil},
+		"it has a later one":           {replicaRecord{Replica: 1031, Joined: true}, 1030, nil},
+		"it had that one":              {replicaRecord{Replica: 2, Discarded: []uint64{1030}}, 1030, nil},
+		"it had a later one":           {replicaRecord{Discarded: []uint64{1031}}, 1030, nil},
+		"the id is of a birth":         {replicaRecord{}, 1023, nil},
+		"the id is below that of none": {replicaRecord{}, 0, nil},
+	} {
+		next, err := test.has.regroup(test.replica)
+		if test.discarded == nil {
+			if !errors.Is(err, ErrOtherReplica) {
+				t.Errorf("%s: %+v, %v", name, next, err)
+			}
+			continue
+		}
+		if err != nil || next.Replica != test.replica || next.Joined || !slices.Equal(next.Discarded, test.discarded) {
+			t.Errorf("%s: %+v, %v", name, next, err)
 		}
 	}
 }

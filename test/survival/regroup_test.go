@@ -144,11 +144,7 @@ func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
 	}
 	began := time.Now()
 	for _, id := range l.lost {
-		on, err := l.operator.Recover(t.Context(), id, false, admin.By{Author: "ann", Reason: "they burnt"})
-		if err != nil {
-			t.Fatalf("shard %d: %v", id, err)
-		}
-		t.Logf("shard %d goes on at host %d", id, on)
+		newOperator(t, l.places).ok("shard", "recover", fmt.Sprint(id), "--yes", "--reason", "they burnt")
 	}
 	if _, err := locks(kept, 5*time.Second); err != nil {
 		t.Errorf("a lock of another shard, meanwhile: %v", err)

@@ -67,11 +67,13 @@ func TestACopyHasAllEntriesOfAReplicaAsCommitted(t *testing.T) {
 			snapshots: []pb.Update{snapshot}, last: 9, term: 3, rest: 3},
 		"a snapshot at the end": {saves: []pb.Update{update(state, entriesOf(1, 6, 2))},
 			snapshots: []pb.Update{snapshot}, last: 6, term: 2},
-		"a snapshot of another host": {saves: []pb.Update{update(state, entriesOf(1, 3, 1)), snapshot}, last: 6, term: 2},
+		"a snapshot of another host": {saves: []pb.Update{update(state, entriesOf(1, 3, 1)), snapshot},
+			last: 6, term: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, to := openMemory(t), openMemory(t)
-			if err := from.SaveBootstrapInfo(3, 4, pb.Bootstrap{Join: true, Addresses: map[uint64]string{}}); err != nil {
+			err := from.SaveBootstrapInfo(3, 4, pb.Bootstrap{Join: true, Addresses: map[uint64]string{}})
+			if err != nil {
 				t.Fatal(err)
 			}
 			saved(t, from, c.saves...)

@@ -140,6 +140,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     148: ("HOST_LOAD", ""),
     149: ("ON_BEHALF", "request_id:u address:t"),
     150: ("CONCERNS", ""),
+    151: ("SHARD_RECOVER", "numbered:Numbered author:t reason:t shard_id:u empty:o"),
     152: ("BACKUP_DESCRIBE", ""),
     153: ("BACKUP_BEGIN", "shard_id:u"),
     154: ("BACKUP_READ", "state_id:u"),
@@ -201,7 +202,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     188: ("SHARD_REPORT", "term:u governor_host_id:u target:u target_epoch:u current:u current_epoch:u"),
     189: ("STEP_EFFECT", (
         "term:u step_id:u effect:u shard_id:u replica_id:u host_id:u incarnation:b "
-        "change:u"
+        "change:u renewal:Renewal"
     )),
     190: ("SESSION_DETACH", "session_id:u left_ms:u"),
     192: ("ROLLOUT_PUT_ANSWER", "revision:u created:o"),
@@ -229,6 +230,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     )),
     213: ("ON_BEHALF_ANSWER", ""),
     214: ("CONCERNS_ANSWER", "host_name:t now_ms:u items:*HostConcern governs:o"),
+    215: ("SHARD_RECOVER_ANSWER", "host_id:u since:u"),
     216: ("BACKUP_DESCRIBE_ANSWER", "cluster_id:t generation:Generation shards:u level:u host_version:t"),
     217: ("BACKUP_BEGIN_ANSWER", "state_id:u term:u index:u"),
     218: ("BACKUP_READ_ANSWER", "piece:b done:o"),
@@ -265,7 +267,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
     251: ("TOKEN_ANSWER", "tokens:*JoinToken existed:o since:u addresses:*t authority:b"),
     252: ("SHARD_REPORT_ANSWER", (
         "incarnation:b fresh:o fresh_ms:u barrier_ms:u full:o led:*LedShard "
-        "held:*HeldReplica"
+        "held:*HeldReplica counted:*CountedShard unled:*UnledReplica"
     )),
     253: ("STEP_EFFECT_ANSWER", ""),
     254: ("SESSION_DETACH_ANSWER", ""),
@@ -305,6 +307,7 @@ RECORDS: dict[str, str] = {
         "failures:u last_error:t wait_ms:u"
     ),
     "Concern": "severity:u code:t text:t mend:t host_id:u shards:*u",
+    "CountedShard": "shard_id:u last_order:u last_revision:u last_session:u",
     "Detail": (
         "message:t wait_ms:u reason:u shard_id:u leader_host_id:u leader_address:t "
         "routing_version:u quota:Quota since:u"
@@ -378,6 +381,10 @@ RECORDS: dict[str, str] = {
     "Reason": "code:t text:t location:t blocked:o seq:u waiting:u of:u named:*t since:u until:u",
     "Redundancy": "wanted:u voters:u live:u tolerated:u lost:o domains:*DomainLoss",
     "ReelectSpec": "codes:*t after_ms:u attempts:u interval_ms:u most:u",
+    "Renewal": (
+        "group:u empty:o quiet_ms:u last_order:u last_revision:u last_session:u "
+        "counted_ms:u"
+    ),
     "Reply": "from:u failed:o data:b",
     "RolloutActRow": "number:u moment:u wall_ms:u act:Act",
     "RolloutHead": (
@@ -424,5 +431,6 @@ RECORDS: dict[str, str] = {
         "seq:u generation:u assigned:u reached:u abandoned:u cause:u waived:o note:t "
         "assigned_wall_ms:u reached_wall_ms:u abandoned_wall_ms:u"
     ),
+    "UnledReplica": "shard_id:u replica_id:u term:u index:u",
     "Waiter": "order_id:u session_id:u count:u data:b timeout_ms:u since_ms:u client:ClientInfo",
 }
