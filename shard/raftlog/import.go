@@ -60,7 +60,7 @@ func exportDirectory(scratch string, shardID uint64) string {
 }
 
 // exportStates runs the shards on a host of their own, until all snapshots are exported.
-func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) (err error) {
+func exportStates(ctx context.Context, scratch string, config Config, states map[uint64]State) error {
 	host, err := Open(Config{
 		Host: 1, Incarnation: hosts.Incarnation{1}, DataDir: filepath.Join(scratch, "engine"), Logger: config.Logger,
 		Files: config.Files, Tick: config.Tick, ElectionTicks: config.ElectionTicks,
@@ -69,16 +69,20 @@ func exportStates(ctx context.Context, scratch string, config Config, states map
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, host.Close()) }()
+	err = host.exportEach(ctx, scratch, states)
+	return errors.Join(err, host.Close()) // not deferred: where the engine panics, Close waits for ever
+}
+
+func (h *Host) exportEach(ctx context.Context, scratch string, states map[uint64]State) error {
 	for _, shardID := range slices.Sorted(maps.Keys(states)) {
 		dir := exportDirectory(scratch, shardID)
-		if err := config.disk().MkdirAll(dir, 0o750); err != nil {
+		if err := h.config.disk().MkdirAll(dir, 0o750); err != nil {
 			return err
 		}
-		if _, err := host.Start(shardID, exported{states[shardID].Machine}); err != nil {
+		if _, err := h.Start(shardID, exported{states[shardID].Machine}); err != nil {
 			return err
 		}
-		if _, err := host.export(ctx, shardID, dir, 1); err != nil {
+		if _, err := h.export(ctx, shardID, dir, 1); err != nil {
 			return err
 		}
 	}

@@ -148,8 +148,8 @@ func TestAShardWithoutASurvivorBeginsOnAnyHost(t *testing.T) {
 	m.machine.awaitBatches(t, append([]string{"a"}, m.mustPropose(0, 3)...))
 }
 
-// TestAFullDiskStopsNeitherTheHostNorTheReplica: a new group needs room, and the calls say so.
-func TestAFullDiskStopsNeitherTheHostNorTheReplica(t *testing.T) {
+// TestAGroupThatDoesNotBeginLeavesTheReplica: the disk has no room, or the caller gives up.
+func TestAGroupThatDoesNotBeginLeavesTheReplica(t *testing.T) {
 	full := errors.New("the disk is nearly full")
 	var room error
 	m := newCluster(t, 1, func(c *Config) {
@@ -170,6 +170,14 @@ func TestAFullDiskStopsNeitherTheHostNorTheReplica(t *testing.T) {
 		t.Errorf("Regroup: %v", err)
 	}
 	room = nil
+	given, up := context.WithCancel(t.Context())
+	up()
+	if _, err := m.host.Salvage(given, testShard, newRecorder()); !errors.Is(err, context.Canceled) {
+		t.Errorf("Salvage: %v", err)
+	}
+	if err := m.host.Regroup(given, testShard, 1030, 1, newRecorder()); !errors.Is(err, context.Canceled) {
+		t.Errorf("Regroup: %v", err)
+	}
 	m.start(newRecorder())
 	m.machine.awaitBatches(t, want)
 }

@@ -102,19 +102,24 @@ func applyAll(ctx context.Context, c Config, scratch string, list []logdb.LastEn
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, host.Close()) }()
+	read, err = host.applyEach(ctx, scratch, list, machine)
+	return read, errors.Join(err, host.Close()) // not deferred: where the engine panics, Close waits for ever
+}
+
+func (h *Host) applyEach(ctx context.Context, scratch string, list []logdb.LastEntry,
+	machine func(shardID uint64) shard.StateMachine) (read []Remnant, err error) {
 	for _, r := range list {
-		if replica, _ := host.Replica(r.Shard); replica != r.Replica {
+		if replica, _ := h.Replica(r.Shard); replica != r.Replica {
 			continue // a replica that was removed, or that Regroup did not finish
 		}
-		if _, err := host.Start(r.Shard, unled{machine(r.Shard)}); err != nil {
+		if _, err := h.Start(r.Shard, unled{machine(r.Shard)}); err != nil {
 			return nil, err
 		}
 		dir := filepath.Join(scratch, fmt.Sprint("shard-", r.Shard))
-		if err := clearDirectory(c.disk(), dir); err != nil {
+		if err := clearDirectory(h.config.disk(), dir); err != nil {
 			return nil, err
 		}
-		if _, err := host.export(ctx, r.Shard, dir, r.Index); err != nil {
+		if _, err := h.export(ctx, r.Shard, dir, r.Index); err != nil {
 			return nil, err
 		}
 		read = append(read, remnant(r))
