@@ -24,7 +24,8 @@ type Renewal struct {
 	Committed *Machine
 	// Counted are the highest counters that other hosts know of, zeros if no host knows any.
 	Counted Counters
-	// Quiet is for how long nothing is granted: twice the largest grace of a node, in milliseconds.
+	// Quiet is for how long nothing is granted at the least: twice the largest grace of a node, in milliseconds. Owners
+	// with longer timeouts are waited for, too.
 	Quiet uint64
 	// Unknown is for how long no session is dead that only the lost replicas may have known: the longest timeout of a
 	// session and the largest grace of a node, in milliseconds.
@@ -104,8 +105,9 @@ func (m *Machine) Renew(r Renewal) (*Machine, error) {
 func (r *Renewal) begin(after *Machine, b beginning) Group {
 	now := b.clock.Now
 	g := Group{
-		Number: r.Group, Began: now, QuietUntil: now + r.Quiet, UnknownUntil: now + r.Unknown,
-		LastBefore: b.LastSession,
+		Number: r.Group, Began: now, QuietUntil: now + max(r.Quiet, after.longestOwner()+r.Quiet/2),
+		UnknownUntil: now + r.Unknown,
+		LastBefore:   b.LastSession,
 	}
 	if r.Committed != nil {
 		g.LastKnown = r.Committed.lastSession
@@ -114,6 +116,17 @@ func (r *Renewal) begin(after *Machine, b beginning) Group {
 		g.LastKnown = min(g.LastKnown, after.group.LastKnown) // what the group before may have lost may still be alive
 	}
 	return g
+}
+
+// longestOwner is the longest timeout of the sessions of this home that have a part in an object. A client that reaches
+// no host believes in its session for so long.
+func (m *Machine) longestOwner() (longest uint64) {
+	for h := handle(1); h < m.sessions.used; h++ {
+		if s := m.sessions.at(h); s.home && s.linkCount > s.waits {
+			longest = max(longest, uint64(s.timeout))
+		}
+	}
+	return longest
 }
 
 // takeSessions puts sessions of an earlier machine on record, unless the sessions have ended.

@@ -54,7 +54,7 @@ func TestARenewedRolloutGetsItsInstancesAfterTheQuiet(t *testing.T) {
 	}
 	mustBe(t, "a publication", b.publish(rolloutkind.Publication{}), protocol.StatusSuccess)
 	mustBe(t, "joining", b.joinRollout(0, "a", "sas"), protocol.StatusOverloaded)
-	b.one.Stamp.Elapsed = quietMillis
+	b.one.Stamp.Elapsed = b.m.group.QuietUntil - b.m.group.Began
 	mustBe(t, "joining later", b.joinRollout(0, "a", "sas"), protocol.StatusSuccess)
 }
 
@@ -73,7 +73,7 @@ func TestARenewedProcessGetsItsMembersAfterTheQuiet(t *testing.T) {
 	if n := r.m.Count(); n.Links != 0 || n.Objects != 1 {
 		t.Errorf("%+v", n)
 	}
-	r.one.Stamp.Elapsed = quietMillis
+	r.one.Stamp.Elapsed = r.m.group.QuietUntil - r.m.group.Began
 	if e := r.join(0, processkind.Arrival{}); e.Status != protocol.StatusSuccess || uint64(e.Order) <= epoch {
 		t.Errorf("%v as %d, the last epoch was %d", e.Status, e.Order, epoch)
 	}

@@ -177,6 +177,19 @@ func TestARenewedShardGrantsNothingForAWhile(t *testing.T) {
 	}
 }
 
+// TestTheQuietLastsAsLongAsAnOwnerMayBelieve: an owner that reaches no host believes for the timeout of its session.
+func TestTheQuietLastsAsLongAsAnOwnerMayBelieve(t *testing.T) {
+	s := newSurvivor(t, level.Newest)
+	idle := s.renewed().Group()
+	if idle.QuietUntil-idle.Began != quiet {
+		t.Errorf("quiet for %d ms where no session of the home owns anything", idle.QuietUntil-idle.Began)
+	}
+	s.must(s.acquire(s.session(), 1))
+	if g := s.renewed().Group(); g.QuietUntil-g.Began != 5_000+quiet/2 {
+		t.Errorf("quiet for %d ms beside an owner with a timeout of 5 s", g.QuietUntil-g.Began)
+	}
+}
+
 // TestWhatTheQuietAcknowledgesIsNotCarriedOut: a number that a lost replica has answered, and that the session has
 // acknowledged with a refused acquire, comes late.
 func TestWhatTheQuietAcknowledgesIsNotCarriedOut(t *testing.T) {

@@ -28,8 +28,8 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	if n.Against = g.notLost(); n.Against != "" {
 		return n
 	}
-	for i := range g.voters {
-		if m := &g.voters[i]; m.host != nil && m.host.Living() && !m.live {
+	for _, m := range append(g.votersWith(nil), g.lostLearners()...) {
+		if m.host != nil && m.host.Living() && !m.live {
 			n.Lost = append(n.Lost, m.Host)
 		}
 	}
@@ -51,6 +51,21 @@ func Recover(v View, id hosts.ShardID, empty bool) hosts.Recovery {
 	return n
 }
 
+// lostLearners are the learners on silent hosts, in a group of which too few voters would be left if the learners had
+// votes: a promotion that only the log knows of may have given the learners votes, and then the group waits for hosts
+// that do not come back.
+func (g *group) lostLearners() (list []*member) {
+	for i := range g.learners {
+		if m := &g.learners[i]; m.host != nil && m.host.Living() && g.silent(m) {
+			list = append(list, m)
+		}
+	}
+	if g.liveVoters(0) >= hosts.Majority(len(g.voters)+len(list)) || g.liveVoters(0) < hosts.Majority(len(g.voters)) {
+		return nil
+	}
+	return list
+}
+
 // notLost returns why the majority of a group is not lost, as far as the governor knows, or an empty text.
 func (g *group) notLost() string {
 	left := 0
@@ -64,7 +79,7 @@ func (g *group) notLost() string {
 				g.v.State.Policy().OfflineAfter)
 		}
 	}
-	if left < hosts.Majority(len(g.voters)) {
+	if left < hosts.Majority(len(g.voters)+len(g.lostLearners())) {
 		return ""
 	}
 	return fmt.Sprintf("%d of %d voters of shard %d are heard, which is a majority", left, len(g.voters), g.shard.ID)

@@ -92,6 +92,27 @@ func TestOfSeveralSurvivorsTheLogThatReachesFarthestIsTaken(t *testing.T) {
 	}
 }
 
+// TestALostLearnerMayHaveAVote that only the log knows of: a group of one voter waits for it, and is made anew.
+func TestALostLearnerMayHaveAVote(t *testing.T) {
+	s := newLost(t)
+	s.done(s.State.Recover(s.at(), Recover(s.View, 1, false), 10_000))
+	founder, learner := s.State.Shard(1).Founder().ID, s.State.NextReplica()
+	s.done(s.State.Allocate(s.at(), 1, 4, learner, 9))
+	s.done(s.State.Known(s.at(), 0, 1, 9, []hosts.Member{{Replica: founder, Role: hosts.RoleVoter},
+		{Replica: learner, Role: hosts.RoleLearner}}))
+	s.Seen.shard(1).Unled = []Unled{{ID: founder, Term: 1 << 33, Index: 7}}
+	s.against(false, "1 of 1 voters of shard 1 are heard")
+	s.dies("d", 60_000, 0)
+	n := Recover(s.View, 1, false)
+	if n.Against != "" || n.Host != 1 || !slices.Equal(n.Lost, []shard.HostID{4}) {
+		t.Fatalf("%+v", n)
+	}
+	s.done(s.State.Recover(s.at(), n, 10_000))
+	if on := s.State.Shard(1); on.Group != 2 {
+		t.Errorf("group %d", on.Group)
+	}
+}
+
 // TestWithoutASurvivorAShardBeginsEmpty where the operator says so, at a host that takes replicas.
 func TestWithoutASurvivorAShardBeginsEmpty(t *testing.T) {
 	s := newLost(t)

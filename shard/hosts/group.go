@@ -99,8 +99,8 @@ func (r *Records) recoverable(n *Recovery) Answer {
 		p := &s.Replicas[i]
 		on := r.Host(p.Host)
 		gone := on == nil || !on.Living() || lost(on.ID)
-		if p.Role == RoleVoter {
-			voters++
+		if p.Role == RoleVoter || p.Role == RoleLearner && on != nil && lost(on.ID) {
+			voters++ // the log may have made a lost learner a voter
 			left += count(!gone)
 		}
 		survives = survives || p.Member() && !gone

@@ -10,6 +10,14 @@ import (
 
 // Renew makes the shard anew, as a new group of replicas. committed is the twin of what is known to be committed.
 func (t *Twin) Renew(r shard.Renewal, committed *Twin) {
+	quiet := r.Quiet
+	for _, sem := range t.semaphores {
+		for _, l := range sem.links {
+			if s := t.sessions[l.session]; l.owner && s.home {
+				quiet = max(quiet, s.timeout+r.Quiet/2)
+			}
+		}
+	}
 	lastKnown := committed.lastSession
 	if t.now < t.group.UnknownUntil {
 		lastKnown = min(lastKnown, t.group.LastKnown)
@@ -30,7 +38,7 @@ func (t *Twin) Renew(r shard.Renewal, committed *Twin) {
 	t.level = max(t.level, 10)
 	t.raised, t.term, t.base = t.level, 0, t.now
 	t.group = shard.Group{
-		Number: r.Group, Began: t.now, QuietUntil: t.now + r.Quiet, UnknownUntil: t.now + r.Unknown,
+		Number: r.Group, Began: t.now, QuietUntil: t.now + quiet, UnknownUntil: t.now + r.Unknown,
 		LastKnown: lastKnown, LastBefore: t.lastSession,
 	}
 	t.renewSessions()
