@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,7 +91,8 @@ func (h *Host) exportEach(ctx context.Context, scratch string, states map[uint64
 }
 
 // export makes the engine export a snapshot of a shard that has applied an entry, and returns the last applied entry.
-// An export needs no leader. The engine refuses while it saves a snapshot of its own, or has only just started.
+// An export needs no leader. The engine refuses while it saves a snapshot of its own, or has only just started. After
+// an error the directory stays until the host is closed.
 func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uint64) (uint64, error) {
 	option := dragonboat.SnapshotOption{Exported: true, ExportPath: dir}
 	if l := h.log(shardID); l != nil {
@@ -105,8 +107,12 @@ func (h *Host) export(ctx context.Context, shardID uint64, dir string, entry uin
 			attempt, cancel := context.WithTimeout(ctx, snapshotTimeout) // the engine needs a deadline
 			index, err := h.engine.SyncRequestSnapshot(attempt, shardID, option)
 			cancel()
-			if err == nil && index >= entry {
+			switch {
+			case err == nil && index >= entry:
 				return index, nil
+			case errors.Is(err, dragonboat.ErrCanceled), errors.Is(err, dragonboat.ErrTimeout):
+				// The engine has not given the snapshot up, and would end the process if the directory disappeared.
+				return 0, fmt.Errorf("export shard %d: %w", shardID, cmp.Or(ctx.Err(), err))
 			}
 			if err := clearDirectory(h.config.disk(), dir); err != nil {
 				return 0, err

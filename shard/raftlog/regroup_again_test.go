@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
@@ -170,16 +171,42 @@ func TestAGroupThatDoesNotBeginLeavesTheReplica(t *testing.T) {
 		t.Errorf("Regroup: %v", err)
 	}
 	room = nil
-	given, up := context.WithCancel(t.Context())
-	up()
-	if _, err := m.host.Salvage(given, testShard, newRecorder()); !errors.Is(err, context.Canceled) {
-		t.Errorf("Salvage: %v", err)
-	}
-	if err := m.host.Regroup(given, testShard, 1030, 1, newRecorder()); !errors.Is(err, context.Canceled) {
-		t.Errorf("Regroup: %v", err)
-	}
+	untilDone(t, func(ctx context.Context) error {
+		_, err := m.host.Salvage(ctx, testShard, newRecorder())
+		return err
+	})
 	m.start(newRecorder())
 	m.machine.awaitBatches(t, want)
+	m.machine.closed.Store(true)
+	m.log.Close()
+	untilDone(t, func(ctx context.Context) error {
+		return m.host.Regroup(ctx, testShard, 1030, 1, withBatches(want...))
+	})
+	m.start(newRecorder())
+	m.machine.awaitBatches(t, want)
+}
+
+// untilDone calls a function whose caller gives up before, and then a little later each time, until the function is
+// done before that.
+func untilDone(t *testing.T, call func(context.Context) error) {
+	t.Helper()
+	const step, before = 5 * time.Millisecond, 60
+	for i := range 1000 {
+		ctx, cancel := context.WithCancel(t.Context())
+		if i < before {
+			cancel()
+		}
+		giveUp := time.AfterFunc(step*time.Duration(i-before), cancel)
+		err := call(ctx)
+		giveUp.Stop()
+		if cancel(); err == nil && i >= before {
+			return
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("call %d: %v", i, err)
+		}
+	}
+	t.Fatal("the call is never done")
 }
 
 // importUnrecorded leaves what Regroup leaves where the process ends before the new replica is on record.
