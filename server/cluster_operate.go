@@ -131,7 +131,7 @@ func (c *conn) shardTransfer(r *protocol.Request) {
 // goes into the command, so that an order that was carried out is answered as such when it is sent again.
 func (c *conn) shardRecover(r *protocol.Request) {
 	m := &r.ShardRecover
-	if !c.leadsMeta(r) {
+	if !c.authorize(r, everywhere, "") || !c.leadsMeta(r) {
 		return
 	}
 	v, err := c.host.view()
@@ -140,9 +140,10 @@ func (c *conn) shardRecover(r *protocol.Request) {
 		return
 	}
 	request := &meta.ShardRecover{Recovery: governor.Recover(v, hosts.ShardID(m.ShardID), m.Empty)}
-	c.operate(r, &m.Operation, request, func(e *meta.Effect, since uint64) protocol.AnswerMessage {
-		return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since}
-	})
+	c.metaChange(r, meta.NewCommand(request, c.origin(&m.Operation)), &m.Operation.Numbered,
+		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+			return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since}
+		})
 }
 
 func (c *conn) stepCancel(r *protocol.Request) {

@@ -118,12 +118,19 @@ func (r renewing) Renew(ctx context.Context, id, to, group uint64, before shard.
 	})
 }
 
-// noQuiet: a shard that was made anew grants before all owners know that they own no more.
+// noQuiet: a shard that was made anew grants before all owners know that they own no more. The machine is renewed twice,
+// because the first renewal waits for the owners, and the second finds none.
 func noQuiet() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		c.Replicas = renewing{Replicas: c.Replicas, renew: func(old *shard.Machine, group uint64) (shard.Saver, error) {
-			return old.Renew(shard.Renewal{Group: group, Jump: shard.JumpOver(time.Minute),
-				Unknown: uint64(time.Minute.Milliseconds())})
+			r := shard.Renewal{Group: group, Jump: shard.JumpOver(time.Minute),
+				Unknown: uint64(time.Minute.Milliseconds())}
+			waits, err := old.Renew(r)
+			if err != nil {
+				return nil, err
+			}
+			r.Group++
+			return waits.Renew(r)
 		}}
 	}}
 }
