@@ -118,8 +118,8 @@ func (r renewing) Renew(ctx context.Context, id, to, group uint64, before shard.
 	})
 }
 
-// noQuiet: a shard that was made anew grants before all owners know that they own no more. The machine is renewed twice,
-// because the first renewal waits for the owners, and the second finds none.
+// noQuiet: a shard that was made anew grants before all owners know that they own no more. The machine is renewed
+// twice, because the first renewal waits for the owners, and the second finds none.
 func noQuiet() *simulation.Bug {
 	return &simulation.Bug{Config: func(c *server.Config) {
 		c.Replicas = renewing{Replicas: c.Replicas, renew: func(old *shard.Machine, group uint64) (shard.Saver, error) {
