@@ -47,8 +47,9 @@ func TestReplicasOfAnEarlierGroupAreNotHeard(t *testing.T) {
 	back := []*member{lost.leader, lost.third}
 	openAll(back)
 	leaderOf(t, back).mustPropose(1000, 1010)
-	refused := lost.refused.Load()
-	eventually(t, "refused messages", func() bool { return lost.refused.Load() > refused+10 })
+	count := &lost.refused[lost.survivor.config.Host]
+	refused := count.Load()
+	eventually(t, "refused messages", func() bool { return count.Load() > refused+10 })
 	want = append(want, survivor.mustPropose(len(want), len(want)+5)...)
 	survivor.machine.awaitBatches(t, want)
 	if now := survivor.log.Leadership(); now != before {

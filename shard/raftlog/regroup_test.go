@@ -22,7 +22,7 @@ type lostShard struct {
 	leader, survivor, third *member
 	// acknowledged are the batches. The survivor does not know that the last batch is committed.
 	acknowledged []string
-	refused      atomic.Int64 // messages to a replica that is not on the survivor
+	refused      [4]atomic.Int64 // by host: messages to a replica that is not there
 
 	mu   sync.Mutex
 	held map[[2]shard.HostID]*atomic.Bool // guarded by mu; by sender and receiver
@@ -79,8 +79,8 @@ func (s *lostShard) wired(m *member) {
 		return &wire{Conn: conn, held: s.way(from, to.ID)}, nil
 	}
 	m.network.Refused = func(reason transport.Refusal) {
-		if s.survivor != nil && from == s.survivor.config.Host && reason == transport.RefusedReplica {
-			s.refused.Add(1)
+		if reason == transport.RefusedReplica {
+			s.refused[from].Add(1)
 		}
 	}
 }
