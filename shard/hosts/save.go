@@ -74,7 +74,9 @@ func (r *Records) code(c *form.Coder) {
 		}
 		(*s).code(c, number)
 	})
-	c.Must(number != formGroups || r.form() == formGroups, "no shard has a group or counters")
+	if c.Sound() { // bytes that are cut short leave records without shards
+		c.Must(number != formGroups || r.form() == formGroups, "no shard has a group or counters")
+	}
 	form.List(c, &r.tokens, MaxTokens, func(t **Token) {
 		if *t == nil {
 			*t = &Token{}
