@@ -5,16 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 )
-
-// unknownFor is how long, beside the longest grace period, a home says nothing of a session that it may have lost with
-// its majority.
-const unknownFor = 30 * time.Minute
 
 // Renew implements executor.Replicas. Whatever the host's replica has of the shard is applied to a machine of its own,
 // with the entries that no majority may have agreed to. The renewed state becomes the beginning of the new group; a
@@ -64,8 +59,9 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 // renewalOf returns how the machine of a shard is renewed. Counters jump over all that the shard may have given since
 // they were counted last.
 func renewalOf(r *protocol.Renewal) shard.Renewal {
+	unknown := uint64(shard.MaxSessionTimeout.Milliseconds()) + r.QuietMillis/2
 	return shard.Renewal{
-		Group: r.Group, Quiet: r.QuietMillis, Unknown: uint64(unknownFor.Milliseconds()) + r.QuietMillis/2,
+		Group: r.Group, Quiet: r.QuietMillis, Unknown: unknown,
 		Jump: shard.JumpOver(millis(r.CountedMillis)),
 		Counted: shard.Counters{
 			LastOrder: shard.OrderID(r.LastOrder), LastRevision: shard.Revision(r.LastRevision),

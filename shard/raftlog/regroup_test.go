@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/raftlog/transport"
@@ -25,45 +24,72 @@ type lostShard struct {
 	refused      [4]atomic.Int64 // by host: messages to a replica that is not there
 
 	mu   sync.Mutex
-	held map[[2]shard.HostID]*atomic.Bool // guarded by mu; by sender and receiver
+	held map[[2]shard.HostID]*gate // guarded by mu; by sender and receiver
 }
 
 // between says whether what one host sends to another is held back.
-func (s *lostShard) between(from, to *member) *atomic.Bool {
+func (s *lostShard) between(from, to *member) *gate {
 	return s.way(from.config.Host, to.config.Host)
 }
 
-func (s *lostShard) way(from, to shard.HostID) *atomic.Bool {
+func (s *lostShard) way(from, to shard.HostID) *gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := [2]shard.HostID{from, to}
 	if s.held[key] == nil {
-		s.held[key] = new(atomic.Bool)
+		s.held[key] = new(gate)
 	}
 	return s.held[key]
+}
+
+// gate lets messages pass unless it is shut.
+type gate struct {
+	mu   sync.Mutex
+	shut chan struct{} // nil while the gate is open, closed by opening; guarded by mu
+}
+
+func (g *gate) Store(shut bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case shut && g.shut == nil:
+		g.shut = make(chan struct{})
+	case !shut && g.shut != nil:
+		close(g.shut)
+		g.shut = nil
+	}
+}
+
+// wait returns what is closed when the gate opens, or nil while the gate is open.
+func (g *gate) wait() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut
 }
 
 // wire is a connection to another host.
 type wire struct {
 	net.Conn
-	held   *atomic.Bool
-	closed atomic.Bool
+	held   *gate
+	once   sync.Once
+	closed chan struct{}
 }
 
 // Write implements net.Conn.
 func (w *wire) Write(b []byte) (int, error) {
-	for w.held.Load() {
-		if w.closed.Load() {
+	for shut := w.held.wait(); shut != nil; shut = w.held.wait() {
+		select {
+		case <-shut:
+		case <-w.closed:
 			return 0, net.ErrClosed
 		}
-		time.Sleep(time.Millisecond)
 	}
 	return w.Conn.Write(b)
 }
 
 // Close implements net.Conn.
 func (w *wire) Close() error {
-	w.closed.Store(true)
+	w.once.Do(func() { close(w.closed) })
 	return w.Conn.Close()
 }
 
@@ -76,7 +102,7 @@ func (s *lostShard) wired(m *member) {
 			return nil, err
 		}
 		to := book[slices.IndexFunc(book, func(h transport.Host) bool { return h.Address == address })]
-		return &wire{Conn: conn, held: s.way(from, to.ID)}, nil
+		return &wire{Conn: conn, held: s.way(from, to.ID), closed: make(chan struct{})}, nil
 	}
 	m.network.Refused = func(reason transport.Refusal) {
 		if reason == transport.RefusedReplica {
@@ -89,7 +115,7 @@ func (s *lostShard) wired(m *member) {
 // the survivor, and the news of its commit has not.
 func loseMajority(t *testing.T) *lostShard {
 	t.Helper()
-	s := &lostShard{held: make(map[[2]shard.HostID]*atomic.Bool)}
+	s := &lostShard{held: make(map[[2]shard.HostID]*gate)}
 	all := newCluster(t, 3, func(c *Config) { c.ElectionTicks, c.SnapshotEntries, c.KeepEntries = 50, 8, 2 })
 	for _, m := range all {
 		s.wired(m)
