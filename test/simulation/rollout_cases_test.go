@@ -169,7 +169,8 @@ func TestNoWallClockMovesARollout(t *testing.T) {
 		if got := (<-s.shown["man"]).Sub(reached); got < caseDelay || got > caseDelay+time.Second {
 			t.Errorf("man got it after %v, with a delay of %v", got, caseDelay)
 		}
-		rows, err := rollout.Of(s.client, "/jobs", "dns").History(t.Context(), "man")
+		rows, err := rollout.Of(s.client, "/jobs", "dns").History(t.Context(), "man",
+			rollout.Consistency(client.Strict))
 		if err != nil || len(rows) != 1 {
 			t.Fatalf("man had %v, %v", rows, err)
 		}
