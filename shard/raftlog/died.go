@@ -18,6 +18,7 @@ func standGap(tick time.Duration) time.Duration { return max(60*time.Millisecond
 // An early election is safe whatever has happened to the leader: a follower whose clock is fast stands as early. The
 // vote decides as always, so a follower with a shorter log loses, and the next one stands a moment later.
 func (h *Host) Died(host shard.HostID) (all []transport.Stand) {
+	h.followers.end(host)
 	if h.full() {
 		return nil // others should lead
 	}

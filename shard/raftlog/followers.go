@@ -33,6 +33,7 @@ type follower struct {
 	index   uint64
 	heard   time.Time
 	full    bool // the disk of the host is nearly full
+	ended   bool // the process of the host has ended since
 }
 
 func newFollowers() *followers { return &followers{all: make(map[followerKey]follower)} }
@@ -66,9 +67,21 @@ func (f *followers) note(from shard.HostID, messages []raftpb.Message) {
 		if full, says := saysFull(m); says {
 			known.full = full
 		}
-		known.heard = now
+		known.heard, known.ended = now, false
 		f.full.Add(asOne(known.full) - asOne(f.all[key].full))
 		f.all[key] = known
+	}
+}
+
+// end records that the process of a host has ended.
+func (f *followers) end(host shard.HostID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, known := range f.all {
+		if key.host == host {
+			known.ended = true
+			f.all[key] = known
+		}
 	}
 }
 
@@ -98,7 +111,12 @@ func (l *Log) Follower(id shard.HostID) (index uint64, near bool) {
 		return 0, false
 	}
 	known := l.host.followers.of(l.shardID, leadership.Term, id)
-	return known.index, !known.full && !known.heard.IsZero() && time.Since(known.heard) <= l.host.config.election()
+	return known.index, !known.full && l.answers(known)
+}
+
+// answers reports whether a follower has answered within an election timeout, and its process has not ended since.
+func (l *Log) answers(f follower) bool {
+	return !f.heard.IsZero() && !f.ended && time.Since(f.heard) <= l.host.config.election()
 }
 
 // Progress returns the progress of the known followers. The list is empty where the host does not lead.

@@ -80,6 +80,36 @@ func TestTransferToAHostWithoutAReplicaIsRefused(t *testing.T) {
 	}
 }
 
+// TestATransferToAHostWhoseProcessHasEndedIsRefused: the leader would drop proposals until an election timeout has
+// passed, here for ten seconds.
+func TestATransferToAHostWhoseProcessHasEndedIsRefused(t *testing.T) {
+	const tick, ticks = 100 * time.Millisecond, 100
+	all := newCluster(t, 3, func(c *Config) { c.Tick, c.ElectionTicks = tick, ticks })
+	all[0].config.ElectionTicks = 5
+	openAll(all)
+	away := leaderOf(t, all)
+	away.close()
+	leader := leaderOf(t, others(all, away))
+	want := leader.mustPropose(0, 5)
+	all[0].config.ElectionTicks = ticks
+	away.open()
+	near := func() bool { _, near := leader.log.(*Log).Follower(away.config.Host); return near }
+	eventually(t, "the other is near", near)
+	away.close()
+	closed := time.Now()
+	eventually(t, "the end of the other is noticed", func() bool { return !near() })
+	if took := time.Since(closed); took >= ticks*tick {
+		t.Errorf("the end of the process was noticed by its silence, after %v", took)
+	}
+	if err := leader.log.Transfer(away.config.Host); !errors.Is(err, shard.ErrLogBusy) {
+		t.Errorf("got %v, want ErrLogBusy", err)
+	}
+	want = append(want, leader.mustPropose(len(want), len(want)+5)...)
+	away.open()
+	away.machine.awaitBatches(t, want)
+	eventually(t, "the other is near again", near)
+}
+
 func TestLeadershipIsNotifiedInOrder(t *testing.T) {
 	all, leader := openThree(t, nil)
 	for _, to := range others(all, leader) {

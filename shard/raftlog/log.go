@@ -152,7 +152,7 @@ func (l *Log) leads() (term uint64, yes bool) {
 }
 
 // Transfer asks the leader, on whichever host it is, to transfer leadership to another host. The leader drops proposals
-// until that is done, or one election timeout has passed.
+// until that is done, or one election timeout has passed: a leader refuses a transfer to a host that does not answer.
 func (l *Log) Transfer(to shard.HostID) error {
 	replica := l.view.Load().voterOn(to)
 	if replica == 0 {
@@ -160,6 +160,11 @@ func (l *Log) Transfer(to shard.HostID) error {
 	}
 	if l.isClosed() {
 		return shard.ErrLogClosed
+	}
+	if term, leads := l.leads(); leads && to != l.host.config.Host &&
+		!l.answers(l.host.followers.of(l.shardID, term, to)) {
+		return fmt.Errorf("raftlog: shard %d: transfer to host %d, which does not answer: %w", l.shardID, to,
+			shard.ErrLogBusy)
 	}
 	if err := l.host.engine.RequestLeaderTransfer(l.shardID, replica); err != nil {
 		return fmt.Errorf("raftlog: shard %d: transfer to host %d: %w", l.shardID, to, logError(err))
