@@ -26,6 +26,7 @@ ACT ?= 0
 DRIVERS ?=
 # How many semaphores the host of `make start` and `make beside` has.
 OBJECTS ?= 1000000
+EVERY ?= 100ms
 # How many turns `make joins` measures.
 TURNS ?= 5
 # Flags of the worlds of `make soak-engine`, such as -hosts 5.
@@ -148,7 +149,7 @@ joins: ## locks while a host joins, and on 1 to 9 hosts, TURNS times each (defau
 	$(GO) test ./test/survival -run '^(TestLocksBesideAJoin|TestLocksWithCopies)$$' -joins $(TURNS) -count 1 -timeout 0 -v
 
 share: ## memory, disk, packets and processor time of a host of 3, 6, 9 and 15 whose shards have three replicas each
-	$(GO) test ./test/survival -run '^TestTheShareOfAHost$$' -share $(OBJECTS) -count 1 -timeout 0 -v
+	$(GO) test ./test/survival -run '^TestTheShareOfAHost$$' -share $(OBJECTS) -share-every $(EVERY) -count 1 -timeout 0 -v
 
 consoles: ## what those who lock notice of CONSOLES (default 200) open consoles, in five turns
 	$(GO) test ./test/survival -run '^TestOpenConsolesAndThoseWhoLock$$' -consoles $(CONSOLES) -count 1 -timeout 0 -v

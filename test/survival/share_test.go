@@ -18,6 +18,7 @@ import (
 
 var (
 	shareObjects = flag.Int("share", 0, "how many semaphores TestTheShareOfAHost makes; 0: it is skipped")
+	shareEvery   = flag.Duration("share-every", 100*time.Millisecond, "how often each caller locks and unlocks")
 	shareHosts   = flag.String("share-hosts", "3,6,9,15", "the numbers of hosts that TestTheShareOfAHost measures")
 )
 
@@ -25,7 +26,6 @@ var (
 const (
 	shareShards  = 30
 	shareCallers = 240
-	shareEvery   = 100 * time.Millisecond
 	shareTime    = 10 * time.Second
 	noticeable   = 250 * time.Millisecond
 )
@@ -37,7 +37,8 @@ func TestTheShareOfAHost(t *testing.T) {
 	if *shareObjects == 0 && os.Getenv(ownNetwork) == "" {
 		t.Skip("make share runs it")
 	}
-	if !inOwnNetwork(t, fmt.Sprintf("-share=%d", *shareObjects), "-share-hosts="+*shareHosts) {
+	if !inOwnNetwork(t, fmt.Sprintf("-share=%d", *shareObjects), "-share-hosts="+*shareHosts,
+		"-share-every="+shareEvery.String()) {
 		return
 	}
 	wiring{t}.shell("ip link set lo up")
@@ -186,8 +187,8 @@ func (s *share) begin() *shareLoad {
 			s.t.Fatal(err)
 		}
 		l.running.Go(func() {
-			time.Sleep(shareEvery * time.Duration(i) / shareCallers)
-			for tick := time.NewTicker(shareEvery); ; {
+			time.Sleep(*shareEvery * time.Duration(i) / shareCallers)
+			for tick := time.NewTicker(*shareEvery); ; {
 				select {
 				case <-l.stop:
 					return
