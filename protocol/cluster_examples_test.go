@@ -16,6 +16,9 @@ var clusterExamples = []example{
 	{"host-operate-alter", request(80, &HostOperate{
 		Operation: exampleOperation(), Verb: HostAlter, Host: []byte("2"), Domain: []byte("dc=a,rack=1"),
 	})},
+	{"host-operate-weigh", request(80, &HostOperate{
+		Operation: exampleOperation(), Verb: HostWeigh, Host: []byte("2"), Weight: 200,
+	})},
 	{"host-operate-expel", request(80, &HostOperate{
 		Operation: exampleOperation(), Verb: HostExpel, Host: []byte("b"), Force: true,
 	})},

@@ -24,6 +24,8 @@ type HostOperate struct {
 	Domain []byte `wire:"text MaxDomainBytes"`
 	// Successor is the name of the host that takes the place of Host, for HostReplace.
 	Successor []byte `wire:"text MaxHostNameBytes"`
+	// Weight is the new weight of HostWeigh, from 0 to 1000.
+	Weight uint64
 }
 
 // HostOperateAnswer answers a HostOperate. The wish of the operator is on record, and the governor brings it about.
@@ -48,11 +50,13 @@ const (
 	HostAlter       HostVerb = 5 // the host gets another failure domain
 	HostExpel       HostVerb = 6 // the host leaves for ever
 	HostReplace     HostVerb = 7 // the host is expelled, and a successor takes its place
+	HostWeigh       HostVerb = 8 // the host gets another weight
 )
 
 // String returns the verb as the docs write it.
 func (v HostVerb) String() string {
-	return nameOf(v, "HOST_VERB", "UNKNOWN", "DRAIN", "UNDRAIN", "CORDON", "UNCORDON", "ALTER", "EXPEL", "REPLACE")
+	return nameOf(v, "HOST_VERB", "UNKNOWN", "DRAIN", "UNDRAIN", "CORDON", "UNCORDON", "ALTER", "EXPEL", "REPLACE",
+		"WEIGH")
 }
 
 // ShardTransfer asks for another leader of a shard; shard 0 is the meta shard. The governor tries for a minute.

@@ -794,6 +794,7 @@ func (m *HostOperate) requestFields(c *codec) {
 	c.bool("force", &m.Force)
 	c.text("domain", &m.Domain, MaxDomainBytes)
 	c.text("successor", &m.Successor, MaxHostNameBytes)
+	c.uint("weight", &m.Weight)
 }
 
 func (m *HostOperateAnswer) answerFields(c *codec) {

@@ -88,6 +88,8 @@ func (h *Host) hostRequest(m *protocol.HostOperate) (meta.Request, error) {
 	case protocol.HostAlter:
 		domain, err := host.ParseDomain(string(m.Domain))
 		return &meta.HostAlter{Host: name, Domain: domain}, err
+	case protocol.HostWeigh:
+		return &meta.HostWeigh{Host: name, Weight: m.Weight}, nil
 	case protocol.HostExpel:
 		return &meta.HostExpel{Host: name, Force: m.Force}, nil
 	case protocol.HostReplace:

@@ -38,6 +38,13 @@ func (a *Admin) Alter(ctx context.Context, host, domain string, by By) (changed 
 	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostAlter, Domain: protocol.View(domain)}, host, by)
 }
 
+// Weigh gives a host a new weight, from 0 to 1000. Where data shards have replicas on a part of the hosts, each host
+// gets replicas by its weight beside the weights of the other hosts. The weight is 100 at first. With 0 the host gives
+// its own replicas away.
+func (a *Admin) Weigh(ctx context.Context, host string, weight int, by By) (changed bool, err error) {
+	return a.host(ctx, &protocol.HostOperate{Verb: protocol.HostWeigh, Weight: uint64(weight)}, host, by)
+}
+
 // Expel makes a host leave for ever: its replicas are removed everywhere. With force the host may be online. An
 // expelled host is no error, called by name or by id. Hosts find only living hosts by a name; the client looks for
 // expelled hosts.

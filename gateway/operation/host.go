@@ -61,10 +61,28 @@ type replaceRequest struct {
 	Successor string `need:"true" arg:"NEW" about:"the host that takes its place"`
 }
 
-// domainRequest gives a host another failure domain. The governor then spreads voters by the new labels.
-type domainRequest struct {
+// hostAlterRequest gives a host another failure domain or weight. The governor then spreads voters by the new labels,
+// and replicas of data shards by the new weight.
+type hostAlterRequest struct {
 	hostRequest
-	Domain string `need:"true" about:"its failure domain, such as dc=a,rack=1" help:"the failure 'DOMAIN', KEY=VALUE with commas between; empty for none"`
+	Domain *string `about:"its failure domain, such as dc=a,rack=1" help:"the failure 'DOMAIN', KEY=VALUE with commas between; empty for none"`
+	Weight *int    `about:"its share of the replicas of data shards beside that of others, 0 to 1000; 0 gives it none" help:"its share of the replicas of data shards, 'NUMBER' from 0 to 1000, beside 100 of others"`
+}
+
+// alter makes the given changes.
+func (har *hostAlterRequest) alter(ctx context.Context, a *admin.Admin) (changed bool, err error) {
+	if har.Domain == nil && har.Weight == nil {
+		return false, BadRequest("say the domain or the weight")
+	}
+	if har.Domain != nil {
+		changed, err = a.Alter(ctx, har.Host, *har.Domain, har.by())
+	}
+	if har.Weight != nil && err == nil {
+		var weighed bool
+		weighed, err = a.Weigh(ctx, har.Host, *har.Weight, har.by())
+		changed = changed || weighed
+	}
+	return changed, err
 }
 
 // transferRequest asks for another leader of a shard: the host has to be online and to vote in the shard.
@@ -96,6 +114,7 @@ type policyRequest struct {
 	BalanceEvery *time.Duration `name:"balance_every" about:"how long a leadership rests; 0 leaves leaders alone"`
 	Copies       *int           `about:"how many new replicas may be filled at once"`
 	Replicas     *int           `about:"on how many hosts a data shard has a replica: 1, 3 or 5; 0 is on every host"`
+	Tier         *string        `about:"a label of hosts such as role=control: only hosts that have it vote in the meta shard; empty for all"`
 	Yes          bool           `about:"needed for 1 replica: a shard is then lost with its host"`
 	act
 }
@@ -117,6 +136,7 @@ func (pr *policyRequest) change(p *admin.Policy) {
 	set(&p.BalanceEvery, pr.BalanceEvery)
 	set(&p.Copies, pr.Copies)
 	set(&p.Replicas, pr.Replicas)
+	set(&p.Tier, pr.Tier)
 }
 
 func set[T any](field, given *T) {
@@ -199,17 +219,20 @@ it when it joins: signalbox serve --join HOST:PORT --name b --replace b.`,
 				Example: "  signalbox host replace b d",
 				Done:    "host OLD is replaced",
 			}),
-		govern("/host/alter", protocol.KindHostOperate, "Gives a host another failure domain",
-			func(ctx context.Context, a *admin.Admin, q *domainRequest) (bool, error) {
-				return a.Alter(ctx, q.Host, q.Domain, q.by())
-			},
+		govern("/host/alter", protocol.KindHostOperate, "Gives a host another failure domain or weight",
+			func(ctx context.Context, a *admin.Admin, q *hostAlterRequest) (bool, error) { return q.alter(ctx, a) },
 			Face{
-				Use: "host alter HOST --domain", Form: "alter HOST --domain KEY=VALUE,...",
-				Short: "Give a host another failure domain",
-				Long: `Says where a host stands: labels by key, such as dc=a,rack=1. What fails together
-shares a value. The governor spreads the voters of each shard over them. A host must
-have every key that another one has.`,
-				Example: "  signalbox host alter b --domain dc=a,rack=1",
+				Use: "host alter HOST --domain --weight", Form: "alter HOST [--domain KEY=VALUE,...] [--weight NUMBER]",
+				Short: "Give a host another failure domain or weight",
+				Long: `With --domain it says where a host stands: labels by key, such as dc=a,rack=1. What
+fails together shares a value. The governor spreads the voters of each shard over them. A
+host must have every key that another one has.
+
+With --weight it says how many of the replicas of data shards the host gets beside the
+others, where each is on a part of the hosts (signalbox cluster policy --replicas). A host
+has 100 at first; one of 200 gets twice as many as one of 100, and one of 0 gives its
+own away.`,
+				Example: "  signalbox host alter b --domain dc=a,rack=1\n  signalbox host alter b --weight 200",
 				Done:    "host HOST is altered",
 			}),
 		govern("/shard/transfer", protocol.KindShardTransfer, "Asks for another leader of a shard",

@@ -55,7 +55,10 @@ type Host struct {
 	// Target is the state that the host should reach. Current is the state that the governor has brought the host to.
 	Current, Target Standing
 	Cordoned        bool
-	Replaces        uint64 // the host that this host took the place of, 0 for none
+	// Weight is the host's share of the replicas of data shards, beside the weights of other hosts, where a data shard
+	// has replicas on a part of the hosts. A host of the weight 0 has none of the replicas.
+	Weight   int
+	Replaces uint64 // the host that this host took the place of, 0 for none
 	// The governor observes the fields that follow. SilentFor is the time since the host was heard. StuckFor is for how
 	// long the host has taken nothing of the meta shard though there was something to take. Fresh is for how long the
 	// host has confirmed without a gap that the host is up to date, 0 for a host without such a confirmation.
@@ -91,6 +94,7 @@ func (h *Host) Fields(c field.Coder) {
 		c.Millis("stuck_ms", &h.StuckFor)
 		c.Millis("fresh_ms", &h.Fresh)
 	})
+	c.Count("weight", &h.Weight)
 }
 
 // AtTarget reports whether the governor has brought the host to its target.

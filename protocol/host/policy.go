@@ -25,6 +25,9 @@ type Policy struct {
 	// Replicas is on how many hosts a data shard has a replica: 1, 3 or 5, and each of the replicas votes. With 0 every
 	// host has a replica of every shard. Only above 0 may a cluster have more than nine hosts.
 	Replicas int
+	// Tier is a label of failure domains, such as "role=control": only hosts with the label vote in the meta shard. All
+	// hosts may vote with an empty text, and while no host of the cluster has the label.
+	Tier string
 }
 
 // Fields implements field.Value. A log has the fields of later levels behind all others, and only where one of the
@@ -38,11 +41,15 @@ func (p *Policy) Fields(c field.Coder) {
 	c.Count("copies", &p.Copies)
 	if c.Form() == field.Wire {
 		p.PlaceFields(c)
+		p.TierFields(c)
 	}
 }
 
 // PlaceFields lists the fields that say which hosts have the replicas of a shard.
 func (p *Policy) PlaceFields(c field.Coder) { c.Count("replicas", &p.Replicas) }
+
+// TierFields lists the field that says which hosts vote in the meta shard.
+func (p *Policy) TierFields(c field.Coder) { c.Text("tier", &p.Tier, 2*MaxLabel+1) }
 
 // Check returns what is wrong with the policy. The text is part of the state of the meta shard, which keeps answers, so
 // every build must return the same text.
@@ -54,6 +61,9 @@ func (p *Policy) Check() error {
 	replicas := uint64(p.Replicas)
 	if replicas != 0 && replicas != 1 && replicas != 3 && replicas != 5 {
 		return fmt.Errorf("%d replicas; 1, 3 or 5 are allowed, and 0 for one on every host", replicas)
+	}
+	if d, err := ParseDomain(p.Tier); err != nil || len(d) > 1 || d.String() != p.Tier {
+		return fmt.Errorf("the tier %q is not one label of failure domains, KEY=VALUE", p.Tier)
 	}
 	const day = 24 * 3600 * 1000
 	for _, f := range []struct {
@@ -86,6 +96,9 @@ func (p Policy) Text() string {
 		field.MillisOf(p.StableFor), field.MillisOf(p.BalanceEvery), p.Copies)
 	if p.Replicas != 0 {
 		text += fmt.Sprintf(", %d replicas", p.Replicas)
+	}
+	if p.Tier != "" {
+		text += ", votes of the meta shard on " + p.Tier
 	}
 	return text
 }

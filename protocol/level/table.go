@@ -186,4 +186,10 @@ var rows = []struct {
 		"State.Group", "Group.Number", "Group.Began", "Group.QuietUntil", "Group.UnknownUntil", "Group.LastKnown",
 		"Group.LastBefore",
 	}},
+	{11, MetaCommand, []string{"host-weigh"}},
+	{11, MetaRule, []string{
+		// Hosts have weights, and the policy may say which hosts vote in the meta shard.
+		"weights-and-tiers",
+	}},
+	{11, MessageField, []string{"ClusterHost.weight", "GovernorPolicy.tier", "HOST_OPERATE.weight"}},
 }

@@ -45,7 +45,7 @@ func (c *Cluster) host(h *hosts.Host, authors map[change]string) host.Host {
 	x := host.Host{
 		ID: uint64(h.ID), Name: h.Name, Incarnation: digits(h.Incarnation), Starts: h.Start.Number,
 		RaftAddress: h.Addresses.Raft, ClientAddress: h.Addresses.Client, AdminAddress: h.Addresses.Admin,
-		Domain: h.Domain, Version: h.Version, Level: int(h.Level), Cordoned: h.Cordoned,
+		Domain: h.Domain, Version: h.Version, Level: int(h.Level), Cordoned: h.Cordoned, Weight: h.Weight(),
 		Current:  c.standing(&h.Current, authors[change{h.ID, hosts.EventCurrent, h.Current.Since}]),
 		Target:   c.standing(&h.Target, authors[change{h.ID, hosts.EventTarget, h.Target.Since}]),
 		Replaces: uint64(h.Replaces), Returns: left(c.Now, h.ReturnAfter),

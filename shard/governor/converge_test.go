@@ -1,8 +1,10 @@
 package governor
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/signalbox/signalbox/shard"
@@ -156,7 +158,16 @@ func (s *simulation) needed(h *hosts.Host) bool {
 func (s *simulation) wellPlaced(id hosts.ShardID, online map[shard.HostID]bool, living int) {
 	e := s.engines[id]
 	policy := s.records.Policy()
-	wanted := WantedVoters(policy, living)
+	inTier := 0
+	for _, h := range s.records.Hosts() {
+		if h.Living() && id == hosts.Meta && policy.Tier != "" && strings.Contains(h.Domain.String(), policy.Tier) {
+			inTier++
+		}
+	}
+	votes := func(id shard.HostID) bool {
+		return inTier == 0 || strings.Contains(s.records.Host(id).Domain.String(), policy.Tier)
+	}
+	wanted := WantedVoters(policy, cmp.Or(inTier, living))
 	voters, able := e.voters(), 0
 	on := map[shard.HostID]hosts.Role{}
 	for _, m := range e.members {
@@ -168,7 +179,7 @@ func (s *simulation) wellPlaced(id hosts.ShardID, online map[shard.HostID]bool, 
 	for h := range online {
 		cordoned := s.records.Host(h).Cordoned
 		s.must(cordoned || on[h] != 0, "shard %d has no replica on host %d", id, h)
-		if !cordoned && on[h] == hosts.RoleLearner {
+		if !cordoned && on[h] == hosts.RoleLearner && votes(h) {
 			able++
 		}
 	}
@@ -186,7 +197,9 @@ func (s *simulation) wellPlaced(id hosts.ShardID, online map[shard.HostID]bool, 
 	for _, p := range s.records.Shard(id).Replicas {
 		s.must(p.Role != hosts.RoleRemoved || !online[p.Host], "replica %d of shard %d is not deleted", p.ID, id)
 	}
-	if len(voters) == wanted && dead == 0 {
+	outside := slices.ContainsFunc(slices.Collect(maps.Keys(voters)), func(h shard.HostID) bool { return !votes(h) })
+	s.must(!outside || able == 0 || dead > 0 || len(voters) != wanted, "shard %d has voters outside of its tier", id)
+	if len(voters) == wanted && dead == 0 && inTier == 0 {
 		s.farApart(id, voters, online, on)
 	}
 }

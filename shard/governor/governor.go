@@ -33,6 +33,7 @@ const (
 	CodeMoot        plan.Code = "moot"         // the reason for a step is over
 	CodeAway        plan.Code = "away"         // a host of the cluster is not to be online, or was never started
 	CodeDue         plan.Code = "due"          // a step only waits for time, or for the next round
+	CodeTier        plan.Code = "tier"         // a host has no vote in the meta shard by the policy
 	CodeNoPlace     plan.Code = "no-place"     // a shard lacks a replica, and no host takes one
 )
 

@@ -176,6 +176,11 @@ func (g *group) reason(code plan.Code, text string, of ...*member) *plan.Reason 
 	return r
 }
 
+// votes reports whether a member may vote by the tier of the meta shard.
+func (g *group) votes(m *member) bool {
+	return g.shard.ID != hosts.Meta || m.host == nil || g.v.State.Votes(m.host)
+}
+
 // waiting returns why a learner cannot vote, or nil.
 func (g *group) waiting(m *member) *plan.Reason {
 	stable := field.MillisOf(g.v.State.Policy().StableFor)
@@ -185,6 +190,8 @@ func (g *group) waiting(m *member) *plan.Reason {
 		return g.reason(CodeGone, name+" does not belong to the cluster", m)
 	case m.host.Cordoned:
 		return g.reason(CodeCordoned, name+" is cordoned", m)
+	case !g.votes(m):
+		return g.reason(CodeTier, name+" is not of the tier "+g.v.State.Policy().Tier, m)
 	case !m.host.Online():
 		return g.reason(CodeOffline, fmt.Sprintf("%s is not online: %s", name, m.host.Target.Reason), m)
 	case !m.live:

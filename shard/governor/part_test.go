@@ -22,6 +22,21 @@ func newPart(seed uint64) *simulation {
 	return s
 }
 
+// newWeighed is newPart with weights, and a tier of the meta shard where the hosts have labels.
+func newWeighed(seed uint64) *simulation {
+	s := newPart(seed)
+	for _, m := range s.machines {
+		s.records.Weigh(s.at(), m.name, []uint64{0, 50, 100, 200, 300}[s.IntN(5)])
+	}
+	if d := s.machines[0].domain; len(d) > 0 && s.IntN(2) == 0 {
+		from := s.records.Policy()
+		to := from
+		to.Tier = d[0].String()
+		s.records.SetPolicy(s.at(), from, to)
+	}
+	return s
+}
+
 // enter starts so many machines that join.
 func (s *simulation) enter(count int) {
 	for range count {
@@ -54,7 +69,7 @@ func (e *engine) on(host shard.HostID) bool {
 // takers are the hosts that could have a replica of a shard, and have none.
 func (s *simulation) takers(e *engine) (list []*hosts.Host) {
 	for _, h := range s.records.Hosts() {
-		if h.Online() && s.up(h.ID) && !h.Cordoned && !e.on(h.ID) {
+		if h.Online() && s.up(h.ID) && !h.Cordoned && h.Weight() > 0 && !e.on(h.ID) {
 			list = append(list, h)
 		}
 	}
@@ -79,6 +94,10 @@ func (s *simulation) placed(id hosts.ShardID, online map[shard.HostID]bool, livi
 		}
 	}
 	free := len(s.takers(e))
+	for h := range on {
+		s.must(s.records.Host(h).Weight() > 0 || free == 0 || !online[h] || len(voters) < wanted,
+			"host %d of the weight 0 has a replica of shard %d", h, id)
+	}
 	s.must(len(voters) >= wanted || free == 0, "shard %d has %d voters of %d, and %d hosts have none", id, len(voters),
 		wanted, free)
 	s.must(len(voters) <= wanted || wanted == 1 && len(voters) == 2 && living > 1 && policy.Replicas != 1,
@@ -91,7 +110,7 @@ func (s *simulation) placed(id hosts.ShardID, online map[shard.HostID]bool, livi
 }
 
 // even checks that no single move of a replica brings the voters of a data shard farther apart, or two hosts closer to
-// one another, by more than a tenth of what the fuller one has.
+// one another, by more than a tenth of what the fuller one has, each beside its weight.
 func (s *simulation) even(online map[shard.HostID]bool) {
 	load := map[shard.HostID]int{}
 	for _, id := range s.shards()[1:] {
@@ -104,7 +123,7 @@ func (s *simulation) even(online map[shard.HostID]bool) {
 		voters := e.voters()
 		if !s.spread(id) || len(voters) != hosts.WantedVoters(s.records.Policy().Replicas, s.belong()) ||
 			slices.ContainsFunc(slices.Collect(maps.Keys(voters)), func(h shard.HostID) bool {
-				return !online[h] || s.records.Host(h).Cordoned
+				return !online[h] || s.records.Host(h).Cordoned || s.records.Host(h).Weight() == 0
 			}) {
 			continue
 		}
@@ -116,7 +135,11 @@ func (s *simulation) even(online map[shard.HostID]bool) {
 				other[h.ID] = true
 				then := s.sum(other)
 				s.must(then <= now, "shard %d: host %d in the place of %d brings voters farther apart", id, h.ID, v)
-				tooFull := load[v]-load[h.ID] > max(1, (load[v]-1)/10)
+				with := func(n int, id shard.HostID) float64 {
+					return float64(n) / float64(s.records.Host(id).Weight())
+				}
+				most, least := with(load[v], v), with(load[h.ID], h.ID)
+				tooFull := with(load[h.ID]+1, h.ID) < 0.999*most && most-least > 0.101*most
 				s.must(then < now || !tooFull, "shard %d: host %d has %d replicas and host %d has %d", id, v, load[v],
 					h.ID, load[h.ID])
 			}
@@ -153,6 +176,11 @@ func TestPlacesComeToRest(t *testing.T) {
 	for seed := range count {
 		if broken := run(*from+seed, newPart, nil, tally); broken != "" {
 			t.Fatalf("seed %d: %s", *from+seed, broken)
+		}
+	}
+	for seed := range count / 2 {
+		if broken := run(*from+seed, newWeighed, nil, tally); broken != "" {
+			t.Fatalf("seed %d with weights: %s", *from+seed, broken)
 		}
 	}
 	t.Log(tally)

@@ -14,9 +14,15 @@ import (
 // of the hosts. Rules look at a group as the group will be: without the members that are to go, and with the members
 // that are on their way. So a move that is under way counts at its target, and one need leads to one move.
 
-// score is the work of a host: how many replicas of data shards the host has, once the moves under way are over. A
-// replica has the score 1.
+// score is the work of a host beside its weight, once the moves under way are over: the sum of what each replica of a
+// data shard adds.
 type score = int
+
+// unit is what a replica adds to the score of a host. Hosts of the weight 0 have no place for a replica.
+func unit(h *hosts.Host) score {
+	const whole = 1 << 20
+	return whole / max(1, h.Weight())
+}
 
 // decidePlaces finds the members of each data shard that stay, and the score of each host.
 func decidePlaces(v View, all []*group) {
@@ -37,14 +43,14 @@ func decidePlaces(v View, all []*group) {
 		}
 		g.stay = append(g.stay, coming(v, g)...)
 		for _, m := range g.stay {
-			load[m.Host]++
+			load[m.Host] += unit(m.host)
 		}
 	}
 	for _, g := range all {
 		for g.spread && len(g.stay) > g.most() {
 			m := g.worst(g.stay)
 			m.out = true
-			load[m.Host]--
+			load[m.Host] -= unit(m.host)
 			g.stay = slices.DeleteFunc(g.stay, func(other *member) bool { return other == m })
 		}
 	}
@@ -70,10 +76,10 @@ func (g *group) at(h *hosts.Host, replica uint64) *member {
 }
 
 // holds reports whether a member keeps its place in the group while nothing better is known. A voter on a stopped host
-// keeps its place until the host is overdue, a drained host has no place.
+// keeps its place until the host is overdue; a host that is drained, or of the weight 0, has no place.
 func (g *group) holds(m *member) bool {
 	switch over, _ := g.overdue(m); {
-	case m.gone() || over || m.host.Target.Reason == hosts.ReasonDrained:
+	case m.gone() || over || m.host.Target.Reason == hosts.ReasonDrained || m.host.Weight() == 0:
 		return false
 	}
 	return m.Role == hosts.RoleVoter || m.host.Wanted()
@@ -86,6 +92,8 @@ func unable(v View, h *hosts.Host) string {
 		return "is not online"
 	case h.Cordoned:
 		return "is cordoned"
+	case h.Weight() == 0:
+		return "has the weight 0"
 	case !v.Seen.live(h.ID) || failure(v, h) != 0:
 		return "is not heard"
 	case v.Seen.full(h.ID):
@@ -267,24 +275,25 @@ func (g *group) move(h *hosts.Host, near peers, widest int) (worth [3]int, bette
 		highest = max(highest, g.load[m.Host])
 	}
 	n := len(g.stay)
-	if now == widest*n*(n-1)/2 && !evens(highest, g.load[h.ID]) {
+	more := unit(h)
+	if now == widest*n*(n-1)/2 && !evens(highest, g.load[h.ID], more) {
 		return worth, false
 	}
 	to := g.at(h, 0)
 	list := append(slices.Clone(g.stay), to)
-	g.load[h.ID]++
+	g.load[h.ID] += more
 	from := g.worst(list)
-	g.load[h.ID]--
+	g.load[h.ID] -= more
 	gain := apart(list, from) - now
-	if from == to || gain < 0 || gain == 0 && !evens(g.load[from.Host], g.load[h.ID]) {
+	if from == to || gain < 0 || gain == 0 && !evens(g.load[from.Host], g.load[h.ID], more) {
 		return worth, false
 	}
 	return [3]int{gain, g.load[from.Host], near.common(g, h, from)}, true
 }
 
 // evens reports whether two hosts are worth a move of a replica: the larger score of the two falls, and would fall by a
-// twentieth if both had the same.
-func evens(from, to score) bool { return to+1 < from && 10*(from-to) >= from }
+// twentieth if both had the same. The move adds more to the smaller score.
+func evens(from, to, more score) bool { return to+more < from && 10*(from-to) >= from }
 
 // labels is how many labels the failure domains of hosts have: two hosts are no farther apart.
 func labels(v View) (most int) {

@@ -99,6 +99,37 @@ var placeCases = []struct {
 		0 few: shard 1: making b a voter
 		0 few: shard 1: making c a voter
 		0 leaders: shard 1: handing the leadership from a to b`},
+	{"a host of the weight 0 gives its replica away", func(t *testing.T) *scene {
+		s := parts(t, 3, []string{"a", "b", "c"}, "d")
+		s.done(s.State.Weigh(s.at(), "c", 0))
+		return s
+	}, `
+		0 places: shard 1: adding d as a learner, replica 1025
+		0 domains: shard 1: making d a voter
+		0 excess: shard 1: removing c, replica 3
+		0 clear: shard 1: deleting replica 3 on c`},
+	{"the meta shard goes to the hosts of its tier", func(t *testing.T) *scene {
+		s := parts(t, 3, []string{"a role=data", "b role=data", "c role=data"}, "d role=control", "e role=control",
+			"f role=control")
+		for _, name := range []string{"d", "e", "f"} {
+			s.done(s.State.Weigh(s.at(), name, 0))
+		}
+		s.tier("role=control")
+		return s
+	}, `
+		0 domains: shard 0: making d a voter
+		0 excess: shard 0: removing c, replica 3
+		0 clear: shard 0: deleting replica 3 on c
+		0 copies: shard 0: adding c as a learner, replica 1027
+		0 domains: shard 0: making e a voter
+		0 excess: shard 0: removing b, replica 2
+		0 clear: shard 0: deleting replica 2 on b
+		0 copies: shard 0: adding b as a learner, replica 1028
+		0 domains: shard 0: making f a voter
+		0 excess: shard 0: handing the leadership from a to d
+		0 excess: shard 0: removing a, replica 1
+		0 clear: shard 0: deleting replica 1 on a
+		0 copies: shard 0: adding a as a learner, replica 1029`},
 	{"no host takes a further replica", func(t *testing.T) *scene {
 		s := parts(t, 3, []string{"a", "b"}, "c")
 		s.done(s.State.Cordon(s.at(), "c", true))
@@ -117,6 +148,14 @@ func TestPlaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tier puts a tier in force.
+func (s *scene) tier(label string) {
+	from := s.State.Policy()
+	to := from
+	to.Tier = label
+	s.done(s.State.SetPolicy(s.at(), from, to))
 }
 
 // TestWhyNamesWhatHasNoPlace: the shard, how many replicas the shard has, and why no host takes another.

@@ -253,15 +253,16 @@ func (g *group) excess() *member {
 // victim returns the voter to go, of the voters and the member with, unless nil.
 func (g *group) victim(with *member) *member { return g.worst(g.votersWith(with)) }
 
-// worst returns the member to go. A member that is away goes first, then a leaving member, then a cordoned member, then
-// the member whose removal leaves the rest farthest apart. Where the shard has replicas on a part of the hosts, the
-// member with the highest score of its host goes then, and of equals one without a vote. Of equals a member that does
-// not lead goes, and then the member with the highest id.
+// worst returns the member to go. A member that is away goes first, then a leaving member, then a member outside of the
+// tier of the meta shard, then a cordoned member, then the member whose removal leaves the rest farthest apart. Where
+// the shard has replicas on a part of the hosts, the member with the highest score of its host goes then, and of equals
+// one without a vote. Of equals a member that does not lead goes, and then the member with the highest id.
 func (g *group) worst(list []*member) *member {
 	var worst *member
-	var worth [7]int
+	var worth [8]int
 	for _, m := range list {
-		w := [7]int{rank(!m.gone() && m.live), rank(m.stays()), rank(m.host != nil && !m.host.Cordoned),
+		w := [8]int{rank(!m.gone() && m.live), rank(m.stays()), rank(g.votes(m)),
+			rank(m.host != nil && !m.host.Cordoned),
 			-apart(list, m), -g.load[m.Host], rank(!g.spread || m.Role == hosts.RoleVoter),
 			rank(g.seen.Leader == m.Host)}
 		if c := slices.Compare(w[:], worth[:]); worst == nil || c < 0 || c == 0 && m.ID > worst.ID {
@@ -278,7 +279,8 @@ func rank(is bool) int {
 	return 0
 }
 
-// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter. A learner
+// ruleDomains makes a learner a voter if the voters are farther apart after the removal of the excess voter, or if the
+// excess voter is one of the meta shard outside of its tier. A learner
 // of a shard with replicas on a part of the hosts becomes a voter in any case, as the learner has the place of a voter.
 func ruleDomains(v View) (f finding) {
 	for _, g := range groups(v) {
@@ -294,7 +296,8 @@ func ruleDomains(v View) (f finding) {
 		var best *member
 		gain := g.distance(nil, nil)
 		for _, spare := range g.spares() {
-			if d := g.distance(spare, g.victim(spare)); d > gain {
+			victim := g.victim(spare)
+			if d := g.distance(spare, victim); d > gain || best == nil && !g.votes(victim) {
 				best, gain = spare, d
 			}
 		}

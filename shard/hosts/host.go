@@ -77,6 +77,8 @@ type Host struct {
 	Current     State
 	Target      State
 	Cordoned    bool
+	// Weighs is one more than the weight that an operator has given the host, 0 for a host with DefaultWeight.
+	Weighs uint64
 
 	// Failures counts how often in a row the host was taken for failed. It does not return before ReturnAfter, in
 	// shard time.
@@ -89,6 +91,14 @@ type Host struct {
 	Grace, Bare uint64
 	// Changed is the revision of the records at the last change of the record.
 	Changed uint64
+}
+
+// Weight is the host's share of the replicas of data shards, where those are on a part of the hosts.
+func (h *Host) Weight() int {
+	if h.Weighs == 0 {
+		return DefaultWeight
+	}
+	return int(h.Weighs - 1)
 }
 
 // Living reports whether the host belongs to the cluster: it is not expelled, and is not to be.

@@ -3,6 +3,15 @@ package hosts
 // SpreadLevel is the level from which a data shard may have replicas on a part of the hosts.
 var SpreadLevel = rule("replicas-on-some-hosts")
 
+// WeightLevel is the level from which hosts have weights, and the policy a tier.
+var WeightLevel = rule("weights-and-tiers")
+
+// DefaultWeight is the weight of a host that no operator has given a weight, MaxWeight the highest weight.
+const (
+	DefaultWeight = 100
+	MaxWeight     = 1000
+)
+
 // The limits of the records. Every replica must agree on them, so they are constants.
 const (
 	// MaxHosts is the most hosts of a cluster, without expelled hosts, where each host has a copy of every shard.

@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -82,6 +83,25 @@ func (r *Records) Alter(at At, ref string, d Domain) Answer {
 	next.Domain = d
 	r.put(&next)
 	r.note(at, EventAlter, &next, "failure domain %q", d.String())
+	return Answer{Host: h.ID}
+}
+
+// Weigh gives a host a weight.
+func (r *Records) Weigh(at At, ref string, weight uint64) Answer {
+	if weight > MaxWeight {
+		return badRequest(fmt.Errorf("the weight is %d; 0 to %d are allowed", weight, MaxWeight))
+	}
+	h, a := r.operated(ref)
+	switch {
+	case h == nil:
+		return a
+	case h.Weight() == int(weight):
+		return Answer{Host: h.ID, Existed: true}
+	}
+	next := *h
+	next.Weighs = weight + 1
+	r.put(&next)
+	r.note(at, EventAlter, &next, "weight %d", weight)
 	return Answer{Host: h.ID}
 }
 
@@ -217,6 +237,8 @@ func (r *Records) SetPolicy(at At, from, to host.Policy) Answer {
 	case to.Replicas == 0 && r.living() > MaxHosts:
 		return forbid("a replica of every shard on every host: that is for up to %d hosts, and there are %d", MaxHosts,
 			r.living())
+	case to.Tier != "" && to.Tier != from.Tier && r.voting(to.Tier) == 0:
+		return forbid("no host has the label %s", to.Tier)
 	}
 	r.policy = to
 	r.revision++

@@ -8,13 +8,16 @@ import (
 
 // TestBytesOfRecordsAreWhatTheyWere: hosts, shards, tokens, the policy and the audit history, as they are saved.
 func TestBytesOfRecordsAreWhatTheyWere(t *testing.T) {
-	var records, spread, groups Records
-	ofGroups := []string{"shards.Group", "shards.Empty", "shards.Counted", "shards.CountedAt"}
+	var records, spread, groups, weights Records
+	ofWeights := []string{"policy.Tier", "hosts.Weighs"}
+	ofGroups := append([]string{"shards.Group", "shards.Empty", "shards.Counted", "shards.CountedAt"}, ofWeights...)
 	formtest.Check(t, "testdata/pins",
 		formtest.Form{Name: "saved records", Of: &records, Later: append([]string{"policy.Replicas"}, ofGroups...),
 			Write: func() []byte { return records.Save(nil) }},
 		formtest.Form{Name: "saved records of shards on some hosts", Of: &spread, Later: ofGroups,
 			Write: func() []byte { return spread.Save(nil) }},
-		formtest.Form{Name: "saved records of groups of shards", Of: &groups,
-			Write: func() []byte { return groups.Save(nil) }})
+		formtest.Form{Name: "saved records of groups of shards", Of: &groups, Later: ofWeights,
+			Write: func() []byte { return groups.Save(nil) }},
+		formtest.Form{Name: "saved records of weights of hosts", Of: &weights,
+			Write: func() []byte { return weights.Save(nil) }})
 }

@@ -1,9 +1,12 @@
 package hosts
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/signalbox/signalbox/protocol/host"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -36,7 +39,7 @@ func (r *Records) without(h *Host, how absence) string {
 				voters++
 				others += count(other != nil && other.Wanted())
 			case p.Role == RoleLearner && p.Host != h.ID:
-				spares += count(other != nil && other.Wanted() && !other.Cordoned)
+				spares += count(other != nil && other.Wanted() && !other.Cordoned && (s.ID != Meta || r.Votes(other)))
 			}
 		}
 		if how == absenceDrained && r.Spread() && s.ID != Meta {
@@ -76,6 +79,8 @@ func (r *Records) unplaced(s *Shard, h *Host, voters, others, spares int) string
 			why = append(why, fmt.Sprintf("%s is offline (%s)", other.Name, other.Target.Reason))
 		case other.Cordoned:
 			why = append(why, other.Name+" is cordoned")
+		case other.Weight() == 0:
+			why = append(why, other.Name+" has the weight 0")
 		default:
 			return ""
 		}
@@ -88,7 +93,29 @@ func (r *Records) Wanted(id ShardID) int {
 	if r.Spread() && id != Meta {
 		return WantedVoters(r.policy.Replicas, r.living())
 	}
-	return WantedVoters(r.policy.Voters, r.living())
+	n := r.living()
+	if id == Meta && r.policy.Tier != "" {
+		n = cmp.Or(r.voting(r.policy.Tier), n)
+	}
+	return WantedVoters(r.policy.Voters, n)
+}
+
+// Votes reports whether a host may vote in the meta shard by the tier of the policy.
+func (r *Records) Votes(h *Host) bool {
+	return r.policy.Tier == "" || h.has(r.policy.Tier) || r.voting(r.policy.Tier) == 0
+}
+
+// voting is how many hosts have a label.
+func (r *Records) voting(label string) (n int) {
+	for _, h := range r.hosts {
+		n += count(h.Living() && h.has(label))
+	}
+	return n
+}
+
+// has reports whether a label stands in the host's failure domain.
+func (h *Host) has(label string) bool {
+	return slices.ContainsFunc(h.Domain, func(l host.Label) bool { return l.String() == label })
 }
 
 // WantedVoters is how many replicas of a shard are to vote where so many hosts belong to the cluster: an odd number,

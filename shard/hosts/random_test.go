@@ -103,6 +103,9 @@ func (r *random) command() Answer {
 	case 14:
 		return r.Replace(at, r.ref(), r.ref(), false, 100)
 	case 15:
+		if r.IntN(3) == 0 {
+			return r.Weigh(at, r.ref(), r.Uint64N(MaxWeight+2))
+		}
 		return r.Cordon(at, r.ref(), r.IntN(2) == 0)
 	}
 	return r.membership(at, id)

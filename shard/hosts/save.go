@@ -2,6 +2,7 @@ package hosts
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/host"
@@ -10,12 +11,13 @@ import (
 	"github.com/signalbox/signalbox/shard/internal/form"
 )
 
-// The first number of saved bytes: of records that know of groups or counters of shards, of records with a policy that
-// places shards on a part of the hosts, and of all other records.
+// The first number of saved bytes: of records with weights of hosts or a tier, of records that know of groups or
+// counters of shards, of records with a policy that places shards on a part of the hosts, and of all other records.
 const (
-	formGroups = 3
-	formSpread = 2
-	formNumber = 1
+	formWeights = 4
+	formGroups  = 3
+	formSpread  = 2
+	formNumber  = 1
 )
 
 const (
@@ -33,7 +35,7 @@ func (r *Records) Save(dst []byte) []byte {
 // Load makes records from saved bytes.
 func Load(src []byte) (*Records, error) {
 	r := &Records{}
-	if err := form.Newer(src, formGroups); err != nil {
+	if err := form.Newer(src, formWeights); err != nil {
 		return nil, fmt.Errorf("hosts: load: %w", err)
 	}
 	c := form.Reader(src)
@@ -50,7 +52,7 @@ func Load(src []byte) (*Records, error) {
 func (r *Records) code(c *form.Coder) {
 	number := r.form()
 	if c.Reading() && len(c.Data()) > 0 {
-		number = max(formNumber, min(formGroups, c.Data()[0]))
+		number = max(formNumber, min(formWeights, c.Data()[0]))
 	}
 	c.Form(uint64(number))
 	c.Text(&r.cluster, maxClusterID)
@@ -62,11 +64,17 @@ func (r *Records) code(c *form.Coder) {
 		c.Fields(r.policy.PlaceFields)
 		c.Must(number != formSpread || r.Spread(), "the policy places shards on every host")
 	}
+	if number >= formWeights {
+		c.Fields(r.policy.TierFields)
+	}
 	form.List(c, &r.hosts, maxRecords, func(h **Host) {
 		if *h == nil {
 			*h = &Host{}
 		}
 		(*h).code(c)
+		if number >= formWeights {
+			c.Number(&(*h).Weighs)
+		}
 	})
 	form.List(c, &r.shards, MaxShards, func(s **Shard) {
 		if *s == nil {
@@ -75,7 +83,7 @@ func (r *Records) code(c *form.Coder) {
 		(*s).code(c, number)
 	})
 	if c.Sound() { // bytes that are cut short leave records without shards
-		c.Must(number != formGroups || r.form() == formGroups, "no shard has a group or counters")
+		c.Must(number < formGroups || r.form() == number, "a lower form has all of the records")
 	}
 	form.List(c, &r.tokens, MaxTokens, func(t **Token) {
 		if *t == nil {
@@ -88,6 +96,9 @@ func (r *Records) code(c *form.Coder) {
 
 // form is the lowest form of saved bytes that has all of the records.
 func (r *Records) form() byte {
+	if r.policy.Tier != "" || slices.ContainsFunc(r.hosts, func(h *Host) bool { return h.Weighs != 0 }) {
+		return formWeights
+	}
 	for _, s := range r.shards {
 		if s.Group != 0 || s.CountedAt != 0 {
 			return formGroups
@@ -219,6 +230,7 @@ func (r *Records) checkHost(c *form.Coder, h *Host) {
 	c.Must(h.Living() == (h.Target.Reason != ReasonExpelled && h.Target.Reason != ReasonReplaced),
 		"host %d has a wrong reason", h.ID)
 	c.Must(!h.Living() || h.Addresses.check() == nil, "host %d has no address", h.ID)
+	c.Must(h.Weighs <= MaxWeight+1, "the weight of host %d is too high", h.ID)
 }
 
 func (r *Records) checkReplicas(c *form.Coder, s *Shard) {

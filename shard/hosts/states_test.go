@@ -224,6 +224,42 @@ func TestCordonAlterRename(t *testing.T) {
 	})
 }
 
+// TestWeightsAndTiers: a weight and a tier are refused where they could not be meant, and saved records keep both.
+func TestWeightsAndTiers(t *testing.T) {
+	f := born(t, "a", "b", "c")
+	before := f.Save(nil)
+	f.done(f.Weigh(f.at(), "a", 0))
+	f.existed(f.Weigh(f.at(), "a", 0))
+	f.existed(f.Weigh(f.at(), "b", DefaultWeight))
+	f.refused(protocol.StatusBadRequest, "1001", func() Answer { return f.Weigh(f.at(), "a", MaxWeight+1) })
+	f.refused(protocol.StatusNotFound, `"x"`, func() Answer { return f.Weigh(f.at(), "x", 1) })
+	tier := func(label string) Answer {
+		from := f.Policy()
+		to := from
+		to.Tier = label
+		return f.SetPolicy(f.at(), from, to)
+	}
+	f.done(f.Alter(f.at(), "c", Domain{{Key: "role", Value: "control"}}))
+	for _, wrong := range []string{"control", "a=b,c=d", "role=", "Role=control"} {
+		f.refused(protocol.StatusBadRequest, "tier", func() Answer { return tier(wrong) })
+	}
+	f.refused(protocol.StatusPreconditionFailed, "no host has the label", func() Answer { return tier("role=other") })
+	f.done(tier("role=control"))
+	if a, c := f.Named("a"), f.Named("c"); f.Votes(a) || !f.Votes(c) || f.Wanted(Meta) != 1 || f.Wanted(1) != 3 {
+		t.Errorf("a votes %t, c votes %t, %d are wanted", f.Votes(a), f.Votes(c), f.Wanted(Meta))
+	}
+	loaded, err := Load(f.Save(nil))
+	if err != nil || loaded.Named("a").Weight() != 0 || loaded.Policy().Tier != "role=control" ||
+		before[0] == formWeights {
+		t.Errorf("%v, form %d before", err, before[0])
+	}
+	f.done(f.Drain(f.at(), "c"))
+	f.done(f.Expel(f.at(), "c", true, 0))
+	if !f.Votes(f.Named("a")) || f.Wanted(Meta) != 1 {
+		t.Errorf("no host of the tier is left: %d voters are wanted", f.Wanted(Meta))
+	}
+}
+
 // TestExpel is case 13: online needs force, the last one is refused with force too, again is a success.
 func TestExpel(t *testing.T) {
 	f := born(t, "a", "b", "c")

@@ -105,6 +105,7 @@ const (
 const (
 	CmdShardRecover  CommandKind = 72
 	CmdShardsCounted CommandKind = 73
+	CmdHostWeigh     CommandKind = 74
 )
 
 // ShardID names a Raft group. Among data shards zero stands for no shard.
@@ -183,7 +184,7 @@ var commandNames = [...]string{
 
 	CmdBackupNote: "backup-note", CmdActNote: "act-note",
 
-	CmdShardRecover: "shard-recover", CmdShardsCounted: "shards-counted",
+	CmdShardRecover: "shard-recover", CmdShardsCounted: "shards-counted", CmdHostWeigh: "host-weigh",
 }
 
 // String returns the name of the kind in logs and errors.

@@ -47,8 +47,13 @@ func LevelOf(c *Command) level.Level {
 	if c.Numbered != (Numbered{}) {
 		needs = max(needs, NumbersLevel)
 	}
-	if ps, ok := c.Request.(*PolicySet); ok && ps.spreads() {
-		needs = max(needs, hosts.SpreadLevel)
+	if ps, ok := c.Request.(*PolicySet); ok {
+		if ps.spreads() {
+			needs = max(needs, hosts.SpreadLevel)
+		}
+		if ps.tiers() {
+			needs = max(needs, hosts.WeightLevel)
+		}
 	}
 	return needs
 }

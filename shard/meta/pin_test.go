@@ -34,7 +34,7 @@ var plainFields = map[CommandKind][]string{
 var unsavedFields = map[CommandKind][]string{CmdHostJoin: {"Join.Grace"}}
 
 // laterFields are those of requests that stand in a log only where one of them is set.
-var laterFields = map[CommandKind][]string{CmdPolicySet: {"From.Replicas", "To.Replicas"}}
+var laterFields = map[CommandKind][]string{CmdPolicySet: {"From.Replicas", "To.Replicas", "From.Tier", "To.Tier"}}
 
 // TestBytesOfTheMetaShardAreWhatTheyWere: each command at each level from its own on, and the records of snapshots.
 func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
@@ -58,13 +58,18 @@ func TestBytesOfTheMetaShardAreWhatTheyWere(t *testing.T) {
 			}
 		}
 	}
-	var spread PolicySet
-	forms = append(forms, formtest.Form{Name: "command 53 policy-set with replicas", Of: &spread,
-		Write: func() []byte {
+	var spread, tiers PolicySet
+	for _, f := range []formtest.Form{
+		{Name: "command 53 policy-set with replicas", Of: &spread, Later: []string{"From.Tier", "To.Tier"}},
+		{Name: "command 53 policy-set with a tier", Of: &tiers},
+	} {
+		f.Write = func() []byte {
 			w := form.Writer(nil)
-			spread.code(w)
+			f.Of.(*PolicySet).code(w)
 			return w.Data()
-		}})
+		}
+		forms = append(forms, f)
+	}
 	origin := Command{Kind: CmdHostDrain, Request: &HostDrain{}}
 	forms = append(forms, formtest.Form{Name: "origin", Of: &origin, Unsaved: fieldsBut("Origin"),
 		Write: func() []byte {

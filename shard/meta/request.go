@@ -69,6 +69,7 @@ var requests = func() map[CommandKind]func() Request {
 		func() Request { return &ActNote{} },
 		func() Request { return &ShardRecover{} },
 		func() Request { return &ShardsCounted{} },
+		func() Request { return &HostWeigh{} },
 	} {
 		kinds[make().kind()] = make
 	}

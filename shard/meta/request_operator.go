@@ -65,6 +65,23 @@ func (ha *HostAlter) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.Alter(at, ha.Host, ha.Domain)
 }
 
+// HostWeigh gives a host a weight.
+type HostWeigh struct {
+	Host   string
+	Weight uint64
+}
+
+func (*HostWeigh) kind() CommandKind { return CmdHostWeigh }
+
+func (hw *HostWeigh) code(c *form.Coder) {
+	c.Text(&hw.Host, anyLength)
+	c.Number(&hw.Weight)
+}
+
+func (hw *HostWeigh) apply(m *Machine, at hosts.At) hosts.Answer {
+	return m.topology.records.Weigh(at, hw.Host, hw.Weight)
+}
+
 // HostExpel makes a host leave for ever. A host that is not offline needs force.
 type HostExpel struct {
 	Host  string
@@ -145,15 +162,23 @@ func (*PolicySet) kind() CommandKind { return CmdPolicySet }
 func (ps *PolicySet) code(c *form.Coder) {
 	c.Fields(ps.From.Fields)
 	c.Fields(ps.To.Fields)
-	if c.Reading() && len(c.Data()) > 0 || !c.Reading() && ps.spreads() {
+	if c.Reading() && len(c.Data()) > 0 || !c.Reading() && (ps.spreads() || ps.tiers()) {
 		c.Fields(ps.From.PlaceFields)
 		c.Fields(ps.To.PlaceFields)
-		c.Must(ps.spreads(), "both policies place shards on every host")
+		if c.Reading() && len(c.Data()) > 0 || !c.Reading() && ps.tiers() {
+			c.Fields(ps.From.TierFields)
+			c.Fields(ps.To.TierFields)
+			c.Must(ps.tiers(), "neither policy has a tier")
+		}
+		c.Must(ps.spreads() || ps.tiers(), "both policies place shards on every host")
 	}
 }
 
 // spreads reports whether one of the policies places shards on a part of the hosts.
 func (ps *PolicySet) spreads() bool { return ps.From.Replicas != 0 || ps.To.Replicas != 0 }
+
+// tiers reports whether one of the policies has a tier.
+func (ps *PolicySet) tiers() bool { return ps.From.Tier != "" || ps.To.Tier != "" }
 
 func (ps *PolicySet) apply(m *Machine, at hosts.At) hosts.Answer {
 	return m.topology.records.SetPolicy(at, ps.From, ps.To)

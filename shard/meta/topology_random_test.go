@@ -137,6 +137,9 @@ func (f *fleet) operate(id ShardID) Request {
 	case 4:
 		return &HostCordon{Host: f.named(), On: f.IntN(2) == 0}
 	case 5:
+		if f.IntN(2) == 0 {
+			return &HostWeigh{Host: f.named(), Weight: f.Uint64N(hosts.MaxWeight + 2)}
+		}
 		d, _ := kind.ParseDomain("dc=" + f.ref())
 		return &HostAlter{Host: f.named(), Domain: d}
 	case 6, 7, 8:

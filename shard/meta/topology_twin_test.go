@@ -180,6 +180,8 @@ func (tt *topologyTwin) call(at hosts.At, r Request) hosts.Answer {
 		return tt.records.Cordon(at, r.Host, r.On)
 	case *HostAlter:
 		return tt.records.Alter(at, r.Host, r.Domain)
+	case *HostWeigh:
+		return tt.records.Weigh(at, r.Host, r.Weight)
 	case *HostExpel:
 		return tt.records.Expel(at, r.Host, r.Force, grace)
 	case *HostReplace:

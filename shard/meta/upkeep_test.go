@@ -17,6 +17,7 @@ import (
 var notUpkeep = map[CommandKind]bool{
 	CmdNodeCreate: true, CmdNodeAlter: true, CmdNodeDrop: true, CmdSlotsAssign: true,
 	CmdHostJoin: true, CmdHostDrain: true, CmdHostUndrain: true, CmdHostCordon: true, CmdHostAlter: true,
+	CmdHostWeigh: true,
 	CmdHostExpel: true, CmdHostReplace: true, CmdShardTransfer: true, CmdPolicySet: true, CmdTokenCreate: true,
 	CmdTokenRevoke: true, CmdStepCancel: true, CmdStepForget: true, CmdShardRecover: true,
 	CmdAccessGrant: true, CmdAccessRevoke: true, CmdAccessRoleSet: true, CmdAccessRoleDelete: true,

@@ -152,7 +152,7 @@ func clusterReader(f *cli.Frame, c *cobra.Command,
 
 func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
 	rows := f.Rows("ID#", "NAME", "STATE", "REASON", "SINCE", "ALIVE", "VOTES#", "LEARNS#", "LEADS#", "VERSION",
-		"+DOMAIN", "+INCARNATION", "+RAFT ADDRESS", "+CLIENT ADDRESS")
+		"+DOMAIN", "+WEIGHT#", "+INCARNATION", "+RAFT ADDRESS", "+CLIENT ADDRESS")
 	for i := range c.Hosts {
 		v := viewHost(c, &c.Hosts[i])
 		if v.Current.State == admin.Expelled && !all {
@@ -161,7 +161,7 @@ func listHosts(f *cli.Frame, c *admin.Cluster, all bool) error {
 		votes, learns, leads := v.counts()
 		rows.Add(v, v.ID, v.Name, v.stateText(), cmp.Or(v.Target.Text, v.Target.Reason),
 			sinceText(v.Target.Since), v.aliveText(), votes, learns, leads, v.Version, v.Domain,
-			shortIncarnation(v.Incarnation), v.RaftAddress, v.ClientAddress)
+			v.Weight, shortIncarnation(v.Incarnation), v.RaftAddress, v.ClientAddress)
 	}
 	return rows.End()
 }
@@ -209,7 +209,8 @@ func showHost(f *cli.Frame, v *HostView) error {
 		return fmt.Sprintf("%s, since %v", text, sinceText(s.Since))
 	}
 	fields := cli.Fields("id", v.ID, "name", v.Name, "current", standing(&v.Current), "target", standing(&v.Target),
-		"alive", v.aliveText(), "cordoned", v.Cordoned, "failure domain", v.Domain, "version", v.Version,
+		"alive", v.aliveText(), "cordoned", v.Cordoned, "failure domain", v.Domain, "weight", v.Weight,
+		"version", v.Version,
 		"feature level", v.Level, "incarnation", v.Incarnation, "starts", v.Starts, "raft address", v.RaftAddress,
 		"client address", v.ClientAddress, "admin address", v.AdminAddress)
 	rows := cli.Cells(v.Replicas, func(p replicaView) []any {

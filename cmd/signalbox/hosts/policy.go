@@ -25,14 +25,21 @@ is; where two change it at once, neither change is lost.
 
 With --replicas a data shard is on as many hosts as that, and not on every host; then
 a cluster may have more than nine hosts. With 1 a shard is lost with its host: the
-command asks, unless there is --yes.`,
+command asks, unless there is --yes.
+
+With --tier only hosts that have a label vote in the meta shard, which has the
+nodes, the hosts and the policy: a few hosts that are kept for it, say. Beside it,
+signalbox host alter HOST --weight 0 keeps data shards away from them.`,
 		Example: `  signalbox cluster policy
 
   # across sites
   signalbox cluster policy --offline-after 30s --replace-after 1h --reason "slow links"
 
   # each data shard on three hosts of many
-  signalbox cluster policy --replicas 3`,
+  signalbox cluster policy --replicas 3
+
+  # the meta shard on hosts that are kept for it
+  signalbox cluster policy --tier role=control`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			given := false
 			c.Flags().Visit(func(flag *pflag.Flag) { given = given || policyFlags(nil).Lookup(flag.Name) != nil })
@@ -108,6 +115,7 @@ func policyFlags(to *admin.Policy) *pflag.FlagSet {
 	fs.DurationVar(&p.BalanceEvery, "balance-every", p.BalanceEvery, "how long a leadership rests before it is moved to spread the load: `DURATION` from 10s to 24h, 0 moves none")
 	fs.Var((*replicas)(&p.Replicas), "replicas", "on how many hosts a data shard has a replica, `NUMBER`: 1, 3 or 5, and all for every host")
 	fs.IntVar(&p.Copies, "copies", p.Copies, "how many new replicas may be filled at once, `NUMBER` from 1 to 16")
+	fs.StringVar(&p.Tier, "tier", p.Tier, "the `LABEL` of the hosts that vote in the meta shard, KEY=VALUE as in their failure domains; empty for all hosts")
 	return fs
 }
 
@@ -124,5 +132,5 @@ func showPolicy(f *cli.Frame, p *admin.Policy) error {
 	}
 	return f.Show(p, cli.Fields("voters", voters, "offline after", p.OfflineAfter, "replace after",
 		never(p.ReplaceAfter), "stable for", p.StableFor, "balance every", never(p.BalanceEvery), "copies", p.Copies,
-		"replicas", (*replicas)(&p.Replicas).String()))
+		"replicas", (*replicas)(&p.Replicas).String(), "tier", cmp.Or(p.Tier, "all hosts")))
 }

@@ -190,7 +190,10 @@ MESSAGES: dict[int, tuple[str, str]] = {
         "raft_address:t client_address:t admin_address:t shard_id:u bytes:u "
         "asked:HostAsked"
     )),
-    179: ("HOST_OPERATE", "numbered:Numbered author:t reason:t verb:u host:t force:o domain:t successor:t"),
+    179: ("HOST_OPERATE", (
+        "numbered:Numbered author:t reason:t verb:u host:t force:o domain:t successor:t "
+        "weight:u"
+    )),
     180: ("SHARD_TRANSFER", "numbered:Numbered author:t reason:t shard_id:u host:t"),
     181: ("CLUSTER_DESCRIBE", "consistency:u"),
     182: ("CLUSTER_PLAN", ""),
@@ -292,7 +295,7 @@ RECORDS: dict[str, str] = {
     "ClusterHost": (
         "id:u name:t incarnation:b starts:u addresses:HostAddresses domain:t version:t "
         "level:u current:HostStanding target:HostStanding cordoned:o replaces:u "
-        "returns_ms:u seen:HostSeen"
+        "returns_ms:u seen:HostSeen weight:u"
     ),
     "ClusterReplica": (
         "id:u host_id:u role:u age_ms:u observed:o index:u behind_ms:u snapshot_percent:u "
@@ -318,7 +321,7 @@ RECORDS: dict[str, str] = {
     "Generation": "number:u draw:b",
     "GovernorPolicy": (
         "voters:u offline_after_ms:u replace_after_ms:u stable_for_ms:u "
-        "balance_every_ms:u copies:u replicas:u"
+        "balance_every_ms:u copies:u replicas:u tier:t"
     ),
     "GovernorReason": "code:t text:t rule:t subjects:*t age_ms:u left_ms:u",
     "HeldReplica": "shard_id:u replica_id:u",
