@@ -222,16 +222,17 @@ it when it joins: signalbox serve --join HOST:PORT --name b --replace b.`,
 		govern("/host/alter", protocol.KindHostOperate, "Gives a host another failure domain or weight",
 			func(ctx context.Context, a *admin.Admin, q *hostAlterRequest) (bool, error) { return q.alter(ctx, a) },
 			Face{
-				Use: "host alter HOST --domain --weight", Form: "alter HOST [--domain KEY=VALUE,...] [--weight NUMBER]",
+				Use:   "host alter HOST [--domain] [--weight]",
+				Form:  "alter HOST [--domain KEY=VALUE,...] [--weight NUMBER]",
 				Short: "Give a host another failure domain or weight",
 				Long: `With --domain it says where a host stands: labels by key, such as dc=a,rack=1. What
 fails together shares a value. The governor spreads the voters of each shard over them. A
 host must have every key that another one has.
 
 With --weight it says how many of the replicas of data shards the host gets beside the
-others, where each is on a part of the hosts (signalbox cluster policy --replicas). A host
-has 100 at first; one of 200 gets twice as many as one of 100, and one of 0 gives its
-own away.`,
+others, where each shard is on a part of the hosts (signalbox cluster policy
+--replicas). A host has 100 at first; one of 200 gets twice as many as one of 100, and
+one of 0 gives its own away.`,
 				Example: "  signalbox host alter b --domain dc=a,rack=1\n  signalbox host alter b --weight 200",
 				Done:    "host HOST is altered",
 			}),

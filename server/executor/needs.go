@@ -116,6 +116,8 @@ type Log interface {
 	Leadership() shard.Leadership
 	Barrier(done func(error)) error
 	Transfer(to shard.HostID) error
+	// Removed reports whether the replica has been removed from its group, and runs no more.
+	Removed() bool
 	// Applied is the index of the last entry that was applied here.
 	Applied() uint64
 	// Progress is how far the other replicas are. The list is empty if this host does not lead.

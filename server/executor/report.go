@@ -97,6 +97,8 @@ func (a *Agent) report(ctx context.Context) *protocol.ShardReportAnswer {
 	for _, h := range a.replicas.Held() {
 		answer.Held.Append(protocol.HeldReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
 		switch leader := h.Log.Leadership().Leader; {
+		case h.Log.Removed(): // it knows the leader of before for ever, and a group cannot be made from it
+			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica})
 		case leader == 0 && h.Last != nil:
 			term, index := h.Last()
 			answer.Unled.Append(protocol.UnledReplica{ShardID: uint64(h.Shard), ReplicaID: h.Replica, Term: term,

@@ -108,6 +108,9 @@ func (g *group) survivor() (best *member, why string) {
 					m.name(), g.shard.ID)
 			}
 			u := g.seen.Unled[at]
+			if u.Index == 0 {
+				continue // there is nothing of the shard
+			}
 			if best == nil || u.Term > farthest.Term || u.Term == farthest.Term && u.Index > farthest.Index {
 				best, farthest = m, u
 			}

@@ -92,6 +92,25 @@ func TestOfSeveralSurvivorsTheLogThatReachesFarthestIsTaken(t *testing.T) {
 	}
 }
 
+// TestARemovedReplicaHasNothing that a group could be made from, and holds no recovery up: the removal of a voter was
+// the last change of a group before the majority died, and is not on record.
+func TestARemovedReplicaHasNothing(t *testing.T) {
+	s := newLost(t)
+	removed := s.State.NextReplica()
+	s.done(s.State.Allocate(s.at(), 1, 4, removed, 1))
+	s.done(s.State.Known(s.at(), 0, 1, 2, []hosts.Member{{Replica: 1, Role: hosts.RoleVoter},
+		{Replica: 2, Role: hosts.RoleVoter}, {Replica: 3, Role: hosts.RoleVoter},
+		{Replica: removed, Role: hosts.RoleVoter}}))
+	s.against(false, "host d has not said yet how far")
+	on := s.Seen.shard(1)
+	on.Unled = append(on.Unled, Unled{ID: removed})
+	if n := Recover(s.View, 1, false); n.Against != "" || n.Host != 1 {
+		t.Errorf("%+v", n)
+	}
+	on.Unled = []Unled{{ID: 1}, {ID: removed}}
+	s.against(false, "with --empty it begins without content")
+}
+
 // TestALostLearnerMayHaveAVote that only the log knows of: a group of one voter waits for it, and is made anew.
 func TestALostLearnerMayHaveAVote(t *testing.T) {
 	s := newLost(t)

@@ -51,7 +51,8 @@ type ShardSeen struct {
 	Unled    []Unled
 }
 
-// Unled is a replica that knows no leader, by the report of its host, with the last entry in the replica's log.
+// Unled is a replica that knows no leader, by the report of its host, with the last entry in the replica's log. A
+// replica that was removed has none.
 type Unled struct{ ID, Term, Index uint64 }
 
 // ReplicaSeen is how far a replica is, by its acknowledgements to the leader of its shard.

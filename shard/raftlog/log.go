@@ -151,6 +151,12 @@ func (l *Log) leads() (term uint64, yes bool) {
 	return leadership.Term, err == nil && known <= leadership.Term
 }
 
+// Removed reports whether the engine has stopped the replica, as the engine does where a replica was removed.
+func (l *Log) Removed() bool {
+	_, _, _, err := l.host.engine.GetLeaderID(l.shardID)
+	return errors.Is(err, dragonboat.ErrShardNotFound)
+}
+
 // Transfer asks the leader, on whichever host it is, to transfer leadership to another host. The leader drops proposals
 // until that is done, or one election timeout has passed: a leader refuses a transfer to a host that does not answer.
 func (l *Log) Transfer(to shard.HostID) error {

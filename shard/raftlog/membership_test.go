@@ -112,3 +112,18 @@ func TestARemovalThatWasAnsweredNeedsTheRemovedReplicaNoMore(t *testing.T) {
 	leader.open()
 	eventually(t, "a leader without the one that was removed", func() bool { return leader.barrier() == nil })
 }
+
+// TestARemovedReplicaSaysSo: its log knows the leader of before for ever.
+func TestARemovedReplicaSaysSo(t *testing.T) {
+	all, leader := openThree(t, nil)
+	leader.mustPropose(0, 5)
+	away := others(all, leader)[0]
+	replica, _ := away.host.Replica(testShard)
+	removeReplica(t, all, replica)
+	eventually(t, "the replica is removed", away.log.(*Log).Removed)
+	for _, m := range others(all, away) {
+		if m.log.(*Log).Removed() {
+			t.Errorf("the replica of host %d was not removed", m.config.Host)
+		}
+	}
+}

@@ -114,6 +114,11 @@ func (l *Log) Barrier(done func(error)) error {
 // Leadership returns this host's belief.
 func (l *Log) Leadership() shard.Leadership { return *l.published.Load() }
 
+// Removed reports whether the replica was removed from its group.
+func (l *Log) Removed() bool {
+	return locked(l.net, func() bool { return l.group.removed[l.replica.id] })
+}
+
 // Transfer asks for leadership to move. It has an effect on the leader only, which drops proposals until the other host
 // leads, or gives up after an election timeout.
 func (l *Log) Transfer(to shard.HostID) error {

@@ -30,6 +30,7 @@ type face struct {
 	// name, args and flags are the words of Use.
 	name, args, flags []string
 	texts             map[*requestField]*string // of flags for data
+	given             map[string]func()         // of flags for pointers: sets what the command line names
 	said              cli.ActFlags
 }
 
@@ -62,7 +63,8 @@ func allFaces(frame *cli.Frame) (list []*face) {
 
 func newFace(frame *cli.Frame, of *operation.Operation, as *operation.Face) *face {
 	request := reflect.New(of.Request)
-	f := &face{Frame: frame, Face: as, of: of, request: request.Interface(), texts: make(map[*requestField]*string)}
+	f := &face{Frame: frame, Face: as, of: of, request: request.Interface(), texts: make(map[*requestField]*string),
+		given: make(map[string]func())}
 	for _, field := range shape.Fields(of.Request) {
 		tags, value := of.Request.FieldByIndex(field.Index).Tag, request.Elem().FieldByIndex(field.Index)
 		f.members = append(f.members, requestField{field, tags, value})
@@ -150,6 +152,12 @@ func (f *face) addFlag(c *cobra.Command, name string) {
 		}
 	case *[]byte:
 		f.texts[m] = c.Flags().String(name, "", help)
+	case **string:
+		text := c.Flags().String(name, "", help)
+		f.given[name] = func() { *p = text }
+	case **int:
+		number := c.Flags().Int(name, 0, help)
+		f.given[name] = func() { *p = number }
 	default:
 		panic(fmt.Sprintf("%s: --%s cannot be a flag", f.Use, name)) // tests make all commands
 	}
@@ -165,6 +173,11 @@ func (f *face) fill(c *cobra.Command, args []string) (err error) {
 	for i, text := range args {
 		if err := f.setArgument(strings.Trim(f.args[i], "[]"), text); err != nil {
 			return err
+		}
+	}
+	for name, set := range f.given {
+		if c.Flags().Changed(name) {
+			set()
 		}
 	}
 	for m, text := range f.texts {
