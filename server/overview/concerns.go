@@ -238,11 +238,11 @@ func (c *Cluster) ofCopies() (list []kind.Concern) {
 	return list
 }
 
-// ofDomains is about labels shared by too many voters.
+// ofDomains is about labels shared by too many voters, except the label that the policy asks of them.
 func (c *Cluster) ofDomains(r *governor.Redundancy) *kind.Concern {
 	var bad []string
 	for _, d := range r.Domains {
-		if !d.Tolerated && r.Voters > 2 {
+		if !d.Tolerated && r.Voters > 2 && d.Label != c.Records.Policy().Tier {
 			bad = append(bad, d.Label)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/client/admin"
+	"github.com/signalbox/signalbox/server/servertest"
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/meta"
@@ -69,6 +70,12 @@ func (w *world) lose(f Fault) (end func()) {
 		w.recover(s)
 		w.times.forgetShard(s.id)
 		w.setLost(s.id, false)
+	}
+	for _, id := range []shard.HostID{l.first, l.second} {
+		if r := w.cluster.Records(); r != nil && r.Named(servertest.Name(id)) != nil {
+			// The records had the host as a learner, whose promotion only the lost log knew: the recovery leaves it.
+			w.operated(&meta.HostExpel{Host: servertest.Name(id)}, nil)
+		}
 	}
 	return func() {}
 }
