@@ -18,12 +18,18 @@ func (c *Cluster) addHosts(a *protocol.ClusterDescribeAnswer) {
 	for i := range a.Shards {
 		room -= protocol.Size(&a.Shards[i])
 	}
-	for _, x := range slices.Backward(c.Hosts()) {
-		size := protocol.Size(&x)
-		if x.Current.State == host.Expelled && size > room {
-			continue
+	all := c.Hosts()
+	for i := range all {
+		if all[i].Current.State != host.Expelled {
+			room -= protocol.Size(&all[i])
 		}
-		room -= size
+	}
+	for _, x := range slices.Backward(all) {
+		if x.Current.State == host.Expelled {
+			if room -= protocol.Size(&x); room < 0 {
+				continue
+			}
+		}
 		a.Hosts = append(a.Hosts, x)
 	}
 	slices.Reverse(a.Hosts)
