@@ -27,6 +27,7 @@ DRIVERS ?=
 # How many semaphores the host of `make start` and `make beside` has.
 OBJECTS ?= 1000000
 EVERY ?= 100ms
+HOSTS ?= 0
 # How many turns `make joins` measures.
 TURNS ?= 5
 # Flags of the worlds of `make soak-engine`, such as -hosts 5.
@@ -133,8 +134,8 @@ soak-engine: ## directed faults of the production log, worlds on it for DURATION
 	$(GO) test ./test/engine -run '^(TestDirectedFaults|TestSoak)$$' -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 	$(GO) test ./test/simulation -run '^TestSoak$$' -engine -soak $(DURATION) -count 1 -timeout 0 -v $(SOAK)
 
-chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python has that client take part
-	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -drivers "$(DRIVERS)" -count 1 -timeout 0 -v
+chaos: ## real hosts that are killed, stopped and cut off, for DURATION (default 10m); SEED and ACT play it again; DRIVERS=python has that client take part; HOSTS=9 has each shard on three of nine
+	$(GO) test ./test/chaos -run '^TestChaos$$' -duration $(DURATION) -seed $(SEED) -act $(ACT) -hosts $(HOSTS) -drivers "$(DRIVERS)" -count 1 -timeout 0 -v
 
 disk: ## what 64 objects of 60 kB take on the disk that are changed for DURATION (default 10m), as CSV
 	$(GO) test ./test/survival -run '^TestTheDiskOfFewLargeObjects$$' -disk $(DURATION) -count 1 -timeout 0 -v

@@ -22,9 +22,15 @@ func newPart(seed uint64) *simulation {
 	return s
 }
 
-// newWeighed is newPart with weights, and a tier of the meta shard where the hosts have labels.
+// newWeighed is newPart with weights.
 func newWeighed(seed uint64) *simulation {
 	s := newPart(seed)
+	s.weigh()
+	return s
+}
+
+// weigh gives hosts weights, and the meta shard a tier where the hosts have labels.
+func (s *simulation) weigh() {
 	for _, m := range s.machines {
 		s.records.Weigh(s.at(), m.name, []uint64{0, 50, 100, 200, 300}[s.IntN(5)])
 	}
@@ -34,7 +40,6 @@ func newWeighed(seed uint64) *simulation {
 		to.Tier = d[0].String()
 		s.records.SetPolicy(s.at(), from, to)
 	}
-	return s
 }
 
 // enter starts so many machines that join.

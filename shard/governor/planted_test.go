@@ -110,6 +110,23 @@ var planted = []struct {
 	{"a move is worth the effort whatever it gains", 0, func(s *simulation) {
 		s.find("spread", moveForever)
 	}, "on and on", true},
+	{"weights are not seen", 0, func(s *simulation) {
+		s.weigh()
+		s.lie = func(_ *simulation, v *View) {
+			for _, h := range v.State.Hosts() {
+				v.State.Weigh(hosts.At{}, h.Name, hosts.DefaultWeight)
+			}
+		}
+	}, "", true},
+	{"the tier is not seen", 3, func(s *simulation) {
+		s.weigh()
+		s.lie = func(_ *simulation, v *View) {
+			from := v.State.Policy()
+			to := from
+			to.Tier = ""
+			v.State.SetPolicy(hosts.At{}, from, to)
+		}
+	}, "", true},
 	{"a learner without a place stays", 68, func(s *simulation) {
 		s.find("places", func(v View) (f finding) {
 			f = rulePlaces(v)

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// shards is how many data shards there are.
-	shards = "2"
 	// joinTimeout is how long a host may take to join, whatever faults there are.
 	joinTimeout = 90 * time.Second
 	// leaveTimeout is how long an expelled host may take to end: a majority may be away meanwhile, and the grace of
@@ -38,7 +36,7 @@ func setPolicy(ctx context.Context, c *client.Client) error {
 	return workload.Persist(ctx, func() error {
 		_, err := admin.Of(c).SetPolicy(ctx, func(p *admin.Policy) {
 			p.OfflineAfter, p.ReplaceAfter, p.StableFor = 3*time.Second, 10*time.Second, time.Second
-			p.BalanceEvery, p.Copies = 10*time.Second, 2
+			p.BalanceEvery, p.Copies, p.Replicas = 10*time.Second, 2, replicas
 		}, operator)
 		return err
 	})

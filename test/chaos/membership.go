@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -56,7 +57,8 @@ func (c *cluster) leave(i int) {
 // joinArgs are the arguments of a host that joins the others.
 func (c *cluster) joinArgs(i int, more ...string) []string {
 	others := slices.Delete(slices.Clone(c.advertised), i, i+1)
-	return append([]string{"--name", c.places[i].Name, "--shards", shards, "--raft-advertise", c.advertised[i],
+	return append([]string{"--name", c.places[i].Name, "--shards", strconv.Itoa(shards),
+		"--raft-advertise", c.advertised[i],
 		"--join", strings.Join(others, ",")}, more...)
 }
 

@@ -102,11 +102,16 @@ var clientFaults = []Kind{PauseClient, PauseClient, KillClient, Apart, ApartOneW
 // driverFaults are those of clients behind drivers, besides.
 var driverFaults = append(slices.Clip(clientFaults), ResetClient)
 
+// hosts is how many there are at first, and room how many there may be. shards is how many data shards there are, and
+// replicas on how many hosts each is; 0 is for all.
+var hosts, room, shards, replicas = 3, 5, 2, 0
+
+// spreadOver has a run begin with so many hosts, each with a part of the data shards.
+func spreadOver(n int) { hosts, room, shards, replicas = n, n+2, 2*n, 3 }
+
 const (
-	// hosts is how many there are at first, and room how many there may be. localClients is how many clients work in
-	// the process of the run, and remoteClients how many in processes of their own.
-	hosts         = 3
-	room          = 5
+	// localClients is how many clients work in the process of the run, and remoteClients how many in processes of their
+	// own.
 	localClients  = 2
 	remoteClients = 2
 	clients       = localClients + remoteClients
@@ -183,6 +188,9 @@ const (
 // Draw draws the plan of an act.
 func Draw(seed uint64, number int) Act {
 	a := Act{Seed: seed, Number: number, Again: fmt.Sprintf("make chaos SEED=%d ACT=%d", seed, number)}
+	if replicas != 0 {
+		a.Again += fmt.Sprint(" HOSTS=", hosts)
+	}
 	a.Batches = int(leastBatches * math.Pow(mostBatches/leastBatches, a.random(4).Float64()))
 	random := a.random(0)
 	at := time.Second + workload.UpTo(random, time.Second)

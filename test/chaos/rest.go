@@ -69,8 +69,9 @@ func (t *trial) unrestOf(c *admin.Cluster, members []int) string {
 	for i := range c.Shards {
 		s := &c.Shards[i]
 		on := t.placesOf(c, s, func(r *admin.Replica) bool { return r.Role == admin.Learner || r.Role == admin.Voter })
+		placed := replicas != 0 && s.ID != 0
 		switch {
-		case !slices.Equal(on, members):
+		case placed && len(on) != replicas || !placed && !slices.Equal(on, members):
 			return fmt.Sprintf("shard %d has replicas on the hosts %v, and %v are there", s.ID, on, members)
 		case s.Voters != s.Wanted:
 			return fmt.Sprintf("of shard %d %d replicas vote, and %d are to", s.ID, s.Voters, s.Wanted)

@@ -102,7 +102,7 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 
 // open starts the cluster.
 func (r *run) open(ctx context.Context) error {
-	names := []string{"a", "b", "c", "d", "e"}[:room]
+	names := strings.Split("abcdefghijklmnopqrstuvwxyz"[:room], "")
 	cluster, listeners, err := newCluster(r.config.Program, r.config.Dir, names, hosts)
 	if err != nil {
 		return err
