@@ -27,10 +27,10 @@ var (
 	seedFlag = flag.Uint64("seed", 0, "the seed that TestChaos draws acts from; one of its own where it is not given")
 	actFlag  = flag.Int("act", 0, "the only act that TestChaos plays, over and over; all where it is not given")
 	other    = flag.String("program", "", "a signalbox to take apart instead of one that is built from this repository")
-	size     = flag.Int("hosts", 0, 
+	size     = flag.Int("hosts", 0,
 		"how many hosts TestChaos begins with, each with a part of the shards; 0: three with all of them")
-	drivers  = flag.String("drivers", "", "clients behind drivers that take part in TestChaos, with commas: go, python")
-	keep     = flag.String("keep", "",
+	drivers = flag.String("drivers", "", "clients behind drivers that take part in TestChaos, with commas: go, python")
+	keep    = flag.String("keep", "",
 		"the directory below which a run that finds something keeps its files; a temporary one where it is not given")
 )
 
