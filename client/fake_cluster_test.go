@@ -47,6 +47,15 @@ type fakeCluster struct {
 	// advertised are the addresses in the routing, where they are not the hosts' own.
 	advertised map[uint64]string
 	pageSize   int
+	// places are the slots that have moved. The routing has old places.
+	places map[shard.Slot]fakePlace
+	tells  bool // the routing has the places of slots that have moved too
+}
+
+// fakePlace is where a slot is, and the generation of that.
+type fakePlace struct {
+	shard      *fakeShard
+	generation uint64
 }
 
 type fakeHost struct {
@@ -239,6 +248,9 @@ func (f *fakeCluster) lead(host int) {
 
 // shardOf returns the shard of a slot.
 func (f *fakeCluster) shardOf(slot shard.Slot) *fakeShard {
+	if p, moved := f.places[slot]; moved {
+		return p.shard
+	}
 	return f.shards[int(slot)*len(f.shards)/shard.Slots]
 }
 
@@ -247,6 +259,13 @@ func (f *fakeCluster) leaderResult(s *fakeShard) *protocol.Result {
 	return &protocol.Result{Status: protocol.StatusMoved, Moved: protocol.Moved{
 		ShardID: s.id, LeaderHostID: leader.id, LeaderAddress: f.advertise(leader), RoutingVersion: f.version,
 	}}
+}
+
+// placeResult is the answer of a host that does not lead the shard of a slot.
+func (f *fakeCluster) placeResult(slot shard.Slot) *protocol.Result {
+	r := f.leaderResult(f.shardOf(slot))
+	r.Moved.Slot, r.Moved.Generation = uint64(slot), f.places[slot].generation
+	return r
 }
 
 // advertise returns the address of a host as hosts say it.
@@ -273,6 +292,12 @@ func (f *fakeCluster) routing() *protocol.RoutingAnswer {
 			Last:    uint64(((i+1)*shard.Slots+len(f.shards)-1)/len(f.shards) - 1),
 			ShardID: s.id,
 		})
+	}
+	for slot, p := range f.places {
+		if f.tells {
+			a.Slots.Append(protocol.SlotRange{First: uint64(slot), Last: uint64(slot), ShardID: p.shard.id,
+				Generation: p.generation})
+		}
 	}
 	return a
 }

@@ -40,11 +40,15 @@ type fakeRef struct {
 	request uint64
 }
 
-func newFakeShard(f *fakeCluster, i, of int) *fakeShard {
+// newFakeShard makes the shard of a part of the slots, and of more.
+func newFakeShard(f *fakeCluster, i, of int, more ...shard.Slot) *fakeShard {
 	first := (i*shard.Slots + of - 1) / of
 	last := ((i+1)*shard.Slots+of-1)/of - 1
 	var slots shard.SlotSet
 	slots.Add(shard.Slot(first), shard.Slot(last))
+	for _, slot := range more {
+		slots.Add(slot, slot)
+	}
 	s := &fakeShard{
 		cluster: f, id: uint64(i + 1), first: shard.Slot(first), leader: i % len(f.hosts),
 		machine: shard.New(shard.Options{Slots: slots}), notices: shard.NewWatchSet[fakeRef](),
@@ -209,9 +213,10 @@ func (c *fakeConn) mutate(r *protocol.Request) {
 		c.refuse(r, protocol.StatusBadSession)
 		return
 	}
-	s := f.shardOf(shard.SlotOf(shard.NodeID(node), name))
+	slot := shard.SlotOf(shard.NodeID(node), name)
+	s := f.shardOf(slot)
 	if f.hosts[s.leader] != c.host {
-		c.fail(r.ID, r.Kind, f.leaderResult(s))
+		c.fail(r.ID, r.Kind, f.placeResult(slot))
 		return
 	}
 	command.Node, command.Name = shard.NodeID(node), name

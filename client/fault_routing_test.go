@@ -9,6 +9,7 @@ import (
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
 )
 
 func TestRequestsGoStraightToTheLeader(t *testing.T) {
@@ -331,6 +332,148 @@ func TestADeadClusterIsNotFlooded(t *testing.T) {
 			}
 			if n > 600 {
 				t.Errorf("%d dials in 30 seconds", n)
+			}
+		})
+	})
+}
+
+// moves are what came for a name of which the slot moves: how many changes at each host, and what reads said.
+type moves struct {
+	changes     map[uint64]int
+	generations []uint64 // of reads and watches
+}
+
+func (m *moves) note(h *fakeHost, r *protocol.Request) fault {
+	switch r.Kind {
+	case protocol.KindSemaphoreDescribe:
+		m.generations = append(m.generations, r.SemaphoreDescribe.Generation)
+	case protocol.KindWatch:
+		m.generations = append(m.generations, r.Watch.Generation)
+	default:
+		if change, _ := mutationOf(r); change != nil {
+			m.changes[h.id]++
+		}
+	}
+	return fault{}
+}
+
+// movable prepares a cluster of two shards, before its first session, for moves of a name's slot: from the shard old,
+// which the first host leads, to the shard now of the second host.
+func (f *fakeCluster) movable(name string) (slot shard.Slot, old, now *fakeShard) {
+	f.do(func() {
+		slot = shard.SlotOf(shard.NodeID(f.nodes[path].ID), []byte(name))
+		old = f.shardOf(slot)
+		i := int(2 - old.id)
+		now = newFakeShard(f, i, 2, slot)
+		f.shards[i] = now
+		old.moveTo(0)
+		now.moveTo(1)
+	})
+	return slot, old, now
+}
+
+// refresh has the clients read the routing anew.
+func refresh(fake *fakeCluster) {
+	fake.do(func() {
+		fake.version++
+		for _, h := range fake.hosts {
+			for conn := range h.conns {
+				conn.push(0, &protocol.RoutingChanged{Version: fake.version})
+			}
+		}
+	})
+	synctest.Wait()
+}
+
+func TestASlotThatMovedIsFoundAndNamedAndNoOldTableTakesItBack(t *testing.T) {
+	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		slot, old, now := fake.movable(name)
+		sem := session(t, c).Semaphore(name, client.Limit(1))
+		came := &moves{}
+		move := func(to *fakeShard, generation uint64) {
+			fake.do(func() {
+				came.changes, came.generations = make(map[uint64]int), nil
+				fake.places = map[shard.Slot]fakePlace{slot: {to, generation}}
+			})
+		}
+		use := func(what string, owner int, generation uint64) {
+			t.Helper()
+			lease := acquire(t, sem)
+			refresh(fake) // the table is from before
+			check(t, lease.Release(t.Context()))
+			for range 3 {
+				_, err := sem.Describe(t.Context())
+				check(t, err)
+			}
+			watched, stop := context.WithCancel(t.Context())
+			watching(t, watched, c, name)
+			waitForQuiet()
+			stop()
+			fake.do(func() {
+				if at, elsewhere := came.changes[fake.hosts[owner].id], came.changes[fake.hosts[1-owner].id]; at < 2 ||
+					elsewhere > 1 {
+					t.Errorf("%s: of the changes %d came to the owner, and %d to another host", what, at, elsewhere)
+				}
+				if len(came.generations) < 4 {
+					t.Errorf("%s: %d reads", what, len(came.generations))
+				}
+				for _, g := range came.generations {
+					if g != generation {
+						t.Errorf("%s: the reads name the generations %d", what, came.generations)
+					}
+				}
+			})
+		}
+		fake.on(came.note)
+		fake.do(func() { came.changes = make(map[uint64]int) })
+		use("before", 0, 0)
+		move(now, 1)
+		use("moved", 1, 1)
+		move(old, 2)
+		use("moved back", 0, 2)
+		// A host that lags names the place from before: the client does not go there.
+		move(old, 2)
+		lagging := protocol.Moved{ShardID: now.id, Slot: uint64(slot), Generation: 1}
+		fake.do(func() {
+			lagging.LeaderHostID, lagging.LeaderAddress = fake.hosts[1].id, fake.hosts[1].address
+		})
+		lags := 1
+		fake.on(func(h *fakeHost, r *protocol.Request) fault {
+			if r.Kind == protocol.KindAcquire && lags > 0 {
+				lags--
+				return fault{refuse: &protocol.Result{Status: protocol.StatusMoved, Moved: lagging}}
+			}
+			return came.note(h, r)
+		})
+		use("beside a host that lags", 0, 2)
+		fake.do(func() {
+			if n := came.changes[fake.hosts[1].id]; n > 0 {
+				t.Errorf("%d changes went where the slot had been", n)
+			}
+		})
+	})
+}
+
+func TestATableWithGenerationsCountsMoreThanWhatIsKnownOfLowerOnes(t *testing.T) {
+	playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		slot, _, now := fake.movable(name)
+		sem := session(t, c).Semaphore(name, client.Limit(1))
+		came := &moves{changes: make(map[uint64]int)}
+		fake.do(func() {
+			fake.places = map[shard.Slot]fakePlace{slot: {now, 7}}
+			fake.tells = true
+		})
+		fake.on(came.note)
+		refresh(fake)
+		check(t, acquire(t, sem).Release(t.Context()))
+		_, err := sem.Describe(t.Context())
+		check(t, err)
+		fake.do(func() {
+			if n := came.changes[fake.hosts[0].id]; n > 0 {
+				t.Errorf("%d changes went where the slot had been", n)
+			}
+			if len(came.generations) != 1 || came.generations[0] != 7 {
+				t.Errorf("the reads name the generations %d", came.generations)
 			}
 		})
 	})

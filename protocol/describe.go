@@ -17,6 +17,8 @@ type SemaphoreDescribe struct {
 	WatchData   bool
 	WatchOwners bool
 	SessionID   uint64
+	// Generation is the generation of the semaphore's slot that the client has heard of.
+	Generation uint64
 }
 
 // SemaphoreDescribeAnswer answers a SemaphoreDescribe.

@@ -64,6 +64,12 @@ var examples = []example{
 		),
 		Slots: list[SlotRange](&SlotRange{First: 0, Last: 4095, ShardID: 2}),
 	})},
+	{"routing-answer-generations", answer(3, &RoutingAnswer{
+		Version: 42, MetaShardID: 1,
+		Shards: list[Shard](&Shard{ID: 1, LeaderHostID: 3}, &Shard{ID: 2}, &Shard{ID: 3}),
+		Slots: list[SlotRange](&SlotRange{First: 0, Last: 2047, ShardID: 2},
+			&SlotRange{First: 2048, Last: 4095, ShardID: 3, Generation: 7}),
+	})},
 	{"routing-answer-unchanged", answer(4, &RoutingAnswer{Version: 42, MetaShardID: 1})},
 	{"host-status", request(5, &HostStatus{})},
 	{"host-status-answer", answer(5, &HostStatusAnswer{
@@ -257,6 +263,11 @@ var examples = []example{
 		Status: StatusMoved,
 		Moved:  Moved{ShardID: 2, LeaderHostID: 5, LeaderAddress: "10.0.0.5:7400", RoutingVersion: 43},
 	})},
+	{"acquire-answer-slot-moved", failure(27, KindAcquire, Result{
+		Status: StatusMoved,
+		Moved: Moved{ShardID: 2, LeaderHostID: 5, LeaderAddress: "10.0.0.5:7400", RoutingVersion: 43, Slot: 1719,
+			Generation: 3},
+	})},
 	{"acquire-answer-overloaded", failure(28, KindAcquire, Result{
 		Status: StatusOverloaded, Message: "the queue of shard 2 is full", WaitMillis: 250,
 	})},
@@ -269,6 +280,9 @@ var examples = []example{
 		NodeID: 17, Name: []byte("slots"), IncludeOwners: true, IncludeWaiters: true,
 		Consistency: ConsistencyStrict, After: 4, Limit: 100,
 		WatchData: true, WatchOwners: true, SessionID: exampleSession,
+	})},
+	{"semaphore-describe-generation", request(30, &SemaphoreDescribe{
+		NodeID: 17, Name: []byte("slots"), Generation: 3,
 	})},
 	{"semaphore-describe-answer", answer(30, &SemaphoreDescribeAnswer{
 		Semaphore: exampleSemaphore(),
@@ -301,6 +315,7 @@ var examples = []example{
 	{"watch-kind", request(34, &Watch{
 		NodeID: 17, Name: []byte("web"), Since: 7, ObjectKind: 200, View: []byte("waves/1"),
 	})},
+	{"watch-generation", request(32, &Watch{NodeID: 17, Name: []byte("slots"), Generation: 3})},
 	{"watch-answer", answer(32, &WatchAnswer{})},
 	{"watch-kind-answer", answer(34, &WatchAnswer{ObjectKind: 200})},
 	{"watch-stop", request(33, &WatchStop{WatchID: 32})},

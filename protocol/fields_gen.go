@@ -268,6 +268,7 @@ func (m *SemaphoreDescribe) requestFields(c *codec) {
 	c.bool("watch_data", &m.WatchData)
 	c.bool("watch_owners", &m.WatchOwners)
 	c.uint("session_id", &m.SessionID)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *SemaphoreDescribeAnswer) answerFields(c *codec) {
@@ -313,6 +314,7 @@ func (m *Watch) requestFields(c *codec) {
 	c.bool("data", &m.Data)
 	enum(c, "object_kind", &m.ObjectKind)
 	c.text("view", &m.View, MaxViewBytes)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *WatchAnswer) answerFields(c *codec) {
@@ -1216,6 +1218,7 @@ func (m *PartRequest) fields(c *codec) {
 	c.uint("limit", &m.Limit)
 	c.bool("why", &m.Why)
 	enum(c, "consistency", &m.Consistency)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *Quota) fields(c *codec) {
@@ -1311,6 +1314,7 @@ func (m *SlotRange) fields(c *codec) {
 	c.uint("first", &m.First)
 	c.uint("last", &m.Last)
 	c.uint("shard_id", &m.ShardID)
+	c.uint("generation", &m.Generation)
 }
 
 func (m *UnledReplica) fields(c *codec) {

@@ -31,6 +31,8 @@ type PartRequest struct {
 	// Why asks why the object does not move. The host then looks at every session that takes part.
 	Why         bool
 	Consistency Consistency
+	// Generation is the generation of the object's slot that the client has heard of.
+	Generation uint64
 }
 
 // ListRequest asks one shard for the objects of a kind and a node whose names begin with Prefix, ordered by name.

@@ -93,6 +93,9 @@ var processExamples = []example{
 		NodeID: 17, Name: []byte("cache"), Part: []byte("results"), After: 25, Limit: 100, Why: true,
 		Consistency: ConsistencyStrict,
 	}})},
+	{"process-describe-generation", request(72, &ProcessDescribe{PartRequest: PartRequest{
+		NodeID: 17, Name: []byte("cache"), Generation: 3,
+	}})},
 	{"process-describe-answer", answer(72, &ProcessDescribeAnswer{
 		Revision: 42, NowMillis: 81_000, Head: AppendRecord(nil, ptr(exampleProcessHead())), Rows: exampleProcessRows(),
 		Next: 25, Reasons: views(exampleProcessReason()),

@@ -37,6 +37,10 @@ type Moved struct {
 	LeaderAddress string
 	// RoutingVersion is the version of the routing that has the leader.
 	RoutingVersion uint64
+	// Slot is the slot of the request, and Generation the slot's generation in the shard, which grows with every move
+	// of the slot. Generation is 0 where the slot has never moved: then only the leader is news.
+	Slot       uint64
+	Generation uint64
 }
 
 // Err returns nil for a success and an *Error for everything else.
@@ -82,6 +86,8 @@ func (r *Result) detail(c *codec) {
 	c.uint("routing_version", &r.Moved.RoutingVersion)
 	c.record("quota", r.Quota.fields)
 	c.uint("since", &r.Since)
+	c.uint("slot", &r.Moved.Slot)
+	c.uint("generation", &r.Moved.Generation)
 }
 
 // Error is an outcome that is not a success. For errors.Is an Error is the sentinel of its status.

@@ -91,6 +91,9 @@ var rolloutExamples = []example{
 		NodeID: 17, Name: []byte("dns"), Part: []byte("history/sas"), After: 9, Limit: 100, Why: true,
 		Consistency: ConsistencyStrict,
 	}})},
+	{"rollout-describe-generation", request(52, &RolloutDescribe{PartRequest: PartRequest{
+		NodeID: 17, Name: []byte("dns"), Generation: 3,
+	}})},
 	{"rollout-describe-answer", answer(52, &RolloutDescribeAnswer{
 		Revision: 42, NowMillis: 81_000, Phase: kind.Blocked,
 		Head: AppendRecord(nil, ptr(exampleHead())), Rows: exampleRolloutRows(), Next: 29,

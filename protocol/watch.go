@@ -16,6 +16,8 @@ type Watch struct {
 	// View is the wanted part of the object; empty for the whole. Each kind has its own views. A view that does not
 	// exist is as an object that does not exist.
 	View []byte `wire:"text MaxViewBytes"`
+	// Generation is the generation of the object's slot that the client has heard of.
+	Generation uint64
 }
 
 // WatchAnswer answers a Watch. The answer comes before everything that is pushed for the watch.

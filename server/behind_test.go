@@ -77,3 +77,23 @@ func TestAClusterThatWasOnlyJustBornIsAskedAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestAReadThatNamesALaterGenerationIsNotAnswered by a host that has not heard of that: it would show a time before the
+// slot came. It is no refusal for good.
+func TestAReadThatNamesALaterGenerationIsNotAnswered(t *testing.T) {
+	c := servertest.Start(t)
+	s := speak(t, c, 1)
+	node := s.node("/jobs")
+	part := protocol.PartRequest{NodeID: node, Name: []byte("a"), Generation: 1}
+	for _, m := range []protocol.RequestMessage{
+		&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a"), Generation: 1},
+		&protocol.Watch{NodeID: node, Name: []byte("a"), Generation: 1},
+		&protocol.RolloutDescribe{PartRequest: part}, &protocol.ProcessDescribe{PartRequest: part},
+	} {
+		if got := s.ask(m).Result; got.Status != protocol.StatusUnavailable || got.WaitMillis == 0 {
+			t.Errorf("%v: %+v", m.Kind(), got)
+		}
+	}
+	want(t, "without a generation", s.ask(&protocol.SemaphoreDescribe{NodeID: node, Name: []byte("a")}).Result.Status,
+		protocol.StatusNotFound)
+}

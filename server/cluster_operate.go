@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -129,23 +130,28 @@ func (c *conn) shardTransfer(r *protocol.Request) {
 	})
 }
 
-// shardRecover makes a shard anew. The governor judges whether the majority is lost; the reason against the recovery
-// goes into the command, so that an order that was carried out is answered as such when it is sent again.
+// shardRecover makes a shard anew. The governor judges whether the majority is lost, and asks the hosts for that; the
+// reason against the recovery goes into the command, so that an order that was carried out is answered as such when it
+// is sent again.
 func (c *conn) shardRecover(r *protocol.Request) {
 	m := &r.ShardRecover
 	if !c.authorize(r, everywhere, "") || !c.leadsMeta(r) {
 		return
 	}
-	v, err := c.host.view()
-	if err != nil {
-		c.Fail(r.ID, r.Kind, &notGoverning)
-		return
-	}
-	request := &meta.ShardRecover{Recovery: governor.Recover(v, hosts.ShardID(m.ShardID), m.Empty)}
-	c.metaChange(r, meta.NewCommand(request, c.origin(&m.Operation)), &m.Operation.Numbered,
-		func(e *meta.Effect, since uint64) protocol.AnswerMessage {
-			return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since}
-		})
+	id, empty, origin, number := hosts.ShardID(m.ShardID), m.Empty, c.origin(&m.Operation), m.Operation.Numbered
+	number.Client = bytes.Clone(number.Client)
+	request := &protocol.Request{ID: r.ID, Kind: r.Kind}
+	c.aside(r.ID, r.Kind, func() {
+		n, err := c.host.governing.executor.Recovery(c.host.governing.ctx, id, empty)
+		if err != nil {
+			c.Fail(request.ID, request.Kind, &notGoverning)
+			return
+		}
+		c.metaChange(request, meta.NewCommand(&meta.ShardRecover{Recovery: n}, origin), &number,
+			func(e *meta.Effect, since uint64) protocol.AnswerMessage {
+				return &protocol.ShardRecoverAnswer{HostID: uint64(e.Host), Since: since}
+			})
+	})
 }
 
 func (c *conn) stepCancel(r *protocol.Request) {

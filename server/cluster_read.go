@@ -53,14 +53,7 @@ const maxQuestions = 4
 
 // question has an answer made beside the connection's event loop.
 func (c *conn) question(id uint64, kind protocol.Kind, answer func() (protocol.AnswerMessage, error)) {
-	select {
-	case c.host.asking <- struct{}{}:
-	default:
-		c.overloaded(id, kind, "too many questions about the cluster are being answered")
-		return
-	}
-	go func() {
-		defer func() { <-c.host.asking }()
+	c.aside(id, kind, func() {
 		switch a, err := answer(); {
 		case err == nil:
 			c.Answer(id, a)
@@ -69,6 +62,20 @@ func (c *conn) question(id uint64, kind protocol.Kind, answer func() (protocol.A
 		default:
 			c.Fail(id, kind, &notGoverning)
 		}
+	})
+}
+
+// aside runs what answers a request about the cluster beside the connection's event loop.
+func (c *conn) aside(id uint64, kind protocol.Kind, run func()) {
+	select {
+	case c.host.asking <- struct{}{}:
+	default:
+		c.overloaded(id, kind, "too many questions about the cluster are being answered")
+		return
+	}
+	go func() {
+		defer func() { <-c.host.asking }()
+		run()
 		c.flush()
 	}()
 }

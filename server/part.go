@@ -21,7 +21,8 @@ func (c *conn) knowsKind(r *protocol.Request, kind shard.ObjectKind) bool {
 func (c *conn) describePart(r *protocol.Request, k shard.ObjectKind, q *protocol.PartRequest,
 	describe func(m *shard.Machine, of shard.Ref, o shard.PartOptions) (shard.Found, protocol.AnswerMessage)) {
 	of := shard.Ref{Kind: k, Node: shard.NodeID(q.NodeID), Name: string(q.Name)}
-	if !c.authorizeIn(r, of.Node, q.Name) || !c.hasName(r, q.Name) || !c.knowsKind(r, k) {
+	if !c.authorizeIn(r, of.Node, q.Name) || !c.hasName(r, q.Name) || !c.knowsKind(r, k) ||
+		c.isAhead(r, q.Generation) {
 		return
 	}
 	o := shard.PartOptions{

@@ -34,6 +34,20 @@ func (c *conn) read(r *protocol.Request, rp *replica.Replica, consistency protoc
 	})
 }
 
+// isAhead refuses a read by a client that has heard of a later generation of the slot than this host. Slots do not move
+// yet: each host knows the generation of the slots' birth, which is 0.
+func (c *conn) isAhead(r *protocol.Request, generation uint64) bool {
+	if generation == 0 {
+		return false
+	}
+	c.Fail(r.ID, r.Kind, &notHeard)
+	return true
+}
+
+var notHeard = protocol.Result{
+	Status: protocol.StatusUnavailable, Message: "this host has not heard yet that the slot was moved", WaitMillis: 100,
+}
+
 var notUpToDate = protocol.Result{
 	Status: protocol.StatusUnavailable, Message: "this host cannot make sure that it is up to date",
 }
@@ -69,7 +83,7 @@ func (c *conn) semaphoreDescribe(r *protocol.Request) {
 	if !c.authorizeIn(r, id, m.Name) {
 		return
 	}
-	if !c.hasName(r, m.Name) {
+	if !c.hasName(r, m.Name) || c.isAhead(r, m.Generation) {
 		return
 	}
 	if m.WatchData || m.WatchOwners {

@@ -42,7 +42,7 @@ func (c *conn) watch(r *protocol.Request) {
 	if !c.authorizeIn(r, id, m.Name) {
 		return
 	}
-	if !c.hasName(r, m.Name) || !c.knowsView(r, m) {
+	if !c.hasName(r, m.Name) || !c.knowsView(r, m) || c.isAhead(r, m.Generation) {
 		return
 	}
 	rp := h.set.Of(shard.SlotOf(id, m.Name))

@@ -146,6 +146,7 @@ func (r *request) sendAtOnce() bool {
 // send sends the request over a connection. The lock of the session is held.
 func (r *request) send(to *conn.Conn) (err error) {
 	r.conn = to
+	r.session.client.cluster.Name(r.message)
 	r.id, err = to.Send(r, r.message)
 	return err
 }

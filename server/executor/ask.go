@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"context"
+	"fmt"
 	"slices"
 
 	"github.com/signalbox/signalbox/shard/governor"
@@ -56,6 +58,35 @@ func (e *Executor) Steps() ([]Step, error) {
 		list = append(list, Step{s, e.describe(v, &s.Proposal)})
 	}
 	return list, nil
+}
+
+// Recovery returns how a shard is made anew whose majority is lost for good. Each host is asked once more whether it
+// lives, because the governor may have heard a host that is dead by now, or not yet a host that has returned: no host
+// is expelled that answers, and the shard goes to none that does not.
+func (e *Executor) Recovery(ctx context.Context, id hosts.ShardID, empty bool) (n hosts.Recovery, err error) {
+	e.mu.Lock()
+	t := e.term
+	e.mu.Unlock()
+	if t == nil {
+		return n, ErrNotGoverning
+	}
+	answer := t.askAll(ctx)
+	v, ok := t.look()
+	if !ok {
+		return n, ErrNotGoverning
+	}
+	n = governor.Recover(v, id, empty)
+	for _, lost := range n.Lost {
+		if answer[lost] && n.Against == "" {
+			n.Against = fmt.Sprintf("host %s has answered just now, and is not lost; look again",
+				v.State.Host(lost).Name)
+		}
+	}
+	if h := v.State.Host(n.Host); h != nil && !answer[n.Host] && n.Against == "" {
+		n.Against = fmt.Sprintf("host %s, which would go on with the shard, does not answer just now; look again",
+			h.Name)
+	}
+	return n, nil
 }
 
 // Why says why the governor waits, and which steps are due. An empty list says that everything is in order.

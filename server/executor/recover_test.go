@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,11 +44,10 @@ func (f *fleet) recover(id hosts.ShardID, empty bool) {
 	f.Helper()
 	var against string
 	f.until(time.Minute, "the shard is recovered", func() bool {
-		v, err := f.leader(hosts.Meta).executor.View()
+		n, err := f.leader(hosts.Meta).executor.Recovery(f.Context(), id, empty)
 		if err != nil {
 			return false
 		}
-		n := governor.Recover(v, id, empty)
 		if against = n.Against; against != "" {
 			return false
 		}
@@ -82,4 +82,53 @@ func TestAShardWithoutAMajorityIsMadeAnew(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestARecoveryAsksTheHostsOnceMore, because what the governor last heard of them is some time old at the order: no host
+// is expelled that has just returned, and no shard goes to a host that has just died.
+func TestARecoveryAsksTheHostsOnceMore(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newParts(t, 8, 9, maxFleet)
+		f.converge()
+		lost := f.lose(1)
+		byView := func() (against string) {
+			v, err := f.leader(hosts.Meta).executor.View()
+			if err != nil {
+				return err.Error()
+			}
+			return governor.Recover(v, lost, false).Against
+		}
+		ask := func() hosts.Recovery {
+			n, err := f.leader(hosts.Meta).executor.Recovery(f.Context(), lost, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		settle := func() hosts.Recovery {
+			f.until(time.Minute, "nothing is against the recovery", func() bool { return byView() == "" })
+			return ask()
+		}
+		n := settle()
+		if n.Against != "" || len(n.Lost) != 2 {
+			t.Fatalf("against the recovery: %q; lost are %v", n.Against, n.Lost)
+		}
+		back := f.host(n.Lost[0])
+		back.start()
+		if old := byView(); old != "" {
+			t.Errorf("the governor has heard of it already: %s", old)
+		}
+		if n := ask(); n.Against == "" {
+			t.Errorf("host %d has returned, and is to be expelled", back.id)
+		}
+		back.kill()
+		n = settle()
+		f.host(n.Host).kill()
+		if old := byView(); old != "" {
+			t.Errorf("the governor has heard of it already: %s", old)
+		}
+		if again := ask(); !strings.Contains(again.Against, "does not answer") {
+			t.Errorf("host %d has died, and against giving it the shard is %q", n.Host, again.Against)
+		}
+	})
 }

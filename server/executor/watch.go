@@ -2,7 +2,9 @@ package executor
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -76,17 +78,45 @@ func (w *watch) ask() {
 // watch asks a host until the context ends.
 func (t *term) watch(ctx context.Context, w *watch) {
 	for ctx.Err() == nil {
-		asked := time.Now()
-		r, err := t.readReport(ctx, w.host)
-		t.mu.Lock()
-		w.tried = true
-		if err == nil {
-			w.asked, w.report = asked, r
+		if err := t.read(ctx, w); err != nil && ctx.Err() == nil {
+			t.e.config.Log.Debug("a host gives no report", "host", w.host, "err", err)
 		}
-		t.mu.Unlock()
 		t.e.Wake()
 		w.rest(ctx, t)
 	}
+}
+
+// askAll asks every watched host for a report now, and returns the hosts that have answered.
+func (t *term) askAll(ctx context.Context) map[shard.HostID]bool {
+	t.mu.Lock()
+	watches := slices.Collect(maps.Values(t.watches))
+	t.mu.Unlock()
+	answered := make(map[shard.HostID]bool)
+	var asking sync.WaitGroup
+	for _, w := range watches {
+		asking.Go(func() {
+			if t.read(ctx, w) == nil {
+				t.mu.Lock()
+				answered[w.host] = true
+				t.mu.Unlock()
+			}
+		})
+	}
+	asking.Wait()
+	return answered
+}
+
+// read asks a host for a report, and keeps the report.
+func (t *term) read(ctx context.Context, w *watch) error {
+	asked := time.Now()
+	r, err := t.readReport(ctx, w.host)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w.tried = true
+	if err == nil && asked.After(w.asked) {
+		w.asked, w.report = asked, r
+	}
+	return err
 }
 
 // rest waits until the next question is due: reportEvery after the last question, or busyEvery if a report is wanted

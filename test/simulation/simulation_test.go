@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -73,8 +74,11 @@ func (t *totals) String() string {
 func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *history.History) {
 	t.Helper()
 	options := simulation.Options{Bug: bug, Did: sum.did, Production: *onEngine}
-	if *logs {
+	switch {
+	case *logs:
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	case bug == nil:
+		options.Log = keptLog(t, p)
 	}
 	engine.InBubble(t, p, func(t *testing.T) {
 		began := time.Now()
@@ -114,6 +118,43 @@ func check(t *testing.T, p simulation.Plan, h *history.History, sum *totals) boo
 	}
 	t.Errorf("%v\nhistory: %s\nagain: %s", p, path, p.Again())
 	return false
+}
+
+// keptLog returns a log whose last lines are saved if the test fails.
+func keptLog(t *testing.T, p simulation.Plan) *slog.Logger {
+	kept := &lastLines{}
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		path := filepath.Join(keepIn(t), fmt.Sprintf("seed-%d-%d.log", p.Seed, time.Now().UnixNano()))
+		if err := os.WriteFile(path, kept.text(), 0o644); err != nil {
+			t.Error(err)
+		}
+		t.Logf("what the hosts have logged last: %s", path)
+	})
+	return slog.New(slog.NewTextHandler(kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// lastLines keeps the lines that were written last, between one and two times half a megabyte of them.
+type lastLines struct {
+	mu          sync.Mutex
+	older, last []byte
+}
+
+func (l *lastLines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last = append(l.last, line...); len(l.last) >= 1<<19 {
+		l.older, l.last = l.last, l.older[:0]
+	}
+	return len(line), nil
+}
+
+func (l *lastLines) text() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Concat(l.older, l.last)
 }
 
 // keepIn is where histories are saved.

@@ -221,11 +221,13 @@ func (c *Cluster) merge(h, into *Host) {
 	c.hosts = slices.DeleteFunc(c.hosts, func(other *Host) bool { return other == h })
 }
 
-// Moved notes the leader of a shard, as a host reports it.
+// Moved notes the leader of a shard, and where a slot has moved, as a host reports it. A host that reports a lower
+// generation of the slot than the known one lags.
 func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
+	lags := m.Generation != 0 && !c.slotMoved(m)
 	r := c.routes.Load()
 	switch {
-	case m.LeaderHostID == 0 || r.shard(m.ShardID) == nil:
+	case lags || m.LeaderHostID == 0 || r.shard(m.ShardID) == nil:
 		c.refreshSoon(from)
 		return
 	case m.RoutingVersion > r.version:
@@ -241,4 +243,16 @@ func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 			return
 		}
 	}
+}
+
+// slotMoved notes where a slot has moved. It returns false if a higher generation is known.
+func (c *Cluster) slotMoved(m *protocol.Moved) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, slot := c.routes.Load(), uint16(m.Slot%protocol.Slots)
+	if known := r.moved[slot].generation; m.Generation <= known {
+		return m.Generation == known
+	}
+	c.routes.Store(r.withPlace(slot, place{m.ShardID, m.Generation}))
+	return true
 }

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"time"
 
@@ -121,7 +122,8 @@ func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 			hosts[h.ID] = c.host(h.ID, string(h.Address))
 		}
 	}
-	next := &routes{version: a.Version, meta: a.MetaShardID, slots: new([protocol.Slots]uint16)}
+	next := &routes{version: a.Version, meta: a.MetaShardID, slots: new([protocol.Slots]uint16),
+		moved: maps.Clone(old.moved)}
 	*next.slots = *noRoutes.slots
 	for s := range a.Shards.All() {
 		route := shardRoute{id: s.ID, leader: hosts[s.LeaderHostID]}
@@ -136,6 +138,9 @@ func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 		next.shards = append(next.shards, route)
 	}
 	for r := range a.Slots.All() {
+		for slot := r.First; r.Generation != 0 && slot <= r.Last && slot < protocol.Slots; slot++ {
+			next.place(uint16(slot), place{r.ShardID, r.Generation})
+		}
 		for i := range next.shards {
 			if next.shards[i].id != r.ShardID {
 				continue

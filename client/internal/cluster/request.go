@@ -17,7 +17,10 @@ func (c *Cluster) Do(ctx context.Context, t Target, m protocol.RequestMessage, r
 	if err := c.scope.Usable(); err != nil {
 		return err
 	}
-	return c.Repeat(ctx, t, func(to *conn.Conn) error { return to.RoundTrip(ctx, m, read) })
+	return c.Repeat(ctx, t, func(to *conn.Conn) error {
+		c.Name(m)
+		return to.RoundTrip(ctx, m, read)
+	})
 }
 
 // DoOnce is Do for a request that must not be carried out twice. It fails if a try may have been carried out.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -12,7 +13,13 @@ type routes struct {
 	meta    uint64 // id of the meta shard
 	shards  []shardRoute
 	slots   *[protocol.Slots]uint16 // the place in shards of each slot's shard
+	// moved are the slots that have moved, as far as the client has heard: from MOVED, or from the table, whichever has
+	// the higher generation. They count more than the slots above.
+	moved map[uint16]place
 }
+
+// place is the shard of a slot that has moved, and the slot's generation there, which grows with every move.
+type place struct{ shard, generation uint64 }
 
 // shardRoute is the hosts of one shard.
 type shardRoute struct {
@@ -34,6 +41,9 @@ var noRoutes = func() *routes {
 
 // of returns the shard of a slot, nil if unknown.
 func (r *routes) of(slot uint16) *shardRoute {
+	if p := r.moved[slot]; p.generation != 0 {
+		return r.shard(p.shard)
+	}
 	i := r.slots[slot%protocol.Slots]
 	if int(i) >= len(r.shards) {
 		return nil
@@ -59,6 +69,44 @@ func (r *routes) withLeader(shard uint64, leader *Host) *routes {
 		s.leader = leader
 	}
 	return &next
+}
+
+// withPlace returns routes in which a slot is elsewhere.
+func (r *routes) withPlace(slot uint16, p place) *routes {
+	next := *r
+	next.moved = maps.Clone(r.moved)
+	next.place(slot, p)
+	return &next
+}
+
+// place notes where a slot is, unless a place of a higher generation is known.
+func (r *routes) place(slot uint16, p place) {
+	if p.generation <= r.moved[slot].generation {
+		return
+	}
+	if r.moved == nil {
+		r.moved = make(map[uint16]place)
+	}
+	r.moved[slot] = p
+}
+
+// Name has a read say which generation of its slot the client has heard of: a host that has not heard of that refuses,
+// and does not answer from a time before the slot came. Changes need not say it: the log decides about them.
+func (c *Cluster) Name(m protocol.RequestMessage) {
+	moved := c.routes.Load().moved
+	if len(moved) == 0 {
+		return
+	}
+	switch m := m.(type) {
+	case *protocol.SemaphoreDescribe:
+		m.Generation = moved[protocol.SemaphoreSlot(m.NodeID, m.Name)].generation
+	case *protocol.RolloutDescribe:
+		m.Generation = moved[protocol.SemaphoreSlot(m.NodeID, m.Name)].generation
+	case *protocol.ProcessDescribe:
+		m.Generation = moved[protocol.SemaphoreSlot(m.NodeID, m.Name)].generation
+	case *protocol.Watch:
+		m.Generation = moved[protocol.SemaphoreSlot(m.NodeID, m.Name)].generation
+	}
 }
 
 // leaderOf returns the leader of a shard, nil if unknown.

@@ -44,6 +44,7 @@ func (in *Incarnation) DescribeAndWatch(
 }
 
 func (n *notice) describe(ctx context.Context, m *protocol.SemaphoreDescribe) error {
+	n.in.group.cluster.Name(m)
 	n.in.mu.Lock()
 	id, err := n.conn.Send(n, m)
 	n.id = id

@@ -143,6 +143,7 @@ func (s *sharedWatch) follow(to *conn.Conn) error {
 	s.draft, s.current, s.ended = draft{}, st, nil
 	s.mu.Unlock()
 	opened := s.watches.scope.Now()
+	s.watches.cluster.Name(m)
 	id, err := to.Send(st, m)
 	if err != nil {
 		return err

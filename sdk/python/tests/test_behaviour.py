@@ -12,8 +12,9 @@ from typing import Any
 
 import signalbox
 import signalbox.sync
-from fake import FakeConnection, FakeHost
+from fake import FakeConnection, FakeHost, Hook
 from signalbox import EndReason
+from signalbox import _wire as wire
 
 SOURCE = str(Path(__file__).parents[1] / "src")
 
@@ -322,6 +323,43 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(view.revision, 3)
             break
         self.assertEqual((await self.host.hears("WATCH_STOP"))["watch_id"], self.host.of("WATCH")[0]["request"])
+
+    async def test_a_slot_that_moved_is_found_and_named_and_no_older_place_takes_it_back(self) -> None:
+        other = await self.enterAsyncContext(FakeHost())
+        slot = wire.semaphore_slot(1, "a")
+
+        def routing(c: FakeConnection, v: dict[str, Any]) -> dict[str, Any]:
+            return {"version": 1, "meta_shard_id": 0,
+                    "hosts": [{"id": 1, "address": self.host.address, "state": 1},
+                              {"id": 2, "address": other.address, "state": 1}],
+                    "shards": [{"id": 0, "leader_host_id": 1, "replica_host_ids": [1]},
+                               {"id": 1, "leader_host_id": 1, "replica_host_ids": [1]},
+                               {"id": 2, "leader_host_id": 2, "replica_host_ids": [2]}],
+                    "slots": [{"first": 0, "last": 4095, "shard_id": 1}]}
+
+        def moved(shard: int, host: FakeHost, generation: int) -> Hook:
+            def hook(c: FakeConnection, v: dict[str, Any]) -> None:
+                detail = wire.record("Detail", {
+                    "shard_id": shard, "leader_host_id": shard, "leader_address": host.address, "slot": slot,
+                    "generation": generation})
+                c.writer.write(wire.frame(93, v["request"], (11, detail)))
+            return hook
+
+        found = {"semaphore": {"name": "a", "limit": 1, "revision": 3}}
+        lagging = iter([moved(1, self.host, 2)])
+        for h, id in ((self.host, 1), (other, 2)):
+            h.hooks["ROUTING"] = routing
+            h.hooks["HELLO"] = lambda c, v, id=id: {  # type: ignore[misc]
+                "version": 1, "host_id": id, "cluster_id": "fake", "ping_interval_ms": 10_000,
+                "limits": {"requests_in_flight": 1024}}
+        self.host.hooks["NODE_DESCRIBE"] = lambda c, v: {"node": {"id": 1, "path": "/x"}}
+        self.host.hooks["SEMAPHORE_DESCRIBE"] = moved(2, other, 3)
+        other.hooks["SEMAPHORE_DESCRIBE"] = lambda c, v: next(lagging, lambda c, v: found)(c, v)
+        client = await self.enterAsyncContext(signalbox.connect(self.host.address))
+        for _ in range(3):
+            self.assertEqual((await client.node("/x").describe("a")).revision, 3)
+        self.assertEqual([v["generation"] for v in self.host.of("SEMAPHORE_DESCRIBE")], [0])
+        self.assertEqual([v["generation"] for v in other.of("SEMAPHORE_DESCRIBE")], [3] * 4)
 
     async def test_a_closed_client_leaves_no_task_and_no_connection(self) -> None:
         before = asyncio.all_tasks()

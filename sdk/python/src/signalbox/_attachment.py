@@ -199,8 +199,7 @@ class Attachment:
                     self.core.spawn(self._stop_at(self.base() + self.timeout))
                 return
         if status == Status.MOVED:
-            d = error.detail
-            self.core.cluster.moved(d["shard_id"], d["leader_host_id"], d["leader_address"], d["routing_version"], conn)
+            self.core.cluster.moved(error.detail, conn)
         self._forget(conn)
         self.remove_conn(conn, error)
 
@@ -305,7 +304,7 @@ class Attachment:
 
     def ready(self, slot: int) -> Connection | None:
         """The same where nothing has to be waited for; None where something has."""
-        shard = self.core.cluster.slots[slot]
+        shard = self.core.cluster.at(slot)
         if shard is None or shard.leader is None or self.cause is not None:
             return None
         conn = shard.leader.conn

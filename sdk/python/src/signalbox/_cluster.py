@@ -47,6 +47,8 @@ class Cluster:
         self.meta = 0
         self.shards: dict[int, Shard] = {}
         self.slots: list[Shard | None] = [None] * wire.SLOTS
+        #: The slots that have moved, each with its shard and its generation there: they count more than `slots`.
+        self.places: dict[int, tuple[int, int]] = {}
         self.terms: dict[int, int] = {}
         self.leaders, self.connections = News(), News()
         self.start = random.getrandbits(16)
@@ -262,6 +264,8 @@ class Cluster:
         for r in a["slots"]:
             first, last = r["first"], min(r["last"], wire.SLOTS - 1)
             self.slots[first:last + 1] = [self.shards.get(r["shard_id"])] * (last + 1 - first)
+            for slot in range(first, last + 1) if r["generation"] else ():
+                self.place(slot, r["shard_id"], r["generation"])
         self.version, self.meta = a["version"], a["meta_shard_id"]
 
     def host(self, id: int, address: str) -> Host:
@@ -279,14 +283,33 @@ class Cluster:
         self.hosts.append(h)
         return h
 
-    def moved(self, shard: int, leader: int, address: str, version: int, conn: Connection | None) -> None:
-        """Notes what a host said of a shard's leader."""
-        if not leader or shard not in self.shards:
+    def place(self, slot: int, shard: int, generation: int) -> bool:
+        """Notes where a slot has moved. False where a place of a higher generation is known."""
+        known = self.generation(slot)
+        if generation > known:
+            self.places[slot] = shard, generation
+        return generation >= known
+
+    def generation(self, slot: int) -> int:
+        """The generation of a slot, as far as the client has heard. Reads name it: a host that has not heard of it
+        refuses, and does not answer from before the slot came."""
+        return self.places.get(slot, (0, 0))[1]
+
+    def at(self, slot: int) -> Shard | None:
+        """The shard of a slot."""
+        place = self.places.get(slot)
+        return self.slots[slot] if place is None else self.shards.get(place[0])
+
+    def moved(self, d: dict[str, Any], conn: Connection | None) -> None:
+        """Notes what a host said, in the detail of MOVED, of a shard's leader and of a slot that has moved. A host that
+        names a lower generation than the known one lags."""
+        lags = d["generation"] and not self.place(d["slot"] % wire.SLOTS, d["shard_id"], d["generation"])
+        if lags or not d["leader_host_id"] or d["shard_id"] not in self.shards:
             self.refresh_soon(conn)
             return
-        if version > self.version:
+        if d["routing_version"] > self.version:
             self.refresh_soon(conn)
-        self.shards[shard].leader = self.host(leader, address)
+        self.shards[d["shard_id"]].leader = self.host(d["leader_host_id"], d["leader_address"])
 
     def data_shards(self) -> list[int]:
         """The ids of all shards but the meta shard."""
@@ -307,20 +330,20 @@ class Cluster:
     def leader_at(self, slot: int) -> Target:
         """The leader of a slot's shard."""
         def target(tried: Host | None) -> Host | None:
-            s = self.slots[slot]
+            s = self.at(slot)
             return s.leader if s else None
         return target
 
     def replica_at(self, slot: int) -> Target:
         """Some host that holds a slot's shard: the client keeps to one while it is reachable."""
         def target(tried: Host | None) -> Host | None:
-            s = self.slots[slot]
+            s = self.at(slot)
             return s.replica(self.start, tried) if s else None
         return target
 
     def near_leader(self, slot: int) -> Target:
         """The leader of a slot's shard, and another host that holds it where the leader did not answer."""
-        return lambda tried: self._near(self.slots[slot], tried)
+        return lambda tried: self._near(self.at(slot), tried)
 
     def near_shard_leader(self, shard: int) -> Target:
         """The same for a shard."""
@@ -352,7 +375,7 @@ class Cluster:
             await self.refresh(h, wait)
         elif error.status == Status.MOVED:
             d = error.detail
-            self.moved(d["shard_id"], d["leader_host_id"], d["leader_address"], d["routing_version"], conn)
+            self.moved(d, conn)
             if not d["leader_host_id"] and self._refreshing is not None:
                 await self.refresh(None, wait)
         elif error.status == Status.UNAVAILABLE:

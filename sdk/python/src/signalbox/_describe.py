@@ -195,7 +195,7 @@ def description(pages: list[dict[str, Any]]) -> Description:
 
 def describe_body(
     node: int, name: str, owners: bool, waiters: bool, consistency: Consistency, after: int = 0,
-    watch_data: bool = False, watch_owners: bool = False, session: int = 0,
+    watch_data: bool = False, watch_owners: bool = False, session: int = 0, generation: int = 0,
 ) -> tuple[Any, ...]:
     """The fields of a SEMAPHORE_DESCRIBE."""
-    return node, name, owners, waiters, int(consistency), after, 0, watch_data, watch_owners, session
+    return node, name, owners, waiters, int(consistency), after, 0, watch_data, watch_owners, session, generation

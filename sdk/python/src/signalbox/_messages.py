@@ -39,14 +39,14 @@ MESSAGES: dict[int, tuple[str, str]] = {
     28: ("RELEASE", "session_id:u number:u acknowledged:u node_id:u name:t order_id:u"),
     29: ("SEMAPHORE_DESCRIBE", (
         "node_id:u name:t include_owners:o include_waiters:o consistency:u after:u "
-        "limit:u watch_data:o watch_owners:o session_id:u"
+        "limit:u watch_data:o watch_owners:o session_id:u generation:u"
     )),
     30: ("SEMAPHORE_LIST", "node_id:u shard_id:u prefix:t after:t limit:u include_data:o consistency:u"),
     31: ("SEMAPHORE_RESIZE", (
         "session_id:u number:u acknowledged:u node_id:u name:t limit:u "
         "expected_revision:u"
     )),
-    32: ("WATCH", "node_id:u name:t since:u owners:o data:o object_kind:u view:t"),
+    32: ("WATCH", "node_id:u name:t since:u owners:o data:o object_kind:u view:t generation:u"),
     33: ("WATCH_STOP", "watch_id:u"),
     65: ("WELCOME", (
         "version:u host_id:u host_name:t cluster_id:t routing_version:u limits:Limits "
@@ -127,7 +127,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
         "session_id:u number:u acknowledged:u node_id:u name:t location:t gate:t seq:u "
         "generation:u verdict:u by:t text:t"
     )),
-    140: ("ROLLOUT_DESCRIBE", "node_id:u name:t part:t after:u limit:u why:o consistency:u"),
+    140: ("ROLLOUT_DESCRIBE", "node_id:u name:t part:t after:u limit:u why:o consistency:u generation:u"),
     141: ("ROLLOUT_LIST", "node_id:u shard_id:u prefix:t after:t limit:u consistency:u"),
     142: ("ROLLOUT_PLAN", "node_id:u name:t takes_ms:u publish:o act:Act consistency:u"),
     144: ("ACCESS_CHANGE", (
@@ -178,7 +178,7 @@ MESSAGES: dict[int, tuple[str, str]] = {
         "session_id:u number:u acknowledged:u node_id:u name:t verb:u member_id:u "
         "author:t reason:t"
     )),
-    172: ("PROCESS_DESCRIBE", "node_id:u name:t part:t after:u limit:u why:o consistency:u"),
+    172: ("PROCESS_DESCRIBE", "node_id:u name:t part:t after:u limit:u why:o consistency:u generation:u"),
     173: ("PROCESS_LIST", "node_id:u shard_id:u prefix:t after:t limit:u consistency:u"),
     174: ("INBOX_OPEN", "session_id:u node_id:u name:t member_id:u after:u"),
     177: ("HOST_BOOT", (
@@ -313,7 +313,7 @@ RECORDS: dict[str, str] = {
     "CountedShard": "shard_id:u last_order:u last_revision:u last_session:u",
     "Detail": (
         "message:t wait_ms:u reason:u shard_id:u leader_host_id:u leader_address:t "
-        "routing_version:u quota:Quota since:u"
+        "routing_version:u quota:Quota since:u slot:u generation:u"
     ),
     "DomainLoss": "label:t live:u tolerated:o",
     "FeatureLevel": "cluster:u newest:u held_by:t",
@@ -428,7 +428,7 @@ RECORDS: dict[str, str] = {
         "id:u leader_host_id:u term:u applied_index:u commit_lag:u sessions:u "
         "semaphores:u waiters:u rollouts:u processes:u"
     ),
-    "SlotRange": "first:u last:u shard_id:u",
+    "SlotRange": "first:u last:u shard_id:u generation:u",
     "SourceTicket": "ticket:u source_id:u opened:u",
     "TargetRow": (
         "seq:u generation:u assigned:u reached:u abandoned:u cause:u waived:o note:t "

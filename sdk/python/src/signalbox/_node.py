@@ -70,7 +70,8 @@ class Node:
             async def all_pages(conn: Any) -> None:
                 nonlocal after
                 while True:
-                    body = describe_body(node, name, owners, waiters, consistency, after)
+                    body = describe_body(node, name, owners, waiters, consistency, after,
+                                         generation=cluster.generation(slot))
                     page = wire.fields(await conn.call(SEMAPHORE_DESCRIBE, body))
                     pages.append(page)
                     after = page["next"]

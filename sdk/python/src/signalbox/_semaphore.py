@@ -130,7 +130,6 @@ class Semaphore:
         """
         inc: Incarnation = await self.session.incarnation()
         slot, where = slot_of(inc.node_id, self.name), Try()
-        body = describe_body(inc.node_id, self.name, owners, waiters, consistency, 0, data, owners, inc.id)
         notice: Notice | None = None
         found: dict[str, Any] = {}
 
@@ -138,7 +137,9 @@ class Semaphore:
             nonlocal notice, found
             conn = await inc.connect(slot, where, tried)
             notice = Notice(inc, conn)
-            found = await notice.describe(body)
+            found = await notice.describe(describe_body(
+                inc.node_id, self.name, owners, waiters, consistency, 0, data, owners, inc.id,
+                inc.core.cluster.generation(slot)))
 
         await inc.repeat(attempt, where)
         assert notice is not None

@@ -106,7 +106,8 @@ class SharedWatch:
         since = self.state.revision if self.whole and not self.state.behind else 0
         self.state.behind = False
         opened = time.monotonic()
-        request = conn.send(stream, WATCH, (k.node, k.name, since, k.owners, k.data, k.kind, k.view))
+        generation = self.core.cluster.generation(wire.semaphore_slot(k.node, k.name))
+        request = conn.send(stream, WATCH, (k.node, k.name, since, k.owners, k.data, k.kind, k.view, generation))
         try:
             await stream.over
         except asyncio.CancelledError:
