@@ -84,7 +84,7 @@ func TestAShardWithoutAMajorityIsMadeAnew(t *testing.T) {
 	}
 }
 
-// TestARecoveryAsksTheHostsOnceMore, because what the governor last heard of them is some time old at the order: no host
+// TestARecoveryAsksTheHostsOnceMore: what the governor last heard of them is some time old at the order. No host
 // is expelled that has just returned, and no shard goes to a host that has just died.
 func TestARecoveryAsksTheHostsOnceMore(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
