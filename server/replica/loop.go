@@ -41,7 +41,9 @@ func (s *Set) run() {
 		if changed {
 			last = now
 			s.Meta.upkeep()
-			s.hearGroups()
+			if t, founded := s.Meta.Machine.Topology(); founded {
+				s.hearGroups(t.Records)
+			}
 			if !s.joined() {
 				s.upkeepDue.Store(true)
 			}

@@ -85,14 +85,10 @@ func (s *Set) untilClosed(ctx context.Context) (context.Context, context.CancelF
 
 // hearGroups has the clients of this host's sessions look at what they hold where a shard has begun anew: only the
 // replicas that were lost may have known of some of the sessions there.
-func (s *Set) hearGroups() {
-	t, founded := s.Meta.Machine.Topology()
-	if !founded {
-		return
-	}
+func (s *Set) hearGroups(records *hosts.Records) {
 	groups := make(map[hosts.ShardID]uint64)
 	anew := false
-	for _, on := range t.Records.Shards() {
+	for _, on := range records.Shards() {
 		last, known := s.groups[on.ID]
 		groups[on.ID] = on.Group
 		if known && on.Founder() != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
+	"github.com/signalbox/signalbox/shard/hosts"
 )
 
 // renew makes the shard of a replica anew, under its leader. Nothing is known to be committed: all sessions without a
@@ -149,4 +150,60 @@ func TestWhoIsRefusedInTheQuietWaitsForLonger(t *testing.T) {
 	if !slices.Equal(waits, []uint64{20, 20, 500, 1000}) {
 		t.Errorf("clients wait for %v ms", waits)
 	}
+}
+
+// lookConn is a connection over which clients are to look at what their sessions hold.
+type lookConn struct {
+	boundConn
+	looks []uint64
+}
+
+func (c *lookConn) Push(_ uint64, m protocol.PushMessage) {
+	if lost, is := m.(*protocol.HoldingLost); is {
+		c.looks = append(c.looks, lost.SessionID)
+	}
+}
+
+// TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew: not before the new group has reported its members, once for each
+// group, and not because of a group that had begun before this host looked first.
+func TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew(t *testing.T) {
+	s := standaloneWith(t, 2, level.Newest, func(*Config) {})
+	home := s.Replicas[0]
+	id := startedSession(t, home)
+	c := &lookConn{}
+	home.bound[id] = []Conn{c}
+	at := hosts.At{Now: 1000, Term: 7, Level: level.Newest}
+	do := func(a hosts.Answer) {
+		t.Helper()
+		if a.Status != protocol.StatusSuccess {
+			t.Fatal(a.Text)
+		}
+	}
+	records := hosts.New("c", []hosts.ShardID{1, 2})
+	var founders []hosts.Founder
+	for i := range 3 {
+		name := string(rune('a' + i))
+		founders = append(founders, hosts.Founder{ID: shard.HostID(i + 1), Name: name, Level: level.Newest,
+			Incarnation: hosts.Incarnation{byte(i + 1)}, Addresses: hosts.Addresses{Raft: name + ":1", Client: name + ":2"}})
+	}
+	do(records.Found(at, founders))
+	looks := func(when string, want int) {
+		t.Helper()
+		s.hearGroups(records)
+		if len(c.looks) != want || slices.ContainsFunc(c.looks, func(of uint64) bool { return of != uint64(id) }) {
+			t.Errorf("%s: clients have looked for the sessions %x, want %d looks for %x", when, c.looks, want, id)
+		}
+	}
+	begun := func() {
+		p := records.Shard(2).Founder()
+		do(records.Known(at, 7, 2, records.Shard(2).Change+9, []hosts.Member{{Replica: p.ID, Role: hosts.RoleVoter}}))
+	}
+	looks("at the first look", 0)
+	do(records.Recover(at, hosts.Recovery{Shard: 2, Host: 1, Lost: []shard.HostID{2, 3}}, 0))
+	looks("before the new group has begun", 0)
+	begun()
+	looks("once it has begun", 1)
+	looks("later", 1)
+	s.groups = nil // as on a host that has just started
+	looks("at the first look of another", 1)
 }
