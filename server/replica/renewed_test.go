@@ -184,7 +184,8 @@ func TestClientsLookAtWhatTheyHoldOnceAShardHasBegunAnew(t *testing.T) {
 	for i := range 3 {
 		name := string(rune('a' + i))
 		founders = append(founders, hosts.Founder{ID: shard.HostID(i + 1), Name: name, Level: level.Newest,
-			Incarnation: hosts.Incarnation{byte(i + 1)}, Addresses: hosts.Addresses{Raft: name + ":1", Client: name + ":2"}})
+			Incarnation: hosts.Incarnation{byte(i + 1)},
+			Addresses:   hosts.Addresses{Raft: name + ":1", Client: name + ":2"}})
 	}
 	do(records.Found(at, founders))
 	looks := func(when string, want int) {

@@ -261,7 +261,19 @@ func (g *group) leadsBetter(m, other *member) bool {
 
 // mayLead reports whether a voter may be given leaderships without need: fresh, not cordoned, and ready.
 func (g *group) mayLead(m *member) bool {
-	return g.ready(m) && !m.host.Cordoned && g.v.Seen.freshFor(m.Host) > 0
+	return g.ready(m) && !m.host.Cordoned && g.v.Seen.freshFor(m.Host) > 0 && g.knowsNodes(m.Host)
+}
+
+// knowsNodes reports whether a host has an up-to-date replica of the meta shard. A leader without one can attach no
+// session, as the nodes are unknown there; a host whose vote for the meta shard becomes a learner's is without for a
+// moment, and the host's last report is from before.
+func (g *group) knowsNodes(id shard.HostID) bool {
+	p, seen := g.v.State.Shard(hosts.Meta).On(id), g.v.Seen.shard(hosts.Meta)
+	if p == nil || !p.Member() || seen == nil {
+		return false
+	}
+	m := member{Replica: p, seen: seen.replica(p.ID)}
+	return m.caughtUp()
 }
 
 // ready reports whether a voter could lead at once: it is up to date, and its disk has room.

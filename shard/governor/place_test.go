@@ -213,3 +213,35 @@ func TestRedundanciesNeedNoPlan(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// TestNoLeadershipGoesWhereTheNodesAreUnknown: a host whose replica of the meta shard was removed, or is behind, cannot
+// attach sessions, though its last report says that it is fresh. Where no other host is left it leads nevertheless.
+func TestNoLeadershipGoesWhereTheNodesAreUnknown(t *testing.T) {
+	remove := func(s *scene, name string) {
+		p := s.State.Shard(hosts.Meta).On(s.id(name))
+		a := Action{Shard: hosts.Meta, Host: s.id(name), Replica: p.ID, Change: s.State.Shard(hosts.Meta).Change}
+		model(s.at(), s.State, s.Seen, KindRemove, &a)
+	}
+	for name, c := range map[string]struct {
+		change func(s *scene)
+		want   string
+	}{
+		"all know them":  {func(*scene) {}, "a"},
+		"one is without": {func(s *scene) { remove(s, "a") }, "c"},
+		"one is without and one behind": {func(s *scene) {
+			remove(s, "a")
+			s.Seen.shard(hosts.Meta).replica(3).BehindFor = 5000
+		}, "d"},
+		"all are without": {func(s *scene) {
+			for _, name := range []string{"a", "c", "d"} {
+				remove(s, name)
+			}
+		}, "a"},
+	} {
+		s := newScene(t, "a", "b", "c", "d")
+		c.change(s)
+		if to := newGroup(s.View, s.State.Shard(1)).successor(2); to == nil || to.name() != c.want {
+			t.Errorf("%s: %+v follows b, want %s", name, to, c.want)
+		}
+	}
+}
