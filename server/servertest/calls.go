@@ -32,7 +32,7 @@ func (c callsOf) Call(ctx context.Context, to shard.HostID, request []byte) ([]b
 	if other == nil {
 		return nil, errHostDown
 	}
-	if err := c.cluster.admit(other, c.from); err != nil {
+	if err := c.cluster.admit(to, other, c.from); err != nil {
 		return nil, err
 	}
 	answer, err := other.Answer(ctx, c.from, request)

@@ -124,12 +124,13 @@ func (c *Cluster) Members() []shard.HostID {
 }
 
 // admit returns why a host does not let another one speak to it, nil where it does. One that was expelled cannot go on.
-func (c *Cluster) admit(at *server.Host, from shard.HostID) error {
+func (c *Cluster) admit(id shard.HostID, at *server.Host, from shard.HostID) error {
 	records, _, ok := at.Records()
 	if !ok {
 		return nil
 	}
 	switch h := records.Host(from); {
+	case h == nil && c.learns(id, records, from):
 	case h == nil:
 		return fmt.Errorf("servertest: host %d is not on record", from)
 	case h.Current.Variant == protocol.HostExpelled:
@@ -138,6 +139,21 @@ func (c *Cluster) admit(at *server.Host, from shard.HostID) error {
 		return err
 	}
 	return nil
+}
+
+// learns reports whether a host hears of another one that is not on its record from those that are: its replica of the
+// meta shard may have been removed before the other joined, which may govern by now.
+func (c *Cluster) learns(id shard.HostID, known *hosts.Records, of shard.HostID) bool {
+	for _, h := range known.Hosts() {
+		other := c.Host(h.ID)
+		if h.ID == id || !h.Living() || other == nil || !c.logs.Connected(id, h.ID) {
+			continue
+		}
+		if r, _, ok := other.Records(); ok && r.Host(of) != nil && r.Host(of).Living() {
+			return true
+		}
+	}
+	return false
 }
 
 // halt has a host learn that it cannot go on.
