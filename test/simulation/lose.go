@@ -204,7 +204,7 @@ func (w *world) recover(s lostShard) {
 	ctx, cancel := context.WithTimeout(context.Background(), recoveredWithin)
 	defer cancel()
 	x := w.recovery(s.id)
-	err := w.orderRecovery(ctx, s.id)
+	err := w.orderRecovery(ctx, s)
 	for err == nil && !w.hasBegun(s) {
 		if !workload.Sleep(ctx, lookEvery) {
 			err = ctx.Err()
@@ -217,8 +217,9 @@ func (w *world) recover(s lostShard) {
 	}
 }
 
-// orderRecovery gives the order until the order is taken.
-func (w *world) orderRecovery(ctx context.Context, id uint64) error {
+// orderRecovery gives the order until the order is taken. Where the governor dies before it has answered, the records
+// say whether it was.
+func (w *world) orderRecovery(ctx context.Context, s lostShard) error {
 	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
 	if err != nil {
 		return err
@@ -226,9 +227,12 @@ func (w *world) orderRecovery(ctx context.Context, id uint64) error {
 	defer c.Close()
 	for {
 		call, cancel := context.WithTimeout(ctx, 20*time.Second)
-		_, err = admin.Of(c).Recover(call, id, false, admin.By{Author: "operator", Reason: "two hosts are lost"})
+		_, err = admin.Of(c).Recover(call, s.id, false, admin.By{Author: "operator", Reason: "two hosts are lost"})
 		cancel()
-		if err == nil || !workload.Sleep(ctx, time.Second) {
+		if r := w.cluster.Records(); err == nil || r != nil && r.Shard(hosts.ShardID(s.id)).Group > s.group {
+			return nil
+		}
+		if !workload.Sleep(ctx, time.Second) {
 			return err
 		}
 	}
