@@ -42,6 +42,17 @@ func (h *History) renewed(s Semaphore, from, to Time) bool {
 	return false
 }
 
+// renewedAfter returns from when on the shard of an object may have been made anew, after a first moment: instances are
+// leaders no more then, and members are gone. It returns the last moment where it was not.
+func (h *History) renewedAfter(of Semaphore, first, last Time) Time {
+	for i := range h.Recoveries {
+		if r := &h.Recoveries[i]; r.hasSemaphore(of) && r.To > first {
+			last = min(last, max(r.From, first))
+		}
+	}
+	return last
+}
+
 // renewals are the steps in which all that owned a semaphore or waited for it lost that, with its shard.
 func (h *History) renewals(s Semaphore) (steps []step) {
 	for i := range h.Recoveries {

@@ -133,6 +133,7 @@ func leadingOf(h *History) (list []leading) {
 		}
 		x := leading{r.Rollout, r.Location, r.Session, r.Returned, end}
 		x.to = min(x.to, removals.from(Semaphore{Node: r.Rollout.Node}, r.Session, 0))
+		x.to = min(x.to, h.renewedAfter(Semaphore{Node: r.Rollout.Node, Name: r.Rollout.Name}, r.Called, x.to))
 		for j := range h.Requests {
 			if other := &h.Requests[j]; other.Kind == Follow && other.Session == r.Session &&
 				other.Rollout == r.Rollout && (other.Outcome == Unknown || other.Returned > r.Called) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/history"
 )
 
@@ -300,6 +301,20 @@ func TestRulesOfRollouts(t *testing.T) {
 				second(h)
 				h.Sessions = append(h.Sessions, history.Session{ID: 3, From: 900, To: manTime})
 				h.Requests = append(h.Requests, leads(3, sas, 1003))
+			}},
+		{"the next version comes when the shard of the leader that is behind was made anew", "",
+			func(h *history.History, _ *history.RolloutFinal) {
+				second(h)
+				h.Sessions = append(h.Sessions, history.Session{ID: 3, From: 900, To: history.Never})
+				h.Requests = append(h.Requests, leads(3, sas, 1003))
+				h.Recoveries = []history.Recovery{recovery(shard.SlotOf(1, []byte(dns.Name)), manTime, manTime+50)}
+			}},
+		{"the next version comes when another shard was made anew", "reached",
+			func(h *history.History, _ *history.RolloutFinal) {
+				second(h)
+				h.Sessions = append(h.Sessions, history.Session{ID: 3, From: 900, To: history.Never})
+				h.Requests = append(h.Requests, leads(3, sas, 1003))
+				h.Recoveries = []history.Recovery{recovery(1+shard.SlotOf(1, []byte(dns.Name)), manTime, manTime+50)}
 			}},
 		{"the next version comes when the leader that is behind follows", "",
 			func(h *history.History, _ *history.RolloutFinal) {
