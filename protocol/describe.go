@@ -17,7 +17,7 @@ type SemaphoreDescribe struct {
 	WatchData   bool
 	WatchOwners bool
 	SessionID   uint64
-	// Generation is the generation of the semaphore's slot that the client has heard of.
+	// Generation is the highest generation of the semaphore's slot known to the client; see Moved.
 	Generation uint64
 }
 

@@ -31,7 +31,7 @@ type PartRequest struct {
 	// Why asks why the object does not move. The host then looks at every session that takes part.
 	Why         bool
 	Consistency Consistency
-	// Generation is the generation of the object's slot that the client has heard of.
+	// Generation is the highest generation of the object's slot known to the client; see Moved.
 	Generation uint64
 }
 

@@ -37,8 +37,8 @@ type Moved struct {
 	LeaderAddress string
 	// RoutingVersion is the version of the routing that has the leader.
 	RoutingVersion uint64
-	// Slot is the slot of the request, and Generation the slot's generation in the shard, which grows with every move
-	// of the slot. Generation is 0 where the slot has never moved: then only the leader is news.
+	// Slot is the slot of the request. Generation is the generation of the slot in the shard, and grows with each move
+	// of the slot. A generation of 0 stands for a slot without moves: only the leader is news.
 	Slot       uint64
 	Generation uint64
 }

@@ -58,12 +58,12 @@ func (h *HostID) item(c *codec) { c.uint("", (*uint64)(h)) }
 // SlotRanges is a list of slot ranges.
 type SlotRanges = List[SlotRange, *SlotRange]
 
-// SlotRange names the shard of the slots from First to Last, both included, and their generation.
+// SlotRange names the shard and the generation of the slots from First to Last, both included.
 type SlotRange struct {
 	First      uint64
 	Last       uint64
 	ShardID    uint64
-	Generation uint64 // see Moved; 0: the slots have never moved
+	Generation uint64 // see Moved
 }
 
 // RoutingChanged is pushed, with id 0, when the host has a newer routing than the host has sent to the client, and when

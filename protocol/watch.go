@@ -16,7 +16,7 @@ type Watch struct {
 	// View is the wanted part of the object; empty for the whole. Each kind has its own views. A view that does not
 	// exist is as an object that does not exist.
 	View []byte `wire:"text MaxViewBytes"`
-	// Generation is the generation of the object's slot that the client has heard of.
+	// Generation is the highest generation of the object's slot known to the client; see Moved.
 	Generation uint64
 }
 

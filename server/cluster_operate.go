@@ -130,9 +130,8 @@ func (c *conn) shardTransfer(r *protocol.Request) {
 	})
 }
 
-// shardRecover makes a shard anew. The governor judges whether the majority is lost, and asks the hosts for that; the
-// reason against the recovery goes into the command, so that an order that was carried out is answered as such when it
-// is sent again.
+// shardRecover makes a shard anew. The governor asks all hosts, and judges whether the majority is lost. The reason
+// against the recovery goes into the command, because a repeated order must get the answer of the first.
 func (c *conn) shardRecover(r *protocol.Request) {
 	m := &r.ShardRecover
 	if !c.authorize(r, everywhere, "") || !c.leadsMeta(r) {

@@ -65,7 +65,7 @@ func (c *conn) question(id uint64, kind protocol.Kind, answer func() (protocol.A
 	})
 }
 
-// aside runs what answers a request about the cluster beside the connection's event loop.
+// aside runs a function beside the connection's event loop, to answer a request about the cluster.
 func (c *conn) aside(id uint64, kind protocol.Kind, run func()) {
 	select {
 	case c.host.asking <- struct{}{}:

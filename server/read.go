@@ -34,8 +34,8 @@ func (c *conn) read(r *protocol.Request, rp *replica.Replica, consistency protoc
 	})
 }
 
-// isAhead refuses a read by a client that has heard of a later generation of the slot than this host. Slots do not move
-// yet: each host knows the generation of the slots' birth, which is 0.
+// isAhead refuses a read if the client knows a higher generation of the slot than this host. Slots do not move yet, so
+// a host knows the generation 0 only.
 func (c *conn) isAhead(r *protocol.Request, generation uint64) bool {
 	if generation == 0 {
 		return false

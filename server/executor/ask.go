@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/shard/governor"
 	"github.com/signalbox/signalbox/shard/hosts"
 	"github.com/signalbox/signalbox/shard/plan"
@@ -21,17 +22,17 @@ type Step struct {
 
 // View is the governor's view of the cluster now.
 func (e *Executor) View() (governor.View, error) {
+	if v, ok := e.governing().look(); ok {
+		return v, nil
+	}
+	return governor.View{}, ErrNotGoverning
+}
+
+// governing returns the term in which this host governs, or nil.
+func (e *Executor) governing() *term {
 	e.mu.Lock()
-	t := e.term
-	e.mu.Unlock()
-	if t == nil {
-		return governor.View{}, ErrNotGoverning
-	}
-	v, ok := t.look()
-	if !ok {
-		return governor.View{}, ErrNotGoverning
-	}
-	return v, nil
+	defer e.mu.Unlock()
+	return e.term
 }
 
 // Plan plays the governor's steps as if all went well, and changes nothing. The texts describe the steps.
@@ -60,33 +61,35 @@ func (e *Executor) Steps() ([]Step, error) {
 	return list, nil
 }
 
-// Recovery returns how a shard is made anew whose majority is lost for good. Each host is asked once more whether it
-// lives, because the governor may have heard a host that is dead by now, or not yet a host that has returned: no host
-// is expelled that answers, and the shard goes to none that does not.
-func (e *Executor) Recovery(ctx context.Context, id hosts.ShardID, empty bool) (n hosts.Recovery, err error) {
-	e.mu.Lock()
-	t := e.term
-	e.mu.Unlock()
-	if t == nil {
-		return n, ErrNotGoverning
-	}
-	answer := t.askAll(ctx)
+// Recovery returns how a shard without a majority is made anew. All hosts are asked for a report first, because the
+// view is some seconds old: a lost host may have returned since, and the surviving host may have died.
+func (e *Executor) Recovery(ctx context.Context, id hosts.ShardID, empty bool) (hosts.Recovery, error) {
+	t := e.governing()
+	answered := t.askAll(ctx)
 	v, ok := t.look()
 	if !ok {
-		return n, ErrNotGoverning
+		return hosts.Recovery{}, ErrNotGoverning
 	}
-	n = governor.Recover(v, id, empty)
-	for _, lost := range n.Lost {
-		if answer[lost] && n.Against == "" {
-			n.Against = fmt.Sprintf("host %s has answered just now, and is not lost; look again",
-				v.State.Host(lost).Name)
-		}
-	}
-	if h := v.State.Host(n.Host); h != nil && !answer[n.Host] && n.Against == "" {
-		n.Against = fmt.Sprintf("host %s, which would go on with the shard, does not answer just now; look again",
-			h.Name)
+	n := governor.Recover(v, id, empty)
+	if n.Against == "" {
+		n.Against = contradiction(v, &n, answered)
 	}
 	return n, nil
+}
+
+// contradiction returns why the answers of hosts speak against a recovery: a lost host has answered, or the host for
+// the shard has not.
+func contradiction(v governor.View, n *hosts.Recovery, answered map[shard.HostID]bool) string {
+	for _, id := range n.Lost {
+		if answered[id] {
+			return fmt.Sprintf("host %s, which would be expelled, answers: look again, and stop the host if it is lost",
+				v.State.Host(id).Name)
+		}
+	}
+	if h := v.State.Host(n.Host); h != nil && !answered[n.Host] {
+		return fmt.Sprintf("host %s, which would go on with the shard, does not answer: look again", h.Name)
+	}
+	return ""
 }
 
 // Why says why the governor waits, and which steps are due. An empty list says that everything is in order.

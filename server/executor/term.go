@@ -64,8 +64,12 @@ func (t *term) begin(ctx context.Context) bool {
 	return false
 }
 
-// look returns a view of the records and the reports now. It is false if the term is over by the records.
+// look returns a view of the records and the reports now. ok is false without a term, and if the term is over by the
+// records.
 func (t *term) look() (v governor.View, ok bool) {
+	if t == nil {
+		return v, false
+	}
 	s := t.e.config.Meta.State()
 	if s.Term != t.number {
 		return v, false

@@ -86,8 +86,11 @@ func (t *term) watch(ctx context.Context, w *watch) {
 	}
 }
 
-// askAll asks every watched host for a report now, and returns the hosts that have answered.
+// askAll asks all watched hosts for a report now, and returns the hosts with an answer. A nil term watches no host.
 func (t *term) askAll(ctx context.Context) map[shard.HostID]bool {
+	if t == nil {
+		return nil
+	}
 	t.mu.Lock()
 	watches := slices.Collect(maps.Values(t.watches))
 	t.mu.Unlock()

@@ -83,8 +83,8 @@ func (s *Set) untilClosed(ctx context.Context) (context.Context, context.CancelF
 	return ctx, cancel
 }
 
-// hearGroups has the clients of this host's sessions look at what they hold where a shard has begun anew: only the
-// replicas that were lost may have known of some of the sessions there.
+// hearGroups has the clients of this host's sessions look at what they hold once a shard has begun anew by the records:
+// only the replicas that were lost may have known of some of the sessions there.
 func (s *Set) hearGroups(records *hosts.Records) {
 	groups := make(map[hosts.ShardID]uint64)
 	anew := false

@@ -141,8 +141,8 @@ func (c *Cluster) admit(id shard.HostID, at *server.Host, from shard.HostID) err
 	return nil
 }
 
-// learns reports whether a host hears of another one that is not on its record from those that are: its replica of the
-// meta shard may have been removed before the other joined, which may govern by now.
+// learns reports whether a host hears of a newcomer from the hosts on record, as production does. The host may have had
+// no replica of the meta shard when the newcomer joined, and the newcomer may govern by now.
 func (c *Cluster) learns(id shard.HostID, known *hosts.Records, of shard.HostID) bool {
 	for _, h := range known.Hosts() {
 		other := c.Host(h.ID)

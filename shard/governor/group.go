@@ -264,9 +264,9 @@ func (g *group) mayLead(m *member) bool {
 	return g.ready(m) && !m.host.Cordoned && g.v.Seen.freshFor(m.Host) > 0 && g.knowsNodes(m.Host)
 }
 
-// knowsNodes reports whether a host has an up-to-date replica of the meta shard. A leader without one can attach no
-// session, as the nodes are unknown there; a host whose vote for the meta shard becomes a learner's is without for a
-// moment, and the host's last report is from before.
+// knowsNodes reports whether a host has an up-to-date replica of the meta shard, and so knows the nodes. Without nodes
+// a leader attaches no session. The host's report may be older than the removal of the replica, so the records decide:
+// a voter of the meta shard becomes a learner by a removal, and has no replica for a moment.
 func (g *group) knowsNodes(id shard.HostID) bool {
 	p, seen := g.v.State.Shard(hosts.Meta).On(id), g.v.Seen.shard(hosts.Meta)
 	if p == nil || !p.Member() || seen == nil {

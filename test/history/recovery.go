@@ -42,8 +42,8 @@ func (h *History) renewed(s Semaphore, from, to Time) bool {
 	return false
 }
 
-// renewedAfter returns from when on the shard of an object may have been made anew, after a first moment: instances are
-// leaders no more then, and members are gone. It returns the last moment where it was not.
+// renewedAfter returns the first moment between two in which the shard of an object may have been made anew, or the
+// last moment. Leaderships of instances end with the recovery of the shard.
 func (h *History) renewedAfter(of Semaphore, first, last Time) Time {
 	for i := range h.Recoveries {
 		if r := &h.Recoveries[i]; r.hasSemaphore(of) && r.To > first {

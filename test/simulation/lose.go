@@ -217,8 +217,7 @@ func (w *world) recover(s lostShard) {
 	}
 }
 
-// orderRecovery gives the order until the order is taken. Where the governor dies before it has answered, the records
-// say whether it was.
+// orderRecovery gives the order until the records have the new group, also if the governor dies before its answer.
 func (w *world) orderRecovery(ctx context.Context, s lostShard) error {
 	c, err := client.Open(ctx, w.cluster.Addresses(), client.WithDialer(w.cluster.Dial))
 	if err != nil {

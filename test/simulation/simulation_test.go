@@ -77,7 +77,7 @@ func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *
 	switch {
 	case *logs:
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	case bug == nil:
+	case bug == nil: // a planted mistake is sought in too many worlds
 		options.Log = keptLog(t, p)
 	}
 	engine.InBubble(t, p, func(t *testing.T) {
@@ -122,18 +122,18 @@ func check(t *testing.T, p simulation.Plan, h *history.History, sum *totals) boo
 
 // keptLog returns a log whose last lines are saved if the test fails.
 func keptLog(t *testing.T, p simulation.Plan) *slog.Logger {
-	kept := &lastLines{}
+	last := &lastLines{}
 	t.Cleanup(func() {
 		if !t.Failed() {
 			return
 		}
 		path := filepath.Join(keepIn(t), fmt.Sprintf("seed-%d-%d.log", p.Seed, time.Now().UnixNano()))
-		if err := os.WriteFile(path, kept.text(), 0o644); err != nil {
+		if err := os.WriteFile(path, last.text(), 0o644); err != nil {
 			t.Error(err)
 		}
 		t.Logf("what the hosts have logged last: %s", path)
 	})
-	return slog.New(slog.NewTextHandler(kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return slog.New(slog.NewTextHandler(last, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // lastLines keeps the lines that were written last, between one and two times half a megabyte of them.
@@ -157,17 +157,19 @@ func (l *lastLines) text() []byte {
 	return slices.Concat(l.older, l.last)
 }
 
-// keepIn is where histories are saved.
+// keepIn is where histories and logs are saved.
 func keepIn(t *testing.T) string {
 	if *keep != "" {
 		return *keep
 	}
-	dir, err := os.MkdirTemp("", "signalbox-simulation-")
+	dir, err := kept()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return dir
 }
+
+var kept = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "signalbox-simulation-") })
 
 // drawn draws the plans of the kind that is asked for.
 func drawn() func(seed uint64) simulation.Plan { return drawnAs(*members, *restored) }

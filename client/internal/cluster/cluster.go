@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -221,10 +222,10 @@ func (c *Cluster) merge(h, into *Host) {
 	c.hosts = slices.DeleteFunc(c.hosts, func(other *Host) bool { return other == h })
 }
 
-// Moved notes the leader of a shard, and where a slot has moved, as a host reports it. A host that reports a lower
-// generation of the slot than the known one lags.
+// Moved notes the leader of a shard and the new place of a slot, as a host reports them. A host lags if the client
+// knows a higher generation of the slot, and the report is dropped.
 func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
-	lags := m.Generation != 0 && !c.slotMoved(m)
+	lags := m.Generation != 0 && !c.place(m)
 	r := c.routes.Load()
 	switch {
 	case lags || m.LeaderHostID == 0 || r.shard(m.ShardID) == nil:
@@ -245,14 +246,13 @@ func (c *Cluster) Moved(m *protocol.Moved, from *conn.Conn) {
 	}
 }
 
-// slotMoved notes where a slot has moved. It returns false if a higher generation is known.
-func (c *Cluster) slotMoved(m *protocol.Moved) bool {
+// place notes the new place of a slot, and returns false if the client knows a higher generation.
+func (c *Cluster) place(m *protocol.Moved) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, slot := c.routes.Load(), uint16(m.Slot%protocol.Slots)
-	if known := r.moved[slot].generation; m.Generation <= known {
-		return m.Generation == known
-	}
-	c.routes.Store(r.withPlace(slot, place{m.ShardID, m.Generation}))
-	return true
+	next := *c.routes.Load()
+	next.moved = maps.Clone(next.moved)
+	newest := next.place(uint16(m.Slot%protocol.Slots), place{m.ShardID, m.Generation})
+	c.routes.Store(&next)
+	return newest
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/signalbox/signalbox/client/internal/conn"
@@ -138,15 +139,13 @@ func (c *Cluster) learn(a *protocol.RoutingAnswer) {
 		next.shards = append(next.shards, route)
 	}
 	for r := range a.Slots.All() {
-		for slot := r.First; r.Generation != 0 && slot <= r.Last && slot < protocol.Slots; slot++ {
-			next.place(uint16(slot), place{r.ShardID, r.Generation})
-		}
-		for i := range next.shards {
-			if next.shards[i].id != r.ShardID {
-				continue
+		at := slices.IndexFunc(next.shards, func(s shardRoute) bool { return s.id == r.ShardID })
+		for slot := r.First; slot <= r.Last && slot < protocol.Slots; slot++ {
+			if at >= 0 {
+				next.slots[slot] = uint16(at)
 			}
-			for slot := r.First; slot <= r.Last && slot < protocol.Slots; slot++ {
-				next.slots[slot] = uint16(i)
+			if r.Generation != 0 {
+				next.place(uint16(slot), place{r.ShardID, r.Generation})
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -13,12 +12,12 @@ type routes struct {
 	meta    uint64 // id of the meta shard
 	shards  []shardRoute
 	slots   *[protocol.Slots]uint16 // the place in shards of each slot's shard
-	// moved are the slots that have moved, as far as the client has heard: from MOVED, or from the table, whichever has
-	// the higher generation. They count more than the slots above.
+	// moved has the slots of a generation above 0, by MOVED or by the table: the higher generation wins. A slot in
+	// moved is not looked up in slots, because the table may be old.
 	moved map[uint16]place
 }
 
-// place is the shard of a slot that has moved, and the slot's generation there, which grows with every move.
+// place is the shard of a moved slot, and the slot's generation in that shard. Each move raises the generation.
 type place struct{ shard, generation uint64 }
 
 // shardRoute is the hosts of one shard.
@@ -71,27 +70,21 @@ func (r *routes) withLeader(shard uint64, leader *Host) *routes {
 	return &next
 }
 
-// withPlace returns routes in which a slot is elsewhere.
-func (r *routes) withPlace(slot uint16, p place) *routes {
-	next := *r
-	next.moved = maps.Clone(r.moved)
-	next.place(slot, p)
-	return &next
+// place notes the place of a slot in routes that are not shared yet. The result is false, and the place is dropped, if
+// a higher generation is known.
+func (r *routes) place(slot uint16, p place) bool {
+	known := r.moved[slot].generation
+	if p.generation > known {
+		if r.moved == nil {
+			r.moved = make(map[uint16]place)
+		}
+		r.moved[slot] = p
+	}
+	return p.generation >= known
 }
 
-// place notes where a slot is, unless a place of a higher generation is known.
-func (r *routes) place(slot uint16, p place) {
-	if p.generation <= r.moved[slot].generation {
-		return
-	}
-	if r.moved == nil {
-		r.moved = make(map[uint16]place)
-	}
-	r.moved[slot] = p
-}
-
-// Name has a read say which generation of its slot the client has heard of: a host that has not heard of that refuses,
-// and does not answer from a time before the slot came. Changes need not say it: the log decides about them.
+// Name puts the known generation of the slot into a read. A host with a lower generation then refuses the read, instead
+// of answering with the state before the move. Changes name no generation, because the log decides about changes.
 func (c *Cluster) Name(m protocol.RequestMessage) {
 	moved := c.routes.Load().moved
 	if len(moved) == 0 {

@@ -284,15 +284,15 @@ class Cluster:
         return h
 
     def place(self, slot: int, shard: int, generation: int) -> bool:
-        """Notes where a slot has moved. False where a place of a higher generation is known."""
+        """Notes the place of a slot. False, and the place is dropped, if a higher generation is known."""
         known = self.generation(slot)
         if generation > known:
             self.places[slot] = shard, generation
         return generation >= known
 
     def generation(self, slot: int) -> int:
-        """The generation of a slot, as far as the client has heard. Reads name it: a host that has not heard of it
-        refuses, and does not answer from before the slot came."""
+        """The known generation of a slot. Reads name the generation, so that no host answers with the state before a
+        move."""
         return self.places.get(slot, (0, 0))[1]
 
     def at(self, slot: int) -> Shard | None:
@@ -301,15 +301,20 @@ class Cluster:
         return self.slots[slot] if place is None else self.shards.get(place[0])
 
     def moved(self, d: dict[str, Any], conn: Connection | None) -> None:
-        """Notes what a host said, in the detail of MOVED, of a shard's leader and of a slot that has moved. A host that
-        names a lower generation than the known one lags."""
-        lags = d["generation"] and not self.place(d["slot"] % wire.SLOTS, d["shard_id"], d["generation"])
-        if lags or not d["leader_host_id"] or d["shard_id"] not in self.shards:
+        """Notes the detail of a MOVED. A host that names a lower generation of a slot than the known one lags."""
+        if d["generation"] and not self.place(d["slot"] % wire.SLOTS, d["shard_id"], d["generation"]):
             self.refresh_soon(conn)
             return
-        if d["routing_version"] > self.version:
+        self.led(d["shard_id"], d["leader_host_id"], d["leader_address"], d["routing_version"], conn)
+
+    def led(self, shard: int, leader: int, address: str, version: int, conn: Connection | None) -> None:
+        """Notes the leader of a shard, as a host said."""
+        if not leader or shard not in self.shards:
             self.refresh_soon(conn)
-        self.shards[d["shard_id"]].leader = self.host(d["leader_host_id"], d["leader_address"])
+            return
+        if version > self.version:
+            self.refresh_soon(conn)
+        self.shards[shard].leader = self.host(leader, address)
 
     def data_shards(self) -> list[int]:
         """The ids of all shards but the meta shard."""

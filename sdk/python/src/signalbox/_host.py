@@ -139,8 +139,7 @@ class Host:
         if push["leader_host_id"] and push["term"] > c.terms.get(push["shard_id"], 0):
             c.terms[push["shard_id"]] = push["term"]
             known = any(h.id == push["leader_host_id"] for h in c.hosts)
-            c.moved({"shard_id": push["shard_id"], "leader_host_id": push["leader_host_id"] if known else 0,
-                     "leader_address": "", "routing_version": 0, "generation": 0}, conn)
+            c.led(push["shard_id"], push["leader_host_id"] if known else 0, "", 0, conn)
             c.leaders.report()
         if push["version"] > c.version:
             c.refresh_soon(conn)
