@@ -2,6 +2,8 @@ package server
 
 import (
 	"cmp"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
@@ -32,8 +34,15 @@ func (c *conn) concerns(r *protocol.Request) {
 	})
 }
 
-// Concerns returns the concerns of this host, the worst first. The list must not be changed.
-func (h *Host) Concerns() []kind.Concern { return h.book.Read(h.now()) }
+// Concerns returns the concerns of this host, the worst first. The list must not be changed. Sessions with their homes
+// elsewhere are named as their homes name them, so the call may wait for other hosts.
+func (h *Host) Concerns() []kind.Concern {
+	list := h.book.Read(h.now())
+	if h.strangers.learn(h) {
+		list = h.book.Renew(h.now())
+	}
+	return list
+}
 
 // gather adds the observations of this host.
 func (h *Host) gather(l *concern.List) {
@@ -80,12 +89,87 @@ func (h *Host) nodes(id shard.NodeID) (path string, longestWait time.Duration, o
 
 // whoIs names the client of a session for people.
 func (h *Host) whoIs(id shard.SessionID) string {
-	home := h.set.Of(id.Slot())
-	v, _ := home.Machine.Session(id)
-	client := h.clientOf(id)
-	name := cmp.Or(v.Description, string(client.Name), "session "+id.String())
+	var client protocol.ClientInfo
+	var description string
+	if home := h.set.Of(id.Slot()); home.Here() {
+		v, _ := home.Machine.Session(id)
+		client, description = h.clientOf(id), v.Description
+	} else {
+		s := h.strangers.named(id, h.now())
+		client, description = s.Client, string(s.Description)
+	}
+	name := cmp.Or(description, string(client.Name), "session "+id.String())
 	if len(client.Address) > 0 {
 		name += " at " + string(client.Address)
 	}
 	return name
+}
+
+const (
+	// maxStrangers bounds the sessions with their homes elsewhere that lists of concerns name; the others are ids.
+	maxStrangers = 1024
+	// strangeFor is how old the word of a home may be, and how long a home that gave none is not asked again.
+	strangeFor = 10 * time.Second
+)
+
+// strangers are sessions with their homes elsewhere that lists of concerns name.
+type strangers struct {
+	mu   sync.Mutex
+	have map[shard.SessionID]*stranger
+}
+
+// stranger is such a session as its home showed it, and nothing but an id if the home did not.
+type stranger struct {
+	shown       protocol.Session
+	asked, used time.Time
+}
+
+// named returns a session as its home showed the session last. The next learn asks the home, if that is long ago.
+func (s *strangers) named(id shard.SessionID, now time.Time) protocol.Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.have == nil {
+		s.have = make(map[shard.SessionID]*stranger)
+	}
+	x := s.have[id]
+	if x == nil && len(s.have) < maxStrangers {
+		x = &stranger{}
+		s.have[id] = x
+	}
+	if x == nil {
+		return protocol.Session{}
+	}
+	x.used = now
+	return x.shown
+}
+
+// learn asks the homes of the sessions that were named and not asked about lately, and returns whether any was shown
+// that had not been. Sessions that no list has named lately are forgotten.
+func (s *strangers) learn(h *Host) (news bool) {
+	var ids []shard.SessionID
+	now := h.now()
+	s.mu.Lock()
+	for id, x := range s.have {
+		switch {
+		case now.Sub(x.used) > strangeFor:
+			delete(s.have, id)
+		case x.asked.IsZero() || now.Sub(x.asked) > strangeFor:
+			x.asked = now
+			ids = append(ids, id)
+		}
+	}
+	s.mu.Unlock()
+	slices.Sort(ids)
+	done := make(chan map[shard.SessionID]protocol.Session, 1)
+	h.set.AskShown(ids, func(shown map[shard.SessionID]protocol.Session) { done <- shown })
+	shown := <-done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, v := range shown {
+		if x := s.have[id]; x != nil {
+			news = news || x.shown.ID == 0
+			x.shown = v
+		}
+	}
+	return news
 }

@@ -19,10 +19,16 @@ import (
 )
 
 // concerns asks the host that leads the data shard what is not well.
-func concerns(t *testing.T, c *servertest.Cluster) (list []concern.Concern) {
+func concerns(t *testing.T, c *servertest.Cluster) []concern.Concern {
+	t.Helper()
+	return concernsAt(t, c, c.Leader(1))
+}
+
+// concernsAt asks a host.
+func concernsAt(t *testing.T, c *servertest.Cluster, host shard.HostID) (list []concern.Concern) {
 	t.Helper()
 	time.Sleep(2 * time.Second) // the list before is shown for a second
-	s := speak(t, c, c.Leader(1))
+	s := speak(t, c, host)
 	a := s.must(s.ask(&protocol.Concerns{})).Concerns
 	for x := range a.Items.All() {
 		list = append(list, x.Concern)

@@ -3,11 +3,13 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/concern"
 	"github.com/signalbox/signalbox/server"
 	"github.com/signalbox/signalbox/server/executor"
 	"github.com/signalbox/signalbox/server/servertest"
@@ -212,6 +214,29 @@ func TestWhoOwnsIsShownFromElsewhere(t *testing.T) {
 		want(t, "watched", d.WatchAdded, true)
 		info := home.s.must(home.s.ask(&protocol.SessionDescribe{SessionID: home.id})).SessionDescribe.Session
 		want(t, "owned", info.Owned, 1)
+	})
+}
+
+// TestACheckNamesWhoHoldsALockFromElsewhere: the concern about a lock that is waited for too long names owner and waiter
+// as their homes do, from the first list on.
+func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := startApart(t)
+		meta := speak(t, a.Cluster, a.Leader(0))
+		meta.must(meta.ask(&protocol.NodeAlter{Path: []byte("/jobs"),
+			Config: protocol.NodeConfig{LongestWaitMillis: 10_000}}))
+		a.contended()
+		time.Sleep(11 * time.Second)
+		var x *concern.Concern
+		for _, c := range concernsAt(t, a.Cluster, 2) {
+			if c.Kind == concern.LockWaits {
+				x = &c
+			}
+		}
+		if x == nil || !strings.HasPrefix(x.WaitsFor, "speaker at ") ||
+			!strings.Contains(x.Text, "the longest is speaker at ") {
+			t.Fatalf("%+v", x)
+		}
 	})
 }
 

@@ -50,6 +50,8 @@ type Host struct {
 	saving   chan struct{}        // has a place for each state under way for a backup
 	load     atomic.Pointer[Load] // nil before the first report
 	book     *concern.Book
+	// strangers are the sessions that the book names by the word of other hosts.
+	strangers strangers
 
 	mu     sync.Mutex // guards the fields below
 	conns  map[*conn]struct{}

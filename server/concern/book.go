@@ -53,6 +53,18 @@ func (b *Book) Read(now time.Time) []kind.Concern {
 	if !b.made.IsZero() && now.Sub(b.made) < every {
 		return b.list
 	}
+	return b.renew(now)
+}
+
+// Renew is Read, however young the list is.
+func (b *Book) Renew(now time.Time) []kind.Concern {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.renew(now)
+}
+
+// renew makes the list anew. The lock is held.
+func (b *Book) renew(now time.Time) []kind.Concern {
 	l := List{Now: now, book: b, seen: make(map[string]bool)}
 	b.gather(&l)
 	b.made, b.list = now, b.complete(&l)

@@ -100,7 +100,7 @@ func DrawSpread(seed uint64) Plan {
 	p.Policy.Replicas = workload.Pick(random, 1, 3, 3, 3)
 	p.Faults = drawMemberFaults(random, &p)
 	lost := rand.New(rand.NewPCG(seed, 6))
-	if p.Policy.Replicas == 3 && p.Rollouts+p.Processes == 0 && lost.IntN(2) == 0 {
+	if p.Policy.Replicas == 3 && lost.IntN(2) == 0 {
 		p.drawLosses(lost)
 	}
 	return p
