@@ -3,6 +3,8 @@ package client_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +41,25 @@ func TestRequestsGoStraightToTheLeader(t *testing.T) {
 		}
 		if moved > 3 {
 			t.Errorf("after the leaders moved, %d went to another host", moved)
+		}
+	})
+}
+
+// TestAThousandSessionsOfAClientShareAHost: one ping keeps them alive.
+func TestAThousandSessionsOfAClientShareAHost(t *testing.T) {
+	playFake(t, 3, 3, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+		begun := make(map[*fakeHost]int)
+		fake.on(func(h *fakeHost, r *protocol.Request) fault {
+			if r.Kind == protocol.KindSessionStart {
+				begun[h]++
+			}
+			return fault{}
+		})
+		for range 1001 {
+			session(t, c)
+		}
+		if counts := slices.Sorted(maps.Values(begun)); !slices.Equal(counts, []int{1, 1000}) {
+			t.Errorf("sessions by host: %v", counts)
 		}
 	})
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"github.com/signalbox/signalbox/protocol"
 	"github.com/signalbox/signalbox/server/lease"
 	"github.com/signalbox/signalbox/server/replica"
@@ -11,6 +13,9 @@ import (
 type attachedHome struct {
 	home     *replica.Replica
 	sessions int
+	// slot is the slot of new sessions, and begun how many have been begun there over the connection.
+	slot  shard.Slot
+	begun int
 }
 
 // binding is a session that may act over a connection.
@@ -84,13 +89,38 @@ func (c *conn) remove(id shard.SessionID) *binding {
 	b := c.sessions[id]
 	delete(c.sessions, id)
 	if b != nil && b.attached {
-		for i := range c.attached {
-			if c.attached[i].home == b.home {
-				c.attached[i].sessions--
-			}
-		}
+		c.attachedHome(b.home).sessions--
 	}
 	return b
+}
+
+// attachedHome returns the counts of a home shard. The lock is held.
+func (c *conn) attachedHome(home *replica.Replica) *attachedHome {
+	i := slices.IndexFunc(c.attached, func(a attachedHome) bool { return a.home == home })
+	if i < 0 {
+		i = len(c.attached)
+		c.attached = append(c.attached, attachedHome{home: home})
+	}
+	return &c.attached[i]
+}
+
+// sessionsOfSlot is how many sessions are begun in one slot over a connection before another slot is taken. The
+// sessions of a client move together.
+const sessionsOfSlot = 500
+
+// slotForSession returns the slot of a shard for a new session over the connection, and false if the shard has no slot.
+func (c *conn) slotForSession(home *replica.Replica) (slot shard.Slot, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.attachedHome(home)
+	if a.begun == 0 || a.begun == sessionsOfSlot || !home.HasSlot(a.slot) {
+		a.slot, ok = home.SomeSlot()
+		if a.begun = 0; !ok {
+			return 0, false
+		}
+	}
+	a.begun++
+	return a.slot, true
 }
 
 // attachAndAnswer attaches a session over the connection and answers, in one step under the connection's lock. From
@@ -120,11 +150,5 @@ func (c *conn) bindAttached(id shard.SessionID, n shard.NodeID, home *replica.Re
 		return
 	}
 	c.sessions[id] = &binding{node: n, home: home, attached: true}
-	for i := range c.attached {
-		if c.attached[i].home == home {
-			c.attached[i].sessions++
-			return
-		}
-	}
-	c.attached = append(c.attached, attachedHome{home: home, sessions: 1})
+	c.attachedHome(home).sessions++
 }

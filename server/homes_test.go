@@ -3,6 +3,8 @@ package server_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -217,8 +219,8 @@ func TestWhoOwnsIsShownFromElsewhere(t *testing.T) {
 	})
 }
 
-// TestACheckNamesWhoHoldsALockFromElsewhere: the concern about a lock that is waited for too long names owner and waiter
-// as their homes do, from the first list on.
+// TestACheckNamesWhoHoldsALockFromElsewhere: the concern about a lock that is waited for too long names owner and
+// waiter as their homes do, from the first list on.
 func TestACheckNamesWhoHoldsALockFromElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := startApart(t)
@@ -265,5 +267,28 @@ func TestAHostThatCannotReachTheHomesLeaderAsksAnother(t *testing.T) {
 		a.Net().Cut(1, 2)
 		s := speak(t, a.Cluster, 2)
 		s.must(s.ask(&protocol.SessionBind{SessionID: home.id, Key: []byte("key")}))
+	})
+}
+
+// TestTheSessionsOfAConnectionShareSlots: 500 of them in each slot of a shard, and those of another connection begin
+// elsewhere.
+func TestTheSessionsOfAConnectionShareSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := servertest.Start(t)
+		nodeAt(t, c, "/jobs")
+		begun := make(map[shard.Slot]int)
+		start := func(s *speaker) {
+			begun[shard.SessionID(s.session("/jobs", 10*time.Minute).id).Slot()]++
+		}
+		first, second := speak(t, c, 1), speak(t, c, 1)
+		for range 600 {
+			start(first)
+		}
+		for range 3 {
+			start(second)
+		}
+		if counts := slices.Sorted(maps.Values(begun)); !slices.Equal(counts, []int{3, 100, 500}) {
+			t.Errorf("sessions by slot: %v", counts)
+		}
 	})
 }

@@ -58,7 +58,7 @@ func (s *sessionStart) in(n meta.Node) {
 	rp := h.set.SomeLed()
 	slot, ok := shard.Slot(0), false
 	if rp != nil {
-		slot, ok = rp.SomeSlot()
+		slot, ok = s.c.slotForSession(rp)
 	}
 	if !ok {
 		result := h.set.Moved(h.replicas[rand.IntN(len(h.replicas))])

@@ -76,7 +76,7 @@ func (c *Client) Start(ctx context.Context, p Params) (s *Session, err error) {
 	if err := c.scope.Usable(); err != nil {
 		return nil, err
 	}
-	err = c.cluster.Repeat(ctx, cluster.DataLeader, func(to *conn.Conn) (err error) {
+	err = c.cluster.Repeat(ctx, c.cluster.SessionHome, func(to *conn.Conn) (err error) {
 		s, err = c.open(ctx, to, 0, p, &protocol.SessionStart{
 			Path: protocol.View(p.Path), TimeoutMillis: millis(p.Timeout), Description: protocol.View(p.Description),
 			Key: p.Key, AttachSequence: p.Sequence,

@@ -219,6 +219,9 @@ func (r *Replica) RemoveBound(id shard.SessionID, c Conn) {
 	r.bound[id] = list
 }
 
+// HasSlot reports whether a slot is in the shard.
+func (r *Replica) HasSlot(slot shard.Slot) bool { return r.slots.Has(slot) }
+
 // SomeSlot returns one of the shard's slots, and false if the shard has no slot.
 func (r *Replica) SomeSlot() (slot shard.Slot, ok bool) {
 	n := r.slots.Len()

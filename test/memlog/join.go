@@ -8,7 +8,8 @@ import (
 )
 
 // Join starts a replica that was not there when the group was made, under the id that it was or will be added with. It
-// gets nothing before it is a member. Afterwards it is started again in the same way.
+// gets nothing before it is a member. Afterwards it is started again in the same way, also once it was removed, as in
+// production: only what was discarded is refused.
 func (n *Network) Join(host shard.HostID, group GroupID, replica uint64, machine shard.StateMachine) (*Log, error) {
 	var l *Log
 	var err error
@@ -29,10 +30,11 @@ func (n *Network) join(host shard.HostID, group GroupID, id uint64, machine shar
 		return nil, ErrUnknownHost
 	case h.down:
 		return nil, ErrHostDown
-	case g.removed[id]:
-		return nil, fmt.Errorf("%w: it was removed", shard.ErrMembershipRule)
 	}
 	r := g.replica(id)
+	if r == nil && g.removed[id] {
+		return nil, fmt.Errorf("%w: it was discarded", shard.ErrMembershipRule)
+	}
 	if r == nil {
 		r = g.newReplica(h, id)
 		g.outside = append(g.outside, r)

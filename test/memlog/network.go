@@ -178,6 +178,9 @@ func (n *Network) open(id shard.HostID, group GroupID, machine shard.StateMachin
 	}
 	g := n.groupOf(group)
 	r := g.replicaOn(id)
+	if r == nil { // it was removed, which the host does not know, or discarded
+		r = g.replica(uint64(id))
+	}
 	if r == nil {
 		return fail(shard.ErrNotMember)
 	}

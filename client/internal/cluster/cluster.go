@@ -50,7 +50,8 @@ type Cluster struct {
 	dialer               *conn.Dialer
 	routes               atomic.Pointer[routes]
 	stripe               atomic.Uint32
-	home                 uint32 // chooses the host to read from
+	home                 uint32        // chooses the host to read from, and the first host of sessions
+	starts               atomic.Uint32 // of sessions
 	leaders, connections news
 	// numbers are the numbers of changes of nodes.
 	numbers numbers

@@ -17,20 +17,27 @@ func AnyHost(*routes, *Host) *Host { return nil }
 // MetaLeader is for changes of nodes.
 func MetaLeader(r *routes, _ *Host) *Host { return r.shard(r.meta).leaderOf() }
 
-// DataLeader is some host that leads a data shard.
-func DataLeader(r *routes, tried *Host) *Host {
-	var found *Host
-	n := 0
+// sessionsAtHome is how many sessions a client starts at one host before the client goes on to another.
+const sessionsAtHome = 1000
+
+// SessionHome is for new sessions: a host that leads a data shard, the same host for sessionsAtHome sessions, so that
+// one ping keeps many alive. Each client begins elsewhere. After a failure it is any other one, as what the client
+// knows of leaders may be old.
+func (c *Cluster) SessionHome(r *routes, tried *Host) *Host {
+	var leaders []*Host
 	for i := range r.shards {
-		s := &r.shards[i]
-		if s.id == r.meta || s.leader == nil || s.leader == tried {
-			continue
-		}
-		if n++; rand.IntN(n) == 0 {
-			found = s.leader
+		if s := &r.shards[i]; s.id != r.meta && s.leader != nil && s.leader != tried {
+			leaders = append(leaders, s.leader)
 		}
 	}
-	return found
+	if len(leaders) == 0 {
+		return nil
+	}
+	from := c.home + (c.starts.Add(1)-1)/sessionsAtHome
+	if tried != nil {
+		from = rand.Uint32()
+	}
+	return leaders[from%uint32(len(leaders))]
 }
 
 // LeaderAt is the leader of a slot's shard.

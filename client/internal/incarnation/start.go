@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"time"
 
-	"github.com/signalbox/signalbox/client/internal/cluster"
 	"github.com/signalbox/signalbox/client/internal/conn"
 	"github.com/signalbox/signalbox/client/internal/scope"
 	"github.com/signalbox/signalbox/protocol"
@@ -20,7 +19,7 @@ type Params struct {
 
 // Start starts a session at some host that leads a shard.
 func (g *Group) Start(ctx context.Context, owner Owner, p Params) (in *Incarnation, err error) {
-	err = g.cluster.Repeat(ctx, cluster.DataLeader, func(to *conn.Conn) (err error) {
+	err = g.cluster.Repeat(ctx, g.cluster.SessionHome, func(to *conn.Conn) (err error) {
 		in, err = g.startOver(ctx, to, owner, p)
 		return err
 	})

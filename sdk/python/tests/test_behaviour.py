@@ -15,6 +15,7 @@ import signalbox.sync
 from fake import FakeConnection, FakeHost, Hook
 from signalbox import EndReason
 from signalbox import _wire as wire
+from signalbox._host import Host, Shard
 
 SOURCE = str(Path(__file__).parents[1] / "src")
 
@@ -323,6 +324,17 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(view.revision, 3)
             break
         self.assertEqual((await self.host.hears("WATCH_STOP"))["watch_id"], self.host.of("WATCH")[0]["request"])
+
+    async def test_a_thousand_sessions_share_a_host(self) -> None:
+        cluster = self.client._core.cluster
+        hosts = [Host(cluster, i, [f"127.0.0.1:{i}"]) for i in range(1, 4)]
+        cluster.shards = {i: Shard(i, h, [h]) for i, h in enumerate([hosts[0], *hosts])}
+        cluster.meta = 0
+        homes = [cluster.session_home(None) for _ in range(2000)]
+        first, second = homes[0], homes[1000]
+        assert first is not None and second is not None and first is not second
+        self.assertEqual(homes, [first] * 1000 + [second] * 1000)
+        self.assertIsNot(cluster.session_home(hosts[0]), hosts[0])
 
     async def test_a_slot_that_moved_is_found_and_named_and_no_older_place_takes_it_back(self) -> None:
         other = await self.enterAsyncContext(FakeHost())

@@ -18,6 +18,8 @@ from ._retry import Backoff, News, Retries, Wait, plainly
 from .errors import Error, Internal, Status, Transport, Unavailable, UnknownOutcome, is_doubtful, is_retried
 
 DEFAULT_PORT = 7420
+#: How many sessions a client starts at one host before it goes on to another.
+SESSIONS_AT_HOME = 1000
 #: How long one host is waited for before the next one is tried beside it, when the client begins.
 _OPEN_STAGGER = 0.2
 #: What bounds one question for the routing, and how long its answer is believed by those who ask again.
@@ -52,6 +54,7 @@ class Cluster:
         self.terms: dict[int, int] = {}
         self.leaders, self.connections = News(), News()
         self.start = random.getrandbits(16)
+        self.starts = 0  # of sessions
         self.closed = False
         #: For changes of nodes, which are carried out once.
         self.client_id, self.last_number, self.since = secrets.token_bytes(16), 0, 0
@@ -327,10 +330,13 @@ class Cluster:
         s = self.shards.get(self.meta)
         return s.leader if s else None
 
-    def data_leader(self, tried: Host | None) -> Host | None:
-        """Some host that leads a data shard."""
+    def session_home(self, tried: Host | None) -> Host | None:
+        """A host that leads a data shard, for new sessions: the same one for `SESSIONS_AT_HOME` sessions, so that one
+        ping keeps many alive. After a failure it is any other one, as what is known of leaders may be old."""
+        start = self.start + self.starts // SESSIONS_AT_HOME if tried is None else random.getrandbits(16)
+        self.starts += 1
         leaders = [s.leader for s in self.shards.values() if s.id != self.meta and s.leader not in (None, tried)]
-        return random.choice(leaders) if leaders else None
+        return leaders[start % len(leaders)] if leaders else None
 
     def leader_at(self, slot: int) -> Target:
         """The leader of a slot's shard."""

@@ -106,7 +106,7 @@ class Session:
             inc = Incarnation(self._core, self, self.timeout, Lease)
             await Start(inc).over(conn, self.path, self._description)
 
-        await cluster.repeat(cluster.data_leader, attempt)
+        await cluster.repeat(cluster.session_home, attempt)
         if self._closing:
             inc.end(EndReason.CLOSED)
             self._core.spawn(inc.stop_later())
