@@ -41,11 +41,13 @@ const (
 	Lose FaultKind = "loss of a majority"
 )
 
-// room is how many hosts there may ever be in a world whose hosts change.
-const room = maxHosts
+// roomy is a count of hosts in a world whose hosts change.
+type roomy struct {
+	// Ever is how many hosts there may ever be, Most how many may belong to the cluster at once.
+	Ever, Most int
+}
 
-// mostMembers is how many hosts may belong to a cluster at once.
-const mostMembers = 5
+var narrow, wide = roomy{9, 5}, roomy{maxHosts, 32}
 
 var memberFaults = []FaultKind{
 	Join, Join, Join, Wipe, Wipe, Drain, Drain, Cordon, Expel, Expel, Transfer, KillGovernor, KillGovernor,
@@ -57,11 +59,11 @@ func DrawMembers(seed uint64) Plan {
 	p := Draw(seed)
 	random := rand.New(rand.NewPCG(seed, 4))
 	p.Members, p.Quotas, p.Rollouts, p.Processes = true, shard.Limits{}, 0, 0
-	p.Hosts = workload.Pick(random, 1, 1, 3, 3, 3)
+	p.Room, p.Hosts = narrow, workload.Pick(random, 1, 1, 3, 3, 3)
 	p.Length = time.Duration(3+random.IntN(3)) * time.Minute
-	p.Upgrades = make([]time.Duration, room)
+	p.Upgrades = make([]time.Duration, narrow.Ever)
 	p.Rates = nil
-	for range room {
+	for range narrow.Ever {
 		p.Rates = append(p.Rates, 1+0.005*(2*random.Float64()-1))
 	}
 	for i := range p.Clients {
@@ -106,6 +108,22 @@ func DrawSpread(seed uint64) Plan {
 	return p
 }
 
+// DrawWide draws a world of members that grows to 30 hosts, with 64 shards.
+func DrawWide(seed uint64) Plan {
+	p := DrawBusyMembers(seed)
+	random := rand.New(rand.NewPCG(seed, 7))
+	p.Room, p.Hosts, p.Shards, p.Upgrades, p.Length = wide, 9, 64, nil, 4*time.Minute
+	for len(p.Rates) < wide.Ever {
+		p.Rates = append(p.Rates, p.Rates[random.IntN(len(p.Rates))])
+	}
+	p.Policy.Replicas = 3
+	p.Faults = drawMemberFaults(random, &p)
+	for n := range 30 - p.Hosts {
+		p.Faults = append(p.Faults, Fault{Kind: Join, At: time.Duration(5+3*n) * time.Second})
+	}
+	return p
+}
+
 // drawMemberFaults draws what happens to the hosts, and to clients. A cluster of one host grows first.
 func drawMemberFaults(random *rand.Rand, p *Plan) (faults []Fault) {
 	at := 10 * time.Second
@@ -121,7 +139,7 @@ func drawMemberFaults(random *rand.Rand, p *Plan) (faults []Fault) {
 		faults = append(faults, Fault{
 			Kind: workload.Pick(random, kinds...), At: at,
 			For:  time.Duration(random.Int64N(int64(workload.Pick(random, time.Second, 20*time.Second)))),
-			Host: shard.HostID(1 + random.IntN(room)), Other: shard.HostID(1 + random.IntN(room)),
+			Host: shard.HostID(1 + random.IntN(p.Room.Ever)), Other: shard.HostID(1 + random.IntN(p.Room.Ever)),
 			Client: random.IntN(len(p.Clients)), Shard: uint64(random.IntN(p.Shards + 1)), Amount: random.Float64(),
 		})
 	}
@@ -225,7 +243,7 @@ const joinLimit = time.Minute
 func (w *world) join() (end func()) {
 	w.joining <- struct{}{}
 	defer func() { <-w.joining }()
-	if len(w.cluster.Members()) == room || len(w.livingHosts()) >= mostMembers || w.joins("") != nil {
+	if len(w.cluster.Members()) == w.plan.Room.Ever || len(w.livingHosts()) >= w.plan.Room.Most || w.joins("") != nil {
 		return nil // where it has not joined, the next one has the same directory
 	}
 	return func() {}
@@ -242,7 +260,7 @@ func (w *world) joins(replace string) error {
 func (w *world) wipe(id shard.HostID) (end func()) {
 	w.joining <- struct{}{}
 	defer func() { <-w.joining }()
-	if len(w.cluster.Members()) == room || w.isRefusable(id) || !w.spared(id) || !w.markDown(id) {
+	if len(w.cluster.Members()) == w.plan.Room.Ever || w.isRefusable(id) || !w.spared(id) || !w.markDown(id) {
 		return nil
 	}
 	w.cluster.Crash(id, true)

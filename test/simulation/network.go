@@ -90,7 +90,7 @@ func hostAt(address string) shard.HostID {
 }
 
 // maxHosts is the most hosts that a plan may have.
-const maxHosts = 9
+const maxHosts = 40
 
 // apply applies the present faults to a connection. The lock is held.
 func (n *network) apply(c *conn) {

@@ -43,6 +43,8 @@ type Plan struct {
 	// Restore: the cluster is replaced by one that is made of its backup.
 	Restore *Restore
 
+	// Room is for how many hosts there is room, if the hosts change.
+	Room roomy
 	// Rollouts is the pace of rollouts that clients work with; 0 for none.
 	Rollouts time.Duration
 	// Processes is the pace of coordination processes that clients work with; 0 for none.

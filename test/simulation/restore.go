@@ -61,7 +61,7 @@ func (p *Plan) drawFaultsOfRestored(random *rand.Rand) (faults []Fault) {
 	for at := 10 * time.Second; at < p.Length; at += time.Second + workload.UpTo(random, 10*time.Second) {
 		f := Fault{
 			Kind: workload.Pick(random, faultsOfRestored...), At: at, For: workload.UpTo(random, 5*time.Second),
-			Host: shard.HostID(1 + random.IntN(room)), Other: shard.HostID(1 + random.IntN(room)),
+			Host: shard.HostID(1 + random.IntN(p.Room.Ever)), Other: shard.HostID(1 + random.IntN(p.Room.Ever)),
 			Client: random.IntN(len(p.Clients)), Shard: uint64(random.IntN(p.Shards + 1)), Amount: random.Float64(),
 		}
 		if random.IntN(4) == 0 {

@@ -30,6 +30,7 @@ var (
 	restored = flag.Bool("restores", false, "have the cluster restored from its backup, in TestWorld and in TestSoak")
 	apart    = flag.Bool("apart", false, "have hosts go by no copy of a session's home that they do not lead")
 	spread   = flag.Bool("spread", false, "let hosts come and go, and each shard be on a part of them")
+	wide     = flag.Bool("wide", false, "play worlds of 30 hosts and 64 shards")
 	losses   = flag.Bool("losses", false, "with -spread, have shards lose their majority in all worlds of TestSoak")
 	onEngine = flag.Bool("engine", false, "have hosts run on the production log, in TestWorld and in TestSoak")
 	count    = flag.Int("hosts", 0, "with -engine, how many hosts worlds of TestSoak begin with; 0: as the seed says")
@@ -179,6 +180,8 @@ func drawnAs(members, restored bool) func(seed uint64) simulation.Plan {
 	switch {
 	case restored:
 		draw = simulation.DrawRestored
+	case *wide:
+		draw = simulation.DrawWide
 	case *spread:
 		draw = simulation.DrawSpread
 	case members:

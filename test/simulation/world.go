@@ -85,6 +85,8 @@ func (p Plan) Again() string {
 	switch {
 	case p.Restore != nil:
 		kind = " -restores"
+	case p.Room == wide:
+		kind = " -wide"
 	case p.Policy.Replicas > 0:
 		kind = " -spread"
 	case p.Members:
@@ -161,7 +163,7 @@ func (w *world) halt(id shard.HostID, err error) {
 // places is how many hosts there may ever be.
 func (w *world) places() int {
 	if w.plan.Members {
-		return room
+		return w.plan.Room.Ever
 	}
 	return w.plan.Hosts
 }
