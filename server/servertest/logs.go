@@ -152,7 +152,7 @@ func (m *inMemory) OpenLog(on shard.HostID, of uint64, machine shard.StateMachin
 	}
 	l, err := m.Join(on, groupOf(of), replica, machine)
 	if errors.Is(err, shard.ErrMembershipRule) {
-		err = fmt.Errorf("%w: %w", shard.ErrNotMember, err) // it was removed while the host was down
+		err = fmt.Errorf("%w: %w", shard.ErrNotMember, err) // discarded
 	}
 	if err != nil {
 		return nil, err

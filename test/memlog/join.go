@@ -8,8 +8,8 @@ import (
 )
 
 // Join starts a replica that was not there when the group was made, under the id that it was or will be added with. It
-// gets nothing before it is a member. Afterwards it is started again in the same way, also once it was removed, as in
-// production: only what was discarded is refused.
+// gets nothing before it is a member. Afterwards the replica is started again in the same way, also after its removal,
+// as in production: only a discarded replica is refused.
 func (n *Network) Join(host shard.HostID, group GroupID, replica uint64, machine shard.StateMachine) (*Log, error) {
 	var l *Log
 	var err error

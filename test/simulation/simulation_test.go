@@ -331,7 +331,7 @@ func soakEngine(t *testing.T) {
 		}
 		return p, []string{"-test.run=^TestWorld$", "-engine", fmt.Sprint("-seed=", seed),
 			fmt.Sprint("-members=", change), fmt.Sprint("-restores=", back), "-keep=" + *keep,
-			fmt.Sprint("-spread=", *spread), fmt.Sprint("-apart=", *apart)}
+			fmt.Sprint("-spread=", *spread), fmt.Sprint("-wide=", *wide), fmt.Sprint("-apart=", *apart)}
 	}}
 	s.Run(t)
 }

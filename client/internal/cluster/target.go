@@ -21,8 +21,8 @@ func MetaLeader(r *routes, _ *Host) *Host { return r.shard(r.meta).leaderOf() }
 const sessionsAtHome = 1000
 
 // SessionHome is for new sessions: a host that leads a data shard, the same host for sessionsAtHome sessions, so that
-// one ping keeps many alive. Each client begins elsewhere. After a failure it is any other one, as what the client
-// knows of leaders may be old.
+// one ping keeps many alive. Each client begins at a host of its own. After a failure any other leader is chosen: the
+// routing may be old, and two hosts in turns would never end at the third.
 func (c *Cluster) SessionHome(r *routes, tried *Host) *Host {
 	var leaders []*Host
 	for i := range r.shards {

@@ -335,6 +335,10 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         assert first is not None and second is not None and first is not second
         self.assertEqual(homes, [first] * 1000 + [second] * 1000)
         self.assertIsNot(cluster.session_home(hosts[0]), hosts[0])
+        tries: list[Host | None] = [None]
+        for _ in range(100):  # where two of them are leaders no more, the third is found, however late
+            tries.append(cluster.session_home(tries[-1]))
+        self.assertEqual(set(tries[10:]), set(hosts))
 
     async def test_a_slot_that_moved_is_found_and_named_and_no_older_place_takes_it_back(self) -> None:
         other = await self.enterAsyncContext(FakeHost())
