@@ -73,6 +73,27 @@ func TestTransferMovesLeadership(t *testing.T) {
 	}
 }
 
+// TestATransferWaitsForWhatIsToBeApplied: the engine of a host skips an election while something committed is to be
+// applied, and the leader that has asked for it leads on after an election timeout, here ten seconds later.
+func TestATransferWaitsForWhatIsToBeApplied(t *testing.T) {
+	all := newCluster(t, 3, func(c *Config) { c.Tick, c.ElectionTicks = 100*time.Millisecond, 100 })
+	all[0].config.ElectionTicks = 5
+	openAll(all)
+	leader := leaderOf(t, all)
+	heir := others(all, leader)[0]
+	release, applying := heir.machine.holdNextApply()
+	leader.mustPropose(0, 1)
+	<-applying
+	if err := leader.log.Transfer(heir.config.Host); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Millisecond) // by then the engine has skipped the election once
+	close(release)
+	if !heir.machine.awaitFor(5*time.Second, func() bool { return heir.machine.lastLeader().Leader == heir.config.Host }) {
+		t.Errorf("host %d does not take over", heir.config.Host)
+	}
+}
+
 func TestTransferToAHostWithoutAReplicaIsRefused(t *testing.T) {
 	one := openOne(t, nil)
 	if err := one.log.Transfer(9); !errors.Is(err, shard.ErrNotMember) {

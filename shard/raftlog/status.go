@@ -81,6 +81,14 @@ func (l *Log) newestSnapshot() (index uint64, known bool) {
 	return snapshot.Index, true
 }
 
+// Term implements transport.Replicas.
+func (h *Host) Term(shardID uint64) uint64 {
+	if l := h.log(shardID); l != nil {
+		return l.Leadership().Term
+	}
+	return 0
+}
+
 // Has implements transport.Replicas.
 func (h *Host) Has(shardID, index uint64) bool {
 	l := h.log(shardID)

@@ -41,10 +41,29 @@ func (e *engineEnd) mourn(peer *Peer, ended net.Conn) {
 			return
 		}
 		if m, still := s.Message(); still {
-			e.deliver(raftpb.MessageBatch{
-				DeploymentId: e.deployment, BinVer: raftio.TransportBinVersion, Requests: []raftpb.Message{m},
-			})
+			e.deliver(m)
+			go e.standAgain(m)
 		}
+	}
+}
+
+const (
+	// standAgainAfter is when a replica is asked for the second time to stand for election. Each further request waits
+	// twice as long as the request before, up to standAgainFor: the leader that wished for a successor leads on after an
+	// election timeout.
+	standAgainAfter = 2 * time.Millisecond
+	standAgainFor   = 128 * time.Millisecond
+)
+
+// standAgain repeats the request to stand for election while the replica is in the term of the request. An engine that
+// has something committed to apply skips the election and forgets the request, and the leader drops all proposals until
+// an election timeout has passed.
+func (e *engineEnd) standAgain(m raftpb.Message) {
+	for after := standAgainAfter; after <= standAgainFor; after *= 2 {
+		if !sleep(e.ctx, after) || e.replicas.Term(m.ShardID) != m.Term {
+			return
+		}
+		e.deliver(m)
 	}
 }
 
@@ -86,8 +105,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// deliver passes messages of this host to the engine, unless that is closed.
-func (e *engineEnd) deliver(batch raftpb.MessageBatch) {
+// deliver passes a message to the engine, unless the engine is closed.
+func (e *engineEnd) deliver(m raftpb.Message) {
 	e.mu.Lock()
 	if e.engine != e {
 		e.mu.Unlock()
@@ -96,5 +115,7 @@ func (e *engineEnd) deliver(batch raftpb.MessageBatch) {
 	e.running.Add(1)
 	e.mu.Unlock()
 	defer e.running.Done()
-	e.onMessages(batch)
+	e.onMessages(raftpb.MessageBatch{
+		DeploymentId: e.deployment, BinVer: raftio.TransportBinVersion, Requests: []raftpb.Message{m},
+	})
 }

@@ -44,6 +44,8 @@ type Replicas interface {
 	Sent(to shard.HostID, chunk *raftpb.Chunk)
 	// Died is called when the process of a peer has ended, and returns the elections to stand in, in order.
 	Died(host shard.HostID) []Stand
+	// Term returns the term of this host's replica of a shard, 0 if the shard does not run here.
+	Term(shardID uint64) uint64
 }
 
 // Factory makes the engine's end of a transport for the engine. Factory implements config.TransportFactory.
@@ -163,6 +165,11 @@ func (e *engineEnd) handle(from *origin, kind byte, payload []byte, snapshot *ar
 		}
 		if len(batch.Requests) > 0 {
 			e.replicas.Received(from.HostID, batch.Requests)
+			for _, m := range batch.Requests {
+				if m.Type == raftpb.TimeoutNow {
+					go e.standAgain(m)
+				}
+			}
 			e.onMessages(batch)
 		}
 	case frameChunk:

@@ -122,6 +122,7 @@ func (r *testReplicas) Behind(shard.HostID) func([]Position) error {
 
 func (*testReplicas) Received(shard.HostID, []raftpb.Message) {}
 func (*testReplicas) Sending([]raftpb.Message)                {}
+func (*testReplicas) Term(uint64) uint64                      { return 1 } // not that of the messages of Died
 func (r *testReplicas) Sent(shard.HostID, *raftpb.Chunk)      { r.sent.Add(1) }
 
 // Died returns two messages, the second for a leader that has a successor.
