@@ -89,7 +89,8 @@ func TestATransferWaitsForWhatIsToBeApplied(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond) // by then the engine has skipped the election once
 	close(release)
-	if !heir.machine.awaitFor(5*time.Second, func() bool { return heir.machine.lastLeader().Leader == heir.config.Host }) {
+	leads := func() bool { return heir.machine.lastLeader().Leader == heir.config.Host }
+	if !heir.machine.awaitFor(5*time.Second, leads) {
 		t.Errorf("host %d does not take over", heir.config.Host)
 	}
 }

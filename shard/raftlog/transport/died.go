@@ -49,8 +49,8 @@ func (e *engineEnd) mourn(peer *Peer, ended net.Conn) {
 
 const (
 	// standAgainAfter is when a replica is asked for the second time to stand for election. Each further request waits
-	// twice as long as the request before, up to standAgainFor: the leader that wished for a successor leads on after an
-	// election timeout.
+	// twice as long as the request before, up to standAgainFor: the leader that wished for a successor leads on after
+	// an election timeout.
 	standAgainAfter = 2 * time.Millisecond
 	standAgainFor   = 128 * time.Millisecond
 )
