@@ -65,8 +65,8 @@ check: ## format, vet, staticcheck, race detector, a little fuzzing
 patches: ## the sample changes of CONTRIBUTING.md, compiled
 	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
 
-race: ## all tests under the race detector, the long ones shortened
-	$(GOTEST) -race -short $$($(GO) list ./... | grep -vE '/(docs|test/tidy)$$')
+race: ## tests under the race detector, the long ones shortened; not those whose hosts are processes, which are built without
+	$(GOTEST) -race -short $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival)$$')
 	cd $(LIGHT) && $(GOTEST) -race -short ./...
 
 release: ## archives, packages, images, a chart, bills of materials and checksums, into dist
@@ -124,7 +124,8 @@ screenshots: ## what every page of the console looks like, into bin/screenshots,
 soak: ## simulated worlds of fresh seeds, for DURATION (default 10m)
 	$(GO) test ./test/simulation -run TestSoak -soak $(DURATION) -timeout 0 -v
 
-soak-members: ## the same of worlds whose hosts come and go
+soak-members: ## the same of worlds whose hosts come and go, after one that grows to 30 hosts
+	$(GO) test ./test/simulation -run TestAClusterGrowsToThirtyHosts -wide -count 1 -timeout 0 -v
 	$(GO) test ./test/simulation -run TestSoak -members -soak $(DURATION) -timeout 0 -v
 
 soak-restores: ## the same of worlds whose cluster is saved and restored

@@ -321,10 +321,10 @@ func (r *objectRun) restart() error {
 // pick returns one of the list.
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// shortened is how many of so many seeds are played: the race detector plays two of three.
+// shortened is how many of so many seeds are played: the race detector plays one of four.
 func shortened(seeds uint64) uint64 {
 	if testing.Short() {
-		return (2*seeds + 2) / 3
+		return (seeds + 3) / 4
 	}
 	return seeds
 }

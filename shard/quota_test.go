@@ -37,6 +37,9 @@ type plantedMistake struct {
 
 func noticeMistakes(t *testing.T, mistakes []plantedMistake) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	for _, c := range mistakes {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			for seed := uint64(1); seed <= uint64(*mistakeSeek); seed++ {

@@ -117,6 +117,9 @@ func TestARenewedMachineAgreesWithItsTwin(t *testing.T) {
 	if level.Newest < 10 {
 		t.Skip("no groups below level 10")
 	}
+	if testing.Short() {
+		t.Skip("plays many runs of a machine, which one goroutine carries out")
+	}
 	first := rand.Uint64N(1 << 40)
 	t.Logf("first seed: %d", first)
 	tally := make(tally)

@@ -198,6 +198,9 @@ func (l *large) replicasOf(id shard.HostID) (n int) {
 }
 
 func TestALargeClusterComesToRest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of one goroutine")
+	}
 	for _, size := range []struct{ hosts, shards, zones int }{{30, 64, 3}, {30, 256, 1}, {99, 256, 3}} {
 		t.Run(fmt.Sprintf("%d hosts, %d shards, %d zones", size.hosts, size.shards, size.zones), func(t *testing.T) {
 			if size.shards > 64 && !*largest {

@@ -176,7 +176,7 @@ func TestPlacesComeToRest(t *testing.T) {
 	tally := map[string]int{}
 	count := *seeds / 5
 	if testing.Short() {
-		count = min(count, 40)
+		count = min(count, 10)
 	}
 	for seed := range count {
 		if broken := run(*from+seed, newPart, nil, tally); broken != "" {

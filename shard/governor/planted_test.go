@@ -191,6 +191,9 @@ func moveForever(v View) (f finding) {
 }
 
 func TestPlantedBugsAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays many runs of one goroutine")
+	}
 	for _, b := range planted {
 		t.Run(b.name, func(t *testing.T) {
 			make := newSimulation

@@ -246,6 +246,9 @@ func (w *world) join() (end func()) {
 	if len(w.cluster.Members()) == w.plan.Room.Ever || len(w.livingHosts()) >= w.plan.Room.Most || w.joins("") != nil {
 		return nil // where it has not joined, the next one has the same directory
 	}
+	if w.joined != nil {
+		w.joined(len(w.livingHosts()))
+	}
 	return func() {}
 }
 

@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -18,5 +19,20 @@ func TestHostsComeAndGo(t *testing.T) {
 	t.Log(sum.faults)
 	if sum.faults[simulation.Join] == 0 && sum.worlds.Load() > 0 {
 		t.Error("no host has ever joined")
+	}
+}
+
+// TestAClusterGrowsToThirtyHosts plays a wide world in which nothing but joins happens.
+func TestAClusterGrowsToThirtyHosts(t *testing.T) {
+	if !*wide {
+		t.Skip("takes a minute and more, played with -wide")
+	}
+	p := simulation.DrawWide(1)
+	p.Faults = slices.DeleteFunc(p.Faults, func(f simulation.Fault) bool { return f.Kind != simulation.Join })
+	p.Length, p.Clients = 75*time.Second, p.Clients[:1]
+	sum := &totals{}
+	check(t, p, run(t, p, nil, sum), sum)
+	if sum.hosts < 30 {
+		t.Errorf("the cluster had %d hosts at most, want 30", sum.hosts)
 	}
 }

@@ -15,6 +15,8 @@ type Options struct {
 	Bug *Bug
 	// Did is called for each fault that has begun, by several goroutines, if it is set.
 	Did func(FaultKind)
+	// Joined is called after each join with how many hosts belong to the cluster, if it is set.
+	Joined func(hosts int)
 	// Production has the hosts run on the log of production. A process plays one such world.
 	Production bool
 	// Log receives what hosts log, if it is set.

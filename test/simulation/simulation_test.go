@@ -51,6 +51,13 @@ type totals struct {
 
 	mu     sync.Mutex
 	faults map[simulation.FaultKind]int // that have begun
+	hosts  int                          // the most that have belonged to a cluster at once, after a join
+}
+
+func (t *totals) joined(hosts int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hosts = max(t.hosts, hosts)
 }
 
 func (t *totals) did(k simulation.FaultKind) {
@@ -74,7 +81,7 @@ func (t *totals) String() string {
 // run plays a plan and returns its history.
 func run(t *testing.T, p simulation.Plan, bug *simulation.Bug, sum *totals) (h *history.History) {
 	t.Helper()
-	options := simulation.Options{Bug: bug, Did: sum.did, Production: *onEngine}
+	options := simulation.Options{Bug: bug, Did: sum.did, Joined: sum.joined, Production: *onEngine}
 	switch {
 	case *logs:
 		options.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))

@@ -30,6 +30,7 @@ type world struct {
 	plan       Plan
 	bug        *Bug
 	did        func(FaultKind) // may be nil
+	joined     func(hosts int) // may be nil
 	record     *history.Recorder
 	cluster    *servertest.Cluster
 	times      *times
@@ -60,8 +61,9 @@ type world struct {
 
 // Run runs the world of a plan, in the bubble of its caller, and returns its history.
 func Run(p Plan, o Options) (*history.History, error) {
-	w := &world{plan: p, bug: o.Bug, did: o.Did, began: time.Now(), down: make(map[shard.HostID]bool),
-		gone: make(map[shard.HostID]bool), expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1),
+	w := &world{plan: p, bug: o.Bug, did: o.Did, joined: o.Joined, began: time.Now(),
+		down: make(map[shard.HostID]bool), gone: make(map[shard.HostID]bool),
+		expelled: make(map[shard.HostID]bool), joining: make(chan struct{}, 1),
 		data: p.Shards, lost: make(map[uint64]bool), made: make(map[string]madeNode),
 		published: make(map[string]uint64)}
 	clock := history.NewClock(func() history.Time { return time.Since(w.began) })
