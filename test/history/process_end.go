@@ -5,12 +5,17 @@ import "slices"
 // Rounds checks that in the end, when all faults are over and nothing fails any more, the round of each process is
 // complete, its members are those that believe so, and each has handled the completion. A process with fewer members
 // than a round needs forms one, and waits, where so few clients have sessions: one that died before the end may have
-// found no host since. Every client that works with processes has a member of each.
+// found no host since. Every client that works with processes has a member of each. A round waits for a member whose
+// session may have been known to lost hosts alone: whether the session is over is not known for half an hour.
 func Rounds(h *History) []string {
 	var found findings
 	calls := callsOf(h)
 	for i := range h.Processes {
 		f := &h.Processes[i]
+		if slices.ContainsFunc(f.Members, func(m FinalMember) bool { return h.isUndecided(m.Session, f.At) }) {
+			found = append(found, checkParts(h, f)...)
+			continue
+		}
 		if len(f.Members) < f.Least && clientsAt(h, f.At) < f.Least {
 			found = append(found, checkFew(f)...)
 			found = append(found, checkParts(h, f)...)
@@ -55,7 +60,7 @@ func checkParts(h *History, f *ProcessFinal) (found findings) {
 		}
 	}
 	for _, m := range f.Members {
-		if !joined[m.Member] {
+		if !joined[m.Member] && !h.isUndecided(m.Session, f.At) {
 			found.add(f.Process, "in the end %d of session %x is a member, and does not know it", m.Member, m.Session)
 		}
 	}

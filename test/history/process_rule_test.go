@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/history"
 )
 
@@ -59,6 +60,14 @@ func leaveOne(h *history.History) {
 	f := &h.Processes[0]
 	f.State, f.Least, f.Epoch = history.StateForming, 2, secondEpoch+1
 	f.Members, f.Parts = f.Members[:1], f.Parts[:1]
+}
+
+// undecided has the session of the newer member end, and a shard some slots away from its home made anew before.
+func undecided(h *history.History, away shard.Slot) {
+	h.Processes[0].Parts = h.Processes[0].Parts[:1]
+	h.Sessions[1].To, h.Sessions[1].End = 3000, history.Closed
+	home := shard.SessionID(h.Sessions[1].ID).Slot()
+	h.Recoveries = []history.Recovery{recovery(home+away, 2900, 3100)}
 }
 
 // addRound adds a round in which the coordinator sends a request to both members, and the newer one to the coordinator.
@@ -350,6 +359,12 @@ func TestRulesOfProcesses(t *testing.T) {
 		}},
 		{"a session that is over is a member", "rounds", func(h *history.History) {
 			h.Processes[0].Parts = h.Processes[0].Parts[:1]
+		}},
+		{"a session that is over is a member, and its home was made anew", "", func(h *history.History) {
+			undecided(h, 0)
+		}},
+		{"a session that is over is a member, and another shard was made anew", "rounds", func(h *history.History) {
+			undecided(h, 1)
 		}},
 		{"a member is none any more", "rounds", func(h *history.History) {
 			h.Processes[0].Members = h.Processes[0].Members[:1]

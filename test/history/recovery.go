@@ -1,6 +1,10 @@
 package history
 
-import "github.com/signalbox/signalbox/shard"
+import (
+	"slices"
+
+	"github.com/signalbox/signalbox/shard"
+)
 
 // Recovery is a data shard that had lost its majority for good and was made anew, of all that had been acknowledged.
 type Recovery struct {
@@ -30,6 +34,12 @@ func (h *History) lostHome(s *Session) bool {
 		}
 	}
 	return false
+}
+
+// isUndecided reports whether other shards may not know at a time that a session is over: lost hosts may have known
+// the session's beginning for sure, and no other host.
+func (h *History) isUndecided(id uint64, at Time) bool {
+	return slices.ContainsFunc(h.Sessions, func(s Session) bool { return s.ID == id && s.To <= at && h.lostHome(&s) })
 }
 
 // renewed reports whether the shard of a semaphore was made anew at some moment between two.
