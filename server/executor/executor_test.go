@@ -31,6 +31,27 @@ func TestClusterGrows(t *testing.T) {
 	})
 }
 
+// TestAReplicaThatDoesNotStartIsLoggedNowAndThen: the executor asks again and again, and warns once in ten seconds.
+func TestAReplicaThatDoesNotStartIsLoggedNowAndThen(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		f := newFleet(t, "a")
+		f.converge()
+		b := f.machine("b")
+		b.refuses.Store(true)
+		f.joins(b, "")
+		time.Sleep(25 * time.Second)
+		f.warned.mu.Lock()
+		got, most := f.warned.count["a host does not start a replica"], 3*len(f.shards)
+		f.warned.mu.Unlock()
+		if got == 0 || got > most {
+			t.Errorf("%d warnings in 25 s, want 1 to %d", got, most)
+		}
+		b.refuses.Store(false)
+		f.converge()
+		f.wantVoters("[(b) a]")
+	})
+}
+
 // TestDrainedHostHandsAllOver: its votes and leaderships go to others, and come back with it.
 func TestDrainedHostHandsAllOver(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

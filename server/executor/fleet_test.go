@@ -44,6 +44,7 @@ type fleet struct {
 	changes []string // of memberships, as they were made
 	// progress changes what leaders see of replicas; nil for nothing.
 	progress func(hosts.ShardID, *shard.Progress)
+	warned   warnings
 	bug      bug
 	failed   func(format string, args ...any) // Fatalf, but where a planted bug is to be found
 }
@@ -231,15 +232,21 @@ func (f *fleet) until(limit time.Duration, what string, condition func() bool) {
 func (f *fleet) join(name, replace string) *machine {
 	f.Helper()
 	m := f.machine(name)
-	m.id = f.must("join "+name, func(at hosts.At, r *hosts.Records) hosts.Answer {
-		return r.Join(at, hosts.Join{Cluster: "c", Name: name, Incarnation: m.incarnation, Addresses: m.addresses(),
+	f.joins(m, replace)
+	return m
+}
+
+// joins is join for a machine that is there.
+func (f *fleet) joins(m *machine, replace string) {
+	f.Helper()
+	m.id = f.must("join "+m.name, func(at hosts.At, r *hosts.Records) hosts.Answer {
+		return r.Join(at, hosts.Join{Cluster: "c", Name: m.name, Incarnation: m.incarnation, Addresses: m.addresses(),
 			Level: level.Newest, Trusted: true, Replace: replace, Grace: 1000})
 	})
 	f.mu.Lock()
 	f.hosts[m.id] = m
 	f.mu.Unlock()
 	m.start()
-	return m
 }
 
 // atRest reports whether the governor has nothing to do and waits for nothing.
@@ -392,4 +399,21 @@ func (dataMachine) LeadershipChanged(shard.Leadership)       {}
 func (dataMachine) PrepareSnapshot() (shard.Snapshot, error) { return nil, errors.ErrUnsupported }
 func (dataMachine) Restore(io.Reader) error                  { return nil }
 
-var quiet = slog.New(slog.DiscardHandler)
+// warnings counts what the hosts of a fleet warn of, by the text.
+type warnings struct {
+	slog.Handler
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (w *warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (w *warnings) Handle(_ context.Context, r slog.Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count == nil {
+		w.count = make(map[string]int)
+	}
+	w.count[r.Message]++
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,7 @@ type machine struct {
 	incarnation hosts.Incarnation
 	wiped       bool
 	full        atomic.Bool // its disk is
+	refuses     atomic.Bool // the replicas that it is to start
 	quits       bool        // it stops in order and does not boot again by itself
 
 	mu       sync.Mutex
@@ -61,7 +63,7 @@ func (m *machine) start() {
 	m.running, m.quits, m.meta = true, false, nil
 	m.held = make(map[hosts.ShardID]Held)
 	m.agent = NewAgent(m.id, m.incarnation, m, m.full.Load)
-	m.executor = New(Config{Self: m.id, Meta: m, Calls: m, Agent: m.agent, Log: quiet})
+	m.executor = New(Config{Self: m.id, Meta: m, Calls: m, Agent: m.agent, Log: slog.New(&m.fleet.warned)})
 	ctx, cancel := context.WithCancel(m.fleet.ctx)
 	m.cancel = cancel
 	agent, executor := m.agent, m.executor
@@ -396,6 +398,8 @@ func (m *machine) Start(_ context.Context, id hosts.ShardID, replica uint64) err
 		return nil
 	case m.gone[hold{id, replica}]:
 		return errors.New("it was discarded")
+	case m.refuses.Load():
+		return errors.New("it starts nothing")
 	case is && on.Replica == replica:
 		return nil
 	case is:

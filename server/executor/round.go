@@ -172,12 +172,19 @@ func (t *term) renewal(m *protocol.StepEffect, s *hosts.Shard, now uint64) {
 		CountedMillis: now - min(now, s.CountedAt)}
 }
 
+// warnEvery is the time between two warnings about a replica that does not start.
+const warnEvery = 10 * time.Second
+
 func (t *term) startReplica(ctx context.Context, h *hosts.Host, key hold, m *protocol.StepEffect) {
 	doing := &act{running: true}
+	if before := t.holds[key]; before != nil {
+		doing.warned = before.warned
+	}
 	t.holds[key] = doing
 	t.calls.Go(func() {
 		err := t.effect(ctx, h.ID, m)
-		if err != nil && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil && time.Since(doing.warned) >= warnEvery {
+			doing.warned = time.Now()
 			t.e.config.Log.Warn("a host does not start a replica", "host", h.Name, "shard", uint64(key.shard),
 				"replica", key.replica, "err", err)
 		}

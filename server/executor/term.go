@@ -32,6 +32,7 @@ type term struct {
 type act struct {
 	running bool
 	ended   time.Time
+	warned  time.Time // when a failure was logged last
 }
 
 // hold is a replica that its host is asked to start.
