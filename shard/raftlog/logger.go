@@ -41,8 +41,9 @@ const silentPanic = "the engine gave up without saying why"
 
 // engineLogger is the engine's logger for one of its packages.
 //
-// The engine logs every step of an election as a warning and every compaction as information. Operators would have to
-// learn to ignore such messages, so both go one level down.
+// The engine logs every step of an election as a warning and every compaction as information, and warns when a removal
+// is proposed once more, as each is (Log.outlast). Operators would have to learn to ignore such messages, so all go one
+// level down.
 type engineLogger struct {
 	part string
 }
@@ -62,7 +63,7 @@ func (l *engineLogger) Infof(format string, args ...any) {
 
 func (l *engineLogger) Warningf(format string, args ...any) {
 	level := slog.LevelWarn
-	if l.part == "raft" {
+	if l.part == "raft" || l.part == "rsm" {
 		level = slog.LevelInfo
 	}
 	l.log(level, format, args)

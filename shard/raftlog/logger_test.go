@@ -20,6 +20,7 @@ func TestTheEngineLogsToSlog(t *testing.T) {
 		{"raft", func(l logger.ILogger) { l.Debugf("a %d", 1) }, "level=DEBUG msg=\"a 1\" engine=raft\n"},
 		{"raft", func(l logger.ILogger) { l.Infof("b") }, "level=DEBUG msg=b engine=raft\n"},
 		{"raft", func(l logger.ILogger) { l.Warningf("c") }, "level=INFO msg=c engine=raft\n"},
+		{"rsm", func(l logger.ILogger) { l.Warningf("rej") }, "level=INFO msg=rej engine=rsm\n"},
 		{"logdb", func(l logger.ILogger) { l.Warningf("d") }, "level=WARN msg=d engine=logdb\n"},
 		{"logdb", func(l logger.ILogger) { l.Errorf("e") }, "level=ERROR msg=e engine=logdb\n"},
 	} {
