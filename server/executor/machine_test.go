@@ -145,7 +145,8 @@ func (m *machine) live(ctx context.Context) {
 			m.sayBoot(ctx, boot)
 			continue
 		}
-		if m.on(hosts.Meta) == nil {
+		if m.on(hosts.Meta) == nil { // its replica may have been removed before it could report its start
+			m.sayBoot(ctx, boot)
 			m.liveBlind(ctx, agent.Standing(), quits)
 			continue
 		}
