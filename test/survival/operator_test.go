@@ -86,6 +86,7 @@ func votes(n int) func(*admin.Cluster) bool {
 // TestAnOperatorActsOnTheHostsByCommands: leaderships are spread, or moved by hand; a host is cordoned, altered and
 // replaced; and the history says who did it, and why.
 func TestAnOperatorActsOnTheHostsByCommands(t *testing.T) {
+	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")
 	o := newOperator(t, places)
 	o.ok("cluster", "policy", "--stable-for", "1s", "--balance-every", "0s")

@@ -91,6 +91,7 @@ func (l *losing) waits() string {
 // acknowledged is lost, as the second host dies when the first has been dead for a while; an owner learns that it owns
 // no more, and the next fence is above all before. A lost host that comes back is refused.
 func TestAShardThatHasLostItsMajorityIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	const shards = 8
 	l := &losing{spread: newSpread(t, t.TempDir(), []string{"a", "b", "c", "d", "e", "f", "g"}, func(p *admin.Policy) {
 		p.OfflineAfter, p.ReplaceAfter = 2*time.Second, time.Hour

@@ -63,6 +63,7 @@ func (b *barrier) well(o *operator, is func(*admin.Cluster) bool, lines ...strin
 // TestUpgradingAsThePageSaysLeavesNoHostBehind: drain, stop, start, wait; for the host that made the cluster, beside a
 // spare that takes the votes. The wait begins before the new process has said anything.
 func TestUpgradingAsThePageSaysLeavesNoHostBehind(t *testing.T) {
+	t.Parallel()
 	places, a := growing(t, "a", "b", "c", "d")
 	o := newOperator(t, places)
 	o.ok("cluster", "policy", "--stable-for", "1s", "--balance-every", "0s")

@@ -48,6 +48,7 @@ func restored(t *testing.T, file string, old *place, generation int, args ...str
 // is what was acknowledged before, and nothing of sessions; every fencing token is above all of before, also above
 // those that the first one gave.
 func TestAClusterIsRestoredTwiceFromOneBackup(t *testing.T) {
+	t.Parallel()
 	places, a := growing(t, "a", "b")
 	newNode(t, []*host{a}, "/three", protocol.NodeConfig{})
 	b := places[1].serve(t)

@@ -56,6 +56,7 @@ func (h *host) awaitNoted(p *place, name string, c *counter) {
 // TestADirectoryIsNotSetBackByACopy: b is copied while it runs, what a and b confirm while c is down is not in the
 // copy, and the copy is put back into the files of b. Then a, which knows better, is gone.
 func TestADirectoryIsNotSetBackByACopy(t *testing.T) {
+	t.Parallel()
 	places, hosts := three(t)
 	c := newCounter(t, places)
 	b := places[1]
