@@ -1,11 +1,16 @@
 package client_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/client"
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/shard"
 )
 
 func TestHoldingsAreReadAsStrictlyAsTheCallerAsks(t *testing.T) {
@@ -76,6 +81,107 @@ func TestALeaseInADroppedNodeEndsWithItsNode(t *testing.T) {
 		}
 		if s.Err() == nil {
 			t.Error("the session goes on")
+		}
+	})
+}
+
+// TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce: the shard refuses all acquires until owners have noticed what
+// they have lost, so neither a change that is under way nor another shard may keep a client from noticing.
+func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
+	renewed := func(t *testing.T, s *fakeShard) *shard.Machine {
+		m, err := s.machine.Renew(shard.Renewal{Group: 1, Quiet: 60_000, Unknown: 60_000,
+			Jump: shard.JumpOver(time.Minute)})
+		check(t, err)
+		return m
+	}
+	lead := func(s *fakeShard, m *shard.Machine) {
+		s.machine = m
+		s.newTerm()
+	}
+	// lost has the client look, and wants leases to be lost soon.
+	lost := func(t *testing.T, fake *fakeCluster, s *client.Session, leases ...*client.Lease) {
+		t.Helper()
+		fake.do(func() {
+			x := fake.sessions[s.ID()]
+			x.conn.push(0, &protocol.HoldingLost{SessionID: x.id})
+		})
+		eventually(t, time.Second, "all leases are lost", func() bool {
+			return !slices.ContainsFunc(leases, func(l *client.Lease) bool {
+				return !errors.Is(l.Err(), client.ErrLeaseLost)
+			})
+		})
+	}
+	// guest returns a session, a shard that is not the session's home, and names in that shard.
+	guest := func(t *testing.T, fake *fakeCluster, c *client.Client) (*client.Session, *fakeShard, []string) {
+		s := session(t, c)
+		of := fake.shards[2-fake.home(s.ID()).id]
+		var names []string
+		for i := 0; len(names) < 2; i++ {
+			if name := fmt.Sprint("lock-", i); fake.shardOf(slotOf(s.ID(), fake, name)) == of {
+				names = append(names, name)
+			}
+		}
+		return s, of, names
+	}
+	for _, x := range []struct {
+		title string
+		wait  uint64 // how long the refused change is to wait, in milliseconds
+		early bool   // whether the new group has not known of the acquires
+	}{
+		{"a change that is refused again and again", 1, false},
+		{"a change that waits after a refusal", 60_000, false},
+		{"acquires that the new group does not know", 60_000, true},
+	} {
+		t.Run(x.title, func(t *testing.T) {
+			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+				s, of, names := guest(t, fake, c)
+				var anew *shard.Machine
+				fake.do(func() { anew = renewed(t, of) })
+				pool := acquire(t, s.Semaphore(names[0], client.Limit(2)), client.Count(2))
+				lock := acquire(t, s.Semaphore(names[1], client.Limit(1)))
+				fake.do(func() {
+					if !x.early {
+						anew = renewed(t, of)
+					}
+					lead(of, anew)
+				})
+				fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+					if r.Kind == protocol.KindAcquire && r.Acquire.Count == 1 && string(r.Acquire.Name) == names[0] {
+						return fault{refuse: &protocol.Result{Status: protocol.StatusOverloaded, WaitMillis: x.wait}}
+					}
+					return fault{}
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				changed := make(chan error, 1)
+				go func() { changed <- pool.Change(ctx, client.Count(1)) }()
+				eventually(t, time.Second, "the change is refused",
+					func() bool { return fake.count(protocol.KindAcquire) > 2 })
+				lost(t, fake, s, pool, lock)
+				cancel()
+				if err := <-changed; err == nil {
+					t.Error("the change was carried out")
+				}
+			})
+		})
+	}
+	t.Run("another shard that does not answer", func(t *testing.T) {
+		for range 8 { // shards are asked in any order
+			playFake(t, 2, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+				s, of, names := guest(t, fake, c)
+				lease := acquire(t, s.Semaphore(names[0], client.Limit(1)))
+				for i := 0; ; i++ {
+					name := fmt.Sprint("other-", i)
+					if fake.shardOf(slotOf(s.ID(), fake, name)) != of {
+						acquire(t, s.Semaphore(name, client.Limit(1)))
+						break
+					}
+				}
+				fake.do(func() { lead(of, renewed(t, of)) })
+				fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+					return fault{ignore: r.Kind == protocol.KindSessionHoldings && r.SessionHoldings.ShardID != of.id}
+				})
+				lost(t, fake, s, lease)
+			})
 		}
 	})
 }

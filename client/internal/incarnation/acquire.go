@@ -196,7 +196,7 @@ func (in *Incarnation) own(m *mutation, order uint64) {
 		q.lease = l
 	}
 	q.lease.number, q.lease.count = m.numbers.Number, m.acquire.Count
-	q.lease.data, q.lease.ephemeral = m.acquire.Data, m.acquire.Ephemeral
+	q.lease.data, q.lease.ephemeral, q.lease.missing = m.acquire.Data, m.acquire.Ephemeral, false
 	m.phase, m.order, m.lease = owned, order, q.lease
 	if q.early.order == order {
 		q.removeLease(q.early.cause)

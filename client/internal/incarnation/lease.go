@@ -20,6 +20,7 @@ type Lease struct {
 	count     uint64
 	data      []byte
 	ephemeral bool
+	missing   bool  // the shard did not list the lease when it was asked last
 	cause     error // why the lease is over; nil while it is held
 	ctx       context.Context
 	cancel    context.CancelCauseFunc

@@ -215,7 +215,7 @@ func (m *mutation) send(ctx context.Context, to *conn.Conn) (w conn.Work, err er
 	}
 	m.numbers.SessionID = in.id
 	m.numbers.Acknowledged = in.numbers.acknowledged(m.numbers.Number)
-	m.phase, m.conn = sent, to
+	m.phase, m.conn, m.queue.refused = sent, to, false
 	m.changes = m.changes || m.tries == 0 && m.queue.lease != nil
 	m.tries++
 	if m.id, w, err = to.SendAwaited("", m, m.message); err != nil {
@@ -302,6 +302,9 @@ func (m *mutation) Answered(_ *conn.Conn, a *protocol.Answer) {
 		m.doubt = false
 	case status == protocol.StatusUnavailable:
 		m.doubt = true
+	case status == protocol.StatusOverloaded, status == protocol.StatusStorageFull:
+		m.queue.refused = true
+		in.loseRefused(m.queue)
 	}
 	if a.Result.Status == protocol.StatusSuccess {
 		if m.read != nil {

@@ -11,6 +11,9 @@ type keyQueue struct {
 	name   string
 	busy   bool
 	places []chan struct{} // of the mutations that wait; closed when the mutation may begin
+	// refused: a host that has no room, or grants nothing for now, has refused the latest try of the mutation that is
+	// under way.
+	refused bool
 
 	waiting *mutation // the acquire that is queued at the host
 	lease   *Lease    // the lease of the session
@@ -71,6 +74,7 @@ func (in *Incarnation) finish(q *keyQueue) {
 
 // beginNext is finish with the lock held, here and below.
 func (in *Incarnation) beginNext(q *keyQueue) {
+	q.refused = false
 	if len(q.places) > 0 {
 		place := q.places[0]
 		q.places[0] = nil

@@ -1,17 +1,25 @@
 package incarnation
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/client/internal/failure"
 	"github.com/signalbox/signalbox/client/internal/retry"
 	"github.com/signalbox/signalbox/protocol"
 )
 
-// A lease can be lost without its session, by a forced deletion of the semaphore. The host pushes the loss to the
-// owner, but not while the owner has no connection. So after each gap a session asks each shard which parts the
-// session holds. If a lease is missing in the answer, the session sends the acquire of the lease again, under the old
-// number: a host answers it from the state.
+// A lease can be lost without its session: by a forced deletion of the semaphore, or where a shard has lost its
+// majority and was made anew. The host pushes the loss to the owner, but not while the owner has no connection. So
+// after each gap a session asks each shard which parts the session holds. If a lease is missing in the answer, the
+// session sends the acquire of the lease again, under the old number: a host answers it from the state.
+//
+// The mutation of the semaphore that is under way comes first. A host that refuses it for now, though the shard does
+// not list the lease, does not have the lease: a shard that was made anew grants nothing until all owners have noticed
+// what they have lost, so the session must not believe until the mutation is carried out.
 
 // unverified is a lease that may have been lost in a gap.
 type unverified struct {
@@ -19,6 +27,9 @@ type unverified struct {
 	name   string
 	number uint64
 }
+
+// turnPatience is how long leases wait for their turns in busy queues before their shards are asked again.
+const turnPatience = time.Second
 
 // verifyLeases starts to verify the leases, if there are any. The lock is held.
 func (in *Incarnation) verifyLeases() {
@@ -55,7 +66,8 @@ func (in *Incarnation) verifyUntilDone() {
 	}
 }
 
-// verifyAll verifies all leases that are older than the call. The error says why a lease could not be verified.
+// verifyAll verifies all leases that are older than the call, in all shards beside each other. The error says why a
+// lease could not be verified.
 func (in *Incarnation) verifyAll() error {
 	type shard struct {
 		id    uint64
@@ -71,37 +83,78 @@ func (in *Incarnation) verifyAll() error {
 		}
 	}
 	in.mu.Unlock()
+	ended := make(chan error)
+	under := 0
 	for s, leases := range byShard {
-		var held map[string]uint64
-		if s.known {
-			var err error
-			held, err = in.heldAt(s.id, leases[0].name)
-			retriable := failure.IsTransport(err) || leavesAsItWas(failure.Status(err)) || in.ctx.Err() != nil
-			if err != nil && retriable {
-				return err
-			}
+		if in.group.scope.Go(func() { ended <- in.verifyIn(s.id, s.known, leases) }) {
+			under++
 		}
-		// If the host does not say, each lease is asked for.
-		for _, u := range leases {
-			if held[u.name] != u.lease.Order {
-				if err := in.verify(u); err != nil {
-					return err
-				}
-			}
+	}
+	var failed error
+	for range under {
+		failed = cmp.Or(failed, <-ended)
+	}
+	return failed
+}
+
+// verifyIn verifies leases of one shard. Those whose queues are busy come last.
+func (in *Incarnation) verifyIn(shard uint64, known bool, leases []unverified) error {
+	var held map[string]uint64
+	if known {
+		var err error
+		held, err = in.heldAt(shard, leases[0].name)
+		retriable := failure.IsTransport(err) || leavesAsItWas(failure.Status(err)) || in.ctx.Err() != nil
+		if err != nil && retriable {
+			return err
+		}
+		known = err == nil
+	}
+	// If the host does not say, each lease is asked for.
+	leases = slices.DeleteFunc(leases, func(u unverified) bool { return held[u.name] == u.lease.Order })
+	in.mu.Lock()
+	var idle, busy []unverified
+	for _, u := range leases {
+		q := in.queues[u.name]
+		if q == nil || q.lease != u.lease {
+			continue
+		}
+		u.lease.missing = known
+		in.loseRefused(q)
+		if q.busy {
+			busy = append(busy, u)
+		} else {
+			idle = append(idle, u)
+		}
+	}
+	in.mu.Unlock()
+	ctx, cancel := context.WithTimeout(in.ctx, turnPatience)
+	defer cancel()
+	for _, u := range append(idle, busy...) {
+		if err := in.verify(ctx, u); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
+// loseRefused ends the lease of a queue if the shard does not list it, and a host refuses for now what is under way. A
+// client that may not see its semaphore may own it all the same: the lease is released. The lock is held.
+func (in *Incarnation) loseRefused(q *keyQueue) {
+	if l := q.lease; q.refused && l != nil && l.missing {
+		q.removeLease(failure.ErrLeaseLost)
+		in.releaseLater(q.name, l.Order)
+	}
+}
+
 // heldAt asks the leader of a shard for the session's parts of semaphores in the shard: order ids by name. name is a
-// semaphore of the shard.
+// semaphore of the shard. The read is strict: no replica of a group that is no more answers.
 func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, error) {
 	to, _, err := in.connTo(in.ctx, in.slot(name), nil)
 	if err != nil {
 		return nil, err
 	}
 	held := make(map[string]uint64)
-	m := &protocol.SessionHoldings{SessionID: in.id, ShardID: shard}
+	m := &protocol.SessionHoldings{SessionID: in.id, ShardID: shard, Consistency: protocol.ConsistencyStrict}
 	for {
 		next := uint64(0)
 		err := to.RoundTrip(in.ctx, m, func(a *protocol.Answer) {
@@ -119,9 +172,10 @@ func (in *Incarnation) heldAt(shard uint64, name string) (map[string]uint64, err
 	}
 }
 
-// verify sends the acquire of a lease again. A repetition changes nothing.
-func (in *Incarnation) verify(u unverified) error {
-	q, err := in.begin(in.ctx, u.name)
+// verify sends the acquire of a lease again, in the lease's turn, for which it waits no longer than the context. A
+// repetition changes nothing.
+func (in *Incarnation) verify(ctx context.Context, u unverified) error {
+	q, err := in.begin(ctx, u.name)
 	if err != nil {
 		return err
 	}
@@ -149,6 +203,8 @@ func (in *Incarnation) verify(u unverified) error {
 			return nil
 		case leavesAsItWas(status):
 			return err
+		case status == protocol.StatusSessionExpired:
+			in.End(Unknown, "")
 		}
 		return nil // the host does not say
 	}

@@ -377,6 +377,35 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([v["generation"] for v in self.host.of("SEMAPHORE_DESCRIBE")], [0])
         self.assertEqual([v["generation"] for v in other.of("SEMAPHORE_DESCRIBE")], [3] * 4)
 
+    async def test_what_a_shard_that_was_made_anew_does_not_list_is_lost_at_once(self) -> None:
+        for wait in 1, 60_000:  # how long the refused change is to wait, in milliseconds
+            with self.subTest(wait=wait):
+                session = await self.session(30.0)
+                pool = await session.semaphore("pool", 2).acquire(count=2)
+                lock = await session.semaphore("lock", 1).acquire()
+                kept = await session.semaphore("kept", 1).acquire()
+                held = {"name": "kept", "order_id": kept.fence, "count": 1}
+                self.host.hooks["SESSION_HOLDINGS"] = lambda c, v, held=held: {"holdings": [held]}  # type: ignore[misc]
+
+                def refused(c: FakeConnection, v: dict[str, Any], wait: int = wait) -> None:
+                    c.writer.write(wire.frame(
+                        wire.number_of("ACQUIRE_ANSWER"), v["request"],
+                        (int(signalbox.Status.OVERLOADED), wire.record("Detail", {"wait_ms": wait}))))
+
+                self.host.hooks["ACQUIRE"] = refused
+                asked = len(self.host.of("ACQUIRE"))
+                change = asyncio.create_task(pool.change(count=1))
+                await self.host.hears("ACQUIRE", asked + 1)
+                await asyncio.sleep(0.05)
+                self.host.connections[0].send("HOLDING_LOST", 0, {"session_id": session.id})
+                async with asyncio.timeout(2):
+                    self.assertIsInstance(await pool.lost, signalbox.LeaseLost)
+                    self.assertIsInstance(await lock.lost, signalbox.LeaseLost)
+                self.assertTrue(kept.held)
+                self.assertEqual({v["consistency"] for v in self.host.of("SESSION_HOLDINGS")}, {1})
+                change.cancel()
+                del self.host.hooks["ACQUIRE"]
+
     async def test_a_closed_client_leaves_no_task_and_no_connection(self) -> None:
         before = asyncio.all_tasks()
         client = await signalbox.connect(self.host.address)

@@ -69,12 +69,29 @@ class Incarnation(Attachment):
                 n.notify(False, False)
         for b in list((self.inboxes or {}).values()):
             b.lost(conn)
+        self.verify()
+
+    def verify(self) -> None:
+        """Has the leases verified, because news of them may have been missed."""
         self.gaps += 1
         if not self.verifying and self.cause is None and any(q.lease is not None for q in self.queues.values()):
             self.verifying = True
             self.core.spawn(verify_until_done(self))
 
+    def lose_refused(self, q: KeyQueue) -> None:
+        """Ends the lease of a queue if its shard does not list it, and a host refuses for now what is under way.
+
+        A client that may not see its semaphore may own it all the same: so the lease is released.
+        """
+        lease = q.lease
+        if q.refused and lease is not None and lease.missing:
+            q.remove_lease(LeaseLost("its shard does not know the lease"))
+            self.core.spawn(self._release_later(q.name, lease.fence))
+
     def holding_lost(self, push: dict[str, Any]) -> None:
+        if not push["name"]:
+            self.verify()
+            return
         if push["node_id"] != self.node_id:
             return
         if push["reason"] == AbortReason.NODE_DROPPED:
@@ -150,6 +167,7 @@ class Incarnation(Attachment):
 
     def begin_next(self, q: KeyQueue) -> None:
         """Lets the next mutation of a queue begin."""
+        q.refused = False
         while q.places:
             place = q.places.popleft()
             if not place.done():
@@ -247,7 +265,7 @@ class Incarnation(Attachment):
         m.conn, m.host = conn, conn.host
         m.tries += 1
         m.future = self.core.loop.create_future()
-        before, m.phase = m.phase, SENT
+        before, m.phase, m.queue.refused = m.phase, SENT, False
         try:
             m.request = conn.send(m, m.kind, (self.id, m.number, min(self.low, m.number - 1), *m.body))
         except BaseException:

@@ -59,8 +59,8 @@ class Lease:
     A session has at most one lease of a semaphore. All tasks of the session's event loop may use it.
     """
 
-    __slots__ = ("session", "name", "fence", "number", "count", "data", "ephemeral", "cause", "lost", "_waiters",
-                 "_scopes", "__weakref__")
+    __slots__ = ("session", "name", "fence", "number", "count", "data", "ephemeral", "missing", "cause", "lost",
+                 "_waiters", "_scopes", "__weakref__")
 
     def __init__(self, session: Incarnation) -> None:
         self.session = session
@@ -74,6 +74,7 @@ class Lease:
         #: What others can read of the owner.
         self.data = b""
         self.ephemeral = False
+        self.missing = False  # the shard did not list it when it was asked last
         self.cause: BaseException | None = None
         #: False while it is held; see `Loss`.
         self.lost = Loss(self)

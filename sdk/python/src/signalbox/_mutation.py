@@ -48,7 +48,7 @@ class Request:
 class KeyQueue:
     """What a session does with one object. At most one mutation of it is under way; others wait for their places."""
 
-    __slots__ = ("name", "slot", "busy", "places", "waiting", "lease", "early")
+    __slots__ = ("name", "slot", "busy", "places", "waiting", "lease", "early", "refused")
 
     def __init__(self, name: str, slot: int) -> None:
         self.name, self.slot = name, slot
@@ -58,6 +58,8 @@ class KeyQueue:
         self.lease: Lease | None = None
         #: A loss that came before the answer to the acquire that it is about.
         self.early: tuple[int, Error] | None = None
+        #: A host that has no room, or grants nothing for now, has refused the latest try of what is under way.
+        self.refused = False
 
     def remove_lease(self, cause: BaseException, of: Lease | None = None) -> None:
         """Ends the lease, where there is one, or this very one."""
@@ -147,6 +149,9 @@ class Mutation(Try):
                 self.doubt = False
             elif status == Status.UNAVAILABLE:
                 self.doubt = True
+            elif status in (Status.OVERLOADED, Status.STORAGE_FULL):
+                self.queue.refused = True
+                self.session.lose_refused(self.queue)
         self._wake()
         return self.phase == QUEUED
 
@@ -197,6 +202,7 @@ class Mutation(Try):
         _, _, count, _, data, ephemeral = self.body
         lease = q.lease
         lease.number, lease.count, lease.data, lease.ephemeral = self.number, count, data, ephemeral
+        lease.missing = False
         self.phase, self.order, self.lease = OWNED, order, lease
         if q.early is not None and q.early[0] == order:
             q.remove_lease(q.early[1])

@@ -1,22 +1,33 @@
 """What a session has lost while it had no connection.
 
-A lease can be lost without its session, when its semaphore is deleted by force. The host pushes that to the owner, but
-not while it has no connection. So after each gap a session asks each shard what it holds there, and sends the acquire
-of what is missing again, under its number: that is answered from the state.
+A lease can be lost without its session: when its semaphore is deleted by force, or where a shard has lost its majority
+and was made anew. The host pushes that to the owner, but not while it has no connection. So after each gap a session
+asks each shard what it holds there, and sends the acquire of what is missing again, under its number: that is answered
+from the state.
+
+What is under way with the semaphore comes first. A host that refuses it for now, though the shard does not list the
+lease, does not have the lease: a shard that was made anew grants nothing until all owners have noticed what they have
+lost, so the session must not believe until it is carried out.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from ._describe import Consistency
 from ._mutation import ACQUIRE, OWNED, QUEUED, Mutation, slot_of
 from ._retry import Retries
 from ._start import Try
-from .errors import Error, LeaseLost, SessionLost, Status, Transport, is_retried
+from .errors import EndReason, Error, LeaseLost, SessionLost, Status, Transport, is_retried
 
 if TYPE_CHECKING:
     from ._incarnation import Incarnation
     from ._lease import Lease
+
+
+#: For how many seconds leases wait for their turns in busy queues before their shards are asked again.
+_TURN_PATIENCE = 1.0
 
 
 async def verify_until_done(inc: Incarnation) -> None:
@@ -45,36 +56,57 @@ async def _verify_all(inc: Incarnation) -> None:
         if q.lease is not None and q.lease.cause is None:
             shard = inc.core.cluster.slots[q.slot]
             by_shard.setdefault(shard.id if shard else 0, []).append((q.lease, q.lease.number))
-    for id, leases in by_shard.items():
-        held: dict[str, int] = {}
-        if id:
-            try:
-                held = await _held_at(inc, id, leases[0][0].name)
-            except Error as e:
-                if isinstance(e, Transport) or is_retried(e.status) or inc.cause is not None:
-                    raise
-                if e.status == Status.BAD_SESSION:
-                    raise
-        for lease, number in leases:
-            # Where the host does not say, each lease is asked for.
-            if held.get(lease.name) != lease.fence:
-                await _verify(inc, lease, number)
+    for failed in await asyncio.gather(*(_verify_in(inc, *x) for x in by_shard.items()), return_exceptions=True):
+        if failed is not None:
+            raise failed
+
+
+async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int]]) -> None:
+    """Verifies leases of one shard. Those whose queues are busy come last."""
+    held: dict[str, int] | None = None
+    if shard:
+        try:
+            held = await _held_at(inc, shard, leases[0][0].name)
+        except Error as e:
+            if isinstance(e, Transport) or is_retried(e.status) or inc.cause is not None:
+                raise
+            if e.status == Status.BAD_SESSION:
+                raise
+    # Where the host does not say, each lease is asked for.
+    idle: list[tuple[Lease, int]] = []
+    busy: list[tuple[Lease, int]] = []
+    for lease, number in leases:
+        q = inc.queues.get(lease.name)
+        if q is None or q.lease is not lease or held is not None and held.get(lease.name) == lease.fence:
+            continue
+        lease.missing = held is not None
+        inc.lose_refused(q)
+        (busy if q.busy else idle).append((lease, number))
+    end = inc.core.loop.time() + _TURN_PATIENCE
+    for lease, number in idle + busy:
+        await _verify(inc, lease, number, end)
 
 
 async def _held_at(inc: Incarnation, shard: int, name: str) -> dict[str, int]:
+    """What the session holds in a shard. The read is strict: no replica of a group that is no more answers."""
     conn = await inc.connect(slot_of(inc.node_id, name), Try(), None)
     held, after = {}, 0
     while True:
-        a = await conn.request("SESSION_HOLDINGS", session_id=inc.id, shard_id=shard, after=after)
+        a = await conn.request("SESSION_HOLDINGS", session_id=inc.id, shard_id=shard, after=after,
+                               consistency=int(Consistency.STRICT))
         held.update({h["name"]: h["order_id"] for h in a["holdings"] if not h["waiting"]})
         after = a["next"]
         if not after:
             return held
 
 
-async def _verify(inc: Incarnation, lease: Lease, number: int) -> None:
-    """Sends the acquire of a lease again. It is a repetition, so it changes nothing."""
-    q = await inc.begin(lease.name)
+async def _verify(inc: Incarnation, lease: Lease, number: int, end: float) -> None:
+    """Sends the acquire of a lease again, in its turn, for which it waits until `end`. A repetition changes nothing."""
+    try:
+        async with asyncio.timeout_at(end):
+            q = await inc.begin(lease.name)
+    except TimeoutError as e:
+        raise Transport("the lease had no turn yet") from e
     try:
         if q.lease is not lease or lease.cause is not None or lease.number != number:
             return  # it was changed since, so the host was asked
@@ -94,6 +126,8 @@ async def _verify(inc: Incarnation, lease: Lease, number: int) -> None:
                 return
             if is_retried(e.status):
                 raise
+            if e.status == Status.SESSION_EXPIRED:
+                inc.end(EndReason.UNKNOWN)
             return  # the host does not say
         if m.phase == OWNED and m.order == lease.fence:
             return
