@@ -43,9 +43,7 @@ func (s *Set) Renew(ctx context.Context, e *protocol.StepEffect) error {
 	err = s.config.Gained.Renew(ctx, at.id, e.ReplicaID, e.Renewal.Group, &shard.Follower{Machine: old},
 		func() (shard.Saver, error) { return old.Renew(renewal) })
 	if err == nil {
-		err = at.empty()
-	}
-	if err == nil {
+		at.data.left.Store(0) // the new group begins with a snapshot, which takes the place of what reads may rely on
 		err = s.open(at)
 	}
 	if err != nil {

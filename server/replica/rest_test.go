@@ -1,11 +1,13 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/signalbox/signalbox/protocol"
+	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
 )
 
@@ -123,5 +125,30 @@ func TestWhatAReplicaHadStaysForAWhile(t *testing.T) {
 	}
 	if r.emptyLeft(s.Now().Add(leftFor)); r.Machine.Term() != 0 {
 		t.Error("the copy is kept")
+	}
+}
+
+// renewing is Replicas of a host that makes a shard anew, and does nothing else.
+type renewing struct{ Replicas }
+
+func (renewing) Renew(
+	_ context.Context, _, _, _ uint64, _ shard.StateMachine, renew func() (shard.Saver, error),
+) error {
+	_, err := renew()
+	return err
+}
+
+// TestARenewalDoesNotWaitForReads: the state of the group before stays until the snapshot of the new group takes its
+// place, and is not emptied later, under the new group.
+func TestARenewalDoesNotWaitForReads(t *testing.T) {
+	s := standaloneWith(t, 1, level.Newest, func(c *Config) { c.Gained = renewing{} })
+	r := s.Replicas[0]
+	term := r.Machine.Term()
+	effect := protocol.StepEffect{ShardID: r.ID, ReplicaID: 7, Renewal: protocol.Renewal{Group: 1}}
+	if err := s.Renew(t.Context(), &effect); err != nil || !r.Holds() {
+		t.Fatalf("the shard is not made anew at once: %v", err)
+	}
+	if r.emptyLeft(s.Now().Add(leftFor)); term == 0 || r.Machine.Term() < term {
+		t.Error("the state is emptied under the new group")
 	}
 }
