@@ -7,7 +7,7 @@ import (
 
 	"github.com/signalbox/signalbox/protocol/level"
 	"github.com/signalbox/signalbox/shard"
-	"github.com/signalbox/signalbox/shard/internal/keptlog"
+	"github.com/signalbox/signalbox/test/keptlog"
 	"github.com/signalbox/signalbox/test/twin"
 )
 

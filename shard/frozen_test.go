@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/shard/internal/keptlog"
+	"github.com/signalbox/signalbox/test/keptlog"
 )
 
 // WriteFrozen is the flag with which logs of the newest level are made.

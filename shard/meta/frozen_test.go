@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/signalbox/signalbox/protocol/level"
-	"github.com/signalbox/signalbox/shard/internal/keptlog"
+	"github.com/signalbox/signalbox/test/keptlog"
 )
 
 var writeFrozen = flag.Bool("frozen.write", false,
