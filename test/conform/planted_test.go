@@ -34,7 +34,8 @@ var conformBugs = []clienttest.Bug{
 	},
 	{
 		Name: "a lease counts from the answer to the attach", File: "../../client/internal/incarnation/attach.go",
-		Is: "in.attachedOver(to, sequence, sentAt,", Becomes: "in.attachedOver(to, sequence, in.group.scope.Now(),",
+		Is:      "in.attachedOver(to, sequence, sentAt,",
+		Becomes: "in.attachedOver(to, sequence, max(sentAt, in.group.scope.Now()),",
 		Noticed: "lease-counts-from-the-sending-of-the-attach",
 	},
 	{
@@ -74,8 +75,19 @@ var conformBugs = []clienttest.Bug{
 	},
 	{
 		Name: "a refused mutation loses its number", File: "../../client/internal/incarnation/mutation.go",
-		Is: "		m.doubt = true\n	}\n	if a.Result", Becomes: "		m.dropNumber()\n	}\n	if a.Result",
+		Is:      "	case status == protocol.StatusUnavailable:\n		m.doubt = true\n",
+		Becomes: "	case status == protocol.StatusUnavailable:\n		m.dropNumber()\n",
 		Noticed: "an-acquire-that-was-carried-out-though-unavailable-is-answered-as-it-was",
+	},
+	{
+		Name: "a look is answered by any replica", File: "../../client/internal/incarnation/verify.go",
+		Is: "Consistency: protocol.ConsistencyStrict", Becomes: "Consistency: protocol.ConsistencyRelaxed",
+		Noticed: "a-client-looks-at-what-it-holds-when-a-host-asks",
+	},
+	{
+		Name: "a lease holds until its change is carried out", File: "../../client/internal/incarnation/verify.go",
+		Is: "if l := q.lease; q.refused &&", Becomes: "if l := q.lease; false &&",
+		Noticed: "a-change-that-a-host-puts-off-hides-no-loss",
 	},
 }
 
