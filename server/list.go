@@ -158,6 +158,8 @@ func addParts(s *protocol.Session, parts map[shard.SessionID]protocol.Session) {
 	s.Waiting += there.Waiting
 }
 
+// sessionHoldings answers what a session holds. The session's own client sees all of it, whatever else it may see: a
+// client has lost what its shard does not list.
 func (c *conn) sessionHoldings(r *protocol.Request) {
 	m := r.SessionHoldings
 	rp := c.shardToList(r, m.ShardID)
@@ -165,10 +167,11 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 		return
 	}
 	id, request := shard.SessionID(m.SessionID), r.ID
+	own := c.Acts(id)
 	c.read(r, rp, m.Consistency, func() {
 		var a protocol.SessionHoldingsAnswer
-		view, known := c.session(rp, id)
-		if !known {
+		view, known := rp.Machine.Session(id)
+		if !known || !own && !c.sees(view.Node) {
 			c.Answer(request, &a)
 			return
 		}
@@ -182,7 +185,7 @@ func (c *conn) sessionHoldings(r *protocol.Request) {
 			if x.Kind != shard.KindSemaphore { // for semaphores the other fields suffice
 				h.Role = []byte(x.Role)
 			}
-			if c.seesObject(view.Node, x.Name) {
+			if own || c.seesObject(view.Node, x.Name) {
 				a.Holdings.Append(h)
 			}
 			if endsPage(a.Holdings.Size(), i, len(page), more) {

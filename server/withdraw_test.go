@@ -97,6 +97,27 @@ func TestANarrowedTokenLosesWhatItHasOpen(t *testing.T) {
 	})
 }
 
+// TestAClientSeesWhatItsSessionHolds: also of objects that the client may not see any more, because a client takes what
+// its shard does not list for lost. Over a connection that the session does not act over nothing more is seen.
+func TestAClientSeesWhatItsSessionHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := keepRights(t, 1)
+		node, ci := k.halves()
+		mine := ci.session("/prod", time.Minute)
+		k.root.must(k.root.ask(&protocol.SemaphoreCreate{NodeID: node, Name: []byte("lost-own"), Limit: 1}))
+		mine.acquire("lost-own", 1, 0, false)
+		k.narrow()
+		describe := &protocol.SemaphoreDescribe{NodeID: node, Name: []byte("lost-own")}
+		within(t, "the loss of the right", time.Minute, func() bool {
+			return ci.ask(describe).Result.Status != protocol.StatusSuccess
+		})
+		for of, held := range map[*speaker]int{ci: 1, k.enterAt(k.Leader(1), "ci"): 0} {
+			a := of.must(of.ask(&protocol.SessionHoldings{SessionID: mine.id, ShardID: 1}))
+			want(t, "holdings", a.SessionHoldings.Holdings.Len(), held)
+		}
+	})
+}
+
 // TestWhatIsListedIsWhatIsAllowed: lists have what a client may see, of every kind.
 func TestWhatIsListedIsWhatIsAllowed(t *testing.T) {
 	k := keepRights(t, 1)

@@ -137,8 +137,8 @@ func (in *Incarnation) verifyIn(shard uint64, known bool, leases []unverified) e
 	return nil
 }
 
-// loseRefused ends the lease of a queue if the shard does not list it, and a host refuses for now what is under way. A
-// client that may not see its semaphore may own it all the same: the lease is released. The lock is held.
+// loseRefused ends the lease of a queue if the shard does not list the lease, and a host refuses for now what is under
+// way. The lease is released: a host of an earlier build hides what the client may not see. The lock is held.
 func (in *Incarnation) loseRefused(q *keyQueue) {
 	if l := q.lease; q.refused && l != nil && l.missing {
 		q.removeLease(failure.ErrLeaseLost)

@@ -81,7 +81,7 @@ class Incarnation(Attachment):
     def lose_refused(self, q: KeyQueue) -> None:
         """Ends the lease of a queue if its shard does not list it, and a host refuses for now what is under way.
 
-        A client that may not see its semaphore may own it all the same: so the lease is released.
+        The lease is released: a host of an earlier build hides what the client may not see.
         """
         lease = q.lease
         if q.refused and lease is not None and lease.missing:
