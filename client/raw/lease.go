@@ -83,8 +83,13 @@ func (s *Session) Detached(from *conn.Conn, result *protocol.Result) {
 // Ended implements conn.Session.
 func (s *Session) Ended(reason protocol.EndReason) { s.finish(&Ended{Reason: reason}) }
 
-// HoldingLost implements conn.Session: a gateway's clients see the loss when they describe the semaphore.
-func (s *Session) HoldingLost(*protocol.HoldingLost) {}
+// HoldingLost implements conn.Session. Of a deletion by force a gateway's clients see the loss when they describe the
+// semaphore.
+func (s *Session) HoldingLost(p *protocol.HoldingLost) {
+	if len(p.Name) == 0 && s.params.Look != nil {
+		s.params.Look()
+	}
+}
 
 // Inbox implements conn.Session: a handle opens no inbox.
 func (s *Session) Inbox(*conn.Conn, *protocol.Inbox) {}

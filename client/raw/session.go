@@ -26,6 +26,9 @@ type Params struct {
 	Sequence uint64
 	// DrawNumbers has an attach draw numbers for the session's mutations: see Session.NumberBase.
 	DrawNumbers bool
+	// Look is called when a host does not know of which losses the client has heard: the session may have lost parts of
+	// objects, as in a shard that lost its majority and was made anew. Look must not block; nil for no call.
+	Look func()
 	// Over is called once, when nothing more comes for the handle that Start or Attach has returned, unless Detach or
 	// Stop has ended the handle. Over must not block. The error is an Ended if the session is over,
 	// client.ErrBadSession if the session was attached elsewhere, and else client.ErrUnavailable: attach again.

@@ -31,11 +31,13 @@ type rig struct {
 	perAddress              int           // sessions of one address; 0 for the default
 	queued                  int64         // bytes that may wait for all; 0 for the default
 	stallAfter              time.Duration // of a client that does not read; 0 for never
-	discovered              chan struct{} // gets one each time that discovery was asked for, while there is room
-	cluster                 *servertest.Cluster
-	gateway                 *ydb.Gateway
-	server                  *grpc.Server
-	address                 string
+	// through wraps how gateways that are started from then on connect to hosts; nil for no wrapping.
+	through    func(func(context.Context, string) (net.Conn, error)) func(context.Context, string) (net.Conn, error)
+	discovered chan struct{} // gets one each time that discovery was asked for, while there is room
+	cluster    *servertest.Cluster
+	gateway    *ydb.Gateway
+	server     *grpc.Server
+	address    string
 }
 
 // newRig starts a cluster of so many hosts, and a gateway.
@@ -59,8 +61,12 @@ func newRigOf(t *testing.T, options ...servertest.Option) *rig {
 func (r *rig) serve() {
 	t := r.t
 	t.Helper()
+	dial := r.cluster.Dial
+	if r.through != nil {
+		dial = r.through(dial)
+	}
 	open := func(ctx context.Context, token string) (*client.Client, error) {
-		return client.Open(ctx, r.cluster.Addresses(), client.WithDialer(r.cluster.Dial), client.WithToken(token))
+		return client.Open(ctx, r.cluster.Addresses(), client.WithDialer(dial), client.WithToken(token))
 	}
 	g, err := ydb.New(ydb.Config{
 		Open: open, PlainTickets: r.plainTickets, MaxStreamsPerAddress: r.perAddress, MaxQueuedBytes: r.queued,

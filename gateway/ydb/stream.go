@@ -41,12 +41,14 @@ type stream struct {
 	letGo        sync.Once   // of the session
 	started      bool        // the session was started for this stream
 	known        atomic.Bool // the client has sent a second message
+	mayOwn       atomic.Bool // the session may own semaphores
 }
 
 // ending is why a stream is over.
 type ending struct {
 	failure *Ydb_Coordination.SessionResponse_Failure // the last message; nil for none
 	stop    bool                                      // the client has asked for the end of its session
+	forfeit bool                                      // the session is ended though the client has not asked
 	broken  error                                     // sending is forbidden or impossible; or nil
 	left    time.Duration                             // for the session; 0 for its whole timeout
 }
@@ -97,8 +99,9 @@ func (s *stream) open(m *Ydb_Coordination.SessionRequest_SessionStart) (err erro
 	s.reliance = relianceOf(s.asked)
 	p := raw.Params{
 		Path: path, Timeout: s.gateway.timing.timeoutOf(s.reliance), Description: s.call.describe(m.Description),
-		Key: m.ProtectionKey, Sequence: m.SeqNo, DrawNumbers: true, Over: s.sessionOver,
+		Key: m.ProtectionKey, Sequence: m.SeqNo, DrawNumbers: true, Look: s.look, Over: s.sessionOver,
 	}
+	s.mayOwn.Store(m.SessionId != 0) // an earlier stream may have acquired
 	if m.SessionId == 0 {
 		s.started = true
 		s.session, err = s.ticket.raw.Start(ctx, p)
@@ -150,6 +153,15 @@ func (s *stream) refuse(err error) error {
 	case <-s.gateway.drained:
 	}
 	return s.rpc.Send(failureOf(err))
+}
+
+// look ends a session that may own semaphores. The session may have lost some of them without a deletion, and in the
+// protocol of YDB only the end of the session says so.
+func (s *stream) look() {
+	if s.mayOwn.Load() {
+		err := &failed{Ydb.StatusIds_SESSION_EXPIRED, "the session may have lost semaphores: a shard was made anew"}
+		s.end(ending{failure: failureOf(err).GetFailure(), forfeit: true})
+	}
 }
 
 // sessionOver gets the last event of the session.
@@ -250,7 +262,7 @@ func (s *stream) letGoOf(why ending) (err error) {
 		// A client that has gone without a second message may not know its new session, and will ask for a new
 		// session.
 		switch {
-		case why.stop:
+		case why.stop, why.forfeit:
 			err = s.session.Stop(ctx)
 		case s.started && why.failure == nil && !s.known.Load():
 			s.session.Abandon()
