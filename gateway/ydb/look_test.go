@@ -17,7 +17,6 @@ import (
 // pushed adds pushes to what hosts say to a gateway.
 type pushed struct {
 	mu    sync.Mutex
-	next  []byte // what is added next
 	conns []*pushedConn
 }
 
