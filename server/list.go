@@ -158,8 +158,8 @@ func addParts(s *protocol.Session, parts map[shard.SessionID]protocol.Session) {
 	s.Waiting += there.Waiting
 }
 
-// sessionHoldings answers what a session holds. The session's own client sees all of it, whatever else it may see: a
-// client has lost what its shard does not list.
+// sessionHoldings answers with the holdings of a session. The session's own client sees every holding, whatever its
+// rights: the client takes a lease that is not listed for lost.
 func (c *conn) sessionHoldings(r *protocol.Request) {
 	m := r.SessionHoldings
 	rp := c.shardToList(r, m.ShardID)

@@ -83,8 +83,7 @@ func (s *Session) Detached(from *conn.Conn, result *protocol.Result) {
 // Ended implements conn.Session.
 func (s *Session) Ended(reason protocol.EndReason) { s.finish(&Ended{Reason: reason}) }
 
-// HoldingLost implements conn.Session. Of a deletion by force a gateway's clients see the loss when they describe the
-// semaphore.
+// HoldingLost implements conn.Session. A gateway's clients learn of a deletion by force by describing the semaphore.
 func (s *Session) HoldingLost(p *protocol.HoldingLost) {
 	if len(p.Name) == 0 && s.params.Look != nil {
 		s.params.Look()

@@ -26,8 +26,8 @@ type Params struct {
 	Sequence uint64
 	// DrawNumbers has an attach draw numbers for the session's mutations: see Session.NumberBase.
 	DrawNumbers bool
-	// Look is called when a host does not know of which losses the client has heard: the session may have lost parts of
-	// objects, as in a shard that lost its majority and was made anew. Look must not block; nil for no call.
+	// Look is called when the session may have lost parts of objects without a notice, as in a shard that lost its
+	// majority and was made anew. Look must not block; nil for no call.
 	Look func()
 	// Over is called once, when nothing more comes for the handle that Start or Attach has returned, unless Detach or
 	// Stop has ended the handle. Over must not block. The error is an Ended if the session is over,

@@ -155,11 +155,11 @@ func (s *stream) refuse(err error) error {
 	return s.rpc.Send(failureOf(err))
 }
 
-// look ends a session that may own semaphores. The session may have lost some of them without a deletion, and in the
-// protocol of YDB only the end of the session says so.
+// look ends a session that may own semaphores. Some may be lost, as in a shard that was made anew, and in the protocol
+// of YDB a lock is lost with its session only.
 func (s *stream) look() {
 	if s.mayOwn.Load() {
-		err := &failed{Ydb.StatusIds_SESSION_EXPIRED, "the session may have lost semaphores: a shard was made anew"}
+		err := &failed{Ydb.StatusIds_SESSION_EXPIRED, "the session may have lost semaphores"}
 		s.end(ending{failure: failureOf(err).GetFailure(), forfeit: true})
 	}
 }

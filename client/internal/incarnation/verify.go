@@ -17,9 +17,9 @@ import (
 // after each gap a session asks each shard which parts the session holds. If a lease is missing in the answer, the
 // session sends the acquire of the lease again, under the old number: a host answers it from the state.
 //
-// The mutation of the semaphore that is under way comes first. A host that refuses it for now, though the shard does
-// not list the lease, does not have the lease: a shard that was made anew grants nothing until all owners have noticed
-// what they have lost, so the session must not believe until the mutation is carried out.
+// A mutation under way comes before the acquire of its lease. If the shard does not list the lease, and a host puts the
+// mutation off, the lease is lost: a shard made anew grants nothing until all owners have noticed their losses, and the
+// next owner may come before the mutation is carried out.
 
 // unverified is a lease that may have been lost in a gap.
 type unverified struct {
