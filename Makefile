@@ -12,7 +12,7 @@ RELEASE := deploy/release
 GOTEST := GOFLAGS="$(GOFLAGS) -ldflags=-w" $(GO) test -vet=off -timeout 20m -p $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 # The packages whose tests take longest are listed first: tests run in the order of the list, and a long one that begins
 # last would run alone. Go drops the second mention of a package.
-LONGEST := ./test/survival ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard
+LONGEST := ./client ./docs ./shard/raftlog ./cmd/signalbox ./test/chaos ./test/simulation ./shard
 # The client in Python, and the Python that tests it: that of Debian, with its packages.
 PYTHON ?= /usr/bin/python3
 # How long each fuzz target runs with `make fuzz`.
@@ -37,7 +37,7 @@ PACKAGES ?=
 # How many consoles `make consoles` opens.
 CONSOLES ?= 200
 
-.PHONY: list run test check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside share consoles pair trace ydb release packages python
+.PHONY: list run test survival check patches race planted slots fuzz fuzz-short bench bench-peers engine console generated screenshots soak soak-engine soak-members soak-restores chaos disk idle joins start beside share consoles pair trace ydb release packages python
 
 list: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -45,9 +45,12 @@ list: ## list the targets
 run: ## one host with its embedded default
 	$(GO) run ./cmd/signalbox serve
 
-test: ## all tests
-	$(GOTEST) $(LONGEST) ./...
+test: ## the tests of all packages, within ten minutes; those that take real clusters apart are `make survival`
+	$(GOTEST) $$($(GO) list $(LONGEST) ./... | grep -vE '/test/(survival|chaos)$$')
 	cd $(LIGHT) && $(GOTEST) ./...
+
+survival: ## real hosts that are killed, stopped, cut off, filled, upgraded and set back, and what their clients notice
+	$(GOTEST) ./test/survival ./test/chaos
 
 check: ## format, vet, staticcheck, race detector, a little fuzzing
 	@unformatted="$$(gofmt -l $$(git ls-files '*.go'))"; \
@@ -66,8 +69,8 @@ patches: ## the sample changes of CONTRIBUTING.md, compiled
 	$(GO) test ./test/tidy -run TestAChangeTouchesFewFiles -count 1 -timeout 20m -v -args -compiled
 
 race: ## tests under the race detector, the long ones shortened; not those whose hosts are processes, which are built without
-	$(GOTEST) -race -short $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival)$$')
-	cd $(LIGHT) && $(GOTEST) -race -short ./...
+	.ci/race env $(GOTEST) -race -short $$($(GO) list $(LONGEST) ./... | grep -vE '/(docs|test/tidy|test/survival)$$')
+	cd $(LIGHT) && "$(CURDIR)/.ci/race" env $(GOTEST) -race -short ./...
 
 release: ## archives, packages, images, a chart, bills of materials and checksums, into dist
 	rm -rf dist

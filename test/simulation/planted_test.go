@@ -19,12 +19,12 @@ import (
 var (
 	seek = flag.Int("seek", 0,
 		"for each planted bug, how many seeds TestPlantedBugs tries to find those that notice it")
-	allBugs = flag.Bool("bugs.all", false, "plant all bugs, which takes many minutes, and not only one of eight")
-	bugTurn = flag.Int("bugs.turn", -1, "which eighth of the bugs is planted; -1: the commit decides")
+	allBugs = flag.Bool("bugs.all", false, "plant all bugs, which takes many minutes, and not only one of sixteen")
+	bugTurn = flag.Int("bugs.turn", -1, "which sixteenth of the bugs is planted; -1: the commit decides")
 )
 
-// isPlanted reports whether a bug of a table of so many is planted in this run: one of eight, and one of all where time
-// is short, as under the race detector, where the worlds of members and restores are not played.
+// isPlanted reports whether a bug of a table of so many is planted in this run: one of sixteen, and one of all where
+// time is short, as under the race detector, where the worlds of members and restores are not played.
 func isPlanted(i, of int) bool {
 	switch {
 	case *allBugs || *seek > 0:
@@ -32,7 +32,7 @@ func isPlanted(i, of int) bool {
 	case testing.Short():
 		return i == turn()%of
 	}
-	parts := min(8, of)
+	parts := min(16, of)
 	return i%parts == turn()%parts
 }
 
