@@ -124,13 +124,15 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 		return s, of, names
 	}
 	for _, x := range []struct {
-		title string
-		wait  uint64 // how long the refused change is to wait, in milliseconds
-		early bool   // whether the new group has not known of the acquires
+		title  string
+		status protocol.Status // what refuses the change
+		wait   uint64          // how long the refused change is to wait, in milliseconds
+		early  bool            // whether the new group has not known of the acquires
 	}{
-		{"a change that is refused again and again", 1, false},
-		{"a change that waits after a refusal", 60_000, false},
-		{"acquires that the new group does not know", 60_000, true},
+		{"a change that is refused again and again", protocol.StatusOverloaded, 1, false},
+		{"a change that waits after a refusal", protocol.StatusOverloaded, 60_000, false},
+		{"a change for which a host has no room", protocol.StatusStorageFull, 60_000, false},
+		{"acquires that the new group does not know", protocol.StatusOverloaded, 60_000, true},
 	} {
 		t.Run(x.title, func(t *testing.T) {
 			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
@@ -147,7 +149,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 				})
 				fake.on(func(_ *fakeHost, r *protocol.Request) fault {
 					if r.Kind == protocol.KindAcquire && r.Acquire.Count == 1 && string(r.Acquire.Name) == names[0] {
-						return fault{refuse: &protocol.Result{Status: protocol.StatusOverloaded, WaitMillis: x.wait}}
+						return fault{refuse: &protocol.Result{Status: x.status, WaitMillis: x.wait}}
 					}
 					return fault{}
 				})

@@ -89,6 +89,24 @@ var conformBugs = []clienttest.Bug{
 		Is: "if l := q.lease; q.refused &&", Becomes: "if l := q.lease; false &&",
 		Noticed: "a-change-that-a-host-puts-off-hides-no-loss",
 	},
+	{
+		Name: "shards are looked at one after the other", File: "../../client/internal/incarnation/verify.go",
+		Is: `	for s, leases := range byShard {
+		if in.group.scope.Go(func() { ended <- in.verifyIn(s.id, s.known, leases) }) {
+			under++
+		}
+	}
+	var failed error
+`,
+		Becomes: `	var failed error
+	for id := range uint64(100) {
+		if leases := byShard[shard{id, true}]; leases != nil && failed == nil {
+			failed = in.verifyIn(id, true, leases)
+		}
+	}
+`,
+		Noticed: "a-shard-that-does-not-answer-hides-no-loss-in-another",
+	},
 }
 
 // namedByABug reports whether a script catches one of the bugs.
