@@ -50,6 +50,8 @@ type fakeCluster struct {
 	// places are the slots that have moved. The routing has old places.
 	places map[shard.Slot]fakePlace
 	tells  bool // the routing has the places of slots that have moved too
+	// answered are the mutations that were carried out and answered: a client may acknowledge those that it repeats.
+	answered map[openMutation]bool
 }
 
 // fakePlace is where a slot is, and the generation of that.
@@ -82,7 +84,8 @@ type fault struct {
 func newFakeCluster(t testing.TB, hosts, shards int) *fakeCluster {
 	f := &fakeCluster{
 		t: t, stop: make(chan struct{}), id: "fake", nodes: make(map[string]*protocol.Node),
-		ids: make(map[uint64]string), version: 1, sessions: make(map[uint64]*fakeSession), pageSize: 1000,
+		answered: make(map[openMutation]bool), ids: make(map[uint64]string), version: 1,
+		sessions: make(map[uint64]*fakeSession), pageSize: 1000,
 		welcome: protocol.Welcome{
 			Version: 1, Limits: protocol.FrameLimits(protocol.DefaultDataBytes), PingIntervalMillis: 10_000,
 		},

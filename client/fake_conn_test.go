@@ -134,6 +134,9 @@ func (c *fakeConn) flush() {
 
 func (c *fakeConn) answer(id uint64, m protocol.AnswerMessage) {
 	if !c.closed && !c.silent {
+		if m, ok := c.open[id]; ok {
+			c.host.cluster.answered[m] = true
+		}
 		delete(c.open, id)
 		c.encoder.Answer(&c.out, id, m)
 		c.flush()

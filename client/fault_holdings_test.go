@@ -116,7 +116,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 		s := session(t, c)
 		of := fake.shards[2-fake.home(s.ID()).id]
 		var names []string
-		for i := 0; len(names) < 2; i++ {
+		for i := 0; len(names) < 3; i++ {
 			if name := fmt.Sprint("lock-", i); fake.shardOf(slotOf(s.ID(), fake, name)) == of {
 				names = append(names, name)
 			}
@@ -141,6 +141,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 				fake.do(func() { anew = renewed(t, of) })
 				pool := acquire(t, s.Semaphore(names[0], client.Limit(2)), client.Count(2))
 				lock := acquire(t, s.Semaphore(names[1], client.Limit(1)))
+				other := acquire(t, s.Semaphore(names[2], client.Limit(1)))
 				fake.do(func() {
 					if !x.early {
 						anew = renewed(t, of)
@@ -158,7 +159,7 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 				go func() { changed <- pool.Change(ctx, client.Count(1)) }()
 				eventually(t, time.Second, "the change is refused",
 					func() bool { return fake.count(protocol.KindAcquire) > 2 })
-				lost(t, fake, s, pool, lock)
+				lost(t, fake, s, pool, lock, other)
 				cancel()
 				if err := <-changed; err == nil {
 					t.Error("the change was carried out")
@@ -179,8 +180,32 @@ func TestWhatAShardThatWasMadeAnewDoesNotListIsLostAtOnce(t *testing.T) {
 					}
 				}
 				fake.do(func() { lead(of, renewed(t, of)) })
+				asked := 0
 				fake.on(func(_ *fakeHost, r *protocol.Request) fault {
-					return fault{ignore: r.Kind == protocol.KindSessionHoldings && r.SessionHoldings.ShardID != of.id}
+					if r.Kind != protocol.KindSessionHoldings {
+						return fault{}
+					}
+					if r.SessionHoldings.ShardID != of.id {
+						return fault{ignore: true}
+					}
+					if asked++; asked == 1 { // and is asked again though the other one still does not answer
+						return fault{refuse: &protocol.Result{Status: protocol.StatusUnavailable}}
+					}
+					return fault{}
+				})
+				lost(t, fake, s, lease)
+			})
+		}
+	})
+	t.Run("another lease of which no host says anything", func(t *testing.T) {
+		for range 8 { // leases are asked for in any order
+			playFake(t, 1, 2, func(t *testing.T, fake *fakeCluster, c *client.Client) {
+				s, of, names := guest(t, fake, c)
+				acquire(t, s.Semaphore(names[0], client.Limit(1)))
+				lease := acquire(t, s.Semaphore(names[1], client.Limit(1)))
+				fake.do(func() { lead(of, renewed(t, of)) })
+				fake.on(func(_ *fakeHost, r *protocol.Request) fault {
+					return fault{ignore: r.Kind == protocol.KindAcquire && string(r.Acquire.Name) == names[0]}
 				})
 				lost(t, fake, s, lease)
 			})

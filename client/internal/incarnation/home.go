@@ -95,7 +95,6 @@ func (in *Incarnation) removeConn(from *conn.Conn, why error) {
 			b.lost()
 		}
 	}
-	in.gaps++
 	in.verifyLeases()
 	if from == in.home {
 		in.removeHome()
@@ -149,7 +148,6 @@ func (in *Incarnation) HoldingLost(p *protocol.HoldingLost) {
 		return
 	}
 	if len(p.Name) == 0 {
-		in.gaps++
 		in.verifyLeases()
 		return
 	}

@@ -92,9 +92,8 @@ type Incarnation struct {
 	sent, since scope.Instant
 	timer       *time.Timer
 	bound       map[*conn.Conn]*binding
-	attaching   bool // a goroutine attaches the session again
-	verifying   bool // a goroutine verifies the leases
-	gaps        int  // how often news of the leases may have been missed
+	attaching   bool    // a goroutine attaches the session again
+	looks       []*look // each has a goroutine that verifies leases
 
 	numbers numbers
 	room    chan struct{} // closed when a number may be given again

@@ -31,62 +31,82 @@ type unverified struct {
 // turnPatience is how long leases wait for their turns in busy queues before their shards are asked again.
 const turnPatience = time.Second
 
-// verifyLeases starts to verify the leases, if there are any. The lock is held.
+// look is the leases of one shard that are verified until a host has said of each whether it is lost. Each shard has a
+// look of its own: a shard that does not answer hides no loss in another.
+type look struct {
+	shard  uint64 // where known is set
+	known  bool
+	leases []unverified
+	gaps   int // how often news of the leases may have been missed meanwhile
+}
+
+// verifyLeases starts to verify the leases, or has looks under way begin again. The lock is held.
 func (in *Incarnation) verifyLeases() {
-	if in.verifying || in.cause != nil {
+	if in.cause != nil {
 		return
 	}
+	for _, l := range in.looks {
+		l.leases, l.gaps = nil, l.gaps+1
+	}
 	for _, q := range in.queues {
-		if q.lease != nil {
-			in.verifying = in.group.scope.Go(in.verifyUntilDone)
-			return
+		if q.lease == nil || q.lease.cause != nil {
+			continue
 		}
+		shard, known := in.group.cluster.ShardAt(in.slot(q.name))
+		at := slices.IndexFunc(in.looks, func(l *look) bool { return l.shard == shard && l.known == known })
+		if at < 0 {
+			l := &look{shard: shard, known: known}
+			if !in.group.scope.Go(func() { in.verifyUntilDone(l) }) {
+				return
+			}
+			at, in.looks = len(in.looks), append(in.looks, l)
+		}
+		in.looks[at].leases = append(in.looks[at].leases, unverified{q.lease, q.name, q.lease.number})
 	}
 }
 
-// verifyUntilDone runs until all leases were verified after the latest gap.
-func (in *Incarnation) verifyUntilDone() {
+// verifyUntilDone runs until all leases of a look were verified after the latest gap.
+func (in *Incarnation) verifyUntilDone(l *look) {
 	var r retry.Retries
-	for {
+	for done := false; !done; {
 		in.mu.Lock()
-		gaps := in.gaps
+		gaps, leases := l.gaps, l.leases
 		in.mu.Unlock()
 		r.Leaders = in.group.cluster.Leaders()
-		err := in.verifyAll()
-		if err != nil && !in.pauseAfter(&r, err, nil, nil) {
-			return
-		}
+		err := in.verifyIn(l, leases)
+		ended := err != nil && !in.pauseAfter(&r, err, nil, nil)
 		in.mu.Lock()
-		if err == nil && gaps == in.gaps || in.cause != nil {
-			in.verifying = false
-			in.mu.Unlock()
-			return
+		if done = err == nil && gaps == l.gaps || ended || in.cause != nil; done {
+			in.looks = slices.DeleteFunc(in.looks, func(other *look) bool { return other == l })
 		}
 		in.mu.Unlock()
 	}
 }
 
-// verifyAll verifies all leases that are older than the call, in all shards beside each other. The error says why a
-// lease could not be verified.
-func (in *Incarnation) verifyAll() error {
-	type shard struct {
-		id    uint64
-		known bool
+// verifyIn verifies leases of one shard. The error says why a lease could not be verified.
+func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
+	if len(leases) == 0 {
+		return nil
 	}
-	byShard := make(map[shard][]unverified)
-	in.mu.Lock()
-	for _, q := range in.queues {
-		if q.lease != nil && q.lease.cause == nil {
-			id, known := in.group.cluster.ShardAt(in.slot(q.name))
-			s := shard{id, known}
-			byShard[s] = append(byShard[s], unverified{q.lease, q.name, q.lease.number})
+	var held map[string]uint64
+	known := l.known
+	if known {
+		var err error
+		held, err = in.heldAt(l.shard, leases[0].name)
+		retriable := failure.IsTransport(err) || leavesAsItWas(failure.Status(err)) || in.ctx.Err() != nil
+		if err != nil && retriable {
+			return err
 		}
+		known = err == nil
 	}
-	in.mu.Unlock()
+	ctx, cancel := context.WithTimeout(in.ctx, turnPatience)
+	defer cancel()
 	ended := make(chan error)
 	under := 0
-	for s, leases := range byShard {
-		if in.group.scope.Go(func() { ended <- in.verifyIn(s.id, s.known, leases) }) {
+	for _, u := range leases {
+		// If the host does not say, each lease is asked for.
+		if held[u.name] != u.lease.Order && in.isMissing(u, known) &&
+			in.group.scope.Go(func() { ended <- in.verify(ctx, u) }) {
 			under++
 		}
 	}
@@ -97,44 +117,17 @@ func (in *Incarnation) verifyAll() error {
 	return failed
 }
 
-// verifyIn verifies leases of one shard. Those whose queues are busy come last.
-func (in *Incarnation) verifyIn(shard uint64, known bool, leases []unverified) error {
-	var held map[string]uint64
-	if known {
-		var err error
-		held, err = in.heldAt(shard, leases[0].name)
-		retriable := failure.IsTransport(err) || leavesAsItWas(failure.Status(err)) || in.ctx.Err() != nil
-		if err != nil && retriable {
-			return err
-		}
-		known = err == nil
-	}
-	// If the host does not say, each lease is asked for.
-	leases = slices.DeleteFunc(leases, func(u unverified) bool { return held[u.name] == u.lease.Order })
+// isMissing reports whether a lease that its shard does not list is still to be asked for. known: the shard was asked.
+func (in *Incarnation) isMissing(u unverified, known bool) bool {
 	in.mu.Lock()
-	var idle, busy []unverified
-	for _, u := range leases {
-		q := in.queues[u.name]
-		if q == nil || q.lease != u.lease {
-			continue
-		}
-		u.lease.missing = known
-		in.loseRefused(q)
-		if q.busy {
-			busy = append(busy, u)
-		} else {
-			idle = append(idle, u)
-		}
+	defer in.mu.Unlock()
+	q := in.queues[u.name]
+	if q == nil || q.lease != u.lease {
+		return false
 	}
-	in.mu.Unlock()
-	ctx, cancel := context.WithTimeout(in.ctx, turnPatience)
-	defer cancel()
-	for _, u := range append(idle, busy...) {
-		if err := in.verify(ctx, u); err != nil {
-			return err
-		}
-	}
-	return nil
+	u.lease.missing = known
+	in.loseRefused(q)
+	return true
 }
 
 // loseRefused ends the lease of a queue if the shard does not list the lease, and a host refuses for now what is under
