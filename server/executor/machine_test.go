@@ -445,6 +445,7 @@ func (m *machine) Renew(_ context.Context, e *protocol.StepEffect) error {
 		return err
 	}
 	m.disk[id] = e.ReplicaID
+	m.fleet.quiet = e.Renewal.QuietMillis
 	return m.open(id, e.ReplicaID)
 }
 

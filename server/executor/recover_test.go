@@ -75,6 +75,10 @@ func TestAShardWithoutAMajorityIsMadeAnew(t *testing.T) {
 			if term := f.net.Group(memlog.GroupID(lost)).Leader().Term; term>>shard.GroupTermBits != 1 {
 				t.Errorf("the group leads in term %d", term)
 			}
+			// Who owned needs time for a look, however short the grace of the nodes is.
+			if grace := f.leader(hosts.Meta).State().Grace; f.quiet != 2*grace+5_000 {
+				t.Errorf("nothing is granted for %d ms, and the grace is %d ms", f.quiet, grace)
+			}
 			for _, id := range f.shards[1:] {
 				if s := f.records().Shard(id); id != lost && s.Group != 0 {
 					t.Errorf("shard %d is made anew too", id)

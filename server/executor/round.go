@@ -162,11 +162,15 @@ func (t *term) mayStart(r *hosts.Records, h *hosts.Host, key hold, now time.Time
 	return len(t.holds) < maxHolds
 }
 
+// lookMillis is how much longer than twice the grace a shard that was made anew grants nothing at the least, so that
+// owners over slow lines, which have to find the new leader and ask twice, have noticed what they have lost.
+const lookMillis = 5_000
+
 // renewal makes the request for a replica one for the beginning of a shard's group.
 func (t *term) renewal(m *protocol.StepEffect, s *hosts.Shard, now uint64) {
 	on := t.e.config.Meta.State()
 	m.Effect = protocol.EffectRenew
-	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty, QuietMillis: 2 * on.Grace,
+	m.Renewal = protocol.Renewal{Group: s.Group, Empty: s.Empty, QuietMillis: 2*on.Grace + lookMillis,
 		LastOrder: uint64(s.Counted.LastOrder), LastRevision: uint64(s.Counted.LastRevision),
 		LastSession:   s.Counted.LastSession,
 		CountedMillis: now - min(now, s.CountedAt)}

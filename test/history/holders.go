@@ -7,7 +7,8 @@ import (
 )
 
 // Holders checks that at no moment clients believe to hold more of a semaphore than its limit, together. What was
-// removed by force, by an operator or with a node does not count from then on.
+// removed by force, by an operator or with a node does not count from then on, and what a client could not ask a new
+// group of replicas about in time not while that is so.
 func Holders(h *History) []string {
 	type edge struct {
 		at   Time
@@ -22,7 +23,14 @@ func Holders(h *History) []string {
 		if to <= x.From {
 			continue
 		}
-		edges[x.Semaphore] = append(edges[x.Semaphore], edge{x.From, x, false}, edge{to, x, true})
+		list := append(edges[x.Semaphore], edge{x.From, x, false}, edge{to, x, true})
+		if from, until := h.unanswered(x); from < to {
+			list[len(list)-1].at = from
+			if until < to {
+				list = append(list, edge{until, x, false}, edge{to, x, true})
+			}
+		}
+		edges[x.Semaphore] = list
 	}
 	var found []string
 	for s, list := range edges {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"slices"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 )
@@ -71,4 +72,29 @@ func (h *History) renewals(s Semaphore) (steps []step) {
 		}
 	}
 	return steps
+}
+
+// lookTime is how long a new group grants nothing, besides twice the grace, so that clients can ask it what is left.
+const lookTime = 5 * time.Second
+
+// unanswered returns the time in which a client may believe in what it held of a shard before that was made anew: faults
+// of its own kept it from asking the new group while that granted nothing. It is never where the session's home was made
+// anew as well: the group waits for the timeouts of those sessions.
+func (h *History) unanswered(x *Hold) (from, until Time) {
+	at := slices.IndexFunc(h.Sessions, func(s Session) bool { return s.ID == x.Session })
+	for i := range h.Recoveries {
+		r := &h.Recoveries[i]
+		if at < 0 || !r.hasSemaphore(x.Semaphore) || x.From >= r.To || h.lostHome(&h.Sessions[at]) {
+			continue
+		}
+		for _, f := range h.Faults {
+			if f.Client == h.Sessions[at].Client && f.From < r.To+2*h.Grace+lookTime && f.To > r.From {
+				from, until = max(r.From, x.From), max(until, f.To+recoveryTime)
+			}
+		}
+		if until > 0 {
+			return from, until
+		}
+	}
+	return Never, Never
 }

@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/signalbox/signalbox/shard"
 	"github.com/signalbox/signalbox/test/history"
@@ -16,6 +17,7 @@ func recovery(slot shard.Slot, from, to history.Time) history.Recovery {
 func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
 	slot := shard.SlotOf(1, []byte(lock.Name))
 	home := uint64(shard.NewSessionID(slot, 1))
+	away := uint64(shard.NewSessionID(slot+1, 1))
 	free := history.State{Exists: true, Limit: 1, Revision: 9}
 	expired := func(h *history.History) {
 		h.Sessions = []history.Session{{ID: home, Node: lock.Node, From: 5, To: 25, End: history.Expired}}
@@ -25,6 +27,17 @@ func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
 	}
 	twice := func(h *history.History) {
 		h.Holds = []history.Hold{hold(home, 1, 10, 45), hold(2, 2, 42, 50)}
+	}
+	slowly := func(client int) func(*history.History) {
+		return func(h *history.History) {
+			h.Sessions = []history.Session{{ID: away, Client: 1, Node: lock.Node, From: 5, To: history.Never}}
+			h.Holds = []history.Hold{hold(away, 1, 10, 45), hold(2, 2, 42, 50)}
+			h.Faults = []history.Fault{{From: 25, To: 44, What: "slow client", Client: client}}
+		}
+	}
+	late := func(h *history.History) {
+		slowly(1)(h)
+		h.Holds[0].To, h.Holds[1].To = history.Time(4*time.Second), history.Time(4*time.Second)
 	}
 	used := func(h *history.History) {
 		h.Numbered = []history.Numbered{{Semaphore: lock, Session: home, Number: 1, Kind: history.Acquire, Order: 7,
@@ -43,6 +56,9 @@ func TestOnlyWhatARecoveryMayTakeIsLost(t *testing.T) {
 		{"an owner in another shard owns no more", recovery(slot+1, 20, 30), "linear", lost},
 		{"an owner owns no more, and the shard is made anew later", recovery(slot, 42, 50), "linear", lost},
 		{"two own at once", recovery(slot, 20, 30), "holders", twice},
+		{"two own at once, and one of them could not ask in time", recovery(slot, 20, 30), "", slowly(1)},
+		{"two own at once, and another client could not ask", recovery(slot, 20, 30), "holders", slowly(2)},
+		{"two own at once, long after one could not ask", recovery(slot, 20, 30), "holders", late},
 		{"what was acquired under a number is gone", recovery(slot, 20, 30), "", used},
 		{"what was acquired in another shard is gone", recovery(slot+1, 20, 30), "numbers", used},
 	} {
