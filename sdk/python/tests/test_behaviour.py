@@ -381,6 +381,7 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
         for wait in 1, 60_000:  # how long the refused change is to wait, in milliseconds
             with self.subTest(wait=wait):
                 session = await self.session(30.0)
+                await session.semaphore("stuck", 1).acquire()  # of which the host says nothing any more
                 pool = await session.semaphore("pool", 2).acquire(count=2)
                 lock = await session.semaphore("lock", 1).acquire()
                 kept = await session.semaphore("kept", 1).acquire()
@@ -388,6 +389,8 @@ class Behaviour(unittest.IsolatedAsyncioTestCase):
                 self.host.hooks["SESSION_HOLDINGS"] = lambda c, v, held=held: {"holdings": [held]}  # type: ignore[misc]
 
                 def refused(c: FakeConnection, v: dict[str, Any], wait: int = wait) -> None:
+                    if v["name"] == "stuck":
+                        return
                     c.writer.write(wire.frame(
                         wire.number_of("ACQUIRE_ANSWER"), v["request"],
                         (int(signalbox.Status.OVERLOADED), wire.record("Detail", {"wait_ms": wait}))))

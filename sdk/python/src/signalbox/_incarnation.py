@@ -14,7 +14,7 @@ from ._mutation import (
     ACQUIRE, ENDED, IDLE, OWNED, QUEUED, RELEASE, SENT, UNOBSERVED, KeyQueue, Mutation, Request, slot_of,
 )
 from ._retry import Retries
-from ._verify import verify_until_done
+from ._verify import Look, verify
 from .errors import (
     Aborted, AbortReason, EndReason, Error, Fenced, LeaseLost, NotAcquired, SessionLost, SessionLostUnknown, Status,
     Transport, is_retried, refusal,
@@ -34,7 +34,7 @@ QUEUE_SLACK = 0.5
 class Incarnation(Attachment):
     """A session and what it owns. One mutation of a name is under way at a time; others wait for their turn."""
 
-    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "gaps", "verifying", "new_lease")
+    __slots__ = ("numbered", "low", "early", "room", "queues", "notices", "inboxes", "looks", "new_lease")
 
     def __init__(self, core: Core, owner: Owner, timeout: float, new_lease: Callable[[Incarnation], Lease]) -> None:
         super().__init__(core, owner, timeout)
@@ -45,8 +45,7 @@ class Incarnation(Attachment):
         self.queues: dict[str, KeyQueue] = {}
         self.notices: set[Notice] | None = None
         self.inboxes: dict[str, Any] | None = None
-        self.gaps = 0
-        self.verifying = False
+        self.looks: dict[int, Look] = {}  # by shard
 
     # The end, and lost connections.
 
@@ -69,14 +68,7 @@ class Incarnation(Attachment):
                 n.notify(False, False)
         for b in list((self.inboxes or {}).values()):
             b.lost(conn)
-        self.verify()
-
-    def verify(self) -> None:
-        """Has the leases verified, because news of them may have been missed."""
-        self.gaps += 1
-        if not self.verifying and self.cause is None and any(q.lease is not None for q in self.queues.values()):
-            self.verifying = True
-            self.core.spawn(verify_until_done(self))
+        verify(self)
 
     def lose_refused(self, q: KeyQueue) -> None:
         """Ends the lease of a queue if its shard does not list it, and a host refuses for now what is under way.
@@ -90,7 +82,7 @@ class Incarnation(Attachment):
 
     def holding_lost(self, push: dict[str, Any]) -> None:
         if not push["name"]:
-            self.verify()
+            verify(self)
             return
         if push["node_id"] != self.node_id:
             return

@@ -30,39 +30,61 @@ if TYPE_CHECKING:
 _TURN_PATIENCE = 1.0
 
 
-async def verify_until_done(inc: Incarnation) -> None:
+class Look:
+    """The leases of one shard that are verified, with their numbers, until a host has said of each whether it is lost.
+
+    Each shard has a look of its own: a shard that does not answer hides no loss in another.
+    """
+
+    __slots__ = ("gaps", "leases", "shard")
+
+    def __init__(self, shard: int) -> None:
+        self.shard = shard  # 0 where it is not known
+        self.leases: list[tuple[Lease, int]] = []
+        self.gaps = 0  # how often news of the leases may have been missed meanwhile
+
+
+def verify(inc: Incarnation) -> None:
+    """Has the leases verified, because news of them may have been missed. Looks that are under way begin again."""
+    if inc.cause is not None:
+        return
+    for look in inc.looks.values():
+        look.leases, look.gaps = [], look.gaps + 1
+    for q in inc.queues.values():
+        if q.lease is None or q.lease.cause is not None:
+            continue
+        shard = inc.core.cluster.slots[q.slot]
+        at = shard.id if shard else 0
+        if at not in inc.looks:
+            inc.looks[at] = Look(at)
+            inc.core.spawn(_verify_until_done(inc, inc.looks[at]))
+        inc.looks[at].leases.append((q.lease, q.lease.number))
+
+
+async def _verify_until_done(inc: Incarnation, look: Look) -> None:
     retries = Retries(inc.core.cluster.leaders)
     try:
         while inc.cause is None:
             retries.begin()
-            gaps = inc.gaps
+            gaps = look.gaps
             try:
-                await _verify_all(inc)
+                await _verify_in(inc, look.shard, look.leases)
             except Error as e:
                 if inc.cause is None:
                     await inc.pause_after(retries, e, None, None)
                 continue
-            if gaps == inc.gaps:
+            if gaps == look.gaps:
                 return
     except SessionLost:
         pass
     finally:
-        inc.verifying = False
-
-
-async def _verify_all(inc: Incarnation) -> None:
-    by_shard: dict[int, list[tuple[Lease, int]]] = {}
-    for q in inc.queues.values():
-        if q.lease is not None and q.lease.cause is None:
-            shard = inc.core.cluster.slots[q.slot]
-            by_shard.setdefault(shard.id if shard else 0, []).append((q.lease, q.lease.number))
-    for failed in await asyncio.gather(*(_verify_in(inc, *x) for x in by_shard.items()), return_exceptions=True):
-        if failed is not None:
-            raise failed
+        del inc.looks[look.shard]
 
 
 async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int]]) -> None:
-    """Verifies leases of one shard. Those whose queues are busy come last."""
+    """Verifies leases of one shard, beside each other."""
+    if not leases:
+        return
     held: dict[str, int] | None = None
     if shard:
         try:
@@ -72,19 +94,19 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
                 raise
             if e.status == Status.BAD_SESSION:
                 raise
-    # Where the host does not say, each lease is asked for.
-    idle: list[tuple[Lease, int]] = []
-    busy: list[tuple[Lease, int]] = []
+    end = inc.core.loop.time() + _TURN_PATIENCE
+    asked = []
     for lease, number in leases:
+        # Where the host does not say, each lease is asked for.
         q = inc.queues.get(lease.name)
         if q is None or q.lease is not lease or held is not None and held.get(lease.name) == lease.fence:
             continue
         lease.missing = held is not None
         inc.lose_refused(q)
-        (busy if q.busy else idle).append((lease, number))
-    end = inc.core.loop.time() + _TURN_PATIENCE
-    for lease, number in idle + busy:
-        await _verify(inc, lease, number, end)
+        asked.append(_verify(inc, lease, number, end))
+    for failed in await asyncio.gather(*asked, return_exceptions=True):
+        if failed is not None:
+            raise failed
 
 
 async def _held_at(inc: Incarnation, shard: int, name: str) -> dict[str, int]:
