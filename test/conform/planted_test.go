@@ -70,7 +70,8 @@ var conformBugs = []clienttest.Bug{
 	},
 	{
 		Name: "leases are not verified after a gap", File: "../../client/internal/incarnation/verify.go",
-		Is: "if in.verifying || in.cause != nil {", Becomes: "if in.verifying || in.home == nil || in.home != nil {",
+		Is:      "	if in.cause != nil {\n		return\n	}\n	for _, l := range in.looks {",
+		Becomes: "	if in.cause != nil || in.home == nil || in.home != nil {\n		return\n	}\n	for _, l := range in.looks {",
 		Noticed: "a-lease-that-was-lost-in-a-gap-is-found-out",
 	},
 	{
@@ -91,20 +92,9 @@ var conformBugs = []clienttest.Bug{
 	},
 	{
 		Name: "shards are looked at one after the other", File: "../../client/internal/incarnation/verify.go",
-		Is: `	for s, leases := range byShard {
-		if in.group.scope.Go(func() { ended <- in.verifyIn(s.id, s.known, leases) }) {
-			under++
-		}
-	}
-	var failed error
-`,
-		Becomes: `	var failed error
-	for id := range uint64(100) {
-		if leases := byShard[shard{id, true}]; leases != nil && failed == nil {
-			failed = in.verifyIn(id, true, leases)
-		}
-	}
-`,
+		Is: "		err := in.verifyIn(l, leases)\n",
+		Becomes: "		for slices.ContainsFunc(in.looks, func(o *look) bool { return o.shard < l.shard }) {\n" +
+			"			time.Sleep(time.Millisecond)\n		}\n		err := in.verifyIn(l, leases)\n",
 		Noticed: "a-shard-that-does-not-answer-hides-no-loss-in-another",
 	},
 }
