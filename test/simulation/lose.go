@@ -71,6 +71,13 @@ func (w *world) lose(f Fault) (end func()) {
 		w.times.forgetShard(s.id)
 		w.setLost(s.id, false)
 	}
+	for _, id := range w.livingHosts() {
+		// A host that stood still at the order, and that the records still had as a voter, is expelled too.
+		if !slices.Contains(w.stayingHosts(), id) && !w.isRefusable(id) {
+			w.leaves(id)
+			w.mayBeRefused(id)
+		}
+	}
 	for _, id := range []shard.HostID{l.first, l.second} {
 		if r := w.cluster.Records(); r != nil && r.Named(servertest.Name(id)) != nil {
 			// The records had the host as a learner, whose promotion only the lost log knew: the recovery leaves it.
