@@ -70,7 +70,7 @@ var conformBugs = []clienttest.Bug{
 	},
 	{
 		Name: "leases are not verified after a gap", File: "../../client/internal/incarnation/verify.go",
-		Is:      "	for _, l := range in.looks {\n		l.leases, l.gaps =",
+		Is: "	for _, l := range in.looks {\n		l.leases, l.gaps =",
 		Becomes: "	if in.home == nil || in.home != nil {\n		return\n	}\n" +
 			"	for _, l := range in.looks {\n		l.leases, l.gaps =",
 		Noticed: "a-lease-that-was-lost-in-a-gap-is-found-out",
