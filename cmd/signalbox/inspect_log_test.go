@@ -32,7 +32,9 @@ func usedDirectory(t *testing.T) string {
 	t.Helper()
 	p := newPlace(t)
 	box, stop := snapshotting(t, p)
-	for i := 0; len(filesNamed(p.Dir, "snapshot-????????????????.gbsnap")) == 0; i++ {
+	// A snapshot that is being saved is in a directory with another name, and is not kept where the host stops.
+	isSaved := func(file string) bool { return filepath.Ext(filepath.Dir(file)) == "" }
+	for i := 0; !slices.ContainsFunc(filesNamed(p.Dir, "snapshot-????????????????.gbsnap"), isSaved); i++ {
 		if _, err := box.CreateNode(t.Context(), fmt.Sprintf("/n%d", i), client.NodeConfig{}); err != nil {
 			t.Fatal(err)
 		}

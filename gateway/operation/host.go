@@ -251,8 +251,8 @@ one of 0 gives its own away.`,
 goes on. The hosts of the lost voters are expelled, which is final. The host that is left
 with most of the shard goes on alone, and the governor adds replicas. What only the lost
 hosts had is gone: owners are owners no more, waiters wait no more, and sessions with
-their home in the shard end. For twice the longest grace period and five seconds the shard
-grants nothing; fencing tokens that come after are above all before.
+their home in the shard end. For twice the longest grace period and five seconds nothing
+is granted; fencing tokens that come after are above all before.
 
 It is refused while a lost host may come back, and while a majority is heard. The meta
 shard is recovered with the whole cluster: signalbox cluster recover.`,
