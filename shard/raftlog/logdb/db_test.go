@@ -13,6 +13,8 @@ import (
 
 	"github.com/lni/dragonboat/v4/raftio"
 	pb "github.com/lni/dragonboat/v4/raftpb"
+
+	"github.com/signalbox/signalbox/shard/raftlog/wal"
 )
 
 // entriesOf returns entries with an index and a term each.
@@ -364,5 +366,27 @@ func TestWorkersSaveAtTheSameTime(t *testing.T) {
 		if err != nil || state.State.Commit != 3*rounds || state.EntryCount != 4 {
 			t.Errorf("shard %d reads %+v, %v", shard, state, err)
 		}
+	}
+}
+
+// TestReplicasAreReadWhileTheLogRewritesThem: the log of a store that was just opened may need room at once.
+func TestReplicasAreReadWhileTheLogRewritesThem(t *testing.T) {
+	db := openMemory(t)
+	saved(t, db, pb.Update{ShardID: 3, ReplicaID: 4, Snapshot: pb.Snapshot{Index: 9, Term: 1, Filepath: "file"}})
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for range 100 {
+			err = errors.Join(err, owner{db}.Rewrite(db.replica(wal.Key{Shard: 3, Replica: 4}).snapshotAt.segment))
+		}
+		done <- err
+	}()
+	for range 100 {
+		if list := db.Replicas(); len(list) != 1 || list[0].Snapshot != 9 || list[0].SnapshotFile != "file" {
+			t.Fatalf("found %+v", list)
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -65,7 +65,7 @@ func Inspect(disk wal.FS, dir string) (*Report, error) {
 }
 
 // Replicas returns the content of the store for each replica, by shard. It must not be called while the engine uses the
-// store.
+// store. The log may rewrite parts meanwhile.
 func (db *DB) Replicas() (reports []ReplicaReport) {
 	for _, r := range db.all() {
 		reports = append(reports, r.report())
@@ -77,12 +77,14 @@ func (db *DB) Replicas() (reports []ReplicaReport) {
 }
 
 func (r *replica) report() ReplicaReport {
+	r.mu.Lock()
 	first, count := r.entries.extent(r.snapshot.Index + 1)
 	report := ReplicaReport{
 		Key: r.key, First: first, Last: first + count - 1,
 		Snapshot: r.snapshot.Index, SnapshotFile: r.snapshot.Filepath,
 	}
-	if state, err := r.raftState(r.snapshot.Index); err == nil {
+	r.mu.Unlock()
+	if state, err := r.raftState(report.Snapshot); err == nil {
 		report.Term, report.Vote, report.Commit = state.State.Term, state.State.Vote, state.State.Commit
 	}
 	return report
