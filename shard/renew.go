@@ -25,7 +25,7 @@ type Renewal struct {
 	// Counted are the highest counters that other hosts know of, zeros if no host knows any.
 	Counted Counters
 	// Quiet is for how long nothing is granted at the least: twice the largest grace of a node, and the time of a look,
-	// in milliseconds. Owners with longer timeouts are waited for, too.
+	// in milliseconds. Owners with longer timeouts are waited for, too, and half of Quiet after their timeouts.
 	Quiet uint64
 	// Unknown is for how long no session is dead that only the lost replicas may have known: the longest timeout of a
 	// session and the largest grace of a node, in milliseconds.

@@ -77,14 +77,17 @@ func (h *History) renewals(s Semaphore) (steps []step) {
 // lookTime is how long a new group grants nothing, besides twice the grace, so that clients can ask it what is left.
 const lookTime = 5 * time.Second
 
-// unanswered returns the time in which a client may believe in what it held of a shard before the shard was made anew,
-// since faults of its own kept it from asking the new group while that granted nothing. A session whose home was made
+// unanswered returns the time in which a client may believe in a part of a shard that was made anew, since faults of the
+// client kept the new group from answering while the group granted nothing. A session whose home was made
 // anew as well has no such time: the group waits for the timeouts of those sessions.
 func (h *History) unanswered(x *Hold) (from, until Time) {
-	at := slices.IndexFunc(h.Sessions, func(s Session) bool { return s.ID == x.Session })
 	for i := range h.Recoveries {
 		r := &h.Recoveries[i]
-		if at < 0 || !r.hasSemaphore(x.Semaphore) || x.From >= r.To || h.lostHome(&h.Sessions[at]) {
+		if !r.hasSemaphore(x.Semaphore) || x.From >= r.To {
+			continue
+		}
+		at := slices.IndexFunc(h.Sessions, func(s Session) bool { return s.ID == x.Session })
+		if at < 0 || h.lostHome(&h.Sessions[at]) {
 			continue
 		}
 		for _, f := range h.Faults {

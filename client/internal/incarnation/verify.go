@@ -105,7 +105,7 @@ func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 	under := 0
 	for _, u := range leases {
 		// If the host does not say, each lease is asked for.
-		if held[u.name] != u.lease.Order && in.isMissing(u, known) &&
+		if held[u.name] != u.lease.Order && in.noteMissing(u, known) &&
 			in.group.scope.Go(func() { ended <- in.verify(ctx, u) }) {
 			under++
 		}
@@ -117,8 +117,9 @@ func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 	return failed
 }
 
-// isMissing reports whether a lease that its shard does not list is still to be asked for. known: the shard was asked.
-func (in *Incarnation) isMissing(u unverified, known bool) bool {
+// noteMissing notes that a shard does not list a lease, if the shard was asked, and reports whether the lease is still to
+// be asked for.
+func (in *Incarnation) noteMissing(u unverified, known bool) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	q := in.queues[u.name]
@@ -127,7 +128,7 @@ func (in *Incarnation) isMissing(u unverified, known bool) bool {
 	}
 	u.lease.missing = known
 	in.loseRefused(q)
-	return true
+	return q.lease == u.lease
 }
 
 // loseRefused ends the lease of a queue if the shard does not list the lease, and a host refuses for now what is under

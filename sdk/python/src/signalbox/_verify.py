@@ -103,7 +103,8 @@ async def _verify_in(inc: Incarnation, shard: int, leases: list[tuple[Lease, int
             continue
         lease.missing = held is not None
         inc.lose_refused(q)
-        asked.append(_verify(inc, lease, number, end))
+        if q.lease is lease:
+            asked.append(_verify(inc, lease, number, end))
     for failed in await asyncio.gather(*asked, return_exceptions=True):
         if failed is not None:
             raise failed
