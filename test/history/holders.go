@@ -7,8 +7,8 @@ import (
 )
 
 // Holders checks that at no moment clients believe to hold more of a semaphore than its limit, together. What was
-// removed by force, by an operator or with a node does not count from then on. A part in a shard that was made anew does
-// not count while faults of the client hide the loss from the client.
+// removed by force, by an operator or with a node does not count from then on. A part in a shard that was made anew
+// does not count while faults of the client hide the loss from the client.
 func Holders(h *History) []string {
 	type edge struct {
 		at   Time

@@ -77,8 +77,8 @@ func (h *History) renewals(s Semaphore) (steps []step) {
 // lookTime is how long a new group grants nothing, besides twice the grace, so that clients can ask it what is left.
 const lookTime = 5 * time.Second
 
-// unanswered returns the time in which a client may believe in a part of a shard that was made anew, since faults of the
-// client kept the new group from answering while the group granted nothing. A session whose home was made
+// unanswered returns the time in which a client may believe in a part of a shard that was made anew, since faults of
+// the client kept the new group from answering while the group granted nothing. A session whose home was made
 // anew as well has no such time: the group waits for the timeouts of those sessions.
 func (h *History) unanswered(x *Hold) (from, until Time) {
 	for i := range h.Recoveries {

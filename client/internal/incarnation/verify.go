@@ -117,8 +117,8 @@ func (in *Incarnation) verifyIn(l *look, leases []unverified) error {
 	return failed
 }
 
-// noteMissing notes that a shard does not list a lease, if the shard was asked, and reports whether the lease is still to
-// be asked for.
+// noteMissing notes that a shard does not list a lease, if the shard was asked, and reports whether the lease is still
+// to be asked for.
 func (in *Incarnation) noteMissing(u unverified, known bool) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
